@@ -1,0 +1,44 @@
+"""The two bends that every other is made of.
+
+``relu``   one unit per entry, leak ``a``: ``z`` where ``z > 0``, ``a z`` elsewhere. Side 1 or 0.
+``choice`` one unit per window of K candidates on the last axis: their maximum. Side = index of the first largest.
+
+Leaky ReLU, PReLU and abs (leak -1) are ``relu``; clamp, hard-tanh and ReLU6 are two of them; max-pool and the maximum of
+several tensors are ``choice``. On a crease itself the side is the one torch's gradient takes: ``z = 0`` is side 0.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+BENDS = ("relu", "choice")
+
+
+def sides(op: str, z: Tensor) -> Tensor:
+    """Side of every unit of a bend at pre-activations ``z``: (b, *units), int64 for a choice, bool for a relu."""
+    if op == "relu":
+        return z > 0
+    return z.argmax(dim=-1)
+
+
+def bend(op: str, z: Tensor, leak: Tensor | None) -> Tensor:
+    """Value of the bend at ``z``."""
+    if op == "choice":
+        return z.max(dim=-1).values  # its gradient follows the first largest, as the side does
+    if leak is None:
+        return z.clamp(min=0)
+    return torch.where(z > 0, z, leak * z)
+
+
+def select(op: str, z: Tensor, side: Tensor, leak: Tensor | None) -> Tensor:
+    """The linear map that sides select, applied to ``z`` (values, directions or coefficients alike).
+
+    ``side`` broadcasts against ``z`` (for a choice: against ``z`` without its last axis).
+    """
+    if op == "choice":
+        index = side.expand(z.shape[:-1]).unsqueeze(-1)
+        return z.gather(-1, index).squeeze(-1)
+    if leak is None:
+        return torch.where(side, z, 0)
+    return torch.where(side, z, leak * z)
