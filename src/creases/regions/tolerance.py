@@ -1,0 +1,15 @@
+"""The one tolerance policy of the geometry.
+
+A pre-activation is a sum of products; rounding makes it wrong by a few units in the last place *of its terms*, not of
+its value. So a sign is decided relative to the size of the terms: below ``SIGN`` times their sum it is zero, and a vertex
+there lies on the crease. Nothing else in the geometry compares floats with a tolerance: a sign is decided once for every
+vertex, and all that follows is combinatorics, so partitions tile whatever the rounding.
+"""
+
+from __future__ import annotations
+
+#: Spacing of float64 at 1.
+EPS = 2.0**-52
+
+#: A pre-activation smaller than SIGN times the sum of the magnitudes of its terms is zero.
+SIGN = 64 * EPS
