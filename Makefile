@@ -1,0 +1,57 @@
+# make demo, make test: all the set-up there is. `make help` lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+PIP_INSTALL := $(BIN)/python -m pip install --quiet -c constraints.txt
+
+# One thread per process: the tests run in $(JOBS) processes, the demo is small.
+export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench chromium clean
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/installed ## set up, train a small network, map it exactly, draw it
+	$(BIN)/creases demo
+
+test: $(VENV)/dev chromium lint ## set up and run every check and every test
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+
+lint: $(VENV)/dev ## style, types, layering
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/dev ## put the code into the one style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/dev ## measure the partitions against their limit and against relucent
+	$(PIP_INSTALL) -e '.[bench]' || echo "bench: relucent cannot be installed here; running without it"
+	$(BIN)/python bench/regions.py
+
+chromium:
+	@.ci/chromium
+
+clean: ## remove the environment, the caches and the outputs
+	rm -rf $(VENV) out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "creases needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV)
+
+# The stamps make a second run quick; a change of the requirements installs again.
+$(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing creases into $(VENV) (a few minutes the first time)"
+	$(PIP_INSTALL) -e .
+	@touch $@
+
+$(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing creases and its development tools into $(VENV) (a few minutes the first time)"
+	$(PIP_INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/installed
