@@ -1,0 +1,58 @@
+from math import pi, sqrt
+
+import numpy as np
+import pytest
+
+from creases.errors import InputError
+from creases.problems import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus
+
+
+def test_same_seed_gives_the_same_points():
+    first, second = circle_annulus(50, seed=3), circle_annulus(50, seed=3)
+    np.testing.assert_array_equal(first[0], second[0])
+    np.testing.assert_array_equal(first[1], second[1])
+    assert not np.array_equal(first[0], circle_annulus(50, seed=4)[0])
+
+
+def test_a_generator_is_drawn_from_and_moves_on():
+    rng = np.random.default_rng(0)
+    first, second = circle_annulus(20, seed=rng)[0], circle_annulus(20, seed=rng)[0]
+    np.testing.assert_array_equal(first, circle_annulus(20, seed=0)[0])
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("radii", [EQUAL_AREA_RADII, PRINTED_RADII])
+def test_classes_are_balanced_and_lie_in_disc_and_ring(radii):
+    X, y = circle_annulus(1000, seed=0, radii=radii)
+    r = np.hypot(*X.T)
+    assert (X.shape, X.dtype, y.shape, y.dtype) == ((1000, 2), np.float64, (1000,), np.int64)
+    assert y.sum() == 500
+    assert r[y == 1].max() <= radii[0]
+    assert radii[1] <= r[y == 0].min()
+    assert r[y == 0].max() <= radii[2]
+
+
+def test_points_are_uniform_in_area():
+    X, y = circle_annulus(20_000, seed=0)
+    share = np.hypot(*X[y == 1].T) ** 2 / EQUAL_AREA_RADII[0] ** 2  # uniform on [0, 1] if uniform in the disc
+    counts = np.histogram(share, bins=10, range=(0, 1))[0]
+    assert np.abs(counts - 1000).max() < 5 * sqrt(1000)
+
+
+def test_default_radii_make_three_equal_areas_and_the_printed_ones_do_not():
+    r1, r2, r3 = EQUAL_AREA_RADII
+    assert pi * (r2**2 - r1**2) == pytest.approx(pi * r1**2)
+    assert pi * (r3**2 - r2**2) == pytest.approx(pi * r1**2)
+    r1, r2, r3 = PRINTED_RADII
+    assert pi * (r3**2 - r2**2) == pytest.approx(2 * pi * r1**2)
+
+
+@pytest.mark.parametrize("radii", [(0.5, 0.4, 1.0), (0.0, 0.5, 1.0), (0.5, 1.0, 1.0)])
+def test_radii_out_of_order_are_refused(radii):
+    with pytest.raises(InputError, match="radii: expected 0 < r1 <= r2 < r3"):
+        circle_annulus(10, seed=0, radii=radii)
+
+
+def test_no_points_are_refused():
+    with pytest.raises(InputError, match="n: expected at least 1 point, got 0"):
+        circle_annulus(0, seed=0)
