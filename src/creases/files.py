@@ -1,0 +1,48 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from creases.errors import FileError
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A temporary name beside ``path`` to write to; on success it becomes ``path``, on any error nothing is left.
+
+    The temporary name has the ending of ``path``, so writers that look at it do the right thing.
+
+    Examples
+    --------
+    >>> from creases.files import replacing
+    >>> with replacing("answer.txt") as temporary:  # doctest: +SKIP
+    ...     temporary.write_text("42")
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder; give the name of a file")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror}") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
