@@ -67,3 +67,12 @@ class Step:
         if self.op == "linear" and offset.ndim == 1:
             return F.linear(xs[0], self.tensors["weight"], offset)  # one pass instead of two
         return self.linear(xs) + offset
+
+    def magnitude(self, xs: Sequence[Tensor]) -> Tensor:
+        """Sum of the magnitudes of the terms of an affine step, given the magnitudes of its inputs."""
+        tensors = {key: t.abs() for key, t in self.tensors.items() if t.is_floating_point()} | {
+            key: t for key, t in self.tensors.items() if not t.is_floating_point()
+        }
+        options = self.options | {"signs": [1] * len(xs)} if self.op == "add" else self.options
+        size = AFFINE[self.op](xs, options, tensors)
+        return size if self.offset is None else size + tensors["offset"]

@@ -21,15 +21,23 @@ class Walk:
         self.bend = -1  #: number of the bend where the walk stands
         self._done = last_uses(net)
         self._next = 0  # the step to run next
-        self._values: dict[int, Tensor] = {0: points.reshape(-1, *net.input_shape)}
+        start = points.reshape(-1, *net.input_shape)
+        self._values: dict[int, Tensor] = {0: start}
+        # Largest magnitude of each entry over the points: batch of one, carried along with the values.
+        self._sizes: dict[int, Tensor] = {0: start.abs().amax(0, keepdim=True)}
 
     def advance(self) -> Tensor | None:
         """Go to the next bend: its pre-activations (n, *shape), or None when the network has ended."""
         self.bend += 1
         stop = self.net.bends[self.bend] if self.bend < len(self.net.bends) else len(self.net.steps)
         self._values = self._run(self._values, self._next, stop)
+        self._sizes = self._run_sizes(self._next, stop)
         self._next = stop
-        return self.pre_activations if self.bend < len(self.net.bends) else None
+        if self.bend == len(self.net.bends):
+            return None
+        z = self.pre_activations
+        self._range = torch.aminmax(z, dim=0, keepdim=True)
+        return z
 
     @property
     def pre_activations(self) -> Tensor:
@@ -37,18 +45,31 @@ class Walk:
         return self._values[self.net.steps[self._next].inputs[0]]
 
     @property
+    def terms(self) -> Tensor:
+        """Sum of the magnitudes of the terms of each pre-activation, its largest over the points: (1, *shape)."""
+        return self._sizes[self.net.steps[self._next].inputs[0]]
+
+    @property
     def output(self) -> Tensor:
         """The network's output (n, n_out), when the walk has ended."""
         return self._values[len(self.net.steps)].flatten(1)
 
-    def extend(self, points: Tensor) -> None:
-        """Add points (k, n_in): they are run up to where the walk stands."""
+    @property
+    def output_terms(self) -> Tensor:
+        """As ``terms``, of the output: (n_out,)."""
+        return self._sizes[len(self.net.steps)].flatten()
+
+    def extend(self, points: Tensor, z: Tensor | None = None) -> None:
+        """Add points (k, n_in): they are run up to where the walk stands.
+
+        ``z``: the pre-activations of all points, old and new (n + k, *shape), where they are known already; taken when
+        nothing else of the network is still to be read, else computed.
+        """
+        if z is not None and len(self._values) == 1:
+            self._values = {self.net.steps[self._next].inputs[0]: z}
+            return
         new = self._run({0: points.reshape(-1, *self.net.input_shape)}, 0, self._next)
         self._values = {key: torch.cat([value, new[key]]) for key, value in self._values.items()}
-
-    def keep(self, index: Tensor) -> None:
-        """Go on with these points only, in this order."""
-        self._values = {key: value[index] for key, value in self._values.items()}
 
     def _run(self, values: dict[int, Tensor], start: int, stop: int) -> dict[int, Tensor]:
         values = dict(values)
@@ -58,3 +79,15 @@ class Walk:
             for value in self._done[i]:
                 del values[value]
         return values
+
+    def _run_sizes(self, start: int, stop: int) -> dict[int, Tensor]:
+        sizes = dict(self._sizes)
+        for i in range(start, stop):
+            step = self.net.steps[i]
+            if step.is_bend:  # the values themselves, not their terms: the bend's extremes over the points
+                sizes[i + 1] = torch.maximum(*(step.apply([end]).abs() for end in self._range))
+            else:
+                sizes[i + 1] = step.magnitude([sizes[value] for value in step.inputs])
+            for value in self._done[i]:
+                del sizes[value]
+        return sizes
