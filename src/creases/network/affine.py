@@ -18,6 +18,7 @@ Tensors = dict[str, Tensor]
 Linear = Callable[[Sequence[Tensor], Options, Tensors], Tensor]
 
 _CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_CONV_TRANSPOSE = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 _AVG_POOL = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 _ADAPTIVE = {1: F.adaptive_avg_pool1d, 2: F.adaptive_avg_pool2d, 3: F.adaptive_avg_pool3d}
 
@@ -37,6 +38,20 @@ def _conv(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
         tuple(options["padding"]),
         tuple(options["dilation"]),
         options["groups"],
+    )
+
+
+def _conv_transpose(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
+    weight = tensors["weight"]
+    return _CONV_TRANSPOSE[weight.ndim - 2](
+        xs[0],
+        weight,
+        None,
+        tuple(options["stride"]),
+        tuple(options["padding"]),
+        tuple(options["output_padding"]),
+        options["groups"],
+        tuple(options["dilation"]),
     )
 
 
@@ -73,7 +88,7 @@ def _gather(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
 
 
 def _pad(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return F.pad(xs[0], tuple(options["pads"]), mode=options["mode"])
+    return F.pad(xs[0], tuple(options["pads"]))
 
 
 def _avg_pool(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
@@ -85,6 +100,7 @@ def _avg_pool(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tenso
         tuple(options["padding"]),
         options["ceil_mode"],
         options["count_include_pad"],
+        **({"divisor_override": options["divisor"]} if "divisor" in options else {}),
     )
 
 
@@ -94,7 +110,12 @@ def _adaptive_avg_pool(xs: Sequence[Tensor], options: Options, tensors: Tensors)
 
 def _interpolate(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
     return F.interpolate(
-        xs[0], size=tuple(options["size"]), mode=options["mode"], align_corners=options["align_corners"]
+        xs[0],
+        size=options.get("size"),
+        scale_factor=options.get("scale"),
+        mode=options["mode"],
+        align_corners=options["align_corners"],
+        antialias=options["antialias"],
     )
 
 
@@ -111,6 +132,7 @@ def _matmul(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
 AFFINE: dict[str, Linear] = {
     "linear": _linear,  # weight (out, in), acts on the last axis
     "conv": _conv,  # weight (out, in / groups, *kernel); options stride, padding, dilation, groups
+    "conv_transpose": _conv_transpose,  # weight (in, out / groups, *kernel); options as conv, and output_padding
     "scale": _scale,  # factor, broadcast against the value (without batch)
     "add": _add,  # options signs: +1 or -1 for each input; inputs broadcast
     "concat": _concat,  # options dim (batch not counted)
@@ -118,10 +140,10 @@ AFFINE: dict[str, Linear] = {
     "reshape": _reshape,  # options shape
     "permute": _permute,  # options dims (batch not counted)
     "gather": _gather,  # index into the flattened value: slices, windows, repeats, any movement of entries
-    "pad": _pad,  # options pads (as torch.nn.functional.pad), mode; a constant pad's value is in the offset
-    "avg_pool": _avg_pool,  # options kernel, stride, padding, ceil_mode, count_include_pad
+    "pad": _pad,  # zeros around; options pads (as torch.nn.functional.pad). Another constant is in the offset
+    "avg_pool": _avg_pool,  # options kernel, stride, padding, ceil_mode, count_include_pad, perhaps divisor
     "adaptive_avg_pool": _adaptive_avg_pool,  # options size
-    "interpolate": _interpolate,  # options size, mode, align_corners
+    "interpolate": _interpolate,  # options size or scale, mode, align_corners, antialias
     "sum": _sum,  # options dims (batch not counted), keepdim
     "matmul": _matmul,  # matrix (m, k) times the value (..., k, n)
 }

@@ -1,0 +1,272 @@
+"""A traced tensor: a real tensor of example values that writes down what a model does with it.
+
+Torch hands every operation on a tensor subclass to ``__torch_function__``. There the operation is run as the model would
+run it, and at the same time translated into steps; the two results must agree, so a wrong translation cannot pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
+
+from creases.errors import ReadError
+from creases.network.ops import DENSE, HANDLERS, IDENTITIES, MOVES, QUERIES, REFUSED, refusal
+from creases.network.tape import Tape, Value
+
+Function = Callable[..., Any]
+
+#: Largest disagreement between a step and the operation it stands for, relative to the largest number in sight.
+AGREEMENT = 1e-9
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A tensor that is not a piecewise-linear function of the input: an error if the model goes on to use it."""
+
+    name: str  #: the operation that made it
+    path: str  #: where in the model
+    why: str
+
+
+class Traced(Tensor):
+    """Example values (batch, *shape) of a network's value while its model runs."""
+
+    value: Value | Unreadable
+    version: int  #: torch counts in-place changes of a tensor and all its views
+    recorder: Recorder
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Function, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        traced = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Traced)]
+        if not traced or not hasattr(traced[0], "recorder"):  # torch itself is making the tensor
+            return _original(func, args, kwargs)
+        return traced[0].recorder.operation(func, tuple(args), kwargs, traced)
+
+
+class Recorder:
+    """Translates the operations of one run of a model and writes them to a tape."""
+
+    def __init__(self, example: Tensor) -> None:
+        self.tape = Tape(example)
+        self.module = ""  #: path of the module being run
+        self.place = "model"  #: the same for messages, e.g. "blocks.2.act (GELU)"
+        self.inside = False  #: whether that module is one of torch's own
+        self._names: dict[str, int] = {}
+
+    def start(self) -> Traced:
+        """The model's input."""
+        return self.wrap(self.tape.input.example.clone(), self.tape.input)
+
+    def wrap(self, data: Tensor, value: Value | Unreadable) -> Traced:
+        with torch._C.DisableTorchFunctionSubclass():
+            out = data.as_subclass(Traced)
+            out.value, out.recorder, out.version = value, self, data._version
+        return out
+
+    def name(self, path: str) -> str:
+        """A path that no earlier operation has: the second ``act`` is ``act_1``."""
+        count = self._names.get(path, 0)
+        self._names[path] = count + 1
+        return f"{path}_{count}" if count else path
+
+    # -- one operation ------------------------------------------------------------------------------------------------
+
+    def operation(self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], traced: list[Traced]) -> Any:
+        name = function_name(func)
+        if name in QUERIES:
+            return _original(func, args, kwargs)
+        self._check_versions(traced, name)
+        if name in IDENTITIES:
+            return self._identity(name, args, kwargs)
+        unreadable = next((t.value for t in traced if isinstance(t.value, Unreadable)), None)
+        if unreadable is not None:
+            if name not in MOVES:
+                raise ReadError(unreadable.why)
+            return self._wrap_all(_original(func, args, kwargs), unreadable)
+        base = base_name(name)
+        if not isinstance(args[0] if args else None, Traced) and base != name:
+            raise self.error(
+                name, "writes network values into a constant tensor in place; use torch.cat, stack or where"
+            )
+        with self._named(base):
+            return self._translated(func, base, args, kwargs)
+
+    def _translated(self, func: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        values = tree_map(lambda leaf: leaf.value if isinstance(leaf, Traced) else leaf, (args, kwargs))
+        if name in REFUSED:
+            return self._wrap_all(_original(func, args, kwargs), self._unreadable(name, refusal(name)))
+        if name in MOVES:
+            result = self._moved(func, name, *values)
+        elif name in DENSE:
+            result = self._dense(func, name, *values)
+        else:
+            result = self._handled(name, *values)
+        return self._agree(name, result, _original(func, args, kwargs), args)
+
+    def _handled(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        handler = HANDLERS.get(name)
+        if handler is None:
+            raise self.error(name, refusal(name))
+        try:
+            signature(handler).bind(self.tape, *args, **kwargs)
+        except TypeError as problem:
+            raise self.error(name, f"is called in a way that cannot be read ({problem})") from None
+        try:
+            return handler(self.tape, *args, **kwargs)
+        except ReadError as problem:
+            raise self.error(name, str(problem).removeprefix(f"{self.tape.path}: ")) from None
+
+    def _only_value(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Value:
+        values = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Value)]
+        if len(values) > 1:
+            raise self.error(
+                name, "combines two network values; only sums, concatenations and maxima of them can be read"
+            )
+        return values[0]
+
+    def _moved(self, func: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        def moved(numbers: Tensor) -> Any:
+            return func(*_replaced(args, numbers), **_replaced(kwargs, numbers))
+
+        x = self._only_value(name, args, kwargs)
+        try:
+            return self.tape.move(x, moved)
+        except ReadError as problem:
+            raise self.error(name, str(problem).removeprefix(f"{self.tape.path}: ")) from None
+
+    def _dense(self, func: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Value:
+        def function(basis: Tensor) -> Tensor:
+            return func(*_replaced(args, basis), **_replaced(kwargs, basis))  # type: ignore[no-any-return]
+
+        x = self._only_value(name, args, kwargs)
+        try:
+            return self.tape.dense(x, function)
+        except (RuntimeError, ReadError) as problem:
+            raise self.error(name, str(problem).removeprefix(f"{self.tape.path}: ")) from None
+
+    def _identity(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+        x = next(leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Traced))
+        targets = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.dtype)]
+        if any(not target.is_floating_point for target in targets):
+            raise self.error(name, "rounds network values to integers, which is not continuous")
+        return self.wrap(_original(torch.clone, (x,), {}), x.value) if name == "clone" else x
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    def _agree(self, name: str, result: Any, original: Any, args: tuple[Any, ...]) -> Any:
+        """The original's result, traced as the translated value, after checking that the two agree."""
+        values = [leaf.value for leaf in tree_leaves(args) if isinstance(leaf, Traced)]
+        scale = max((_largest(value.example) for value in values if isinstance(value, Value)), default=0.0)
+        if isinstance(original, Tensor):
+            self._check(name, result, original, scale)
+            for leaf in tree_leaves(args):
+                if leaf is original and isinstance(leaf, Traced):  # in place
+                    leaf.value, leaf.version = result, _version(leaf)
+                    return leaf
+            return self.wrap(original, result)
+        wrapped = []
+        for part, tensor in zip(result, original, strict=True):
+            if part is None:
+                wrapped.append(
+                    self.wrap(tensor, self._unreadable(name, "the positions of a maximum are not continuous"))
+                )
+            else:
+                self._check(name, part, tensor, scale)
+                wrapped.append(self.wrap(tensor, part))
+        return type(original)(wrapped)
+
+    def _check(self, name: str, value: Value, original: Tensor, scale: float) -> None:
+        with torch._C.DisableTorchFunctionSubclass():
+            if value.example.shape != original.shape:
+                raise self.error(
+                    name, f"was read with shape {tuple(value.example.shape)} but gives {tuple(original.shape)}"
+                )
+            scale = max(_largest(original), _largest(value.example), scale)
+            if not original.numel() or (value.example - original).abs().max() <= AGREEMENT * scale:
+                return
+        raise self.error(name, "was read as steps that give other values; please report this model")
+
+    def _unreadable(self, name: str, why: str) -> Unreadable:
+        return Unreadable(name, self.module, self._message(name, why))
+
+    def _wrap_all(self, out: Any, value: Unreadable) -> Any:
+        return tree_map(lambda leaf: self.wrap(leaf, value) if isinstance(leaf, Tensor) else leaf, out)
+
+    def _check_versions(self, traced: list[Traced], name: str) -> None:
+        if any(t.version != _version(t) for t in traced):
+            raise self.error(
+                name,
+                "uses a tensor that was changed in place through another view of it; use the out-of-place operation",
+            )
+
+    # -- places -------------------------------------------------------------------------------------------------------
+
+    def error(self, name: str, why: str) -> ReadError:
+        return ReadError(self._message(name, why))
+
+    def _message(self, name: str, why: str) -> str:
+        place = self.place if self.inside else f"{self.place}, {name}()"
+        return f"{place}: {why}"
+
+    def _named(self, name: str) -> _Named:
+        return _Named(self, name)
+
+
+class _Named:
+    """Names the steps of one operation: after its module if that is one of torch's own, else after the function."""
+
+    def __init__(self, recorder: Recorder, name: str) -> None:
+        self.recorder, self.name = recorder, name
+
+    def __enter__(self) -> None:
+        tape = self.recorder.tape
+        self.outer = tape.path
+        if not self.recorder.inside:
+            tape.path = self.recorder.name(f"{tape.path}.{self.name}" if tape.path else self.name)
+
+    def __exit__(self, *_: object) -> None:
+        self.recorder.tape.path = self.outer
+
+
+def function_name(func: Function) -> str:
+    """``add`` for torch.add, Tensor.add and Tensor.__add__; the property's name for a property."""
+    name: str = getattr(func, "__name__", repr(func))
+    if name == "__get__":
+        return str(func.__self__.__name__)  # type: ignore[attr-defined]
+    return "unfold_axis" if func is Tensor.unfold else name  # not torch.nn.functional.unfold
+
+
+def base_name(name: str) -> str:
+    """The out-of-place operation's name: ``add`` for ``add_`` and ``__iadd__``."""
+    if name in ("__iadd__", "__isub__", "__imul__", "__itruediv__", "__idiv__"):
+        return {"truediv": "div"}.get(name[3:-2], name[3:-2])
+    if name.endswith("_") and not name.endswith("__"):
+        return name[:-1]
+    return name
+
+
+def _original(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    with torch._C.DisableTorchFunctionSubclass():
+        return func(*args, **kwargs)
+
+
+def _replaced(tree: Any, tensor: Tensor) -> Any:
+    return tree_map(lambda leaf: tensor if isinstance(leaf, Value) else leaf, tree)
+
+
+def _version(tensor: Tensor) -> int:
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor._version
+
+
+def _largest(tensor: Tensor) -> float:
+    return float(tensor.abs().max()) if tensor.numel() else 0.0
