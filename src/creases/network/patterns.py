@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from creases.errors import InputError
 
@@ -48,3 +50,13 @@ def unpack(net: Network, pattern: NDArray[np.uint8]) -> NDArray[np.int16]:
         has = widths > bit
         sides[:, has] |= bits[:, starts[has] + bit].astype(np.int16) << bit
     return sides
+
+
+def split(net: Network, sides: Tensor) -> list[Tensor]:
+    """Sides (r, n_units) as one tensor per bend, (r, *units): bool for a relu, int64 for a choice."""
+    parts = []
+    for bend, i in enumerate(net.bends):
+        part = sides[:, net.unit_starts[bend] : net.unit_starts[bend + 1]]
+        kind = torch.bool if net.steps[i].op == "relu" else torch.int64
+        parts.append(part.reshape(len(sides), *net.steps[i].shape).to(kind))
+    return parts

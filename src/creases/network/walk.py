@@ -16,8 +16,11 @@ from creases.network.pieces import last_uses
 class Walk:
     """Runs points (n, n_in) up to one bend after another; ``extend`` adds points at the bend where the walk stands."""
 
-    def __init__(self, net: Network, points: Tensor) -> None:
+    def __init__(self, net: Network, points: Tensor, *, zero: float = 0.0) -> None:
         self.net = net
+        self.zero = zero  #: a relu's pre-activation below this times the size of its terms goes on as exactly 0
+        self._limits: list[Tensor] = []  # that bound, for each bend so far
+        self._given = False  # whether the pre-activations where the walk stands were handed in, small ones zero
         self.bend = -1  #: number of the bend where the walk stands
         self._done = last_uses(net)
         self._next = 0  # the step to run next
@@ -36,7 +39,8 @@ class Walk:
         if self.bend == len(self.net.bends):
             return None
         z = self.pre_activations
-        self._range = torch.aminmax(z, dim=0, keepdim=True)
+        self._range = z.amin(0, keepdim=True), z.amax(0, keepdim=True)
+        self._limits.append(self.zero * self.terms)
         return z
 
     @property
@@ -62,20 +66,33 @@ class Walk:
     def extend(self, points: Tensor, z: Tensor | None = None) -> None:
         """Add points (k, n_in): they are run up to where the walk stands.
 
-        ``z``: the pre-activations of all points, old and new (n + k, *shape), where they are known already; taken when
-        nothing else of the network is still to be read, else computed.
+        ``z``: the pre-activations of all points, old and new (n + k, *shape), small ones already set to zero, where they
+        are known; taken (and overwritten) when nothing else of the network is still to be read, else computed.
         """
         if z is not None and len(self._values) == 1:
             self._values = {self.net.steps[self._next].inputs[0]: z}
+            self._given = True
             return
         new = self._run({0: points.reshape(-1, *self.net.input_shape)}, 0, self._next)
         self._values = {key: torch.cat([value, new[key]]) for key, value in self._values.items()}
+
+    def _bent(self, i: int, z: Tensor) -> Tensor:
+        """Step i, a bend, applied to ``z`` with what is too small to have a sign set to zero."""
+        step = self.net.steps[i]
+        if self._given:
+            self._given = False
+            return z.clamp_(min=0) if step.op == "relu" and step.leak is None else step.apply([z])
+        if step.op == "relu" and self.zero:
+            limit = self._limits[self.net.bends.index(i)]
+            z = torch.where(z.abs() <= limit, 0, z)
+        return step.apply([z])
 
     def _run(self, values: dict[int, Tensor], start: int, stop: int) -> dict[int, Tensor]:
         values = dict(values)
         for i in range(start, stop):
             step = self.net.steps[i]
-            values[i + 1] = step.apply([values[value] for value in step.inputs])
+            inputs = [values[value] for value in step.inputs]
+            values[i + 1] = self._bent(i, inputs[0]) if step.is_bend else step.apply(inputs)
             for value in self._done[i]:
                 del values[value]
         return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases.regions.merge import Mesh
 from creases.regions.tolerance import SIGN
 
 Array = NDArray[np.float64]
@@ -128,3 +130,70 @@ def _differences(z: Tensor, tolerance: Array) -> tuple[Tensor, Array, NDArray[np
         [column - column % max(1, len(i)), np.full_like(column, K), np.tile(i, units), np.tile(j, units)], axis=1
     )
     return flat, (tolerance[:, i] + tolerance[:, j]).ravel(), pairs
+
+
+def finished(part: Complex) -> Mesh:
+    """The complex without its cut edges."""
+    from creases.regions import plane_kernel
+
+    ends, label, regions, corners, edges, starts = plane_kernel.finish(
+        part.ends, part.label, part.kid, part.corners, part.starts
+    )
+    return Mesh(part.vertices, ends, label, regions, corners[: starts[-1]], edges[: starts[-1]], starts)
+
+
+def resumed(mesh: Mesh) -> Complex:
+    """A finished complex made ready to be subdivided again."""
+    uncut = np.full(len(mesh.ends), -1, np.int32)
+    corners = np.stack([mesh.corners, mesh.corner_edges], axis=1)
+    return Complex(mesh.vertices, mesh.ends, mesh.label, uncut, corners, mesh.starts)
+
+
+def region_sides(part: Complex, bends: Sequence[tuple[int, int]]) -> list[NDArray[Any]]:
+    """Sides of every bend's units on every region: for each bend (units, candidates; 0 for a relu) an array (R, units)."""
+    return [
+        _sides(positive, negative, units, candidates)
+        for (units, candidates), (positive, negative) in zip(bends, _region_signs(part), strict=True)
+    ]
+
+
+def region_bytes(part: Complex, widths: Sequence[int]) -> NDArray[np.uint8]:
+    """Patterns (R, sum of widths) of a network of relus whose bends each fill ``widths`` whole bytes."""
+    patterns = np.empty((part.count, sum(widths)), np.uint8)
+    start = 0
+    for width, (positive, _) in zip(widths, _region_signs(part), strict=True):
+        patterns[:, start : start + width] = _bytes(positive)[:, :width]
+        start += width
+    return patterns
+
+
+def _region_signs(part: Complex) -> list[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
+    """For each bend the units positive / negative on every region of the final complex (R, W), by way of its parents."""
+    index = np.arange(part.count)
+    signs = []
+    for parent, positive, negative in reversed(part.signs):
+        signs.append((positive[index], negative[index]))
+        index = parent[index]
+    return signs[::-1]
+
+
+def _sides(positive: NDArray[np.uint64], negative: NDArray[np.uint64], units: int, candidates: int) -> Any:
+    if candidates == 0:  # a relu
+        return _bits(positive, units)
+    i, j = np.triu_indices(candidates, 1)
+    shape = (len(positive), units, len(i))
+    below = _bits(negative, units * len(i)).reshape(shape)  # candidate i of the pair loses somewhere
+    above = _bits(positive, units * len(i)).reshape(shape)
+    losses = np.zeros((len(positive), units, candidates), np.int16)
+    for pair, (a, b) in enumerate(zip(i, j, strict=True)):
+        losses[:, :, a] += below[:, :, pair]
+        losses[:, :, b] += above[:, :, pair]
+    return losses.argmin(axis=2).astype(np.int16)
+
+
+def _bytes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
+
+
+def _bits(words: NDArray[np.uint64], count: int) -> NDArray[np.uint8]:
+    return np.unpackbits(_bytes(words), axis=1, count=count, bitorder="little")

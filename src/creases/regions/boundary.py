@@ -1,0 +1,110 @@
+"""The decision boundary on a plane: where the two largest outputs tie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from creases.regions.complex import finished, region_sides, resumed, subdivide
+from creases.regions.merge import Mesh
+
+if TYPE_CHECKING:
+    from creases.regions.plane import PlanePartition
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Boundary:
+    """The decision boundary in a plane, and the part of every region that each class has.
+
+    With one output the decision is its sign: class 1 where it is positive, class 0 elsewhere.
+    """
+
+    vertices: Array  #: (V, 2) in slice coordinates: those of the partition, then those of the boundary
+    edges: NDArray[np.int32]  #: (S, 2) the boundary's segments
+    classes: NDArray[np.int16]  #: (S, 2) the class left and right of each segment
+    regions: NDArray[np.int32]  #: (S, 2) the region left and right of each segment (the same, but along a crease)
+    part_corners: NDArray[np.int32]  #: corners of all parts, counter-clockwise
+    part_starts: NDArray[np.int32]  #: (P + 1,)
+    part_class: NDArray[np.int16]  #: (P,)
+    part_region: NDArray[np.int32]  #: (P,)
+
+    @property
+    def segments(self) -> Array:
+        """End points of the boundary's segments: (S, 2, 2)."""
+        return self.vertices[self.edges]
+
+    @property
+    def length(self) -> float:
+        """Length of the boundary in slice coordinates."""
+        ends = self.segments
+        return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).sum())
+
+    def areas(self) -> Array:
+        """Area that each class has in the box: (largest class + 1,)."""
+        a = self.vertices[self.part_corners]
+        first = np.repeat(a[self.part_starts[:-1]], np.diff(self.part_starts), axis=0)
+        after = np.arange(1, len(a) + 1)
+        after[self.part_starts[1:] - 1] = self.part_starts[:-1]
+        u, v = a - first, a[after] - first
+        parts = np.add.reduceat(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0], self.part_starts[:-1]) / 2
+        return np.bincount(self.part_class, weights=parts)
+
+    def polylines(self) -> list[Array]:
+        """The boundary as polylines (n, 2), each between one pair of classes; a closed one ends where it starts."""
+        lines: list[Array] = []
+        pairs = np.sort(self.classes, axis=1)
+        for pair in np.unique(pairs, axis=0):
+            lines += [self.vertices[chain] for chain in _chains(self.edges[(pairs == pair).all(axis=1)].tolist())]
+        return lines
+
+
+def _chains(edges: list[list[int]]) -> list[list[int]]:
+    """Edges joined end to end: open chains from their ends first, then closed ones; a chain stops where others meet it."""
+    at: dict[int, set[int]] = {}
+    for e, (a, b) in enumerate(edges):
+        at.setdefault(a, set()).add(e)
+        at.setdefault(b, set()).add(e)
+    ends = [v for v, here in at.items() if len(here) != 2]
+    chains = []
+    for start in [*(v for v in ends for _ in range(len(at[v]))), *(a for a, _ in edges)]:
+        if not at[start]:
+            continue
+        chain = [start]
+        while at[chain[-1]] and (len(chain) == 1 or chain[-1] not in ends):
+            e = at[chain[-1]].pop()
+            a, b = edges[e]
+            chain.append(b if a == chain[-1] else a)
+            at[chain[-1]].discard(e)
+        chains.append(chain)
+    return chains
+
+
+def plane_boundary(partition: PlanePartition) -> Boundary:
+    """One more bend on the partition: the outputs' largest (one output: its sign)."""
+    p = partition
+    part = resumed(Mesh(p.vertices, p.edges, p.edge_units, p.edge_regions, p.corners, p.corner_edges, p.starts))
+    outputs = p.values.shape[1]
+    z = torch.from_numpy(p.values.reshape(len(p.values), 1, outputs) if outputs > 1 else p.values)
+    terms = torch.from_numpy(np.abs(p.values).max(axis=0)).reshape(z.shape[1:])
+    subdivide(part, z, terms, 0, choice=outputs > 1)
+    side = region_sides(part, [(1, outputs if outputs > 1 else 0)])[0][:, 0].astype(np.int16)
+    parent = part.signs[-1][0]
+    mesh = finished(part)
+    left, right = mesh.regions.T
+    on = (left >= 0) & (right >= 0) & (side[left] != side[right])
+    return Boundary(
+        vertices=mesh.vertices,
+        edges=mesh.ends[on],
+        classes=side[mesh.regions[on]],
+        regions=parent[mesh.regions[on]],
+        part_corners=mesh.corners,
+        part_starts=mesh.starts,
+        part_class=side,
+        part_region=parent,
+    )

@@ -1,0 +1,101 @@
+"""Joining neighbouring regions of a finished planar complex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A finished planar complex: no edge is cut any more."""
+
+    vertices: NDArray[np.float64]  #: (V, 2)
+    ends: Ints  #: (E, 2)
+    label: Ints  #: (E,) unit, or -1 for a side of the box
+    regions: Ints  #: (E, 2) left and right of end 0 -> end 1, -1 outside
+    corners: Ints  #: (C,) vertices of all regions, counter-clockwise
+    corner_edges: Ints  #: (C,) the edge from each corner to the next
+    starts: Ints  #: (R + 1,)
+
+
+def components(mesh: Mesh, joined: NDArray[np.bool_]) -> Ints:
+    """Number of the group each region falls in when the given edges (E,) no longer separate: (R,)."""
+    left, right = mesh.regions[joined].T
+    count = len(mesh.starts) - 1
+    graph = coo_array((np.ones(len(left), bool), (left, right)), shape=(count, count))
+    return connected_components(graph, directed=False)[1].astype(np.int32)  # type: ignore[no-any-return]
+
+
+def join_regions(mesh: Mesh, group: Ints) -> Mesh:
+    """Regions of one group (convex together) become one; edges inside groups and vertices only they needed go."""
+    group_of = np.append(group, -1)  # so that -1, outside, stays -1
+    regions = group_of[mesh.regions]
+    kept = regions[:, 0] != regions[:, 1]
+    joined = replace(mesh, ends=mesh.ends[kept], label=mesh.label[kept], regions=regions[kept])
+    return _loops(_straighten(joined), int(group.max()) + 1)
+
+
+def _straighten(mesh: Mesh) -> Mesh:
+    """Drop vertices in the middle of a straight edge: two edges of one label between the same two regions."""
+    degree = np.bincount(mesh.ends.ravel(), minlength=len(mesh.vertices))
+    at: dict[int, list[int]] = {}
+    for e, (a, b) in enumerate(mesh.ends.tolist()):
+        for v in (a, b):
+            if degree[v] == 2:
+                at.setdefault(v, []).append(e)
+    ends, sides = mesh.ends.copy(), mesh.regions.copy()
+    alive = np.ones(len(ends), bool)
+    for v, (e, f) in at.items():
+        if e == f or mesh.label[e] < 0 or mesh.label[e] != mesh.label[f]:
+            continue  # sides of the box keep their vertices: corners are among them
+        if set(sides[e]) != set(sides[f]):
+            continue
+        far = ends[f, 1] if ends[f, 0] == v else ends[f, 0]
+        ends[e, 0 if ends[e, 0] == v else 1] = far
+        alive[f] = False
+        if far in at:
+            at[far] = [e if g == f else g for g in at[far]]
+    return _used(replace(mesh, ends=ends[alive], label=mesh.label[alive], regions=sides[alive]))
+
+
+def _used(mesh: Mesh) -> Mesh:
+    """Only the vertices that edges use."""
+    used = np.zeros(len(mesh.vertices), bool)
+    used[mesh.ends] = True
+    number = np.cumsum(used, dtype=np.int32) - 1
+    return replace(mesh, vertices=mesh.vertices[used], ends=number[mesh.ends])
+
+
+def _loops(mesh: Mesh, count: int) -> Mesh:
+    """Corners of every region, by following its edges around it."""
+    following: list[dict[int, tuple[int, int]]] = [{} for _ in range(count)]
+    for e, ((a, b), (left, right)) in enumerate(zip(mesh.ends.tolist(), mesh.regions.tolist(), strict=True)):
+        if left >= 0:
+            following[left][a] = b, e
+        if right >= 0:
+            following[right][b] = a, e
+    corners: list[int] = []
+    edges: list[int] = []
+    starts = [0]
+    for after in following:
+        first = vertex = next(iter(after))
+        for _ in after:
+            corners.append(vertex)
+            vertex, edge = after[vertex]
+            edges.append(edge)
+            if vertex == first:
+                break
+        starts.append(len(corners))
+    return replace(
+        mesh,
+        corners=np.array(corners, np.int32),
+        corner_edges=np.array(edges, np.int32),
+        starts=np.array(starts, np.int32),
+    )

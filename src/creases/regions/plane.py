@@ -1,0 +1,278 @@
+"""Every region of a plane through input space, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from creases.network import Network, Piece
+from creases.network.network import Points
+from creases.network.patterns import pack, split
+from creases.network.pieces import slice_pieces
+from creases.network.walk import Walk
+from creases.regions import archive
+from creases.regions.boundary import Boundary, plane_boundary
+from creases.regions.complex import Complex, finished, rectangle, region_bytes, region_sides, subdivide
+from creases.regions.locate import PatternIndex, inside_polygons, pattern_at
+from creases.regions.merge import Mesh, components, join_regions
+from creases.regions.slices import Array, check_box, check_slice, through
+from creases.regions.tolerance import SIGN
+
+if TYPE_CHECKING:
+    import networkx
+    from matplotlib.axes import Axes
+
+Box = Sequence[Sequence[float]] | Array
+
+
+@dataclass(frozen=True, eq=False)
+class PlanePartition:
+    """All regions of a network in a box of the plane ``x = origin + basis t``."""
+
+    net: Network
+    box: Array  #: (2, 2) bounds of t
+    origin: Array  #: (n_in,)
+    basis: Array  #: (n_in, 2)
+    vertices: Array  #: (V, 2) in slice coordinates t
+    values: Array  #: (V, n_out) the network's output there
+    edges: NDArray[np.int32]  #: (E, 2) vertices
+    edge_units: NDArray[np.int32]  #: (E,) the unit whose crease it is, -1 for a side of the box
+    edge_regions: NDArray[np.int32]  #: (E, 2) region left and right of the edge, -1 outside
+    corners: NDArray[np.int32]  #: (C,) vertices of all regions, counter-clockwise
+    corner_edges: NDArray[np.int32]  #: (C,) the edge from each corner to the next
+    starts: NDArray[np.int32]  #: (R + 1,) region r is corners[starts[r]:starts[r + 1]]
+    patterns: NDArray[np.uint8]  #: (R, n_bytes)
+
+    @property
+    def count(self) -> int:
+        """Number of regions."""
+        return len(self.starts) - 1
+
+    def __repr__(self) -> str:
+        return f"PlanePartition({self.count} regions, {len(self.vertices)} vertices, {len(self.edges)} edges)"
+
+    def polygon(self, region: int) -> Array:
+        """Corners of one region (k, 2), counter-clockwise."""
+        return self.vertices[self.corners[self.starts[region] : self.starts[region + 1]]]
+
+    def areas(self) -> Array:
+        """Area of every region in slice coordinates: (R,)."""
+        here = self.vertices[self.corners]
+        first = np.repeat(here[self.starts[:-1]], np.diff(self.starts), axis=0)
+        a, b = here - first, self.vertices[self.corners[self._after]] - first  # from a corner: slivers keep their digits
+        return np.add.reduceat(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], self.starts[:-1]) / 2
+
+    def centers(self) -> Array:
+        """A point inside every region, the mean of its corners: (R, 2)."""
+        return np.add.reduceat(self.vertices[self.corners], self.starts[:-1]) / np.diff(self.starts)[:, None]
+
+    @cached_property
+    def _after(self) -> NDArray[np.int64]:
+        """For each corner the next one around its region."""
+        after = np.arange(1, len(self.corners) + 1)
+        after[self.starts[1:] - 1] = self.starts[:-1]
+        return after
+
+    def points(self, t: Any) -> Array:
+        """Points of input space (n, n_in) at slice coordinates (n, 2)."""
+        return self.origin + np.asarray(t, dtype=np.float64) @ self.basis.T
+
+    def sides(self) -> NDArray[np.int16]:
+        """Side of every unit on every region: (R, n_units)."""
+        return self.net.unpack(self.patterns)
+
+    def pieces(self) -> Piece:
+        """The affine function on every region, in slice coordinates: J (R, n_out, 2) and y (R, n_out)."""
+        net = self.net
+        origin, basis = (torch.from_numpy(a).to(net.device, net.dtype) for a in (self.origin, self.basis))
+        width = max([net.n_in, *(int(np.prod(step.shape)) for step in net.steps)])
+        block = max(1, 2**28 // (8 * 3 * width))
+        J, y = [], []
+        for start in range(0, self.count, block):
+            sides = torch.from_numpy(net.unpack(self.patterns[start : start + block])).to(net.device)
+            part = slice_pieces(net, split(net, sides), origin, basis)
+            J.append(part.J.expand(len(sides), -1, -1).cpu().numpy())
+            y.append(part.y.expand(len(sides), -1).cpu().numpy())
+        return Piece(np.concatenate(J), np.concatenate(y))
+
+    def locate(self, points: Any) -> NDArray[np.int64]:
+        """Region of each point t (n, 2), -1 outside the box. On a crease: one of the regions beside it."""
+        t = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        net = self.net.to(torch.float64)
+        found = self._index.find(pattern_at(net, torch.from_numpy(self.points(t)).to(net.device)))
+        inside = ((t >= self.box[:, 0]) & (t <= self.box[:, 1])).all(axis=1)
+        # A point on a crease, or a unit that is zero but for rounding: the pattern is no region's. Look where it lies.
+        lost = np.flatnonzero(inside & (found < 0))
+        found[lost] = inside_polygons(self.vertices, self.corners, self.starts, t[lost])
+        found[~inside] = -1
+        return found
+
+    @cached_property
+    def _index(self) -> PatternIndex:
+        return PatternIndex(self.patterns)
+
+    def boundary(self) -> Boundary:
+        """The decision boundary: where the two largest outputs tie (one output: where it is zero)."""
+        return plane_boundary(self)
+
+    def same_piece(self, *, tolerance: float = 1e-9) -> NDArray[np.int32]:
+        """Group of each region (R,) when neighbours with the same affine function are taken for one.
+
+        ``tolerance`` is relative to the largest coefficient. ``partition.same_piece().max() + 1`` counts the groups.
+        """
+        J, y = self.pieces()
+        flat = np.concatenate([J.reshape(self.count, -1), y], axis=1)
+        inner = (self.edge_regions >= 0).all(axis=1)
+        left, right = self.edge_regions[inner].T
+        equal = np.zeros(len(self.edges), bool)
+        scale = np.abs(flat).max(initial=0.0)
+        equal[inner] = np.abs(flat[left] - flat[right]).max(axis=1, initial=0.0) <= tolerance * scale
+        return components(_mesh(self), equal)
+
+    def to_networkx(self) -> networkx.Graph[int]:
+        """Regions as nodes (area, center), shared edges as edges (unit, length)."""
+        import networkx
+
+        graph: networkx.Graph[int] = networkx.Graph()
+        for region, (area, center) in enumerate(zip(self.areas().tolist(), self.centers().tolist(), strict=True)):
+            graph.add_node(region, area=area, center=tuple(center))
+        a, b = (self.vertices[self.edges[:, i]] for i in (0, 1))
+        lengths = np.linalg.norm(b - a, axis=1)
+        rows = zip(self.edge_regions.tolist(), self.edge_units.tolist(), lengths.tolist(), strict=True)
+        for (left, right), unit, length in rows:
+            if left >= 0 and right >= 0:
+                graph.add_edge(left, right, unit=unit, length=length)
+        return graph
+
+    def save(self, path: str | Path) -> Path:
+        """Write to a ``.npz`` file, the network included."""
+        arrays = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "net"}
+        return archive.write(path, "PlanePartition", self.net, **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> PlanePartition:
+        """Read back what :meth:`save` wrote."""
+        net, arrays = archive.read(path, "PlanePartition")
+        return cls(net, **arrays)
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw it: see :func:`creases.show.plot_plane`."""
+        from creases.show import plot_plane
+
+        return plot_plane(self, ax=ax, **options)
+
+
+def plane(
+    net: Network,
+    box: Box = ((-1, 1), (-1, 1)),
+    origin: Points | None = None,
+    basis: Points | None = None,
+    *,
+    exact: bool = False,
+) -> PlanePartition:
+    """Every region of the network in a box of the plane ``x = origin + basis t``.
+
+    Parameters
+    ----------
+    net
+        From :func:`creases.read`; of any input dimension. On a GPU the whole subdivision runs there.
+    box
+        ``[(lo, hi), (lo, hi)]``: bounds of t.
+    origin, basis
+        A point (n_in,) and two directions (n_in, 2); for a network of two inputs, the input plane itself unless given.
+    exact
+        Decide every sign in filtered exact arithmetic: no sliver is lost, no coincidence missed. Slower.
+
+    Examples
+    --------
+    >>> import creases
+    >>> net = creases.read([([[1, 0], [0, 1]], [0, 0]), ([[1, 1]], [0])])
+    >>> creases.plane(net, box=[(-1, 1), (-1, 1)]).count
+    4
+    """
+    bounds = check_box(box, 2)
+    start, directions = check_slice(net, origin, basis)
+    if exact:
+        from creases.regions.exact import exact_plane
+
+        return exact_plane(net, bounds, start, directions)
+    part, values = _subdivided(net.to(torch.float64), bounds, start, directions)
+    mesh, patterns = finished(part), _patterns(net, part)
+    if any(net.steps[i].op == "choice" for i in net.bends):
+        mesh, patterns, values = _one_region_per_pattern(net, mesh, patterns, start, directions)
+    return PlanePartition(
+        net, bounds, start, directions, mesh.vertices, values, mesh.ends, mesh.label, mesh.regions,
+        mesh.corners, mesh.corner_edges, mesh.starts, patterns,
+    )  # fmt: skip
+
+
+def plane_through(
+    net: Network, a: Points, b: Points, c: Points, *, margin: float = 0.25, exact: bool = False
+) -> PlanePartition:
+    """Every region of the network in the plane through three points (eq. 6.2: Gram-Schmidt, origin a).
+
+    The box holds the three points with ``margin`` times its size around them; their slice coordinates are
+    (0, 0), (|b - a|, 0) and those of c.
+    """
+    origin, basis, t = through(net, [a, b, c])
+    low, high = t.min(axis=0), t.max(axis=0)
+    pad = margin * (high - low)
+    return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact)
+
+
+def _subdivided(net: Network, box: Array, origin: Array, basis: Array) -> tuple[Complex, Array]:
+    """The box subdivided by every bend, and the output at the vertices."""
+    part = rectangle(box)
+
+    def points(t: Array) -> torch.Tensor:
+        return torch.from_numpy(origin + t @ basis.T)
+
+    with torch.no_grad():
+        walk = Walk(net, points(part.vertices), zero=SIGN)
+        while (z := walk.advance()) is not None:
+            known = len(part.vertices)
+            choice = net.steps[net.bends[walk.bend]].op == "choice"
+            shape = z.shape[1:-1] if choice else z.shape[1:]
+            flat = z.reshape(known, -1, z.shape[-1]) if choice else z.flatten(1)
+            terms = walk.terms[0].reshape(flat.shape[1:])
+            Z = subdivide(part, flat, terms, int(net.unit_starts[walk.bend]), choice=choice)
+            new = points(part.vertices[known:])
+            walk.extend(new, None if choice else torch.from_numpy(Z).reshape(-1, *shape))
+        return part, walk.output.numpy()
+
+
+def _patterns(net: Network, part: Complex) -> NDArray[np.uint8]:
+    bends = [
+        (int(units), 0 if net.steps[i].op == "relu" else candidates)
+        for units, i, candidates in zip(np.diff(net.unit_starts), net.bends, net.candidates, strict=True)
+    ]
+    if all(units % 8 == 0 and not candidates for units, candidates in bends):
+        return region_bytes(part, [units // 8 for units, _ in bends])
+    sides = region_sides(part, bends)
+    return pack(net, np.concatenate([np.zeros((part.count, 0), np.int16), *sides], axis=1))
+
+
+def _mesh(partition: PlanePartition) -> Mesh:
+    p = partition
+    return Mesh(p.vertices, p.edges, p.edge_units, p.edge_regions, p.corners, p.corner_edges, p.starts)
+
+
+def _one_region_per_pattern(
+    net: Network, mesh: Mesh, patterns: NDArray[np.uint8], origin: Array, basis: Array
+) -> tuple[Mesh, NDArray[np.uint8], Array]:
+    """A choice is split along ties of pairs, also where a third candidate is larger: join what that cut in two."""
+    left, right = mesh.regions.T
+    equal = (left >= 0) & (right >= 0) & (patterns[left] == patterns[right]).all(axis=1)
+    group = components(mesh, equal)
+    joined = join_regions(mesh, group)
+    kept = np.empty((group.max() + 1, patterns.shape[1]), np.uint8)
+    kept[group] = patterns
+    values = net(origin + joined.vertices @ basis.T).reshape(len(joined.vertices), -1)
+    return joined, kept, values
