@@ -94,7 +94,7 @@ def plane_boundary(partition: PlanePartition) -> Boundary:
     terms = torch.from_numpy(np.abs(p.values).max(axis=0)).reshape(z.shape[1:])
     subdivide(part, z, terms, 0, choice=outputs > 1)
     side = region_sides(part, [(1, outputs if outputs > 1 else 0)])[0][:, 0].astype(np.int16)
-    parent = part.signs[-1][0]
+    parent = part.signs[-1].parent
     mesh = finished(part)
     left, right = mesh.regions.T
     on = (left >= 0) & (right >= 0) & (side[left] != side[right])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,17 @@ from creases.regions.tolerance import SIGN
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Signs:
+    """What one bend's subdivision left on the regions: enough to say every unit's side there."""
+
+    parent: NDArray[np.int32]  #: (R,) the region each came from
+    positive: NDArray[np.uint64]  #: (R, W) columns positive somewhere on it, as words
+    negative: NDArray[np.uint64]  #: (R, W)
+    units: NDArray[np.int64] | None = None  #: the units the columns are about; all unless given
+    sides: NDArray[np.int16] | None = None  #: then also the side (U,) of each unit that no region changes
+
+
 @dataclass
 class Complex:
     """Vertices, a tree of edges and regions as loops of (vertex, edge), with the signs each bend left on the regions."""
@@ -27,8 +38,7 @@ class Complex:
     kid: NDArray[np.int32]  #: (E,) first of an edge's two halves, -1 if uncut
     corners: NDArray[np.int32]  #: (C, 2)
     starts: NDArray[np.int32]  #: (R + 1,)
-    #: per subdivision: the region each region came from (R,), words of units positive / negative on it (R, W)
-    signs: list[tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.uint64]]] = field(default_factory=list)
+    signs: list[Signs] = field(default_factory=list)  #: one for each subdivision so far
 
     @property
     def count(self) -> int:
@@ -49,7 +59,11 @@ def rectangle(box: Array) -> Complex:
     )
 
 
-def subdivide(part: Complex, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Array:
+#: Bends wider than this are first narrowed to the units that change side at all.
+WIDE = 1024
+
+
+def subdivide(part: Complex, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Array | None:
     """Split the regions of ``part``, in place, by the creases of one bend.
 
     Parameters
@@ -63,23 +77,41 @@ def subdivide(part: Complex, z: Tensor, terms: Tensor, first_unit: int, *, choic
 
     Returns
     -------
-    numpy.ndarray
-        The values (V', U) that were split by, at all vertices, old and new (for a choice: differences of candidates).
+    numpy.ndarray or None
+        Pre-activations (V', U) at all vertices, old and new, where the split needed them all (a relu that is not wide).
     """
     tolerance = (SIGN * terms).cpu().numpy()
     pairs = np.zeros((0, 4), np.int64)
+    units = sides = None
     labels = np.arange(first_unit, first_unit + z.shape[1], dtype=np.int32)
+    if choice or z.shape[1] > WIDE:
+        units, sides = _changing(z, SIGN * terms, choice)
+        z, tolerance, labels = z[:, units], tolerance[units], labels[units]
     if choice:
         z, tolerance, pairs = _differences(z, tolerance)
         labels = np.repeat(labels, len(pairs) // max(1, len(labels)))
     rows = np.empty((4 * len(z) + 1024, z.shape[1]))  # room for new vertices: pages are touched only when used
     torch.from_numpy(rows)[: len(z)] = z
-    return _split(part, rows, len(z), tolerance, pairs, labels)
+    Z, signs = _split(part, rows, len(z), tolerance, pairs, labels)
+    part.signs.append(replace(signs, units=units, sides=sides))
+    return Z if units is None else None
+
+
+def _changing(z: Tensor, tolerance: Tensor, choice: bool) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
+    """Units that do not keep one side at all vertices, and the side (U,) of those that do."""
+    if choice:
+        largest = z >= z.amax(dim=-1, keepdim=True) - 2 * tolerance.amax(dim=-1, keepdim=True)
+        always = largest.all(dim=0)  # (U, K)
+        changes, side = ~always.any(dim=-1), always.int().argmax(dim=-1)
+    else:
+        above = z.amax(dim=0) > tolerance
+        changes, side = above & (z.amin(dim=0) < -tolerance), above
+    return np.flatnonzero(changes.cpu().numpy()), side.to(torch.int16).cpu().numpy()
 
 
 def _split(
     part: Complex, Z: Array, nv: int, tolerance: Array, pairs: NDArray[np.int64], labels: NDArray[np.int32]
-) -> Array:
+) -> tuple[Array, Signs]:
     """Drive the kernel, making room whenever an array is full."""
     from creases.regions import plane_kernel as kernel
 
@@ -107,8 +139,7 @@ def _split(
     part.vertices = X[:nv]
     part.ends, part.label, part.kid = (array[:ne] for array in edge)
     part.corners, part.starts = out[0][:nc], out[1][: nr + 1]
-    part.signs.append((out[2][:nr], out[3][:nr], out[4][:nr]))
-    return Z[:nv]
+    return Z[:nv], Signs(*(array[:nr] for array in out[2:]))
 
 
 def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
@@ -151,40 +182,41 @@ def resumed(mesh: Mesh) -> Complex:
 
 def region_sides(part: Complex, bends: Sequence[tuple[int, int]]) -> list[NDArray[Any]]:
     """Sides of every bend's units on every region: for each bend (units, candidates; 0 for a relu) an array (R, units)."""
-    return [
-        _sides(positive, negative, units, candidates)
-        for (units, candidates), (positive, negative) in zip(bends, _region_signs(part), strict=True)
-    ]
+    return [_sides(signs, *bend) for signs, bend in zip(_on_regions(part), bends, strict=True)]
 
 
 def region_bytes(part: Complex, widths: Sequence[int]) -> NDArray[np.uint8]:
-    """Patterns (R, sum of widths) of a network of relus whose bends each fill ``widths`` whole bytes."""
+    """Patterns (R, sum of widths) of a network of relus, none of them wide, whose bends fill ``widths`` whole bytes."""
     patterns = np.empty((part.count, sum(widths)), np.uint8)
     start = 0
-    for width, (positive, _) in zip(widths, _region_signs(part), strict=True):
-        patterns[:, start : start + width] = _bytes(positive)[:, :width]
+    for width, signs in zip(widths, _on_regions(part), strict=True):
+        patterns[:, start : start + width] = _bytes(signs.positive)[:, :width]
         start += width
     return patterns
 
 
-def _region_signs(part: Complex) -> list[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
-    """For each bend the units positive / negative on every region of the final complex (R, W), by way of its parents."""
+def _on_regions(part: Complex) -> list[Signs]:
+    """For each bend its signs on every region of the final complex, by way of the regions these came from."""
     index = np.arange(part.count)
-    signs = []
-    for parent, positive, negative in reversed(part.signs):
-        signs.append((positive[index], negative[index]))
-        index = parent[index]
-    return signs[::-1]
+    found = []
+    for signs in reversed(part.signs):
+        found.append(replace(signs, positive=signs.positive[index], negative=signs.negative[index]))
+        index = signs.parent[index]
+    return found[::-1]
 
 
-def _sides(positive: NDArray[np.uint64], negative: NDArray[np.uint64], units: int, candidates: int) -> Any:
+def _sides(signs: Signs, units: int, candidates: int) -> NDArray[Any]:
+    if signs.units is not None and signs.sides is not None:
+        sides = np.tile(signs.sides, (len(signs.positive), 1))
+        sides[:, signs.units] = _sides(replace(signs, units=None), len(signs.units), candidates)
+        return sides
     if candidates == 0:  # a relu
-        return _bits(positive, units)
+        return _bits(signs.positive, units)
     i, j = np.triu_indices(candidates, 1)
-    shape = (len(positive), units, len(i))
-    below = _bits(negative, units * len(i)).reshape(shape)  # candidate i of the pair loses somewhere
-    above = _bits(positive, units * len(i)).reshape(shape)
-    losses = np.zeros((len(positive), units, candidates), np.int16)
+    shape = (len(signs.positive), units, len(i))
+    below = _bits(signs.negative, units * len(i)).reshape(shape)  # candidate i of the pair loses somewhere
+    above = _bits(signs.positive, units * len(i)).reshape(shape)
+    losses = np.zeros((*shape[:2], candidates), np.int16)
     for pair, (a, b) in enumerate(zip(i, j, strict=True)):
         losses[:, :, a] += below[:, :, pair]
         losses[:, :, b] += above[:, :, pair]

@@ -19,7 +19,7 @@ from creases.network.pieces import slice_pieces
 from creases.network.walk import Walk
 from creases.regions import archive
 from creases.regions.boundary import Boundary, plane_boundary
-from creases.regions.complex import Complex, finished, rectangle, region_bytes, region_sides, subdivide
+from creases.regions.complex import WIDE, Complex, finished, rectangle, region_bytes, region_sides, subdivide
 from creases.regions.locate import PatternIndex, inside_polygons, pattern_at
 from creases.regions.merge import Mesh, components, join_regions
 from creases.regions.slices import Array, check_box, check_slice, through
@@ -244,7 +244,7 @@ def _subdivided(net: Network, box: Array, origin: Array, basis: Array) -> tuple[
             terms = walk.terms[0].reshape(flat.shape[1:])
             Z = subdivide(part, flat, terms, int(net.unit_starts[walk.bend]), choice=choice)
             new = points(part.vertices[known:])
-            walk.extend(new, None if choice else torch.from_numpy(Z).reshape(-1, *shape))
+            walk.extend(new, None if Z is None else torch.from_numpy(Z).reshape(-1, *shape))
         return part, walk.output.numpy()
 
 
@@ -253,7 +253,7 @@ def _patterns(net: Network, part: Complex) -> NDArray[np.uint8]:
         (int(units), 0 if net.steps[i].op == "relu" else candidates)
         for units, i, candidates in zip(np.diff(net.unit_starts), net.bends, net.candidates, strict=True)
     ]
-    if all(units % 8 == 0 and not candidates for units, candidates in bends):
+    if all(units % 8 == 0 and units <= WIDE and not candidates for units, candidates in bends):
         return region_bytes(part, [units // 8 for units, _ in bends])
     sides = region_sides(part, bends)
     return pack(net, np.concatenate([np.zeros((part.count, 0), np.int16), *sides], axis=1))
