@@ -12,7 +12,7 @@ tolerance policy makes it exactly zero, else the rounding would be taken for a c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -25,7 +25,6 @@ from creases.errors import InputError
 from creases.network.bends import select
 from creases.network.network import Network
 from creases.network.pieces import default_memory, last_uses
-from creases.regions.magnitude import absolute
 from creases.regions.tolerance import SIGN
 
 Floats = NDArray[np.float64]
@@ -127,21 +126,21 @@ def _magnitudes(net: Network, sides: Sequence[Tensor], bends: Sequence[tuple[Ten
     The gradient of a sum is at most as long as the sum of its terms' gradients; the lengths, one number for each value,
     go through the network with the magnitudes of its weights. What cancels passes on the size of what it was made of.
     """
-    twin = absolute(net)
     start = torch.stack([torch.ones(net.n_in, dtype=net.dtype), torch.zeros(net.n_in, dtype=net.dtype)])
     values: dict[int, Tensor] = {0: start.to(net.device).reshape(2, *net.input_shape)}
     out: list[Tensor] = []
-    for i, (step, done) in enumerate(zip(twin.steps, last_uses(net), strict=True)):
+    for i, (step, done) in enumerate(zip(net.steps, last_uses(net), strict=True)):
         inputs = [values[value] for value in step.inputs]
         if step.is_bend:
             (A, c), size = bends[len(out)], inputs[0].flatten(1)
             own = torch.stack([A.norm(dim=1), c.abs()])
             carried = torch.where(own <= SIGN * size, size, own).reshape(inputs[0].shape)
-            values[i + 1] = select(step.op, carried, sides[len(out)][None], step.leak)
+            values[i + 1] = select(step.op, carried, sides[len(out)][None], step.leak).abs()
             out.append(size)
         else:
-            gradient, constant = step.linear(inputs)
-            values[i + 1] = torch.stack([gradient, constant if step.offset is None else constant + step.offset])
+            bare = replace(step, tensors={key: t for key, t in step.tensors.items() if key != "offset"})
+            gradient, constant = bare.magnitude(inputs)
+            values[i + 1] = torch.stack([gradient, constant if step.offset is None else constant + step.offset.abs()])
         for value in done:
             del values[value]
     return out
@@ -189,7 +188,7 @@ def _blocks(net: Network, rows: int) -> list[slice]:
 def _affine(
     net: Network, sides: Sequence[Tensor], x: Tensor, *, offset: bool = False, stop: int | None = None
 ) -> list[Tensor]:
-    """The map that sides select, at ``x`` (n, d): what enters the bends up to ``stop``, then the output: (n, .) each."""
+    """The map that sides select, at ``x`` (n, d): what enters bends up to ``stop``, then the output; (n, .) each."""
     values: dict[int, Tensor] = {0: x.to(net.device).reshape(-1, *net.input_shape)}
     out: list[Tensor] = []
     for i, (step, done) in enumerate(zip(net.steps, last_uses(net), strict=True)):

@@ -1,0 +1,70 @@
+"""Which region one enters on leaving a point of a crease in a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases.network.bends import select
+from creases.network.network import Network
+from creases.network.pieces import last_uses
+from creases.regions.polytope import bend_sides
+from creases.regions.signed import is_zero
+from creases.regions.tolerance import SIGN
+
+
+def leave(
+    net: Network, sides: NDArray[np.integer], tied: Sequence[Tensor], direction: NDArray[np.float64]
+) -> NDArray[np.int16]:
+    """Sides just beyond a point in a direction: exact, no step is taken.
+
+    A unit that is not tied keeps its side. A tied one takes the side of its derivative along the direction, which
+    depends on the new sides of the units before it; a derivative of zero (by the tolerance policy) is side 0, or the
+    first of the candidates that rise the most.
+
+    Parameters
+    ----------
+    sides
+        (n_units,) at the point.
+    tied
+        For each bend what ties at the point, as :func:`creases.regions.signed.ties` gives it.
+    direction
+        (n_in,)
+    """
+    start = torch.as_tensor(direction, dtype=net.dtype, device=net.device).reshape(1, *net.input_shape)
+    values = {0: (start, start.abs())}
+    old = bend_sides(net, sides)
+    new: list[Tensor] = []
+    for i, (step, done) in enumerate(zip(net.steps, last_uses(net), strict=True)):
+        dz, sizes = zip(*(values[value] for value in step.inputs), strict=True)
+        if step.is_bend:
+            decide = _relu if step.op == "relu" else _choice
+            side = decide(dz[0][0], sizes[0][0], old[len(new)], tied[len(new)])
+            new.append(side)
+            flat = torch.where(is_zero(dz[0], sizes[0]), 0, dz[0]) if step.op == "relu" else dz[0]
+            out = select(step.op, flat, side[None], step.leak)
+            values[i + 1] = out, out.abs()
+        else:
+            bare = replace(step, tensors={key: t for key, t in step.tensors.items() if key != "offset"})
+            values[i + 1] = bare.linear(dz), bare.magnitude(sizes)
+        for value in done:
+            del values[value]
+    parts = [np.zeros(0, np.int16), *(side.flatten().to(torch.int16).cpu().numpy() for side in new)]
+    return np.concatenate(parts)
+
+
+def _relu(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:
+    return torch.where(tied, (dz > 0) & ~is_zero(dz, size), old)
+
+
+def _choice(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:
+    rise = torch.where(tied, dz, -torch.inf)
+    best, where = rise.max(dim=-1, keepdim=True)
+    steepest = tied & (best - rise <= SIGN * (size + size.gather(-1, where)))
+    first = steepest.int().argmax(dim=-1)
+    return torch.where(tied.sum(dim=-1) > 1, first, old)
