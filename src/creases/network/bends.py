@@ -3,8 +3,8 @@
 ``relu``   one unit per entry, leak ``a``: ``z`` where ``z > 0``, ``a z`` elsewhere. Side 1 or 0.
 ``choice`` one unit per window of K candidates on the last axis: their maximum. Side = index of the first largest.
 
-Leaky ReLU, PReLU and abs (leak -1) are ``relu``; clamp, hard-tanh and ReLU6 are two of them; max-pool and the maximum of
-several tensors are ``choice``. On a crease itself the side is the one torch's gradient takes: ``z = 0`` is side 0.
+Leaky ReLU, PReLU and abs (leak -1) are ``relu``; clamp, hard-tanh and ReLU6 are two of them; max-pool and the maximum
+of several tensors are ``choice``. On a crease itself the side is the one torch's gradient takes: ``z = 0`` is side 0.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def select(op: str, z: Tensor, side: Tensor, leak: Tensor | None) -> Tensor:
     ``side`` broadcasts against ``z`` (for a choice: against ``z`` without its last axis).
     """
     if op == "choice":
-        index = side.expand(z.shape[:-1]).unsqueeze(-1)
-        return z.gather(-1, index).squeeze(-1)
+        shape = torch.broadcast_shapes(side.shape, z.shape[:-1])
+        return z.expand(*shape, -1).gather(-1, side.expand(shape).unsqueeze(-1)).squeeze(-1)
     if leak is None:
         return torch.where(side, z, 0)
     return torch.where(side, z, leak * z)
