@@ -1,0 +1,204 @@
+"""A partition of the plane, drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.tri import Triangulation
+from numpy.typing import ArrayLike, NDArray
+
+from creases.errors import InputError
+from creases.show import style
+
+if TYPE_CHECKING:
+    from creases.regions.boundary import Boundary
+    from creases.regions.plane import PlanePartition
+
+Coloring = Literal["regions", "value", "class"]
+
+# Above this many regions an SVG holds the sheet and the creases as pixels: as paths no viewer opens it.
+_AS_PATHS = 5_000
+
+
+def plot_plane(
+    partition: PlanePartition,
+    *,
+    ax: Axes | None = None,
+    color: Coloring = "regions",
+    data: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    boundary: bool = True,
+) -> Axes:
+    """Draw a plane partition: its regions, its creases (darker with depth), the boundary, and data on top.
+
+    Parameters
+    ----------
+    partition
+        What :func:`creases.plane` gives.
+    ax
+        Axes to draw on; new ones unless given.
+    color
+        ``"regions"``: every region in one shade, as a sheet of folded paper lit from the upper left;
+        ``"value"``: the network's output (its first, if it has several);
+        ``"class"``: the class that is decided, in the shades of the sheet.
+    data
+        Points (n, 2) in slice coordinates.
+    labels
+        Classes (n,) of the points.
+    boundary
+        Whether to draw where the decision is a tie.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+    """
+    points, classes = _data(data, labels)
+    if color not in ("regions", "value", "class"):
+        raise InputError(f"color: expected 'regions', 'value' or 'class', got {color!r}")
+    ax = style.own_axes(ax, 6, 6)
+    raster = partition.count > _AS_PATHS
+    decision = partition.boundary()
+    if color == "value":
+        _draw_values(ax, partition, decision)
+    else:
+        _draw_sheet(ax, partition, decision if color == "class" else None, raster)
+    _draw_creases(ax, partition, raster)
+    if boundary:
+        ax.add_collection(
+            LineCollection(list(decision.segments), colors=style.BOUNDARY, linewidths=1.8, capstyle="round", zorder=3)
+        )
+    if points is not None:
+        _draw_data(ax, points, classes)
+    _dress(ax, partition)
+    return ax
+
+
+def _data(
+    data: ArrayLike | None, labels: ArrayLike | None
+) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    if data is None:
+        if labels is not None:
+            raise InputError("labels: given without data; give the points as data=(n, 2)")
+        return None, None
+    points = np.asarray(data, np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise InputError(f"data: expected points (n, 2) in slice coordinates, got shape {points.shape}")
+    if labels is None:
+        return points, None
+    classes = np.asarray(labels).astype(np.int64)
+    if classes.shape != (len(points),):
+        raise InputError(f"labels: expected {len(points)} classes, one for each point, got shape {classes.shape}")
+    return points, classes
+
+
+def _shades(partition: PlanePartition) -> NDArray[np.float64]:
+    """How far each region is turned from the light, in [0, 1]: (R,).
+
+    The sheet is the graph of the winning output, its height scaled so that the usual slope is about 45 degrees.
+    """
+    slopes = partition.pieces().J  # (R, m, 2)
+    middle = np.add.reduceat(partition.values[partition.corners], partition.starts[:-1], axis=0)  # (R, m)
+    gradient = slopes[np.arange(len(slopes)), middle.argmax(axis=1)]  # (R, 2)
+    size = np.linalg.norm(gradient, axis=1)
+    gradient = gradient / (np.median(size[size > 0]) if (size > 0).any() else 1.0)
+    light = np.array([-0.45, 0.65, 0.62])
+    normal = np.concatenate([-gradient, np.ones((len(gradient), 1))], axis=1)
+    lit = normal @ light / np.linalg.norm(normal, axis=1) / np.linalg.norm(light)  # (R,) cosine to the light
+    return np.asarray((1 - lit) / 2)
+
+
+def _draw_sheet(ax: Axes, partition: PlanePartition, decision: Boundary | None, raster: bool) -> None:
+    shades = _shades(partition)
+    if decision is None:
+        polygons = _polygons(partition.vertices, partition.corners, partition.starts)
+        colors = style.blend(style.SHEET_LIGHT, style.SHEET_DARK, shades)
+    else:
+        polygons = _polygons(decision.vertices, decision.part_corners, decision.part_starts)
+        strength = 0.14 + 0.36 * shades[decision.part_region]
+        colors = np.ones((len(polygons), 3))
+        for index in np.unique(decision.part_class):
+            chosen = decision.part_class == index
+            colors[chosen] = style.tint(style.class_color(int(index)), strength[chosen])
+    # Edges in the face's own colour close the hairline seams that antialiasing leaves between polygons.
+    ax.add_collection(
+        PolyCollection(polygons, facecolors=colors, edgecolors=colors, linewidths=0.4, zorder=1, rasterized=raster)
+    )
+
+
+def _polygons(
+    vertices: NDArray[np.float64], corners: NDArray[np.integer[Any]], starts: NDArray[np.integer[Any]]
+) -> list[NDArray[np.float64]]:
+    return np.split(vertices[corners], starts[1:-1])
+
+
+def _draw_values(ax: Axes, partition: PlanePartition, decision: Boundary) -> None:
+    """The first output: linear on the triangles of a fan of each part, and a part of one output has one sign."""
+    corners, starts = decision.part_corners, decision.part_starts
+    sides = np.diff(starts)
+    first, last = np.repeat(starts[:-1], sides), np.repeat(starts[1:], sides) - 1
+    here = np.arange(len(corners))
+    inner = here[(here > first) & (here < last)]  # each inner corner, with its successor and the part's first corner
+    fan = np.stack([first[inner], inner, inner + 1], axis=1)  # (triangles, 3)
+    points = decision.vertices[corners]
+    piece, region = partition.pieces(), np.repeat(decision.part_region, sides)
+    value = np.einsum("cd,cd->c", piece.J[region, 0], points) + piece.y[region, 0]
+    limit = float(np.abs(value).max()) or 1.0
+    mesh = ax.tripcolor(
+        Triangulation(points[:, 0], points[:, 1], fan),
+        value,
+        shading="gouraud",
+        cmap=style.value_colors(),
+        vmin=-limit,
+        vmax=limit,
+        zorder=1,
+        rasterized=True,
+    )
+    with style.styled():
+        bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.8, pad=0.02)
+        bar.set_label("output" if partition.net.n_out == 1 else "output 0")
+        bar.outline.set_linewidth(0.5)
+
+
+def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:
+    inner = partition.edge_units >= 0
+    net = partition.net
+    bends = np.searchsorted(net.unit_starts, partition.edge_units[inner], side="right") - 1
+    order = np.argsort(bends, kind="stable")  # deeper ones on top
+    segments = partition.vertices[partition.edges[inner][order]]  # (e, 2, 2)
+    width = float(np.clip(18 / np.sqrt(partition.count), 0.15, 0.9))
+    ax.add_collection(
+        LineCollection(
+            list(segments),
+            colors=style.crease_colors(bends[order], len(net.bends)),
+            linewidths=width,
+            capstyle="round",
+            zorder=2,
+            rasterized=raster,
+        )
+    )
+
+
+def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64] | None) -> None:
+    size = float(np.clip(6000 / max(1, len(points)), 4, 20))
+    look: dict[str, Any] = {"s": size, "edgecolors": style.PAPER, "linewidths": 0.35, "zorder": 4}
+    if classes is None:
+        ax.scatter(points[:, 0], points[:, 1], color=style.INK, **look)
+        return
+    for index in np.unique(classes):
+        chosen = points[classes == index]
+        ax.scatter(chosen[:, 0], chosen[:, 1], color=style.class_color(int(index)), label=f"class {index}", **look)
+
+
+def _dress(ax: Axes, partition: PlanePartition) -> None:
+    (left, right), (bottom, top) = partition.box
+    ax.set_xlim(left, right)
+    ax.set_ylim(bottom, top)
+    ax.set_aspect("equal")
+    whole = partition.net.n_in == 2 and np.array_equal(partition.basis, np.eye(2)) and not partition.origin.any()
+    name = "x" if whole else "t"  # t: coordinates on the slice x = origin + basis t
+    ax.set_xlabel(f"${name}_1$")
+    ax.set_ylabel(f"${name}_2$")

@@ -1,0 +1,120 @@
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection, TriMesh
+
+from creases.errors import InputError
+from creases.show import new_figure, plot_plane
+from creases.show.style import BOUNDARY, CREASE_LAST, class_color, crease_colors, tint
+
+
+def drawn(ax, kind):
+    return [child for child in ax.collections if type(child) is kind]
+
+
+@pytest.fixture
+def ax():
+    return new_figure()[1][0]
+
+
+def test_every_region_is_one_polygon(fold, ax):
+    plot_plane(fold, ax=ax)
+    (sheet,) = drawn(ax, PolyCollection)
+    assert len(sheet.get_paths()) == 2
+    corners = [{tuple(v) for v in path.vertices.tolist()} for path in sheet.get_paths()]
+    left, right = {(-1, -1), (0, -1), (0, 1), (-1, 1)}, {(0, -1), (1, -1), (1, 1), (0, 1)}
+    assert corners in ([left, right], [right, left])
+
+
+def test_regions_with_different_slopes_have_different_shades(fold, ax):
+    plot_plane(fold, ax=ax)
+    (sheet,) = drawn(ax, PolyCollection)
+    flat, slope = sheet.get_facecolor()
+    assert not np.allclose(flat, slope)
+
+
+def test_classes_are_coloured_by_part_and_paler_than_the_data(fold, ax):
+    plot_plane(fold, ax=ax, color="class", data=[[0.8, 0.0]], labels=[1])
+    (sheet,) = drawn(ax, PolyCollection)
+    colors = sheet.get_facecolor()[:, :3]
+    assert len(colors) == 3
+    blue, orange = tint(class_color(0), 1.0), tint(class_color(1), 1.0)
+    for color, index in zip(colors, fold.boundary().part_class, strict=True):
+        full = (blue, orange)[index]
+        share = (1 - color) / (1 - full + 1e-12)
+        np.testing.assert_allclose(share, share[np.argmin(full)], atol=1e-6)  # a tint: white mixed with the colour
+        assert share[np.argmin(full)] <= 0.5
+
+
+def test_creases_and_boundary_are_drawn_where_they_are(fold, ax):
+    plot_plane(fold, ax=ax)
+    creases, boundary = drawn(ax, LineCollection)
+    for lines, x in ((creases, 0.0), (boundary, 0.5)):
+        (segment,) = lines.get_segments()
+        np.testing.assert_allclose(sorted(segment.tolist()), [[x, -1], [x, 1]])
+    np.testing.assert_array_equal(boundary.get_color()[0][:3], tint(BOUNDARY, 1.0))
+
+
+def test_boundary_can_be_left_out(fold, ax):
+    plot_plane(fold, ax=ax, boundary=False)
+    assert len(drawn(ax, LineCollection)) == 1
+
+
+def test_creases_are_darker_with_depth():
+    brightness = crease_colors(np.arange(4), 4).sum(axis=1)
+    assert (np.diff(brightness) < 0).all()
+    np.testing.assert_allclose(crease_colors(np.array([3]), 4)[0], tint(CREASE_LAST, 1.0))
+
+
+def test_values_are_linear_on_triangles_that_tile_the_box(fold, ax):
+    plot_plane(fold, ax=ax, color="value")
+    (mesh,) = drawn(ax, TriMesh)
+    triangulation = mesh._triangulation
+    corners = np.stack([triangulation.x, triangulation.y], axis=1)[triangulation.triangles]  # (k, 3, 2)
+    (u, v) = (corners[:, 1] - corners[:, 0]).T, (corners[:, 2] - corners[:, 0]).T
+    assert (np.abs(u[0] * v[1] - u[1] * v[0]) / 2).sum() == pytest.approx(4)
+    expected = np.maximum(triangulation.x, 0) - 0.5
+    np.testing.assert_allclose(mesh.get_array(), expected)
+    assert mesh.get_clim() == (-0.5, 0.5)
+
+
+def test_data_lies_on_top_one_collection_a_class(fold, ax):
+    plot_plane(fold, ax=ax, data=np.zeros((3, 2)), labels=[0, 1, 1])
+    dots = drawn(ax, PathCollection)
+    assert [len(d.get_offsets()) for d in dots] == [1, 2]
+    below = [c.get_zorder() for c in ax.collections if c not in dots]
+    assert min(d.get_zorder() for d in dots) > max(below)
+
+
+def test_axes_are_labelled_and_show_the_whole_box(fold, ax):
+    plot_plane(fold, ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x_1$", "$x_2$")
+    assert (*ax.get_xlim(), *ax.get_ylim()) == (-1, 1, -1, 1)
+    assert ax.get_aspect() == 1
+
+
+def test_a_slice_is_labelled_by_its_own_coordinates(fold, ax):
+    plot_plane(replace(fold, basis=np.array([[1.0, 1.0], [1.0, -1.0]])), ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$t_1$", "$t_2$")
+
+
+def test_without_axes_new_ones_of_pyplot_are_made(fold):
+    ax = plot_plane(fold)
+    assert plt.get_fignums() == [ax.figure.number]
+    plt.close(ax.figure)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"color": "rainbow"}, "color: expected 'regions', 'value' or 'class', got 'rainbow'"),
+        ({"data": np.zeros((4, 3))}, r"data: expected points \(n, 2\) in slice coordinates, got shape \(4, 3\)"),
+        ({"data": np.zeros((4, 2)), "labels": [1]}, "labels: expected 4 classes, one for each point"),
+        ({"labels": [1]}, "labels: given without data"),
+    ],
+)
+def test_bad_options_are_refused(fold, options, message):
+    with pytest.raises(InputError, match=message):
+        plot_plane(fold, **options)
