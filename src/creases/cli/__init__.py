@@ -1,0 +1,39 @@
+"""The command line: one file per verb."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from creases.cli.console import Door
+from creases.cli.demo import run_demo
+from creases.cli.explain import explain_input
+from creases.cli.map import map_plane
+
+__all__ = ["app"]
+
+app = typer.Typer(cls=Door, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.command("map")(map_plane)
+# An input may begin with a minus sign: "-0.2,0.5" is no option.
+app.command("explain", context_settings={"ignore_unknown_options": True})(explain_input)
+app.command("demo")(run_demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"creases {version('creases')}")
+        raise typer.Exit
+
+
+@app.callback()
+def creases(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """ReLU networks as the exact piecewise-linear functions they are.
+
+    Exit codes: 0 done, 2 bad input (one line says what), 1 anything else.
+    """

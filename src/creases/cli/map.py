@@ -1,0 +1,127 @@
+"""``creases map``: every region of a network on a plane."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from creases.cli import arguments, model, output, summary
+from creases.cli.console import note, print_json, print_table, progress
+from creases.cli.kernels import announce_compilation
+from creases.errors import InputError
+
+if TYPE_CHECKING:
+    from creases.network import Network
+    from creases.regions.plane import PlanePartition
+
+
+class Color(StrEnum):
+    """How regions are coloured."""
+
+    regions = "regions"
+    value = "value"
+    classes = "class"
+
+
+def map_plane(
+    model_: Annotated[str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False)],
+    box: Annotated[
+        str | None, typer.Option(metavar="LO,HI,LO,HI", help="The rectangle to map, in the plane's coordinates.")
+    ] = None,
+    through: Annotated[
+        tuple[Path, Path, Path] | None,
+        typer.Option(metavar="A.npy B.npy C.npy", help="Map the plane through three inputs.", show_default=False),
+    ] = None,
+    origin: Annotated[Path | None, typer.Option(help="A point of the plane (.npy, n numbers).")] = None,
+    basis: Annotated[Path | None, typer.Option(help="The plane's two directions (.npy, n x 2).")] = None,
+    input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(help="Where to write: .png, .svg, .npz or .json; may be repeated.", show_default=False),
+    ] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Decide every sign in exact arithmetic (slower).")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="Points to draw on top: .npz with X (and y), or .csv with a point a line.")
+    ] = None,
+    color: Annotated[Color, typer.Option(help="What the colours of the picture show.")] = Color.classes,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Find every region of a network on a plane: exact polygons, pieces, the decision boundary.
+
+    A network with two inputs needs no plane; others are cut by --through or by --origin and --basis.
+    """
+    paths = out or []
+    output.check_outputs(paths)
+    with progress(3 + len(paths)) as begin:
+        begin("reading the network")
+        net = model.load_model(model_, arguments.parse_shape(input_shape))
+        points = None if data is None else arguments.read_data(data, net.n_in)
+        begin("finding the regions")
+        announce_compilation()
+        start = perf_counter()
+        partition = _partition(net, box, through, origin, basis, exact)
+        seconds = perf_counter() - start
+        begin("checking the pieces")
+        result = summary.summarise(partition, seconds)
+        for path in paths:
+            begin(f"writing {path.name}")
+            _write(partition, path, result, points, color)
+    if as_json:
+        print_json({**result, "files": [str(path) for path in paths]})
+        return
+    print_table("Partition", [*summary.rows(result), *(("written", str(path)) for path in paths)])
+    if not paths:
+        note("nothing was written; name files with --out map.png --out map.npz")
+
+
+def _partition(
+    net: Network,
+    box: str | None,
+    through: tuple[Path, Path, Path] | None,
+    origin: Path | None,
+    basis: Path | None,
+    exact: bool,
+) -> PlanePartition:
+    import creases
+
+    if through is not None:
+        if box or origin or basis:
+            raise InputError("--through: gives the plane and its box; leave out --box, --origin and --basis")
+        a, b, c = (arguments.read_npy(path, "--through") for path in through)
+        return creases.plane_through(net, a, b, c, exact=exact)
+    if (origin is None) != (basis is None):
+        raise InputError("--origin and --basis go together: a point of the plane and its two directions")
+    limits = arguments.parse_box(box or "-1,1,-1,1")
+    if origin is not None and basis is not None:
+        point, directions = arguments.read_npy(origin, "--origin"), arguments.read_npy(basis, "--basis")
+        return creases.plane(net, limits, point.ravel(), directions, exact=exact)
+    if net.n_in != 2:
+        raise InputError(
+            f"model: has {net.n_in} inputs, so a plane must be chosen: --through a.npy b.npy c.npy, "
+            "or --origin o.npy --basis b.npy"
+        )
+    return creases.plane(net, limits, exact=exact)
+
+
+def _write(
+    partition: PlanePartition, path: Path, result: dict[str, Any], data: arguments.Data | None, color: Color
+) -> None:
+    if path.suffix == ".npz":
+        partition.save(path)
+    elif path.suffix == ".json":
+        output.write_json(output.partition_json(partition, result), path)
+    else:
+        points = None if data is None else _on_plane(partition, data.points)
+        labels = None if data is None else data.classes
+        title = f"{partition.count:,} regions"
+        output.write_picture(partition, path, title=title, color=color.value, data=points, labels=labels)
+
+
+def _on_plane(partition: PlanePartition, points: arguments.Array) -> arguments.Array:
+    """Coordinates t of inputs: of the nearest points of the plane, where they are not on it."""
+    return np.asarray(np.linalg.lstsq(partition.basis, (points - partition.origin).T)[0].T)

@@ -1,0 +1,71 @@
+"""Writing a plane partition: a picture, its arrays, or JSON, by the name's ending."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from creases.errors import FileError, InputError
+from creases.files import replacing
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from creases.regions.plane import PlanePartition
+
+ENDINGS = (".png", ".svg", ".npz", ".json")
+
+
+def check_outputs(paths: list[Path]) -> None:
+    """Refuse a name that cannot be written, before any work is done."""
+    for path in paths:
+        if path.suffix not in ENDINGS:
+            raise InputError(f"--out: expected a name ending in {', '.join(ENDINGS)}, got {path.name!r}")
+        if not path.parent.is_dir():
+            raise FileError(f"--out: there is no folder {path.parent} to write {path.name} in")
+
+
+def write_json(value: dict[str, Any], path: Path) -> Path:
+    """Write JSON, whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=1) + "\n")
+    return path
+
+
+def partition_json(partition: PlanePartition, summary: dict[str, Any]) -> dict[str, Any]:
+    """A partition as plain lists: the polygons, the unit behind each edge, each region's affine function of t."""
+    corners, starts = partition.corners.tolist(), partition.starts.tolist()
+    piece, boundary = partition.pieces(), partition.boundary()
+    return {
+        "summary": summary,
+        "slice": {"origin": partition.origin.tolist(), "basis": partition.basis.tolist()},
+        "vertices": partition.vertices.tolist(),
+        "values": partition.values.tolist(),
+        "edges": partition.edges.tolist(),
+        "edge_units": partition.edge_units.tolist(),
+        "edge_regions": partition.edge_regions.tolist(),
+        "regions": [corners[a:b] for a, b in pairwise(starts)],
+        "pieces": {"J": piece.J.tolist(), "y": piece.y.tolist()},
+        "boundary": {"segments": boundary.segments.tolist(), "classes": boundary.classes.tolist()},
+    }
+
+
+def write_picture(
+    partition: PlanePartition,
+    path: Path,
+    *,
+    title: str,
+    color: Literal["regions", "value", "class"],
+    data: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+) -> Path:
+    """Draw a partition into a ``.png`` or ``.svg`` file."""
+    from creases.show import new_figure, plot_plane, save_figure, styled
+
+    figure, (ax,) = new_figure(6.4, 6.4)
+    with styled():
+        plot_plane(partition, ax=ax, color=color, data=data, labels=labels)
+        ax.set_title(title)
+    return save_figure(figure, path)

@@ -1,0 +1,42 @@
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from creases.cli import kernels
+
+
+def test_version_is_printed(run):
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"creases {version('creases')}\n")
+
+
+def test_help_names_every_verb(run):
+    result = run("--help")
+    assert result.exit_code == 0
+    for verb in ("map", "explain", "demo"):
+        assert verb in result.stdout
+
+
+def test_the_module_is_runnable():
+    found = subprocess.run(
+        [sys.executable, "-m", "creases.cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.startswith("creases ")
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_compilation_is_announced_only_when_it_is_due(tmp_path, monkeypatch, capsys, cached):
+    from creases.regions import plane_kernel
+
+    class Kernel:
+        class stats:
+            cache_path = str(tmp_path)
+
+    for name in [name for name, value in vars(plane_kernel).items() if hasattr(value, "stats")]:
+        monkeypatch.setattr(plane_kernel, name, Kernel)
+    if cached:
+        (tmp_path / "plane_kernel.subdivide-1.py311.nbi").touch()
+    kernels.announce_compilation()
+    assert ("compiling kernels (once per machine)" in capsys.readouterr().err) is not cached

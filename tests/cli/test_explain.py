@@ -1,0 +1,117 @@
+import json
+
+import numpy as np
+import pytest
+
+from creases.cli.model import load_model
+from creases.regions.cell import cell
+
+
+def test_margin_is_the_offset_and_the_contributions(run, wide, tmp_path):
+    net = load_model(str(wide))
+    for x in np.random.default_rng(0).normal(size=(5, 5)):
+        np.save(tmp_path / "x.npy", x)
+        e = json.loads(run("explain", wide, "x.npy", "--json").stdout)
+        z = np.sort(net(x))
+        assert e["class"] == net(x).argmax()
+        assert e["margin"] == pytest.approx(z[-1] - z[-2])
+        assert e["offset"] + sum(row["contribution"] for row in e["inputs"]) == pytest.approx(e["margin"])
+        assert e["outputs"] == pytest.approx(net(x).tolist())
+        sizes = [abs(row["contribution"]) for row in e["inputs"]]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+def test_one_output_decides_by_its_sign(run, fold):
+    e = json.loads(run("explain", fold, "0.25,0.5", "--json").stdout)
+    assert (e["class"], e["runner_up"], e["margin"]) == (1, 0, 0.25)
+    e = json.loads(run("explain", fold, "-0.25,-0.5", "--json").stdout)
+    assert (e["class"], e["runner_up"], e["margin"]) == (0, 1, 0.5)
+
+
+def test_the_nearest_crease_and_boundary_are_told(run, fold):
+    e = json.loads(run("explain", fold, "0.25,0.5", "--json").stdout)
+    assert e["nearest_crease"] == {"unit": 0, "name": "layers.0.bend[0]", "distance": 0.25}
+    assert e["nearest_boundary"]["class"] == 0
+    assert e["nearest_boundary"]["distance"] == pytest.approx(0.25 / np.sqrt(2))
+    assert e["nearest_boundary"]["point"] == pytest.approx([0.125, 0.375])
+    e = json.loads(run("explain", fold, "-0.25,-0.5", "--json").stdout)
+    assert e["nearest_boundary"] is None  # f is constant there
+
+
+def test_the_region_is_described(run, fold):
+    e = json.loads(run("explain", fold, "0.25,0.5", "--json").stdout)
+    assert [facet["unit"] for facet in e["region"]["facets"]] == [0, 1]
+    assert e["region"]["unbounded"] is True
+    assert e["region"]["radius"] is None  # infinity
+    assert e["region"]["bounding_box"] == [[pytest.approx(0), None], [pytest.approx(0), None]]
+
+
+def test_units_are_listed_by_what_they_contribute(run, fold):
+    e = json.loads(run("explain", fold, "0.25,0.5", "--json").stdout)
+    assert [(row["unit"], row["contribution"]) for row in e["units"]] == [(1, 0.5), (0, 0.25)]
+    e = json.loads(run("explain", fold, "-0.25,0.5", "--json").stdout)
+    assert [(row["unit"], row["contribution"]) for row in e["units"]] == [(1, -0.5)]
+
+
+def test_the_explanation_reads_well(run, fold):
+    result = run("explain", fold, "-0.25,0.75")
+    assert result.exit_code == 0, result.output
+    for words in (
+        "class 1, ahead of class 0 by 0.25",
+        "0.25 away, unit layers.0.bend[0]",
+        "0.25 away, a tie with class 0",
+        "unbounded, holds balls of every size",
+        "2 creases: layers.0.bend[0], layers.0.bend[1]",
+        "Margin = -0.5 and these contributions",
+        "-inf to 0",
+        "Units that matter: 1 of 1",
+    ):
+        assert words in result.stdout
+
+
+def test_only_the_largest_contributions_are_shown(run, tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "n.npz", W0=rng.normal(size=(4, 20)), b0=np.ones(4), W1=np.ones((2, 4)), b1=np.array([0, 1.0]))
+    result = run("explain", "n.npz", ",".join(["1"] * 20))
+    assert "from 12 more inputs" in result.stdout
+
+
+def test_a_region_with_too_many_inputs_is_not_measured(run, tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "n.npz", W0=rng.normal(size=(4, 65)), b0=np.ones(4), W1=np.ones((1, 4)), b1=np.zeros(1))
+    np.save(tmp_path / "x.npy", rng.normal(size=65))
+    result = run("explain", "n.npz", "x.npy")
+    assert result.exit_code == 0, result.output
+    assert "its size is computed up to 64 inputs" in result.stdout
+
+
+def test_inputs_are_named_by_their_place_in_the_input_shape(run, tmp_path):
+    (tmp_path / "conv.py").write_text(
+        "from torch import nn\nnet = nn.Sequential(nn.Conv2d(1, 2, 2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2))"
+    )
+    result = run("explain", "conv.py:net", ",".join(["0.5"] * 9), "--input-shape", "1,3,3", "--json")
+    assert result.exit_code == 0, result.output
+    assert sorted(row["input"] for row in json.loads(result.stdout)["inputs"])[-1] == [0, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["1,2,3"], r"x: expected shape (2,)"),
+        (["one,two"], "input: expected comma-separated numbers"),
+        (["x.npy"], "input: there is no file x.npy"),
+    ],
+)
+def test_bad_input_ends_in_one_line_and_exit_code_2(run, fold, words, message):
+    result = run("explain", fold, *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_explanation_agrees_with_the_library(run, wide):
+    x = [0.1, -0.2, 0.3, -0.4, 0.5]
+    e = json.loads(run("explain", wide, ",".join(map(str, x)), "--json").stdout)
+    region = cell(load_model(str(wide)), x)
+    assert e["region"]["radius"] == pytest.approx(region.radius)
+    assert [facet["unit"] for facet in e["region"]["facets"]] == region.units[region.facets].tolist()

@@ -1,0 +1,134 @@
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+
+from creases.regions.plane import PlanePartition
+
+
+def test_the_summary_tells_counts_boundary_and_certificate(run, fold):
+    result = run("map", fold)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^regions +4 *$", result.stdout, re.M)
+    assert re.search(r"^vertices, edges +9, 12 *$", result.stdout, re.M)
+    assert re.search(r"^boundary +2\.70711 long, 3 segments *$", result.stdout, re.M)  # 2 + 0.5 sqrt(2)
+    assert re.search(r"^certificate +largest \|f - piece\| \S+ at 10,000 random points", result.stdout, re.M)
+    assert "nothing was written" in result.stderr
+
+
+def test_json_is_all_there_is_on_stdout(run, fold):
+    result = run("map", fold, "--box", "-1,3,-1,1", "--json")
+    assert result.exit_code == 0
+    summary = json.loads(result.stdout)
+    assert (summary["regions"], summary["vertices"], summary["edges"]) == (4, 9, 12)
+    assert summary["box"] == [[-1, 3], [-1, 1]]
+    assert summary["area"] == {"all": 8, "largest": 3, "smallest": 1}
+    assert summary["certificate"]["largest_difference"] < 1e-12
+    assert summary["files"] == []
+
+
+def test_out_may_be_repeated_and_the_ending_says_what_is_written(run, fold, tmp_path):
+    names = ["a.png", "a.svg", "a.npz", "a.json"]
+    result = run("map", fold, "--json", *(word for name in names for word in ("--out", name)))
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["files"] == names
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+    assert PlanePartition.load(tmp_path / "a.npz").count == 4
+    assert sorted(os.listdir(tmp_path)) == sorted([*names, "fold.npz"])
+
+
+def test_the_json_file_holds_polygons_and_pieces(run, fold, tmp_path):
+    run("map", fold, "--out", "a.json")
+    found = json.loads((tmp_path / "a.json").read_text())
+    vertices, J, y = (np.array(part) for part in (found["vertices"], found["pieces"]["J"], found["pieces"]["y"]))
+    assert found["summary"]["regions"] == len(found["regions"]) == 4
+    for region, corners in enumerate(found["regions"]):
+        by_piece = vertices[corners] @ J[region].T + y[region]
+        np.testing.assert_allclose(by_piece, np.array(found["values"])[corners])
+    assert len(found["boundary"]["segments"]) == 3
+
+
+def test_a_plane_through_three_inputs_of_a_wider_network(run, wide, tmp_path):
+    points = np.random.default_rng(1).normal(size=(3, 5))
+    for name, point in zip("abc", points, strict=True):
+        np.save(tmp_path / f"{name}.npy", point)
+    result = run("map", wide, "--through", "a.npy", "b.npy", "c.npy", "--out", "p.npz", "--out", "p.png", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["certificate"]["largest_difference"] < 1e-12
+    partition = PlanePartition.load(tmp_path / "p.npz")
+    np.testing.assert_allclose(partition.points([[0.0, 0.0]])[0], points[0])
+
+
+def test_a_plane_by_origin_and_basis(run, wide, tmp_path):
+    rng = np.random.default_rng(2)
+    np.save(tmp_path / "o.npy", rng.normal(size=5))
+    np.save(tmp_path / "b.npy", rng.normal(size=(5, 2)))
+    result = run("map", wide, "--origin", "o.npy", "--basis", "b.npy", "--box", "-2,2,-2,2", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["area"]["all"] == pytest.approx(16)
+
+
+def test_exact_arithmetic_finds_the_same_regions(run, fold):
+    result = run("map", fold, "--exact", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["regions"] == 4
+
+
+@pytest.mark.parametrize("color", ["regions", "value", "class"])
+def test_data_is_drawn_in_every_colouring(run, fold, tmp_path, color):
+    np.savez(tmp_path / "d.npz", X=np.random.default_rng(0).uniform(-1, 1, (20, 2)), y=np.arange(20) % 2)
+    result = run("map", fold, "--data", "d.npz", "--color", color, "--out", "a.png")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nothing.npz"], "model: there is no file nothing.npz"),
+        (["wide.npz"], "model: has 5 inputs, so a plane must be chosen: --through"),
+        (["wide.npz", "--origin", "o.npy"], "--origin and --basis go together"),
+        (["wide.npz", "--box", "0,1,0,1", "--through", "a", "b", "c"], "--through: gives the plane and its box"),
+        (["wide.npz", "--through", "a.npy", "b.npy", "c.npy"], "--through: there is no file a.npy"),
+        (
+            ["wide.npz", "--through", "one.npy", "one.npy", "one.npy"],
+            "three points that are not on one line are needed",
+        ),
+        (["fold.npz", "--box", "1,2"], "--box: expected four numbers"),
+        (["fold.npz", "--box", "1,-1,0,1"], "box: empty on axis 0: lo must be below hi"),
+        (["fold.npz", "--out", "a.gif"], "--out: expected a name ending in .png, .svg, .npz, .json, got 'a.gif'"),
+        (["fold.npz", "--out", "nowhere/a.png"], "--out: there is no folder nowhere to write a.png in"),
+        (["fold.npz", "--data", "d.csv"], "--data: there is no file d.csv"),
+    ],
+)
+def test_bad_input_ends_in_one_line_and_exit_code_2(run, fold, wide, tmp_path, words, message):
+    np.save(tmp_path / "one.npy", np.ones(5))
+    result = run("map", *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_an_unknown_option_ends_in_exit_code_2(run, fold):
+    assert run("map", fold, "--frobnicate").exit_code == 2
+
+
+def test_an_unforeseen_error_ends_in_exit_code_1(run, tmp_path):
+    (tmp_path / "broken.py").write_text("1 / 0")
+    result = run("map", "broken.py:net")
+    assert result.exit_code == 1
+    assert isinstance(result.exception, ZeroDivisionError)
+
+
+def test_an_interrupted_picture_leaves_no_file(run, fold, tmp_path, monkeypatch):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", interrupt)
+    result = run("map", fold, "--out", "a.png")
+    assert result.exit_code != 0
+    assert os.listdir(tmp_path) == ["fold.npz"]
