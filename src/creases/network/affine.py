@@ -7,6 +7,7 @@ values get the offset, directions do not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -72,7 +73,7 @@ def _concat(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
 
 
 def _stack(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return torch.stack(torch.broadcast_tensors(*xs), dim=-1)
+    return torch.stack(torch.broadcast_tensors(*xs), dim=-1)  # type: ignore[no-untyped-call]
 
 
 def _reshape(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
@@ -84,7 +85,7 @@ def _permute(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor
 
 
 def _gather(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return xs[0].flatten(1)[:, tensors["index"]]
+    return xs[0].reshape(len(xs[0]), prod(xs[0].shape[1:]))[:, tensors["index"]]
 
 
 def _pad(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
@@ -93,7 +94,7 @@ def _pad(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
 
 def _avg_pool(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
     pool = _AVG_POOL[len(options["kernel"])]
-    return pool(  # type: ignore[operator]
+    return pool(
         xs[0],
         tuple(options["kernel"]),
         tuple(options["stride"]),

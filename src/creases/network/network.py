@@ -94,9 +94,7 @@ class Network:
     def candidates(self) -> tuple[int, ...]:
         """Number of sides of each bend's units: 2, or the K candidates of a choice."""
         shapes = [self.input_shape, *(step.shape for step in self.steps)]
-        return tuple(
-            2 if self.steps[i].op == "relu" else shapes[self.steps[i].inputs[0]][-1] for i in self.bends
-        )
+        return tuple(2 if self.steps[i].op == "relu" else shapes[self.steps[i].inputs[0]][-1] for i in self.bends)
 
     def unit(self, index: int) -> Unit:
         """The unit with a number: its bend, its position and the bend's place in the model."""
@@ -113,7 +111,7 @@ class Network:
             f"{len(self.bends)} bends, {self.n_units} units, {str(self.dtype).removeprefix('torch.')})"
         )
 
-    # -- what it computes -----------------------------------------------------------------------------------------------
+    # -- what it computes ---------------------------------------------------------------------------------------------
 
     def points(self, x: Points, name: str = "x") -> tuple[Tensor, bool]:
         """``x`` as a batch (b, *input_shape) on the network's device and dtype, and whether it was one point alone."""
@@ -146,7 +144,7 @@ class Network:
         batch, single = self.points(x)
         sides = [side.flatten(1).to(torch.int16) for side in forward(self, batch, keep="sides")]
         joined = torch.cat([batch.new_zeros(len(batch), 0, dtype=torch.int16), *sides], dim=1).cpu().numpy()
-        return joined[0] if single else joined  # type: ignore[no-any-return]
+        return joined[0] if single else joined
 
     def pattern(self, x: Points) -> NDArray[np.uint8]:
         """The sides of all units at ``x`` as packed bits: (b, n_bytes) uint8, or (n_bytes,) for one point alone."""
@@ -161,8 +159,8 @@ class Network:
     def piece(self, x: Points) -> Piece:
         """The affine function ``J x + y`` that holds at ``x``: J (b, n_out, n_in), y (b, n_out).
 
-        For one point alone J is (n_out, n_in) and y (n_out,). Exactly what autograd gives; on a crease, the piece of the
-        side that torch's gradient takes.
+        For one point alone J is (n_out, n_in) and y (n_out,). Exactly what autograd gives; on a crease, the piece of
+        the side that torch's gradient takes.
         """
         batch, single = self.points(x)
         parts = list(piece_batches(self, batch, default_memory()))

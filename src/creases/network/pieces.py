@@ -83,7 +83,8 @@ def slice_pieces(net: Network, bend_sides: Sequence[Tensor], origin: Tensor, bas
             values[i + 1] = _carry(step, inputs)
         for value in done:
             del values[value]
-    out = values[len(net.steps)].flatten(2)  # (r or 1, k + 1, m)
+    out = values[len(net.steps)]
+    out = out.reshape(len(out), k + 1, net.n_out)  # (r or 1, k + 1, m)
     regions = len(bend_sides[0]) if bend_sides else 1
     out = out.expand(regions, -1, -1)
     return Piece(out[:, 1:].transpose(1, 2), out[:, 0])
@@ -93,7 +94,7 @@ def _carry(step: Step, inputs: list[Tensor]) -> Tensor:
     """An affine step applied to coefficient tensors (r or 1, k + 1, ...): the offset goes to the constant alone."""
     regions, rows = max(len(x) for x in inputs), inputs[0].shape[1]
     flat = step.linear([x.expand(regions, *x.shape[1:]).flatten(0, 1) for x in inputs])
-    out = flat.unflatten(0, (regions, rows))
+    out = flat.reshape(regions, rows, *flat.shape[1:])
     if step.offset is None:
         return out
     return torch.cat([out[:, :1] + step.offset, out[:, 1:]], dim=1)
@@ -122,7 +123,7 @@ def _by_directions(net: Network, x: Tensor) -> Piece:
 def _by_outputs(net: Network, x: Tensor) -> Piece:
     with torch.enable_grad():
         x = x.detach().requires_grad_()
-        value = forward(net, x)[0].flatten(1)  # (b, m)
+        value = forward(net, x)[0].reshape(len(x), net.n_out)  # (b, m)
         J = x.new_empty(len(x), net.n_out, net.n_in)
         for j in range(net.n_out):
             if not value.requires_grad:

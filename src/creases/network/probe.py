@@ -9,11 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.network.ops.names import words
 from creases.network.traced import function_name
 
-_ELEMENTWISE = frozenset(
-    "add sub mul div neg relu leaky_relu dropout hardtanh clamp abs float double to contiguous clone flatten view reshape "
-    "batch_norm __rsub__ __radd__ relu6".split()
+#: What may come before the layer that says how wide the input is.
+_ELEMENTWISE = words(
+    """
+    add sub mul div neg __rsub__ __radd__ relu relu6 leaky_relu hardtanh clamp abs dropout batch_norm
+    float double to contiguous clone flatten view reshape
+    """
 )
 
 

@@ -71,8 +71,8 @@ def _from_path(path: Path, input_shape: Sequence[int] | None) -> Network:
     kind = path.suffix.lower()
     if kind in _PICKLES:
         raise FileError(
-            f"{path}: {kind} files are pickles, which can run any code, so creases does not open them. Load it in Python "
-            "and pass the module: creases.read(module); or save the network as .safetensors or export it as .onnx"
+            f"{path}: {kind} files are pickles, which can run any code, so creases does not open them. Load it in "
+            "Python and pass the module: creases.read(module); or save the network as .safetensors or export .onnx"
         )
     if kind not in (".onnx", ".safetensors"):
         raise FileError(

@@ -105,15 +105,14 @@ class Tape:
     def scale(self, x: Value, factor: Const, offset: Tensor | None = None) -> Value:
         """``factor x + offset``; a factor of one and no offset is no step."""
         c = self.constant(factor, x)
-        shape = torch.broadcast_shapes(c.shape, x.shape)
         if offset is None:
-            return x if bool((c == 1).all()) and tuple(shape) == x.shape else self.emit("scale", [x], factor=c)
+            return x if bool((c == 1).all()) and _broadcast(c, x) == x.shape else self.emit("scale", [x], factor=c)
         return self.emit("scale", [x], factor=c, offset=offset)
 
     def shift(self, x: Value, c: Const, sign: int = 1) -> Value:
         """``sign x + c``."""
         offset = self.constant(c, x)
-        shape = tuple(torch.broadcast_shapes(offset.shape, x.shape))
+        shape = _broadcast(offset, x)
         if shape != x.shape:
             x = self.move(x, lambda index: index.expand(len(index), *shape))
         if sign == 1 and not offset.any():
@@ -190,11 +189,17 @@ class Tape:
         slope = torch.as_tensor(leak, dtype=torch.float64)
         if bool((slope == 1).all()):
             return x
+        if not x.shape:  # units have a position: give them an axis
+            return self.reshape(self.relu(self.reshape(x, (1,)), slope), ())
         return self.emit("relu", [x]) if not slope.any() else self.emit("relu", [x], leak=slope)
 
     def choice(self, x: Value) -> Value:
         """Maximum over the last axis; one candidate is no choice."""
-        return self.reshape(x, x.shape[:-1]) if x.shape[-1] == 1 else self.emit("choice", [x])
+        if x.shape[-1] == 1:
+            return self.reshape(x, x.shape[:-1])
+        if len(x.shape) == 1:  # units have a position: give them an axis
+            return self.reshape(self.emit("choice", [self.reshape(x, (1, *x.shape))]), ())
+        return self.emit("choice", [x])
 
     def maximum(self, values: Sequence[Value]) -> Value:
         """Maximum of several values, entry by entry."""
@@ -224,6 +229,10 @@ class Tape:
         bottom = torch.minimum(self.constant(low, x), top)
         rising = [self.relu(self.shift(x, -bottom)), self.relu(self.shift(x, -top))]
         return self.emit("add", rising, {"signs": [1, -1]}, offset=bottom)
+
+
+def _broadcast(c: Tensor, x: Value) -> tuple[int, ...]:
+    return tuple(torch.broadcast_shapes(c.shape, x.shape))  # type: ignore[no-untyped-call]
 
 
 def _plain(tensor: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """A traced tensor: a real tensor of example values that writes down what a model does with it.
 
-Torch hands every operation on a tensor subclass to ``__torch_function__``. There the operation is run as the model would
-run it, and at the same time translated into steps; the two results must agree, so a wrong translation cannot pass.
+Torch hands every operation on a tensor subclass to ``__torch_function__``. There the operation is run as the model
+would run it, and at the same time translated into steps; the two results must agree, so a wrong translation
+cannot pass.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Unreadable:
     """A tensor that is not a piecewise-linear function of the input: an error if the model goes on to use it."""
 
     name: str  #: the operation that made it
-    path: str  #: where in the model
+    path: str  #: the module it is in
+    place: str  #: the same for messages
     why: str
 
 
@@ -196,7 +198,7 @@ class Recorder:
         raise self.error(name, "was read as steps that give other values; please report this model")
 
     def _unreadable(self, name: str, why: str) -> Unreadable:
-        return Unreadable(name, self.module, self._message(name, why))
+        return Unreadable(name, self.module, self.place, self._message(name, why))
 
     def _wrap_all(self, out: Any, value: Unreadable) -> Any:
         return tree_map(lambda leaf: self.wrap(leaf, value) if isinstance(leaf, Tensor) else leaf, out)

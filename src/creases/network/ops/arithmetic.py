@@ -22,9 +22,10 @@ def add(tape: Tape, input: Operand, other: Operand, *, alpha: float = 1) -> Valu
         if alpha in (1, -1):
             return tape.add([input, other], [1, int(alpha)])
         return tape.add([input, tape.scale(other, alpha)], [1, 1])
-    if isinstance(input, Value):
+    if not isinstance(other, Value):
+        assert isinstance(input, Value)
         return tape.shift(input, _times(other, alpha))
-    assert isinstance(other, Value)
+    assert not isinstance(input, Value)
     if alpha in (1, -1):
         return tape.shift(other, input, int(alpha))
     return tape.shift(tape.scale(other, alpha), input)

@@ -138,8 +138,8 @@ def interpolate(
     def resized(x: Tensor) -> Tensor:
         return F.interpolate(
             x,
-            size,  # type: ignore[arg-type]
-            scale_factor,  # type: ignore[arg-type]
+            size,
+            scale_factor,
             mode,
             align_corners,
             recompute_scale_factor,

@@ -59,8 +59,6 @@ def max_pool(
     return_indices: bool = False,
 ) -> Value:
     """Maximum over windows: a choice; positions outside the input repeat the window's first entry."""
-    if return_indices:
-        raise tape.error("return_indices=True gives positions, which are not continuous")
     axes = len(input.shape) - 1
     kernel = sizes(kernel_size, axes)
     strides = sizes(stride, axes) if stride else kernel
@@ -75,8 +73,6 @@ def max_pool(
 
 def adaptive_max_pool(tape: Tape, input: Value, output_size: Any, return_indices: bool = False) -> Value:
     """Maximum over windows that cover the input."""
-    if return_indices:
-        raise tape.error("return_indices=True gives positions, which are not continuous")
     axes = len(input.shape) - 1
     out = _output_size(output_size, input.shape[-axes:])
     windows = []
@@ -113,14 +109,12 @@ def _output_size(size: Any, grid: Sequence[int]) -> list[int]:
 
 
 HANDLERS: dict[str, Callable[..., Any]] = {
-    f"{name}{axes}d{suffix}": handler
+    f"{name}{axes}d": handler
     for axes in (1, 2, 3)
-    for name, suffix, handler in (
-        ("avg_pool", "", avg_pool),
-        ("adaptive_avg_pool", "", adaptive_avg_pool),
-        ("max_pool", "", max_pool),
-        ("max_pool", "_with_indices", max_pool),
-        ("adaptive_max_pool", "", adaptive_max_pool),
-        ("adaptive_max_pool", "_with_indices", adaptive_max_pool),
+    for name, handler in (
+        ("avg_pool", avg_pool),
+        ("adaptive_avg_pool", adaptive_avg_pool),
+        ("max_pool", max_pool),
+        ("adaptive_max_pool", adaptive_max_pool),
     )
 }
