@@ -34,7 +34,7 @@ def fold(weights, tmp_path):
 def wide(tmp_path):
     """A network of five inputs and three classes."""
     rng = np.random.default_rng(0)
-    shapes = [(8, 5), (3, 8)]
+    shapes = [(24, 5), (3, 24)]
     arrays = {f"W{i}": rng.normal(size=shape) for i, shape in enumerate(shapes)}
     arrays |= {f"b{i}": rng.normal(size=shape[0]) for i, shape in enumerate(shapes)}
     np.savez(tmp_path / "wide.npz", **arrays)

@@ -76,7 +76,9 @@ def train(X: NDArray[np.float64], y: NDArray[np.int64], seed: int) -> torch.nn.M
     return model
 
 
-def draw(partition: PlanePartition, X: NDArray[np.float64], y: NDArray[np.int64], path: Path) -> Path:
+def draw(
+    partition: PlanePartition, X: NDArray[np.float64], y: NDArray[np.int64], path: Path, *, dpi: int = 160
+) -> Path:
     """What the network decides, with the data, beside what it computes."""
     from creases.show import new_figure, plot_plane, save_figure, styled
 
@@ -86,4 +88,4 @@ def draw(partition: PlanePartition, X: NDArray[np.float64], y: NDArray[np.int64]
         decision.set_title(f"What it decides: {partition.count} regions, the boundary in black")
         plot_plane(partition, ax=value, color="value")
         value.set_title("What it computes: one affine function on each region")
-    return save_figure(figure, path, dpi=120)
+    return save_figure(figure, path, dpi=dpi)

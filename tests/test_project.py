@@ -1,0 +1,84 @@
+"""Facts about the package as a whole: its names, its layering, what importing it costs."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import creases
+
+ROOT = Path(__file__).parents[1]
+
+
+def loaded_by(code):
+    """Modules that are loaded after running code in a fresh interpreter."""
+    code += "\nimport json, sys; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("name", ["read", "cell", "line", "plane", "plane_through", "space", "Network"])
+def test_the_names_of_the_public_surface_are_exported(name):
+    assert name in creases.__all__
+    assert getattr(creases, name) is not None
+
+
+def test_every_exported_name_exists_and_is_documented():
+    assert len(set(creases.__all__)) == len(creases.__all__)
+    for name in creases.__all__:
+        assert getattr(creases, name).__doc__, name
+
+
+def test_importing_creases_loads_no_compiler_and_no_plotting():
+    loaded = loaded_by("import creases")
+    assert not loaded & {"numba", "llvmlite", "matplotlib", "networkx.classes", "onnx", "typer", "rich"}
+
+
+def test_creases_can_be_imported_and_read_without_numba():
+    code = "import sys; sys.modules['numba'] = None\nimport creases\ncreases.read([([[1.0]], [0.0])])"
+    assert "creases" in loaded_by(code)
+
+
+def test_importing_creases_prints_nothing_and_leaves_the_random_state_alone():
+    code = (
+        "import torch, numpy as np\n"
+        "before = torch.random.get_rng_state(), np.random.get_state()[1].tolist()\n"
+        "import creases, creases.cli, creases.show\n"
+        "assert torch.equal(before[0], torch.random.get_rng_state())\n"
+        "assert before[1] == np.random.get_state()[1].tolist()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_arrows_between_the_rooms_go_one_way():
+    from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == EXIT_STATUS_SUCCESS
+
+
+def test_the_layout_is_typed():
+    assert (ROOT / "src" / "creases" / "py.typed").is_file()
+
+
+@pytest.mark.slow
+def test_kernels_are_cached_for_the_user_where_the_package_is_read_only(tmp_path):
+    """numba caches beside the source; where it may not write there, it takes the user's cache folder."""
+    package = tmp_path / "site" / "creases"
+    shutil.copytree(ROOT / "src" / "creases", package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "regions" / "__pycache__").touch()  # a file in its place: no one may write there, not even root
+    code = (
+        "import creases\n"
+        "net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])\n"
+        "assert creases.plane(net, [(-1, 1), (-1, 1)]).count == 4\n"
+        f"assert creases.__file__.startswith({str(package)!r})"
+    )
+    cache = tmp_path / "cache"
+    environment = {**os.environ, "PYTHONPATH": str(package.parent), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert list(cache.rglob("plane_kernel.*.nbi"))
