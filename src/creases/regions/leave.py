@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases.network.bends import select
 from creases.network.network import Network
-from creases.network.pieces import last_uses
 from creases.regions.polytope import bend_sides
-from creases.regions.signed import is_zero
+from creases.regions.signed import Ray, is_zero
 from creases.regions.tolerance import SIGN
 
 
@@ -36,26 +33,15 @@ def leave(
     direction
         (n_in,)
     """
-    start = torch.as_tensor(direction, dtype=net.dtype, device=net.device).reshape(1, *net.input_shape)
-    values = {0: (start, start.abs())}
+    ray = Ray(net, torch.as_tensor(direction, dtype=net.dtype, device=net.device))
     old = bend_sides(net, sides)
     new: list[Tensor] = []
-    for i, (step, done) in enumerate(zip(net.steps, last_uses(net), strict=True)):
-        dz, sizes = zip(*(values[value] for value in step.inputs), strict=True)
-        if step.is_bend:
-            decide = _relu if step.op == "relu" else _choice
-            side = decide(dz[0][0], sizes[0][0], old[len(new)], tied[len(new)])
-            new.append(side)
-            flat = torch.where(is_zero(dz[0], sizes[0]), 0, dz[0]) if step.op == "relu" else dz[0]
-            out = select(step.op, flat, side[None], step.leak)
-            values[i + 1] = out, out.abs()
-        else:
-            bare = replace(step, tensors={key: t for key, t in step.tensors.items() if key != "offset"})
-            values[i + 1] = bare.linear(dz), bare.magnitude(sizes)
-        for value in done:
-            del values[value]
-    parts = [np.zeros(0, np.int16), *(side.flatten().to(torch.int16).cpu().numpy() for side in new)]
-    return np.concatenate(parts)
+    while (pair := ray.advance()) is not None:
+        i = len(new)
+        decide = _relu if net.steps[net.bends[i]].op == "relu" else _choice
+        new.append(decide(*pair, old[i], tied[i]))
+        ray.take(new[i])
+    return np.concatenate([np.zeros(0, np.int16), *(side.flatten().to(torch.int16).cpu().numpy() for side in new)])
 
 
 def _relu(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:

@@ -7,9 +7,13 @@ crease further down.
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
+from creases.network.bends import select
 from creases.network.network import Network
 from creases.network.pieces import last_uses
 from creases.regions.tolerance import SIGN
@@ -35,6 +39,12 @@ class SignedWalk:
         self._values = self._run(self._values, self._next, stop)
         self._next = stop
         return None if last else self._values[self.net.steps[stop].inputs[0]]
+
+    def part(self, start: int, stop: int) -> SignedWalk:
+        """A walk that stands where this one does, with points ``start`` to ``stop`` only."""
+        other = copy(self)
+        other._values = {key: (z[start:stop], size[start:stop]) for key, (z, size) in self._values.items()}
+        return other
 
     @property
     def output(self) -> Tensor:
@@ -67,6 +77,43 @@ class SignedWalk:
             for value in self._done[i]:
                 del values[value]
         return values
+
+
+class Ray:
+    """Carries a direction (n_in,) through the linear parts of a network, bend by bend, on sides taken one by one."""
+
+    def __init__(self, net: Network, direction: Tensor) -> None:
+        start = direction.reshape(1, *net.input_shape)
+        self.net = net
+        self._done = last_uses(net)
+        self._next = 0
+        self._values = {0: (start, start.abs())}
+
+    def advance(self) -> Pair | None:
+        """Go to the next bend: derivatives (*shape) of its pre-activations, their terms' size; None at the end."""
+        while self._next < len(self.net.steps):
+            step = self.net.steps[self._next]
+            dz, sizes = zip(*(self._values[value] for value in step.inputs), strict=True)
+            if step.is_bend:
+                return dz[0][0], sizes[0][0]
+            bare = replace(step, tensors={key: t for key, t in step.tensors.items() if key != "offset"})
+            self._set(bare.linear(dz), bare.magnitude(sizes))
+        return None
+
+    def take(self, side: Tensor) -> None:
+        """Go through the bend where the ray stands, on these sides (*units)."""
+        step = self.net.steps[self._next]
+        dz, size = self._values[step.inputs[0]]
+        if step.op == "relu":
+            dz = torch.where(is_zero(dz, size), 0, dz)
+        out = select(step.op, dz, side[None], step.leak)
+        self._set(out, out.abs())
+
+    def _set(self, value: Tensor, size: Tensor) -> None:
+        self._values[self._next + 1] = value, size
+        for done in self._done[self._next]:
+            del self._values[done]
+        self._next += 1
 
 
 def is_zero(z: Tensor, size: Tensor) -> Tensor:
