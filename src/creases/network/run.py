@@ -13,9 +13,12 @@ from creases.errors import InputError, ReadError
 from creases.network.network import Network
 from creases.network.ops.refused import MONOTONE, at_the_end
 from creases.network.step import Step
-from creases.network.traced import AGREEMENT, Recorder, Traced, Unreadable
+from creases.network.traced import Recorder, Traced, Unreadable
 
 Function = Callable[[Any], Any]
+
+#: Largest disagreement of the whole network with the function on fresh inputs, relative to the largest output.
+_VERIFIED = 1e-9
 
 
 class Run(NamedTuple):
@@ -101,7 +104,7 @@ def _verify(net: Network, run: Run) -> None:
     with torch._C.DisableTorchFunctionSubclass():
         value, expected = net(run.x).flatten(), run.out.flatten()
         scale = max(1e-300, float(expected.abs().max())) if expected.numel() else 1.0
-        if value.shape == expected.shape and (value - expected).abs().max() <= AGREEMENT * scale:
+        if value.shape == expected.shape and (value - expected).abs().max() <= _VERIFIED * scale:
             return
     raise ReadError(
         f"{_first_difference(net.steps, run.steps)}: the model does something else on another batch; it must treat the "

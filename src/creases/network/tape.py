@@ -81,7 +81,7 @@ class Tape:
 
     def constant(self, c: Const, like: Value) -> Tensor:
         """A constant operand of ``like`` without a batch axis: float64, at most as many axes as the value has."""
-        tensor = _plain(torch.as_tensor(c)).to(torch.float64)
+        tensor = _plain(c if isinstance(c, Tensor) else torch.tensor(c, dtype=torch.float64)).to(torch.float64)
         axes = like.example.ndim
         if tensor.ndim > axes:
             raise self.error(

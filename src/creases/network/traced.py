@@ -22,8 +22,8 @@ from creases.network.tape import Tape, Value
 
 Function = Callable[..., Any]
 
-#: Largest disagreement between a step and the operation it stands for, relative to the largest number in sight.
-AGREEMENT = 1e-9
+#: Largest disagreement between steps and the operation they stand for, relative to the largest number in sight.
+AGREEMENT = 1e-11
 
 
 @dataclass(frozen=True)
@@ -165,16 +165,19 @@ class Recorder:
     # -- results ------------------------------------------------------------------------------------------------------
 
     def _agree(self, name: str, result: Any, original: Any, args: tuple[Any, ...]) -> Any:
-        """The original's result, traced as the translated value, after checking that the two agree."""
+        """The original's result, traced as the translated value, after checking that the two agree.
+
+        The value goes on with the original's numbers, so that rounding does not add up from one check to the next.
+        """
         values = [leaf.value for leaf in tree_leaves(args) if isinstance(leaf, Traced)]
         scale = max((_largest(value.example) for value in values if isinstance(value, Value)), default=0.0)
         if isinstance(original, Tensor):
-            self._check(name, result, original, scale)
+            value = self._checked(name, result, original, scale)
             for leaf in tree_leaves(args):
                 if leaf is original and isinstance(leaf, Traced):  # in place
-                    leaf.value, leaf.version = result, _version(leaf)
+                    leaf.value, leaf.version = value, _version(leaf)
                     return leaf
-            return self.wrap(original, result)
+            return self.wrap(original, value)
         wrapped = []
         for part, tensor in zip(result, original, strict=True):
             if part is None:
@@ -182,11 +185,10 @@ class Recorder:
                     self.wrap(tensor, self._unreadable(name, "the positions of a maximum are not continuous"))
                 )
             else:
-                self._check(name, part, tensor, scale)
-                wrapped.append(self.wrap(tensor, part))
+                wrapped.append(self.wrap(tensor, self._checked(name, part, tensor, scale)))
         return type(original)(wrapped)
 
-    def _check(self, name: str, value: Value, original: Tensor, scale: float) -> None:
+    def _checked(self, name: str, value: Value, original: Tensor, scale: float) -> Value:
         with torch._C.DisableTorchFunctionSubclass():
             if value.example.shape != original.shape:
                 raise self.error(
@@ -194,7 +196,7 @@ class Recorder:
                 )
             scale = max(_largest(original), _largest(value.example), scale)
             if not original.numel() or (value.example - original).abs().max() <= AGREEMENT * scale:
-                return
+                return Value(value.number, original.detach().clone())
         raise self.error(name, "was read as steps that give other values; please report this model")
 
     def _unreadable(self, name: str, why: str) -> Unreadable:
