@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases.regions.complex import finished, region_sides, resumed, subdivide
+from creases.regions.complex import Complex, region_sides
 from creases.regions.merge import Mesh
 
 if TYPE_CHECKING:
@@ -88,14 +88,14 @@ def _chains(edges: list[list[int]]) -> list[list[int]]:
 def plane_boundary(partition: PlanePartition) -> Boundary:
     """One more bend on the partition: the outputs' largest (one output: its sign)."""
     p = partition
-    part = resumed(Mesh(p.vertices, p.edges, p.edge_units, p.edge_regions, p.corners, p.corner_edges, p.starts))
+    part = Complex.of(Mesh(p.vertices, p.edges, p.edge_units, p.edge_regions, p.corners, p.corner_edges, p.starts))
     outputs = p.values.shape[1]
     z = torch.from_numpy(p.values.reshape(len(p.values), 1, outputs) if outputs > 1 else p.values)
     terms = torch.from_numpy(np.abs(p.values).max(axis=0)).reshape(z.shape[1:])
-    subdivide(part, z, terms, 0, choice=outputs > 1)
-    side = region_sides(part, [(1, outputs if outputs > 1 else 0)])[0][:, 0].astype(np.int16)
+    part.subdivide(z, terms, 0, choice=outputs > 1)
+    side = region_sides(part.signs, [(1, outputs if outputs > 1 else 0)])[0][:, 0].astype(np.int16)
     parent = part.signs[-1].parent
-    mesh = finished(part)
+    mesh = part.mesh()
     left, right = mesh.regions.T
     on = (left >= 0) & (right >= 0) & (side[left] != side[right])
     return Boundary(

@@ -40,21 +40,42 @@ class Complex:
     starts: NDArray[np.int32]  #: (R + 1,)
     signs: list[Signs] = field(default_factory=list)  #: one for each subdivision so far
 
+    @classmethod
+    def of(cls, mesh: Mesh) -> Complex:
+        """A finished complex made ready to be subdivided."""
+        uncut = np.full(len(mesh.ends), -1, np.int32)
+        corners = np.stack([mesh.corners, mesh.corner_edges], axis=1)
+        return cls(mesh.vertices, mesh.ends, mesh.label, uncut, corners, mesh.starts)
+
     @property
     def count(self) -> int:
         return len(self.starts) - 1
 
+    def subdivide(self, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Array | None:
+        """See :func:`subdivide`."""
+        return subdivide(self, z, terms, first_unit, choice=choice)
 
-def rectangle(box: Array) -> Complex:
+    def mesh(self) -> Mesh:
+        """The complex without its cut edges."""
+        from creases.regions import plane_kernel
+
+        ends, label, regions, corners, edges, starts = plane_kernel.finish(
+            self.ends, self.label, self.kid, self.corners, self.starts
+        )
+        return Mesh(self.vertices, ends, label, regions, corners[: starts[-1]], edges[: starts[-1]], starts)
+
+
+def rectangle(box: Array) -> Mesh:
     """The box (2, 2) as a complex of one region."""
     (x0, x1), (y0, y1) = box
     corner = np.arange(4, dtype=np.int32)
-    return Complex(
+    return Mesh(
         vertices=np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]),
         ends=np.stack([corner, (corner + 1) % 4], axis=1),
         label=np.full(4, -1, np.int32),
-        kid=np.full(4, -1, np.int32),
-        corners=np.stack([corner, corner], axis=1),
+        regions=np.array([[0, -1]] * 4, np.int32),
+        corners=corner,
+        corner_edges=corner,
         starts=np.array([0, 4], np.int32),
     )
 
@@ -163,45 +184,32 @@ def _differences(z: Tensor, tolerance: Array) -> tuple[Tensor, Array, NDArray[np
     return flat, (tolerance[:, i] + tolerance[:, j]).ravel(), pairs
 
 
-def finished(part: Complex) -> Mesh:
-    """The complex without its cut edges."""
-    from creases.regions import plane_kernel
-
-    ends, label, regions, corners, edges, starts = plane_kernel.finish(
-        part.ends, part.label, part.kid, part.corners, part.starts
-    )
-    return Mesh(part.vertices, ends, label, regions, corners[: starts[-1]], edges[: starts[-1]], starts)
-
-
-def resumed(mesh: Mesh) -> Complex:
-    """A finished complex made ready to be subdivided again."""
-    uncut = np.full(len(mesh.ends), -1, np.int32)
-    corners = np.stack([mesh.corners, mesh.corner_edges], axis=1)
-    return Complex(mesh.vertices, mesh.ends, mesh.label, uncut, corners, mesh.starts)
-
-
-def region_sides(part: Complex, bends: Sequence[tuple[int, int]]) -> list[NDArray[Any]]:
+def region_sides(signs: Sequence[Signs], bends: Sequence[tuple[int, int]]) -> list[NDArray[Any]]:
     """Sides of every bend's units on every region: for each bend (units, candidates; 0 for a relu) an array (R, units)."""
-    return [_sides(signs, *bend) for signs, bend in zip(_on_regions(part), bends, strict=True)]
+    return [_sides(found, *bend) for found, bend in zip(_on_regions(signs), bends, strict=True)]
 
 
-def region_bytes(part: Complex, widths: Sequence[int]) -> NDArray[np.uint8]:
+def region_bytes(signs: Sequence[Signs], widths: Sequence[int]) -> NDArray[np.uint8]:
     """Patterns (R, sum of widths) of a network of relus, none of them wide, whose bends fill ``widths`` whole bytes."""
-    patterns = np.empty((part.count, sum(widths)), np.uint8)
+    patterns = np.empty((_count(signs), sum(widths)), np.uint8)
     start = 0
-    for width, signs in zip(widths, _on_regions(part), strict=True):
-        patterns[:, start : start + width] = _bytes(signs.positive)[:, :width]
+    for width, found in zip(widths, _on_regions(signs), strict=True):
+        patterns[:, start : start + width] = _bytes(found.positive)[:, :width]
         start += width
     return patterns
 
 
-def _on_regions(part: Complex) -> list[Signs]:
+def _count(signs: Sequence[Signs]) -> int:
+    return len(signs[-1].parent) if signs else 1
+
+
+def _on_regions(signs: Sequence[Signs]) -> list[Signs]:
     """For each bend its signs on every region of the final complex, by way of the regions these came from."""
-    index = np.arange(part.count)
+    index = np.arange(_count(signs))
     found = []
-    for signs in reversed(part.signs):
-        found.append(replace(signs, positive=signs.positive[index], negative=signs.negative[index]))
-        index = signs.parent[index]
+    for one in reversed(signs):
+        found.append(replace(one, positive=one.positive[index], negative=one.negative[index]))
+        index = one.parent[index]
     return found[::-1]
 
 

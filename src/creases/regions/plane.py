@@ -19,8 +19,9 @@ from creases.network.pieces import slice_pieces
 from creases.network.walk import Walk
 from creases.regions import archive
 from creases.regions.boundary import Boundary, plane_boundary
-from creases.regions.complex import WIDE, Complex, finished, rectangle, region_bytes, region_sides, subdivide
+from creases.regions.complex import WIDE, Complex, Signs, rectangle, region_bytes, region_sides
 from creases.regions.locate import PatternIndex, inside_polygons, pattern_at
+from creases.regions.plane_device import DeviceComplex
 from creases.regions.merge import Mesh, components, join_regions
 from creases.regions.slices import Array, check_box, check_slice, through
 from creases.regions.tolerance import SIGN
@@ -203,8 +204,10 @@ def plane(
         from creases.regions.exact import exact_plane
 
         return exact_plane(net, bounds, start, directions)
-    part, values = _subdivided(net.to(torch.float64), bounds, start, directions)
-    mesh, patterns = finished(part), _patterns(net, part)
+    whole = rectangle(bounds)
+    part = Complex.of(whole) if net.device.type == "cpu" else DeviceComplex.of(whole, net.device)
+    values = _subdivided(net.to(torch.float64), part, start, directions)
+    mesh, patterns = part.mesh(), _patterns(net, part.signs)
     if any(net.steps[i].op == "choice" for i in net.bends):
         mesh, patterns, values = _one_region_per_pattern(net, mesh, patterns, start, directions)
     return PlanePartition(
@@ -227,36 +230,38 @@ def plane_through(
     return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact)
 
 
-def _subdivided(net: Network, box: Array, origin: Array, basis: Array) -> tuple[Complex, Array]:
-    """The box subdivided by every bend, and the output at the vertices."""
-    part = rectangle(box)
+def _subdivided(
+    net: Network, part: Complex | DeviceComplex, origin: Array, basis: Array
+) -> Array:
+    """Subdivide the complex, in place, by every bend; the output (V, n_out) at its vertices."""
+    start, directions = (torch.from_numpy(a).to(net.device) for a in (origin, basis))
 
-    def points(t: Array) -> torch.Tensor:
-        return torch.from_numpy(origin + t @ basis.T)
+    def points(first: int) -> torch.Tensor:
+        return start + torch.as_tensor(part.vertices[first:], device=net.device) @ directions.T
 
     with torch.no_grad():
-        walk = Walk(net, points(part.vertices), zero=SIGN)
+        walk = Walk(net, points(0), zero=SIGN)
         while (z := walk.advance()) is not None:
             known = len(part.vertices)
             choice = net.steps[net.bends[walk.bend]].op == "choice"
-            shape = z.shape[1:-1] if choice else z.shape[1:]
             flat = z.reshape(known, -1, z.shape[-1]) if choice else z.flatten(1)
             terms = walk.terms[0].reshape(flat.shape[1:])
-            Z = subdivide(part, flat, terms, int(net.unit_starts[walk.bend]), choice=choice)
-            new = points(part.vertices[known:])
-            walk.extend(new, None if Z is None else torch.from_numpy(Z).reshape(-1, *shape))
-        return part, walk.output.numpy()
+            Z = part.subdivide(flat, terms, int(net.unit_starts[walk.bend]), choice=choice)
+            walk.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
+        return walk.output.cpu().numpy()
 
 
-def _patterns(net: Network, part: Complex) -> NDArray[np.uint8]:
+def _patterns(net: Network, signs: Sequence[Signs]) -> NDArray[np.uint8]:
     bends = [
         (int(units), 0 if net.steps[i].op == "relu" else candidates)
         for units, i, candidates in zip(np.diff(net.unit_starts), net.bends, net.candidates, strict=True)
     ]
+    if not signs:
+        return np.zeros((1, 0), np.uint8)
     if all(units % 8 == 0 and units <= WIDE and not candidates for units, candidates in bends):
-        return region_bytes(part, [units // 8 for units, _ in bends])
-    sides = region_sides(part, bends)
-    return pack(net, np.concatenate([np.zeros((part.count, 0), np.int16), *sides], axis=1))
+        return region_bytes(signs, [units // 8 for units, _ in bends])
+    sides = region_sides(signs, bends)
+    return pack(net, np.concatenate(sides, axis=1))
 
 
 def _mesh(partition: PlanePartition) -> Mesh:

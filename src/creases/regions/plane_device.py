@@ -1,0 +1,67 @@
+"""A plane partition made on the network's own device: tensors throughout, arrays only at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases.regions import complex as planar
+from creases.regions import plane_torch
+from creases.regions.merge import Mesh
+from creases.regions.plane_torch import Loops
+from creases.regions.tolerance import SIGN
+
+
+@dataclass
+class DeviceComplex:
+    """As :class:`creases.regions.complex.Complex`, with tensors and no cut edges."""
+
+    vertices: Tensor  #: (V, 2)
+    ends: Tensor  #: (E, 2)
+    label: Tensor  #: (E,)
+    loops: Loops
+    signs: list[planar.Signs] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, mesh: Mesh, device: torch.device) -> DeviceComplex:
+        parts = (mesh.vertices, mesh.ends, mesh.label, mesh.corners, mesh.corner_edges, mesh.starts)
+        X, ends, label, corners, edges, starts = (torch.from_numpy(part).to(device) for part in parts)
+        loops = Loops(corners.long(), edges.long(), starts.long())
+        return cls(X, ends.long(), label.long(), loops)
+
+    def mesh(self) -> Mesh:
+        region, corners, edges = self.loops.region(), self.loops.corners, self.loops.edges
+        sides = torch.full_like(self.ends, -1)
+        sides[edges, (self.ends[edges, 0] != corners).long()] = region
+        arrays = (self.ends, self.label, sides, corners, edges, self.loops.starts)
+        return Mesh(self.vertices.cpu().numpy(), *(array.int().cpu().numpy() for array in arrays))
+
+    def subdivide(self, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Tensor | None:
+        """As :func:`creases.regions.complex.subdivide`; a choice goes through the compiled kernel on the CPU."""
+        if choice:
+            part = planar.Complex.of(self.mesh())
+            planar.subdivide(part, z.cpu(), terms.cpu(), first_unit, choice=True)
+            fresh = DeviceComplex.of(part.mesh(), z.device)
+            self.vertices, self.ends, self.label, self.loops = fresh.vertices, fresh.ends, fresh.label, fresh.loops
+            self.signs += part.signs
+            return None
+        labels = torch.arange(first_unit, first_unit + z.shape[1], device=z.device)
+        self.vertices, Z, self.ends, self.label, self.loops, parent, positive = plane_torch.subdivide(
+            self.vertices, z, SIGN * terms, labels, self.ends, self.label, self.loops
+        )
+        words = _words(positive)
+        self.signs.append(planar.Signs(parent.int().cpu().numpy(), words, words))
+        return Z
+
+
+def _words(bits: Tensor) -> NDArray[np.uint64]:
+    """Rows of booleans (R, U) as words (R, ceil(U / 64)), first in the lowest bit."""
+    width = -(-bits.shape[1] // 64) * 64
+    padded = torch.nn.functional.pad(bits, (0, width - bits.shape[1])).reshape(len(bits), -1, 8)
+    weights = 2 ** torch.arange(8, dtype=torch.uint8, device=bits.device)
+    packed = (padded * weights).sum(dim=2, dtype=torch.uint8)
+    return packed.cpu().numpy().view("<u8").astype(np.uint64, copy=False)
