@@ -1,0 +1,58 @@
+"""Regions near a point: by the sides that units may have there when rounding cannot tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases.network.network import Network
+from creases.regions.stations import Stations
+from creases.regions.tolerance import SIGN
+
+Floats = NDArray[np.float64]
+
+
+def near_regions(net: Network, sides: NDArray[np.integer], points: Floats) -> NDArray[np.int64]:
+    """For each point (n, n_in) a region that has it up to rounding, (n,), -1: none; ``sides`` (R, n_units).
+
+    A unit that is zero at a point, but for rounding, may have either side there: the point is on its crease, or the
+    unit is zero on a whole region. What is taken for rounding is widened until a region is found, to 1e-8 of the terms.
+    """
+    found = np.full(len(points), -1, np.int64)
+    if not len(sides):
+        return found
+    for scale in (1, 2**8, 2**16, 2**24):
+        lost = np.flatnonzero(found < 0)
+        for block in np.array_split(lost, max(1, len(lost) * max(1, len(sides)) // 10**7)):
+            if len(block):
+                found[block] = _agreeing(net, sides, points[block], scale * SIGN)
+    return found
+
+
+def _agreeing(net: Network, sides: NDArray[np.integer], points: Floats, zero: float) -> NDArray[np.int64]:
+    wrong = np.zeros((len(points), len(sides)), np.float32)
+    for bend, allowed in enumerate(_allowed(net, torch.from_numpy(points), zero)):
+        own = sides[:, net.unit_starts[bend] : net.unit_starts[bend + 1]]  # (R, units)
+        taken = own[..., None] == np.arange(allowed.shape[2])
+        wrong += (~allowed).reshape(len(points), -1).astype(np.float32) @ taken.reshape(len(sides), -1).T
+    best = wrong.argmin(axis=1)
+    return np.where(wrong[np.arange(len(points)), best] == 0, best, -1)
+
+
+def _allowed(net: Network, x: Tensor, zero: float) -> list[NDArray[np.bool_]]:
+    """For each bend the sides (n, units, K) that its units may have at the points."""
+    stations, rows, out = Stations(net), x, []
+    with torch.no_grad():
+        for station in range(len(net.bends)):
+            rows, terms = stations.advance(station - 1, rows)
+            columns = stations.pre_activations(station)
+            z, limit = rows[:, columns].numpy(), zero * terms[columns].numpy()
+            if net.steps[net.bends[station]].op == "relu":
+                out.append(np.stack([z <= limit, z >= -limit], axis=2))
+                continue
+            K = net.candidates[station]
+            z, limit = z.reshape(len(z), -1, K), limit.reshape(-1, K)
+            out.append(z >= z.max(axis=2, keepdims=True) - 2 * limit.max(axis=1)[:, None])
+    return out

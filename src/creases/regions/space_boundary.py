@@ -1,0 +1,77 @@
+"""The decision boundary in n dimensions: where the two largest outputs tie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases.regions.flat import flat
+from creases.regions.lattice import Floats, Lattice
+from creases.regions.lattice_merge import merged
+from creases.regions.space_vertices import tournament
+from creases.regions.tolerance import SIGN
+
+if TYPE_CHECKING:
+    from creases.regions.space import SpacePartition
+
+
+@dataclass(frozen=True, eq=False)
+class SpaceBoundary:
+    """The decision boundary as flat faces of dimension n - 1, each inside one region or between two.
+
+    With one output the decision is its sign: class 1 where it is positive, class 0 elsewhere.
+    """
+
+    vertices: Floats  #: (V, n) the partition's, and the boundary's own
+    corners: NDArray[np.int32]  #: vertices of all faces
+    starts: NDArray[np.int64]  #: (S + 1,) face s has corners[starts[s] : starts[s + 1]]
+    classes: NDArray[np.int64]  #: (S, 2) the class on either side
+    regions: NDArray[np.int64]  #: (S, 2) the region on either side (the same, but along a crease)
+
+    @property
+    def count(self) -> int:
+        """Number of faces."""
+        return len(self.classes)
+
+    def face(self, s: int) -> Floats:
+        """Corners of one face (k, n), in no order."""
+        return self.vertices[self.corners[self.starts[s] : self.starts[s + 1]]]
+
+
+def space_boundary(partition: SpacePartition) -> SpaceBoundary:
+    """One more bend on the partition: the outputs' largest (one output: its sign)."""
+    p, n = partition, len(partition.box)
+    outputs = p.values.shape[1]
+    size = SIGN * np.abs(p.values).max(axis=0)
+    values = np.where(np.abs(p.values) <= size, 0.0, p.values) if outputs == 1 else p.values
+    region = np.arange(p.count, dtype=np.uint32)  # as four bytes it can go with the class as sides do
+    lattice = Lattice(
+        np.concatenate([p.vertices, values], axis=1),
+        np.arange(len(p.vertices), dtype=np.uint64),
+        p.flat.faces(),
+        np.stack([p.creases, np.full_like(p.creases, -1)], axis=1),
+        np.concatenate([region.view(np.uint8).reshape(p.count, 4), np.zeros((p.count, 1), np.uint8)], axis=1),
+    )
+    if outputs == 1:
+        lattice.cut(n, 4, 1, size, 0, 1)
+    else:
+        tournament(lattice, slice(n, n + outputs), outputs, size, 4)
+        lattice = merged(lattice)
+    side = lattice.sides[: lattice.count, 4].astype(np.int64)
+    parent = np.ascontiguousarray(lattice.sides[: lattice.count, :4]).view(np.uint32)[:, 0].astype(np.int64)
+    faces = flat(lattice)
+    beside = faces.cofaces(n)
+    between = np.flatnonzero((beside >= 0).all(axis=1) & (side[beside[:, 0]] != side[beside[:, 1]]))
+    corners, starts = faces.corners(n - 1) if n > 1 else (np.arange(faces.counts[0]), np.arange(faces.counts[0] + 1))
+    sizes = np.diff(starts)[between]
+    kept = np.repeat(starts[between] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+    return SpaceBoundary(
+        lattice.data[: lattice.n_vertices, :n].copy(),
+        corners[kept].astype(np.int32),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        side[beside[between]],
+        parent[beside[between]],
+    )
