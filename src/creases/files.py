@@ -16,12 +16,6 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary name beside ``path`` to write to; on success it becomes ``path``, on any error nothing is left.
 
     The temporary name has the ending of ``path``, so writers that look at it do the right thing.
-
-    Examples
-    --------
-    >>> from creases.files import replacing
-    >>> with replacing("answer.txt") as temporary:  # doctest: +SKIP
-    ...     temporary.write_text("42")
     """
     path = Path(path)
     if not path.parent.is_dir():

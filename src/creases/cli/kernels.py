@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from creases.cli.console import note
 
 def announce_compilation() -> None:
     """Print a line if numba's cache holds no kernels of the plane yet."""
+    if importlib.util.find_spec("numba") is None:
+        return  # nothing to compile with
     from creases.regions import plane_kernel
 
     kernels: list[Any] = [kernel for kernel in vars(plane_kernel).values() if hasattr(kernel, "stats")]
