@@ -28,15 +28,13 @@ def test_the_module_is_runnable():
 
 @pytest.mark.parametrize("cached", [True, False])
 def test_compilation_is_announced_only_when_it_is_due(tmp_path, monkeypatch, capsys, cached):
-    from creases.regions import plane_kernel
-
-    class Kernel:
-        class stats:
-            cache_path = str(tmp_path)
-
-    for name in [name for name, value in vars(plane_kernel).items() if hasattr(value, "stats")]:
-        monkeypatch.setattr(plane_kernel, name, Kernel)
+    monkeypatch.setattr(kernels, "_cache_folder", lambda: tmp_path)
     if cached:
         (tmp_path / "plane_kernel.subdivide-1.py311.nbi").touch()
-    kernels.announce_compilation()
+    kernels.load_kernels()
     assert ("compiling kernels (once per machine)" in capsys.readouterr().err) is not cached
+
+
+def test_loaded_kernels_are_found_in_the_cache():
+    kernels.load_kernels()
+    assert list(kernels._cache_folder().glob("plane_kernel.*.nbi"))

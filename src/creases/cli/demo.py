@@ -10,7 +10,7 @@ import typer
 
 from creases.cli import output, summary
 from creases.cli.console import out, print_table, progress
-from creases.cli.kernels import announce_compilation
+from creases.cli.kernels import load_kernels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,13 +32,14 @@ def run_demo(
     from creases.problems import circle_annulus
 
     folder.mkdir(parents=True, exist_ok=True)
-    with progress(4) as begin:
+    with progress(5) as begin:
         begin("training 2-16-16-1")
         X, y = circle_annulus(1000, seed=seed)
         model = train(X, y, seed)
         net = creases.read(model)
+        begin("loading the kernels")
+        load_kernels()
         begin("finding the regions")
-        announce_compilation()
         start = perf_counter()
         partition = creases.plane(net, BOX)
         seconds = perf_counter() - start

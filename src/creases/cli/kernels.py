@@ -1,4 +1,4 @@
-"""Saying that kernels are being compiled, so that the first call on a machine does not look hung."""
+"""Making the compiled kernels ready, so that times are those of the work and the first call does not look hung."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from typing import Any
 from creases.cli.console import note
 
 
-def announce_compilation() -> None:
-    """Print a line if numba's cache holds no kernels of the plane yet."""
+def load_kernels() -> None:
+    """Load the kernels of the plane, or compile them and say so if numba's cache does not hold them yet."""
     if importlib.util.find_spec("numba") is None:
-        return  # nothing to compile with
+        return
+    import creases
+
+    if not any(_cache_folder().glob("plane_kernel.*.nbi")):
+        note("compiling kernels (once per machine)…")
+    creases.plane(creases.read([([[1.0, 1.0]], [0.0]), ([[1.0]], [-0.5])])).boundary()  # numba compiles on first use
+
+
+def _cache_folder() -> Path:
     from creases.regions import plane_kernel
 
     kernels: list[Any] = [kernel for kernel in vars(plane_kernel).values() if hasattr(kernel, "stats")]
-    folder = Path(kernels[0].stats.cache_path)
-    if not any(folder.glob("plane_kernel.*.nbi")):
-        note("compiling kernels (once per machine)…")
+    return Path(kernels[0].stats.cache_path)

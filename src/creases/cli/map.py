@@ -12,7 +12,7 @@ import typer
 
 from creases.cli import arguments, model, output, summary
 from creases.cli.console import note, print_json, print_table, progress
-from creases.cli.kernels import announce_compilation
+from creases.cli.kernels import load_kernels
 from creases.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,12 +57,13 @@ def map_plane(
     """
     paths = out or []
     output.check_outputs(paths)
-    with progress(3 + len(paths)) as begin:
+    with progress(4 + len(paths)) as begin:
         begin("reading the network")
         net = model.load_model(model_, arguments.parse_shape(input_shape))
         points = None if data is None else arguments.read_data(data, net.n_in)
+        begin("loading the kernels")
+        load_kernels()
         begin("finding the regions")
-        announce_compilation()
         start = perf_counter()
         partition = _partition(net, box, through, origin, basis, exact)
         seconds = perf_counter() - start
