@@ -31,7 +31,9 @@ def seeded(model: nn.Module, seed: int = 0) -> nn.Module:
         for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
             if tensor.is_floating_point():
                 drawn = torch.randn(tensor.shape, generator=generator, dtype=torch.float64)
-                tensor.copy_(drawn.abs() + 0.5 if name.endswith("running_var") else drawn / max(1, tensor[:1].numel()) ** 0.5)
+                tensor.copy_(
+                    drawn.abs() + 0.5 if name.endswith("running_var") else drawn / max(1, tensor[:1].numel()) ** 0.5
+                )
     return model
 
 

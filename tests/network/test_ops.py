@@ -5,17 +5,18 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from agreement import Lambda, assert_agrees, points, seeded
 from torch import nn
 
 import creases
+from agreement import Lambda, assert_agrees, points, seeded
 
 VECTOR, LINE, IMAGE = (6,), (3, 10), (3, 8, 8)
 
 
 def each(*cases):
     return pytest.mark.parametrize(
-        ("model", "shape"), [pytest.param(model, shape, id=f"{i}-{name}") for i, (name, model, shape) in enumerate(cases)]
+        ("model", "shape"),
+        [pytest.param(model, shape, id=f"{i}-{name}") for i, (name, model, shape) in enumerate(cases)],
     )
 
 
@@ -192,7 +193,11 @@ def test_padding_and_resizing_agree(model: nn.Module, shape: tuple[int, ...]) ->
     ("matmul from the left", Lambda(lambda x, w: w @ x, w=torch.randn(5, 8)), IMAGE),
     ("batched from the left", Lambda(lambda x, w: torch.matmul(w, x), w=torch.randn(3, 5, 8)), IMAGE),
     ("vector from the left", Lambda(lambda x, w: w @ x, w=torch.randn(8)), IMAGE),
-    ("addmm", Lambda(lambda x, w, c: torch.addmm(c, x, w, beta=2, alpha=3), w=torch.randn(6, 3), c=torch.randn(3)), VECTOR),
+    (
+        "addmm",
+        Lambda(lambda x, w, c: torch.addmm(c, x, w, beta=2, alpha=3), w=torch.randn(6, 3), c=torch.randn(3)),
+        VECTOR,
+    ),
     ("einsum", Lambda(lambda x, w: torch.einsum("bchw,chk->bkw", x, w), w=torch.randn(3, 8, 2)), IMAGE),
     ("cumsum", Lambda(lambda x: x.cumsum(1)), VECTOR),
     ("tensordot", Lambda(lambda x, w: torch.tensordot(x, w, dims=2), w=torch.randn(8, 8, 2)), IMAGE),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from agreement import Lambda, assert_agrees, points, seeded
 from torch import Tensor, nn
 
 import creases
+from agreement import Lambda, assert_agrees, points, seeded
 from creases.errors import InputError
 
 
@@ -24,7 +25,9 @@ class BasicBlock(nn.Module):
         self.conv2, self.bn2 = nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out)
         self.relu = nn.ReLU(inplace)
         change = stride != 1 or channels != out
-        self.shortcut = nn.Sequential(nn.Conv2d(channels, out, 1, stride), nn.BatchNorm2d(out)) if change else nn.Identity()
+        self.shortcut = (
+            nn.Sequential(nn.Conv2d(channels, out, 1, stride), nn.BatchNorm2d(out)) if change else nn.Identity()
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         out = self.relu(self.bn1(self.conv1(x)))
@@ -50,7 +53,7 @@ def resnet() -> nn.Module:
 
 
 def mlp(*widths: int) -> nn.Sequential:
-    layers = [layer for a, b in zip(widths, widths[1:], strict=False) for layer in (nn.Linear(a, b), nn.ReLU())]
+    layers = [layer for a, b in pairwise(widths) for layer in (nn.Linear(a, b), nn.ReLU())]
     return seeded(nn.Sequential(*layers[:-1]))
 
 

@@ -1,7 +1,7 @@
 """Networks in files: one ``.safetensors`` file, the weights as tensors and the steps as JSON in its header.
 
-Nothing in such a file is ever run. Layout of the header's metadata: ``format`` is ``creases-network``, ``version``
-counts changes of the layout, ``input_shape`` and ``steps`` are JSON; the tensors of step i are named ``i.name``.
+Nothing in such a file is ever run. The header's metadata has one entry, ``creases-network``: a JSON object with
+``version`` (of this layout), ``input_shape`` and ``steps``. The tensors of step i are named ``i.name``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from creases.network.step import Step
 if TYPE_CHECKING:
     from creases.network.network import Network
 
-_FORMAT = "creases-network"
+_ENTRY = "creases-network"
 _VERSION = 1
 
 
@@ -74,13 +74,8 @@ def to_bytes(net: Network) -> bytes:
                 "path": step.path,
             }
         )
-    metadata = {
-        "format": _FORMAT,
-        "version": str(_VERSION),
-        "input_shape": json.dumps(list(net.input_shape)),
-        "steps": json.dumps(steps),
-    }
-    return save_tensors(tensors, metadata)
+    record = {"version": _VERSION, "input_shape": list(net.input_shape), "steps": steps}
+    return save_tensors(tensors, {_ENTRY: json.dumps(record)})
 
 
 def from_bytes(data: bytes, source: str = "network") -> Network:
@@ -92,19 +87,19 @@ def from_bytes(data: bytes, source: str = "network") -> Network:
         metadata = _metadata(data)
     except (SafetensorError, ValueError) as problem:
         raise FileError(f"{source}: is damaged or not a safetensors file: {problem}") from problem
-    if metadata.get("format") != _FORMAT:
+    if _ENTRY not in metadata:
         raise FileError(
             f"{source}: holds tensors but no network; it was not written by creases. Load the weights into a torch "
             "module and pass that: creases.read(module)"
         )
-    if metadata.get("version") != str(_VERSION):
-        raise FileError(
-            f"{source}: is of version {metadata.get('version')}; this creases reads version {_VERSION}. Update creases"
-        )
     try:
-        shape = [int(n) for n in json.loads(metadata["input_shape"])]
-        steps = [_step(record, i, tensors) for i, record in enumerate(json.loads(metadata["steps"]))]
-        net = Network(steps, shape)
+        record = json.loads(metadata[_ENTRY])
+        if record["version"] != _VERSION:
+            raise FileError(
+                f"{source}: is of version {record['version']}; this creases reads version {_VERSION}. Update creases"
+            )
+        steps = [_step(step, i, tensors) for i, step in enumerate(record["steps"])]
+        net = Network(steps, record["input_shape"])
         _try(net)
     except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError) as problem:
         raise FileError(f"{source}: is damaged: its steps do not fit together ({problem})") from problem

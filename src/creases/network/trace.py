@@ -14,6 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from creases.errors import InputError, ReadError
 from creases.network.network import Network
+from creases.network.ops import refusal
 from creases.network.probe import probe_input_shape
 from creases.network.run import read_function
 from creases.network.traced import Recorder
@@ -43,13 +44,6 @@ def _check(model: nn.Module) -> None:
             f"model: its forward takes several inputs ({', '.join(required)}); "
             "wrap it in a module that takes one tensor"
         )
-    for path, module in model.named_modules():
-        hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
-        if any(type(hook).__name__ not in _WEIGHT_HOOKS for hook in hooks):
-            raise ReadError(
-                f"{path or 'model'} ({type(module).__name__}): has forward hooks, which may change values; remove them "
-                "before reading (handle.remove()) and add them again after"
-            )
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         if is_lazy(tensor):
             raise InputError(f"model: {name!r} has no size yet; run the model once before reading it")
@@ -57,6 +51,13 @@ def _check(model: nn.Module) -> None:
             raise InputError(f"model: {name!r} is complex; a network has real weights")
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise InputError(f"model: {name!r} has NaN or infinite entries; a partition needs finite weights")
+    for path, module in model.named_modules():
+        hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
+        if any(type(hook).__name__ not in _WEIGHT_HOOKS for hook in hooks):
+            raise ReadError(
+                f"{path or 'model'} ({type(module).__name__}): has forward hooks, which may change values; remove them "
+                "before reading (handle.remove()) and add them again after"
+            )
 
 
 def _copy(model: nn.Module) -> nn.Module:
@@ -84,6 +85,8 @@ def _followed(model: nn.Module, recorder: Recorder) -> Iterator[None]:
         recorder.module = path
         recorder.place = f"{path or 'model'} ({type(module).__name__})"
         recorder.inside = _is_torchs(module)
+        if isinstance(module, nn.MultiheadAttention):  # it would fail on the way, at a transpose
+            raise ReadError(f"{recorder.place}: {refusal('scaled_dot_product_attention')}")
         recorder.tape.path = recorder.name(path or type(module).__name__.lower()) if recorder.inside else path
 
     def leave(module: nn.Module, args: Any, out: Any) -> None:

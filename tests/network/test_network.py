@@ -1,0 +1,159 @@
+"""A network's own answers: values, sides, patterns, pieces, one point or many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import creases
+from agreement import Lambda, points, seeded
+from creases.errors import InputError
+from creases.network.patterns import pack, unpack
+from creases.network.pieces import forward, slice_pieces
+
+MAXOUT = Lambda(lambda x: x.view(-1, 3, 2).amax(1) + F.relu(x[:, :2]))
+
+
+def conv_net() -> creases.Network:
+    model = nn.Sequential(
+        nn.Conv2d(2, 3, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2, 1), nn.Flatten(), nn.Linear(12, 4), nn.PReLU(4)
+    )
+    return creases.read(seeded(model), (2, 4, 4))
+
+
+def test_points_come_in_any_shape_and_go_out_in_kind() -> None:
+    net = conv_net()
+    x = points((2, 4, 4), 5)
+    batch = net(x)
+    assert batch.shape == (5, 4)
+    torch.testing.assert_close(net(x[0]), batch[0])
+    torch.testing.assert_close(net(x.flatten(1)), batch)
+    torch.testing.assert_close(net(x[0].flatten()), batch[0])
+    assert isinstance(net(x.numpy()), np.ndarray)
+    np.testing.assert_allclose(net(x.numpy().tolist()), batch.numpy())
+    with pytest.raises(InputError, match=r"x: expected shape \(2, 4, 4\).*got \(3,\)"):
+        net(np.zeros(3))
+    with pytest.raises(InputError, match="x: expected an array of numbers"):
+        net([["a", "b"]])
+
+
+def test_an_empty_batch_is_a_batch() -> None:
+    for net in (conv_net(), creases.read(MAXOUT, (6,)), creases.read(nn.Linear(3, 2))):
+        none = np.zeros((0, *net.input_shape))
+        assert net(none).shape == (0, *net.output_shape)
+        assert net.sides(none).shape == (0, net.n_units)
+        assert net.pattern(none).shape[0] == 0
+        assert net.piece(none).J.shape == (0, net.n_out, net.n_in)
+        assert list(net.jacobians(none)) == []
+
+
+def test_sides_are_those_of_the_pre_activations() -> None:
+    net = creases.read(MAXOUT, (6,))
+    x = points((6,), 20)
+    sides = net.sides(x)
+    assert net.candidates == (3, 2)
+    np.testing.assert_array_equal(sides[:, :2], x.view(-1, 3, 2).argmax(1).numpy())
+    np.testing.assert_array_equal(sides[:, 2:], (x[:, :2] > 0).numpy())
+    np.testing.assert_array_equal(net.sides(x[0]), sides[0])
+
+
+def test_patterns_unpack_to_the_sides_they_were_made_of() -> None:
+    for net in (conv_net(), creases.read(MAXOUT, (6,)), creases.read(nn.Linear(3, 2))):
+        x = points(net.input_shape, 7)
+        np.testing.assert_array_equal(net.unpack(net.pattern(x)), net.sides(x))
+        np.testing.assert_array_equal(net.pattern(x[0]), net.pattern(x)[0])
+    with pytest.raises(InputError, match="pattern: expected shape"):
+        conv_net().unpack(np.zeros((1, 1), np.uint8))
+
+
+@given(st.lists(st.sampled_from(["relu", 2, 3, 4, 5, 9]), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_packing_keeps_any_sides(kinds: list, seed: int) -> None:
+    """Choices among any number of candidates, next to relus, in any order."""
+
+    def forward_(x):
+        parts = [F.relu(x[:, :3]) if k == "relu" else x[:, : 3 * k].reshape(-1, 3, k).amax(2) for k in kinds]
+        return torch.cat(parts, 1)
+
+    net = creases.read(Lambda(forward_), (27,))
+    rng = np.random.default_rng(seed)
+    sides = np.concatenate([rng.integers(0, k, (6, 3)) for k in net.candidates], axis=1)
+    packed = pack(net, sides)
+    assert packed.shape[1] == (3 * sum(max(1, (k - 1).bit_length()) for k in net.candidates) + 7) // 8
+    np.testing.assert_array_equal(unpack(net, packed), sides)
+
+
+def test_units_have_places() -> None:
+    net = conv_net()
+    assert str(net.unit(0)) == "1[0, 0, 0]"
+    assert net.unit(48) == creases.network.Unit(48, 1, (0, 0, 0), "2", 9)
+    assert str(net.unit(net.n_units - 1)) == "5[3]"
+    with pytest.raises(InputError, match=r"unit: index must be in 0\.\.63, got 64"):
+        net.unit(64)
+
+
+@pytest.mark.parametrize("outputs", [1, 40])
+def test_streamed_pieces_are_the_pieces_and_blocks_fit_the_memory(outputs: int) -> None:
+    """Both ways, by directions (many outputs) and by outputs (few)."""
+    net = creases.read(seeded(nn.Sequential(nn.Linear(6, 9), nn.ReLU(), nn.Linear(9, outputs))))
+    x = points((6,), 50)
+    whole = net.piece(x)
+    memory = 20 * (3 * 60 + 2 * outputs * 6) * 8
+    blocks = list(net.jacobians(x, memory=memory))
+    assert len(blocks) > 1
+    assert all(J.element_size() * J.nelement() <= memory for J, _ in blocks)
+    torch.testing.assert_close(torch.cat([J for J, _ in blocks]), whole.J)
+    torch.testing.assert_close(torch.cat([y for _, y in blocks]), whole.y)
+    singly = list(net.jacobians(x.numpy(), memory=1))
+    assert len(singly) == 50
+    np.testing.assert_allclose(np.concatenate([J for J, _ in singly]), whole.J.numpy())
+
+
+def test_pieces_on_a_slice_are_the_pieces_of_the_whole_space() -> None:
+    net = conv_net()
+    x = points((2, 4, 4), 6)
+    origin, basis = points((32,), 1)[0], points((32,), 2, seed=5).T
+    with torch.no_grad():
+        on_slice = slice_pieces(net, forward(net, x, keep="sides"), origin, basis)
+    whole = net.piece(x)
+    torch.testing.assert_close(on_slice.J, whole.J @ basis)
+    torch.testing.assert_close(on_slice.y, whole.J @ origin + whole.y)
+
+
+def test_a_network_moves_to_other_precisions() -> None:
+    net = conv_net()
+    single = net.to(torch.float32)
+    assert single.dtype == torch.float32
+    assert net.dtype == torch.float64
+    x = points((2, 4, 4))
+    torch.testing.assert_close(single(x).double(), net(x), rtol=1e-4, atol=1e-4)
+
+
+def test_a_list_of_arrays_is_an_mlp() -> None:
+    rng = np.random.default_rng(0)
+    layers = [(rng.normal(size=(4, 3)), rng.normal(size=4)), (rng.normal(size=(2, 4)), rng.normal(size=2))]
+    net = creases.read(layers, leak=0.1)
+    x = rng.normal(size=(5, 3))
+    hidden = x @ layers[0][0].T + layers[0][1]
+    expected = np.where(hidden > 0, hidden, 0.1 * hidden) @ layers[1][0].T + layers[1][1]
+    np.testing.assert_allclose(net(x), expected)
+
+
+@pytest.mark.parametrize(
+    ("layers", "why"),
+    [
+        ([], "expected at least one"),
+        ([(np.eye(2), np.zeros(3))], r"must be W \(out, in\) and b \(out,\)"),
+        ([(np.eye(2), np.zeros(2)), (np.ones((1, 3)), [0])], "layer 1 takes 3 inputs but layer 0 gives 2"),
+        ([(np.array([[np.nan]]), [0])], "NaN or infinite"),
+        ([1, 2], "must be a pair"),
+    ],
+)
+def test_bad_arrays_are_named(layers: list, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        creases.read(layers)
