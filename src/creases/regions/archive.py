@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +10,21 @@ from numpy.typing import NDArray
 
 from creases.errors import FileError
 from creases.files import replacing
+from creases.network.files import from_bytes, to_bytes
 from creases.network.network import Network
 
 
 def write(path: str | Path, kind: str, net: Network, **arrays: NDArray[Any]) -> Path:
     """Write arrays and the network to a ``.npz`` file, whole or not at all; ``kind`` names what they are."""
     path = Path(path)
-    with tempfile.TemporaryDirectory() as folder:
-        model = net.save(Path(folder) / "net.safetensors").read_bytes()
+    model = np.frombuffer(to_bytes(net), np.uint8)
     with replacing(path) as temporary, open(temporary, "wb") as file:
-        np.savez_compressed(file, kind=np.array(kind), network=np.frombuffer(model, np.uint8), **arrays)  # type: ignore[arg-type]
+        np.savez_compressed(file, kind=np.array(kind), network=model, **arrays)  # type: ignore[arg-type]
     return path
 
 
 def read(path: str | Path, kind: str) -> tuple[Network, dict[str, NDArray[Any]]]:
     """Read back what :func:`write` wrote."""
-    from creases.network.files import load
-
     try:
         with np.load(Path(path), allow_pickle=False) as data:
             arrays = {key: data[key] for key in data.files}
@@ -38,7 +35,4 @@ def read(path: str | Path, kind: str) -> tuple[Network, dict[str, NDArray[Any]]]
     found = str(arrays.pop("kind", ""))
     if found != kind:
         raise FileError(f"{path}: expected a saved {kind}, found {found or 'something else'}")
-    with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "net.safetensors"
-        model.write_bytes(arrays.pop("network").tobytes())
-        return load(model), arrays
+    return from_bytes(arrays.pop("network").tobytes(), str(path)), arrays

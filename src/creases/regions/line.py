@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from creases.errors import InputError
 from creases.network.network import Network
-from creases.network.patterns import pack
+from creases.network.patterns import bit_widths, pack
 from creases.network.pieces import default_memory
-from creases.regions.line_cuts import Cuts, Ends, choice_cuts, relu_cuts
+from creases.regions.line_cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions.line_partition import LinePartition
 from creases.regions.polytope import one_point
 from creases.regions.signed import Pair, Ray, SignedWalk
@@ -74,7 +74,8 @@ def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tu
     track = _Track(net, start, direction)
     rays = [Ray(net, torch.from_numpy(sense * direction).to(net.device)) for sense in (-1.0, 1.0)]
     before, after = rays if infinite else (None, None)
-    todo = [_Part(t, SignedWalk(net, track.points(t)), before, after, [])]
+    reach = torch.from_numpy(np.abs(direction)).to(net.device) if infinite else None
+    todo = [_Part(t, SignedWalk(net, *track.points(t), reach), before, after, [])]
     done: list[tuple[Floats, NDArray[np.uint8], Floats]] = []
     while todo:
         part = todo.pop()
@@ -100,10 +101,12 @@ class _Track:
         self.net, self.start, self.direction = net, start, direction
         self.coarse = np.abs(start).max() / np.abs(direction).max()  # t below EPS times this does not move x
         widest = max([net.n_in, *(prod(step.shape) for step in net.steps)])
-        self.limit = max(64, default_memory() // (8 * 8 * widest + 4 * net.n_units))
+        self.limit = max(64, default_memory() // (6 * 8 * widest + 4 * net.n_units))
 
-    def points(self, t: Floats) -> torch.Tensor:
-        return torch.from_numpy(self.start + t[:, None] * self.direction).to(self.net.device)
+    def points(self, t: Floats) -> Pair:
+        """Inputs (n, n_in) and their weights (n,)."""
+        x = torch.from_numpy(self.start + t[:, None] * self.direction).to(self.net.device)
+        return x, torch.from_numpy(1 + np.abs(t)).to(self.net.device)
 
     def resolution(self, t: Floats) -> Floats:
         return np.asarray(4 * EPS * (self.coarse + np.abs(t)))
@@ -117,13 +120,13 @@ class _Part:
     walk: SignedWalk
     before: Ray | None
     after: Ray | None
-    sides: list[tuple[NDArray[np.int16], Ints]]  # of each bend: sides (I', U), and which of them each interval has
+    sides: list[tuple[Sides, Ints]]  # of each bend: sides (I', U), and which of them each interval has
 
     def patterns(self, net: Network) -> NDArray[np.uint8]:
         count = len(self.t) - 1 + (self.before is not None) + (self.after is not None)
         blocks = []
         for rows in np.array_split(np.arange(count), 1 + count * net.n_units // 10**8):
-            parts = [np.zeros((len(rows), 0), np.int16), *(sides[which[rows]] for sides, which in self.sides)]
+            parts = [np.zeros((len(rows), 0), np.int8), *(sides[which[rows]] for sides, which in self.sides)]
             blocks.append(pack(net, np.concatenate(parts, axis=1)))
         return np.concatenate(blocks)
 
@@ -149,7 +152,7 @@ def _refine(track: _Track, part: _Part, pair: Pair) -> None:
     shape = (-1,) if step.op == "relu" else (-1, K)
     before, after = (_ahead(ray, shape) for ray in (part.before, part.after))
     n = len(part.t)
-    ends = Ends(part.t, _array(pair[0], n, *shape), _array(pair[1], n, *shape), before, after)
+    ends = Ends(part.t, _array(pair[0], n, *shape), 1 + np.abs(part.t), _array(pair[1], *shape), before, after)
     cuts = relu_cuts(ends) if step.op == "relu" else choice_cuts(ends)
     lead = int(part.before is not None)
     knot, new = _new_knots(track, part, cuts)
@@ -158,7 +161,7 @@ def _refine(track: _Track, part: _Part, pair: Pair) -> None:
     place = np.empty(len(t), np.int64)
     place[order] = np.arange(len(t))
     if len(new):
-        part.walk.extend(track.points(new), torch.from_numpy(order).to(track.net.device))
+        part.walk.extend(*track.points(new), torch.from_numpy(place).to(track.net.device))
         part.t = t[order]
         parent = np.cumsum(order < n) - 1 + lead  # of the interval to the right of each knot
         parent = np.concatenate([np.zeros(lead, np.int64), parent if part.after is not None else parent[:-1]])
@@ -167,10 +170,12 @@ def _refine(track: _Track, part: _Part, pair: Pair) -> None:
         parent = np.arange(len(cuts.first))
     sides = _sides(cuts, parent, place[knot] + lead)
     part.sides.append((sides, np.arange(len(sides))))
+    part.walk.reach = None
     for ray, row in ((part.before, 0), (part.after, -1)):
         if ray is not None:
             kind = torch.bool if step.op == "relu" else torch.int64
-            ray.take(torch.from_numpy(sides[row].copy()).to(track.net.device, kind).reshape(step.shape))
+            slope = ray.take(torch.from_numpy(sides[row].copy()).to(track.net.device, kind).reshape(step.shape)).abs()
+            part.walk.reach = slope if part.walk.reach is None else torch.maximum(slope, part.walk.reach)
 
 
 def _ahead(ray: Ray | None, shape: tuple[int, ...]) -> tuple[Floats, Floats] | None:
@@ -202,11 +207,11 @@ def _new_knots(track: _Track, part: _Part, cuts: Cuts) -> tuple[Ints, Floats]:
     return knot, t[start]
 
 
-def _sides(cuts: Cuts, parent: Ints, place: Ints) -> NDArray[np.int16]:
+def _sides(cuts: Cuts, parent: Ints, place: Ints) -> Sides:
     """Sides (I, U) on the new intervals: the parent's first side, changed from each cut on to the parent's end."""
     sides = cuts.first[parent]
-    change = np.zeros((len(parent) + 1, sides.shape[1]), np.int16)
-    step = (cuts.new - cuts.old).astype(np.int16)
+    change = np.zeros((len(parent) + 1, sides.shape[1]), sides.dtype)
+    step = (cuts.new - cuts.old).astype(sides.dtype)
     np.add.at(change, (place, cuts.unit), step)
     np.subtract.at(change, (np.searchsorted(parent, cuts.interval, side="right"), cuts.unit), step)
     np.cumsum(change, axis=0, out=change)
@@ -216,9 +221,10 @@ def _sides(cuts: Cuts, parent: Ints, place: Ints) -> NDArray[np.int16]:
 
 def _responsible(net: Network, patterns: NDArray[np.uint8], changed: Ints) -> tuple[Ints, Ints]:
     """Units that change side at each breakpoint, as (ids, starts)."""
-    counts, ids = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for rows in np.array_split(changed, 1 + len(changed) * net.n_units // 10**8):
-        row, unit = np.nonzero(net.unpack(patterns[rows]) != net.unpack(patterns[rows + 1]))
-        counts.append(np.bincount(row, minlength=len(rows)))
-        ids.append(unit)
-    return np.concatenate(ids), np.append(0, np.cumsum(np.concatenate(counts)))
+    different = patterns[changed] ^ patterns[changed + 1]
+    row, byte = np.nonzero(different)
+    which, bit = np.nonzero(np.unpackbits(different[row, byte][:, None], axis=1, bitorder="little"))
+    unit = np.repeat(np.arange(net.n_units), bit_widths(net))[8 * byte[which] + bit]
+    pairs = np.unique(np.column_stack([row[which], unit]), axis=0)  # a choice has several bits
+    counts = np.bincount(pairs[:, 0], minlength=len(changed))
+    return pairs[:, 1], np.append(0, np.cumsum(counts))

@@ -16,22 +16,28 @@ from creases.regions.tolerance import SIGN
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Sides = NDArray[np.signedinteger[Any]]  # int8, int16 for choices among many
 
 
 class Ends(NamedTuple):
-    """What is known of pre-activations at the ends of all intervals; sizes are sums of magnitudes of terms."""
+    """What is known of pre-activations at the ends of all intervals.
+
+    Their terms at knot i are at most ``weight[i] * size``. Rays: derivatives going outwards and the size of their
+    terms, or None where the line ends at the knot.
+    """
 
     t: Floats  #: (n,) knots, increasing
     z: Floats  #: (n, U), for a choice (n, U, K)
-    size: Floats  #: as z
-    before: tuple[Floats, Floats] | None  #: derivatives (U, ...) going outwards from the first knot, None: no ray there
-    after: tuple[Floats, Floats] | None  #: ... from the last knot
+    weight: Floats  #: (n,)
+    size: Floats  #: (U,) or (U, K)
+    before: tuple[Floats, Floats] | None  #: from the first knot, (U, ...) each
+    after: tuple[Floats, Floats] | None  #: from the last knot
 
 
 class Cuts(NamedTuple):
     """Sides of units on intervals: I intervals, E changes strictly inside them, in order of t for each unit."""
 
-    first: NDArray[np.int16]  #: (I, U) the side at the left of every interval
+    first: Sides  #: (I, U) the side at the left of every interval
     interval: Ints  #: (E,)
     unit: Ints  #: (E,)
     t: Floats  #: (E,)
@@ -42,7 +48,7 @@ class Cuts(NamedTuple):
 
 def relu_cuts(ends: Ends) -> Cuts:
     """Sides of relu units: 1 where positive. A unit that is zero all over an interval has side 0."""
-    knots = _signs(ends.z, ends.size)
+    knots = _signs(ends.z, ends.weight[:, None] * ends.size)
     rows = [knots]
     if ends.before is not None:
         outer = _signs(*ends.before)
@@ -52,7 +58,7 @@ def relu_cuts(ends: Ends) -> Cuts:
         rows.append(np.where(outer != 0, outer, knots[-1])[None])
     sign = np.concatenate(rows)
     left, right = sign[:-1], sign[1:]
-    first = ((left > 0) | ((left == 0) & (right > 0))).astype(np.int16)
+    first = ((left > 0) | ((left == 0) & (right > 0))).astype(np.int8)
     interval, unit = np.nonzero(left * right < 0)
     t, slack = np.empty(len(unit)), np.empty(len(unit))
     lead = int(ends.before is not None)
@@ -60,44 +66,61 @@ def relu_cuts(ends: Ends) -> Cuts:
     i, u = interval[inner] - lead, unit[inner]
     z0, z1, width = ends.z[i, u], ends.z[i + 1, u], ends.t[i + 1] - ends.t[i]
     t[inner] = np.minimum(ends.t[i] + width * (z0 / (z0 - z1)), ends.t[i + 1])
-    slack[inner] = SIGN * np.maximum(ends.size[i, u], ends.size[i + 1, u]) * width / np.abs(z0 - z1)
+    slack[inner] = SIGN * ends.size[u] * np.maximum(ends.weight[i], ends.weight[i + 1]) * width / np.abs(z0 - z1)
     for ray, knot, sense, here in _rays(ends, interval):
         u = unit[here]
         dz, size = ray[0][u], ray[1][u]
         way = -ends.z[knot, u] / dz
         t[here] = ends.t[knot] + sense * way
-        slack[here] = SIGN * (ends.size[knot, u] + way * size) / np.abs(dz)
+        slack[here] = SIGN * (ends.weight[knot] * ends.size[u] + way * size) / np.abs(dz)
     new = (right[interval, unit] > 0).astype(np.int64)
     return Cuts(first, interval, unit, t, slack, 1 - new, new)
 
 
 def choice_cuts(ends: Ends) -> Cuts:
     """Sides of choices: the upper envelope of K lines on every interval; of lines equal all over it, the first."""
-    width = np.diff(ends.t)
-    z, size = ends.z, ends.size
+    best, clear = _winners(ends)
     lead = int(ends.before is not None)
-    parts = [_march(z[:-1], z[1:] - z[:-1], z[1:], size[:-1], size[1:], limit=1.0)]
-    first, rest = [parts[0].first], parts[0].events
-    i = rest.group
-    t = np.minimum(ends.t[i] + width[i] * rest.s, ends.t[i + 1])
-    events = [(i + lead, rest.unit, t, width[i] * rest.slack, rest.old, rest.new)]
-    count = len(width) + lead
+    first = best[:-1]
+    i, u = np.nonzero((best[1:] != first) | ~(clear[1:] & clear[:-1]))  # elsewhere one line is largest at both ends
+    width, (w0, w1) = (ends.t[i + 1] - ends.t[i])[:, None], (ends.weight[i, None], ends.weight[i + 1, None])
+    v0, v1, size = ends.z[i, u], ends.z[i + 1, u], ends.size[u]
+    part = _march(v0, v1 - v0, v1, w0 * size, w1 * size, limit=1.0)
+    first[i, u] = part.first
+    e, at = part, part.pair
+    t = np.minimum(ends.t[i[at]] + width[at, 0] * e.s, ends.t[i[at] + 1])
+    firsts, events = [first], [(i[at] + lead, u[at], t, width[at, 0] * e.slack, e.old, e.new)]
     for ray, knot, sense in ((ends.before, 0, -1.0), (ends.after, -1, 1.0)):
         if ray is None:
             continue
-        dz, dsize = ray[0][None], ray[1][None]
-        part = _march(z[knot][None], dz, dz, size[knot][None], dsize, limit=np.inf)
-        e = part.events
+        e = _march(ends.z[knot], ray[0], ray[0], ends.weight[knot] * ends.size, ray[1], limit=np.inf)
         t = ends.t[knot] + sense * e.s
+        here = np.full(len(t), 0 if sense < 0 else len(first) + lead)
         if sense < 0:  # found outwards, wanted from left to right
             back = slice(None, None, -1)
-            first.insert(0, part.last)
-            events.insert(0, (e.group[back], e.unit[back], t[back], e.slack[back], e.new[back], e.old[back]))
+            firsts.insert(0, e.last[None].astype(best.dtype))
+            events.insert(0, (here, e.pair[back], t[back], e.slack[back], e.new[back], e.old[back]))
         else:
-            first.append(part.first)
-            events.append((e.group + count, e.unit, t, e.slack, e.old, e.new))
+            firsts.append(e.first[None].astype(best.dtype))
+            events.append((here, e.pair, t, e.slack, e.old, e.new))
     columns = (np.concatenate(column) for column in zip(*events, strict=True))
-    return Cuts(np.concatenate(first), *columns)
+    return Cuts(np.concatenate(firsts), *columns)
+
+
+def _winners(ends: Ends) -> tuple[Sides, NDArray[np.bool_]]:
+    """The first largest candidate (n, U) at every knot, and whether that is clear: ahead of the second, or equal."""
+    K = ends.z.shape[-1]
+    top = ends.z[..., 0].copy()
+    second = np.full_like(top, -np.inf)
+    best = np.zeros(top.shape, np.int8 if K < 128 else np.int16)
+    for k in range(1, K):
+        z = ends.z[..., k]
+        better = z > top
+        np.maximum(second, np.where(better, top, z), out=second)
+        best[better] = k
+        np.maximum(top, z, out=top)
+    gap = top - second
+    return best, (gap == 0) | (gap > 2 * SIGN * ends.weight[:, None] * ends.size.max(axis=-1))
 
 
 def _signs(z: Floats, size: Floats) -> NDArray[np.int8]:
@@ -115,35 +138,27 @@ def _rays(ends: Ends, interval: Ints) -> list[tuple[tuple[Floats, Floats], int, 
     return out
 
 
-class _Events(NamedTuple):
-    group: Ints
-    unit: Ints
+class _Marched(NamedTuple):
+    """Upper envelopes of P sets of lines: the largest line at both ends, and the changes between, in order for each."""
+
+    first: Ints  #: (P,)
+    last: Ints  #: (P,)
+    pair: Ints  #: (E,) which of the P
     s: Floats
     slack: Floats
     old: Ints
     new: Ints
 
 
-class _Marched(NamedTuple):
-    first: NDArray[np.int16]  #: (G, U)
-    last: NDArray[np.int16]  #: (G, U)
-    events: _Events  #: in order of s for each (group, unit)
-
-
 def _march(v: Floats, dv: Floats, end: Floats, size: Floats, end_size: Floats, *, limit: float) -> _Marched:
-    """Along the upper envelopes of lines ``v + s dv``, s from 0 to ``limit``; all arrays (G, U, K).
+    """Along the upper envelopes of lines ``v + s dv``, s from 0 to ``limit``; all arrays (P, K).
 
     ``end`` ranks the lines at the far end: their values at s = 1, or their slopes on a ray.
     """
     top = _among_largest(v, size, np.ones(v.shape, bool))
-    at = _among_largest(end, end_size, top).argmax(axis=-1)  # the first of those that tie at both ends
-    first = at.astype(np.int16)
-    current = at[..., None]
-    higher = _exceeds(end, end_size, current)
-    group, unit = np.nonzero(higher.any(axis=-1))
-    v, dv, end, size, end_size = (a[group, unit] for a in (v, dv, end, size, end_size))  # (P, K)
-    at, s = at[group, unit], np.zeros(len(group))
-    last, active, found = first.copy(), np.arange(len(group)), []
+    first = _among_largest(end, end_size, top).argmax(axis=-1)  # the first of those that tie at both ends
+    at, s = first.copy(), np.zeros(len(first))
+    active, found = np.flatnonzero(_exceeds(end, end_size, at[:, None]).any(axis=-1)), []
     while len(active):
         current = at[active, None]
         gap = np.take_along_axis(v[active], current, 1) - v[active]
@@ -166,9 +181,7 @@ def _march(v: Floats, dv: Floats, end: Floats, size: Floats, end_size: Floats, *
         chosen = np.where(way <= here + slack, end[active], -np.inf).argmax(axis=1)
         found.append((active, here[:, 0], slack[:, 0], at[active], chosen))
         at[active], s[active] = chosen, here[:, 0]
-    last[group, unit] = at
-    pair, s, slack, old, new = _columns(found)
-    return _Marched(first, last, _Events(group[pair], unit[pair], s, slack, old, new))
+    return _Marched(first, at, *_columns(found))
 
 
 def _columns(found: list[tuple[Any, ...]]) -> tuple[NDArray[Any], ...]:

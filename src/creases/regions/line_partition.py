@@ -110,13 +110,12 @@ class LinePartition:
     def _decisions(self) -> tuple[Floats, Ints, Ints]:
         """Changes of class: where (S,), classes around them (S + 1,), regions they are in (S,)."""
         t, z, before, after = self._knots()
-        size = np.abs(z).max(axis=1, keepdims=True).repeat(z.shape[1], axis=1)
-        rays = [None if dz is None else (dz, np.abs(dz).max().repeat(len(dz))) for dz in (before, after)]
-        if z.shape[1] == 1:
-            cuts = relu_cuts(Ends(t, z, size, *rays))
-        else:
-            wrap = [None if ray is None else (ray[0][None], ray[1][None]) for ray in rays]
-            cuts = choice_cuts(Ends(t, z[:, None], size[:, None], *wrap))
+        if z.shape[1] > 1:  # one choice among m outputs, or one sign
+            z = z[:, None]
+            before, after = (None if dz is None else dz[None] for dz in (before, after))
+        rays = [None if dz is None else (dz, np.full_like(dz, np.abs(dz).max())) for dz in (before, after)]
+        ends = Ends(t, z, np.abs(z).reshape(len(z), -1).max(axis=1), np.ones(z.shape[1:]), *rays)
+        cuts = relu_cuts(ends) if z.ndim == 2 else choice_cuts(ends)
         # Every interval starts with its first class, then come its cuts; what has no length goes, equals join.
         starts = np.concatenate([[-np.inf], t]) if self.infinite else t[:-1]
         where = np.concatenate([starts, cuts.t])
@@ -141,7 +140,7 @@ class LinePartition:
         return np.zeros(1), y, -J[0, :, 0], J[0, :, 0]
 
     def to_networkx(self) -> Any:
-        """A path (networkx): regions are nodes with ``start`` and ``end``, breakpoints edges with ``t`` and ``units``."""
+        """A path (networkx): regions are nodes with ``start`` and ``end``, breakpoints edges with ``t``, ``units``."""
         import networkx  # type: ignore[import-untyped]
 
         ends = self.ends.tolist()

@@ -1,8 +1,8 @@
-"""Values of a network at a growing set of points, with the size of their terms: signs by the tolerance policy.
+"""Values of a network at a growing set of points of a line, and the size of their terms, to decide signs by.
 
-Like :class:`creases.network.walk.Walk`, but every point has its own yardstick (points may lie very far apart on a
-line) and a relu's pre-activation that is zero by the policy goes on as exactly zero, so that rounding does not become a
-crease further down.
+Like :class:`creases.network.walk.Walk`, but sizes are relative to a weight of each point (points may lie very far apart
+on a line) and a relu's pre-activation that is zero by the policy goes on as exactly zero, so that rounding does not
+become a crease further down.
 """
 
 from __future__ import annotations
@@ -18,65 +18,96 @@ from creases.network.network import Network
 from creases.network.pieces import last_uses
 from creases.regions.tolerance import SIGN
 
-Pair = tuple[Tensor, Tensor]  # values (n, *shape) and the sums of the magnitudes of their terms
+Pair = tuple[Tensor, Tensor]  # values, and the sums of the magnitudes of their terms
 
 
 class SignedWalk:
-    """Runs points (n, n_in) up to one bend after another; ``extend`` adds points at the bend where the walk stands."""
+    """Runs points (n, n_in) up to one bend after another; ``extend`` adds points at the bend where the walk stands.
 
-    def __init__(self, net: Network, points: Tensor) -> None:
+    Every point has a weight, about its distance from the origin; the terms of a value are at most ``weight * size``,
+    with one size for all points.
+    """
+
+    def __init__(self, net: Network, points: Tensor, weights: Tensor, reach: Tensor | None = None) -> None:
         self.net = net
+        self.weights = weights  #: (n,)
+        #: At least this size (*shape) for what comes next: the slope beyond the last points of a whole line.
+        self.reach = None if reach is None else reach.reshape(net.input_shape)
         self._done = last_uses(net)
         self._bend = -1
         self._next = 0
-        self._values = {0: self._start(points)}
+        self._snap: dict[int, Tensor] = {}  # of every relu passed, the size of its pre-activations
+        x = points.reshape(-1, *net.input_shape)
+        self._values: dict[int, Tensor] = {0: x}
+        self._sizes: dict[int, Tensor] = {0: self._size(x)}
 
     def advance(self) -> Pair | None:
-        """Go to the next bend: its pre-activations and their terms' size, or None when the network has ended."""
+        """Go to the next bend: its pre-activations (n, *shape) and their size (*shape); None when the network ended."""
         self._bend += 1
         last = self._bend == len(self.net.bends)
         stop = len(self.net.steps) if last else self.net.bends[self._bend]
-        self._values = self._run(self._values, self._next, stop)
+        for i in range(self._next, stop):
+            step = self.net.steps[i]
+            sizes = [self._sizes[value] for value in step.inputs]
+            if step.op == "relu":
+                self._snap[i] = sizes[0]
+            out = self._step(i, self._values, self.weights)
+            self._sizes[i + 1] = self._size(out) if step.is_bend else step.magnitude(sizes)
+            for value in self._done[i]:
+                del self._sizes[value]
         self._next = stop
-        return None if last else self._values[self.net.steps[stop].inputs[0]]
+        if last:
+            return None
+        source = self.net.steps[stop].inputs[0]
+        return self._values[source], self._sizes[source][0]
 
     def part(self, start: int, stop: int) -> SignedWalk:
         """A walk that stands where this one does, with points ``start`` to ``stop`` only."""
         other = copy(self)
-        other._values = {key: (z[start:stop], size[start:stop]) for key, (z, size) in self._values.items()}
+        other.weights = self.weights[start:stop]
+        other._values = {key: z[start:stop] for key, z in self._values.items()}
+        other._sizes = dict(self._sizes)
         return other
 
     @property
     def output(self) -> Tensor:
         """The network's output (n, n_out), when the walk has ended."""
-        return self._values[len(self.net.steps)][0].flatten(1)
+        return self._values[len(self.net.steps)].flatten(1)
 
-    def extend(self, points: Tensor, order: Tensor) -> None:
-        """Add points (k, n_in), run up to where the walk stands, then put all (n + k) into a new order."""
-        new = self._run({0: self._start(points)}, 0, self._next)
-        self._values = {
-            key: (torch.cat([z, new[key][0]])[order], torch.cat([size, new[key][1]])[order])
-            for key, (z, size) in self._values.items()
-        }
+    def extend(self, points: Tensor, weights: Tensor, place: Tensor) -> None:
+        """Add points (k, n_in), run up to where the walk stands; ``place`` (n + k,): where each goes, old first."""
+        new = {0: points.reshape(-1, *self.net.input_shape)}
+        for i in range(self._next):
+            self._step(i, new, weights)
+        self._values = {key: _merge(z, new[key], place) for key, z in self._values.items()}
+        self.weights = _merge(self.weights, weights, place)
 
-    def _start(self, points: Tensor) -> Pair:
-        x = points.reshape(-1, *self.net.input_shape)
-        return x, x.abs()
+    def _step(self, i: int, values: dict[int, Tensor], weights: Tensor) -> Tensor:
+        """Run one step on all points."""
+        step = self.net.steps[i]
+        inputs = [values[value] for value in step.inputs]
+        if step.op == "relu":
+            z = inputs[0]
+            inputs = [torch.where(is_zero(z, self._snap[i] * _column(weights, z)), 0, z)]
+        values[i + 1] = step.apply(inputs)
+        for value in self._done[i]:
+            del values[value]
+        return values[i + 1]
 
-    def _run(self, values: dict[int, Pair], start: int, stop: int) -> dict[int, Pair]:
-        values = dict(values)
-        for i in range(start, stop):
-            step = self.net.steps[i]
-            zs, sizes = zip(*(values[value] for value in step.inputs), strict=True)
-            if step.is_bend:
-                z = torch.where(is_zero(zs[0], sizes[0]), 0, zs[0]) if step.op == "relu" else zs[0]
-                out = step.apply([z])
-                values[i + 1] = out, out.abs()
-            else:
-                values[i + 1] = step.apply(zs), step.magnitude(sizes)
-            for value in self._done[i]:
-                del values[value]
-        return values
+    def _size(self, values: Tensor) -> Tensor:
+        size = (values.abs() / _column(self.weights, values)).amax(dim=0)
+        return (size if self.reach is None else torch.maximum(size, self.reach))[None]
+
+
+def _column(weights: Tensor, values: Tensor) -> Tensor:
+    return weights.reshape(-1, *(1,) * (values.ndim - 1))
+
+
+def _merge(old: Tensor, new: Tensor, place: Tensor) -> Tensor:
+    out = torch.empty(len(old) + len(new), *old.shape[1:], dtype=old.dtype, device=old.device)
+    out[place[: len(old)]] = old
+    out[place[len(old) :]] = new
+    return out
 
 
 class Ray:
@@ -100,14 +131,15 @@ class Ray:
             self._set(bare.linear(dz), bare.magnitude(sizes))
         return None
 
-    def take(self, side: Tensor) -> None:
-        """Go through the bend where the ray stands, on these sides (*units)."""
+    def take(self, side: Tensor) -> Tensor:
+        """Go through the bend where the ray stands, on these sides (*units): derivatives of its outputs (*units)."""
         step = self.net.steps[self._next]
         dz, size = self._values[step.inputs[0]]
         if step.op == "relu":
             dz = torch.where(is_zero(dz, size), 0, dz)
         out = select(step.op, dz, side[None], step.leak)
         self._set(out, out.abs())
+        return out[0]
 
     def _set(self, value: Tensor, size: Tensor) -> None:
         self._values[self._next + 1] = value, size
@@ -123,10 +155,10 @@ def is_zero(z: Tensor, size: Tensor) -> Tensor:
 
 def ties(net: Network, point: Tensor) -> list[Tensor]:
     """What ties at one point (n_in,): for each bend, units at zero (*units), for a choice the largest (*units, K)."""
-    walk = SignedWalk(net, point[None])
+    walk = SignedWalk(net, point[None], point.new_ones(1))
     out: list[Tensor] = []
     while (pair := walk.advance()) is not None:
-        z, size = pair[0][0], pair[1][0]
+        z, size = pair[0][0], pair[1]
         if net.steps[net.bends[len(out)]].op == "relu":
             out.append(is_zero(z, size))
         else:
