@@ -6,7 +6,7 @@ import pytest
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection, TriMesh
 
 from creases.errors import InputError
-from creases.show import new_figure, plot_plane
+from creases.show import mark_points, new_figure, plot_plane
 from creases.show.style import BOUNDARY, CREASE_LAST, class_color, crease_colors, tint
 
 
@@ -86,6 +86,22 @@ def test_data_lies_on_top_one_collection_a_class(fold, ax):
     assert [len(d.get_offsets()) for d in dots] == [1, 2]
     below = [c.get_zorder() for c in ax.collections if c not in dots]
     assert min(d.get_zorder() for d in dots) > max(below)
+
+
+def test_classes_are_named_by_their_colour(fold, ax):
+    plot_plane(fold, ax=ax, color="class")
+    legend = ax.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["class 0", "class 1"]
+    for index, patch in enumerate(legend.get_patches()):
+        np.testing.assert_allclose(patch.get_edgecolor()[:3], tint(class_color(index), 1.0))
+
+
+def test_points_are_marked_by_name_on_top(fold, ax):
+    plot_plane(fold, ax=ax)
+    mark_points(ax, {"a": [0.1, 0.2], "b": [0.3, 0.4]})
+    assert [text.get_text() for text in ax.texts] == ["a", "b"]
+    assert [tuple(np.ravel(line.get_data())) for line in ax.lines] == [(0.1, 0.2), (0.3, 0.4)]
+    assert min(line.get_zorder() for line in ax.lines) > max(c.get_zorder() for c in ax.collections)
 
 
 def test_axes_are_labelled_and_show_the_whole_box(fold, ax):

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from creases.regions.plane import PlanePartition
 
 
+Corners = list[arguments.Array] | None
+
+
 class Color(StrEnum):
     """How regions are coloured."""
 
@@ -57,21 +60,26 @@ def map_plane(
     """
     paths = out or []
     output.check_outputs(paths)
+    if through and (box or origin or basis):
+        raise InputError("--through: gives the plane and its box; leave out --box, --origin and --basis")
+    if (origin is None) != (basis is None):
+        raise InputError("--origin and --basis go together: a point of the plane and its two directions")
     with progress(4 + len(paths)) as begin:
         begin("reading the network")
         net = model.load_model(model_, arguments.parse_shape(input_shape))
         points = None if data is None else arguments.read_data(data, net.n_in)
+        corners = None if through is None else [arguments.read_npy(path, "--through") for path in through]
         begin("loading the kernels")
         load_kernels()
         begin("finding the regions")
         start = perf_counter()
-        partition = _partition(net, box, through, origin, basis, exact)
+        partition = _partition(net, box, corners, origin, basis, exact)
         seconds = perf_counter() - start
         begin("checking the pieces")
         result = summary.summarise(partition, seconds)
         for path in paths:
             begin(f"writing {path.name}")
-            _write(partition, path, result, points, color)
+            _write(partition, path, result, points, corners, color)
     if as_json:
         print_json({**result, "files": [str(path) for path in paths]})
         return
@@ -83,7 +91,7 @@ def map_plane(
 def _partition(
     net: Network,
     box: str | None,
-    through: tuple[Path, Path, Path] | None,
+    through: Corners,
     origin: Path | None,
     basis: Path | None,
     exact: bool,
@@ -91,12 +99,7 @@ def _partition(
     import creases
 
     if through is not None:
-        if box or origin or basis:
-            raise InputError("--through: gives the plane and its box; leave out --box, --origin and --basis")
-        a, b, c = (arguments.read_npy(path, "--through") for path in through)
-        return creases.plane_through(net, a, b, c, exact=exact)
-    if (origin is None) != (basis is None):
-        raise InputError("--origin and --basis go together: a point of the plane and its two directions")
+        return creases.plane_through(net, *through, exact=exact)
     limits = arguments.parse_box(box or "-1,1,-1,1")
     if origin is not None and basis is not None:
         point, directions = arguments.read_npy(origin, "--origin"), arguments.read_npy(basis, "--basis")
@@ -110,7 +113,12 @@ def _partition(
 
 
 def _write(
-    partition: PlanePartition, path: Path, result: dict[str, Any], data: arguments.Data | None, color: Color
+    partition: PlanePartition,
+    path: Path,
+    result: dict[str, Any],
+    data: arguments.Data | None,
+    through: Corners,
+    color: Color,
 ) -> None:
     if path.suffix == ".npz":
         partition.save(path)
@@ -120,7 +128,10 @@ def _write(
         points = None if data is None else _on_plane(partition, data.points)
         labels = None if data is None else data.classes
         title = f"{partition.count:,} regions"
-        output.write_picture(partition, path, title=title, color=color.value, data=points, labels=labels)
+        marks = (
+            dict(zip("abc", _on_plane(partition, np.stack(through).reshape(3, -1)), strict=True)) if through else None
+        )
+        output.write_picture(partition, path, title=title, color=color.value, data=points, labels=labels, marks=marks)
 
 
 def _on_plane(partition: PlanePartition, points: arguments.Array) -> arguments.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -60,12 +61,14 @@ def write_picture(
     color: Literal["regions", "value", "class"],
     data: ArrayLike | None = None,
     labels: ArrayLike | None = None,
+    marks: Mapping[str, ArrayLike] | None = None,
 ) -> Path:
-    """Draw a partition into a ``.png`` or ``.svg`` file."""
-    from creases.show import new_figure, plot_plane, save_figure, styled
+    """Draw a partition into a ``.png`` or ``.svg`` file, with named points (slice coordinates) marked."""
+    from creases.show import mark_points, new_figure, plot_plane, save_figure, styled
 
     figure, (ax,) = new_figure(6.4, 6.4)
     with styled():
         plot_plane(partition, ax=ax, color=color, data=data, labels=labels)
+        mark_points(ax, marks or {})
         ax.set_title(title)
     return save_figure(figure, path)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.patches import Patch
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 
@@ -74,7 +76,17 @@ def plot_plane(
     if points is not None:
         _draw_data(ax, points, classes)
     _dress(ax, partition)
+    if color == "class":
+        _name_classes(ax, np.unique(decision.part_class))
     return ax
+
+
+def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
+    """Mark named points, each two slice coordinates, on a plane that is drawn."""
+    for name, point in points.items():
+        t1, t2 = np.asarray(point, np.float64)
+        ax.plot(t1, t2, "o", color=style.INK, markeredgecolor=style.PAPER, markersize=6, zorder=5)
+        ax.annotate(name, (t1, t2), (6, 6), textcoords="offset points", color=style.INK, fontsize=11, zorder=5)
 
 
 def _data(
@@ -190,7 +202,17 @@ def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64]
         return
     for index in np.unique(classes):
         chosen = points[classes == index]
-        ax.scatter(chosen[:, 0], chosen[:, 1], color=style.class_color(int(index)), label=f"class {index}", **look)
+        ax.scatter(chosen[:, 0], chosen[:, 1], color=style.class_color(int(index)), **look)
+
+
+def _name_classes(ax: Axes, classes: NDArray[np.int16]) -> None:
+    """Which colour is which class, in a row below the picture."""
+    patches = []
+    for index in classes.tolist():
+        full = style.class_color(index)
+        patches.append(Patch(facecolor=(full, 0.4), edgecolor=full, label=f"class {index}"))
+    with style.styled():
+        ax.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=5, handlelength=1.2)
 
 
 def _dress(ax: Axes, partition: PlanePartition) -> None:
