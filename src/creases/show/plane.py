@@ -71,7 +71,8 @@ def plot_plane(
     _draw_creases(ax, partition, raster)
     if boundary:
         ax.add_collection(
-            LineCollection(list(decision.segments), colors=style.BOUNDARY, linewidths=1.8, capstyle="round", zorder=3)
+            LineCollection(list(decision.segments), colors=style.BOUNDARY, linewidths=1.8, capstyle="round", zorder=3),
+            autolim=False,
         )
     if points is not None:
         _draw_data(ax, points, classes)
@@ -137,7 +138,8 @@ def _draw_sheet(ax: Axes, partition: PlanePartition, decision: Boundary | None, 
             colors[chosen] = style.tint(style.class_color(int(index)), strength[chosen])
     # Edges in the face's own colour close the hairline seams that antialiasing leaves between polygons.
     ax.add_collection(
-        PolyCollection(polygons, facecolors=colors, edgecolors=colors, linewidths=0.4, zorder=1, rasterized=raster)
+        PolyCollection(polygons, facecolors=colors, edgecolors=colors, linewidths=0.4, zorder=1, rasterized=raster),
+        autolim=False,
     )
 
 
@@ -190,7 +192,8 @@ def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:
             capstyle="round",
             zorder=2,
             rasterized=raster,
-        )
+        ),
+        autolim=False,
     )
 
 
