@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import ConvexHull
 from torch import Tensor
 
 from creases.network.network import Network
@@ -176,11 +179,12 @@ def _check_creases(part: Any, sides: NDArray[np.int64]) -> None:
     for start, stop, (z, size) in _by_bend(part.net, run(part.net, part.origin + middle @ part.basis.T)[0]):
         here = (units >= start) & (units < stop)
         at, unit = rows[here], units[here] - start
+        most = size.max(axis=0)  # over the whole box: a vertex may be wrong by rounding of the box's size
         if z.ndim == 3:
             gap = z[at, unit, left[here]] - z[at, unit, right[here]]
-            terms = size[at, unit].max(-1)
+            terms = most[unit].max(-1)
         else:
-            gap, terms = z[at, unit], size[at, unit]
+            gap, terms = z[at, unit], most[unit]
         assert (np.abs(gap) <= LENGTH * terms).all(), "an edge is not on its unit's crease"
 
 
@@ -210,4 +214,127 @@ def _check_plane_pieces(part: Any, sides: NDArray[np.int64], rng: np.random.Gene
     t = part.vertices[here]  # every region's piece at its corners, so that neighbours agree on their common edge
     assert_pieces(net, J, y, region, t, lift(t))
     _, value, size = run(net, lift(part.vertices))
+    assert np.abs(part.values - value).max() <= VALUE * max(size.max(), np.finfo(float).tiny)
+
+
+# -- space ------------------------------------------------------------------------------------------------------------
+
+
+def check_space(part: Any, rng: np.random.Generator, *, points: int = 200) -> None:
+    """A complete ``SpacePartition`` fills its box with convex polytopes on which the network is the pieces it says.
+
+    One made without vertices is held to its patterns, pairs and pieces alone.
+    """
+    assert part.complete
+    assert part.ended == ""
+    net, box = part.net, np.asarray(part.box, dtype=np.float64)
+    sides = part.net.unpack(part.patterns).astype(np.int64)
+    assert sides.shape == (part.count, net.n_units)
+    assert part.count >= 1
+    assert_patterns_differ(sides)
+    assert_sides(net, sides, np.asarray(part.inner))
+    _check_pairs(part, sides)
+    J, y = (np.asarray(a) for a in part.pieces())
+    assert J.shape == (part.count, net.n_out, net.n_in)
+    x = rng.uniform(box[:, 0], box[:, 1], (points, len(box)))
+    found = part.locate(x)
+    assert found.min() >= 0, "locate finds no region at a point of the box"
+    assert_pieces(net, J, y, found, x, x)
+    far = box[:, 1] + (box[:, 1] - box[:, 0]) * rng.uniform(0.1, 2, (3, len(box)))
+    assert (part.locate(far) == -1).all(), "locate finds a region outside the box"
+    if len(part.vertices):
+        _check_polytopes(part)
+        _check_space_vertices(part, sides, rng, J, y)
+
+
+def _check_pairs(part: Any, sides: NDArray[np.int64]) -> None:
+    """Across every shared facet its unit changes side; regions hang together through them."""
+    a, b = np.asarray(part.pairs, np.int64).reshape(-1, 2).T
+    assert (a != b).all(), "a region is its own neighbour"
+    assert len(np.unique(np.sort(part.pairs, axis=1), axis=0)) == len(a), "two regions share two facets"
+    assert (sides[a, part.facet_units] != sides[b, part.facet_units]).all(), "a facet's unit has one side across it"
+    graph = coo_array((np.ones(len(a)), (a, b)), shape=(part.count, part.count))
+    assert connected_components(graph)[0] == 1, "neighbours do not lead from every region to every other"
+
+
+def _check_polytopes(part: Any) -> None:
+    """Volumes sum to the box's and are those of the corners' hulls; the faces satisfy Euler's relation."""
+    box = np.asarray(part.box, dtype=np.float64)
+    whole = float(np.prod(box[:, 1] - box[:, 0]))
+    unit = (part.vertices - box[:, 0]) / (box[:, 1] - box[:, 0])
+    assert unit.min() >= -LENGTH, "a vertex is outside the box"
+    assert unit.max() <= 1 + LENGTH, "a vertex is outside the box"
+    volumes = part.volumes() / whole
+    assert volumes.min() > -1e-12
+    assert abs(volumes.sum() - 1) <= 1e-9, f"volumes sum to {volumes.sum()} of the box"
+    faces = part.f_vector()
+    assert faces[0] == len(part.vertices)
+    assert faces[-1] == part.count
+    assert sum((-1) ** k * f for k, f in enumerate(faces)) == 1, f"Euler's relation does not hold for {faces}"
+    inner = np.asarray(part.creases) >= 0
+    assert inner.sum() == len(part.pairs), "a facet inside the box has not two regions"
+    for region in range(min(part.count, 60)):
+        corners = unit[part.corners[part.starts[region] : part.starts[region + 1]]]
+        if volumes[region] > 1e-6 and unit.shape[1] > 1:  # a hull of rounded corners is no measure for slivers
+            assert abs(ConvexHull(corners, qhull_options="QJ").volume - volumes[region]) <= 1e-6
+
+
+def _check_space_vertices(part: Any, sides: NDArray[np.int64], rng: np.random.Generator, J: Array, y: Array) -> None:
+    """Pattern inside every region, pieces and values at its corners, and the crease under every shared facet."""
+    net = part.net
+    starts = np.asarray(part.starts, np.int64)
+    region, here = np.repeat(np.arange(part.count), np.diff(starts)), np.asarray(part.corners, np.int64)
+    share = rng.uniform(0.5, 1.5, len(here))
+    share /= np.bincount(region, share)[region]
+    dims = range(part.vertices.shape[1])
+    x = np.column_stack([np.bincount(region, share * part.vertices[here, i]) for i in dims])
+    assert_sides(net, sides, x)
+    assert_pieces(net, J, y, region, part.vertices[here], part.vertices[here])
+    bends, value, size = run(net, part.vertices)
+    assert np.abs(part.values - value).max() <= VALUE * max(size.max(), np.finfo(float).tiny)
+    for (a, b), unit in zip(part.pairs[:200].tolist(), part.facet_units[:200].tolist(), strict=True):
+        common = np.intersect1d(here[starts[a] : starts[a + 1]], here[starts[b] : starts[b + 1]])
+        assert len(common) >= len(dims), "the facet of two neighbours has too few corners"
+        bend = int(np.searchsorted(net.unit_starts, unit, side="right")) - 1
+        z, terms = (array[:, unit - net.unit_starts[bend]] for array in bends[bend])
+        if z.ndim == 2:
+            z = z[:, sides[a, unit]] - z[:, sides[b, unit]]
+        assert (np.abs(z[common]) <= LENGTH * terms.max()).all(), "a facet is not on its unit's crease"
+
+
+# -- the line ---------------------------------------------------------------------------------------------------------
+
+
+def check_line(part: Any, rng: np.random.Generator, *, points: int = 200) -> None:
+    """A ``LinePartition`` cuts its line at all breakpoints, names the units behind each, and has the right pieces."""
+    net, t = part.net, np.asarray(part.breakpoints, dtype=np.float64)
+    assert part.count == len(t) + 1 == len(part.patterns)
+    assert (np.diff(t) > 0).all(), "breakpoints are not increasing"
+    sides = net.unpack(part.patterns).astype(np.int64)
+    assert_patterns_differ(sides)
+    for i in range(len(t)):
+        changed = np.flatnonzero(sides[i] != sides[i + 1])
+        assert len(changed), "a breakpoint without a change"
+        assert np.array_equal(np.sort(part.units(i)), changed), "other units change at a breakpoint than it says"
+    low, high = (t[0], t[-1]) if part.infinite and len(t) else (0.0, 1.0)
+    if part.infinite:
+        width = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-3)
+        low, high = low - width, high + width
+    assert (low < t).all(), "a breakpoint is outside the segment"
+    assert (t < high).all(), "a breakpoint is outside the segment"
+    ends = np.concatenate([[low], t, [high]])
+    for share in rng.uniform(0.1, 0.9, 3):
+        assert_sides(net, sides, part.points(ends[:-1] + share * np.diff(ends)))
+    J, y = (np.asarray(a) for a in part.pieces())
+    assert J.shape == (part.count, net.n_out, 1)
+    assert y.shape == (part.count, net.n_out)
+    at = rng.uniform(low, high, points)
+    assert_pieces(net, J, y, part.locate(at), at[:, None], part.points(at))
+    assert (part.locate(np.array([-2.0, 3.0])) == -1).all() or part.infinite, "locate finds a region beyond an end"
+    if not len(t):
+        return
+    index = np.arange(len(t))
+    for side in (index, index + 1):  # the pieces before and after a breakpoint agree there
+        assert_pieces(net, J, y, side, t[:, None], part.points(t))
+    _, value, size = run(net, part.points(t))
     assert np.abs(part.values - value).max() <= VALUE * max(size.max(), np.finfo(float).tiny)

@@ -90,11 +90,12 @@ def cases(
     hidden = draw(st.lists(st.integers(1, max_width), max_size=max_depth))
     n_out = draw(st.integers(1, 3))
     kind = draw(st.sampled_from(["normal", "uniform", "integer", "eighths"]))
-    # A quantised layer times a leak like 1/3 can cancel up to the leak's own rounding: no float64 method can tell.
-    leaks = [0.0, -1.0, 0.25] if kind in ("integer", "eighths") else [0.0, 0.1, 1 / 3, -1.0]
-    leak = draw(st.sampled_from(leaks))
+    # Quantised weights with a leak like 1/3, or at a corner like 0.7, coincide but for rounding: floats cannot tell.
+    quantised = kind in ("integer", "eighths")
+    leak = draw(st.sampled_from([0.0, -1.0, 0.25] if quantised else [0.0, 0.1, 1 / 3, -1.0]))
+    names = [name for name in BOXES if not (quantised and name == "decimal")]
     flags = draw(st.sets(st.sampled_from(FLAGS), max_size=max_flags))
-    box = box_of(draw(st.sampled_from(list(BOXES))), n_in)
+    box = box_of(draw(st.sampled_from(names)), n_in)
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     layers = _weights(rng, [n_in, *hidden, n_out], kind, box)
     for flag in FLAGS:  # in this order: a later flag may undo an earlier one, never the other way round by chance
