@@ -170,6 +170,14 @@ class Lattice:
         return self.part(np.sort(order[:middle])), self.part(np.sort(order[middle:]))
 
 
+def scramble(keys: NDArray[Any]) -> NDArray[np.uint64]:
+    """64-bit numbers scrambled (splitmix64), so that sums of them name sets."""
+    z = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
 def _roomier(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """The array at the beginning of a larger one; the rest is not set."""
     new = np.empty([max(pair) for pair in zip(shape, array.shape, strict=True)], array.dtype)
@@ -182,7 +190,7 @@ def box_lattice(box: Floats, n_units: int, dtype: type = np.uint8) -> Lattice:
     n = len(box)
     corners, faces = _cube(n)
     data = np.where(corners == 0, box[:, 0], box[:, 1])
-    keys = np.arange(1, len(data) + 1, dtype=np.uint64) << np.uint64(40)
+    keys = scramble(np.arange(len(data)) + 2**40)  # unlike the small numbers that stand for units
     creases = np.full((2 * n, 2), -1, np.int32)
     return Lattice(data, keys, faces, creases, np.zeros((1, n_units), dtype))
 

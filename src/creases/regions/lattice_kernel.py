@@ -307,7 +307,7 @@ def cut_by_units(
             for r in range(regions):
                 sides[r, unit] = side
             continue
-        if n_crossed[1]:
+        if n_crossed[n]:  # what has a cut face is cut itself; a region may be cut through vertices alone
             touched = met & 4 != 0
             if not has_room(face, counts, ends, len(data), len(sides), n_crossed, entries, touched):
                 return u

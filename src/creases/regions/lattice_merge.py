@@ -16,17 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.lattice import Floats, Ints, Lattice
+from creases.regions.lattice import Floats, Ints, Lattice, scramble
 
 Keys = NDArray[np.uint64]
-
-
-def scramble(keys: NDArray[Any]) -> Keys:
-    """64-bit numbers scrambled (splitmix64), so that sums of them name sets."""
-    z = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 def _sums(keys: Keys, sizes: Ints) -> Keys:
@@ -58,13 +50,20 @@ def merged(lattice: Lattice) -> Lattice:
         faces.append((np.bincount(pairs[:, 0], minlength=len(chosen[k])), pairs[:, 1]))
     if not (faces[0][0] == 2).all():  # rounding has left regions that do not meet face to face: tile as found
         return lattice
-    return Lattice(
-        lattice.data[chosen[0]],
-        lattice.keys[chosen[0]],
-        faces,
-        lattice.creases[chosen[-2]],
-        sides[chosen[-1]],
-    )
+    creases = lattice.creases[chosen[-2]]
+    _relabel(creases, faces[-1], sides[chosen[-1]])
+    return Lattice(lattice.data[chosen[0]], lattice.keys[chosen[0]], faces, creases, sides[chosen[-1]])
+
+
+def _relabel(creases: NDArray[np.int32], regions: tuple[Ints, Ints], sides: NDArray[Any]) -> None:
+    """Put facets on the crease of a unit that changes there: who cut first may have been outdone on both sides."""
+    sizes, lists = regions
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.argsort(lists, kind="stable")
+    twice = np.flatnonzero(lists[order[1:]] == lists[order[:-1]])
+    facet, a, b = lists[order[twice]], owner[order[twice]], owner[order[twice + 1]]
+    stale = sides[a, creases[facet, 0]] == sides[b, creases[facet, 0]]
+    creases[facet[stale], 0] = np.argmax(sides[a[stale]] != sides[b[stale]], axis=1)
 
 
 def _surroundings(lattice: Lattice, label: Ints) -> list[Keys]:

@@ -52,7 +52,7 @@ def space_boundary(partition: SpacePartition) -> SpaceBoundary:
         np.concatenate([p.vertices, values], axis=1),
         np.arange(len(p.vertices), dtype=np.uint64),
         p.flat.faces(),
-        np.stack([p.creases, np.full_like(p.creases, -1)], axis=1),
+        np.zeros((len(p.creases), 2), np.int32),  # what unit made a facet does not matter here
         np.concatenate([region.view(np.uint8).reshape(p.count, 4), np.zeros((p.count, 1), np.uint8)], axis=1),
     )
     if outputs == 1:

@@ -1,23 +1,33 @@
 """Partitions in many dimensions by linear programs: from region to region across facets, breadth first.
 
 Regions are found, not subdivided, so no vertices are needed: in ten dimensions a region has few facets and very many
-vertices. Each region costs one linear program for every unit that might bound it.
+vertices. A region is known by its sides, and so is the one across a facet: sides of units whose crease is in the
+facet's plane change, the others stay.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from creases.network.network import Network
 from creases.network.patterns import pack
-from creases.regions.cell import Cell, cell
+from creases.regions.cell import cell
+from creases.regions.halfspaces import chebyshev, irredundant
+from creases.regions.leave import leave
+from creases.regions.polytope import Polytope, polytope_of
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Sides = NDArray[np.int16]
+
+#: Rows are one plane when their normals (of length 1) and distances, with the box as [-1, 1]^n, agree to this.
+SAME_PLANE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -25,64 +35,114 @@ class Found:
     """One region and what lies across its facets."""
 
     pattern: bytes
-    inner: Floats  #: (n,) centre of its largest ball
+    inner: Floats  #: (n,) centre of its largest ball, with the box as a cube
     units: list[int]  #: the unit on each facet that has a region beyond it
     beyond: list[bytes]  #: that region's pattern
-    ways: dict[bytes, Floats]  #: a point of each region beyond that was not known
+    ways: dict[bytes, Sides]  #: the sides of the regions beyond that were not known
 
 
 def regions_by_facets(
     net: Network, box: Floats, *, processes: int = 1, deadline: float = np.inf
 ) -> Iterator[Found | None]:
     """Every region that can be reached from the box's centre, nearest first; None last when the time is up."""
-    bounds = [(float(lo), float(hi)) for lo, hi in box]
-    start = cell(net, box.mean(axis=1), box=bounds)
-    first = cell(net, start.center, box=bounds)
-    known = {first.pattern.tobytes()}
-    todo = [first.center]
+    start = cell(net, box.mean(axis=1), box=[(float(lo), float(hi)) for lo, hi in box]).sides
+    known = {pack(net, start[None]).tobytes()}
+    todo = [start]
     while todo:
         batch, todo = todo[: 16 * processes], todo[16 * processes :]
-        for found in _expand_all(net, batch, bounds, known, processes):
+        for found in _expand_all(net, batch, box, known, processes):
             yield found
-            for pattern, point in found.ways.items():
+            for pattern, sides in found.ways.items():
                 if pattern not in known:
                     known.add(pattern)
-                    todo.append(point)
+                    todo.append(sides)
             if time.time() > deadline:
                 yield None
                 return
 
 
-def _expand_all(
-    net: Network, points: list[Floats], box: list[tuple[float, float]], known: set[bytes], processes: int
-) -> Iterator[Found]:
+def _expand_all(net: Network, batch: list[Sides], box: Floats, known: set[bytes], processes: int) -> Iterator[Found]:
     if processes == 1:
-        yield from (expand(net, point, box, known) for point in points)
+        yield from (expand(net, sides, box, known) for sides in batch)
         return
     from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
     told = frozenset(known)
-    yield from Parallel(n_jobs=processes)(delayed(expand)(net, point, box, told) for point in points)
+    yield from Parallel(n_jobs=processes)(delayed(expand)(net, sides, box, told) for sides in batch)
 
 
-def expand(net: Network, x: Floats, box: list[tuple[float, float]], known: set[bytes] | frozenset[bytes]) -> Found:
-    """The region of a point of its interior, with its neighbours.
+def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found:
+    """The region with given sides, and its neighbours.
 
     Across a facet where only its unit changes lies the region with that one side changed. If a region has that pattern
     then it is the one (both are bounded by the same rows on the facet's plane); else the way across is looked at.
     """
-    here = cell(net, x, box=box)
+    part = polytope_of(net, sides)
+    middle, half = box.mean(axis=1), np.diff(box, axis=1)[:, 0] / 2
+    N, s, rows = _rows(part, middle, half)
+    centre = _centre(N, s)
+    facets = irredundant(N, s, centre)
     units: list[int] = []
     beyond: list[bytes] = []
-    ways: dict[bytes, Floats] = {}
-    for row in here.facets[here.units[here.facets] >= 0].tolist():
-        sides = here.sides.copy()
-        sides[here.units[row]] = here.across[row]
-        pattern = pack(net, sides[None]).tobytes()
+    ways: dict[bytes, Sides] = {}
+    for facet in facets[facets < len(rows)].tolist():
+        row = int(rows[facet])
+        other = sides.copy()
+        other[part.units[row]] = part.across[row]
+        pattern = pack(net, other[None]).tobytes()
         if pattern not in known:
-            other: Cell = here.neighbour(row)
-            pattern = other.pattern.tobytes()
-            ways[pattern] = other.x
-        units.append(int(here.units[row]))
+            same = (np.abs(N - N[facet]).max(axis=1) <= SAME_PLANE) & (np.abs(s - s[facet]) <= SAME_PLANE)
+            other = _across(net, sides, part, rows[same[: len(rows)]], part.Q[row] / np.linalg.norm(part.Q[row]))
+            pattern = pack(net, other[None]).tobytes()
+            ways[pattern] = other
+        units.append(int(part.units[row]))
         beyond.append(pattern)
-    return Found(here.pattern.tobytes(), here.center, units, beyond, ways)
+    return Found(pack(net, sides[None]).tobytes(), middle + half * centre, units, beyond, ways)
+
+
+def _rows(part: Polytope, middle: Floats, half: Floats) -> tuple[Floats, Floats, Ints]:
+    """``N w <= s``: normals of length 1, the box as [-1, 1]^n and its sides last; and which rows of Q the first are."""
+    N, s = part.Q * half, part.p - part.Q @ middle
+    length = np.linalg.norm(N, axis=1)
+    rows = np.flatnonzero(length > 0)
+    N, s = N[rows] / length[rows, None], s[rows] / length[rows]
+    eye = np.eye(len(half))
+    return np.vstack([N, eye, -eye]), np.append(s, np.ones(2 * len(half))), rows
+
+
+def _centre(N: Floats, s: Floats) -> Floats:
+    """Centre of a largest ball in ``N w <= s``; of a small region found coarsely first, then in its own scale."""
+    centre, radius = chebyshev(N, s, cap=1.0)
+    for _ in range(2):
+        if not 0 < radius < 1e-3:
+            break
+        room = np.maximum(s - N @ centre, 0.0) / radius
+        near = room < 1e6
+        step, grown = chebyshev(N[near], room[near], cap=1e3)
+        if not 0 < grown < np.inf:
+            break
+        centre, radius = centre + radius * step, radius * grown
+    return centre
+
+
+def _across(net: Network, sides: Sides, part: Polytope, rows: Ints, normal: Floats) -> Sides:
+    """Sides beyond a facet on which the given rows lie; what is zero on the whole region may also change."""
+    zero = np.flatnonzero(~part.Q.any(axis=1) & (part.p == 0))
+    rows = np.concatenate([rows, zero])
+    tied = []
+    for bend, (start, stop) in enumerate(zip(net.unit_starts[:-1], net.unit_starts[1:], strict=True)):
+        here = rows[(start <= part.units[rows]) & (part.units[rows] < stop)]
+        step, K = net.steps[net.bends[bend]], net.candidates[bend]
+        ties = np.zeros((stop - start, K), bool)
+        ties[part.units[here] - start, part.across[here]] = True
+        ties[part.units[here] - start, sides[part.units[here]]] = True
+        relu = step.op == "relu"
+        tied.append(
+            torch.from_numpy(ties.any(axis=1) if relu else ties).reshape(step.shape if relu else (*step.shape, K))
+        )
+    new = leave(net, sides, tied, normal)
+    # A unit that is zero on the whole region beyond has side 0, a choice the first of those that tie.
+    region = polytope_of(net, new)
+    nothing = ~region.Q.any(axis=1) & (region.p == 0)
+    np.minimum.at(new, region.units[nothing], region.across[nothing])
+    return new

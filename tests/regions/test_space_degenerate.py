@@ -1,0 +1,87 @@
+"""Partitions of degenerate networks in one, two and three dimensions against exact and brute-force references."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from conformance import assert_patterns_differ, assert_pieces, assert_sides
+from creases.regions.space import space
+from reference import exact_intervals, exact_regions, lp_regions
+from strategies import Case, cases
+
+
+def patterns_by_reference(case: Case) -> set[tuple[int, ...]]:
+    n = len(case.box)
+    if n == 1:
+        (lo, hi) = case.box[0]
+        _, sides = exact_intervals(case.layers, np.array([lo]), np.array([hi]), leak=case.leak)
+    elif n == 2:
+        sides = exact_regions(case.layers, case.box, leak=case.leak).sides
+    else:
+        sides = lp_regions(case.layers, case.box, leak=case.leak)
+    return {tuple(row) for row in sides.tolist()}
+
+
+def check_tiling(case: Case) -> None:
+    part = space(case.net, case.box)
+    box, size = np.array(case.box), prod(hi - lo for lo, hi in case.box)
+    assert part.complete
+    assert sum((-1) ** k * count for k, count in enumerate(part.f_vector())) == 1
+    assert abs(part.volumes().sum() / size - 1) <= 1e-9
+    sides = part.sides()
+    assert_patterns_differ(sides)
+    assert_sides(case.net, sides, part.inner)
+    x = np.random.default_rng(0).uniform(box[:, 0], box[:, 1], (40, len(box)))
+    found = part.locate(x)
+    assert found.min() >= 0
+    assert part.locate(part.vertices).min() >= 0
+    assert_pieces(case.net, *part.pieces(), found, x, x)
+    assert (sides[part.pairs[:, 0], part.facet_units] != sides[part.pairs[:, 1], part.facet_units]).all()
+    boundary = part.boundary()
+    assert (boundary.classes[:, 0] != boundary.classes[:, 1]).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases(1))
+def test_intervals_are_those_of_exact_arithmetic(case):
+    check_tiling(case)
+    found = {tuple(row) for row in space(case.net, case.box).sides().tolist()}
+    assert found == patterns_by_reference(case)
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(2, max_width=5))
+def test_polygons_are_those_of_exact_arithmetic(case):
+    check_tiling(case)
+    found = {tuple(row) for row in space(case.net, case.box).sides().tolist()}
+    assert found == patterns_by_reference(case)
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(3, max_depth=3, max_width=5))
+def test_polyhedra_tile_the_box_and_pieces_are_the_network(case):
+    check_tiling(case)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(3, max_depth=2, max_width=3))
+def test_polyhedra_are_those_that_linear_programs_find(case):
+    found = {tuple(row) for row in space(case.net, case.box).sides().tolist()}
+    assert found == patterns_by_reference(case)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(4, max_depth=2, max_width=4))
+def test_polytopes_in_four_dimensions_tile_the_box(case):
+    check_tiling(case)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000, deadline=None)
+@given(cases(3, max_depth=3, max_width=6))
+def test_a_thousand_more_polyhedral_complexes_tile_the_box(case):
+    check_tiling(case)
