@@ -125,7 +125,13 @@ def test_writing_into_tensors_is_refused() -> None:
         y.view(-1, 2, 2).relu_()
         return y * 2
 
+    def through_a_cast(x: Tensor) -> Tensor:
+        y = x.half()
+        y.relu_()
+        return x * 2
+
     for function, why in [
+        (through_a_cast, r"mul\(\): uses a tensor that was changed in place through another view"),
         (into_constant, "writes network values into a constant"),
         (into_part, r"__setitem__\(\): writes into part of a tensor"),
         (through_a_view, r"mul\(\): uses a tensor that was changed in place through another view"),

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 import creases
 from agreement import Lambda, assert_agrees, points, seeded
-from creases.errors import InputError
+from creases.errors import InputError, ReadError
 
 
 class BasicBlock(nn.Module):
@@ -199,6 +199,32 @@ def test_reading_leaves_the_model_and_the_random_state_alone() -> None:
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
     assert all(parameter.grad is None and parameter.requires_grad for parameter in model.parameters())
+
+
+def test_default_device_and_precision_do_not_matter() -> None:
+    model, x = resnet(), points((3, 8, 8))
+    expected = creases.read(model, (3, 8, 8))(x)
+    try:
+        torch.set_default_device("meta")
+        torch.set_default_dtype(torch.float16)
+        net = creases.read(model, (3, 8, 8))
+    finally:
+        torch.set_default_device(None)
+        torch.set_default_dtype(torch.float32)
+    assert torch.equal(net(x), expected)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own
+def test_compiled_and_traced_modules() -> None:
+    model = mlp(2, 3, 1)
+    assert creases.read(torch.compile(model)).n_units == 3
+    assert creases.read(torch.fx.symbolic_trace(model)).n_units == 3
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_torch_script_is_refused() -> None:
+    with pytest.raises(ReadError, match="TorchScript cannot be followed; pass the module it was made from"):
+        creases.read(torch.jit.script(mlp(2, 3, 1)), (2,))
 
 
 def test_changing_the_model_later_does_not_change_the_network() -> None:

@@ -50,7 +50,7 @@ def read_function(
     """
     if any(n < 1 for n in shape):
         raise InputError(f"input_shape: sizes must be at least 1, got {shape}")
-    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), torch.device("cpu"):
         first, second = (
             _run(function, _example(batch, shape, seed), follow, removal) for seed, batch in enumerate(batches)
         )

@@ -24,6 +24,7 @@ _WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only c
 
 def read_module(model: nn.Module, input_shape: Sequence[int] | None) -> Network:
     """A torch module as a network: its function in eval mode, in float64. The module itself is left alone."""
+    model = getattr(model, "_orig_mod", model)  # of torch.compile
     _check(model)
     ours = _copy(model)
     shape = tuple(int(n) for n in input_shape) if input_shape is not None else probe_input_shape(ours)
@@ -34,6 +35,8 @@ def read_module(model: nn.Module, input_shape: Sequence[int] | None) -> Network:
 
 def _check(model: nn.Module) -> None:
     """Refuse what can be seen without running the model."""
+    if isinstance(model, torch.jit.ScriptModule):
+        raise ReadError("model: TorchScript cannot be followed; pass the module it was made from, or an ONNX file")
     required = [
         p.name
         for p in inspect.signature(model.forward).parameters.values()
@@ -65,12 +68,11 @@ def _copy(model: nn.Module) -> nn.Module:
     computed = (t for m in model.modules() for t in vars(m).values() if isinstance(t, Tensor) and not t.is_leaf)
     memo: dict[int, Any] = {id(tensor): tensor.detach().clone() for tensor in computed}  # deepcopy refuses these
     try:
-        ours = copy.deepcopy(model, memo)
+        return copy.deepcopy(model, memo).eval().to("cpu", torch.float64)
     except Exception as problem:
         raise ReadError(
             f"model: cannot be copied ({problem}); creases reads a copy and leaves the model alone"
         ) from None
-    return ours.eval().to("cpu", torch.float64)
 
 
 @contextmanager

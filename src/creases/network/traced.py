@@ -160,7 +160,9 @@ class Recorder:
         targets = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.dtype)]
         if any(not target.is_floating_point for target in targets):
             raise self.error(name, "rounds network values to integers, which is not continuous")
-        return self.wrap(_original(torch.clone, (x,), {}), x.value) if name == "clone" else x
+        if name in ("requires_grad_", "detach_", "retain_grad"):
+            return x
+        return self.wrap(_original(torch.clone if name == "clone" else torch.detach, (x,), {}), x.value)
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -169,10 +171,8 @@ class Recorder:
 
         The value goes on with the original's numbers, so that rounding does not add up from one check to the next.
         """
-        values = [leaf.value for leaf in tree_leaves(args) if isinstance(leaf, Traced)]
-        scale = max((_largest(value.example) for value in values if isinstance(value, Value)), default=0.0)
         if isinstance(original, Tensor):
-            value = self._checked(name, result, original, scale)
+            value = self._checked(name, result, original, args)
             for leaf in tree_leaves(args):
                 if leaf is original and isinstance(leaf, Traced):  # in place
                     leaf.value, leaf.version = value, _version(leaf)
@@ -185,17 +185,21 @@ class Recorder:
                     self.wrap(tensor, self._unreadable(name, "the positions of a maximum are not continuous"))
                 )
             else:
-                wrapped.append(self.wrap(tensor, self._checked(name, part, tensor, scale)))
+                wrapped.append(self.wrap(tensor, self._checked(name, part, tensor, args)))
         return type(original)(wrapped)
 
-    def _checked(self, name: str, value: Value, original: Tensor, scale: float) -> Value:
+    def _checked(self, name: str, value: Value, original: Tensor, args: tuple[Any, ...]) -> Value:
         with torch._C.DisableTorchFunctionSubclass():
             if value.example.shape != original.shape:
                 raise self.error(
                     name, f"was read with shape {tuple(value.example.shape)} but gives {tuple(original.shape)}"
                 )
-            scale = max(_largest(original), _largest(value.example), scale)
-            if not original.numel() or (value.example - original).abs().max() <= AGREEMENT * scale:
+            if torch.equal(value.example, original):
+                return value
+            operands = [leaf.value for leaf in tree_leaves(args) if isinstance(leaf, Traced)]
+            sizes = [_largest(operand.example) for operand in operands if isinstance(operand, Value)]
+            scale = max(_largest(original), _largest(value.example), *sizes)
+            if _largest(value.example - original) <= AGREEMENT * scale:
                 return Value(value.number, original.detach().clone())
         raise self.error(name, "was read as steps that give other values; please report this model")
 
@@ -273,4 +277,4 @@ def _version(tensor: Tensor) -> int:
 
 
 def _largest(tensor: Tensor) -> float:
-    return float(tensor.abs().max()) if tensor.numel() else 0.0
+    return float(torch.linalg.vector_norm(tensor, torch.inf)) if tensor.numel() else 0.0

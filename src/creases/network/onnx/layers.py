@@ -65,7 +65,7 @@ def _conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None =
 
 def _batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor) -> Tensor:
     training = bool(node.get("training_mode", 0))
-    return F.batch_norm(x, mean, var, scale, bias, training, eps=node.get("epsilon", 1e-5))
+    return F.batch_norm(x, mean, var, scale, bias, training, eps=node.number("epsilon", 1e-5))
 
 
 def _max_pool(node: Node, x: Tensor) -> Tensor:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from creases.errors import ReadError
 
 
@@ -21,6 +23,10 @@ class Node:
 
     def get(self, attribute: str, default: Any = None) -> Any:
         return self.attributes.get(attribute, default)
+
+    def number(self, attribute: str, default: float) -> float:
+        """A floating-point attribute; ONNX's are of single precision, and so are its defaults."""
+        return float(np.float32(self.attributes.get(attribute, default)))
 
     def error(self, why: str) -> ReadError:
         return ReadError(f"{self.name} ({self.op}): {why}")

@@ -30,7 +30,7 @@ def _gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
     """``alpha A' B' + beta C``, A' and B' perhaps transposed."""
     a = a.mT if node.get("transA", 0) else a
     b = b.mT if node.get("transB", 0) else b
-    alpha, beta = float(node.get("alpha", 1.0)), float(node.get("beta", 1.0))
+    alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
     if c is not None and c.ndim == 1 and not isinstance(b, Traced):
         return F.linear(a, (b * alpha).mT, c * beta)  # one step
     out = a @ b * alpha
@@ -128,13 +128,13 @@ OPERATORS: dict[str, Operator] = {
     "ConstantOfShape": _constant_of_shape,
     "Range": lambda node, start, limit, delta: torch.arange(start.item(), limit.item(), delta.item()),
     "Relu": _unary(torch.relu),
-    "LeakyRelu": lambda node, x: F.leaky_relu(x, node.get("alpha", 0.01)),
+    "LeakyRelu": lambda node, x: F.leaky_relu(x, node.number("alpha", 0.01)),
     "PRelu": _prelu,
     "Clip": _clip,
     "Max": _variadic(torch.maximum),
     "Min": _variadic(torch.minimum),
     "Abs": _unary(torch.abs),
-    "HardSigmoid": lambda node, x: torch.clamp(x * node.get("alpha", 0.2) + node.get("beta", 0.5), 0.0, 1.0),
+    "HardSigmoid": lambda node, x: torch.clamp(x * node.number("alpha", 0.2) + node.number("beta", 0.5), 0.0, 1.0),
     "Equal": _binary(torch.eq),
     "Greater": _binary(torch.gt),
     "Less": _binary(torch.lt),

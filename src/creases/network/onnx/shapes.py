@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from creases.network.onnx.node import Node
+from creases.network.traced import Traced
 
 _PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
 
@@ -22,7 +23,10 @@ def _flatten(node: Node, x: Tensor) -> Tensor:
 
 
 def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:
-    """Reshape; 0 keeps a size. A batch of one written into the target stands for any batch."""
+    """Reshape; 0 keeps a size. A batch of one written into the target stands for any batch.
+
+    A value of a file made for one sample keeps its batch axis when the target has none.
+    """
     target = list(node.integers("shape", shape))
     if not node.get("allowzero", 0):
         target = [x.shape[i] if n == 0 else n for i, n in enumerate(target)]
@@ -30,12 +34,20 @@ def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:
         rest = target[1:]
         if -1 in rest or prod(rest) * len(x) == x.numel():
             target[0] = len(x)
+    if _is_one_sample(x) and target[:1] != [1]:
+        target = [1, *target]
     return x.reshape(target)
 
 
 def _squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
     given = node.integers("axes", axes)
-    return x.squeeze() if given is None else x.squeeze(tuple(given))
+    gone = [axis for axis, n in enumerate(x.shape) if n == 1] if given is None else [axis % x.ndim for axis in given]
+    return x.squeeze(tuple(axis for axis in gone if axis or not _is_one_sample(x)))
+
+
+def _is_one_sample(x: Tensor) -> bool:
+    """A value of the network in a file that is made for a batch of one."""
+    return isinstance(x, Traced) and len(x) == 1
 
 
 def _unsqueeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:

@@ -115,6 +115,23 @@ def addmm(tape: Tape, input: Operand, mat1: Operand, mat2: Operand, *, beta: flo
     return add(tape, product, input, alpha=beta)
 
 
+def where(tape: Tape, condition: Operand, input: Operand, other: Operand) -> Value:
+    """Entries of ``input`` where a constant mask says so, of ``other`` elsewhere."""
+    if isinstance(condition, Value):
+        raise tape.error("its condition depends on the input; write the bend as relu, clamp, abs, maximum or minimum")
+    mask = torch.as_tensor(condition).to(torch.float64)
+    parts = [
+        mul(tape, part, weight) if isinstance(part, Value) else torch.as_tensor(part, dtype=torch.float64) * weight
+        for part, weight in ((input, mask), (other, 1 - mask))
+    ]
+    return add(tape, parts[0], parts[1])
+
+
+def masked_fill(tape: Tape, input: Operand, mask: Operand, value: Operand) -> Value:
+    """``value`` where a constant mask says so."""
+    return where(tape, mask, value, input)
+
+
 def _times(c: Const, alpha: float) -> Const:
     return c if alpha == 1 else torch.as_tensor(c, dtype=torch.float64) * alpha
 
@@ -157,6 +174,8 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "mm": matmul,
     "bmm": matmul,
     "mv": matmul,
+    "where": where,
+    "masked_fill": masked_fill,
     "addmm": addmm,
     "baddbmm": addmm,
 }

@@ -35,7 +35,7 @@ _COMPARISON = (
     "maximum or minimum",
     """
     gt lt ge le eq ne greater less greater_equal less_equal __gt__ __lt__ __ge__ __le__ __eq__ __ne__
-    where masked_fill masked_select sign sgn signbit heaviside hardshrink logical_and logical_or logical_not logical_xor
+    masked_select sign sgn signbit heaviside hardshrink logical_and logical_or logical_not logical_xor
     isnan isinf isfinite all any round floor ceil trunc frac fmod remainder floor_divide __floordiv__
     """,
 )

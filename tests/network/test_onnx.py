@@ -1,0 +1,444 @@
+"""ONNX files: every operator against ONNX's own evaluator, whole models against torch, files as others write them."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import creases
+from agreement import points, seeded
+from creases.errors import FileError, InputError, ReadError
+
+onnx = pytest.importorskip("onnx")
+helper, numpy_helper, DOUBLE = onnx.helper, onnx.numpy_helper, onnx.TensorProto.DOUBLE
+RNG = np.random.default_rng(0)
+
+Nodes = Sequence[Any]
+
+
+def model(
+    nodes: Nodes,
+    shape: Sequence[Any],
+    constants: dict[str, np.ndarray] | None = None,
+    *,
+    opset: int = 17,
+    kind: int = DOUBLE,
+    listed: bool = False,
+    output: str = "y",
+) -> Any:
+    """A model from ``x`` to ``y``; ``listed``: weights also among the inputs, as old files have them."""
+    constants = constants or {}
+    inputs = [helper.make_tensor_value_info("x", kind, shape)]
+    if listed:
+        inputs += [
+            helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+            for k, v in constants.items()
+        ]
+    graph = helper.make_graph(
+        list(nodes),
+        "g",
+        inputs,
+        [helper.make_tensor_value_info(output, kind, None)],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def node(op: str, inputs: str, output: str = "y", **attributes: Any) -> Any:
+    """One node; inputs by names apart by spaces, ``-`` for one left out."""
+    names = ["" if name == "-" else name for name in inputs.split()]
+    return helper.make_node(op, names, output.split(), name=f"{op}_{output.split()[0]}", **attributes)
+
+
+def assert_agrees(proto: Any, shape: tuple[int, ...], batch: int = 4) -> creases.Network:
+    """The network gives what ONNX's own evaluator gives, in float64."""
+    net = creases.read(proto)
+    assert net.input_shape == shape
+    x = RNG.normal(size=(batch, *shape))
+    expected = onnx.reference.ReferenceEvaluator(proto).run(None, {"x": x})[0]
+    np.testing.assert_allclose(net(x).reshape(expected.shape), expected, rtol=1e-10, atol=1e-10)
+    return net
+
+
+def f(*shape: int) -> np.ndarray:
+    return RNG.normal(size=shape)
+
+
+def i(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+def d(value: float) -> np.ndarray:
+    return np.array(value, dtype=np.float64)
+
+
+IMAGE, VECTOR = (3, 7, 7), (6,)
+DOUBLED = np.array([1, 1, 2, 2], np.float32)
+ASYMMETRIC = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+CASES: list[tuple[Any, tuple[int, ...], dict[str, np.ndarray], int]] = [
+    (node("Gemm", "x w b"), VECTOR, {"w": f(6, 4), "b": f(4)}, 17),
+    (node("Gemm", "x w b", alpha=0.5, beta=2.0, transB=1), VECTOR, {"w": f(4, 6), "b": f(4)}, 7),
+    (node("Gemm", "x w b"), VECTOR, {"w": f(6, 4), "b": f(1, 4)}, 11),
+    (node("Gemm", "x w"), VECTOR, {"w": f(6, 4)}, 13),
+    (node("MatMul", "x w"), VECTOR, {"w": f(6, 4)}, 17),
+    (node("MatMul", "w x"), IMAGE, {"w": f(3, 5, 7)}, 17),
+    (node("Conv", "x w b", pads=[1, 1, 1, 1], strides=[2, 1]), IMAGE, {"w": f(4, 3, 3, 3), "b": f(4)}, 17),
+    (node("Conv", "x w", pads=[0, 1, 2, 1], dilations=[2, 1]), IMAGE, {"w": f(4, 3, 3, 2)}, 11),
+    (node("Conv", "x w", auto_pad="SAME_UPPER", strides=[2, 2]), IMAGE, {"w": f(4, 3, 3, 2)}, 17),
+    (node("Conv", "x w", auto_pad="SAME_LOWER"), IMAGE, {"w": f(3, 1, 2, 2)}, 17),
+    (node("Conv", "x w", auto_pad="VALID"), IMAGE, {"w": f(4, 3, 2, 2)}, 17),
+    (node("ConvTranspose", "x w b", strides=[2, 2], pads=[1, 0, 1, 1]), IMAGE, {"w": f(3, 2, 3, 3), "b": f(2)}, 17),
+    (
+        node("BatchNormalization", "x s b m v", epsilon=1e-3),
+        IMAGE,
+        {"s": f(3), "b": f(3), "m": f(3), "v": np.abs(f(3)) + 0.1},
+        15,
+    ),
+    (node("MaxPool", "x", kernel_shape=[2, 2], strides=[2, 2]), IMAGE, {}, 17),
+    (node("MaxPool", "x", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1), IMAGE, {}, 12),
+    (node("MaxPool", "x", kernel_shape=[3, 2], strides=[2, 2], pads=[0, 0, 1, 1]), IMAGE, {}, 8),
+    (node("MaxPool", "x", kernel_shape=[2, 2]), IMAGE, {}, 17),
+    (node("AveragePool", "x", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]), IMAGE, {}, 11),
+    (node("AveragePool", "x", kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1), IMAGE, {}, 17),
+    (node("AveragePool", "x", kernel_shape=[3, 3], pads=[0, 0, 1, 2]), IMAGE, {}, 17),
+    (node("GlobalAveragePool", "x"), IMAGE, {}, 17),
+    (node("GlobalMaxPool", "x"), IMAGE, {}, 17),
+    (node("Relu", "x"), VECTOR, {}, 17),
+    (node("LeakyRelu", "x"), VECTOR, {}, 17),
+    (node("LeakyRelu", "x", alpha=0.3), VECTOR, {}, 6),
+    (node("PRelu", "x a"), IMAGE, {"a": f(3, 1, 1)}, 17),
+    (node("PRelu", "x a"), IMAGE, {"a": f(1)}, 17),
+    (node("PRelu", "x a"), IMAGE, {"a": f(7)}, 17),
+    (node("Clip", "x", min=-0.5, max=0.5), VECTOR, {}, 6),
+    (node("Clip", "x lo hi"), VECTOR, {"lo": d(-0.5), "hi": d(0.25)}, 13),
+    (node("Clip", "x - hi"), VECTOR, {"hi": d(0.25)}, 13),
+    (node("Clip", "x lo"), VECTOR, {"lo": d(0.25)}, 11),
+    (node("Abs", "x"), VECTOR, {}, 17),
+    (node("Neg", "x"), VECTOR, {}, 17),
+    (node("Identity", "x"), VECTOR, {}, 17),
+    (node("HardSigmoid", "x", alpha=0.4), VECTOR, {}, 17),
+    (node("Max", "x c"), VECTOR, {"c": f(6)}, 17),
+    (node("Min", "x c e"), VECTOR, {"c": f(6), "e": f(1)}, 17),
+    (node("Add", "x c"), IMAGE, {"c": f(1, 3, 1, 1)}, 17),
+    (node("Sub", "c x"), VECTOR, {"c": f(6)}, 17),
+    (node("Mul", "x c"), VECTOR, {"c": d(2.5)}, 17),
+    (node("Div", "x c"), VECTOR, {"c": np.abs(f(6)) + 1}, 7),
+    (node("Sum", "x x c"), VECTOR, {"c": f(6)}, 13),
+    (node("Flatten", "x"), IMAGE, {}, 17),
+    (node("Flatten", "x", axis=-3), IMAGE, {}, 13),
+    (node("Reshape", "x s"), IMAGE, {"s": i(0, 3, -1)}, 17),
+    (node("Reshape", "x s"), IMAGE, {"s": i(-1, 147)}, 5),
+    (node("Transpose", "x", perm=[0, 2, 3, 1]), IMAGE, {}, 17),
+    (node("Unsqueeze", "x", axes=[1, 3]), VECTOR, {}, 11),
+    (node("Unsqueeze", "x a"), VECTOR, {"a": i(-1, 1)}, 13),
+    (node("Squeeze", "x", axes=[2]), (4, 1), {}, 11),
+    (node("Squeeze", "x a"), (4, 1), {"a": i(-1)}, 13),
+    (node("Slice", "x", starts=[1, 0], ends=[3, 2], axes=[1, 3]), IMAGE, {}, 9),
+    (node("Slice", "x s e a t"), IMAGE, {"s": i(-1, 0), "e": i(-9, 9), "a": i(1, 2), "t": i(-1, 2)}, 13),
+    (node("Slice", "x s e a"), IMAGE, {"s": i(1), "e": i(2**62), "a": i(3)}, 10),
+    (node("Gather", "x k", axis=1), VECTOR, {"k": i(5, 0, -1)}, 17),
+    (node("Gather", "x k", axis=2), IMAGE, {"k": np.array(3)}, 17),
+    (node("Gather", "x k", axis=1), VECTOR, {"k": np.array([[0, 1], [2, 3]])}, 17),
+    (node("Concat", "x x", axis=1), IMAGE, {}, 17),
+    (node("Concat", "x x", axis=-1), VECTOR, {}, 4),
+    (node("Pad", "x", pads=[0, 0, 1, 2, 0, 0, 0, 1], value=1.5), IMAGE, {}, 2),
+    (node("Pad", "x p c"), IMAGE, {"p": i(0, 1, 0, 0, 0, 0, 2, 0), "c": d(2.0)}, 13),
+    (node("Pad", "x p", mode="reflect"), IMAGE, {"p": i(0, 0, 1, 2, 0, 0, 0, 1)}, 13),
+    (node("Pad", "x p", mode="edge"), IMAGE, {"p": i(0, 0, 1, 2, 0, 0, 0, 1)}, 13),
+    (node("Pad", "x p - a"), IMAGE, {"p": i(1, 2), "a": i(3)}, 18),
+    (node("ReduceMean", "x", axes=[2, 3], keepdims=0), IMAGE, {}, 13),
+    (node("ReduceMean", "x a"), IMAGE, {"a": i(-1)}, 18),
+    (node("ReduceSum", "x a", keepdims=0), IMAGE, {"a": i(1, 2)}, 13),
+    (node("ReduceSum", "x", axes=[1]), IMAGE, {}, 11),
+    (node("ReduceMax", "x", axes=[1], keepdims=0), IMAGE, {}, 13),
+    (node("ReduceMin", "x", axes=[1, 3]), IMAGE, {}, 13),
+    (node("Expand", "x s"), (3, 1), {"s": i(1, 3, 4)}, 17),
+    (node("Tile", "x r"), VECTOR, {"r": i(1, 2)}, 17),
+    (node("Resize", "x - s", mode="nearest", **ASYMMETRIC), IMAGE, {"s": DOUBLED}, 13),
+    (node("Resize", "x - s", mode="linear"), IMAGE, {"s": DOUBLED}, 13),
+    (node("DepthToSpace", "x", blocksize=2), (4, 3, 2), {}, 13),
+    (node("DepthToSpace", "x", blocksize=2, mode="CRD"), (8, 3, 2), {}, 13),
+    (node("Cast", "x", to=DOUBLE), VECTOR, {}, 17),
+    (node("Dropout", "x"), VECTOR, {}, 13),
+    (node("Dropout", "x", ratio=0.3), VECTOR, {}, 7),
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "shape", "constants", "opset"), CASES, ids=[f"{k}-{case[0].op_type}" for k, case in enumerate(CASES)]
+)
+def test_operators_agree_with_the_reference_evaluator(case, shape, constants, opset) -> None:
+    groups = {"group": 3} if case.op_type == "Conv" and constants["w"].shape[1] == 1 else {}
+    case.attribute.extend(helper.make_attribute(k, v) for k, v in groups.items())
+    assert_agrees(model([case], ["batch", *shape], constants, opset=opset), shape)
+
+
+def test_batch_normalisation_is_the_same_in_every_opset() -> None:
+    """Apart from the others: before opset 14 the evaluator mixes the batch's statistics in."""
+    constants = {name: np.abs(f(3)) + 0.1 for name in "sbmv"}
+    x = RNG.normal(size=(4, 3, 2, 2))
+    old, new = (
+        creases.read(model([node("BatchNormalization", "x s b m v")], ["b", 3, 2, 2], constants, opset=opset))(x)
+        for opset in (9, 15)
+    )
+    np.testing.assert_array_equal(old, new)
+
+
+def test_split_in_all_its_forms() -> None:
+    for opset, attributes, names, constants in [
+        (11, {"split": [1, 5]}, "x", {}),
+        (13, {}, "x s", {"s": i(1, 5)}),
+        (18, {"num_outputs": 2}, "x", {}),
+        (11, {}, "x", {}),
+    ]:
+        nodes = [node("Split", names, "a b", axis=1, **attributes), node("Relu", "b")]
+        assert_agrees(model(nodes, ["batch", 6], constants, opset=opset), (6,))
+
+
+def test_two_values_meet() -> None:
+    for op in ("Add", "Sub", "Max", "Min"):
+        nodes = [node("MatMul", "x w", "a"), node("MatMul", "x u", "b"), node(op, "a b")]
+        assert_agrees(model(nodes, ["batch", 6], {"w": f(6, 3), "u": f(6, 3)}), (6,))
+
+
+def test_constants_in_nodes_and_folded_shapes() -> None:
+    """The Shape, Gather, Concat, Reshape that exporters write for x.view(x.size(0), -1)."""
+    nodes = [
+        helper.make_node("Constant", [], ["zero"], value=numpy_helper.from_array(np.array(0))),
+        helper.make_node("Constant", [], ["rest"], value_ints=[-1]),
+        helper.make_node("Constant", [], ["half"], value_float=0.5),
+        node("Shape", "x", "shape"),
+        node("Gather", "shape zero", "b"),
+        node("Unsqueeze", "b", "b1", axes=[0]),
+        node("Concat", "b1 rest", "target", axis=0),
+        node("Reshape", "x target", "flat"),
+        node("ConstantOfShape", "k", "ones", value=numpy_helper.from_array(np.ones(1))),
+        node("Cast", "half", "half64", to=DOUBLE),
+        node("Mul", "flat half64", "m"),
+        node("Add", "m ones"),
+    ]
+    assert_agrees(model(nodes, ["batch", 2, 3], {"k": i(6)}, opset=12), (2, 3))
+
+
+def acas_xu(listed: bool = False, flatten: Any = None) -> Any:
+    """The structure of VNN-COMP's ACAS Xu files: 1x1x1x5 in, Sub, Flatten, then MatMul, Add, Relu six times."""
+    constants = {"mean": f(1, 1, 1, 5)}
+    nodes = [node("Sub", "x mean", "s"), flatten or node("Flatten", "s", "h0")]
+    widths = [5, 7, 7, 5]
+    for k, (a, b) in enumerate(pairwise(widths)):
+        constants |= {f"w{k}": f(a, b), f"b{k}": f(b)}
+        last = k == len(widths) - 2
+        nodes += [node("MatMul", f"h{k} w{k}", f"m{k}"), node("Add", f"m{k} b{k}", "y" if last else f"a{k}")]
+        nodes += [] if last else [node("Relu", f"a{k}", f"h{k + 1}")]
+    single = {name: value.astype(np.float32) for name, value in constants.items()}
+    return model(nodes, [1, 1, 1, 5], single, opset=9, kind=onnx.TensorProto.FLOAT, listed=listed)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize(
+    "flatten",
+    [
+        None,
+        node("Flatten", "s", "h0", axis=0),
+        node("Reshape", "s target", "h0"),
+        node("Squeeze", "s", "h0"),
+    ],
+    ids=["flatten", "flatten at 0", "reshape", "squeeze"],
+)
+def test_files_like_acas_xu_load(listed: bool, flatten: Any, tmp_path) -> None:
+    proto = acas_xu(listed, flatten)
+    if flatten is not None and flatten.op_type == "Reshape":
+        proto.graph.initializer.append(numpy_helper.from_array(i(1, 5), "target"))
+    path = tmp_path / "acas.onnx"
+    onnx.save(proto, path)
+    net = creases.read(path)
+    assert (net.input_shape, net.n_out, net.n_units) == ((1, 1, 5), 5, 14)
+    x = RNG.normal(size=(6, 1, 1, 1, 5)).astype(np.float32)
+    evaluator = onnx.reference.ReferenceEvaluator(proto)
+    expected = [evaluator.run(None, {"x": point})[0].reshape(-1) for point in x]
+    np.testing.assert_allclose(net(x[:, 0]), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_files_like_the_cifar_resnets_load(tmp_path) -> None:
+    """VNN-COMP's: Conv, BatchNormalization, Relu, Add, AveragePool, Reshape, Gemm; batch of 1 or free."""
+    constants: dict[str, np.ndarray] = {"fw": f(5, 16), "fb": f(5), "target": i(1, -1)}
+    nodes = []
+
+    def conv(name: str, source: str, channels: tuple[int, int], stride: int, kernel: int = 3) -> str:
+        constants[f"{name}w"], constants[f"{name}b"] = f(channels[1], channels[0], kernel, kernel), f(channels[1])
+        constants.update({f"{name}{k}": np.abs(f(channels[1])) + 0.5 for k in ("s", "o", "m", "v")})
+        pads = [kernel // 2] * 4
+        nodes.append(node("Conv", f"{source} {name}w {name}b", f"{name}c", pads=pads, strides=[stride, stride]))
+        nodes.append(node("BatchNormalization", f"{name}c {name}s {name}o {name}m {name}v", f"{name}n"))
+        return f"{name}n"
+
+    def relu(source: str) -> str:
+        nodes.append(node("Relu", source, f"{source}r"))
+        return f"{source}r"
+
+    top = relu(conv("a", "x", (3, 4), 2))
+    main = conv("c", relu(conv("b", top, (4, 4), 2)), (4, 4), 1)
+    nodes.append(node("Add", f"{main} {conv('d', top, (4, 4), 2, 1)}", "sum"))
+    nodes.append(node("AveragePool", relu("sum"), "pool", kernel_shape=[2, 2], strides=[1, 1], pads=[0, 0, 1, 1]))
+    nodes += [node("Reshape", "pool target", "flat"), node("Gemm", "flat fw fb", transB=1)]
+    for batch in (1, "batch"):
+        proto = model(nodes, [batch, 3, 8, 8], constants, opset=14)
+        net = assert_agrees(proto, (3, 8, 8), batch=1)
+        assert (net.n_out, len(net.bends)) == (5, 3)
+
+
+class TwoBranches(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.bn = nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4)
+        self.left, self.right = nn.Conv2d(4, 4, 3, padding=1), nn.Conv2d(4, 4, 1)
+        self.fc = nn.Linear(16, 3)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.bn(self.conv(x))), 2)
+        x = F.leaky_relu(self.left(x) + self.right(x), 0.1)
+        return self.fc(torch.clamp(F.adaptive_avg_pool2d(x, 2).flatten(1), -1, 1))
+
+
+def by_hand(module: TwoBranches) -> Any:
+    """The module as an exporter would write it, in float64."""
+    m = module.double().eval()
+    constants = {name.replace(".", "_"): value.numpy() for name, value in m.state_dict().items() if value.ndim}
+    constants |= {"lo": d(-1.0), "hi": d(1.0)}
+    nodes = [
+        node("Conv", "x conv_weight conv_bias", "c", pads=[1, 1, 1, 1]),
+        node("BatchNormalization", "c bn_weight bn_bias bn_running_mean bn_running_var", "n"),
+        node("Relu", "n", "r"),
+        node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", "p left_weight left_bias", "l", pads=[1, 1, 1, 1]),
+        node("Conv", "p right_weight right_bias", "q"),
+        node("Add", "l q", "s"),
+        node("LeakyRelu", "s", "k", alpha=0.1),
+        node("AveragePool", "k", "a", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Flatten", "a", "h"),
+        node("Clip", "h lo hi", "t"),
+        node("Gemm", "t fc_weight fc_bias", transB=1),
+    ]
+    return model(nodes, ["batch", 2, 8, 8], constants, opset=15)
+
+
+def test_onnx_and_the_torch_original_give_the_same_network() -> None:
+    module = seeded(TwoBranches())
+    from_torch, from_onnx = creases.read(module, (2, 8, 8)), creases.read(by_hand(module))
+    x = points((2, 8, 8), 20)
+    np.testing.assert_array_equal(from_torch.pattern(x), from_onnx.pattern(x))
+    for ours, theirs in zip(from_torch.piece(x), from_onnx.piece(x), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-8)  # alpha and epsilon are float32 in the file
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # the exporter's own
+def test_files_that_torch_exports_load(tmp_path) -> None:
+    pytest.importorskip("onnxscript")
+    module = seeded(TwoBranches()).eval()
+    x = points((2, 8, 8), 5)
+    for dynamo in (False, True):
+        path = tmp_path / f"{dynamo}.onnx"
+        torch.onnx.export(module, (torch.zeros(1, 2, 8, 8),), path, dynamo=dynamo, verbose=False)
+        net = creases.read(path)
+        torch.testing.assert_close(net(x), creases.read(module, (2, 8, 8))(x), rtol=1e-4, atol=1e-4)
+
+
+def test_single_precision_weights_are_read_exactly() -> None:
+    w = f(6, 4).astype(np.float32)
+    net = creases.read(model([node("MatMul", "x w")], [1, 6], {"w": w}, kind=onnx.TensorProto.FLOAT))
+    np.testing.assert_array_equal(net.steps[0].tensors["weight"].numpy(), w.T.astype(np.float64))
+
+
+def test_a_graph_without_a_batch_axis_is_one_sample() -> None:
+    proto = model([node("MatMul", "x w", "h"), node("Relu", "h")], [6], {"w": f(6, 4)})
+    net = creases.read(proto)
+    x = RNG.normal(size=6)
+    expected = onnx.reference.ReferenceEvaluator(proto).run(None, {"x": x})[0]
+    np.testing.assert_allclose(net(x).reshape(-1), expected)
+
+
+# -- refused ----------------------------------------------------------------------------------------------------------
+
+
+def test_smooth_operators_are_named() -> None:
+    for op in ("Sigmoid", "Tanh", "Elu", "Softplus", "Erf", "Exp"):
+        with pytest.raises(ReadError, match=rf"{op}_h \({op}\): is smooth"):
+            creases.read(model([node(op, "x", "h"), node("Neg", "h")], ["b", 3]))
+
+
+def test_a_final_softmax_is_refused_with_the_way_to_cut_it() -> None:
+    proto = model([node("MatMul", "x w", "logits"), node("Softmax", "logits")], ["b", 3], {"w": f(3, 2)})
+    with pytest.raises(
+        ReadError, match=r"Softmax_y \(Softmax\): .*classification is unchanged.*\['x'\], \['logits'\]\)"
+    ):
+        creases.read(proto)
+
+
+def test_unknown_operators_are_named() -> None:
+    with pytest.raises(ReadError, match=r"node LpPool_y \(LpPool\): this operator cannot be read"):
+        creases.read(model([node("LpPool", "x", kernel_shape=[2])], ["b", 3, 8]))
+    custom = helper.make_node("Fold", ["x"], ["y"], name="mine", domain="my.domain")
+    with pytest.raises(ReadError, match=r"node mine \(Fold\): this operator of domain 'my\.domain'"):
+        creases.read(model([custom], ["b", 3]))
+    with pytest.raises(ReadError, match=r"Mul_y \(Mul\): multiplies two network values"):
+        creases.read(model([node("Mul", "x x")], ["b", 3]))
+
+
+def test_graphs_that_are_not_one_function_of_one_tensor_are_refused() -> None:
+    two = model([node("Add", "x z")], ["b", 3])
+    two.graph.input.append(helper.make_tensor_value_info("z", DOUBLE, ["b", 3]))
+    with pytest.raises(ReadError, match=r"one input, got 2 \(x, z\)"):
+        creases.read(two)
+    outputs = model([node("Relu", "x")], ["b", 3])
+    outputs.graph.output.append(helper.make_tensor_value_info("x", DOUBLE, ["b", 3]))
+    with pytest.raises(ReadError, match=r"one output, got 2 \(y, x\)"):
+        creases.read(outputs)
+    with pytest.raises(FileError, match="its input 'nobody' is not made by any node"):
+        creases.read(model([node("Relu", "nobody")], ["b", 3]))
+    with pytest.raises(ReadError, match="ReduceMean_y"):
+        creases.read(model([node("ReduceMean", "x", axes=[0])], ["b", 3], opset=13))
+
+
+def test_free_sizes_are_asked_for() -> None:
+    proto = model([node("GlobalAveragePool", "x")], ["b", 3, "h", "w"])
+    with pytest.raises(InputError, match=r"input_shape: model leaves sizes free, \(3, 0, 0\)"):
+        creases.read(proto)
+    assert creases.read(proto, (3, 5, 5)).n_out == 3
+    with pytest.raises(InputError, match=r"input_shape: the file's own is \(3, 0, 0\) \(0: free\), got \(4, 5, 5\)"):
+        creases.read(proto, (4, 5, 5))
+
+
+def test_bad_weights_and_files_are_named(tmp_path) -> None:
+    with pytest.raises(InputError, match="initializer 'w' has NaN or infinite"):
+        creases.read(model([node("MatMul", "x w")], ["b", 2], {"w": np.full((2, 2), np.nan)}))
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(b"this is no protobuf")
+    with pytest.raises(FileError, match=r"bad\.onnx: is not a readable ONNX file"):
+        creases.read(path)
+    path.write_bytes(b"")
+    with pytest.raises((FileError, ReadError)):
+        creases.read(path)
+
+
+def test_without_the_onnx_package_the_extra_is_named(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(b"")
+    real = builtins.__import__
+
+    def without(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "onnx" or name.startswith("onnx."):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InputError, match=r"pip install creases\[onnx\]"):
+        creases.read(path)
