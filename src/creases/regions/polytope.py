@@ -52,16 +52,12 @@ def polytope(net: Network, x: Any) -> Polytope:
 
 
 def one_point(net: Network, x: Any, name: str = "x") -> Floats:
-    """``x`` as one finite point (n_in,) in float64, or an error that names it."""
+    """``x`` as one finite point (n_in,) in float64, or an error that names ``name``."""
     batch, _ = net.points(x, name)
     if len(batch) != 1:
         raise InputError(f"{name}: expected one point of shape {net.input_shape}, got {len(batch)} of them")
     kept = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)  # not rounded to the network's dtype
     point: Floats = kept.detach().cpu().to(torch.float64).reshape(-1).numpy()
-    if not np.isfinite(point).all():
-        raise InputError(
-            f"{name}: expected finite numbers, got NaN or infinity at index {int(np.argmin(np.isfinite(point)))}"
-        )
     return point
 
 
