@@ -350,6 +350,16 @@ def test_several_processes_find_the_same_regions(method):
         assert shared.f_vector() == alone.f_vector()
 
 
+@pytest.mark.slow
+def test_budgets_are_honest_with_several_processes():
+    net = case("m4_12x2")
+    few = space(net, processes=2, max_regions=20)
+    assert (few.count, few.ended) == (20, "max_regions=20 reached")
+    late = space(net, processes=2, max_seconds=1e-9)
+    assert (late.complete, late.ended) == (False, "max_seconds=1e-09 reached")
+    assert patterns_of(few) | patterns_of(late) <= patterns_of(space(net))
+
+
 @pytest.mark.parametrize("method", ["vertices", "lp"])
 def test_a_budget_of_regions_ends_with_as_many_and_says_so(method):
     net = case("m3_16x2")

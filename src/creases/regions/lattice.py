@@ -20,6 +20,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
 
 
+#: Faces that even a small complex has room for; growing takes longer than memory that stays unused.
+ROOM = 16384
+
+
 @lru_cache(maxsize=1)
 def _kernel() -> Any:
     """The compiled loops, imported when first used: numba takes a while to come up."""
@@ -58,16 +62,23 @@ class Lattice:
         """``faces``: for dimension 1, ..., n the sizes of the faces and their facets, one after another."""
         self.counts = np.array([len(data), *(len(sizes) for sizes, _ in faces)], np.int64)
         self.ends = np.array([0, *(len(lists) for _, lists in faces)], np.int64)
-        n, size = len(faces) + 1, 2 * int(self.counts.max()) + 256  # the same room for vertices, faces and regions
+        n, size = len(faces) + 1, 2 * int(self.counts.max()) + ROOM  # the same room for vertices, faces and regions
         self.starts, self.sizes = np.empty((n, size), np.int64), np.empty((n, size), np.int32)
-        self.lists = np.empty((n, 4 * int(self.ends.max()) + 1024), np.int32)
+        self.lists = np.empty((n, 4 * int(self.ends.max()) + 8 * ROOM), np.int32)
         for k, (sizes, lists) in enumerate(faces, 1):
             self.sizes[k, : len(sizes)] = sizes
             self.starts[k, : len(sizes)] = np.cumsum(sizes) - sizes
             self.lists[k, : len(lists)] = lists
+        self._work = _working((n, size))
         self.keys, self.creases = _roomier(keys, (size,)), _roomier(creases, (size, 2))
         self.sides = _roomier(sides, (size, sides.shape[1]))
         self.with_data(data)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To other processes go the faces, not the room around them."""
+        faces = [self.faces(k) for k in range(1, self.n + 1)]
+        data, keys = self.data[: self.n_vertices], self.keys[: self.n_vertices]
+        return Lattice, (data, keys, faces, self.creases[: self.counts[-2]], self.sides[: self.count])
 
     @property
     def n(self) -> int:
@@ -104,10 +115,9 @@ class Lattice:
             For every unit of the stage: values at new vertices within it are 0.
         """
         while start < stop:
-            work = [np.empty(self.sizes.shape, kind) for kind in (np.uint8, np.int32, np.int32, np.int32)]
             start = _kernel().cut_by_units(
                 (self.starts, self.sizes, self.lists), self.counts, self.ends, self.data, self.keys, self.creases,
-                self.sides, tuple(work), (column, unit, side), tolerance, start, stop,
+                self.sides, self._work, (column, unit, side), tolerance, start, stop,
             )  # fmt: skip
             if start < stop:
                 self._grow()
@@ -117,6 +127,7 @@ class Lattice:
         n, size, entries = self.n + 1, self.sizes.shape[1], self.lists.shape[1]
         self.starts, self.sizes = (_roomier(array, (n, 2 * size)) for array in (self.starts, self.sizes))
         self.lists = _roomier(self.lists, (n, 2 * entries))
+        self._work = _working((n, 2 * size))
         self.sides = _roomier(self.sides, (2 * size, self.sides.shape[1]))
         self.creases = _roomier(self.creases, (2 * size, 2))
         self.keys = _roomier(self.keys, (2 * size,))
@@ -176,6 +187,11 @@ def scramble(keys: NDArray[Any]) -> NDArray[np.uint64]:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
+
+
+def _working(shape: tuple[int, int]) -> tuple[NDArray[Any], ...]:
+    """What the compiled loops note of the faces of every dimension while they cut: masks, the cut ones, their parts."""
+    return tuple(np.empty(shape, kind) for kind in (np.uint8, np.int32, np.int32, np.int32))
 
 
 def _roomier(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -25,20 +25,27 @@ def near_regions(net: Network, sides: NDArray[np.integer], points: Floats) -> ND
         return found
     for scale in (1, 2**8, 2**16, 2**24):
         lost = np.flatnonzero(found < 0)
-        for block in np.array_split(lost, max(1, len(lost) * max(1, len(sides)) // 10**7)):
+        for block in np.array_split(lost, 1 + len(lost) // 1000):
             if len(block):
                 found[block] = _agreeing(net, sides, points[block], scale * SIGN)
     return found
 
 
 def _agreeing(net: Network, sides: NDArray[np.integer], points: Floats, zero: float) -> NDArray[np.int64]:
-    wrong = np.zeros((len(points), len(sides)), np.float32)
-    for bend, allowed in enumerate(_allowed(net, torch.from_numpy(points), zero)):
-        own = sides[:, net.unit_starts[bend] : net.unit_starts[bend + 1]]  # (R, units)
-        taken = own[..., None] == np.arange(allowed.shape[2])
-        wrong += (~allowed).reshape(len(points), -1).astype(np.float32) @ taken.reshape(len(sides), -1).T
-    best = wrong.argmin(axis=1)
-    return np.where(wrong[np.arange(len(points)), best] == 0, best, -1)
+    """For each point the first region whose sides are all allowed there, -1: none."""
+    allowed = _allowed(net, torch.from_numpy(points), zero)
+    found = np.full(len(points), -1, np.int64)
+    size = 1 + 10**6 // (1 + net.n_units)
+    for start in range(0, len(sides), size):
+        wrong = np.zeros((len(points), len(sides[start : start + size])), np.float32)
+        for bend, may in enumerate(allowed):
+            own = sides[start : start + size, net.unit_starts[bend] : net.unit_starts[bend + 1]]  # (regions, units)
+            taken = own[..., None] == np.arange(may.shape[2])
+            wrong += (~may).reshape(len(points), -1).astype(np.float32) @ taken.reshape(len(own), -1).T
+        best = wrong.argmin(axis=1)
+        fits = (found < 0) & (wrong[np.arange(len(points)), best] == 0)
+        found[fits] = start + best[fits]
+    return found
 
 
 def _allowed(net: Network, x: Tensor, zero: float) -> list[NDArray[np.bool_]]:

@@ -18,7 +18,7 @@ from creases.errors import InputError
 from creases.network import Network, Piece
 from creases.network.patterns import pack, split
 from creases.network.pieces import default_memory, slice_pieces
-from creases.regions import archive
+from creases.regions import archive, space_vertices
 from creases.regions.flat import Flat, flat
 from creases.regions.lattice import Lattice
 from creases.regions.lattice_merge import joined
@@ -26,6 +26,7 @@ from creases.regions.locate import PatternIndex, pattern_at
 from creases.regions.near import near_regions
 from creases.regions.slices import check_box
 from creases.regions.space_boundary import SpaceBoundary, space_boundary
+from creases.regions.space_vertices import Expired, finish_all, finished, load_kernels, opened, whole_box
 
 if TYPE_CHECKING:
     import networkx
@@ -124,7 +125,8 @@ class SpacePartition:
         found[inside] = self._index.find(pattern_at(self._net, torch.from_numpy(x[inside])))
         # A point on a crease, or a unit that is zero but for rounding: the pattern may be no region's.
         lost = inside[found[inside] < 0]
-        found[lost] = near_regions(self._net, self.sides(), x[lost])
+        if len(lost):
+            found[lost] = near_regions(self._net, self.sides(), x[lost])
         return found
 
     @cached_property
@@ -244,6 +246,8 @@ class _Job:
         self.method = ("vertices" if self.n <= VERTEX_DIMENSIONS else "lp") if method == "auto" else method
         self.processes, self.max_regions, self.max_seconds = processes, max_regions, max_seconds
         self.progress: Progress = progress or (lambda regions: None)
+        if max_seconds is not None and self.method == "vertices":
+            load_kernels()  # compiling, on a fresh machine, is not on the clock
         self.deadline = np.inf if max_seconds is None else time.time() + max_seconds
         self.ended = ""
 
@@ -280,11 +284,9 @@ class _Job:
                 return
 
     def _parts(self) -> Iterator[Lattice]:
-        from creases.regions.space_vertices import BLOCK, Expired, finish_all, finished, opened, whole_box
-
-        limit = BLOCK
+        limit = space_vertices.BLOCK
         if self.max_regions is not None or self.max_seconds is not None:  # finish something early
-            limit = min(1024, self.max_regions or BLOCK)
+            limit = min(1024, self.max_regions or limit)
         block = whole_box(self.work, self.box)
         late = f"max_seconds={self.max_seconds} reached"
         if self.processes == 1:
@@ -295,18 +297,19 @@ class _Job:
             return
         from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
-        share = delayed(finish_all)
-        todo = opened(self.work, block, 4 * self.processes)
-        run = Parallel(n_jobs=self.processes, return_as="generator")
-        for lattice, in_time in run(share(self.work, part, limit, self.deadline) for part in todo):
-            if not in_time:
-                self.ended = late
-            if lattice is not None:
-                yield lattice
+        todo = opened(self.work, block, 8 * self.processes)
+        with Parallel(n_jobs=self.processes) as run:
+            while todo:
+                # In rounds: what is handed out is finished, so with a budget of regions little is handed out at a time.
+                size = len(todo) if self.max_regions is None else 2 * self.processes
+                batch, todo = todo[:size], todo[size:]
+                for lattice, in_time in run(delayed(finish_all)(self.work, b, limit, self.deadline) for b in batch):
+                    if not in_time:
+                        self.ended = late
+                    if lattice is not None:
+                        yield lattice
 
     def _nothing(self) -> Lattice:
-        from creases.regions.space_vertices import whole_box
-
         return whole_box(self.work, self.box).lattice.part(np.zeros(0, np.int64))
 
     def _from_lattice(self, lattice: Lattice, ended: str) -> SpacePartition:

@@ -20,7 +20,7 @@ from creases.regions.stations import Stations
 from creases.regions.tolerance import SIGN
 
 #: A complex with more regions than this is taken apart.
-BLOCK = 16384
+BLOCK = 100_000
 
 
 class Expired(Exception):
@@ -35,6 +35,11 @@ class Block:
     station: int  #: the bend it stands at; -1 the input, ``len(net.bends)`` the end
     unit: int = 0  #: the next unit of that bend to cut by
     tolerance: Floats | None = None  #: of the bend's units, once it has begun
+
+
+def load_kernels() -> None:
+    """Have the compiled loops ready: on a machine that never ran them they take seconds to compile."""
+    box_lattice(np.array([[-1.0, 1.0]]), 1).cut(0, 0, 1, np.zeros(1), 0, 1)
 
 
 def whole_box(net: Network, box: Floats) -> Block:
@@ -141,7 +146,7 @@ def _stride(lattice: Lattice, limit: int, deadline: float) -> int:
     """Units to cut by before the limit and the clock are looked at again: one cut at most doubles a complex."""
     if lattice.count > 1000 and np.isfinite(deadline):
         return 1
-    return max(1, min(8, limit // (4 * lattice.count)))
+    return max(1, min(64, limit // (4 * lattice.count)))
 
 
 def _choose(stations: Stations, block: Block, deadline: float) -> None:
