@@ -73,8 +73,11 @@ def test_the_module_and_the_remedy_are_named(layer: nn.Module, name: str, why: s
         (lambda x: 1 / x, r"divides by a network value|reciprocal"),
         (lambda x: x / x.sum(1, keepdim=True), r"divides by a network value"),
         (lambda x: torch.where(x > 0, x, -x), r"gt\(\): compares"),
-        (lambda x: x if x.sum() > 0 else -x, r"reduces over all axes|control flow"),
-        (lambda x: x if bool(x[0, 0] > 0) else -x, r"batch axis"),
+        (lambda x: x if x.sum() > 0 else -x, r"__bool__\(\): .*control flow depends on the data"),
+        (lambda x: x if (x > 0).all() else -x, r"__bool__\(\): .*control flow depends on the data"),
+        (lambda x: x * float(x[0, 0]), r"__float__\(\): .*control flow depends on the data"),
+        (lambda x: torch.from_numpy(x.numpy()), r"numpy\(\): turns a network value into a Python number"),
+        (lambda x: x + 1 / 0, r"model \(Lambda\): fails on a batch of shape \(2, 4\): division by zero"),
         (lambda x: x * x.max(1).values.tolist()[0], r"control flow depends on the data"),
         (lambda x: x + x.norm(dim=1, keepdim=True), r"norm\(\): divides by statistics"),
         (lambda x: x.round() + x, r"round\(\): compares or rounds"),
@@ -176,6 +179,8 @@ def test_recurrent_layers_and_attention_are_refused() -> None:
         def forward(self, x: Tensor) -> Tensor:
             return self.layer(*[x] * self.arguments)[0] + 1
 
+    with pytest.raises(ReadError, match=r"model \(LSTM\): is a recurrent layer"):
+        creases.read(nn.LSTM(4, 3), (5, 4))
     with pytest.raises(ReadError, match=r"layer \(LSTM\)"):
         creases.read(First(nn.LSTM(4, 3, batch_first=True), 1), (5, 4))
     with pytest.raises(ReadError, match=r"layer \(MultiheadAttention\): multiplies network values"):
@@ -228,6 +233,8 @@ def test_a_wrong_input_shape_is_named() -> None:
         creases.read(nn.Sequential(nn.Linear(4, 2)), (5,))
     with pytest.raises(InputError, match=r"input_shape: sizes must be at least 1, got \(0,\)"):
         creases.read(nn.ReLU(), (0,))
+    with pytest.raises(InputError, match=r"input_shape: expected integers such as \(3, 32, 32\), got 4"):
+        creases.read(nn.Linear(4, 2), 4)
     with pytest.raises(InputError, match=r"input_shape: the model's own is \(2,\), got \(3,\)"):
         creases.read([([[1.0, 1.0]], [0.0])], (3,))
 

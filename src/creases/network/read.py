@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
     >>> net.n_in, net.n_out, net.n_units
     (2, 1, 8)
     """
+    shape = _shape(input_shape)
     if leak and not isinstance(model, list | tuple):
         raise InputError(f"leak: is for (W, b) arrays only, got leak={leak} with a {type(model).__name__}")
     if isinstance(model, Network):
@@ -48,13 +50,13 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
     elif isinstance(model, nn.Module):
         from creases.network.trace import read_module
 
-        return read_module(model, input_shape)
+        return read_module(model, shape)
     elif isinstance(model, str | Path):
-        net = _from_path(Path(model), input_shape)
+        net = _from_path(Path(model), shape)
     elif type(model).__name__ == "ModelProto":
         from creases.network.onnx import read_onnx
 
-        net = read_onnx(model, input_shape)
+        net = read_onnx(model, shape)
     elif isinstance(model, list | tuple):
         net = from_arrays(model, leak=leak)
     else:
@@ -62,12 +64,24 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
             f"model: expected a torch.nn.Module, a path (.onnx or .safetensors), a list of (W, b) arrays or a Network, "
             f"got {type(model).__name__}"
         )
-    if input_shape is not None and tuple(input_shape) != net.input_shape:
-        raise InputError(f"input_shape: the model's own is {net.input_shape}, got {tuple(input_shape)}")
+    if shape is not None and shape != net.input_shape:
+        raise InputError(f"input_shape: the model's own is {net.input_shape}, got {shape}")
     return net
 
 
-def _from_path(path: Path, input_shape: Sequence[int] | None) -> Network:
+def _shape(given: Sequence[int] | None) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    try:
+        shape = tuple(index(n) for n in given)
+    except TypeError:
+        raise InputError(f"input_shape: expected integers such as (3, 32, 32), got {given!r}") from None
+    if not shape or any(n < 1 for n in shape):
+        raise InputError(f"input_shape: sizes must be at least 1, got {shape}")
+    return shape
+
+
+def _from_path(path: Path, shape: tuple[int, ...] | None) -> Network:
     kind = path.suffix.lower()
     if kind in _PICKLES:
         raise FileError(
@@ -83,7 +97,7 @@ def _from_path(path: Path, input_shape: Sequence[int] | None) -> Network:
     if kind == ".onnx":
         from creases.network.onnx import read_onnx
 
-        return read_onnx(path, input_shape)
+        return read_onnx(path, shape)
     from creases.network.files import load
 
     return load(path)

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
-from creases.errors import InputError, ReadError
+from creases.errors import CreasesError, ReadError
 from creases.network.network import Network
 from creases.network.ops.refused import MONOTONE, at_the_end
 from creases.network.step import Step
@@ -48,8 +49,6 @@ def read_function(
     batches
         Sizes of the batches to read with and to check with.
     """
-    if any(n < 1 for n in shape):
-        raise InputError(f"input_shape: sizes must be at least 1, got {shape}")
     with torch.no_grad(), torch.random.fork_rng(devices=[]), torch.device("cpu"):
         first, second = (
             _run(function, _example(batch, shape, seed), follow, removal) for seed, batch in enumerate(batches)
@@ -75,19 +74,26 @@ def _run(
     with follow(recorder):
         try:
             out = function(recorder.start())
-        except (RuntimeError, TypeError, ValueError, LookupError, AssertionError, AttributeError) as problem:
+        except CreasesError:
+            raise
+        except Exception as problem:
             shape = ", ".join(map(str, x.shape[1:]))
             raise ReadError(
                 f"{recorder.place}: fails on a batch of shape ({len(x)}, {shape}): {problem}. Is input_shape right?"
             ) from problem
     value = _value(out, removal)
     tape = recorder.tape
+    tape.path = "output"
     return Run(tape.program(value if value.shape else tape.reshape(value, (1,))), x, out)
 
 
 def _value(out: Any, removal: Callable[[str], str]) -> Any:
     """The value that a model gave as its output."""
     if not isinstance(out, Tensor):
+        parts = [part.value for part in tree_leaves(out) if isinstance(part, Traced)]
+        for part in parts:
+            if isinstance(part, Unreadable):
+                raise ReadError(part.why)
         raise ReadError(
             f"model: its output is a {type(out).__name__}, not a tensor; wrap it in a module that returns one tensor"
         )

@@ -47,8 +47,8 @@ class Tape:
         return len(self.input.example)
 
     def error(self, why: str) -> ReadError:
-        """A ReadError about the place in the model that is being read."""
-        return ReadError(f"{self.path or 'model'}: {why}")
+        """Why the operation being read cannot be; the reader adds its place."""
+        return ReadError(why)
 
     def emit(self, op: str, inputs: Sequence[Value], options: dict[str, Any] | None = None, **tensors: Tensor) -> Value:
         """Write one step and try it on the examples."""

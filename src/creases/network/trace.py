@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,12 +22,12 @@ from creases.network.traced import Recorder
 _WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only compute the weight
 
 
-def read_module(model: nn.Module, input_shape: Sequence[int] | None) -> Network:
+def read_module(model: nn.Module, input_shape: tuple[int, ...] | None) -> Network:
     """A torch module as a network: its function in eval mode, in float64. The module itself is left alone."""
     model = getattr(model, "_orig_mod", model)  # of torch.compile
     _check(model)
     ours = _copy(model)
-    shape = tuple(int(n) for n in input_shape) if input_shape is not None else probe_input_shape(ours)
+    shape = probe_input_shape(ours) if input_shape is None else input_shape
     return read_function(
         ours, shape, removal=lambda path: _removal(ours, path), follow=lambda recorder: _followed(ours, recorder)
     )

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
 from creases.errors import ReadError
-from creases.network.ops import DENSE, HANDLERS, IDENTITIES, MOVES, QUERIES, REFUSED, refusal
+from creases.network.ops import CONDITIONS, DENSE, HANDLERS, IDENTITIES, MOVES, QUERIES, REFUSED, refusal
 from creases.network.tape import Tape, Value
 
 Function = Callable[..., Any]
@@ -89,71 +89,51 @@ class Recorder:
         self._check_versions(traced, name)
         if name in IDENTITIES:
             return self._identity(name, args, kwargs)
+        if name in CONDITIONS:
+            raise self.error(name, refusal(name))
         unreadable = next((t.value for t in traced if isinstance(t.value, Unreadable)), None)
         if unreadable is not None:
-            if name not in MOVES:
-                raise ReadError(unreadable.why)
-            return self._wrap_all(_original(func, args, kwargs), unreadable)
+            return self._refused(func, args, kwargs, unreadable, goes_on=name in MOVES or name in REFUSED)
         base = base_name(name)
         if not isinstance(args[0] if args else None, Traced) and base != name:
             raise self.error(
                 name, "writes network values into a constant tensor in place; use torch.cat, stack or where"
             )
-        with self._named(base):
-            return self._translated(func, base, args, kwargs)
+        with self._named(base.strip("_")):
+            try:
+                result = self._translated(func, base, args, kwargs)
+            except ReadError as problem:
+                refused = Unreadable(base, self.module, self.place, self._message(base, str(problem)))
+                return self._refused(func, args, kwargs, refused, goes_on=base == name)
+            return self._agree(base, result, _original(func, args, kwargs), args)
 
     def _translated(self, func: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        values = tree_map(lambda leaf: leaf.value if isinstance(leaf, Traced) else leaf, (args, kwargs))
-        if name in REFUSED:
-            return self._wrap_all(_original(func, args, kwargs), self._unreadable(name, refusal(name)))
-        if name in MOVES:
-            result = self._moved(func, name, *values)
-        elif name in DENSE:
-            result = self._dense(func, name, *values)
-        else:
-            result = self._handled(name, *values)
-        return self._agree(name, result, _original(func, args, kwargs), args)
+        """The operation's result as a value, or several."""
+        args, kwargs = tree_map(lambda leaf: leaf.value if isinstance(leaf, Traced) else leaf, (args, kwargs))
+        if name in MOVES or name in DENSE:
 
-    def _handled(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            def function(tensor: Tensor) -> Any:
+                return func(*_replaced(args, tensor), **_replaced(kwargs, tensor))
+
+            x = _only_value(args, kwargs)
+            return self.tape.move(x, function) if name in MOVES else self.tape.dense(x, function)
         handler = HANDLERS.get(name)
         if handler is None:
-            raise self.error(name, refusal(name))
+            raise ReadError(refusal(name))
         try:
             signature(handler).bind(self.tape, *args, **kwargs)
         except TypeError as problem:
-            raise self.error(name, f"is called in a way that cannot be read ({problem})") from None
-        try:
-            return handler(self.tape, *args, **kwargs)
-        except ReadError as problem:
-            raise self.error(name, str(problem).removeprefix(f"{self.tape.path}: ")) from None
+            raise ReadError(f"is called in a way that cannot be read ({problem})") from None
+        return handler(self.tape, *args, **kwargs)
 
-    def _only_value(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Value:
-        values = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Value)]
-        if len(values) > 1:
-            raise self.error(
-                name, "combines two network values; only sums, concatenations and maxima of them can be read"
-            )
-        return values[0]
-
-    def _moved(self, func: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        def moved(numbers: Tensor) -> Any:
-            return func(*_replaced(args, numbers), **_replaced(kwargs, numbers))
-
-        x = self._only_value(name, args, kwargs)
-        try:
-            return self.tape.move(x, moved)
-        except ReadError as problem:
-            raise self.error(name, str(problem).removeprefix(f"{self.tape.path}: ")) from None
-
-    def _dense(self, func: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Value:
-        def function(basis: Tensor) -> Tensor:
-            return func(*_replaced(args, basis), **_replaced(kwargs, basis))  # type: ignore[no-any-return]
-
-        x = self._only_value(name, args, kwargs)
-        try:
-            return self.tape.dense(x, function)
-        except (RuntimeError, ReadError) as problem:
-            raise self.error(name, str(problem).removeprefix(f"{self.tape.path}: ")) from None
+    def _refused(
+        self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], why: Unreadable, goes_on: bool
+    ) -> Any:
+        """The result of what cannot be read: an error only once it is used, as there may be more to say then."""
+        out = _original(func, args, kwargs) if goes_on else None
+        if not goes_on or not all(isinstance(leaf, Tensor) for leaf in tree_leaves(out)):
+            raise ReadError(why.why)
+        return tree_map(lambda leaf: self.wrap(leaf, why), out)
 
     def _identity(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
         x = next(leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Traced))
@@ -181,9 +161,8 @@ class Recorder:
         wrapped = []
         for part, tensor in zip(result, original, strict=True):
             if part is None:
-                wrapped.append(
-                    self.wrap(tensor, self._unreadable(name, "the positions of a maximum are not continuous"))
-                )
+                why = self._message(name, "the positions of a maximum are not continuous")
+                wrapped.append(self.wrap(tensor, Unreadable(name, self.module, self.place, why)))
             else:
                 wrapped.append(self.wrap(tensor, self._checked(name, part, tensor, args)))
         return type(original)(wrapped)
@@ -202,12 +181,6 @@ class Recorder:
             if _largest(value.example - original) <= AGREEMENT * scale:
                 return Value(value.number, original.detach().clone())
         raise self.error(name, "was read as steps that give other values; please report this model")
-
-    def _unreadable(self, name: str, why: str) -> Unreadable:
-        return Unreadable(name, self.module, self.place, self._message(name, why))
-
-    def _wrap_all(self, out: Any, value: Unreadable) -> Any:
-        return tree_map(lambda leaf: self.wrap(leaf, value) if isinstance(leaf, Tensor) else leaf, out)
 
     def _check_versions(self, traced: list[Traced], name: str) -> None:
         if any(t.version != _version(t) for t in traced):
@@ -265,6 +238,13 @@ def base_name(name: str) -> str:
 def _original(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     with torch._C.DisableTorchFunctionSubclass():
         return func(*args, **kwargs)
+
+
+def _only_value(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Value:
+    values = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Value)]
+    if len(values) > 1:
+        raise ReadError("combines two network values; only sums, concatenations and maxima of them can be read")
+    return values[0]
 
 
 def _replaced(tree: Any, tensor: Tensor) -> Any:

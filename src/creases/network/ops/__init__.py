@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from creases.network.ops import arithmetic, bends, layers, pooling, shapes
 from creases.network.ops.names import DENSE, IDENTITIES, MOVES, QUERIES
-from creases.network.ops.refused import REFUSED, refusal
+from creases.network.ops.refused import CONDITIONS, REFUSED, refusal
 
 #: Name of an operation to the function ``handler(tape, *arguments)`` that writes its steps. Arguments are those of the
 #: torch function, with values in place of traced tensors.
 HANDLERS = {**arithmetic.HANDLERS, **layers.HANDLERS, **pooling.HANDLERS, **shapes.HANDLERS, **bends.HANDLERS}
 
-__all__ = ["DENSE", "HANDLERS", "IDENTITIES", "MOVES", "QUERIES", "REFUSED", "refusal"]
+__all__ = ["CONDITIONS", "DENSE", "HANDLERS", "IDENTITIES", "MOVES", "QUERIES", "REFUSED", "refusal"]

@@ -48,7 +48,8 @@ _PRODUCTS = (
     """,
 )
 _RECURRENT = (
-    "has smooth gates or products of network values, so it is not piecewise linear; recurrent layers cannot be read",
+    "is a recurrent layer, which cannot be read: LSTM and GRU are not piecewise linear; write a recurrence with ReLU "
+    "out as Linear and relu",
     "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell",
 )
 _RANDOM = (
@@ -71,6 +72,9 @@ _WRITES = (
 #: Refused where their result is used: at the very end of a model there is better advice (:func:`at_the_end`).
 _LATER = (_SMOOTH, _STATISTICS, _POSITIONS, _COMPARISON, _PRODUCTS, _RECURRENT)
 REFUSED = frozenset(name for _, names in _LATER for name in words(names))
+
+#: Refused at once: what would follow is not torch's.
+CONDITIONS = words(_DATA[1])
 
 _REASON = {name: why for why, names in (*_LATER, _RANDOM, _DATA, _WRITES) for name in words(names)}
 

@@ -91,6 +91,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "cat": cat,
     "concat": cat,
     "concatenate": cat,
+    "hstack": lambda tape, tensors: cat(tape, tensors, 1),
     "stack": stack,
     "sum": total,
     "mean": mean,
