@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from creases.regions import complex as planar
@@ -53,15 +52,6 @@ class DeviceComplex:
         self.vertices, Z, self.ends, self.label, self.loops, parent, positive = plane_torch.subdivide(
             self.vertices, z, SIGN * terms, labels, self.ends, self.label, self.loops
         )
-        words = _words(positive)
+        words = positive.cpu().numpy().view(np.uint64)
         self.signs.append(planar.Signs(parent.int().cpu().numpy(), words, words))
         return Z
-
-
-def _words(bits: Tensor) -> NDArray[np.uint64]:
-    """Rows of booleans (R, U) as words (R, ceil(U / 64)), first in the lowest bit."""
-    width = -(-bits.shape[1] // 64) * 64
-    padded = torch.nn.functional.pad(bits, (0, width - bits.shape[1])).reshape(len(bits), -1, 8)
-    weights = 2 ** torch.arange(8, dtype=torch.uint8, device=bits.device)
-    packed = (padded * weights).sum(dim=2, dtype=torch.uint8)
-    return packed.cpu().numpy().view("<u8").astype(np.uint64, copy=False)

@@ -1,8 +1,8 @@
 """Subdivision of a planar complex by one bend in tensor operations: the same result as the compiled kernel, on a GPU.
 
-First every edge is cut by all units that change sign along it; then all regions are independent of each other, and in
-round j every region that its parent's j-th unit cuts is split, all of them at once. An edge inside a parent is cut by one
-unit a round, so both its sides meet the same vertex.
+Every edge is cut by all units that change sign along it as soon as there is the edge. So a unit that cuts a region enters
+and leaves it at corners, regions do not depend on each other, and in every round each region that is still cut is halved
+along the chord of some unit of its own: about as many rounds as the logarithm of the number of cuts.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-#: Entries of a (rows, units) table that are looked at in one go.
-BLOCK = 2**29
+from creases.regions.words import bit_at, pack, set_bits, sign_at, some_bit
+
+#: Entries of a (rows, units) table that are worked on in one go.
+BLOCK = 2**28
 
 
 @dataclass
@@ -42,29 +44,37 @@ class Rows:
 
 @dataclass
 class Points:
-    """Vertices with position, pre-activations and signs of one bend."""
+    """Vertices with position, pre-activations of one bend, and their signs as packed words."""
 
     X: Rows  #: (V, 2)
-    Z: Rows  #: (V, U)
-    S: Rows  #: (V, U) int8
+    Z: Rows  #: (V, U), exactly 0 where there is no sign
+    pos: Rows  #: (V, W)
+    neg: Rows  #: (V, W)
     limit: Tensor  #: (U,) below which a pre-activation is zero
 
-    def add_between(self, a: Tensor, b: Tensor, t: Tensor) -> Tensor:
-        """Vertices at fraction t of the edges a -> b, signs by the ends where these agree, else by value; their signs."""
-        t = t[:, None]
-        self.X.append(self.X.all[a] + t * (self.X.all[b] - self.X.all[a]))
-        za, zb, sa, sb = self.Z.all[a], self.Z.all[b], self.S.all[a], self.S.all[b]
-        z = za + t * (zb - za)
-        by_value = signs_of(z, self.limit)
-        s = torch.where(sa * sb < 0, by_value, torch.sign(sa + sb))
-        self.Z.append(torch.where(s == 0, 0, z))
-        self.S.append(s)
-        return self.S.data[self.S.n - len(s) : self.S.n]
+    @classmethod
+    def of(cls, X: Tensor, z: Tensor, limit: Tensor) -> Points:
+        pos, neg = pack(z > limit), pack(z < -limit)
+        return cls(Rows.of(X), Rows.of(torch.where(z.abs() <= limit, 0, z)), Rows.of(pos), Rows.of(neg), limit)
 
-    def clear(self, vertices: Tensor, units: Tensor) -> None:
-        """Put vertices on their units' creases."""
-        self.S.data[vertices, units] = 0
-        self.Z.data[vertices, units] = 0
+    def add_between(self, a: Tensor, b: Tensor, t: Tensor, pos: Tensor, neg: Tensor) -> None:
+        """Vertices at fraction t of the edges a -> b, with their signs."""
+        self.X.append(self.X.data[a] + t[:, None] * (self.X.data[b] - self.X.data[a]))
+        self.pos.append(pos)
+        self.neg.append(neg)
+        known, block = self.Z.n, max(1, BLOCK // self.Z.data.shape[1])
+        for p, q, f in zip(a.split(block), b.split(block), t[:, None].split(block), strict=True):
+            self.Z.append(torch.lerp(self.Z.data[p], self.Z.data[q], f))
+        row, unit = bit_at(~(pos | neg))
+        inside = unit < self.Z.data.shape[1]  # words have spare bits at the end
+        self.Z.data[known + row[inside], unit[inside]] = 0
+
+    def clear(self, vertices: Tensor, unit: int) -> None:
+        """Put vertices on a unit's crease."""
+        bit = torch.ones((), dtype=torch.int64, device=vertices.device) << (unit & 63)
+        for words in (self.pos.data, self.neg.data):
+            words[vertices, unit >> 6] &= ~bit
+        self.Z.data[vertices, unit] = 0
 
 
 @dataclass
@@ -92,22 +102,27 @@ class Loops:
     def take(self, regions: Tensor) -> Loops:
         """Some of the regions."""
         sizes = self.sizes[regions]
-        index = spread(self.starts[:-1][regions], sizes)
-        return Loops(self.corners[index], self.edges[index], starts_of(sizes))
+        starts = starts_of(sizes)
+        shift = torch.repeat_interleave(self.starts[:-1][regions] - starts[:-1], sizes)
+        index = shift + torch.arange(len(shift), device=shift.device)
+        return Loops(self.corners[index], self.edges[index], starts)
 
-
-def signs_of(z: Tensor, limit: Tensor) -> Tensor:
-    return (z > limit).to(torch.int8) - (z < -limit).to(torch.int8)
+    def any(self, words: Tensor) -> Tensor:
+        """Bits set at some corner of each region, from the vertices' words (V, W): (R, W)."""
+        found = words[self.corners]
+        left = torch.repeat_interleave(self.starts[1:], self.sizes) - torch.arange(
+            len(self.corners), device=self.starts.device
+        )  # corners of the region from here on
+        reach, longest = 1, int(self.sizes.max())
+        while reach < longest:  # after each round a corner has seen twice as many of those behind it
+            near = (left[: len(left) - reach] > reach).nonzero()[:, 0]
+            found[near] |= found[near + reach]
+            reach *= 2
+        return found[self.starts[:-1]]
 
 
 def starts_of(sizes: Tensor) -> Tensor:
     return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-
-
-def spread(first: Tensor, sizes: Tensor) -> Tensor:
-    """first[0], first[0] + 1, ... (sizes[0] of them), first[1], ..."""
-    shift = first - starts_of(sizes)[:-1]
-    return torch.repeat_interleave(shift, sizes) + torch.arange(int(sizes.sum()), device=first.device)
 
 
 def joined(parts: list[Loops]) -> Loops:
@@ -117,24 +132,15 @@ def joined(parts: list[Loops]) -> Loops:
     )
 
 
-def seen(loops: Loops, S: Tensor, sign: int) -> Tensor:
-    """Units that have a sign at some corner of each region: (R, U) bool."""
-    sizes = loops.sizes
-    found = torch.zeros(len(sizes), S.shape[1], dtype=torch.bool, device=S.device)
-    block = max(1, BLOCK // max(1, S.shape[1]))
-    for rank in range(int(sizes.max())):
-        has = (sizes > rank).nonzero()[:, 0]
-        for part in has.split(block):
-            found[part] |= S[loops.corners[loops.starts[part] + rank]] == sign
-    return found
-
-
-def cut_edges(points: Points, ends: Rows, label: Rows, loops: Loops) -> Loops:
-    """Cut every edge where a unit changes sign along it; crossings that coincide become one vertex."""
-    e, u = _crossings(points.S.all, ends.all)
+def cut_edges(points: Points, ends: Rows, label: Rows, loops: Loops, first: int) -> Loops:
+    """Cut edges from number ``first`` on where units change sign along them; crossings that coincide become one vertex."""
+    a, b = ends.all[first:].T
+    e, u = bit_at(_crossing(points, a, b))
     if not len(e):
         return loops
-    za, zb = points.Z.all[ends.all[e, 0], u], points.Z.all[ends.all[e, 1], u]
+    a, b = a[e], b[e]
+    e = e + first
+    za, zb = points.Z.all[a, u], points.Z.all[b, u]
     t = za / (za - zb)
     order = torch.argsort(t)
     order = order[torch.argsort(e[order], stable=True)]  # by edge, along the edge
@@ -142,14 +148,11 @@ def cut_edges(points: Points, ends: Rows, label: Rows, loops: Loops) -> Loops:
     same = torch.zeros_like(e, dtype=torch.bool)
     same[1:] = (e[1:] == e[:-1]) & ((za + t.roll(1) * (zb - za))[1:].abs() <= points.limit[u[1:]])
     vertex = (~same).cumsum(0) - 1  # of each crossing, among the new ones
-    first = (~same).nonzero()[:, 0]
-    edge, t = e[first], t[first]
+    fresh = (~same).nonzero()[:, 0]
+    edge, t = e[fresh], t[fresh]
     a, b = ends.all[edge, 0], ends.all[edge, 1]
     base, known = points.X.n, ends.n
-    sa, sb = points.S.all[a], points.S.all[b]
-    S = points.add_between(a, b, t)
-    _order_signs(S, sa, sb, edge, e, u, vertex)
-    points.Z.data[base : points.Z.n][S == 0] = 0
+    points.add_between(a, b, t, *_signs_between(points, a, b, edge, e, u, vertex))
     # The edge keeps its first part; vertex k starts edge ``known + k`` to the next vertex, or to the old end.
     number = torch.arange(len(edge), device=e.device)
     following = torch.where(edge == edge.roll(-1), base + number + 1, b)
@@ -164,26 +167,31 @@ def cut_edges(points: Points, ends: Rows, label: Rows, loops: Loops) -> Loops:
     return _expanded(loops, old, count, start, base, known)
 
 
-def _crossings(S: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
-    """Edges and units with strictly different signs at the ends, in the order of (edge, unit)."""
-    block = max(1, BLOCK // max(1, S.shape[1]))
-    found = [torch.zeros(0, 2, dtype=torch.int64, device=S.device)]
-    for start in range(0, len(ends), block):
-        a, b = ends[start : start + block].T
-        hits = (S[a] * S[b] < 0).nonzero()
-        hits[:, 0] += start
-        found.append(hits)
-    pairs = torch.cat(found)
-    return pairs[:, 0], pairs[:, 1]
+def _crossing(points: Points, a: Tensor, b: Tensor) -> Tensor:
+    """Units with strictly different signs at a and b, as words."""
+    pos, neg = points.pos.data, points.neg.data
+    return (pos[a] & neg[b]) | (neg[a] & pos[b])
 
 
-def _order_signs(S: Tensor, sa: Tensor, sb: Tensor, edge: Tensor, e: Tensor, u: Tensor, vertex: Tensor) -> None:
-    """Signs at the new vertices of an edge by their order along it, not by value: before a unit's crossing, on it, after."""
-    units = S.shape[1]
-    key, order = torch.sort(e * units + u)
-    k, unit = (sa * sb < 0).nonzero().T
-    at = vertex[order[torch.searchsorted(key, edge[k] * units + unit)]]
-    S[k, unit] = torch.where(k < at, sa[k, unit], torch.where(k > at, sb[k, unit], 0))
+def _signs_between(
+    points: Points, a: Tensor, b: Tensor, edge: Tensor, e: Tensor, u: Tensor, vertex: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Signs at new vertices of edges: where the ends agree, theirs; else by order along the edge, not by value.
+
+    A unit has the sign of a before its own crossing, none on it, and the sign of b behind it.
+    """
+    crossing = _crossing(points, a, b)
+    pos = (points.pos.data[a] | points.pos.data[b]) & ~crossing
+    neg = (points.neg.data[a] | points.neg.data[b]) & ~crossing
+    k, unit = bit_at(crossing)
+    width = 64 * crossing.shape[1]
+    key, order = torch.sort(e * width + u)
+    at = vertex[order[torch.searchsorted(key, edge[k] * width + unit)]]
+    end = torch.where(k < at, a[k], b[k])
+    sign = torch.where(k == at, 0, sign_at(points.pos.data, points.neg.data, end, unit))
+    set_bits(pos, k[sign > 0], unit[sign > 0])
+    set_bits(neg, k[sign < 0], unit[sign < 0])
+    return pos, neg
 
 
 def _expanded(loops: Loops, first_end: Tensor, count: Tensor, start: Tensor, base: int, known: int) -> Loops:
@@ -201,51 +209,6 @@ def _expanded(loops: Loops, first_end: Tensor, count: Tensor, start: Tensor, bas
     return Loops(torch.where(i == 0, v, vertex), edges, starts_of(per_region))
 
 
-def split_round(points: Points, ends: Rows, label: Rows, loops: Loops, unit: Tensor, labels: Tensor) -> tuple[Loops, Tensor]:
-    """Split every region that its unit (R,) cuts; returns the regions and which one each came from."""
-    region = loops.region()
-    s = points.S.all[loops.corners, unit[region]]
-    plus = torch.zeros_like(unit).index_add_(0, region, (s > 0).long())
-    minus = torch.zeros_like(unit).index_add_(0, region, (s < 0).long())
-    whole = ((plus == 0) | (minus == 0)).nonzero()[:, 0]
-    halved = ((plus > 0) & (minus > 0)).nonzero()[:, 0]
-    if not len(halved):
-        return loops, torch.arange(len(unit), device=unit.device)
-    part, s = _cut_sides(points, ends, label, loops.take(halved), unit[halved])
-    halves, fine = _halves(part, s, ends, label, labels[unit[halved]])
-    _demote(points, loops.take(halved[~fine]), unit[halved[~fine]])
-    kept = torch.cat([whole, halved[~fine]])
-    rest = joined([loops.take(whole), part.take((~fine).nonzero()[:, 0])])
-    source = halved[fine]
-    return joined([rest, halves]), torch.cat([kept, source, source])
-
-
-def _cut_sides(points: Points, ends: Rows, label: Rows, loops: Loops, unit: Tensor) -> tuple[Loops, Tensor]:
-    """Cut the sides of regions where their unit changes sign; the loops with the new corners, and the signs there."""
-    region = loops.region()
-    s = points.S.all[loops.corners, unit[region]]
-    crossing = (s * s[loops.after()] < 0).nonzero()[:, 0]
-    edge, which = torch.unique(loops.edges[crossing], return_inverse=True)
-    u = torch.empty_like(edge)
-    u[which] = unit[region[crossing]]
-    a, b = ends.all[edge, 0], ends.all[edge, 1]
-    za, zb = points.Z.all[a, u], points.Z.all[b, u]
-    base, known = points.X.n, ends.n
-    points.add_between(a, b, za / (za - zb))
-    number = torch.arange(len(edge), device=edge.device)
-    points.clear(base + number, u)
-    first_end = ends.all[:, 0].clone()
-    count = torch.zeros(known, dtype=torch.int64, device=edge.device)
-    count[edge] = 1
-    start = torch.zeros_like(count)
-    start[edge] = number
-    ends.append(torch.stack([base + number, b], dim=1))
-    label.append(label.all[edge])
-    ends.data[edge, 1] = base + number
-    cut = _expanded(loops, first_end, count, start, base, known)
-    return cut, points.S.all[cut.corners, unit[cut.region()]]
-
-
 def _halves(loops: Loops, s: Tensor, ends: Rows, label: Rows, labels: Tensor) -> tuple[Loops, Tensor]:
     """The two halves of every region, all positive ones first, and which regions (R,) could be split.
 
@@ -255,7 +218,7 @@ def _halves(loops: Loops, s: Tensor, ends: Rows, label: Rows, labels: Tensor) ->
     before = torch.empty_like(after)
     before[after] = torch.arange(len(after), device=after.device)
     starts_run, ends_run = (s == 0) & (s[after] > 0), (s == 0) & (s[before] > 0)
-    runs = torch.zeros_like(loops.sizes).index_add_(0, region, starts_run.long())
+    runs = torch.bincount(region[starts_run], minlength=len(loops.sizes))
     fine = runs == 1
     good = fine.nonzero()[:, 0]
     loops_fine = loops.take(good)
@@ -284,15 +247,10 @@ def _halves(loops: Loops, s: Tensor, ends: Rows, label: Rows, labels: Tensor) ->
 
 def _demote(points: Points, loops: Loops, unit: Tensor) -> None:
     """More than two sign changes around a convex region are rounding: the side with the smaller values becomes zero."""
-    if not len(unit):
-        return
-    region = loops.region()
-    u = unit[region]
-    z = points.Z.all[loops.corners, u]
-    low = torch.zeros(len(unit), dtype=z.dtype, device=z.device).index_reduce_(0, region, -z, "amax")
-    high = torch.zeros(len(unit), dtype=z.dtype, device=z.device).index_reduce_(0, region, z, "amax")
-    small = torch.where((high < low)[region], z > 0, z < 0)
-    points.clear(loops.corners[small], u[small])
+    for u, corners in zip(unit.tolist(), loops.corners.split(loops.sizes.tolist()), strict=True):  # hardly ever any
+        z = points.Z.data[corners, u]
+        small = z > 0 if z.max() < -z.min() else z < 0
+        points.clear(corners[small], u)
 
 
 def subdivide(
@@ -301,29 +259,28 @@ def subdivide(
     """Split every region by every unit of a relu that cuts it.
 
     Returns vertices, pre-activations, edges, their labels, regions, the region each came from, and the units positive
-    somewhere on each (R, U).
+    somewhere on each as words (R, W).
     """
-    s = signs_of(z, limit)
-    points = Points(Rows.of(X), Rows.of(torch.where(s == 0, 0, z)), Rows.of(s), limit)
+    points = Points.of(X, z, limit)
     edges, names = Rows.of(ends), Rows.of(label)
-    loops = cut_edges(points, edges, names, loops)
-    cuts = seen(loops, points.S.all, 1) & seen(loops, points.S.all, -1)
-    number = cuts.sum(dim=1)
-    units, first = cuts.nonzero()[:, 1], starts_of(number)[:-1]
-    idle = (number == 0).nonzero()[:, 0]
-    done, parents = [loops.take(idle)], [idle]
-    parent = (number > 0).nonzero()[:, 0]
-    work = loops.take(parent)
-    turn = 0
+    work = cut_edges(points, edges, names, loops, 0)
+    parent = torch.arange(len(work.sizes), device=z.device)
+    done: list[Loops] = []
+    parents: list[Tensor] = []
+    positive: list[Tensor] = []
     while len(parent):
-        work, source = split_round(points, edges, names, work, units[first[parent] + turn], labels)
-        parent = parent[source]
-        turn += 1
-        finished = number[parent] == turn
-        over, on = finished.nonzero()[:, 0], (~finished).nonzero()[:, 0]
-        done.append(work.take(over))
-        parents.append(parent[over])
-        work, parent = work.take(on), parent[on]
-    result = joined(done)
-    positive = seen(result, points.S.all, 1)
-    return points.X.all, points.Z.all, edges.all, names.all, result, torch.cat(parents), positive
+        above = work.any(points.pos.data)
+        unit = some_bit(above & work.any(points.neg.data), len(done))
+        whole, cut = (unit < 0).nonzero()[:, 0], (unit >= 0).nonzero()[:, 0]
+        done.append(work.take(whole))
+        parents.append(parent[whole])
+        positive.append(above[whole])
+        work, unit, parent = work.take(cut), unit[cut], parent[cut]
+        first = edges.n
+        s = sign_at(points.pos.data, points.neg.data, work.corners, unit[work.region()])
+        halves, fine = _halves(work, s, edges, names, labels[unit])
+        rough = (~fine).nonzero()[:, 0]
+        _demote(points, work.take(rough), unit[rough])
+        parent = torch.cat([parent[rough], parent[fine], parent[fine]])
+        work = cut_edges(points, edges, names, joined([work.take(rough), halves]), first)
+    return points.X.all, points.Z.all, edges.all, names.all, joined(done), torch.cat(parents), torch.cat(positive)

@@ -1,0 +1,153 @@
+"""Exact regions: counts and times, against the machine's limit and against a peer, in one run on one thread.
+
+    python bench/regions.py                  the reference cases, and relucent where it can finish
+    python bench/regions.py --device cuda    large planes on a GPU
+
+The limit is one float64 forward pass of the network at the vertices of the final partition, batched, on one thread: any
+method must at least evaluate the network there. Times are the best of several warm runs; the first call of all, which
+compiles the kernels on a fresh machine, is printed apart. SyReNN (C++ core, float32) and edge subdivision are columns
+measured elsewhere on a machine of the same kind; they are printed beside ours, not run here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+
+import creases
+
+CASES = Path(__file__).parents[1] / "tests" / "data" / "regions"
+#: case: (dimension, regions, SyReNN's seconds, edge subdivision's seconds)
+REFERENCE = {
+    "m2_16x2": (2, 101, 0.0008, 0.045),
+    "m2_32x3": (2, 788, 0.0044, 0.185),
+    "m2_64x3": (2, 4066, 0.040, 0.55),
+    "m2_128x3": (2, 23350, 0.459, 10.9),
+    "m3_16x2": (3, 756, None, 0.059),
+    "m4_12x2": (4, 1277, None, 0.061),
+}
+
+
+def layers_of(name: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    with np.load(CASES / f"{name}.npz") as data:
+        return [(data[f"W{i}"], data[f"b{i}"]) for i in range(len(data["widths"]) - 1)]
+
+
+def random_network(widths: list[int]) -> creases.Network:
+    """nn.Linear's default initialisation, seed 0, float64: as the reference cases."""
+    torch.manual_seed(0)
+    linears = [torch.nn.Linear(a, b, dtype=torch.float64) for a, b in zip(widths, widths[1:], strict=False)]
+    return creases.read([(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in linears])
+
+
+def best(run: Callable[[], Any], repeats: int) -> float:
+    """Seconds of the fastest of some runs."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def partition(net: creases.Network) -> Any:
+    if net.n_in == 2:
+        return creases.plane(net, box=[(-1, 1)] * 2)
+    return creases.space(net, box=[(-1, 1)] * net.n_in)
+
+
+def relucent_regions(name: str, seconds: float) -> tuple[int, float]:
+    """Regions relucent finds within a budget, in the same box, and its time."""
+    import relucent
+
+    net = torch.nn.Sequential()
+    layers = layers_of(name)
+    for i, (W, b) in enumerate(layers):
+        linear = torch.nn.Linear(W.shape[1], W.shape[0], dtype=torch.float64)
+        linear.load_state_dict({"weight": torch.from_numpy(W), "bias": torch.from_numpy(b)})
+        net.append(linear)
+        if i + 1 < len(layers):
+            net.append(torch.nn.ReLU())
+    start = time.perf_counter()
+    cplx = relucent.Complex(relucent.convert(net))
+    cplx.bfs(bound=1.0, nworkers=1, verbose=0)
+    return len(cplx), time.perf_counter() - start
+
+
+def on_cpu(console: Console, repeats: int, peer_seconds: float) -> None:
+    torch.set_num_threads(1)
+    start = time.perf_counter()
+    partition(creases.read(layers_of("m2_16x2")))
+    console.print(f"first call of all, plane: {time.perf_counter() - start:.2f} s (compiles the kernels where not cached)")
+    start = time.perf_counter()
+    partition(creases.read(layers_of("m3_16x2")))
+    console.print(f"first call of all, space: {time.perf_counter() - start:.2f} s")
+    peer = importlib.util.find_spec("relucent") is not None
+    table = Table("case", "regions", "reference", "ms", "regions/s", "limit ms", "x limit", "x SyReNN", "x edge subdiv.", "x relucent")
+    for name, (_, regions, syrenn, edges) in REFERENCE.items():
+        net = creases.read(layers_of(name))
+        found = partition(net)
+        taken = best(lambda net=net: partition(net), repeats)
+        points = torch.from_numpy(found.vertices)
+        with torch.no_grad():
+            limit = best(lambda net=net, points=points: net(points), repeats)
+        against = "-"
+        if peer and regions < 1500:
+            count, seconds = relucent_regions(name, peer_seconds)
+            against = f"{seconds / taken:,.0f} ({count} in {seconds:.1f} s)"
+        table.add_row(
+            name, str(found.count), str(regions), f"{1e3 * taken:.2f}", f"{found.count / taken:,.0f}",
+            f"{1e3 * limit:.2f}", f"{taken / limit:.1f}", f"{syrenn / taken:.1f}" if syrenn else "-",
+            f"{edges / taken:.1f}", against,
+        )  # fmt: skip
+    console.print(table)
+    if not peer:
+        console.print("relucent is not installed (pip install relucent): its column is empty")
+
+
+def on_gpu(console: Console, device: str, widths: list[int], repeats: int) -> None:
+    table = Table("network", "regions", "vertices", "edges", "s", "regions/s", "areas - box", "largest |f - piece|")
+    for width in widths:
+        net = random_network([2, width, width, width, 1]).to(device)
+        partition(net)
+        torch.cuda.synchronize()
+        taken = best(lambda net=net: partition(net), repeats)
+        found = partition(net)
+        rng = np.random.default_rng(0)
+        t = rng.uniform(-1, 1, (10_000, 2))
+        region = found.locate(t)
+        J, y = found.pieces()
+        error = np.abs(np.einsum("nmk,nk->nm", J[region], t) + y[region] - net(t)).max()
+        table.add_row(
+            f"2-{width}-{width}-{width}-1", f"{found.count:,}", f"{len(found.vertices):,}", f"{len(found.edges):,}",
+            f"{taken:.3f}", f"{found.count / taken:,.0f}", f"{found.areas().sum() - 4:.1e}", f"{error:.1e}",
+        )  # fmt: skip
+    console.print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--widths", type=int, nargs="*", default=[128, 256, 512, 640])
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--peer-seconds", type=float, default=120.0, help="relucent's budget for one case")
+    options = parser.parse_args()
+    console = Console(width=160)
+    if options.device == "cpu":
+        on_cpu(console, options.repeats, options.peer_seconds)
+    else:
+        on_gpu(console, options.device, options.widths, min(options.repeats, 3))
+
+
+if __name__ == "__main__":
+    main()
