@@ -48,9 +48,7 @@ def _layer(layer: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
     except (TypeError, ValueError) as error:
         raise InputError(f"model: layer {i} must be a pair (W, b) of numeric arrays: {error}") from None
     if weight.ndim != 2 or bias.shape != (weight.shape[0],):
-        raise InputError(
-            f"model: layer {i} must be W (out, in) and b (out,), got W {weight.shape} and b {bias.shape}"
-        )
+        raise InputError(f"model: layer {i} must be W (out, in) and b (out,), got W {weight.shape} and b {bias.shape}")
     if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
         raise InputError(f"model: layer {i} has NaN or infinite weights; a partition needs finite numbers")
     return weight, bias
