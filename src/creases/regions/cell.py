@@ -88,7 +88,7 @@ class Cell:
 
     @cached_property
     def _local(self) -> _Local:
-        return _local(self.Q, self.p, self.x)
+        return _local(self)
 
     @cached_property
     def _ball(self) -> tuple[Floats, float]:
@@ -302,9 +302,11 @@ class _Local(NamedTuple):
         return self.x + self.unit * (self.basis @ w)
 
 
-def _local(Q: Floats, p: Floats, x: Floats) -> _Local:
+def _local(cell: Cell) -> _Local:
+    Q, p, x = cell.Q, cell.p, cell.x
     length = np.linalg.norm(Q, axis=1)
     rows = np.flatnonzero(length > 0)
+    rows = rows[np.argsort(cell.units[rows] >= 0, kind="stable")]  # the box first: a crease along its side is no facet
     N = Q[rows] / length[rows, None]
     s = np.maximum((p[rows] - Q[rows] @ x) / length[rows], 0.0)
     clear = s[s > 1e-12 * (np.abs(x).max(initial=0) + s.max(initial=0))]

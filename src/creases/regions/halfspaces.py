@@ -88,7 +88,7 @@ def irredundant(N: Floats, s: Floats, inside: Floats) -> Ints:
     rows = _tightest(N, s)
     N, s = N[rows], s[rows] - N[rows] @ inside
     keep = np.ones(len(rows), bool)
-    for i in range(len(rows)):
+    for i in reversed(range(len(rows))):  # of rows that can each spare the other the first stays
         keep[i] = False
         others, room = N[keep], s[keep] / s[i]
         beyond = _reaches_beyond(N[i], others, room)
@@ -121,7 +121,7 @@ def _reaches_beyond(normal: Floats, N: Floats, s: Floats) -> bool | None:
 
 def _tightest(N: Floats, s: Floats) -> Ints:
     """Of rows with the same normal only the tightest, the first of equal ones."""
-    order = np.lexsort((np.arange(len(s)), s))
+    order = np.lexsort((np.arange(len(s)), np.round(np.log1p(s), 12)))
     _, first = np.unique(np.round(N[order], 12) + 0.0, axis=0, return_index=True)
     return np.sort(order[first])
 

@@ -58,6 +58,9 @@ def one_point(net: Network, x: Any, name: str = "x") -> Floats:
         raise InputError(f"{name}: expected one point of shape {net.input_shape}, got {len(batch)} of them")
     kept = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)  # not rounded to the network's dtype
     point: Floats = kept.detach().cpu().to(torch.float64).reshape(-1).numpy()
+    if not np.isfinite(point).all():
+        where = int(np.argmin(np.isfinite(point)))
+        raise InputError(f"{name}: expected finite numbers, got {point[where]} at index {where}")
     return point
 
 

@@ -21,7 +21,7 @@ from creases.regions.halfspaces import maximise
 
 Floats = NDArray[np.float64]
 
-#: A term is kept when somewhere it is larger than all others by more than this.
+#: A term is kept when somewhere it is larger than all others by more than this, in units of the constants' range.
 MARGIN = 1e-9
 
 
@@ -32,7 +32,7 @@ class Tropical:
     F: tuple[Floats, ...]
     G: tuple[Floats, ...]
     input_shape: tuple[int, ...]
-    error: float  #: largest difference to the network at 256 points, relative to the size of F and G there
+    error: float  #: largest difference to the network at 256 points, relative to the largest F + G there
 
     @property
     def n_terms(self) -> tuple[tuple[int, int], ...]:
@@ -51,7 +51,7 @@ def tropical(net: Network, *, prune: bool = True, max_terms: int = 20_000) -> Tr
     With pre-activations ``z = W h + b``, ``h = F - G`` and W split into positive and negative parts:
     ``F_z = W+ F + W- G + b`` and ``G_z = W+ G + W- F`` (Minkowski sums of terms); a ReLU makes ``(max(F, G), G)``, one
     with leak a ``((1 - a) max(F, G) + a F, G)``. Terms with equal slopes are one; a term is kept when
-    ``max t <= 1  s.t.  (a_k - a_j) x + c_k - c_j >= t`` has t > 1e-9 (HiGHS).
+    ``max t <= 1  s.t.  (a_k - a_j) x + c_k - c_j >= t`` has t > 1e-9 (HiGHS), in units of the constants' range.
 
     Parameters
     ----------
@@ -156,8 +156,10 @@ def _join(terms: Floats) -> Floats:
 
 
 def _prune(terms: Floats) -> Floats:
-    """Terms that are somewhere the largest, by more than MARGIN."""
-    keep = np.ones(len(terms), bool)
+    """Terms that are somewhere the largest, by more than MARGIN of the range of their constants."""
+    keep, given = np.ones(len(terms), bool), terms
+    spread = np.ptp(terms, axis=0)
+    terms = (terms - terms.min(axis=0)) / np.where(spread > 0, spread, 1.0)  # other units of x and of values
     for k in np.flatnonzero(~_seen(terms)):
         keep[k] = False
         others = terms[keep]
@@ -169,7 +171,7 @@ def _prune(terms: Floats) -> Floats:
         last = np.eye(1, terms.shape[1], terms.shape[1] - 1)
         margin, _ = maximise(last[0], np.vstack([rows, last]), np.append(room, 1.0))
         keep[k] = margin > MARGIN
-    return terms[keep]
+    return given[keep]
 
 
 def _seen(terms: Floats) -> NDArray[np.bool_]:
@@ -194,4 +196,5 @@ def _error(net: Network, found: Tropical) -> float:
     pairs: Sequence[tuple[Floats, Floats]] = list(zip(found.F, found.G, strict=True))
     size = np.stack([np.abs(_value(f, points)) + np.abs(_value(g, points)) for f, g in pairs], axis=1)
     exact = net(points).reshape(len(points), -1)
-    return float((np.abs(found.evaluate(points) - exact) / np.maximum(size, 1.0)).max())
+    largest = size.max(axis=0)
+    return float((np.abs(found.evaluate(points) - exact) / np.where(largest > 0, largest, 1.0)).max())
