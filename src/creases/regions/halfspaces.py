@@ -68,7 +68,7 @@ def on_facet(N: Floats, s: Floats, row: int) -> tuple[Floats, float]:
     others = np.delete(N, row, axis=0)
     along = others @ normal
     flat = others - along[:, None] * normal  # the other rows within the facet's plane
-    lengths = np.sqrt(np.maximum(1 - along**2, 0))
+    lengths = np.linalg.norm(flat, axis=1)
     room = np.delete(s, row) - s[row] * along
     parallel = lengths <= 1e-9  # the same plane, or one on the far side: no edge of the facet
     size = np.abs(room[~parallel]).max(initial=1.0)
