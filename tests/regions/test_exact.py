@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ from conformance import check_plane
 from creases.errors import InputError
 from creases.network.arrays import from_arrays
 from creases.network.network import Network
+from creases.network.read import read
 from creases.network.step import Step
 from creases.regions import exact_program
 from creases.regions.exact import ExactComplex, exact_complex
@@ -246,10 +248,61 @@ def test_convolutions_are_cut_exactly() -> None:
     origin, basis = rng.standard_normal(32), rng.standard_normal((32, 2))
     part = plane(net, SQUARE, origin, basis, exact=True)
     check_plane(part, rng)
-    J, y = net.piece(np.zeros(32))
     assert part.count > 100
-    assert J.shape == (2, 32)
-    assert y.shape == (2,)
+
+
+class Residual(torch.nn.Module):
+    """Convolution, batch-norm, max-pool and a shortcut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm = torch.nn.Conv2d(1, 2, 3, padding=1), torch.nn.BatchNorm2d(2)
+        self.pool, self.second = torch.nn.MaxPool2d(2), torch.nn.Conv2d(2, 2, 3, padding=1)
+        self.last = torch.nn.Linear(8, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.pool(torch.relu(self.norm(self.first(x))))
+        x = x + torch.relu(self.second(x))
+        return self.last(torch.flatten(x, 1))
+
+
+def test_a_residual_network_with_max_pool_has_the_regions_of_the_float_method() -> None:
+    torch.manual_seed(0)
+    net = read(Residual().double().eval(), (1, 4, 4))
+    rng = np.random.default_rng(0)
+    origin, basis = rng.standard_normal(16), rng.standard_normal((16, 2))
+    exact, floats = (plane(net, SQUARE, origin, basis, exact=flag) for flag in (True, False))
+    check_plane(exact, rng)
+    assert exact.count > 100
+    assert (exact.count, len(exact.vertices), len(exact.edges)) == (
+        floats.count,
+        len(floats.vertices),
+        len(floats.edges),
+    )
+    # Windows where no relu fires tie at zero all over a region: the first candidate is chosen, as the network does.
+    assert np.array_equal(exact.patterns, net.pattern(exact.points(exact.centers())))
+
+
+# -- the filter -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(cases(2), st.integers(0, 2**32 - 1))
+def test_the_error_bounds_of_the_filter_hold(case: Case, seed: int) -> None:
+    lo, hi = np.array(case.box).T
+    t = np.random.default_rng(seed).uniform(lo, hi, (3, 2))
+    program = exact_program.ExactProgram(case.net, np.zeros(2), np.eye(2))
+    for row, point in enumerate(t):
+        h = [Fraction(float(x)) for x in point]
+        for bend, (W, b) in enumerate(case.layers[:-1]):
+            z = [
+                sum((Fraction(float(w)) * x for w, x in zip(line, h, strict=True)), Fraction(float(bias)))
+                for line, bias in zip(W, b, strict=True)
+            ]
+            value, bound = program.bounded(t, bend)
+            for exact, found, error in zip(z, value[row], bound[row], strict=True):
+                assert abs(Fraction(float(found)) - exact) <= Fraction(float(error))
+            h = [v if v > 0 else Fraction(case.leak) * v for v in z]
 
 
 def test_a_network_without_bends_is_one_region() -> None:

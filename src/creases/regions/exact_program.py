@@ -39,6 +39,7 @@ class Affine:
     offset: Array  #: (out,)
     constant: Integers  #: (out,)
     terms: int  #: most terms in a sum
+    moves: bool  #: whether every entry of the output is 0 or an entry of one input, with either sign
 
     def bounded(self, inputs: list[tuple[Array, Array]]) -> tuple[Array, Array]:
         """Values (n, out) and rigorous bounds of their errors, from those of the inputs.
@@ -46,6 +47,9 @@ class Affine:
         A sum of m products is wrong by at most ``m u / (1 - m u)`` times the sum of their magnitudes (Higham, 2002,
         section 3.1), whatever the order; the factor 1.001 covers the denominator and the rounding of the bound itself.
         """
+        if self.moves:
+            moved = [(m @ x.T).T for m, (x, _) in zip(self.matrices, inputs, strict=True)]
+            return sum(moved), sum((m @ e.T).T for m, (_, e) in zip(self.sizes, inputs, strict=True))
         gamma = 1.001 * _ROUNDING * (self.terms + len(inputs) + 2)
         value, error = np.broadcast_to(self.offset, (len(inputs[0][0]), len(self.offset))), gamma * np.abs(self.offset)
         for matrix, size, (x, e) in zip(self.matrices, self.sizes, inputs, strict=True):
@@ -140,9 +144,10 @@ def _affine(step: Step, inputs: list[tuple[tuple[int, ...], int]]) -> tuple[Affi
         (data << (scale - own_scale - s), m.indices.astype(np.int64), m.indptr.astype(np.int64))
         for m, (data, own_scale), (_, s) in zip(matrices, parts, inputs, strict=True)
     ]
-    terms = sum(int(np.diff(m.indptr).max(initial=0)) for m in matrices)
+    terms = int(sum(np.diff(m.indptr) for m in matrices).max(initial=0))
+    moves = terms <= 1 and not constants.any() and all((np.abs(m.data) == 1).all() for m in matrices)
     floats = [m.toarray() if m.nnz > 0.2 * prod(m.shape) else m for m in matrices]
-    affine = Affine(floats, [abs(m) for m in floats], rows, constants, constant << (scale - own), terms)
+    affine = Affine(floats, [abs(m) for m in floats], rows, constants, constant << (scale - own), terms, moves)
     return affine, scale
 
 

@@ -57,7 +57,6 @@ class RegionRows:
             known = store[value] = _Known(np.zeros((n, 3), dtype=object), np.zeros(n, bool))
         missing = index[~known.have[index]]
         if len(missing):
-            missing = np.unique(missing)
             step = self._program.steps[value - 1]
             known.triples[missing] = (self._bend if step.is_bend else self._affine)(value - 1, missing)
             known.have[missing] = True
@@ -69,17 +68,16 @@ class RegionRows:
         out[:, 2] = affine.constant[index]
         for value, (data, columns, starts) in zip(step.inputs, affine.rows, strict=True):
             spans = [slice(starts[row], starts[row + 1]) for row in index]
-            needed = np.unique(np.concatenate([columns[span] for span in spans]))
+            needed = columns[spans[0]] if len(spans) == 1 else np.unique(np.concatenate([columns[s] for s in spans]))
             needed = needed[self._support(value, needed)]
-            if not len(needed):
-                continue
             triples = self.rows(value, needed)  # (needed, 3)
+            place = np.full(prod(self._program.shapes[value]), -1)
+            place[needed] = np.arange(len(needed))
             for k, span in enumerate(spans):
-                here = columns[span]
-                place = np.minimum(np.searchsorted(needed, here), len(needed) - 1)
-                present = needed[place] == here
-                if present.any():
-                    out[k] += data[span][present] @ triples[place[present]]
+                at = place[columns[span]]
+                present = at >= 0
+                if present.any():  # numpy's product of no objects at all is no integer
+                    out[k] += data[span][present] @ triples[at[present]]
         return out
 
     def _support(self, value: int, index: Indices) -> NDArray[np.bool_]:

@@ -46,7 +46,8 @@ class Tests:
                 if self.pairs:
                     z, e = self._differences(z, e)
                 above, below = z > e, z < -e
-            for sets, flags in zip(out, (above, below, ~(above | below)), strict=True):
+                doubt = ~(above | below | ((z == 0) & (e == 0)))
+            for sets, flags in zip(out, (above, below, doubt), strict=True):
                 packed = np.packbits(flags, axis=1, bitorder="little")
                 sets += [int.from_bytes(row.tobytes(), "little") for row in packed]
         return out
@@ -97,7 +98,15 @@ class Tests:
 
     def sides(self, above: int, below: int) -> NDArray[np.int16]:
         """Sides (n_units,) on a region that no test needs to split."""
-        if self.pairs:
-            return np.array([self._alive(unit, above, below).index(True) for unit in range(self.n_units)], np.int16)
-        packed = np.frombuffer(above.to_bytes((self.count + 7) // 8, "little"), np.uint8)
-        return np.unpackbits(packed, count=self.count, bitorder="little").astype(np.int16)
+        if not self.pairs:
+            return self._bits(above).astype(np.int16)
+        up, down = (self._bits(flags).reshape(self.n_units, -1) for flags in (above, below))
+        beaten = np.zeros((self.n_units, self._program.net.candidates[self._bend]), bool)
+        for k, (p, q) in enumerate(self.pairs):  # as in _alive, all units at once
+            beaten[:, q] |= down[:, k] == 0
+            beaten[:, p] |= (down[:, k] == 1) & (up[:, k] == 0)
+        return beaten.argmin(axis=1).astype(np.int16)
+
+    def _bits(self, flags: int) -> NDArray[np.uint8]:
+        packed = np.frombuffer(flags.to_bytes((self.count + 7) // 8, "little"), np.uint8)
+        return np.unpackbits(packed, count=self.count, bitorder="little")
