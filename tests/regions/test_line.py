@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ import creases
 from creases.errors import FileError, InputError
 from creases.network.arrays import from_arrays
 from creases.network.network import Network
-from creases.regions import line as line_module
 from creases.regions.line import LinePartition, line
 from reference import exact_intervals
 from strategies import Case, cases
@@ -207,7 +207,9 @@ def test_stretches_that_fit_in_memory_give_the_same_line(monkeypatch: pytest.Mon
     net = pooled()
     a, b = ends_of(net)
     whole = [line(net, a, b, infinite=infinite) for infinite in (False, True)]
-    monkeypatch.setattr(line_module, "default_memory", lambda: 1)  # the least: 64 knots at a time
+    monkeypatch.setattr(
+        import_module("creases.regions.line"), "default_memory", lambda: 1
+    )  # the least: 64 knots at a time
     for one in whole:
         other = line(net, a, b, infinite=one.infinite)
         np.testing.assert_allclose(other.breakpoints, one.breakpoints, rtol=1e-12)

@@ -107,7 +107,10 @@ def _reaches_beyond(normal: Floats, N: Floats, s: Floats) -> bool | None:
     """
     gap = 1e-6
     E = np.vstack([np.column_stack([-N.T, normal]), np.append(-s, 1 + gap)])
-    u, norm = nnls(E, np.eye(1, len(E), len(E) - 1)[0], maxiter=100 * E.shape[1])
+    try:
+        u, norm = nnls(E, np.eye(1, len(E), len(E) - 1)[0], maxiter=100 * E.shape[1])
+    except RuntimeError:  # too many steps
+        return None
     r = E @ u
     r[-1] -= 1
     if norm > 1e-5:

@@ -141,7 +141,7 @@ class LinePartition:
 
     def to_networkx(self) -> Any:
         """A path (networkx): regions are nodes with ``start`` and ``end``, breakpoints edges with ``t``, ``units``."""
-        import networkx  # type: ignore[import-untyped]
+        import networkx
 
         ends = self.ends.tolist()
         graph = networkx.Graph()
