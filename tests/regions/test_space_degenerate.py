@@ -70,14 +70,29 @@ def test_polyhedra_tile_the_box_and_pieces_are_the_network(case):
 @settings(max_examples=40, deadline=None)
 @given(cases(3, max_depth=2, max_width=3))
 def test_polyhedra_are_those_that_linear_programs_find(case):
-    found = {tuple(row) for row in space(case.net, case.box).sides().tolist()}
-    assert found == patterns_by_reference(case)
+    part = space(case.net, case.box)
+    found = {tuple(row): v for row, v in zip(part.sides().tolist(), part.volumes(), strict=True)}
+    reference = patterns_by_reference(case)
+    assert reference <= set(found)
+    size = prod(hi - lo for lo, hi in case.box)  # the reference leaves out regions whose inner ball is below 1e-8
+    assert all(v <= 1e-7 * size for row, v in found.items() if row not in reference)
 
 
 @settings(max_examples=40, deadline=None)
 @given(cases(4, max_depth=2, max_width=4))
 def test_polytopes_in_four_dimensions_tile_the_box(case):
     check_tiling(case)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(max_width=4, max_depth=2))
+def test_from_facet_to_facet_the_same_regions_are_found(case):
+    part = space(case.net, case.box)
+    found = {row.tobytes(): v for row, v in zip(part.patterns, part.volumes(), strict=True)}
+    reached = {row.tobytes() for row in space(case.net, case.box, method="lp").patterns}
+    assert reached <= set(found)
+    size = prod(hi - lo for lo, hi in case.box)  # regions thinner than linear programs resolve are left out
+    assert all(v <= 1e-9 * size for row, v in found.items() if row not in reached)
 
 
 @pytest.mark.slow

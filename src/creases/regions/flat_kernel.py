@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.compiled import compiled
+from creases.regions.compiled import compiled, inner
 
 Array = NDArray[Any]
 
@@ -98,7 +98,7 @@ def simplex_sums(vertices: Array, begin: int, starts: Array, lists: Array, lowes
         out[r] = total
 
 
-@compiled
+@inner
 def _determinant(M: Array) -> float:
     """Determinant by elimination, in place."""
     n = len(M)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.compiled import compiled
+from creases.regions.compiled import compiled, inner
 
 Array = NDArray[Any]
 
 
-@compiled
+@inner
 def mixed(key: Any) -> Any:
     """A 64-bit number scrambled (splitmix64): sums of scrambled numbers name sets."""
     z = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
@@ -26,7 +26,7 @@ def mixed(key: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@compiled
+@inner
 def vertex_masks(data: Array, count: int, column: int, out: Array) -> int:
     """Masks of the vertices from the signs in one column of ``data``; 1 | 2 | 4 for the signs +, -, 0 met at all."""
     met = 0
@@ -44,7 +44,7 @@ def vertex_masks(data: Array, count: int, column: int, out: Array) -> int:
     return met
 
 
-@compiled
+@inner
 def face_masks(face: tuple[Array, Array, Array], count: int, low: Array, out: Array, crossed: Array) -> tuple[int, int]:
     """Masks of faces from those of their facets; which faces are cut, how many, and how many facets these have."""
     starts, sizes, lists = face
@@ -61,7 +61,7 @@ def face_masks(face: tuple[Array, Array, Array], count: int, low: Array, out: Ar
     return n, entries
 
 
-@compiled
+@inner
 def odd_polygon(
     face: tuple[Array, Array, Array], crossed: Array, n: int, masks: Array, ends: Array, vertices: Array, touched: bool
 ) -> int:
@@ -84,7 +84,7 @@ def odd_polygon(
     return -1
 
 
-@compiled
+@inner
 def cut_edges(
     edge: tuple[Array, Array, Array],
     count: int,
@@ -130,7 +130,7 @@ def cut_edges(
         cut[e] = v
 
 
-@compiled
+@inner
 def split_faces(
     face: tuple[Array, Array, Array],
     end: int,
@@ -197,7 +197,7 @@ def split_faces(
     return end, low_end
 
 
-@compiled
+@inner
 def demote(f: int, starts: Array, sizes: Array, lists: Array, ends: Array, data: Array, column: int) -> None:
     """Put that vertex of polygon f on the crease that is nearest to it: rounding gave it a sign no line can have."""
     best, nearest = np.inf, -1
@@ -210,7 +210,7 @@ def demote(f: int, starts: Array, sizes: Array, lists: Array, ends: Array, data:
     data[nearest, column] = 0.0
 
 
-@compiled
+@inner
 def find_crossed(
     face: tuple[Array, Array, Array],
     counts: Array,
@@ -243,7 +243,7 @@ def find_crossed(
             return met
 
 
-@compiled
+@inner
 def has_room(
     face: tuple[Array, Array, Array],
     counts: Array,
@@ -337,7 +337,7 @@ def cut_by_units(
     return stop
 
 
-@compiled
+@inner
 def label_new(creases: Array, counts: Array, parents: Array, n_crossed: Array, unit: int) -> None:
     """Creases of the faces of dimension n - 1 that a unit is about to bring: halves of old ones, then its own."""
     n = len(counts) - 1

@@ -29,6 +29,9 @@ Sides = NDArray[np.int16]
 #: Rows are one plane when their normals (of length 1) and distances, with the box as [-1, 1]^n, agree to this.
 SAME_PLANE = 1e-9
 
+#: A region whose largest ball is smaller than this, with the box as [-1, 1]^n, is left out: below what HiGHS resolves.
+THIN = 1e-10
+
 
 @dataclass(frozen=True)
 class Found:
@@ -51,6 +54,8 @@ def regions_by_facets(
     while todo:
         batch, todo = todo[: 16 * processes], todo[16 * processes :]
         for found in _expand_all(net, batch, box, known, processes):
+            if found is None:
+                continue
             yield found
             for pattern, sides in found.ways.items():
                 if pattern not in known:
@@ -61,7 +66,9 @@ def regions_by_facets(
                 return
 
 
-def _expand_all(net: Network, batch: list[Sides], box: Floats, known: set[bytes], processes: int) -> Iterator[Found]:
+def _expand_all(
+    net: Network, batch: list[Sides], box: Floats, known: set[bytes], processes: int
+) -> Iterator[Found | None]:
     if processes == 1:
         yield from (expand(net, sides, box, known) for sides in batch)
         return
@@ -71,8 +78,8 @@ def _expand_all(net: Network, batch: list[Sides], box: Floats, known: set[bytes]
     yield from Parallel(n_jobs=processes)(delayed(expand)(net, sides, box, told) for sides in batch)
 
 
-def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found:
-    """The region with given sides, and its neighbours.
+def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found | None:
+    """The region with given sides and its neighbours, None when it is too thin to be seen.
 
     Across a facet where only its unit changes lies the region with that one side changed. If a region has that pattern
     then it is the one (both are bounded by the same rows on the facet's plane); else the way across is looked at.
@@ -80,19 +87,22 @@ def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found:
     part = polytope_of(net, sides)
     middle, half = box.mean(axis=1), np.diff(box, axis=1)[:, 0] / 2
     N, s, rows = _rows(part, middle, half)
-    centre = _centre(N, s)
-    facets = irredundant(N, s, centre)
+    centre, radius = _centre(N, s)
+    if radius <= THIN:
+        return None
+    room = np.maximum(s - N @ centre, 1e-14)
+    facets = irredundant(N, room / room.min(), np.zeros(len(centre)))  # in the region's own scale
     units: list[int] = []
     beyond: list[bytes] = []
     ways: dict[bytes, Sides] = {}
-    for facet in facets[facets < len(rows)].tolist():
+    for facet in facets[rows[facets] >= 0].tolist():
         row = int(rows[facet])
         other = sides.copy()
         other[part.units[row]] = part.across[row]
         pattern = pack(net, other[None]).tobytes()
         if pattern not in known:
             same = (np.abs(N - N[facet]).max(axis=1) <= SAME_PLANE) & (np.abs(s - s[facet]) <= SAME_PLANE)
-            other = _across(net, sides, part, rows[same[: len(rows)]], part.Q[row] / np.linalg.norm(part.Q[row]))
+            other = _across(net, sides, part, rows[same], part.Q[row] / np.linalg.norm(part.Q[row]))
             pattern = pack(net, other[None]).tobytes()
             ways[pattern] = other
         units.append(int(part.units[row]))
@@ -101,20 +111,23 @@ def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found:
 
 
 def _rows(part: Polytope, middle: Floats, half: Floats) -> tuple[Floats, Floats, Ints]:
-    """``N w <= s``: normals of length 1, the box as [-1, 1]^n and its sides last; and which rows of Q the first are."""
+    """``N w <= s`` with normals of length 1 and the box as [-1, 1]^n, and for each the row of Q, -1: a side of the box.
+
+    The box comes first: of equal rows the first counts, and where a crease runs along a side there is nothing beyond.
+    """
     N, s = part.Q * half, part.p - part.Q @ middle
     length = np.linalg.norm(N, axis=1)
     rows = np.flatnonzero(length > 0)
     N, s = N[rows] / length[rows, None], s[rows] / length[rows]
-    eye = np.eye(len(half))
-    return np.vstack([N, eye, -eye]), np.append(s, np.ones(2 * len(half))), rows
+    eye, sides = np.eye(len(half)), 2 * len(half)
+    return np.vstack([eye, -eye, N]), np.append(np.ones(sides), s), np.append(np.full(sides, -1), rows)
 
 
-def _centre(N: Floats, s: Floats) -> Floats:
-    """Centre of a largest ball in ``N w <= s``; of a small region found coarsely first, then in its own scale."""
+def _centre(N: Floats, s: Floats) -> tuple[Floats, float]:
+    """Centre and radius of a largest ball in ``N w <= s``; of a small region found coarsely, then in its own scale."""
     centre, radius = chebyshev(N, s, cap=1.0)
     for _ in range(2):
-        if not 0 < radius < 1e-3:
+        if not THIN < radius < 1e-3:
             break
         room = np.maximum(s - N @ centre, 0.0) / radius
         near = room < 1e6
@@ -122,13 +135,13 @@ def _centre(N: Floats, s: Floats) -> Floats:
         if not 0 < grown < np.inf:
             break
         centre, radius = centre + radius * step, radius * grown
-    return centre
+    return centre, radius
 
 
 def _across(net: Network, sides: Sides, part: Polytope, rows: Ints, normal: Floats) -> Sides:
     """Sides beyond a facet on which the given rows lie; what is zero on the whole region may also change."""
     zero = np.flatnonzero(~part.Q.any(axis=1) & (part.p == 0))
-    rows = np.concatenate([rows, zero])
+    rows = np.concatenate([rows[rows >= 0], zero])
     tied = []
     for bend, (start, stop) in enumerate(zip(net.unit_starts[:-1], net.unit_starts[1:], strict=True)):
         here = rows[(start <= part.units[rows]) & (part.units[rows] < stop)]
