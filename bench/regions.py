@@ -15,6 +15,7 @@ import argparse
 import importlib.util
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def layers_of(name: str) -> list[tuple[np.ndarray, np.ndarray]]:
 def random_network(widths: list[int]) -> creases.Network:
     """nn.Linear's default initialisation, seed 0, float64: as the reference cases."""
     torch.manual_seed(0)
-    linears = [torch.nn.Linear(a, b, dtype=torch.float64) for a, b in zip(widths, widths[1:], strict=False)]
+    linears = [torch.nn.Linear(a, b, dtype=torch.float64) for a, b in pairwise(widths)]
     return creases.read([(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in linears])
 
 
@@ -87,12 +88,25 @@ def on_cpu(console: Console, repeats: int, peer_seconds: float) -> None:
     torch.set_num_threads(1)
     start = time.perf_counter()
     partition(creases.read(layers_of("m2_16x2")))
-    console.print(f"first call of all, plane: {time.perf_counter() - start:.2f} s (compiles the kernels where not cached)")
+    console.print(
+        f"first call of all, plane: {time.perf_counter() - start:.2f} s (compiles the kernels where not cached)"
+    )
     start = time.perf_counter()
     partition(creases.read(layers_of("m3_16x2")))
     console.print(f"first call of all, space: {time.perf_counter() - start:.2f} s")
     peer = importlib.util.find_spec("relucent") is not None
-    table = Table("case", "regions", "reference", "ms", "regions/s", "limit ms", "x limit", "x SyReNN", "x edge subdiv.", "x relucent")
+    table = Table(
+        "case",
+        "regions",
+        "reference",
+        "ms",
+        "regions/s",
+        "limit ms",
+        "x limit",
+        "x SyReNN",
+        "x edge subdiv.",
+        "x relucent",
+    )
     for name, (_, regions, syrenn, edges) in REFERENCE.items():
         net = creases.read(layers_of(name))
         found = partition(net)

@@ -176,7 +176,9 @@ def _check_creases(part: Any, sides: NDArray[np.int64]) -> None:
     assert (left != right).all(), "an edge's unit has the same side on both sides"
     middle = part.vertices[part.edges[inner]].mean(axis=1)
     rows = np.arange(len(inner))
-    for start, stop, (z, size) in _by_bend(part.net, run(part.net, part.origin + middle @ part.basis.T)[0]):
+    corners = np.array([[x, y] for x in part.box[0] for y in part.box[1]])
+    everywhere = part.origin + np.concatenate([middle, corners]) @ part.basis.T
+    for start, stop, (z, size) in _by_bend(part.net, run(part.net, everywhere)[0]):
         here = (units >= start) & (units < stop)
         at, unit = rows[here], units[here] - start
         most = size.max(axis=0)  # over the whole box: a vertex may be wrong by rounding of the box's size

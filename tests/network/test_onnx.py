@@ -301,27 +301,28 @@ class TwoBranches(nn.Module):
         self.conv, self.bn = nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4)
         self.left, self.right = nn.Conv2d(4, 4, 3, padding=1), nn.Conv2d(4, 4, 1)
         self.fc = nn.Linear(16, 3)
+        self.leak = 0.1
 
     def forward(self, x):
         x = F.max_pool2d(F.relu(self.bn(self.conv(x))), 2)
-        x = F.leaky_relu(self.left(x) + self.right(x), 0.1)
+        x = F.leaky_relu(self.left(x) + self.right(x), self.leak)
         return self.fc(torch.clamp(F.adaptive_avg_pool2d(x, 2).flatten(1), -1, 1))
 
 
-def by_hand(module: TwoBranches) -> Any:
+def by_hand(module: TwoBranches, alpha: float = 0.1, epsilon: float = 1e-5) -> Any:
     """The module as an exporter would write it, in float64."""
     m = module.double().eval()
     constants = {name.replace(".", "_"): value.numpy() for name, value in m.state_dict().items() if value.ndim}
     constants |= {"lo": d(-1.0), "hi": d(1.0)}
     nodes = [
         node("Conv", "x conv_weight conv_bias", "c", pads=[1, 1, 1, 1]),
-        node("BatchNormalization", "c bn_weight bn_bias bn_running_mean bn_running_var", "n"),
+        node("BatchNormalization", "c bn_weight bn_bias bn_running_mean bn_running_var", "n", epsilon=epsilon),
         node("Relu", "n", "r"),
         node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
         node("Conv", "p left_weight left_bias", "l", pads=[1, 1, 1, 1]),
         node("Conv", "p right_weight right_bias", "q"),
         node("Add", "l q", "s"),
-        node("LeakyRelu", "s", "k", alpha=0.1),
+        node("LeakyRelu", "s", "k", alpha=alpha),
         node("AveragePool", "k", "a", kernel_shape=[2, 2], strides=[2, 2]),
         node("Flatten", "a", "h"),
         node("Clip", "h lo hi", "t"),
@@ -337,6 +338,20 @@ def test_onnx_and_the_torch_original_give_the_same_network() -> None:
     np.testing.assert_array_equal(from_torch.pattern(x), from_onnx.pattern(x))
     for ours, theirs in zip(from_torch.piece(x), from_onnx.piece(x), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-8)  # alpha and epsilon are float32 in the file
+
+
+def test_onnx_and_the_torch_original_give_identical_partitions() -> None:
+    module = seeded(TwoBranches())
+    module.bn.eps = 2.0**-17  # a file keeps it in float32
+    original, from_file = module.double(), by_hand(module, alpha=0.125, epsilon=2.0**-17)
+    original.leak = 0.125
+    a, b, c = points((2, 8, 8), 3)
+    ours = creases.plane_through(creases.read(original, (2, 8, 8)), a, b, c, margin=0.0)
+    theirs = creases.plane_through(creases.read(from_file), a, b, c, margin=0.0)
+    assert ours.count > 500
+    for name in ("patterns", "corners", "starts", "edges", "edge_units", "edge_regions"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    np.testing.assert_allclose(ours.vertices, theirs.vertices, atol=1e-9)
 
 
 @pytest.mark.slow

@@ -269,3 +269,12 @@ def test_bad_points_are_named() -> None:
         line(net, np.zeros((3, 2)), [1.0, 2.0])
     with pytest.raises(InputError, match="t: expected parameters of shape"):
         line(net, [0.0, 0.0], [1.0, 2.0]).locate(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("power", [20, 25, 30])
+def test_values_far_out_on_a_whole_line_are_the_network_s(power: int) -> None:
+    far = 2.0**power
+    net = from_arrays([([[1.0]], [0.0]), ([[1.0]], [-far]), ([[1.0], [1.0]], [-0.5, -1]), ([[1.0, 1.0]], [0.0])])
+    found = line(net, [0.0], [1.0], infinite=True)
+    assert found.breakpoints.tolist() == [0, far, far + 0.5, far + 1]
+    assert found.values.ravel().tolist() == [0, 0, 0, 0.5]

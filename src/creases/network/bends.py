@@ -37,7 +37,7 @@ def select(op: str, z: Tensor, side: Tensor, leak: Tensor | None) -> Tensor:
     ``side`` broadcasts against ``z`` (for a choice: against ``z`` without its last axis).
     """
     if op == "choice":
-        shape = torch.broadcast_shapes(side.shape, z.shape[:-1])
+        shape = [max(pair) for pair in zip(side.shape, z.shape[:-1], strict=True)]
         return z.expand(*shape, -1).gather(-1, side.expand(shape).unsqueeze(-1)).squeeze(-1)
     if leak is None:
         return torch.where(side, z, 0)

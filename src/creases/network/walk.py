@@ -66,8 +66,8 @@ class Walk:
     def extend(self, points: Tensor, z: Tensor | None = None) -> None:
         """Add points (k, n_in): they are run up to where the walk stands.
 
-        ``z``: the pre-activations of all points, old and new (n + k, *shape), small ones already set to zero, where they
-        are known; taken (and overwritten) when nothing else of the network is still to be read, else computed.
+        ``z``: the pre-activations of all points, old and new (n + k, *shape), small ones already set to zero, where
+        they are known; taken (and overwritten) when nothing else of the network is still to be read, else computed.
         """
         if z is not None and len(self._values) == 1:
             self._values = {self.net.steps[self._next].inputs[0]: z}

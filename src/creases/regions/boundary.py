@@ -53,7 +53,7 @@ class Boundary:
         after[self.part_starts[1:] - 1] = self.part_starts[:-1]
         u, v = a - first, a[after] - first
         parts = np.add.reduceat(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0], self.part_starts[:-1]) / 2
-        return np.bincount(self.part_class, weights=parts)
+        return np.bincount(self.part_class, weights=parts).astype(np.float64, copy=False)
 
     def polylines(self) -> list[Array]:
         """The boundary as polylines (n, 2), each between one pair of classes; a closed one ends where it starts."""
@@ -65,7 +65,7 @@ class Boundary:
 
 
 def _chains(edges: list[list[int]]) -> list[list[int]]:
-    """Edges joined end to end: open chains from their ends first, then closed ones; a chain stops where others meet it."""
+    """Edges joined end to end: chains from open ends first, then closed ones; a chain stops where others meet it."""
     at: dict[int, set[int]] = {}
     for e, (a, b) in enumerate(edges):
         at.setdefault(a, set()).add(e)

@@ -30,7 +30,7 @@ class Signs:
 
 @dataclass
 class Complex:
-    """Vertices, a tree of edges and regions as loops of (vertex, edge), with the signs each bend left on the regions."""
+    """Vertices, a tree of edges, regions as loops of (vertex, edge), and the signs each bend left on the regions."""
 
     vertices: Array  #: (V, 2) slice coordinates
     ends: NDArray[np.int32]  #: (E, 2)
@@ -123,7 +123,9 @@ def _changing(z: Tensor, tolerance: Tensor, choice: bool) -> tuple[NDArray[np.in
     if choice:
         largest = z >= z.amax(dim=-1, keepdim=True) - 2 * tolerance.amax(dim=-1, keepdim=True)
         always = largest.all(dim=0)  # (U, K)
-        changes, side = ~always.any(dim=-1), always.int().argmax(dim=-1)
+        side = always.int().argmax(dim=-1)
+        earlier = torch.arange(z.shape[-1], device=z.device) < side[:, None]  # may be the first of equals somewhere
+        changes = ~always.any(dim=-1) | (largest.any(dim=0) & earlier).any(dim=-1)
     else:
         above = z.amax(dim=0) > tolerance
         changes, side = above & (z.amin(dim=0) < -tolerance), above
@@ -139,28 +141,47 @@ def _split(
     pos, neg = kernel.pack_signs(Z[:nv], tolerance)
     W, room = pos.shape[1], len(Z)
     X, pos, neg = (_grown(array, room) for array in (part.vertices, pos, neg))
-    edge = [_grown(array, 2 * len(part.kid) + 4 * room) for array in (part.ends, part.label, part.kid)]
+    edges = 2 * len(part.kid) + 4 * room
+    ends, label, kid = (_grown(array, edges) for array in (part.ends, part.label, part.kid))
     regions = 2 * part.count + room
-    out = [np.zeros((2 * len(part.corners) + 4 * room, 2), np.int32), np.zeros(regions + 1, np.int32)]
+    out: list[NDArray[Any]] = [
+        np.zeros((2 * len(part.corners) + 4 * room, 2), np.int32),
+        np.zeros(regions + 1, np.int32),
+    ]
     out += [np.empty(regions, np.int32), np.empty((regions, W), np.uint64), np.empty((regions, W), np.uint64)]
     work = [np.empty((2 * room, 2), np.int32)] + [np.empty(2 * room, np.int32) for _ in range(5)]
     cut = np.empty(W, np.uint64)
     at = np.array([0, 0, nv, len(part.kid), 0, 0])
     while not kernel.subdivide(
-        X, Z, pos, neg, tolerance, pairs, labels, *edge, part.corners, part.starts, tuple(out), (*work, cut), at
+        X,
+        Z,
+        pos,
+        neg,
+        tolerance,
+        pairs,
+        labels,
+        ends,
+        label,
+        kid,
+        part.corners,
+        part.starts,
+        tuple(out),
+        (*work, cut),
+        at,
     ):
         if 2 * at[kernel.NV] > len(X):
             X, Z, pos, neg = (_grown(array, 2 * len(array)) for array in (X, Z, pos, neg))
-        if 2 * at[kernel.NE] > len(edge[0]):
-            edge = [_grown(array, 2 * len(array)) for array in edge]
-        if 2 * at[kernel.NR] > len(out[1]) or 2 * at[kernel.NC] > len(out[0]):
+        if 2 * at[kernel.NE] > len(kid):
+            ends, label, kid = (_grown(array, 2 * len(array)) for array in (ends, label, kid))
+        if 2 * at[kernel.NR] > len(out[1]) or at[kernel.NC] + at[kernel.NV] + 8 > len(out[0]):
             out = [_grown(array, 2 * len(array)) for array in out]
         work = [_grown(array, 2 * len(array)) for array in work]
     nv, ne, nc, nr = at[kernel.NV :]
     part.vertices = X[:nv]
-    part.ends, part.label, part.kid = (array[:ne] for array in edge)
+    part.ends, part.label, part.kid = ends[:ne], label[:ne], kid[:ne]
     part.corners, part.starts = out[0][:nc], out[1][: nr + 1]
-    return Z[:nv], Signs(*(array[:nr] for array in out[2:]))
+    parent, positive, negative = (array[:nr] for array in out[2:])
+    return Z[:nv], Signs(parent, positive, negative)
 
 
 def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
@@ -185,7 +206,7 @@ def _differences(z: Tensor, tolerance: Array) -> tuple[Tensor, Array, NDArray[np
 
 
 def region_sides(signs: Sequence[Signs], bends: Sequence[tuple[int, int]]) -> list[NDArray[Any]]:
-    """Sides of every bend's units on every region: for each bend (units, candidates; 0 for a relu) an array (R, units)."""
+    """Sides of all units on every region: for each bend, given (units, candidates or 0 for a relu), (R, units)."""
     return [_sides(found, *bend) for found, bend in zip(_on_regions(signs), bends, strict=True)]
 
 
@@ -205,7 +226,7 @@ def _count(signs: Sequence[Signs]) -> int:
 
 def _on_regions(signs: Sequence[Signs]) -> list[Signs]:
     """For each bend its signs on every region of the final complex, by way of the regions these came from."""
-    index = np.arange(_count(signs))
+    index: NDArray[np.integer] = np.arange(_count(signs))
     found = []
     for one in reversed(signs):
         found.append(replace(one, positive=one.positive[index], negative=one.negative[index]))
@@ -228,7 +249,8 @@ def _sides(signs: Signs, units: int, candidates: int) -> NDArray[Any]:
     for pair, (a, b) in enumerate(zip(i, j, strict=True)):
         losses[:, :, a] += below[:, :, pair]
         losses[:, :, b] += above[:, :, pair]
-    return losses.argmin(axis=2).astype(np.int16)
+    fewest: NDArray[np.int16] = losses.argmin(axis=2).astype(np.int16)  # the first of the largest loses nowhere
+    return fewest
 
 
 def _bytes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:

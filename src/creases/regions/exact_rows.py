@@ -84,7 +84,8 @@ class RegionRows:
         """Which entries of a value are not known to vanish: behind a relu without leak those on side 1."""
         i = value - 1
         if value and self._program.steps[i].op == "relu" and i not in self._program.leak:
-            return self._sides[self._program.net.bends.index(i)][index] == 1
+            active: NDArray[np.bool_] = self._sides[self._program.net.bends.index(i)][index] == 1
+            return active
         return np.ones(len(index), bool)
 
     def _bend(self, i: int, index: Indices) -> Integers:

@@ -59,39 +59,36 @@ def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartiti
         raise InputError("b: the distance between a and b overflows float64; give points closer together")
     work = net.to(torch.float64)
     with torch.no_grad():
-        t, patterns, values = _trace(work, start, direction, infinite)
+        t, patterns = _trace(work, start, direction, infinite)
     changed = np.flatnonzero((patterns[1:] != patterns[:-1]).any(axis=1))
     inner = t if infinite else t[1:-1]
     keep = np.append(0, changed + 1)  # the interval after each breakpoint, and the first
     ids, starts = _responsible(work, patterns, changed)
-    values = (values if infinite else values[1:-1])[changed]
-    return LinePartition(work, start, stop, infinite, inner[changed], ids, starts, patterns[keep], values)
+    breakpoints = inner[changed]
+    values = work(start + breakpoints[:, None] * direction).reshape(len(breakpoints), net.n_out)
+    return LinePartition(work, start, stop, infinite, breakpoints, ids, starts, patterns[keep], values)
 
 
-def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tuple[Floats, NDArray[np.uint8], Floats]:
-    """Knots, the pattern of every interval, and values at the knots; knots may be no breakpoint after all."""
+def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tuple[Floats, NDArray[np.uint8]]:
+    """Knots and the pattern of every interval; knots may be no breakpoint after all."""
     t = np.zeros(1) if infinite else np.array([0.0, 1.0])
     track = _Track(net, start, direction)
     rays = [Ray(net, torch.from_numpy(sense * direction).to(net.device)) for sense in (-1.0, 1.0)]
     before, after = rays if infinite else (None, None)
     reach = torch.from_numpy(np.abs(direction)).to(net.device) if infinite else None
     todo = [_Part(t, SignedWalk(net, *track.points(t), reach), before, after, [])]
-    done: list[tuple[Floats, NDArray[np.uint8], Floats]] = []
+    done: list[tuple[Floats, NDArray[np.uint8]]] = []
     while todo:
         part = todo.pop()
         pair = part.walk.advance()
         if pair is None:
-            done.append((part.t, part.patterns(net), part.walk.output.cpu().numpy()))
+            done.append((part.t, part.patterns(net)))
             continue
         _refine(track, part, pair)
         todo.extend(reversed(part.split(track.limit)))
-    ts, patterns, values = zip(*done, strict=True)
+    ts, patterns = zip(*done, strict=True)
     ends = [slice(None)] + [slice(1, None)] * (len(done) - 1)  # neighbours share a knot
-    return (
-        np.concatenate([t[cut] for t, cut in zip(ts, ends, strict=True)]),
-        np.concatenate(patterns),
-        np.concatenate([v[cut] for v, cut in zip(values, ends, strict=True)]),
-    )
+    return np.concatenate([t[cut] for t, cut in zip(ts, ends, strict=True)]), np.concatenate(patterns)
 
 
 class _Track:

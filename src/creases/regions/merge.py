@@ -30,7 +30,7 @@ def components(mesh: Mesh, joined: NDArray[np.bool_]) -> Ints:
     left, right = mesh.regions[joined].T
     count = len(mesh.starts) - 1
     graph = coo_array((np.ones(len(left), bool), (left, right)), shape=(count, count))
-    return connected_components(graph, directed=False)[1].astype(np.int32)  # type: ignore[no-any-return]
+    return connected_components(graph, directed=False)[1].astype(np.int32)
 
 
 def join_regions(mesh: Mesh, group: Ints) -> Mesh:

@@ -19,10 +19,10 @@ from creases.network.pieces import slice_pieces
 from creases.network.walk import Walk
 from creases.regions import archive
 from creases.regions.boundary import Boundary, plane_boundary
-from creases.regions.complex import WIDE, Complex, Signs, rectangle, region_bytes, region_sides
+from creases.regions.complex import Complex, Signs, rectangle, region_bytes, region_sides
 from creases.regions.locate import PatternIndex, inside_polygons, pattern_at
-from creases.regions.plane_device import DeviceComplex
 from creases.regions.merge import Mesh, components, join_regions
+from creases.regions.plane_device import DeviceComplex
 from creases.regions.slices import Array, check_box, check_slice, through
 from creases.regions.tolerance import SIGN
 
@@ -67,7 +67,10 @@ class PlanePartition:
         """Area of every region in slice coordinates: (R,)."""
         here = self.vertices[self.corners]
         first = np.repeat(here[self.starts[:-1]], np.diff(self.starts), axis=0)
-        a, b = here - first, self.vertices[self.corners[self._after]] - first  # from a corner: slivers keep their digits
+        a, b = (
+            here - first,
+            self.vertices[self.corners[self._after]] - first,
+        )  # from a corner: slivers keep their digits
         return np.add.reduceat(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], self.starts[:-1]) / 2
 
     def centers(self) -> Array:
@@ -230,9 +233,7 @@ def plane_through(
     return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact)
 
 
-def _subdivided(
-    net: Network, part: Complex | DeviceComplex, origin: Array, basis: Array
-) -> Array:
+def _subdivided(net: Network, part: Complex | DeviceComplex, origin: Array, basis: Array) -> Array:
     """Subdivide the complex, in place, by every bend; the output (V, n_out) at its vertices."""
     start, directions = (torch.from_numpy(a).to(net.device) for a in (origin, basis))
 
@@ -258,7 +259,7 @@ def _patterns(net: Network, signs: Sequence[Signs]) -> NDArray[np.uint8]:
     ]
     if not signs:
         return np.zeros((1, 0), np.uint8)
-    if all(units % 8 == 0 and units <= WIDE and not candidates for units, candidates in bends):
+    if all(units % 8 == 0 for units, _ in bends) and all(one.units is None for one in signs):
         return region_bytes(signs, [units // 8 for units, _ in bends])
     sides = region_sides(signs, bends)
     return pack(net, np.concatenate(sides, axis=1))

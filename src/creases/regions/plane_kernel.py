@@ -8,8 +8,14 @@ region's corners, and each region found costs one split. Signs are made so that 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
+
+from creases.regions.compiled import compiled
+
+Array = NDArray[Any]
 
 _DEBRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _LOWEST = np.zeros(64, np.int64)
@@ -20,14 +26,14 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@njit(cache=True, inline="always")
-def _lowest_bit(word):
+@compiled
+def _lowest_bit(word: Any) -> Any:
     low = word & (~word + _ONE)
     return _LOWEST[np.int64((low * _DEBRUIJN) >> np.uint64(58))]
 
 
-@njit(cache=True)
-def pack_signs(Z, tolerance):
+@compiled
+def pack_signs(Z: Array, tolerance: Array) -> tuple[Array, Array]:
     """Signs of Z (V, U) as words pos, neg (V, ceil(U / 64)); entries within ``tolerance`` (U,) become exactly 0."""
     V, U = Z.shape
     W = (U + 63) // 64
@@ -57,9 +63,11 @@ def pack_signs(Z, tolerance):
     return pos, neg
 
 
-@njit(cache=True)
-def _expand(corners, lo, hi, ends, kid, verts, edges, n, todo):
-    """Corners lo..hi (vertex, edge) with every edge replaced by its uncut halves, in order, from row n on; returns the next row."""
+@compiled
+def _expand(
+    corners: Array, lo: int, hi: int, ends: Array, kid: Array, verts: Array, edges: Array, n: int, todo: Array
+) -> int:
+    """Corners lo..hi with every edge replaced by its uncut halves, in order, written from row n on; the row behind."""
     for i in range(lo, hi):
         v = corners[i, 0]
         top = 0
@@ -84,8 +92,8 @@ def _expand(corners, lo, hi, ends, kid, verts, edges, n, todo):
     return n
 
 
-@njit(cache=True)
-def _top_at(pos, neg, v, first, i, K):
+@compiled
+def _top_at(pos: Array, neg: Array, v: int, first: int, i: int, K: int) -> bool:
     """Whether candidate i of a choice, whose pairs start at unit ``first``, is among the largest at vertex v."""
     for j in range(K):
         if j == i:
@@ -98,13 +106,13 @@ def _top_at(pos, neg, v, first, i, K):
     return True
 
 
-@njit(cache=True)
-def _pick(cut, W, verts, n, pos, neg, pairs):
-    """A unit that cuts the region, or -1. For a choice, only a pair of candidates that are both the largest somewhere."""
+@compiled
+def _pick(cut: Array, W: int, verts: Array, n: int, pos: Array, neg: Array, pairs: Array) -> int:
+    """A unit that cuts the region, or -1. For a choice, a pair of candidates that are both the largest somewhere."""
     for w in range(W):
         word = cut[w]
         while word != _ZERO:
-            u = 64 * w + _lowest_bit(word)
+            u = 64 * w + int(_lowest_bit(word))
             word &= word - _ONE
             if len(pairs) == 0:
                 return u
@@ -123,8 +131,8 @@ def _pick(cut, W, verts, n, pos, neg, pairs):
     return -1
 
 
-@njit(cache=True)
-def _demote_smallest_run(signs, n, verts, u, Z, pos, neg):
+@compiled
+def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, pos: Array, neg: Array) -> None:
     """More than two sign changes around a convex region are rounding: set the smallest run of equal signs to zero."""
     start = 0
     while signs[start] == 0 or signs[start] == signs[start - 1 if start else n - 1]:
@@ -151,8 +159,10 @@ def _demote_smallest_run(signs, n, verts, u, Z, pos, neg):
         i = (i + 1) % n
 
 
-@njit(cache=True)
-def _cut_edge(e, u, m, ends, X, Z, pos, neg, tolerance):
+@compiled
+def _cut_edge(
+    e: int, u: int, m: int, ends: Array, X: Array, Z: Array, pos: Array, neg: Array, tolerance: Array
+) -> None:
     """Place vertex m where unit u is zero on edge e: position, pre-activations and signs by interpolation."""
     a, b = ends[e, 0], ends[e, 1]
     za, zb = Z[a, u], Z[b, u]
@@ -180,169 +190,15 @@ def _cut_edge(e, u, m, ends, X, Z, pos, neg, tolerance):
         neg[m, w] = n
 
 
-@njit(cache=True)
-def pack_signs(Z, tolerance):
-    """Signs of Z (V, U) as words pos, neg (V, ceil(U / 64)); entries within ``tolerance`` (U,) become exactly 0."""
-    V, U = Z.shape
-    W = (U + 63) // 64
-    pos = np.zeros((V, W), np.uint64)
-    neg = np.zeros((V, W), np.uint64)
-    for v in range(V):
-        for w in range(W):
-            p = _ZERO
-            n = _ZERO
-            start = 64 * w
-            for j in range(min(64, U - start)):
-                z = Z[v, start + j]
-                t = tolerance[start + j]
-                p |= np.uint64(z > t) << np.uint64(j)
-                n |= np.uint64(z < -t) << np.uint64(j)
-            pos[v, w] = p
-            neg[v, w] = n
-            full = np.uint64(0xFFFFFFFFFFFFFFFF)
-            width = min(64, U - start)
-            if width < 64:
-                full = (_ONE << np.uint64(width)) - _ONE
-            zero = full & ~(p | n)
-            while zero != _ZERO:
-                j = _lowest_bit(zero)
-                Z[v, start + j] = 0.0
-                zero &= zero - _ONE
-    return pos, neg
-
-
-@njit(cache=True)
-def _expand(corners, lo, hi, ends, kid, verts, edges, n, todo):
-    """Corners lo..hi (vertex, edge) with every edge replaced by its uncut halves, in order, from row n on; returns the next row."""
-    for i in range(lo, hi):
-        v = corners[i, 0]
-        top = 0
-        todo[0] = corners[i, 1]
-        while top >= 0:
-            e = todo[top]
-            k = kid[e]
-            if k < 0:
-                verts[n] = v
-                edges[n] = e
-                n += 1
-                v = ends[e, 1] if ends[e, 0] == v else ends[e, 0]
-                top -= 1
-            elif ends[e, 0] == v:
-                todo[top] = k + 1
-                todo[top + 1] = k
-                top += 1
-            else:
-                todo[top] = k
-                todo[top + 1] = k + 1
-                top += 1
-    return n
-
-
-@njit(cache=True)
-def _top_at(pos, neg, v, first, i, K):
-    """Whether candidate i of a choice, whose pairs start at unit ``first``, is among the largest at vertex v."""
-    for j in range(K):
-        if j == i:
-            continue
-        a, b = min(i, j), max(i, j)
-        u = first + a * (2 * K - a - 1) // 2 + b - a - 1
-        losing = neg[v, u >> 6] if i < j else pos[v, u >> 6]
-        if (losing >> np.uint64(u & 63)) & _ONE:
-            return False
-    return True
-
-
-@njit(cache=True)
-def _pick(cut, W, verts, n, pos, neg, pairs):
-    """A unit that cuts the region, or -1. For a choice, only a pair of candidates that are both the largest somewhere."""
-    for w in range(W):
-        word = cut[w]
-        while word != _ZERO:
-            u = 64 * w + _lowest_bit(word)
-            word &= word - _ONE
-            if len(pairs) == 0:
-                return u
-            first, K, i, j = pairs[u, 0], pairs[u, 1], pairs[u, 2], pairs[u, 3]
-            bit = np.uint64(u & 63)
-            wins = False
-            loses = False
-            for c in range(n):
-                v = verts[c]
-                if (pos[v, w] >> bit) & _ONE:
-                    wins = wins or _top_at(pos, neg, v, first, i, K)
-                elif (neg[v, w] >> bit) & _ONE:
-                    loses = loses or _top_at(pos, neg, v, first, j, K)
-            if wins and loses:
-                return u
-    return -1
-
-
-@njit(cache=True)
-def _demote_smallest_run(signs, n, verts, u, Z, pos, neg):
-    """More than two sign changes around a convex region are rounding: set the smallest run of equal signs to zero."""
-    start = 0
-    while signs[start] == 0 or signs[start] == signs[start - 1 if start else n - 1]:
-        start += 1
-    best = np.inf
-    best_at = start
-    size = 0.0
-    at = start
-    for step in range(1, n + 1):
-        i = (start + step - 1) % n
-        size = max(size, abs(Z[verts[i], u]))
-        j = (start + step) % n
-        if step == n or (signs[j] != 0 and signs[j] != signs[at]):
-            if size < best:
-                best, best_at = size, at
-            size, at = 0.0, j
-    i = best_at
-    mask = ~(_ONE << np.uint64(u & 63))
-    while signs[i] == 0 or signs[i] == signs[best_at]:
-        v = verts[i]
-        pos[v, u >> 6] &= mask
-        neg[v, u >> 6] &= mask
-        Z[v, u] = 0.0
-        i = (i + 1) % n
-
-
-@njit(cache=True)
-def _cut_edge(e, u, m, ends, X, Z, pos, neg, tolerance):
-    """Place vertex m where unit u is zero on edge e: position, pre-activations and signs by interpolation."""
-    a, b = ends[e, 0], ends[e, 1]
-    za, zb = Z[a, u], Z[b, u]
-    t = za / (za - zb)
-    X[m, 0] = X[a, 0] + t * (X[b, 0] - X[a, 0])
-    X[m, 1] = X[a, 1] + t * (X[b, 1] - X[a, 1])
-    for k in range(Z.shape[1]):
-        Z[m, k] = Z[a, k] + t * (Z[b, k] - Z[a, k])
-    for w in range(pos.shape[1]):
-        crossing = (pos[a, w] & neg[b, w]) | (neg[a, w] & pos[b, w])
-        p = (pos[a, w] | pos[b, w]) & ~crossing  # a sign that both ends share, or one has, holds in between
-        n = (neg[a, w] | neg[b, w]) & ~crossing
-        while crossing != _ZERO:
-            j = _lowest_bit(crossing)
-            crossing &= crossing - _ONE
-            k = 64 * w + j
-            z = Z[m, k]
-            if k != u and z > tolerance[k]:
-                p |= _ONE << np.uint64(j)
-            elif k != u and z < -tolerance[k]:
-                n |= _ONE << np.uint64(j)
-            else:
-                Z[m, k] = 0.0
-        pos[m, w] = p
-        neg[m, w] = n
-
-
-@njit(cache=True)
-def _signs_around(verts, n, u, pos, neg, signs):
+@compiled
+def _signs_around(verts: Array, n: int, u: int, pos: Array, neg: Array, signs: Array) -> int:
     """Signs of unit u at a region's corners, into ``signs``; returns how often they change around it."""
     w, bit = u >> 6, np.uint64(u & 63)
     changes = 0
     first = last = 0
     for c in range(n):
         v = verts[c]
-        s = np.int64((pos[v, w] >> bit) & _ONE) - np.int64((neg[v, w] >> bit) & _ONE)
+        s = int((pos[v, w] >> bit) & _ONE) - int((neg[v, w] >> bit) & _ONE)
         signs[c] = s
         if s != 0:
             if last == 0:
@@ -353,9 +209,12 @@ def _signs_around(verts, n, u, pos, neg, signs):
     return changes + (first != last)
 
 
-@njit(cache=True)
-def _cut_sides(u, n, verts, edges, signs, X, Z, pos, neg, tolerance, ends, label, kid, at):
-    """Cut the (at most two) sides of a region where the sign of u changes, so that its chord runs from corner to corner."""
+@compiled
+def _cut_sides(
+    u: int, n: int, verts: Array, edges: Array, signs: Array, X: Array, Z: Array, pos: Array, neg: Array,
+    tolerance: Array, ends: Array, label: Array, kid: Array, at: Array,
+) -> int:  # fmt: skip
+    """Cut the (at most two) sides of a region where the sign of u changes: its chord then runs between corners."""
     c = 0
     while c < n:
         if signs[c] * signs[c + 1 if c + 1 < n else 0] < 0:
@@ -380,8 +239,10 @@ def _cut_sides(u, n, verts, edges, signs, X, Z, pos, neg, tolerance, ends, label
     return n
 
 
-@njit(cache=True)
-def _push_halves(n, verts, edges, signs, chord, ends, stack, levels, depth):
+@compiled
+def _push_halves(
+    n: int, verts: Array, edges: Array, signs: Array, chord: int, ends: Array, stack: Array, levels: Array, depth: int
+) -> None:
     """Replace the region on top of the stack by its halves on either side of the chord."""
     c = 0
     while signs[c] >= 0:
@@ -412,8 +273,11 @@ def _push_halves(n, verts, edges, signs, chord, ends, stack, levels, depth):
 REGION, DEPTH, NV, NE, NC, NR = range(6)
 
 
-@njit(cache=True)
-def subdivide(X, Z, pos, neg, tolerance, pairs, labels, ends, label, kid, corners, starts, out, work, at):
+@compiled
+def subdivide(
+    X: Array, Z: Array, pos: Array, neg: Array, tolerance: Array, pairs: Array, labels: Array, ends: Array,
+    label: Array, kid: Array, corners: Array, starts: Array, out: tuple[Array, ...], work: tuple[Array, ...], at: Array,
+) -> bool:  # fmt: skip
     """Split every region of a complex by every unit of one bend that cuts it; False when some array is full.
 
     The caller then makes room and calls again: the work goes on where it stood.
@@ -496,12 +360,12 @@ def subdivide(X, Z, pos, neg, tolerance, pairs, labels, ends, label, kid, corner
     return True
 
 
-@njit(cache=True)
-def finish(ends, label, kid, corners, starts):
+@compiled
+def finish(ends: Array, label: Array, kid: Array, corners: Array, starts: Array) -> tuple[Array, ...]:
     """Drop cut edges: every region with uncut edges only, edges renumbered, and the region on each side of an edge.
 
-    Returns ends (E, 2), label (E,), sides (E, 2) [left and right region of end 0 -> end 1, -1 outside], corner vertices,
-    corner edges and starts.
+    Returns ends (E, 2), label (E,), sides (E, 2) [left and right region of end 0 -> end 1, -1 outside], corner
+    vertices, corner edges and starts.
     """
     R = len(starts) - 1
     number = np.full(len(ends), -1, np.int32)

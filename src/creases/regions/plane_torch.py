@@ -1,8 +1,8 @@
 """Subdivision of a planar complex by one bend in tensor operations: the same result as the compiled kernel, on a GPU.
 
-Every edge is cut by all units that change sign along it as soon as there is the edge. So a unit that cuts a region enters
-and leaves it at corners, regions do not depend on each other, and in every round each region that is still cut is halved
-along the chord of some unit of its own: about as many rounds as the logarithm of the number of cuts.
+Every edge is cut by all units that change sign along it as soon as there is the edge. So a unit that cuts a region
+enters and leaves it at corners, regions do not depend on each other, and in every round each region that is still cut
+is halved along the chord of some unit of its own: about as many rounds as the logarithm of the number of cuts.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ class Points:
         self.X.append(self.X.data[a] + t[:, None] * (self.X.data[b] - self.X.data[a]))
         self.pos.append(pos)
         self.neg.append(neg)
-        known, block = self.Z.n, max(1, BLOCK // self.Z.data.shape[1])
-        for p, q, f in zip(a.split(block), b.split(block), t[:, None].split(block), strict=True):
+        known, block = self.Z.n, max(1, BLOCK // max(1, self.Z.data.shape[1]))
+        for i in range(0, len(a), block):
+            p, q, f = a[i : i + block], b[i : i + block], t[i : i + block, None]
             self.Z.append(torch.lerp(self.Z.data[p], self.Z.data[q], f))
         row, unit = bit_at(~(pos | neg))
         inside = unit < self.Z.data.shape[1]  # words have spare bits at the end
@@ -133,7 +134,7 @@ def joined(parts: list[Loops]) -> Loops:
 
 
 def cut_edges(points: Points, ends: Rows, label: Rows, loops: Loops, first: int) -> Loops:
-    """Cut edges from number ``first`` on where units change sign along them; crossings that coincide become one vertex."""
+    """Cut edges from number ``first`` on where units change sign along them; coinciding crossings become one vertex."""
     a, b = ends.all[first:].T
     e, u = bit_at(_crossing(points, a, b))
     if not len(e):
@@ -247,7 +248,8 @@ def _halves(loops: Loops, s: Tensor, ends: Rows, label: Rows, labels: Tensor) ->
 
 def _demote(points: Points, loops: Loops, unit: Tensor) -> None:
     """More than two sign changes around a convex region are rounding: the side with the smaller values becomes zero."""
-    for u, corners in zip(unit.tolist(), loops.corners.split(loops.sizes.tolist()), strict=True):  # hardly ever any
+    for i, u in enumerate(unit.tolist()):  # hardly ever any
+        corners = loops.corners[loops.starts[i] : loops.starts[i + 1]]
         z = points.Z.data[corners, u]
         small = z > 0 if z.max() < -z.min() else z < 0
         points.clear(corners[small], u)

@@ -69,11 +69,6 @@ class SignedWalk:
         other._sizes = dict(self._sizes)
         return other
 
-    @property
-    def output(self) -> Tensor:
-        """The network's output (n, n_out), when the walk has ended."""
-        return self._values[len(self.net.steps)].flatten(1)
-
     def extend(self, points: Tensor, weights: Tensor, place: Tensor) -> None:
         """Add points (k, n_in), run up to where the walk stands; ``place`` (n + k,): where each goes, old first."""
         new = {0: points.reshape(-1, *self.net.input_shape)}

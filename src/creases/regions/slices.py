@@ -36,8 +36,8 @@ def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Array, Array]:
     if basis is None:
         if net.n_in != 2:
             raise InputError(
-                f"basis: a network of {net.n_in} inputs needs a slice: give origin ({net.n_in},) and basis ({net.n_in}, 2), "
-                "or use plane_through(net, a, b, c)"
+                f"basis: a network of {net.n_in} inputs needs a slice: give origin ({net.n_in},) and "
+                f"basis ({net.n_in}, 2), or use plane_through(net, a, b, c)"
             )
         directions = np.eye(2)
     else:
@@ -57,15 +57,17 @@ def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Array, Array]:
 def through(net: Network, points: Sequence[Any]) -> tuple[Array, Array, Array]:
     """Gram-Schmidt on three points (eq. 6.2): origin a, an orthonormal basis, and the points' coordinates (3, 2)."""
     a, b, c = (one_point(net, point, name) for point, name in zip(points, "abc", strict=True))
-    first = np.linalg.norm(b - a)
+    first = float(np.linalg.norm(b - a))
     if first == 0:
         raise InputError("a, b: are the same point; three points that are not on one line are needed")
     e1 = (b - a) / first
     along = (c - a) @ e1
     rest = c - a - along * e1
     rest -= (rest @ e1) * e1  # once more: Gram-Schmidt loses digits on nearly parallel vectors
-    height = np.linalg.norm(rest)
+    height = float(np.linalg.norm(rest))
     if height <= 1e-12 * max(first, float(np.linalg.norm(c - a))):
-        raise InputError("a, b, c: lie on one line and span no plane; use line(net, a, b), or choose another third point")
+        raise InputError(
+            "a, b, c: lie on one line and span no plane; use line(net, a, b), or choose another third point"
+        )
     coordinates = np.array([[0.0, 0.0], [first, 0.0], [along, height]])
     return a, np.stack([e1, rest / height], axis=1), coordinates

@@ -1,9 +1,9 @@
 """The one tolerance policy of the geometry.
 
 A pre-activation is a sum of products; rounding makes it wrong by a few units in the last place *of its terms*, not of
-its value. So a sign is decided relative to the size of the terms: below ``SIGN`` times their sum it is zero, and a vertex
-there lies on the crease. Nothing else in the geometry compares floats with a tolerance: a sign is decided once for every
-vertex, and all that follows is combinatorics, so partitions tile whatever the rounding.
+its value. So a sign is decided relative to the size of the terms: below ``SIGN`` times their sum it is zero, and a
+vertex there lies on the crease. A sign is decided once for every vertex; all that follows is combinatorics, so
+partitions tile whatever the rounding. A sliver thinner than that may be lost: ``plane(..., exact=True)`` keeps it.
 """
 
 from __future__ import annotations

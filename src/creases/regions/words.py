@@ -27,8 +27,9 @@ def bit_at(words: Tensor) -> tuple[Tensor, Tensor]:
     """Rows and units of all bits that are set, by row, then unit."""
     rows, units = [], []
     row, word = words.nonzero().T
-    for r, w in zip(row.split(BLOCK), word.split(BLOCK), strict=True):
-        shifts = torch.arange(64, device=words.device)
+    shifts = torch.arange(64, device=words.device)
+    for start in range(0, max(1, len(row)), BLOCK):
+        r, w = row[start : start + BLOCK], word[start : start + BLOCK]
         i, bit = ((words[r, w][:, None] >> shifts) & 1).nonzero().T
         rows.append(r[i])
         units.append(64 * w[i] + bit)
