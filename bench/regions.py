@@ -66,8 +66,8 @@ def partition(net: creases.Network) -> Any:
     return creases.space(net, box=[(-1, 1)] * net.n_in)
 
 
-def relucent_regions(name: str, seconds: float) -> tuple[int, float]:
-    """Regions relucent finds within a budget, in the same box, and its time."""
+def relucent_regions(name: str) -> tuple[int, float]:
+    """Regions relucent finds in the same box on one process, without its certificates, and its time."""
     import relucent
 
     net = torch.nn.Sequential()
@@ -79,12 +79,12 @@ def relucent_regions(name: str, seconds: float) -> tuple[int, float]:
         if i + 1 < len(layers):
             net.append(torch.nn.ReLU())
     start = time.perf_counter()
-    cplx = relucent.Complex(relucent.convert(net))
-    cplx.bfs(bound=1.0, nworkers=1, verbose=0)
+    cplx = relucent.Complex(net)
+    cplx.bfs(cube_radius=1.0, cube_mode="intersect", nworkers=1, verify=False, verbose=0)
     return len(cplx), time.perf_counter() - start
 
 
-def on_cpu(console: Console, repeats: int, peer_seconds: float) -> None:
+def on_cpu(console: Console, repeats: int, peer: bool) -> None:
     torch.set_num_threads(1)
     start = time.perf_counter()
     partition(creases.read(layers_of("m2_16x2")))
@@ -94,7 +94,7 @@ def on_cpu(console: Console, repeats: int, peer_seconds: float) -> None:
     start = time.perf_counter()
     partition(creases.read(layers_of("m3_16x2")))
     console.print(f"first call of all, space: {time.perf_counter() - start:.2f} s")
-    peer = importlib.util.find_spec("relucent") is not None
+    installed = importlib.util.find_spec("relucent") is not None
     table = Table(
         "case",
         "regions",
@@ -115,8 +115,8 @@ def on_cpu(console: Console, repeats: int, peer_seconds: float) -> None:
         with torch.no_grad():
             limit = best(lambda net=net, points=points: net(points), repeats)
         against = "-"
-        if peer and regions < 1500:
-            count, seconds = relucent_regions(name, peer_seconds)
+        if peer and installed and regions < 1500:
+            count, seconds = relucent_regions(name)
             against = f"{seconds / taken:,.0f} ({count} in {seconds:.1f} s)"
         table.add_row(
             name, str(found.count), str(regions), f"{1e3 * taken:.2f}", f"{found.count / taken:,.0f}",
@@ -124,7 +124,7 @@ def on_cpu(console: Console, repeats: int, peer_seconds: float) -> None:
             f"{edges / taken:.1f}", against,
         )  # fmt: skip
     console.print(table)
-    if not peer:
+    if peer and not installed:
         console.print("relucent is not installed (pip install relucent): its column is empty")
 
 
@@ -154,11 +154,11 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--widths", type=int, nargs="*", default=[128, 256, 512, 640])
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--peer-seconds", type=float, default=120.0, help="relucent's budget for one case")
+    parser.add_argument("--no-peer", action="store_true", help="leave relucent out (it takes minutes)")
     options = parser.parse_args()
     console = Console(width=160)
     if options.device == "cpu":
-        on_cpu(console, options.repeats, options.peer_seconds)
+        on_cpu(console, options.repeats, not options.no_peer)
     else:
         on_gpu(console, options.device, options.widths, min(options.repeats, 3))
 
