@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +22,9 @@ from creases.regions.leave import leave
 from creases.regions.polytope import Polytope, one_point, polytope_of
 from creases.regions.signed import ties
 from creases.regions.tolerance import SIGN
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -190,6 +193,12 @@ class Cell:
         one output decides by its sign: class 1 where it is positive, else 0.
         """
         return _nearest_boundary(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw it, in two dimensions: see :func:`creases.show.plot_cell`."""
+        from creases.show import plot_cell
+
+        return plot_cell(self, ax=ax)
 
     # -- files --------------------------------------------------------------------------------------------------------
 

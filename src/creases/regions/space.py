@@ -30,6 +30,7 @@ from creases.regions.space_vertices import Expired, finish_all, finished, load_k
 
 if TYPE_CHECKING:
     import networkx
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 Method = Literal["auto", "vertices", "lp"]
@@ -148,6 +149,12 @@ class SpacePartition:
         for (a, b), unit in zip(self.pairs.tolist(), self.facet_units.tolist(), strict=True):
             graph.add_edge(a, b, unit=unit)
         return graph
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw it, in three dimensions: see :func:`creases.show.plot_space`."""
+        from creases.show import plot_space
+
+        return plot_space(self, ax=ax, **options)
 
     def save(self, path: str | Path) -> Path:
         """Write to a ``.npz`` file, the network included."""
