@@ -16,8 +16,9 @@ import creases
 from creases.errors import InputError
 from creases.network.arrays import from_arrays
 from creases.network.network import Network
+from creases.network.patterns import bend_sides
 from creases.regions.cell import Cell, cell
-from creases.regions.polytope import _affine, _forward, _reverse, bend_sides, polytope, polytope_of
+from creases.regions.polytope import _affine, _forward, _reverse, polytope, polytope_of
 from reference import lp_regions
 from strategies import Case, cases
 

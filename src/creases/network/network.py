@@ -82,6 +82,19 @@ class Network:
         return tuple(i for i, step in enumerate(self.steps) if step.is_bend)
 
     @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of every value, without the batch axis: the input's, then that of each step's output."""
+        return (self.input_shape, *(step.shape for step in self.steps))
+
+    @cached_property
+    def last_uses(self) -> tuple[tuple[int, ...], ...]:
+        """For each step the values that nothing after it reads."""
+        last = {value: i for i, step in enumerate(self.steps) for value in step.inputs}
+        return tuple(
+            tuple(value for value in set(step.inputs) if last[value] == i) for i, step in enumerate(self.steps)
+        )
+
+    @cached_property
     def unit_starts(self) -> NDArray[np.int64]:
         """First unit of each bend, and the number of all units at the end: (bends + 1,)."""
         return np.cumsum([0, *(prod(self.steps[i].shape) for i in self.bends)])
@@ -93,8 +106,7 @@ class Network:
     @cached_property
     def candidates(self) -> tuple[int, ...]:
         """Number of sides of each bend's units: 2, or the K candidates of a choice."""
-        shapes = [self.input_shape, *(step.shape for step in self.steps)]
-        return tuple(2 if self.steps[i].op == "relu" else shapes[self.steps[i].inputs[0]][-1] for i in self.bends)
+        return tuple(2 if self.steps[i].op == "relu" else self.shapes[self.steps[i].inputs[0]][-1] for i in self.bends)
 
     def unit(self, index: int) -> Unit:
         """The unit with a number: its bend, its position and the bend's place in the model."""

@@ -52,11 +52,14 @@ def unpack(net: Network, pattern: NDArray[np.uint8]) -> NDArray[np.int16]:
     return sides
 
 
-def split(net: Network, sides: Tensor) -> list[Tensor]:
-    """Sides (r, n_units) as one tensor per bend, (r, *units): bool for a relu, int64 for a choice."""
+def bend_sides(net: Network, sides: NDArray[np.integer]) -> list[Tensor]:
+    """Sides (..., n_units) of all units as :func:`creases.network.bends.sides` gives them: for each bend (..., *units).
+
+    On the network's device; bool for a relu, int64 for a choice.
+    """
     parts = []
     for bend, i in enumerate(net.bends):
-        part = sides[:, net.unit_starts[bend] : net.unit_starts[bend + 1]]
+        part = np.ascontiguousarray(sides[..., net.unit_starts[bend] : net.unit_starts[bend + 1]])
         kind = torch.bool if net.steps[i].op == "relu" else torch.int64
-        parts.append(part.reshape(len(sides), *net.steps[i].shape).to(kind))
+        parts.append(torch.from_numpy(part).to(net.device, kind).reshape(*sides.shape[:-1], *net.steps[i].shape))
     return parts

@@ -11,10 +11,14 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from creases.network.bends import select, sides
+from creases.network.carry import carry
+from creases.network.patterns import bend_sides, unpack
 
 if TYPE_CHECKING:
     from creases.network.network import Network
@@ -33,35 +37,26 @@ def default_memory() -> int:
     return 2**30
 
 
-def last_uses(net: Network) -> list[list[int]]:
-    """For each step the values that nothing after it reads."""
-    last: dict[int, int] = {}
-    for i, step in enumerate(net.steps):
-        for value in step.inputs:
-            last[value] = i
-    return [[value for value in set(step.inputs) if last[value] == i] for i, step in enumerate(net.steps)]
-
-
 def forward(net: Network, x: Tensor, keep: Literal["output", "sides"] = "output") -> list[Tensor]:
     """Run the network on a batch (b, *input_shape): its output alone in a list, or the sides of every bend."""
-    values: dict[int, Tensor] = {0: x}
     kept: list[Tensor] = []
-    for i, (step, done) in enumerate(zip(net.steps, last_uses(net), strict=True)):
-        inputs = [values[value] for value in step.inputs]
+
+    def through(i: int, inputs: list[Tensor]) -> Tensor:
+        step = net.steps[i]
         if keep == "sides" and step.is_bend:
             kept.append(sides(step.op, inputs[0]))
-        values[i + 1] = step.apply(inputs)
-        for value in done:
-            del values[value]
+        return step.apply(inputs)
+
+    values = carry(net, {0: x}, through)
     return kept if keep == "sides" else [values[len(net.steps)]]
 
 
-def slice_pieces(net: Network, bend_sides: Sequence[Tensor], origin: Tensor, basis: Tensor) -> Piece:
+def slice_pieces(net: Network, chosen: Sequence[Tensor], origin: Tensor, basis: Tensor) -> Piece:
     """Pieces that given sides select, as functions of t on the slice ``x = origin + basis t``.
 
     Parameters
     ----------
-    bend_sides
+    chosen
         For each bend the sides (r, *units), as :func:`creases.network.bends.sides` gives them.
     origin, basis
         (n_in,) and (n_in, k).
@@ -73,24 +68,23 @@ def slice_pieces(net: Network, bend_sides: Sequence[Tensor], origin: Tensor, bas
     """
     k = basis.shape[1]
     start = torch.cat([origin[None], basis.T]).reshape(1, k + 1, *net.input_shape)
-    values: dict[int, Tensor] = {0: start}  # (r or 1, k + 1, *shape): entry 0 the constant, 1..k the directions
-    remaining = iter(bend_sides)
-    for i, (step, done) in enumerate(zip(net.steps, last_uses(net), strict=True)):
-        inputs = [values[value] for value in step.inputs]
+    remaining = iter(chosen)
+
+    def through(i: int, inputs: list[Tensor]) -> Tensor:
+        step = net.steps[i]
         if step.is_bend:
-            values[i + 1] = select(step.op, inputs[0], next(remaining).unsqueeze(1), step.leak)
-        else:
-            values[i + 1] = _carry(step, inputs)
-        for value in done:
-            del values[value]
-    out = values[len(net.steps)]
+            return select(step.op, inputs[0], next(remaining).unsqueeze(1), step.leak)
+        return _with_offset(step, inputs)
+
+    # Values are (r or 1, k + 1, *shape): entry 0 the constant, 1..k the directions.
+    out = carry(net, {0: start}, through)[len(net.steps)]
     out = out.reshape(len(out), k + 1, net.n_out)  # (r or 1, k + 1, m)
-    regions = len(bend_sides[0]) if bend_sides else 1
+    regions = len(chosen[0]) if chosen else 1
     out = out.expand(regions, -1, -1)
     return Piece(out[:, 1:].transpose(1, 2), out[:, 0])
 
 
-def _carry(step: Step, inputs: list[Tensor]) -> Tensor:
+def _with_offset(step: Step, inputs: list[Tensor]) -> Tensor:
     """An affine step applied to coefficient tensors (r or 1, k + 1, ...): the offset goes to the constant alone."""
     regions, rows = max(len(x) for x in inputs), inputs[0].shape[1]
     flat = step.linear([x.expand(regions, *x.shape[1:]).flatten(0, 1) for x in inputs])
@@ -98,6 +92,26 @@ def _carry(step: Step, inputs: list[Tensor]) -> Tensor:
     if step.offset is None:
         return out
     return torch.cat([out[:, :1] + step.offset, out[:, 1:]], dim=1)
+
+
+def pattern_pieces(
+    net: Network, patterns: NDArray[np.uint8], origin: NDArray[np.float64], basis: NDArray[np.float64]
+) -> Piece:
+    """Pieces that packed patterns (r, n_bytes) select on the slice ``x = origin + basis t``, in float64.
+
+    J (r, n_out, k) and y (r, n_out) as numpy arrays, made in blocks of :func:`default_memory`.
+    """
+    net = net.to(torch.float64)
+    start, directions = (torch.from_numpy(array).to(net.device) for array in (origin, basis))
+    k = basis.shape[1]
+    J, y = np.empty((len(patterns), net.n_out, k)), np.empty((len(patterns), net.n_out))
+    block = max(1, default_memory() // (4 * 8 * (k + 1) * max(map(prod, net.shapes))))
+    with torch.no_grad():
+        for first in range(0, len(patterns), block):
+            rows = slice(first, first + block)
+            part = slice_pieces(net, bend_sides(net, unpack(net, patterns[rows])), start, directions)
+            J[rows], y[rows] = part.J.cpu().numpy(), part.y.cpu().numpy()
+    return Piece(J, y)
 
 
 def piece_batches(net: Network, x: Tensor, memory: int) -> Iterator[Piece]:

@@ -68,11 +68,13 @@ class Step:
             return F.linear(xs[0], self.tensors["weight"], offset)  # one pass instead of two
         return self.linear(xs) + offset
 
-    def magnitude(self, xs: Sequence[Tensor]) -> Tensor:
-        """Sum of the magnitudes of the terms of an affine step, given the magnitudes of its inputs."""
-        tensors = {key: t.abs() for key, t in self.tensors.items() if t.is_floating_point()} | {
-            key: t for key, t in self.tensors.items() if not t.is_floating_point()
-        }
+    def linear_magnitude(self, xs: Sequence[Tensor]) -> Tensor:
+        """Sum of the magnitudes of the terms of the linear part, given the magnitudes (b, ...) of its inputs."""
+        tensors = {key: t.abs() if t.is_floating_point() else t for key, t in self.tensors.items()}
         options = self.options | {"signs": [1] * len(xs)} if self.op == "add" else self.options
-        size = AFFINE[self.op](xs, options, tensors)
-        return size if self.offset is None else size + tensors["offset"]
+        return AFFINE[self.op](xs, options, tensors)
+
+    def magnitude(self, xs: Sequence[Tensor]) -> Tensor:
+        """As :meth:`linear_magnitude`, of the affine step: the offset is a term too."""
+        size = self.linear_magnitude(xs)
+        return size if self.offset is None else size + self.offset.abs()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from creases.network.carry import carry
 from creases.network.network import Network
-from creases.network.pieces import last_uses
 
 
 class Walk:
@@ -22,7 +22,6 @@ class Walk:
         self._limits: list[Tensor] = []  # that bound, for each bend so far
         self._given = False  # whether the pre-activations where the walk stands were handed in, small ones zero
         self.bend = -1  #: number of the bend where the walk stands
-        self._done = last_uses(net)
         self._next = 0  # the step to run next
         start = points.reshape(-1, *net.input_shape)
         self._values: dict[int, Tensor] = {0: start}
@@ -33,8 +32,8 @@ class Walk:
         """Go to the next bend: its pre-activations (n, *shape), or None when the network has ended."""
         self.bend += 1
         stop = self.net.bends[self.bend] if self.bend < len(self.net.bends) else len(self.net.steps)
-        self._values = self._run(self._values, self._next, stop)
-        self._sizes = self._run_sizes(self._next, stop)
+        self._values = carry(self.net, self._values, self._through, self._next, stop)
+        self._sizes = carry(self.net, self._sizes, self._size, self._next, stop)
         self._next = stop
         if self.bend == len(self.net.bends):
             return None
@@ -73,12 +72,16 @@ class Walk:
             self._values = {self.net.steps[self._next].inputs[0]: z}
             self._given = True
             return
-        new = self._run({0: points.reshape(-1, *self.net.input_shape)}, 0, self._next)
+        start = points.reshape(-1, *self.net.input_shape)
+        new = carry(self.net, {0: start}, self._through, 0, self._next)
         self._values = {key: torch.cat([value, new[key]]) for key, value in self._values.items()}
 
-    def _bent(self, i: int, z: Tensor) -> Tensor:
-        """Step i, a bend, applied to ``z`` with what is too small to have a sign set to zero."""
+    def _through(self, i: int, inputs: list[Tensor]) -> Tensor:
+        """Step i at all points; before a relu, what is too small to have a sign is set to zero."""
         step = self.net.steps[i]
+        if not step.is_bend:
+            return step.apply(inputs)
+        z = inputs[0]
         if self._given:
             self._given = False
             return z.clamp_(min=0) if step.op == "relu" and step.leak is None else step.apply([z])
@@ -87,24 +90,9 @@ class Walk:
             z = torch.where(z.abs() <= limit, 0, z)
         return step.apply([z])
 
-    def _run(self, values: dict[int, Tensor], start: int, stop: int) -> dict[int, Tensor]:
-        values = dict(values)
-        for i in range(start, stop):
-            step = self.net.steps[i]
-            inputs = [values[value] for value in step.inputs]
-            values[i + 1] = self._bent(i, inputs[0]) if step.is_bend else step.apply(inputs)
-            for value in self._done[i]:
-                del values[value]
-        return values
-
-    def _run_sizes(self, start: int, stop: int) -> dict[int, Tensor]:
-        sizes = dict(self._sizes)
-        for i in range(start, stop):
-            step = self.net.steps[i]
-            if step.is_bend:  # the values themselves, not their terms: the bend's extremes over the points
-                sizes[i + 1] = torch.maximum(*(step.apply([end]).abs() for end in self._range))
-            else:
-                sizes[i + 1] = step.magnitude([sizes[value] for value in step.inputs])
-            for value in self._done[i]:
-                del sizes[value]
-        return sizes
+    def _size(self, i: int, sizes: list[Tensor]) -> Tensor:
+        """Magnitudes of what step i gives. Of a bend the values themselves, not their terms: its extremes so far."""
+        step = self.net.steps[i]
+        if step.is_bend:
+            return torch.maximum(*(step.apply([end]).abs() for end in self._range))
+        return step.magnitude(sizes)

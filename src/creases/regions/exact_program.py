@@ -68,7 +68,7 @@ class ExactProgram:
     def __init__(self, net: Network, origin: Array, basis: Array) -> None:
         self.net = net.to(torch.float64).to("cpu")
         self.steps = self.net.steps
-        self.shapes = [self.net.input_shape, *(step.shape for step in self.steps)]
+        self.shapes = self.net.shapes
         self.slice = (np.asarray(origin, np.float64), np.asarray(basis, np.float64))
         triples, scale = integers(np.column_stack([self.slice[1], self.slice[0]]))
         self.start: Integers = triples  # (n_in, 3)

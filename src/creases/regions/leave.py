@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases.network.network import Network
-from creases.regions.polytope import bend_sides
+from creases.network.patterns import bend_sides
 from creases.regions.signed import Ray, is_zero
 from creases.regions.tolerance import SIGN
 

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
 from creases.errors import InputError
 from creases.network.network import Network
-from creases.network.pieces import Piece, default_memory, slice_pieces
+from creases.network.pieces import Piece, pattern_pieces
 from creases.regions import archive
 from creases.regions.line_cuts import Ends, choice_cuts, relu_cuts
-from creases.regions.polytope import bend_sides
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -73,16 +71,7 @@ class LinePartition:
 
     def pieces(self) -> Piece:
         """The network on every region as a function of t: J (k + 1, m, 1), y (k + 1, m), f = J t + y."""
-        net = self.net
-        origin = torch.from_numpy(self.a).to(net.device)
-        basis = torch.from_numpy((self.b - self.a)[:, None]).to(net.device)
-        widest = max([net.n_in, net.n_units, *(int(np.prod(step.shape)) for step in net.steps)])
-        blocks = []
-        with torch.no_grad():
-            for rows in np.array_split(self.patterns, 1 + len(self.patterns) * 64 * widest // default_memory()):
-                J, y = slice_pieces(net, bend_sides(net, net.unpack(rows)), origin, basis)
-                blocks.append((J.expand(len(rows), -1, -1).cpu().numpy(), y.expand(len(rows), -1).cpu().numpy()))
-        return Piece(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+        return pattern_pieces(self.net, self.patterns, self.a, (self.b - self.a)[:, None])
 
     def locate(self, t: ArrayLike) -> Ints:
         """The region (n,) of each parameter t (n,), the right one at a breakpoint; -1 outside the segment."""

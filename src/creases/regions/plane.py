@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from creases.network import Network, Piece
 from creases.network.network import Points
-from creases.network.patterns import pack, split
-from creases.network.pieces import slice_pieces
+from creases.network.patterns import pack
+from creases.network.pieces import pattern_pieces
 from creases.network.walk import Walk
 from creases.regions import archive
 from creases.regions.boundary import Boundary, plane_boundary
@@ -94,17 +94,7 @@ class PlanePartition:
 
     def pieces(self) -> Piece:
         """The affine function on every region, in slice coordinates: J (R, n_out, 2) and y (R, n_out)."""
-        net = self.net
-        origin, basis = (torch.from_numpy(a).to(net.device, net.dtype) for a in (self.origin, self.basis))
-        width = max([net.n_in, *(int(np.prod(step.shape)) for step in net.steps)])
-        block = max(1, 2**28 // (8 * 3 * width))
-        J, y = [], []
-        for start in range(0, self.count, block):
-            sides = torch.from_numpy(net.unpack(self.patterns[start : start + block])).to(net.device)
-            part = slice_pieces(net, split(net, sides), origin, basis)
-            J.append(part.J.expand(len(sides), -1, -1).cpu().numpy())
-            y.append(part.y.expand(len(sides), -1).cpu().numpy())
-        return Piece(np.concatenate(J), np.concatenate(y))
+        return pattern_pieces(self.net, self.patterns, self.origin, self.basis)
 
     def locate(self, points: Any) -> NDArray[np.int64]:
         """Region of each point t (n, 2), -1 outside the box. On a crease: one of the regions beside it."""

@@ -12,7 +12,7 @@ tolerance policy makes it exactly zero, else the rounding would be taken for a c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -23,8 +23,10 @@ from torch import Tensor
 
 from creases.errors import InputError
 from creases.network.bends import select
+from creases.network.carry import carry
 from creases.network.network import Network
-from creases.network.pieces import default_memory, last_uses
+from creases.network.patterns import bend_sides
+from creases.network.pieces import default_memory
 from creases.regions.tolerance import SIGN
 
 Floats = NDArray[np.float64]
@@ -78,17 +80,6 @@ def polytope_of(net: Network, sides: NDArray[np.integer]) -> Polytope:
     return Polytope(Q, p, units, across, J.cpu().numpy(), y.cpu().numpy())
 
 
-def bend_sides(net: Network, sides: NDArray[np.integer]) -> list[Tensor]:
-    """Sides (..., n_units) of all units as :func:`creases.network.bends.sides` gives them, bend by bend."""
-    parts = []
-    for bend, (start, stop) in enumerate(zip(net.unit_starts[:-1], net.unit_starts[1:], strict=True)):
-        step = net.steps[net.bends[bend]]
-        kind = torch.bool if step.op == "relu" else torch.int64
-        part = torch.from_numpy(np.ascontiguousarray(sides[..., start:stop])).to(net.device, kind)
-        parts.append(part.reshape(*sides.shape[:-1], *step.shape))
-    return parts
-
-
 def _no_rows(net: Network) -> tuple[NDArray[Any], ...]:
     return np.zeros((0, net.n_in)), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int16)
 
@@ -126,28 +117,27 @@ def _magnitudes(net: Network, sides: Sequence[Tensor], bends: Sequence[tuple[Ten
     go through the network with the magnitudes of its weights. What cancels passes on the size of what it was made of.
     """
     start = torch.stack([torch.ones(net.n_in, dtype=net.dtype), torch.zeros(net.n_in, dtype=net.dtype)])
-    values: dict[int, Tensor] = {0: start.to(net.device).reshape(2, *net.input_shape)}
     out: list[Tensor] = []
-    for i, (step, done) in enumerate(zip(net.steps, last_uses(net), strict=True)):
-        inputs = [values[value] for value in step.inputs]
-        if step.is_bend:
-            (A, c), size = bends[len(out)], inputs[0].flatten(1)
-            own = torch.stack([A.norm(dim=1), c.abs()])
-            carried = torch.where(own <= SIGN * size, size, own).reshape(inputs[0].shape)
-            values[i + 1] = select(step.op, carried, sides[len(out)][None], step.leak).abs()
-            out.append(size)
-        else:
-            bare = replace(step, tensors={key: t for key, t in step.tensors.items() if key != "offset"})
-            gradient, constant = bare.magnitude(inputs)
-            values[i + 1] = torch.stack([gradient, constant if step.offset is None else constant + step.offset.abs()])
-        for value in done:
-            del values[value]
+
+    def through(i: int, inputs: list[Tensor]) -> Tensor:
+        step = net.steps[i]
+        if not step.is_bend:
+            gradient, constant = step.linear_magnitude(inputs)
+            return torch.stack([gradient, constant if step.offset is None else constant + step.offset.abs()])
+        bend, size = len(out), inputs[0].flatten(1)
+        A, c = bends[bend]
+        own = torch.stack([A.norm(dim=1), c.abs()])
+        carried = torch.where(own <= SIGN * size, size, own).reshape(inputs[0].shape)
+        out.append(size)
+        return select(step.op, carried, sides[bend][None], step.leak).abs()
+
+    carry(net, {0: start.to(net.device).reshape(2, *net.input_shape)}, through)
     return out
 
 
 def _coefficients(net: Network, sides: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
     """Coefficients A (n, d), c (n,) of every bend's pre-activations, and of the output last."""
-    counts = [prod(_shape(net, net.steps[i].inputs[0])) for i in net.bends] + [net.n_out]
+    counts = [prod(net.shapes[net.steps[i].inputs[0]]) for i in net.bends] + [net.n_out]
     with torch.no_grad():
         constants = [c.flatten() for c in _affine(net, sides, torch.zeros(1, net.n_in, dtype=net.dtype), offset=True)]
     by_directions = net.n_in < 3 * sum(counts)  # a backward pass costs about three directions
@@ -188,22 +178,18 @@ def _affine(
     net: Network, sides: Sequence[Tensor], x: Tensor, *, offset: bool = False, stop: int | None = None
 ) -> list[Tensor]:
     """The map that sides select, at ``x`` (n, d): what enters bends up to ``stop``, then the output; (n, .) each."""
-    values: dict[int, Tensor] = {0: x.to(net.device).reshape(-1, *net.input_shape)}
     out: list[Tensor] = []
-    for i, (step, done) in enumerate(zip(net.steps, last_uses(net), strict=True)):
-        inputs = [values[value] for value in step.inputs]
-        if step.is_bend:
-            side = sides[len(out)][None]
-            out.append(inputs[0].flatten(1))
-            if len(out) - 1 == stop:
-                return out
-            values[i + 1] = select(step.op, inputs[0], side, step.leak)
-        else:
-            values[i + 1] = step.apply(inputs) if offset else step.linear(inputs)
-        for value in done:
-            del values[value]
-    return [*out, values[len(net.steps)].flatten(1)]
 
+    def through(i: int, inputs: list[Tensor]) -> Tensor:
+        step = net.steps[i]
+        if not step.is_bend:
+            return step.apply(inputs) if offset else step.linear(inputs)
+        out.append(inputs[0].flatten(1))
+        return select(step.op, inputs[0], sides[len(out) - 1][None], step.leak)
 
-def _shape(net: Network, value: int) -> tuple[int, ...]:
-    return net.input_shape if value == 0 else net.steps[value - 1].shape
+    start = x.to(net.device).reshape(-1, *net.input_shape)
+    if stop is not None and stop < len(net.bends):
+        carry(net, {0: start}, through, 0, net.bends[stop] + 1)
+        return out
+    output = carry(net, {0: start}, through)[len(net.steps)]
+    return [*out, output.flatten(1)]

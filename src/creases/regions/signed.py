@@ -8,14 +8,13 @@ become a crease further down.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from creases.network.bends import select
+from creases.network.carry import carry
 from creases.network.network import Network
-from creases.network.pieces import last_uses
 from creases.regions.tolerance import SIGN
 
 Pair = tuple[Tensor, Tensor]  # values, and the sums of the magnitudes of their terms
@@ -33,61 +32,54 @@ class SignedWalk:
         self.weights = weights  #: (n,)
         #: At least this size (*shape) for what comes next: the slope beyond the last points of a whole line.
         self.reach = None if reach is None else reach.reshape(net.input_shape)
-        self._done = last_uses(net)
         self._bend = -1
         self._next = 0
         self._snap: dict[int, Tensor] = {}  # of every relu passed, the size of its pre-activations
         x = points.reshape(-1, *net.input_shape)
-        self._values: dict[int, Tensor] = {0: x}
-        self._sizes: dict[int, Tensor] = {0: self._size(x)}
+        self._values: dict[int, Pair] = {0: (x, self._size(x))}
 
     def advance(self) -> Pair | None:
         """Go to the next bend: its pre-activations (n, *shape) and their size (*shape); None when the network ended."""
         self._bend += 1
         last = self._bend == len(self.net.bends)
         stop = len(self.net.steps) if last else self.net.bends[self._bend]
-        for i in range(self._next, stop):
-            step = self.net.steps[i]
-            sizes = [self._sizes[value] for value in step.inputs]
-            if step.op == "relu":
-                self._snap[i] = sizes[0]
-            out = self._step(i, self._values, self.weights)
-            self._sizes[i + 1] = self._size(out) if step.is_bend else step.magnitude(sizes)
-            for value in self._done[i]:
-                del self._sizes[value]
+        self._values = carry(self.net, self._values, self._through, self._next, stop)
         self._next = stop
         if last:
             return None
-        source = self.net.steps[stop].inputs[0]
-        return self._values[source], self._sizes[source][0]
+        z, size = self._values[self.net.steps[stop].inputs[0]]
+        return z, size[0]
 
     def part(self, start: int, stop: int) -> SignedWalk:
         """A walk that stands where this one does, with points ``start`` to ``stop`` only."""
         other = copy(self)
         other.weights = self.weights[start:stop]
-        other._values = {key: z[start:stop] for key, z in self._values.items()}
-        other._sizes = dict(self._sizes)
+        other._values = {key: (z[start:stop], size) for key, (z, size) in self._values.items()}
         return other
 
     def extend(self, points: Tensor, weights: Tensor, place: Tensor) -> None:
         """Add points (k, n_in), run up to where the walk stands; ``place`` (n + k,): where each goes, old first."""
-        new = {0: points.reshape(-1, *self.net.input_shape)}
-        for i in range(self._next):
-            self._step(i, new, weights)
-        self._values = {key: _merge(z, new[key], place) for key, z in self._values.items()}
+        start = points.reshape(-1, *self.net.input_shape)
+        new = carry(self.net, {0: start}, lambda i, inputs: self._value(i, inputs, weights), 0, self._next)
+        self._values = {key: (_merge(z, new[key], place), size) for key, (z, size) in self._values.items()}
         self.weights = _merge(self.weights, weights, place)
 
-    def _step(self, i: int, values: dict[int, Tensor], weights: Tensor) -> Tensor:
-        """Run one step on all points."""
+    def _through(self, i: int, inputs: list[Pair]) -> Pair:
+        """Step i at all points, and the size of its terms."""
         step = self.net.steps[i]
-        inputs = [values[value] for value in step.inputs]
+        sizes = [size for _, size in inputs]
+        if step.op == "relu":
+            self._snap[i] = sizes[0]
+        out = self._value(i, [z for z, _ in inputs], self.weights)
+        return out, self._size(out) if step.is_bend else step.magnitude(sizes)
+
+    def _value(self, i: int, inputs: list[Tensor], weights: Tensor) -> Tensor:
+        """Step i at points with given weights; before a relu, what is zero by the tolerance policy becomes zero."""
+        step = self.net.steps[i]
         if step.op == "relu":
             z = inputs[0]
             inputs = [torch.where(is_zero(z, self._snap[i] * _column(weights, z)), 0, z)]
-        values[i + 1] = step.apply(inputs)
-        for value in self._done[i]:
-            del values[value]
-        return values[i + 1]
+        return step.apply(inputs)
 
     def _size(self, values: Tensor) -> Tensor:
         size = (values.abs() / _column(self.weights, values)).amax(dim=0)
@@ -111,36 +103,38 @@ class Ray:
     def __init__(self, net: Network, direction: Tensor) -> None:
         start = direction.reshape(1, *net.input_shape)
         self.net = net
-        self._done = last_uses(net)
+        self._bend = -1
         self._next = 0
-        self._values = {0: (start, start.abs())}
+        self._values: dict[int, Pair] = {0: (start, start.abs())}
 
     def advance(self) -> Pair | None:
         """Go to the next bend: derivatives (*shape) of its pre-activations, their terms' size; None at the end."""
-        while self._next < len(self.net.steps):
-            step = self.net.steps[self._next]
-            dz, sizes = zip(*(self._values[value] for value in step.inputs), strict=True)
-            if step.is_bend:
-                return dz[0][0], sizes[0][0]
-            bare = replace(step, tensors={key: t for key, t in step.tensors.items() if key != "offset"})
-            self._set(bare.linear(dz), bare.magnitude(sizes))
-        return None
+        self._bend += 1
+        if self._bend == len(self.net.bends):
+            return None
+        stop = self.net.bends[self._bend]
+        self._values = carry(self.net, self._values, self._linear, self._next, stop)
+        self._next = stop
+        dz, size = self._values[self.net.steps[stop].inputs[0]]
+        return dz[0], size[0]
 
     def take(self, side: Tensor) -> Tensor:
         """Go through the bend where the ray stands, on these sides (*units): derivatives of its outputs (*units)."""
-        step = self.net.steps[self._next]
-        dz, size = self._values[step.inputs[0]]
-        if step.op == "relu":
-            dz = torch.where(is_zero(dz, size), 0, dz)
-        out = select(step.op, dz, side[None], step.leak)
-        self._set(out, out.abs())
-        return out[0]
 
-    def _set(self, value: Tensor, size: Tensor) -> None:
-        self._values[self._next + 1] = value, size
-        for done in self._done[self._next]:
-            del self._values[done]
+        def through(i: int, inputs: list[Pair]) -> Pair:
+            step, (dz, size) = self.net.steps[i], inputs[0]
+            if step.op == "relu":
+                dz = torch.where(is_zero(dz, size), 0, dz)
+            out = select(step.op, dz, side[None], step.leak)
+            return out, out.abs()
+
+        self._values = carry(self.net, self._values, through, self._next, self._next + 1)
         self._next += 1
+        return self._values[self._next][0][0]
+
+    def _linear(self, i: int, inputs: list[Pair]) -> Pair:
+        dz, sizes = zip(*inputs, strict=True)
+        return self.net.steps[i].linear(dz), self.net.steps[i].linear_magnitude(sizes)
 
 
 def is_zero(z: Tensor, size: Tensor) -> Tensor:

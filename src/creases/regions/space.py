@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 
 from creases.errors import InputError
 from creases.network import Network, Piece
-from creases.network.patterns import pack, split
-from creases.network.pieces import default_memory, slice_pieces
+from creases.network.patterns import pack
+from creases.network.pieces import pattern_pieces
 from creases.regions import archive, space_vertices
 from creases.regions.flat import Flat, flat
 from creases.regions.lattice import Lattice
@@ -102,16 +101,8 @@ class SpacePartition:
 
     def pieces(self) -> Piece:
         """The affine function on every region: J (R, n_out, n) and y (R, n_out), in float64."""
-        net, n = self._net, len(self.box)
-        origin, basis = torch.zeros(n, dtype=torch.float64), torch.eye(n, dtype=torch.float64)
-        activations = sum(prod(step.shape) for step in net.steps) + n
-        block = max(1, default_memory() // (8 * (n + 1) * activations))
-        J, y = np.empty((self.count, net.n_out, n)), np.empty((self.count, net.n_out))
-        for start in range(0, self.count, block):
-            sides = torch.from_numpy(net.unpack(self.patterns[start : start + block]))
-            part = slice_pieces(net, split(net, sides), origin, basis)
-            J[start : start + block], y[start : start + block] = part.J.numpy(), part.y.numpy()
-        return Piece(J, y)
+        n = len(self.box)
+        return pattern_pieces(self._net, self.patterns, np.zeros(n), np.eye(n))
 
     def locate(self, points: Any) -> NDArray[np.int64]:
         """Region of each point (k, n): (k,), -1 outside the box or where no region was found.

@@ -12,8 +12,8 @@ from math import prod
 import torch
 from torch import Tensor
 
+from creases.network.carry import carry
 from creases.network.network import Network
-from creases.network.pieces import last_uses
 
 
 class Stations:
@@ -21,25 +21,21 @@ class Stations:
 
     def __init__(self, net: Network) -> None:
         self.net = net
-        self._done = last_uses(net)
         self._stops = [0, *net.bends, len(net.steps)]
         live = {0}
         self._live = [[0]]
         for start, stop in zip(self._stops[:-1], self._stops[1:], strict=True):
             for i in range(start, stop):
-                live = (live | {i + 1}) - set(self._done[i])
+                live = (live | {i + 1}) - set(net.last_uses[i])
             self._live.append(sorted(live))
         self._live[-1] = [len(net.steps)]
-
-    def _shape(self, value: int) -> tuple[int, ...]:
-        return self.net.steps[value - 1].shape if value else self.net.input_shape
 
     def pre_activations(self, station: int) -> slice:
         """Which columns of the rows at a station enter its bend."""
         value = self.net.steps[self._stops[station + 1]].inputs[0]
         live = self._live[station + 1]
-        start = sum(prod(self._shape(v)) for v in live[: live.index(value)])
-        return slice(start, start + prod(self._shape(value)))
+        start = sum(prod(self.net.shapes[v]) for v in live[: live.index(value)])
+        return slice(start, start + prod(self.net.shapes[value]))
 
     def advance(self, station: int, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Rows (V, columns) at one station to rows at the next, and the size of their terms.
@@ -47,24 +43,18 @@ class Stations:
         The size (columns,) is a bound over all points of the sum of the magnitudes of each value's terms, counted from
         the bend left behind.
         """
-        values, offset = {}, 0
+        net, values, offset = self.net, {}, 0
         for value in self._live[station + 1]:
-            shape = self._shape(value)
+            shape = net.shapes[value]
             values[value] = rows[:, offset : offset + prod(shape)].reshape(-1, *shape)
             offset += prod(shape)
         start, stop = self._stops[station + 1], self._stops[station + 2]
-        if station >= 0:
-            values[start + 1] = self.net.steps[start].apply([values[self.net.steps[start].inputs[0]]])
-            for value in self._done[start]:
-                del values[value]
+        if station >= 0:  # through the bend where the rows stand
+            values = carry(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, start + 1)
             start += 1
         sizes = {value: tensor.abs().amax(0, keepdim=True) for value, tensor in values.items()}
-        for i in range(start, stop):
-            step = self.net.steps[i]
-            values[i + 1] = step.apply([values[value] for value in step.inputs])
-            sizes[i + 1] = step.magnitude([sizes[value] for value in step.inputs])
-            for value in self._done[i]:
-                del values[value], sizes[value]
+        values = carry(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, stop)
+        sizes = carry(net, sizes, lambda i, inputs: net.steps[i].magnitude(inputs), start, stop)
         live = self._live[station + 2]
         size = torch.cat([sizes[value].flatten() for value in live])
         return torch.cat([values[value].reshape(len(rows), -1) for value in live], dim=1), size
