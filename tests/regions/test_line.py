@@ -253,7 +253,7 @@ def test_files_that_are_no_line_are_refused(tmp_path) -> None:  # type: ignore[n
     with pytest.raises(FileError, match=r"not an \.npz file"):
         LinePartition.load(tmp_path / "text.npz")
     np.savez(tmp_path / "other.npz", x=np.zeros(1))
-    with pytest.raises(FileError, match="expected a saved line partition"):
+    with pytest.raises(FileError, match="expected a saved LinePartition"):
         LinePartition.load(tmp_path / "other.npz")
 
 

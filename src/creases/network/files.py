@@ -7,8 +7,6 @@ Nothing in such a file is ever run. The header's metadata has one entry, ``creas
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,7 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from creases.errors import FileError
+from creases.files import replacing
 from creases.network.affine import AFFINE
 from creases.network.bends import BENDS
 from creases.network.step import Step
@@ -31,20 +30,12 @@ _VERSION = 1
 
 
 def save(net: Network, path: str | Path) -> Path:
-    """Write a network to ``path`` (``.safetensors``), by way of a temporary file in the same folder."""
+    """Write a network to ``path`` (``.safetensors``), whole or not at all."""
     path = Path(path)
     if path.suffix != ".safetensors":
         raise FileError(f"{path}: networks are saved as .safetensors files, got suffix {path.suffix or 'none'!r}")
-    if not path.parent.is_dir():
-        raise FileError(f"{path}: the folder {path.parent} does not exist")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(to_bytes(net))
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with replacing(path) as temporary:
+        temporary.write_bytes(to_bytes(net))
     return path
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeVar
+from zipfile import BadZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 
 from creases.errors import FileError
 from creases.files import replacing
@@ -14,25 +16,40 @@ from creases.network.files import from_bytes, to_bytes
 from creases.network.network import Network
 
 
-def write(path: str | Path, kind: str, net: Network, **arrays: NDArray[Any]) -> Path:
-    """Write arrays and the network to a ``.npz`` file, whole or not at all; ``kind`` names what they are."""
+class Result(Protocol):
+    """A dataclass of a network, ``net``, and arrays or plain numbers and strings."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def net(self) -> Network: ...
+
+
+R = TypeVar("R", bound=Result)
+
+
+def save(result: Result, path: str | Path) -> Path:
+    """Write a result to a ``.npz`` file, whole or not at all."""
     path = Path(path)
-    model = np.frombuffer(to_bytes(net), np.uint8)
+    arrays = {f.name: np.asarray(getattr(result, f.name)) for f in fields(result) if f.name != "net"}
+    arrays |= {"kind": np.array(type(result).__name__), "network": np.frombuffer(to_bytes(result.net), np.uint8)}
     with replacing(path) as temporary, open(temporary, "wb") as file:
-        np.savez_compressed(file, kind=np.array(kind), network=model, **arrays)  # type: ignore[arg-type]
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
     return path
 
 
-def read(path: str | Path, kind: str) -> tuple[Network, dict[str, NDArray[Any]]]:
-    """Read back what :func:`write` wrote."""
+def load(kind: type[R], path: str | Path) -> R:
+    """Read back a result of a kind that :func:`save` wrote."""
     try:
         with np.load(Path(path), allow_pickle=False) as data:
             arrays = {key: data[key] for key in data.files}
     except FileNotFoundError:
         raise FileError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, BadZipFile) as error:
         raise FileError(f"{path}: not an .npz file that creases wrote, or damaged: {error}") from None
     found = str(arrays.pop("kind", ""))
-    if found != kind:
-        raise FileError(f"{path}: expected a saved {kind}, found {found or 'something else'}")
-    return from_bytes(arrays.pop("network").tobytes(), str(path)), arrays
+    if found != kind.__name__:
+        raise FileError(f"{path}: expected a saved {kind.__name__}, found {found or 'something else'}")
+    net = from_bytes(arrays.pop("network").tobytes(), str(path))
+    made: Callable[..., R] = kind
+    return made(net=net, **{name: array if array.ndim else array.item() for name, array in arrays.items()})

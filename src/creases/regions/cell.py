@@ -203,15 +203,13 @@ class Cell:
     # -- files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write the cell and its network to a ``.npz`` file."""
-        names = ("x", "sides", "Q", "p", "units", "across", "J", "y")
-        return archive.write(path, "cell", self.net, **{name: getattr(self, name) for name in names})
+        """Write to a ``.npz`` file, the network included."""
+        return archive.save(self, path)
 
-    @staticmethod
-    def load(path: str | Path) -> Cell:
+    @classmethod
+    def load(cls, path: str | Path) -> Cell:
         """Read back what :meth:`save` wrote."""
-        net, arrays = archive.read(path, "cell")
-        return Cell(net, **arrays)
+        return archive.load(cls, path)
 
 
 def cell(net: Network, x: Any, *, box: Sequence[tuple[float, float]] | None = None) -> Cell:

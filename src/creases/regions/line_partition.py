@@ -147,13 +147,10 @@ class LinePartition:
         return plot_line(self, ax)
 
     def save(self, path: str | Path) -> Path:
-        """Write the partition and its network to a ``.npz`` file."""
-        names = ("a", "b", "breakpoints", "unit_ids", "unit_starts", "patterns", "values")
-        arrays = {name: getattr(self, name) for name in names}
-        return archive.write(path, "line partition", self.net, infinite=np.array(self.infinite), **arrays)
+        """Write to a ``.npz`` file, the network included."""
+        return archive.save(self, path)
 
-    @staticmethod
-    def load(path: str | Path) -> LinePartition:
+    @classmethod
+    def load(cls, path: str | Path) -> LinePartition:
         """Read back what :meth:`save` wrote."""
-        net, arrays = archive.read(path, "line partition")
-        return LinePartition(net, infinite=bool(arrays.pop("infinite")), **arrays)
+        return archive.load(cls, path)

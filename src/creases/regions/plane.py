@@ -147,14 +147,12 @@ class PlanePartition:
 
     def save(self, path: str | Path) -> Path:
         """Write to a ``.npz`` file, the network included."""
-        arrays = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "net"}
-        return archive.write(path, "PlanePartition", self.net, **arrays)
+        return archive.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> PlanePartition:
         """Read back what :meth:`save` wrote."""
-        net, arrays = archive.read(path, "PlanePartition")
-        return cls(net, **arrays)
+        return archive.load(cls, path)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw it: see :func:`creases.show.plot_plane`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -149,15 +149,12 @@ class SpacePartition:
 
     def save(self, path: str | Path) -> Path:
         """Write to a ``.npz`` file, the network included."""
-        arrays = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self) if f.name != "net"}
-        return archive.write(path, "SpacePartition", self.net, **arrays)
+        return archive.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> SpacePartition:
         """Read back what :meth:`save` wrote."""
-        net, arrays = archive.read(path, "SpacePartition")
-        plain = {"complete": bool(arrays.pop("complete")), "ended": str(arrays.pop("ended"))}
-        return cls(net, **arrays, **plain)  # type: ignore[arg-type]
+        return archive.load(cls, path)
 
 
 def space(
