@@ -213,6 +213,35 @@ def test_convolution_pooling_and_residuals_agree_with_a_dense_grid() -> None:
     check_plane(found, rng)
 
 
+class BendsFirst(nn.Module):
+    """Residual blocks whose skip connection reads what enters a bend, not what leaves it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.start, self.inner, self.end = (
+            nn.Linear(2, 8),
+            nn.ModuleList(nn.Linear(8, 8) for _ in range(3)),
+            nn.Linear(8, 2),
+        )
+
+    def forward(self, x):
+        x = self.start(x)
+        for inner in self.inner:
+            x = x + inner(torch.relu(x))
+        return self.end(x)
+
+
+def test_a_connection_around_a_bend_keeps_what_enters_it(monkeypatch) -> None:
+    net = creases.read(BendsFirst())
+    found = creases.plane(net, UNIT)
+    check_plane(found, np.random.default_rng(0))
+    grid_check(found, 100)
+    assert (
+        patterns(on_device(net, UNIT, monkeypatch)) == patterns(creases.plane(net, UNIT, exact=True)) == patterns(found)
+    )
+
+
 def test_a_choice_on_a_device_is_the_same(monkeypatch) -> None:
     net = image_network()
     origin, basis = np.random.default_rng(1).normal(size=(3, 16))[0], np.random.default_rng(2).normal(size=(16, 2))
