@@ -18,8 +18,8 @@ from creases.network.network import Network
 from creases.network.read import read
 from creases.network.step import Step
 from creases.regions import exact_program
-from creases.regions.exact import ExactComplex, exact_complex
-from creases.regions.plane import plane
+from creases.regions.exact import exact_plane
+from creases.regions.plane import PlanePartition, plane
 from reference import exact_regions, load_case, load_counts
 from strategies import Case, cases
 
@@ -33,8 +33,8 @@ def shallow(rows: list[list[float]]) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(both[:, :2], both[:, 2]), (np.ones((1, len(both))), np.zeros(1))]
 
 
-def partition(layers: list[tuple[np.ndarray, np.ndarray]], leak: float = 0.0) -> ExactComplex:
-    return exact_complex(from_arrays(layers, leak=leak), SQUARE, np.zeros(2), np.eye(2))
+def partition(layers: list[tuple[np.ndarray, np.ndarray]], leak: float = 0.0) -> PlanePartition:
+    return exact_plane(from_arrays(layers, leak=leak), SQUARE, np.zeros(2), np.eye(2))
 
 
 def linear(value: int, weight: np.ndarray, bias: np.ndarray) -> Step:
@@ -84,9 +84,9 @@ def test_counts_are_the_confirmed_ones_for_a_large_network() -> None:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(2))
 def test_patterns_and_vertices_are_those_of_exact_clipping(case: Case) -> None:
-    found = exact_complex(case.net, np.array(case.box), np.zeros(2), np.eye(2))
+    found = exact_plane(case.net, np.array(case.box), np.zeros(2), np.eye(2))
     truth = exact_regions(case.layers, case.box, leak=case.leak)
-    assert sorted(map(tuple, found.sides)) == sorted(map(tuple, truth.sides))
+    assert sorted(map(tuple, found.sides())) == sorted(map(tuple, truth.sides))
     assert len(found.vertices) == truth.n_vertices
     rounded = {(float(x), float(y)) for polygon in truth.polygons for x, y in polygon}
     assert {(float(x), float(y)) for x, y in found.vertices} == rounded
@@ -97,9 +97,9 @@ def test_patterns_and_vertices_are_those_of_exact_clipping(case: Case) -> None:
 def test_slices_are_cut_exactly_too(case: Case, seed: int) -> None:
     rng = np.random.default_rng(seed)
     origin, basis = rng.standard_normal(3), rng.standard_normal((3, 2))
-    found = exact_complex(case.net, SQUARE, origin, basis)
+    found = exact_plane(case.net, SQUARE, origin, basis)
     truth = exact_regions(case.layers, SQUARE.tolist(), leak=case.leak, origin=origin, basis=basis)
-    assert sorted(map(tuple, found.sides)) == sorted(map(tuple, truth.sides))
+    assert sorted(map(tuple, found.sides())) == sorted(map(tuple, truth.sides))
     assert len(found.vertices) == truth.n_vertices
 
 
@@ -126,7 +126,7 @@ def test_single_precision_weights_are_taken_as_they_are() -> None:
     layers = load_case("m2_16x2")
     net = from_arrays(layers).to(torch.float32)
     single = [(W.astype(np.float32).astype(float), b.astype(np.float32).astype(float)) for W, b in layers]
-    assert exact_complex(net, SQUARE, np.zeros(2), np.eye(2)).count == exact_regions(single, SQUARE.tolist()).count
+    assert exact_plane(net, SQUARE, np.zeros(2), np.eye(2)).count == exact_regions(single, SQUARE.tolist()).count
 
 
 # -- what floats cannot see -------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_three_creases_exactly_through_one_point_make_six_regions() -> None:
 def test_three_creases_that_miss_one_point_by_a_hair_make_a_seventh_region(miss: float) -> None:
     found = partition(shallow([[1, 0, 0], [0, 1, 0], [1, 1, miss]]))
     assert found.count == 7
-    assert len(np.unique(found.sides, axis=0)) == 7
+    assert len(np.unique(found.sides(), axis=0)) == 7
 
 
 def test_parallel_creases_a_hair_apart_leave_a_strip() -> None:
@@ -183,7 +183,7 @@ def test_a_unit_that_cancels_exactly_makes_no_crease() -> None:
     third = (np.array([[1.0, -1, 0], [1, 0, -1]]), np.zeros(2))
     found = partition([first, second, third, (np.ones((1, 2)), np.zeros(1))])
     assert found.count == exact_regions([first, second, third, ONE], SQUARE.tolist()).count
-    assert (found.sides[:, 5] == 0).all()
+    assert (found.sides()[:, 5] == 0).all()
 
 
 def test_overflow_of_the_floating_point_filter_is_caught_by_integers() -> None:
@@ -217,8 +217,8 @@ def test_a_choice_of_two_has_the_regions_of_the_relu_it_is() -> None:
     steps = [linear(0, both[:, :2].copy(), both[:, 2].copy()), Step("reshape", (1,), (6, 2), {"shape": [6, 2]})]
     choice = Network([*steps, Step("choice", (2,), (6,))], (2,))
     relu = shallow([list(row) for row in a - b])
-    found = exact_complex(choice, SQUARE, np.zeros(2), np.eye(2))
-    assert sorted(map(tuple, 1 - found.sides)) == sorted(map(tuple, partition(relu).sides))
+    found = exact_plane(choice, SQUARE, np.zeros(2), np.eye(2))
+    assert sorted(map(tuple, 1 - found.sides())) == sorted(map(tuple, partition(relu).sides()))
 
 
 def test_equal_candidates_are_one_and_the_first_is_chosen() -> None:
@@ -228,8 +228,8 @@ def test_equal_candidates_are_one_and_the_first_is_chosen() -> None:
         Step("reshape", (1,), (1, 3), {"shape": [1, 3]}),
         Step("choice", (2,), (1,)),
     ]
-    found = exact_complex(Network(steps, (2,)), SQUARE, np.zeros(2), np.eye(2))
-    assert sorted(found.sides.ravel()) == [0, 2]
+    found = exact_plane(Network(steps, (2,)), SQUARE, np.zeros(2), np.eye(2))
+    assert sorted(found.sides().ravel()) == [0, 2]
 
 
 def test_convolutions_are_cut_exactly() -> None:
@@ -308,7 +308,7 @@ def test_the_error_bounds_of_the_filter_hold(case: Case, seed: int) -> None:
 def test_a_network_without_bends_is_one_region() -> None:
     found = partition([(np.array([[1.0, 2.0]]), np.zeros(1))])
     assert (found.count, len(found.vertices), len(found.edges)) == (1, 4, 4)
-    assert found.sides.shape == (1, 0)
+    assert found.sides().shape == (1, 0)
 
 
 # -- what it refuses --------------------------------------------------------------------------------------------------
@@ -323,4 +323,4 @@ def test_a_step_too_large_for_a_matrix_is_named(monkeypatch: pytest.MonkeyPatch)
 def test_weights_that_are_not_finite_are_named() -> None:
     net = Network([linear(0, np.array([[np.inf, 1.0]]), np.zeros(1))], (2,))
     with pytest.raises(InputError, match=r"exact: step 'linear0' \(linear\) has NaN or infinite weights"):
-        exact_complex(net, SQUARE, np.zeros(2), np.eye(2))
+        exact_plane(net, SQUARE, np.zeros(2), np.eye(2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,9 +10,7 @@ from numpy.typing import NDArray
 
 from creases.regions.complex import Complex, region_sides
 from creases.regions.merge import Mesh
-
-if TYPE_CHECKING:
-    from creases.regions.plane import PlanePartition
+from creases.regions.polygons import polygon_areas
 
 Array = NDArray[np.float64]
 
@@ -47,12 +44,7 @@ class Boundary:
 
     def areas(self) -> Array:
         """Area that each class has in the box: (largest class + 1,)."""
-        a = self.vertices[self.part_corners]
-        first = np.repeat(a[self.part_starts[:-1]], np.diff(self.part_starts), axis=0)
-        after = np.arange(1, len(a) + 1)
-        after[self.part_starts[1:] - 1] = self.part_starts[:-1]
-        u, v = a - first, a[after] - first
-        parts = np.add.reduceat(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0], self.part_starts[:-1]) / 2
+        parts = polygon_areas(self.vertices, self.part_corners, self.part_starts)
         return np.bincount(self.part_class, weights=parts).astype(np.float64, copy=False)
 
     def polylines(self) -> list[Array]:
@@ -85,26 +77,25 @@ def _chains(edges: list[list[int]]) -> list[list[int]]:
     return chains
 
 
-def plane_boundary(partition: PlanePartition) -> Boundary:
-    """One more bend on the partition: the outputs' largest (one output: its sign)."""
-    p = partition
-    part = Complex.of(Mesh(p.vertices, p.edges, p.edge_units, p.edge_regions, p.corners, p.corner_edges, p.starts))
-    outputs = p.values.shape[1]
-    z = torch.from_numpy(p.values.reshape(len(p.values), 1, outputs) if outputs > 1 else p.values)
-    terms = torch.from_numpy(np.abs(p.values).max(axis=0)).reshape(z.shape[1:])
+def plane_boundary(mesh: Mesh, values: Array) -> Boundary:
+    """One more bend on a partition with outputs ``values`` (V, m) at its vertices: their largest, or one's sign."""
+    part = Complex.of(mesh)
+    outputs = values.shape[1]
+    z = torch.from_numpy(values.reshape(len(values), 1, outputs) if outputs > 1 else values)
+    terms = torch.from_numpy(np.abs(values).max(axis=0)).reshape(z.shape[1:])
     part.subdivide(z, terms, 0, choice=outputs > 1)
     side = region_sides(part.signs, [(1, outputs if outputs > 1 else 0)])[0][:, 0].astype(np.int16)
     parent = part.signs[-1].parent
-    mesh = part.mesh()
-    left, right = mesh.regions.T
+    cut = part.mesh()
+    left, right = cut.regions.T
     on = (left >= 0) & (right >= 0) & (side[left] != side[right])
     return Boundary(
-        vertices=mesh.vertices,
-        edges=mesh.ends[on],
-        classes=side[mesh.regions[on]],
-        regions=parent[mesh.regions[on]],
-        part_corners=mesh.corners,
-        part_starts=mesh.starts,
+        vertices=cut.vertices,
+        edges=cut.ends[on],
+        classes=side[cut.regions[on]],
+        regions=parent[cut.regions[on]],
+        part_corners=cut.corners,
+        part_starts=cut.starts,
         part_class=side,
         part_region=parent,
     )

@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from creases.network.network import Network
@@ -24,25 +23,8 @@ from creases.regions.exact_mesh import ExactMesh, Triple
 from creases.regions.exact_program import Array, ExactProgram
 from creases.regions.exact_rows import RegionRows
 from creases.regions.exact_tests import Tests
+from creases.regions.merge import Mesh
 from creases.regions.plane import PlanePartition
-
-
-@dataclass(frozen=True)
-class ExactComplex:
-    """All regions of a plane slice, as flat arrays; the fields are those of a plane partition."""
-
-    vertices: Array  #: (V, 2) slice coordinates, rounded once
-    edges: NDArray[np.int32]  #: (E, 2) vertices
-    edge_units: NDArray[np.int32]  #: (E,) the unit that changes side there, -1 for a side of the box
-    edge_regions: NDArray[np.int32]  #: (E, 2) regions left and right of the edge, -1 outside
-    corners: NDArray[np.int32]  #: (C,) vertices of all regions, counter-clockwise
-    corner_edges: NDArray[np.int32]  #: (C,) the edge from each corner to the next
-    starts: NDArray[np.int32]  #: (R + 1,) region r has corners[starts[r]:starts[r + 1]]
-    sides: NDArray[np.int16]  #: (R, n_units)
-
-    @property
-    def count(self) -> int:
-        return len(self.starts) - 1
 
 
 @dataclass
@@ -55,16 +37,6 @@ class _Level:
 
 
 def exact_plane(net: Network, box: Array, origin: Array, basis: Array) -> PlanePartition:
-    """:func:`exact_complex` as a plane partition; ``values`` are the network's own at the rounded vertices."""
-    part = exact_complex(net, box, origin, basis)
-    values = net.to(torch.float64)(origin + part.vertices @ basis.T).reshape(len(part.vertices), -1)
-    return PlanePartition(
-        net, box, origin, basis, part.vertices, values, part.edges, part.edge_units, part.edge_regions,
-        part.corners, part.corner_edges, part.starts, pack(net, part.sides),
-    )  # fmt: skip
-
-
-def exact_complex(net: Network, box: Array, origin: Array, basis: Array) -> ExactComplex:
     """All regions of a network on the slice ``x = origin + basis t`` for t in a box, exactly.
 
     Parameters
@@ -76,6 +48,11 @@ def exact_complex(net: Network, box: Array, origin: Array, basis: Array) -> Exac
     origin, basis
         (n_in,) and (n_in, 2).
 
+    Returns
+    -------
+    PlanePartition
+        Its vertices are rounded once; its ``values`` are the network's own there.
+
     Raises
     ------
     InputError
@@ -86,7 +63,8 @@ def exact_complex(net: Network, box: Array, origin: Array, basis: Array) -> Exac
     levels = [_Level([[0, 2, 4, 6]], [0], [])]
     for bend in range(len(net.bends)):
         levels.append(_pass_bend(mesh, rows, Tests(program, bend), levels))
-    return _flat(mesh, levels, net.n_units)
+    sides = [np.concatenate([np.zeros(0, np.int16), *_ancestors(levels, r)[1]]) for r in range(len(levels[-1].loops))]
+    return PlanePartition.of(net, box, origin, basis, _finished(mesh, levels[-1].loops), pack(net, np.array(sides)))
 
 
 def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: Tests, levels: list[_Level]) -> _Level:
@@ -180,24 +158,22 @@ def _joined(mesh: ExactMesh, level: _Level) -> _Level:
     return _Level(loops, [level.parents[r] for r in first], [level.sides[r] for r in first])
 
 
-def _flat(mesh: ExactMesh, levels: list[_Level], n_units: int) -> ExactComplex:
-    """The finished mesh as arrays, with the vertices and edges that are still in use."""
-    loops = [mesh.whole(loop) for loop in levels[-1].loops]
+def _finished(mesh: ExactMesh, loops: list[list[int]]) -> Mesh:
+    """The mesh of some loops as arrays, with the vertices and edges that they use."""
+    loops = [mesh.whole(loop) for loop in loops]
     starts = np.cumsum([0, *(len(loop) for loop in loops)])
     sides = np.array([side for loop in loops for side in loop], np.int64)
     used, edge = np.unique(sides >> 1, return_inverse=True)
-    edge_regions = np.full((len(used), 2), -1, np.int32)
-    edge_regions[edge, sides & 1] = np.repeat(np.arange(len(loops)), np.diff(starts))
+    regions = np.full((len(used), 2), -1, np.int32)
+    regions[edge, sides & 1] = np.repeat(np.arange(len(loops)), np.diff(starts))
     vertices, renumbered = np.unique(np.array(mesh.ends)[used], return_inverse=True)
-    edges = renumbered.reshape(-1, 2).astype(np.int32)
-    patterns = [np.concatenate([np.zeros(0, np.int16), *_ancestors(levels, r)[1]]) for r in range(len(loops))]
-    return ExactComplex(
+    ends = renumbered.reshape(-1, 2).astype(np.int32)
+    return Mesh(
         vertices=mesh.coordinates()[vertices],
-        edges=edges,
-        edge_units=np.array(mesh.units, np.int32)[used],
-        edge_regions=edge_regions,
-        corners=edges[edge, sides & 1],
+        ends=ends,
+        label=np.array(mesh.units, np.int32)[used],
+        regions=regions,
+        corners=ends[edge, sides & 1],
         corner_edges=edge.astype(np.int32),
         starts=starts.astype(np.int32),
-        sides=np.array(patterns, np.int16).reshape(len(loops), n_units),
     )

@@ -1,4 +1,4 @@
-"""Finding the region of a point."""
+"""Finding the region of a point: by its pattern, or where rounding leaves that open by the sides units may have."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from creases.network import Network
 from creases.network.patterns import pack
 from creases.network.walk import Walk
+from creases.regions.stations import Stations
 from creases.regions.tolerance import SIGN
 
 Array = NDArray[np.float64]
@@ -53,17 +54,52 @@ def _keys(patterns: NDArray[np.uint8]) -> NDArray[Any]:
     return padded.view(f"S{padded.shape[1]}").ravel()
 
 
-def inside_polygons(vertices: Array, corners: NDArray[Any], starts: NDArray[Any], points: Array) -> NDArray[np.int64]:
-    """Convex polygon (counter-clockwise, CSR) that holds each point best: the one it is least far outside of."""
-    a = vertices[corners]
-    after = np.arange(1, len(corners) + 1)
-    after[starts[1:] - 1] = starts[:-1]
-    side = vertices[corners[after]] - a
-    length = np.maximum(np.hypot(side[:, 0], side[:, 1]), np.finfo(float).tiny)
-    normal = np.stack([-side[:, 1], side[:, 0]], axis=1) / length[:, None]
-    offset = (normal * a).sum(axis=1)
-    found = np.empty(len(points), np.int64)
-    for i, point in enumerate(points):
-        depth = np.minimum.reduceat(normal @ point - offset, starts[:-1])
-        found[i] = int(depth.argmax())
+def near_regions(net: Network, sides: NDArray[np.integer], points: Array) -> NDArray[np.int64]:
+    """For each point (n, n_in) a region that has it up to rounding, (n,), -1: none; ``sides`` (R, n_units).
+
+    A unit that is zero at a point, but for rounding, may have either side there: the point is on its crease, or the
+    unit is zero on a whole region. What is taken for rounding is widened until a region is found, to 1e-8 of the terms.
+    """
+    found = np.full(len(points), -1, np.int64)
+    if not len(sides):
+        return found
+    for scale in (1, 2**8, 2**16, 2**24):
+        lost = np.flatnonzero(found < 0)
+        for block in np.array_split(lost, 1 + len(lost) // 1000):
+            if len(block):
+                found[block] = _agreeing(net, sides, points[block], scale * SIGN)
     return found
+
+
+def _agreeing(net: Network, sides: NDArray[np.integer], points: Array, zero: float) -> NDArray[np.int64]:
+    """For each point the first region whose sides are all allowed there, -1: none."""
+    allowed = _allowed(net, torch.from_numpy(points), zero)
+    found = np.full(len(points), -1, np.int64)
+    size = 1 + 10**6 // (1 + net.n_units)
+    for start in range(0, len(sides), size):
+        wrong = np.zeros((len(points), len(sides[start : start + size])), np.float32)
+        for bend, may in enumerate(allowed):
+            own = sides[start : start + size, net.unit_starts[bend] : net.unit_starts[bend + 1]]  # (regions, units)
+            taken = own[..., None] == np.arange(may.shape[2])
+            wrong += (~may).reshape(len(points), -1).astype(np.float32) @ taken.reshape(len(own), -1).T
+        best = wrong.argmin(axis=1)
+        fits = (found < 0) & (wrong[np.arange(len(points)), best] == 0)
+        found[fits] = start + best[fits]
+    return found
+
+
+def _allowed(net: Network, x: Tensor, zero: float) -> list[NDArray[np.bool_]]:
+    """For each bend the sides (n, units, K) that its units may have at the points."""
+    stations, rows, out = Stations(net), x, []
+    with torch.no_grad():
+        for station in range(len(net.bends)):
+            rows, terms = stations.advance(station - 1, rows)
+            columns = stations.pre_activations(station)
+            z, limit = rows[:, columns].numpy(), zero * terms[columns].numpy()
+            if net.steps[net.bends[station]].op == "relu":
+                out.append(np.stack([z <= limit, z >= -limit], axis=2))
+                continue
+            K = net.candidates[station]
+            z, limit = z.reshape(len(z), -1, K), limit.reshape(-1, K)
+            out.append(z >= z.max(axis=2, keepdims=True) - 2 * limit.max(axis=1)[:, None])
+    return out

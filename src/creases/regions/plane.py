@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from creases.network import Network, Piece
 from creases.network.network import Points
-from creases.network.patterns import pack
+from creases.network.patterns import bit_widths, pack
 from creases.network.pieces import pattern_pieces
 from creases.network.walk import Walk
 from creases.regions import archive
 from creases.regions.boundary import Boundary, plane_boundary
 from creases.regions.complex import Complex, Signs, rectangle, region_bytes, region_sides
-from creases.regions.locate import PatternIndex, inside_polygons, pattern_at
+from creases.regions.locate import PatternIndex, pattern_at
 from creases.regions.merge import Mesh, components, join_regions
 from creases.regions.plane_device import DeviceComplex
+from creases.regions.polygons import best_polygon, polygon_areas
 from creases.regions.slices import Array, check_box, check_slice, through
 from creases.regions.tolerance import SIGN
 
@@ -51,6 +52,24 @@ class PlanePartition:
     starts: NDArray[np.int32]  #: (R + 1,) region r is corners[starts[r]:starts[r + 1]]
     patterns: NDArray[np.uint8]  #: (R, n_bytes)
 
+    @classmethod
+    def of(
+        cls,
+        net: Network,
+        box: Array,
+        origin: Array,
+        basis: Array,
+        mesh: Mesh,
+        patterns: NDArray[np.uint8],
+        values: Array | None = None,
+    ) -> PlanePartition:
+        """A mesh with the patterns of its regions; the outputs at its vertices are computed unless given."""
+        if values is None:
+            values = net.to(torch.float64)(origin + mesh.vertices @ basis.T).reshape(len(mesh.vertices), -1)
+        edges = (mesh.ends, mesh.label, mesh.regions)
+        regions = (mesh.corners, mesh.corner_edges, mesh.starts)
+        return cls(net, box, origin, basis, mesh.vertices, values, *edges, *regions, patterns)
+
     @property
     def count(self) -> int:
         """Number of regions."""
@@ -65,24 +84,17 @@ class PlanePartition:
 
     def areas(self) -> Array:
         """Area of every region in slice coordinates: (R,)."""
-        here = self.vertices[self.corners]
-        first = np.repeat(here[self.starts[:-1]], np.diff(self.starts), axis=0)
-        a, b = (
-            here - first,
-            self.vertices[self.corners[self._after]] - first,
-        )  # from a corner: slivers keep their digits
-        return np.add.reduceat(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], self.starts[:-1]) / 2
+        return polygon_areas(self.vertices, self.corners, self.starts)
 
     def centers(self) -> Array:
         """A point inside every region, the mean of its corners: (R, 2)."""
         return np.add.reduceat(self.vertices[self.corners], self.starts[:-1]) / np.diff(self.starts)[:, None]
 
-    @cached_property
-    def _after(self) -> NDArray[np.int64]:
-        """For each corner the next one around its region."""
-        after = np.arange(1, len(self.corners) + 1)
-        after[self.starts[1:] - 1] = self.starts[:-1]
-        return after
+    @property
+    def mesh(self) -> Mesh:
+        """Vertices, edges and regions, without the network."""
+        parts = (self.vertices, self.edges, self.edge_units, self.edge_regions)
+        return Mesh(*parts, self.corners, self.corner_edges, self.starts)
 
     def points(self, t: Any) -> Array:
         """Points of input space (n, n_in) at slice coordinates (n, 2)."""
@@ -104,7 +116,7 @@ class PlanePartition:
         inside = ((t >= self.box[:, 0]) & (t <= self.box[:, 1])).all(axis=1)
         # A point on a crease, or a unit that is zero but for rounding: the pattern is no region's. Look where it lies.
         lost = np.flatnonzero(inside & (found < 0))
-        found[lost] = inside_polygons(self.vertices, self.corners, self.starts, t[lost])
+        found[lost] = best_polygon(self.vertices, self.corners, self.starts, t[lost])
         found[~inside] = -1
         return found
 
@@ -114,7 +126,7 @@ class PlanePartition:
 
     def boundary(self) -> Boundary:
         """The decision boundary: where the two largest outputs tie (one output: where it is zero)."""
-        return plane_boundary(self)
+        return plane_boundary(self.mesh, self.values)
 
     def same_piece(self, *, tolerance: float = 1e-9) -> NDArray[np.int32]:
         """Group of each region (R,) when neighbours with the same affine function are taken for one.
@@ -128,7 +140,7 @@ class PlanePartition:
         equal = np.zeros(len(self.edges), bool)
         scale = np.abs(flat).max(initial=0.0)
         equal[inner] = np.abs(flat[left] - flat[right]).max(axis=1, initial=0.0) <= tolerance * scale
-        return components(_mesh(self), equal)
+        return components(self.mesh, equal)
 
     def to_networkx(self) -> networkx.Graph[int]:
         """Regions as nodes (area, center), shared edges as edges (unit, length)."""
@@ -200,11 +212,9 @@ def plane(
     values = _subdivided(net.to(torch.float64), part, start, directions)
     mesh, patterns = part.mesh(), _patterns(net, part.signs)
     if any(net.steps[i].op == "choice" for i in net.bends):
-        mesh, patterns, values = _one_region_per_pattern(net, mesh, patterns, start, directions)
-    return PlanePartition(
-        net, bounds, start, directions, mesh.vertices, values, mesh.ends, mesh.label, mesh.regions,
-        mesh.corners, mesh.corner_edges, mesh.starts, patterns,
-    )  # fmt: skip
+        mesh, patterns = _one_region_per_pattern(net, mesh, patterns)
+        return PlanePartition.of(net, bounds, start, directions, mesh, patterns)
+    return PlanePartition.of(net, bounds, start, directions, mesh, patterns, values)
 
 
 def plane_through(
@@ -253,20 +263,25 @@ def _patterns(net: Network, signs: Sequence[Signs]) -> NDArray[np.uint8]:
     return pack(net, np.concatenate(sides, axis=1))
 
 
-def _mesh(partition: PlanePartition) -> Mesh:
-    p = partition
-    return Mesh(p.vertices, p.edges, p.edge_units, p.edge_regions, p.corners, p.corner_edges, p.starts)
+def _one_region_per_pattern(net: Network, mesh: Mesh, patterns: NDArray[np.uint8]) -> tuple[Mesh, NDArray[np.uint8]]:
+    """A choice is split along ties of pairs, also where a third candidate is larger: join what that cut in two.
 
-
-def _one_region_per_pattern(
-    net: Network, mesh: Mesh, patterns: NDArray[np.uint8], origin: Array, basis: Array
-) -> tuple[Mesh, NDArray[np.uint8], Array]:
-    """A choice is split along ties of pairs, also where a third candidate is larger: join what that cut in two."""
+    An edge may so have been made by a unit that does not change there, when another does (windows that overlap): it
+    gets the first unit that does.
+    """
     left, right = mesh.regions.T
-    equal = (left >= 0) & (right >= 0) & (patterns[left] == patterns[right]).all(axis=1)
-    group = components(mesh, equal)
-    joined = join_regions(mesh, group)
+    different = np.where((mesh.regions >= 0).all(axis=1)[:, None], patterns[left] ^ patterns[right], 0)
+    changes = different.any(axis=1)
+    group = components(mesh, ~changes & (mesh.regions >= 0).all(axis=1))
     kept = np.empty((group.max() + 1, patterns.shape[1]), np.uint8)
     kept[group] = patterns
-    values = net(origin + joined.vertices @ basis.T).reshape(len(joined.vertices), -1)
-    return joined, kept, values
+    label = mesh.label.copy()
+    label[changes] = _first_unit(net, different[changes])
+    return join_regions(replace(mesh, label=label), group), kept
+
+
+def _first_unit(net: Network, bits: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Unit of the first bit that is set in each row (n, n_bytes)."""
+    byte = (bits != 0).argmax(axis=1)
+    lowest = np.unpackbits(bits[np.arange(len(bits)), byte][:, None], axis=1, bitorder="little").argmax(axis=1)
+    return np.repeat(np.arange(net.n_units), bit_widths(net))[8 * byte + lowest]

@@ -21,8 +21,7 @@ from creases.regions import archive, space_vertices
 from creases.regions.flat import Flat, flat
 from creases.regions.lattice import Lattice
 from creases.regions.lattice_merge import joined
-from creases.regions.locate import PatternIndex, pattern_at
-from creases.regions.near import near_regions
+from creases.regions.locate import PatternIndex, near_regions, pattern_at
 from creases.regions.slices import check_box
 from creases.regions.space_boundary import SpaceBoundary, space_boundary
 from creases.regions.space_vertices import Expired, finish_all, finished, load_kernels, opened, whole_box
