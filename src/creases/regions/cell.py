@@ -17,10 +17,17 @@ from creases.network.network import Network, Points
 from creases.network.patterns import pack
 from creases.network.pieces import Piece
 from creases.regions import archive
-from creases.regions.halfspaces import chebyshev, irredundant, least_distance, maximise, on_facet
-from creases.regions.leave import leave
-from creases.regions.polytope import Polytope, one_point, polytope_of
-from creases.regions.signed import ties
+from creases.regions.halfspaces import (
+    SAME_PLANE,
+    chebyshev,
+    irredundant,
+    least_distance,
+    maximise,
+    on_facet,
+    same_plane,
+)
+from creases.regions.neighbour import first_of_equals, sides_beyond, ties_at, ties_on, vanishing
+from creases.regions.polytope import one_point, polytope_of
 from creases.regions.tolerance import SIGN
 
 if TYPE_CHECKING:
@@ -31,9 +38,6 @@ Ints = NDArray[np.int64]
 
 #: Vertices are listed up to this many dimensions: their number grows exponentially with it.
 VERTEX_DIMENSIONS = 4
-
-#: Rows are one plane when their normals (of length 1) and distances, relative to the region's size, agree to this.
-SAME_PLANE = 1e-9
 
 
 class NearestCrease(NamedTuple):
@@ -157,9 +161,9 @@ class Cell:
         middle = part.lift(on_facet(part.N, part.s, own)[0])
         normal = self.Q[row] / np.linalg.norm(self.Q[row])
         middle = middle - (self.Q[row] @ middle - self.p[row]) / np.linalg.norm(self.Q[row]) * normal
-        same = (np.abs(part.N - part.N[own]).max(axis=1) <= SAME_PLANE) & (np.abs(part.s - part.s[own]) <= SAME_PLANE)
-        rows = np.concatenate([part.rows[same], np.flatnonzero(~self.Q.any(axis=1) & (self.p == 0))])
-        sides = leave(self.net, self.sides, _tied(self, rows), normal)
+        rows = np.concatenate([part.rows[same_plane(part.N, part.s, own)], vanishing(self.Q, self.p)])
+        tied = ties_on(self.net, self.sides, self.units[rows], self.across[rows])
+        sides = sides_beyond(self.net, self.sides, tied, normal)
         box = self.units < 0
         new = _cell(self.net, middle, sides, (self.Q[box], self.p[box]))
         return _replace_x(new, middle + _half_way(new, middle, normal, part.unit) * normal)
@@ -246,8 +250,8 @@ def cell(net: Network, x: Any, *, box: Sequence[tuple[float, float]] | None = No
     slack = np.abs(found.Q @ point - found.p)
     on = slack <= SAME_PLANE * (np.abs(found.Q) @ np.abs(point) + np.abs(found.p))
     if found.Q[on].any() and found._ball[1] <= SAME_PLANE:  # x lies on creases, and this side of them is flat
-        tied = ties(net, torch.from_numpy(point).to(net.device))
-        found = _cell(net, point, leave(net, sides, tied, _inwards(box, point)), sides_of_box)
+        tied = ties_at(net, torch.from_numpy(point).to(net.device))
+        found = _cell(net, point, sides_beyond(net, sides, tied, _inwards(box, point)), sides_of_box)
         if found._ball[1] <= SAME_PLANE:
             raise InputError("x: too close to several creases to tell regions apart; move x a little")
     return found
@@ -264,20 +268,12 @@ def _inwards(box: Sequence[tuple[float, float]] | None, x: Floats) -> Floats:
 
 def _cell(net: Network, x: Floats, sides: NDArray[np.int16], box: tuple[Floats, Floats]) -> Cell:
     part = polytope_of(net, sides)
-    first = _first_of_equals(part, sides)
+    first = first_of_equals(part, sides)
     if (first != sides).any():
         part, sides = polytope_of(net, first), first
     (Q, p), none = box, np.full(len(box[1]), -1)
     units, across = np.append(part.units, none), np.append(part.across, none).astype(np.int16)
     return Cell(net, x, sides, np.vstack([part.Q, Q]), np.append(part.p, p), units, across, part.J, part.y)
-
-
-def _first_of_equals(part: Polytope, sides: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Sides with those of units that tie on the whole region (a zero row) set to the first that ties."""
-    zero = ~part.Q.any(axis=1) & (part.p == 0)
-    sides = sides.copy()
-    np.minimum.at(sides, part.units[zero], part.across[zero])
-    return sides
 
 
 def _box_rows(box: Sequence[tuple[float, float]] | None, x: Floats) -> tuple[Floats, Floats]:
@@ -343,22 +339,6 @@ def _vertices(cell: Cell) -> Floats:
         around = corners - corners.mean(axis=0)
         corners = corners[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]
     return cell.x + part.unit * corners @ part.basis.T
-
-
-def _tied(cell: Cell, rows: Ints) -> list[torch.Tensor]:
-    """Ties of units and candidates that given rows are about, as :func:`creases.regions.signed.ties` gives them."""
-    net, out = cell.net, []
-    for bend, (start, stop) in enumerate(zip(net.unit_starts[:-1], net.unit_starts[1:], strict=True)):
-        here = rows[(start <= cell.units[rows]) & (cell.units[rows] < stop)]
-        step, K = net.steps[net.bends[bend]], net.candidates[bend]
-        tied = np.zeros((stop - start, K), bool)
-        tied[cell.units[here] - start, cell.across[here]] = True
-        tied[cell.units[here] - start, cell.sides[cell.units[here]]] = True
-        if step.op == "relu":
-            out.append(torch.from_numpy(tied.any(axis=1)).reshape(step.shape).to(net.device))
-        else:
-            out.append(torch.from_numpy(tied).reshape(*step.shape, K).to(net.device))
-    return out
 
 
 def _half_way(cell: Cell, start: Floats, direction: Floats, limit: float) -> float:

@@ -20,6 +20,9 @@ Ints = NDArray[np.int64]
 #: Feasibility and optimality tolerance asked of HiGHS, the tightest it takes.
 LP_TOLERANCE = 1e-10
 
+#: Rows are one plane when their normals and distances agree to this.
+SAME_PLANE = 1e-9
+
 #: A row is redundant when leaving it out moves the set by less than this.
 REDUNDANT = 1e-9
 
@@ -60,6 +63,12 @@ def chebyshev(N: Floats, s: Floats, *, cap: float = np.inf) -> tuple[Floats, flo
         rows, s = np.vstack([rows, last]), np.append(s, cap)
     value, point = maximise(last[0], rows, s)
     return (np.zeros(d), value) if point is None else (point[:d], value)
+
+
+def same_plane(N: Floats, s: Floats, row: int) -> NDArray[np.bool_]:
+    """Which rows (c,) are in the plane of one of them, on the same side."""
+    same: NDArray[np.bool_] = (np.abs(N - N[row]).max(axis=1) <= SAME_PLANE) & (np.abs(s - s[row]) <= SAME_PLANE)
+    return same
 
 
 def on_facet(N: Floats, s: Floats, row: int) -> tuple[Floats, float]:

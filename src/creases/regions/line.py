@@ -22,8 +22,9 @@ from creases.network.patterns import bit_widths, pack
 from creases.network.pieces import default_memory
 from creases.regions.line_cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions.line_partition import LinePartition
+from creases.regions.line_walk import LineWalk
 from creases.regions.polytope import one_point
-from creases.regions.signed import Pair, Ray, SignedWalk
+from creases.regions.ray import Pair, Ray
 from creases.regions.tolerance import EPS
 
 Floats = NDArray[np.float64]
@@ -76,7 +77,7 @@ def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tu
     rays = [Ray(net, torch.from_numpy(sense * direction).to(net.device)) for sense in (-1.0, 1.0)]
     before, after = rays if infinite else (None, None)
     reach = torch.from_numpy(np.abs(direction)).to(net.device) if infinite else None
-    todo = [_Part(t, SignedWalk(net, *track.points(t), reach), before, after, [])]
+    todo = [_Part(t, LineWalk(net, *track.points(t), reach), before, after, [])]
     done: list[tuple[Floats, NDArray[np.uint8]]] = []
     while todo:
         part = todo.pop()
@@ -97,7 +98,7 @@ class _Track:
     def __init__(self, net: Network, start: Floats, direction: Floats) -> None:
         self.net, self.start, self.direction = net, start, direction
         self.coarse = np.abs(start).max() / np.abs(direction).max()  # t below EPS times this does not move x
-        widest = max([net.n_in, *(prod(step.shape) for step in net.steps)])
+        widest = max(map(prod, net.shapes))
         self.limit = max(64, default_memory() // (6 * 8 * widest + 4 * net.n_units))
 
     def points(self, t: Floats) -> Pair:
@@ -114,7 +115,7 @@ class _Part:
     """A stretch of the line at one bend: its knots, the walk over them, and the sides on its intervals so far."""
 
     t: Floats
-    walk: SignedWalk
+    walk: LineWalk
     before: Ray | None
     after: Ray | None
     sides: list[tuple[Sides, Ints]]  # of each bend: sides (I', U), and which of them each interval has

@@ -12,22 +12,18 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from creases.network.network import Network
 from creases.network.patterns import pack
 from creases.regions.cell import cell
-from creases.regions.halfspaces import chebyshev, irredundant
-from creases.regions.leave import leave
+from creases.regions.halfspaces import chebyshev, irredundant, same_plane
+from creases.regions.neighbour import first_of_equals, sides_beyond, ties_on, vanishing
 from creases.regions.polytope import Polytope, polytope_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Sides = NDArray[np.int16]
-
-#: Rows are one plane when their normals (of length 1) and distances, with the box as [-1, 1]^n, agree to this.
-SAME_PLANE = 1e-9
 
 #: A region whose largest ball is smaller than this, with the box as [-1, 1]^n, is left out: below what HiGHS resolves.
 THIN = 1e-10
@@ -101,8 +97,7 @@ def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found 
         other[part.units[row]] = part.across[row]
         pattern = pack(net, other[None]).tobytes()
         if pattern not in known:
-            same = (np.abs(N - N[facet]).max(axis=1) <= SAME_PLANE) & (np.abs(s - s[facet]) <= SAME_PLANE)
-            other = _across(net, sides, part, rows[same], part.Q[row] / np.linalg.norm(part.Q[row]))
+            other = _across(net, sides, part, rows[same_plane(N, s, facet)], part.Q[row] / np.linalg.norm(part.Q[row]))
             pattern = pack(net, other[None]).tobytes()
             ways[pattern] = other
         units.append(int(part.units[row]))
@@ -140,22 +135,7 @@ def _centre(N: Floats, s: Floats) -> tuple[Floats, float]:
 
 def _across(net: Network, sides: Sides, part: Polytope, rows: Ints, normal: Floats) -> Sides:
     """Sides beyond a facet on which the given rows lie; what is zero on the whole region may also change."""
-    zero = np.flatnonzero(~part.Q.any(axis=1) & (part.p == 0))
-    rows = np.concatenate([rows[rows >= 0], zero])
-    tied = []
-    for bend, (start, stop) in enumerate(zip(net.unit_starts[:-1], net.unit_starts[1:], strict=True)):
-        here = rows[(start <= part.units[rows]) & (part.units[rows] < stop)]
-        step, K = net.steps[net.bends[bend]], net.candidates[bend]
-        ties = np.zeros((stop - start, K), bool)
-        ties[part.units[here] - start, part.across[here]] = True
-        ties[part.units[here] - start, sides[part.units[here]]] = True
-        relu = step.op == "relu"
-        tied.append(
-            torch.from_numpy(ties.any(axis=1) if relu else ties).reshape(step.shape if relu else (*step.shape, K))
-        )
-    new = leave(net, sides, tied, normal)
-    # A unit that is zero on the whole region beyond has side 0, a choice the first of those that tie.
-    region = polytope_of(net, new)
-    nothing = ~region.Q.any(axis=1) & (region.p == 0)
-    np.minimum.at(new, region.units[nothing], region.across[nothing])
-    return new
+    rows = np.concatenate([rows[rows >= 0], vanishing(part.Q, part.p)])
+    tied = ties_on(net, sides, part.units[rows], part.across[rows])
+    new = sides_beyond(net, sides, tied, normal)
+    return first_of_equals(polytope_of(net, new), new)

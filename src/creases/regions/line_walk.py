@@ -1,8 +1,7 @@
 """Values of a network at a growing set of points of a line, and the size of their terms, to decide signs by.
 
 Like :class:`creases.network.walk.Walk`, but sizes are relative to a weight of each point (points may lie very far apart
-on a line) and a relu's pre-activation that is zero by the policy goes on as exactly zero, so that rounding does not
-become a crease further down.
+on a line), and points are added anywhere between others.
 """
 
 from __future__ import annotations
@@ -12,15 +11,12 @@ from copy import copy
 import torch
 from torch import Tensor
 
-from creases.network.bends import select
 from creases.network.carry import carry
 from creases.network.network import Network
-from creases.regions.tolerance import SIGN
-
-Pair = tuple[Tensor, Tensor]  # values, and the sums of the magnitudes of their terms
+from creases.regions.ray import Pair, is_zero
 
 
-class SignedWalk:
+class LineWalk:
     """Runs points (n, n_in) up to one bend after another; ``extend`` adds points at the bend where the walk stands.
 
     Every point has a weight, about its distance from the origin; the terms of a value are at most ``weight * size``,
@@ -50,7 +46,7 @@ class SignedWalk:
         z, size = self._values[self.net.steps[stop].inputs[0]]
         return z, size[0]
 
-    def part(self, start: int, stop: int) -> SignedWalk:
+    def part(self, start: int, stop: int) -> LineWalk:
         """A walk that stands where this one does, with points ``start`` to ``stop`` only."""
         other = copy(self)
         other.weights = self.weights[start:stop]
@@ -94,63 +90,4 @@ def _merge(old: Tensor, new: Tensor, place: Tensor) -> Tensor:
     out = torch.empty(len(old) + len(new), *old.shape[1:], dtype=old.dtype, device=old.device)
     out[place[: len(old)]] = old
     out[place[len(old) :]] = new
-    return out
-
-
-class Ray:
-    """Carries a direction (n_in,) through the linear parts of a network, bend by bend, on sides taken one by one."""
-
-    def __init__(self, net: Network, direction: Tensor) -> None:
-        start = direction.reshape(1, *net.input_shape)
-        self.net = net
-        self._bend = -1
-        self._next = 0
-        self._values: dict[int, Pair] = {0: (start, start.abs())}
-
-    def advance(self) -> Pair | None:
-        """Go to the next bend: derivatives (*shape) of its pre-activations, their terms' size; None at the end."""
-        self._bend += 1
-        if self._bend == len(self.net.bends):
-            return None
-        stop = self.net.bends[self._bend]
-        self._values = carry(self.net, self._values, self._linear, self._next, stop)
-        self._next = stop
-        dz, size = self._values[self.net.steps[stop].inputs[0]]
-        return dz[0], size[0]
-
-    def take(self, side: Tensor) -> Tensor:
-        """Go through the bend where the ray stands, on these sides (*units): derivatives of its outputs (*units)."""
-
-        def through(i: int, inputs: list[Pair]) -> Pair:
-            step, (dz, size) = self.net.steps[i], inputs[0]
-            if step.op == "relu":
-                dz = torch.where(is_zero(dz, size), 0, dz)
-            out = select(step.op, dz, side[None], step.leak)
-            return out, out.abs()
-
-        self._values = carry(self.net, self._values, through, self._next, self._next + 1)
-        self._next += 1
-        return self._values[self._next][0][0]
-
-    def _linear(self, i: int, inputs: list[Pair]) -> Pair:
-        dz, sizes = zip(*inputs, strict=True)
-        return self.net.steps[i].linear(dz), self.net.steps[i].linear_magnitude(sizes)
-
-
-def is_zero(z: Tensor, size: Tensor) -> Tensor:
-    """Whether values are zero by the tolerance policy, given the size of their terms."""
-    return z.abs() <= SIGN * size
-
-
-def ties(net: Network, point: Tensor) -> list[Tensor]:
-    """What ties at one point (n_in,): for each bend, units at zero (*units), for a choice the largest (*units, K)."""
-    walk = SignedWalk(net, point[None], point.new_ones(1))
-    out: list[Tensor] = []
-    while (pair := walk.advance()) is not None:
-        z, size = pair[0][0], pair[1]
-        if net.steps[net.bends[len(out)]].op == "relu":
-            out.append(is_zero(z, size))
-        else:
-            best, where = z.max(dim=-1, keepdim=True)
-            out.append(best - z <= SIGN * (size + size.gather(-1, where)))
     return out
