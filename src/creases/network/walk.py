@@ -84,10 +84,8 @@ class Walk:
         z = inputs[0]
         if self._given:
             self._given = False
-            last = (
-                step.inputs[0] in self.net.last_uses[i]
-            )  # else a residual connection still reads what enters the bend
-            return z.clamp_(min=0) if step.op == "relu" and step.leak is None and last else step.apply([z])
+            free = step.inputs[0] in self.net.last_uses[i]  # no residual connection still reads what enters the bend
+            return z.clamp_(min=0) if step.op == "relu" and step.leak is None and free else step.apply([z])
         if step.op == "relu" and self.zero:
             limit = self._limits[self.net.bends.index(i)]
             z = torch.where(z.abs() <= limit, 0, z)

@@ -270,9 +270,10 @@ def _one_region_per_pattern(net: Network, mesh: Mesh, patterns: NDArray[np.uint8
     gets the first unit that does.
     """
     left, right = mesh.regions.T
-    different = np.where((mesh.regions >= 0).all(axis=1)[:, None], patterns[left] ^ patterns[right], 0)
-    changes = different.any(axis=1)
-    group = components(mesh, ~changes & (mesh.regions >= 0).all(axis=1))
+    inner = (left >= 0) & (right >= 0)
+    different = patterns[left] ^ patterns[right]
+    changes = inner & different.any(axis=1)
+    group = components(mesh, inner & ~changes)
     kept = np.empty((group.max() + 1, patterns.shape[1]), np.uint8)
     kept[group] = patterns
     label = mesh.label.copy()
@@ -284,4 +285,5 @@ def _first_unit(net: Network, bits: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Unit of the first bit that is set in each row (n, n_bytes)."""
     byte = (bits != 0).argmax(axis=1)
     lowest = np.unpackbits(bits[np.arange(len(bits)), byte][:, None], axis=1, bitorder="little").argmax(axis=1)
-    return np.repeat(np.arange(net.n_units), bit_widths(net))[8 * byte + lowest]
+    units: NDArray[np.int64] = np.repeat(np.arange(net.n_units), bit_widths(net))
+    return units[8 * byte + lowest]
