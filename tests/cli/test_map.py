@@ -62,6 +62,21 @@ def test_a_plane_through_three_inputs_of_a_wider_network(run, wide, tmp_path):
     np.testing.assert_allclose(partition.points([[0.0, 0.0]])[0], points[0])
 
 
+def test_the_shape_of_an_image_is_told_by_the_images(run, tmp_path):
+    (tmp_path / "images.py").write_text(
+        "from torch import nn\nnet = nn.Sequential(nn.Conv2d(1, 2, 2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2))\n"
+    )
+    for name, image in zip("abc", np.random.default_rng(1).normal(size=(3, 1, 3, 3)), strict=True):
+        np.save(tmp_path / f"{name}.npy", image)
+    for words in (
+        ["map", "images.py:net", "--through", "a.npy", "b.npy", "c.npy"],
+        ["explain", "images.py:net", "a.npy"],
+    ):
+        result = run(*words, "--json")
+        assert result.exit_code == 0, result.output
+        assert "1x3x3" in json.loads(result.stdout)["network"]
+
+
 def test_a_plane_by_origin_and_basis(run, wide, tmp_path):
     rng = np.random.default_rng(2)
     np.save(tmp_path / "o.npy", rng.normal(size=5))
@@ -101,6 +116,7 @@ def test_data_is_drawn_in_every_colouring(run, fold, tmp_path, color):
         (["fold.npz", "--out", "a.gif"], "--out: expected a name ending in .png, .svg, .npz, .json, got 'a.gif'"),
         (["fold.npz", "--out", "nowhere/a.png"], "--out: there is no folder nowhere to write a.png in"),
         (["fold.npz", "--data", "d.csv"], "--data: there is no file d.csv"),
+        (["fold.npz", "--device", "nowhere"], "target: cannot move the network to 'nowhere'"),
     ],
 )
 def test_bad_input_ends_in_one_line_and_exit_code_2(run, fold, wide, tmp_path, words, message):

@@ -58,6 +58,11 @@ def read_input(text: str) -> Array:
     return parse_numbers(text, "input")
 
 
+def shape_of(x: Array) -> tuple[int, ...] | None:
+    """The shape of one input where an example of it has told: an image's, not that of a plain row of numbers."""
+    return x.shape if x.ndim > 1 else None
+
+
 class Data(NamedTuple):
     """Points to draw on a map."""
 

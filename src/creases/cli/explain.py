@@ -31,8 +31,8 @@ def explain_input(
     """Show the piece that decides an input: coefficients, region, nearest crease and boundary, units that matter."""
     with progress(2) as begin:
         begin("reading the network")
-        net = model.load_model(model_, arguments.parse_shape(input_shape))
         x = arguments.read_input(input_)
+        net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.shape_of(x))
         begin("finding the region")
         from creases.regions.cell import cell
 

@@ -51,6 +51,7 @@ def map_plane(
     data: Annotated[
         Path | None, typer.Option(help="Points to draw on top: .npz with X (and y), or .csv with a point a line.")
     ] = None,
+    device: Annotated[str, typer.Option(help="Where to work: cpu, cuda, cuda:1, ...")] = "cpu",
     color: Annotated[Color, typer.Option(help="What the colours of the picture show.")] = Color.classes,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -66,9 +67,10 @@ def map_plane(
         raise InputError("--origin and --basis go together: a point of the plane and its two directions")
     with progress(4 + len(paths)) as begin:
         begin("reading the network")
-        net = model.load_model(model_, arguments.parse_shape(input_shape))
-        points = None if data is None else arguments.read_data(data, net.n_in)
         corners = None if through is None else [arguments.read_npy(path, "--through") for path in through]
+        shape = arguments.parse_shape(input_shape) or (corners and arguments.shape_of(corners[0]))
+        net = model.load_model(model_, shape).to(device)
+        points = None if data is None else arguments.read_data(data, net.n_in)
         begin("loading the kernels")
         load_kernels()
         begin("finding the regions")

@@ -64,9 +64,9 @@ def write_picture(
     marks: Mapping[str, ArrayLike] | None = None,
 ) -> Path:
     """Draw a partition into a ``.png`` or ``.svg`` file, with named points (slice coordinates) marked."""
-    from creases.show import mark_points, new_figure, plot_plane, save_figure, styled
+    from creases.show import mark_points, new_figure, plane_height, plot_plane, save_figure, styled
 
-    figure, (ax,) = new_figure(6.4, 6.4)
+    figure, (ax,) = new_figure(6.4, plane_height(partition, 6.4))
     with styled():
         plot_plane(partition, ax=ax, color=color, data=data, labels=labels)
         mark_points(ax, marks or {})

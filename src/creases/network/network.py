@@ -206,10 +206,12 @@ class Network:
                 return tensor.to(target) if tensor.is_floating_point() else tensor
             return tensor.to(target)
 
-        return Network(
-            [replace(step, tensors={k: move(t) for k, t in step.tensors.items()}) for step in self.steps],
-            self.input_shape,
-        )
+        try:
+            steps = [replace(step, tensors={k: move(t) for k, t in step.tensors.items()}) for step in self.steps]
+        except (RuntimeError, AssertionError) as error:  # torch raises either for a device that is not there
+            reason = str(error).splitlines()[0]
+            raise InputError(f"target: cannot move the network to {target!r}: {reason}") from None
+        return Network(steps, self.input_shape)
 
     def save(self, path: str | Path) -> Path:
         """Write the network to a ``.safetensors`` file (weights and, in its header, the steps as JSON)."""

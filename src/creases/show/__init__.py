@@ -2,9 +2,19 @@
 
 from creases.show.cell import plot_cell
 from creases.show.line import plot_line
-from creases.show.plane import mark_points, plot_plane
+from creases.show.plane import mark_points, plane_height, plot_plane
 from creases.show.save import save_figure
 from creases.show.space import plot_space
 from creases.show.style import new_figure, styled
 
-__all__ = ["mark_points", "new_figure", "plot_cell", "plot_line", "plot_plane", "plot_space", "save_figure", "styled"]
+__all__ = [
+    "mark_points",
+    "new_figure",
+    "plane_height",
+    "plot_cell",
+    "plot_line",
+    "plot_plane",
+    "plot_space",
+    "save_figure",
+    "styled",
+]

@@ -61,7 +61,7 @@ def plot_plane(
     points, classes = _data(data, labels)
     if color not in ("regions", "value", "class"):
         raise InputError(f"color: expected 'regions', 'value' or 'class', got {color!r}")
-    ax = style.own_axes(ax, 6, 6)
+    ax = style.own_axes(ax, 6, plane_height(partition, 6))
     raster = partition.count > _AS_PATHS
     decision = partition.boundary()
     if color == "value":
@@ -80,6 +80,17 @@ def plot_plane(
     if color == "class":
         _name_classes(ax, np.unique(decision.part_class))
     return ax
+
+
+def plane_height(partition: PlanePartition, width: float) -> float:
+    """Height in inches of a picture of this width: the box in its own shape, and the labels below it."""
+    return width / _shape(partition) + 0.8
+
+
+def _shape(partition: PlanePartition) -> float:
+    """Width over height of the box as it is drawn: its own, but no strip."""
+    width, height = np.diff(partition.box, axis=1).ravel()
+    return float(np.clip(width / height, 0.25, 4))
 
 
 def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
@@ -222,7 +233,7 @@ def _dress(ax: Axes, partition: PlanePartition) -> None:
     (left, right), (bottom, top) = partition.box
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
-    ax.set_aspect("equal")
+    ax.set_aspect("equal" if _shape(partition) == (right - left) / (top - bottom) else "auto")
     whole = partition.net.n_in == 2 and np.array_equal(partition.basis, np.eye(2)) and not partition.origin.any()
     name = "x" if whole else "t"  # t: coordinates on the slice x = origin + basis t
     ax.set_xlabel(f"${name}_1$")
