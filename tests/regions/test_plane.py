@@ -12,8 +12,8 @@ from torch import nn
 import creases
 from conformance import check_plane
 from creases.errors import FileError, InputError
-from creases.regions import PlanePartition, complex
-from creases.regions.complex import Complex, rectangle
+from creases.regions import PlanePartition, plane_complex
+from creases.regions.plane_complex import Complex, rectangle
 from creases.regions.plane_device import DeviceComplex
 from reference import exact_regions, load_case, load_counts, lp_regions
 from strategies import Case, cases
@@ -60,7 +60,7 @@ def test_tensor_operations_give_the_same_partition(name: str, monkeypatch) -> No
 def test_narrowing_wide_bends_changes_nothing(name: str, monkeypatch) -> None:
     net = creases.read(load_case(name))
     whole = creases.plane(net, UNIT)
-    monkeypatch.setattr(complex, "WIDE", 1)
+    monkeypatch.setattr(plane_complex, "WIDE", 1)
     assert patterns(creases.plane(net, UNIT)) == patterns(whole)
 
 
@@ -146,6 +146,15 @@ def test_scaling_the_box_and_the_weights_together_changes_nothing(scale: float) 
     scaled = [(layers[0][0] / scale, layers[0][1]), *layers[1:]]
     found = creases.plane(creases.read(scaled), [(-scale, scale)] * 2)
     assert patterns(found) == patterns(creases.plane(creases.read(layers), UNIT))
+
+
+def test_progress_tells_the_regions_after_every_bend() -> None:
+    net = creases.read(load_case("m2_32x3"))
+    counts: list[int] = []
+    creases.plane(net, UNIT, progress=counts.append)
+    assert len(counts) == 3
+    assert counts == sorted(counts)
+    assert counts[-1] == 788
 
 
 def test_a_network_without_bends_is_one_region() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
@@ -75,7 +76,9 @@ def map_plane(
         load_kernels()
         begin("finding the regions")
         start = perf_counter()
-        partition = _partition(net, box, corners, origin, basis, exact)
+        partition = _partition(
+            net, box, corners, origin, basis, exact, lambda n: begin(f"finding the regions: {n:,} so far")
+        )
         seconds = perf_counter() - start
         begin("checking the pieces")
         result = summary.summarise(partition, seconds)
@@ -97,21 +100,22 @@ def _partition(
     origin: Path | None,
     basis: Path | None,
     exact: bool,
+    progress: Callable[[int], None],
 ) -> PlanePartition:
     import creases
 
     if through is not None:
-        return creases.plane_through(net, *through, exact=exact)
+        return creases.plane_through(net, *through, exact=exact, progress=progress)
     limits = arguments.parse_box(box or "-1,1,-1,1")
     if origin is not None and basis is not None:
         point, directions = arguments.read_npy(origin, "--origin"), arguments.read_npy(basis, "--basis")
-        return creases.plane(net, limits, point.ravel(), directions, exact=exact)
+        return creases.plane(net, limits, point.ravel(), directions, exact=exact, progress=progress)
     if net.n_in != 2:
         raise InputError(
             f"model: has {net.n_in} inputs, so a plane must be chosen: --through a.npy b.npy c.npy, "
             "or --origin o.npy --basis b.npy"
         )
-    return creases.plane(net, limits, exact=exact)
+    return creases.plane(net, limits, exact=exact, progress=progress)
 
 
 def _write(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from creases.network import Network, Piece
 from creases.network.network import Points
-from creases.network.patterns import bit_widths, pack
+from creases.network.patterns import bit_units, pack
 from creases.network.pieces import pattern_pieces
 from creases.network.walk import Walk
 from creases.regions import archive
 from creases.regions.boundary import Boundary, plane_boundary
-from creases.regions.complex import Complex, Signs, rectangle, region_bytes, region_sides
 from creases.regions.locate import PatternIndex, pattern_at
-from creases.regions.merge import Mesh, components, join_regions
+from creases.regions.plane_complex import Complex, Signs, rectangle, region_bytes, region_sides
 from creases.regions.plane_device import DeviceComplex
+from creases.regions.plane_mesh import Mesh, components, join_regions
 from creases.regions.polygons import best_polygon, polygon_areas
 from creases.regions.slices import Array, check_box, check_slice, through
 from creases.regions.tolerance import SIGN
@@ -180,6 +180,7 @@ def plane(
     basis: Points | None = None,
     *,
     exact: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> PlanePartition:
     """Every region of the network in a box of the plane ``x = origin + basis t``.
 
@@ -193,6 +194,8 @@ def plane(
         A point (n_in,) and two directions (n_in, 2); for a network of two inputs, the input plane itself unless given.
     exact
         Decide every sign in filtered exact arithmetic: no sliver is lost, no coincidence missed. Slower.
+    progress
+        Called after every bend with the number of regions so far (not in exact arithmetic).
 
     Examples
     --------
@@ -209,7 +212,7 @@ def plane(
         return exact_plane(net, bounds, start, directions)
     whole = rectangle(bounds)
     part = Complex.of(whole) if net.device.type == "cpu" else DeviceComplex.of(whole, net.device)
-    values = _subdivided(net.to(torch.float64), part, start, directions)
+    values = _subdivided(net.to(torch.float64), part, start, directions, progress)
     mesh, patterns = part.mesh(), _patterns(net, part.signs)
     if any(net.steps[i].op == "choice" for i in net.bends):
         mesh, patterns = _one_region_per_pattern(net, mesh, patterns)
@@ -218,7 +221,14 @@ def plane(
 
 
 def plane_through(
-    net: Network, a: Points, b: Points, c: Points, *, margin: float = 0.25, exact: bool = False
+    net: Network,
+    a: Points,
+    b: Points,
+    c: Points,
+    *,
+    margin: float = 0.25,
+    exact: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> PlanePartition:
     """Every region of the network in the plane through three points (eq. 6.2: Gram-Schmidt, origin a).
 
@@ -228,10 +238,16 @@ def plane_through(
     origin, basis, t = through(net, [a, b, c])
     low, high = t.min(axis=0), t.max(axis=0)
     pad = margin * (high - low)
-    return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact)
+    return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact, progress=progress)
 
 
-def _subdivided(net: Network, part: Complex | DeviceComplex, origin: Array, basis: Array) -> Array:
+def _subdivided(
+    net: Network,
+    part: Complex | DeviceComplex,
+    origin: Array,
+    basis: Array,
+    progress: Callable[[int], None] | None,
+) -> Array:
     """Subdivide the complex, in place, by every bend; the output (V, n_out) at its vertices."""
     start, directions = (torch.from_numpy(a).to(net.device) for a in (origin, basis))
 
@@ -247,6 +263,8 @@ def _subdivided(net: Network, part: Complex | DeviceComplex, origin: Array, basi
             terms = walk.terms[0].reshape(flat.shape[1:])
             Z = part.subdivide(flat, terms, int(net.unit_starts[walk.bend]), choice=choice)
             walk.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
+            if progress is not None:
+                progress(part.count)
         return walk.output.cpu().numpy()
 
 

@@ -8,22 +8,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases.regions import complex as planar
+from creases.regions import plane_complex as planar
 from creases.regions import plane_torch
-from creases.regions.merge import Mesh
+from creases.regions.plane_mesh import Mesh
 from creases.regions.plane_torch import Loops
 from creases.regions.tolerance import SIGN
 
 
 @dataclass
 class DeviceComplex:
-    """As :class:`creases.regions.complex.Complex`, with tensors and no cut edges."""
+    """As :class:`creases.regions.plane_complex.Complex`, with tensors and no cut edges."""
 
     vertices: Tensor  #: (V, 2)
     ends: Tensor  #: (E, 2)
     label: Tensor  #: (E,)
     loops: Loops
     signs: list[planar.Signs] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return len(self.loops.sizes)
 
     @classmethod
     def of(cls, mesh: Mesh, device: torch.device) -> DeviceComplex:
@@ -40,7 +44,7 @@ class DeviceComplex:
         return Mesh(self.vertices.cpu().numpy(), *(array.int().cpu().numpy() for array in arrays))
 
     def subdivide(self, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Tensor | None:
-        """As :func:`creases.regions.complex.subdivide`; a choice goes through the compiled kernel on the CPU."""
+        """As :func:`creases.regions.plane_complex.subdivide`; a choice goes through the compiled kernel on the CPU."""
         if choice:
             part = planar.Complex.of(self.mesh())
             planar.subdivide(part, z.cpu(), terms.cpu(), first_unit, choice=True)
