@@ -69,7 +69,7 @@ def map_plane(
     with progress(4 + len(paths)) as begin:
         begin("reading the network")
         corners = None if through is None else [arguments.read_npy(path, "--through") for path in through]
-        shape = arguments.parse_shape(input_shape) or (corners and arguments.shape_of(corners[0]))
+        shape = arguments.parse_shape(input_shape) or (arguments.shape_of(corners[0]) if corners else None)
         net = model.load_model(model_, shape).to(device)
         points = None if data is None else arguments.read_data(data, net.n_in)
         begin("loading the kernels")
