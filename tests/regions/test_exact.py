@@ -17,8 +17,8 @@ from creases.network.arrays import from_arrays
 from creases.network.network import Network
 from creases.network.read import read
 from creases.network.step import Step
-from creases.regions import exact_program
 from creases.regions.exact import exact_plane
+from creases.regions.exact import program as exact_program
 from creases.regions.plane import PlanePartition, plane
 from reference import exact_regions, load_case, load_counts
 from strategies import Case, cases

@@ -24,6 +24,11 @@ def bit_widths(net: Network) -> NDArray[np.int64]:
     return np.repeat([max(1, (k - 1).bit_length()) for k in net.candidates], counts).astype(np.int64)
 
 
+def bit_units(net: Network) -> NDArray[np.int64]:
+    """The unit that each bit of a pattern is about: (bits,)."""
+    return np.repeat(np.arange(net.n_units), bit_widths(net))
+
+
 def pack(net: Network, sides: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Sides (r, n_units) to packed patterns (r, n_bytes)."""
     widths = bit_widths(net)

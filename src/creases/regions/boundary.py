@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases.regions.complex import Complex, region_sides
-from creases.regions.merge import Mesh
+from creases.regions.plane_complex import Complex, region_sides
+from creases.regions.plane_mesh import Mesh
 from creases.regions.polygons import polygon_areas
 
 Array = NDArray[np.float64]

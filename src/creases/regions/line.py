@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from creases.errors import InputError
 from creases.network.network import Network
-from creases.network.patterns import bit_widths, pack
+from creases.network.patterns import bit_units, pack
 from creases.network.pieces import default_memory
 from creases.regions.line_cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions.line_partition import LinePartition
@@ -222,7 +222,7 @@ def _responsible(net: Network, patterns: NDArray[np.uint8], changed: Ints) -> tu
     different = patterns[changed] ^ patterns[changed + 1]
     row, byte = np.nonzero(different)
     which, bit = np.nonzero(np.unpackbits(different[row, byte][:, None], axis=1, bitorder="little"))
-    unit = np.repeat(np.arange(net.n_units), bit_widths(net))[8 * byte[which] + bit]
+    unit = bit_units(net)[8 * byte[which] + bit]
     pairs = np.unique(np.column_stack([row[which], unit]), axis=0)  # a choice has several bits
     counts = np.bincount(pairs[:, 0], minlength=len(changed))
     return pairs[:, 1], np.append(0, np.cumsum(counts))

@@ -303,5 +303,5 @@ def _first_unit(net: Network, bits: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Unit of the first bit that is set in each row (n, n_bytes)."""
     byte = (bits != 0).argmax(axis=1)
     lowest = np.unpackbits(bits[np.arange(len(bits)), byte][:, None], axis=1, bitorder="little").argmax(axis=1)
-    units: NDArray[np.int64] = np.repeat(np.arange(net.n_units), bit_widths(net))
-    return units[8 * byte + lowest]
+    units: NDArray[np.int64] = bit_units(net)[8 * byte + lowest]
+    return units

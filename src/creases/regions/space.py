@@ -18,9 +18,7 @@ from creases.network import Network, Piece
 from creases.network.patterns import pack
 from creases.network.pieces import pattern_pieces
 from creases.regions import archive, space_vertices
-from creases.regions.flat import Flat, flat
-from creases.regions.lattice import Lattice
-from creases.regions.lattice_merge import joined
+from creases.regions.lattice import Faces, Lattice, faces_of, joined
 from creases.regions.locate import PatternIndex, near_regions, pattern_at
 from creases.regions.slices import check_box
 from creases.regions.space_boundary import SpaceBoundary, space_boundary
@@ -72,9 +70,9 @@ class SpacePartition:
         return f"SpacePartition({self.count} regions in {len(self.box)} dimensions{ended})"
 
     @property
-    def flat(self) -> Flat:
+    def flat(self) -> Faces:
         """The faces of all dimensions."""
-        return Flat(self.face_counts, self.face_starts, self.face_lists)
+        return Faces(self.face_counts, self.face_starts, self.face_lists)
 
     def _need_vertices(self, what: str) -> None:
         if self.count and not len(self.vertices):
@@ -307,7 +305,7 @@ class _Job:
         return whole_box(self.work, self.box).lattice.part(np.zeros(0, np.int64))
 
     def _from_lattice(self, lattice: Lattice, ended: str) -> SpacePartition:
-        faces = flat(lattice)
+        faces = faces_of(lattice)
         corners, starts = faces.corners(self.n)
         data = lattice.data[: lattice.n_vertices]
         vertices, values = data[:, : self.n].copy(), data[:, self.n :].copy()

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.flat import flat
-from creases.regions.lattice import Floats, Lattice
-from creases.regions.lattice_merge import merged
+from creases.regions.lattice import Lattice, faces_of, merged
+from creases.regions.lattice.lattice import Floats
 from creases.regions.space_vertices import tournament
 from creases.regions.tolerance import SIGN
 
@@ -51,7 +50,7 @@ def space_boundary(partition: SpacePartition) -> SpaceBoundary:
     lattice = Lattice(
         np.concatenate([p.vertices, values], axis=1),
         np.arange(len(p.vertices), dtype=np.uint64),
-        p.flat.faces(),
+        p.flat.by_dimension(),
         np.zeros((len(p.creases), 2), np.int32),  # what unit made a facet does not matter here
         np.concatenate([region.view(np.uint8).reshape(p.count, 4), np.zeros((p.count, 1), np.uint8)], axis=1),
     )
@@ -62,7 +61,7 @@ def space_boundary(partition: SpacePartition) -> SpaceBoundary:
         lattice = merged(lattice)
     side = lattice.sides[: lattice.count, 4].astype(np.int64)
     parent = np.ascontiguousarray(lattice.sides[: lattice.count, :4]).view(np.uint32)[:, 0].astype(np.int64)
-    faces = flat(lattice)
+    faces = faces_of(lattice)
     beside = faces.cofaces(n)
     between = np.flatnonzero((beside >= 0).all(axis=1) & (side[beside[:, 0]] != side[beside[:, 1]]))
     corners, starts = faces.corners(n - 1) if n > 1 else (np.arange(faces.counts[0]), np.arange(faces.counts[0] + 1))

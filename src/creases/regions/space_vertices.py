@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from creases.network.network import Network
-from creases.regions.lattice import Floats, Lattice, box_lattice
-from creases.regions.lattice_merge import joined, merged
+from creases.regions.lattice import Lattice, box_lattice, joined, merged
+from creases.regions.lattice.lattice import Floats
 from creases.regions.stations import Stations
 from creases.regions.tolerance import SIGN
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases.regions.merge import Mesh
+from creases.regions.plane_mesh import Mesh
 from creases.regions.tolerance import SIGN
 
 Array = NDArray[np.float64]

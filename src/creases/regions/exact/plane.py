@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from creases.network.network import Network
 from creases.network.patterns import pack
-from creases.regions.exact_mesh import ExactMesh, Triple
-from creases.regions.exact_program import Array, ExactProgram
-from creases.regions.exact_rows import RegionRows
-from creases.regions.exact_tests import Tests
-from creases.regions.merge import Mesh
+from creases.regions.exact.mesh import ExactMesh, Triple
+from creases.regions.exact.program import Array, ExactProgram
+from creases.regions.exact.rows import RegionRows
+from creases.regions.exact.sign_tests import SignTests
 from creases.regions.plane import PlanePartition
+from creases.regions.plane_mesh import Mesh
 
 
 @dataclass
@@ -62,12 +62,12 @@ def exact_plane(net: Network, box: Array, origin: Array, basis: Array) -> PlaneP
     mesh, rows = ExactMesh(np.asarray(box, np.float64)), RegionRows(program)
     levels = [_Level([[0, 2, 4, 6]], [0], [])]
     for bend in range(len(net.bends)):
-        levels.append(_pass_bend(mesh, rows, Tests(program, bend), levels))
+        levels.append(_pass_bend(mesh, rows, SignTests(program, bend), levels))
     sides = [np.concatenate([np.zeros(0, np.int16), *_ancestors(levels, r)[1]]) for r in range(len(levels[-1].loops))]
     return PlanePartition.of(net, box, origin, basis, _finished(mesh, levels[-1].loops), pack(net, np.array(sides)))
 
 
-def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: Tests, levels: list[_Level]) -> _Level:
+def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: SignTests, levels: list[_Level]) -> _Level:
     """The regions after one more bend, children of one region next to each other."""
     mesh.positive, mesh.negative, doubt = tests.signs(mesh.coordinates())
     before, after = levels[-1], _Level()
@@ -94,7 +94,7 @@ class _Cutter:
     """Cuts one region by all tests of a bend."""
 
     def __init__(
-        self, mesh: ExactMesh, rows: RegionRows, tests: Tests, line: tuple[int, ...], sides: list[NDArray[np.int16]]
+        self, mesh: ExactMesh, rows: RegionRows, tests: SignTests, line: tuple[int, ...], sides: list[NDArray[np.int16]]
     ) -> None:
         self._mesh, self._rows, self._tests = mesh, rows, tests
         self._where = (line, sides)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.lattice import Floats, Ints, Lattice, scramble
+from creases.regions.lattice.lattice import Floats, Ints, Lattice, scramble
 
 Keys = NDArray[np.uint64]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from creases.regions.exact_program import Array
+from creases.regions.exact.program import Array
 
 #: A line ``a x + b y + c = 0``, or the point ``(a / c, b / c)`` with ``c > 0``, in integers.
 Triple = tuple[int, int, int]

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.lattice import Floats, Ints, Lattice
+from creases.regions.lattice.lattice import Floats, Ints, Lattice
 
 
-class Flat(NamedTuple):
+class Faces(NamedTuple):
     """Faces of all dimensions numbered through, vertices first, regions last."""
 
     counts: NDArray[np.int64]  #: (n + 1,) how many of each dimension
@@ -20,7 +20,7 @@ class Flat(NamedTuple):
 
     def corners(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Vertices of the faces of dimension k >= 1, each once, and where each face's begin."""
-        from creases.regions import flat_kernel as kernel
+        from creases.regions.lattice import faces_kernel as kernel
 
         begin, count = int(self.counts[:k].sum()), int(self.counts[k])
         starts, out = np.zeros(count + 1, np.int64), np.empty(2 ** (k + 1) * count, np.int32)
@@ -32,7 +32,7 @@ class Flat(NamedTuple):
 
     def volumes(self, vertices: Floats) -> Floats:
         """Volume of every region, by pulling triangulation."""
-        from creases.regions import flat_kernel as kernel
+        from creases.regions.lattice import faces_kernel as kernel
 
         regions = int(self.counts[-1])
         lowest, sums = np.empty(len(self.starts) - 1, np.int32), np.empty(regions)
@@ -51,7 +51,7 @@ class Flat(NamedTuple):
         out[facets, 1] = rows
         return out
 
-    def faces(self) -> list[tuple[Ints, Ints]]:
+    def by_dimension(self) -> list[tuple[Ints, Ints]]:
         """For dimension 1, ..., n the sizes of the faces and their facets."""
         ends = np.cumsum(self.counts)
         out: list[tuple[Ints, Ints]] = []
@@ -62,7 +62,7 @@ class Flat(NamedTuple):
         return out
 
 
-def flat(lattice: Lattice) -> Flat:
+def faces_of(lattice: Lattice) -> Faces:
     """The faces of a lattice numbered through."""
     sizes, lists, below = [np.zeros(lattice.n_vertices, np.int32)], [], 0
     for k in range(1, lattice.n + 1):
@@ -71,4 +71,4 @@ def flat(lattice: Lattice) -> Flat:
         lists.append(entries + np.int32(below))
         below += int(lattice.counts[k - 1])
     starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes), dtype=np.int64)])
-    return Flat(lattice.counts.copy(), starts, np.concatenate(lists))
+    return Faces(lattice.counts.copy(), starts, np.concatenate(lists))

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.exact_program import ExactProgram, Integers
+from creases.regions.exact.program import ExactProgram, Integers
 
 Indices = NDArray[np.int64]
 

@@ -27,7 +27,7 @@ ROOM = 16384
 @lru_cache(maxsize=1)
 def _kernel() -> Any:
     """The compiled loops, imported when first used: numba takes a while to come up."""
-    from creases.regions import lattice_kernel
+    from creases.regions.lattice import lattice_kernel
 
     return lattice_kernel
 

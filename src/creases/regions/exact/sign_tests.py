@@ -11,17 +11,15 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.exact_mesh import Triple, halved
-from creases.regions.exact_program import Array, ExactProgram
-from creases.regions.exact_rows import RegionRows
+from creases.regions.exact.mesh import Triple, halved
+from creases.regions.exact.program import Array, ExactProgram
+from creases.regions.exact.rows import RegionRows
 
 _BLOCK = 2**22  # entries of a block of signs
 
 
-class Tests:
+class SignTests:
     """The tests of one bend of a program, numbered unit by unit."""
-
-    __test__ = False  # not a suite for pytest
 
     def __init__(self, program: ExactProgram, bend: int) -> None:
         step = program.steps[program.net.bends[bend]]
