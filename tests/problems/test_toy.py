@@ -9,15 +9,15 @@ from creases.problems import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus
 
 def test_same_seed_gives_the_same_points():
     first, second = circle_annulus(50, seed=3), circle_annulus(50, seed=3)
-    np.testing.assert_array_equal(first[0], second[0])
-    np.testing.assert_array_equal(first[1], second[1])
-    assert not np.array_equal(first[0], circle_annulus(50, seed=4)[0])
+    np.testing.assert_array_equal(first.X, second.X)
+    np.testing.assert_array_equal(first.y, second.y)
+    assert not np.array_equal(first.X, circle_annulus(50, seed=4).X)
 
 
 def test_a_generator_is_drawn_from_and_moves_on():
     rng = np.random.default_rng(0)
-    first, second = circle_annulus(20, seed=rng)[0], circle_annulus(20, seed=rng)[0]
-    np.testing.assert_array_equal(first, circle_annulus(20, seed=0)[0])
+    first, second = circle_annulus(20, seed=rng).X, circle_annulus(20, seed=rng).X
+    np.testing.assert_array_equal(first, circle_annulus(20, seed=0).X)
     assert not np.array_equal(first, second)
 
 

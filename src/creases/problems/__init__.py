@@ -1,5 +1,59 @@
-"""Data: the toy problems of the sources."""
+"""Data: the problems of the sources, tables, images, and users' own tables.
 
-from creases.problems.toy import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus
+By name   ``get``, ``names``
+Plane     ``sine``, ``quadratic``, ``circle``, ``overlapping_quadratic``; ``circle_annulus``, ``xor``, ``xor_circles``;
+          ``moons``, ``spirals``
+Space     ``shells`` in any dimension
+Curves    ``curve``: functions of one input to fit, ``TARGETS``
+Tables    ``iris``, ``wine``, ``breast_cancer``, ``digits``, ``diabetes``; ``read_table`` for one's own
+Images    ``mnist``, ``cifar10``; ``normalise``, ``channel_statistics``, ``to_colour_32``
 
-__all__ = ["EQUAL_AREA_RADII", "PRINTED_RADII", "circle_annulus"]
+All but the images give a ``Problem``: X, y, names of features and classes.
+"""
+
+from creases.problems.arcs import moons, spirals
+from creases.problems.cifar10 import cifar10
+from creases.problems.curves import TARGETS, curve
+from creases.problems.images import Images, channel_statistics, normalise, to_colour_32
+from creases.problems.mnist import mnist
+from creases.problems.planar import circle, overlapping_quadratic, quadratic, sine
+from creases.problems.problem import Problem
+from creases.problems.registry import get, names
+from creases.problems.shells import equal_volume_radii, printed_radii, shells
+from creases.problems.shipped import breast_cancer, diabetes, digits, iris, wine
+from creases.problems.table import read_table
+from creases.problems.toy import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus, xor, xor_circles
+
+__all__ = [
+    "EQUAL_AREA_RADII",
+    "PRINTED_RADII",
+    "TARGETS",
+    "Images",
+    "Problem",
+    "breast_cancer",
+    "channel_statistics",
+    "cifar10",
+    "circle",
+    "circle_annulus",
+    "curve",
+    "diabetes",
+    "digits",
+    "equal_volume_radii",
+    "get",
+    "iris",
+    "mnist",
+    "moons",
+    "names",
+    "normalise",
+    "overlapping_quadratic",
+    "printed_radii",
+    "quadratic",
+    "read_table",
+    "shells",
+    "sine",
+    "spirals",
+    "to_colour_32",
+    "wine",
+    "xor",
+    "xor_circles",
+]

@@ -1,0 +1,46 @@
+"""Where image data lie: in a folder that is given, or in the one that CREASES_DATA names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from creases.errors import FileError
+
+VARIABLE = "CREASES_DATA"
+
+
+def data_folder(folder: str | Path | None) -> Path | None:
+    """The folder given, else the one of the environment variable CREASES_DATA, else None; it must exist."""
+    if folder is not None:
+        path, source = Path(folder), "folder"
+    elif os.environ.get(VARIABLE):
+        path, source = Path(os.environ[VARIABLE]), VARIABLE
+    else:
+        return None
+    if not path.is_dir():
+        what = "it is a file" if path.exists() else "there is no such folder"
+        raise FileError(f"{source}: expected a folder with data, got {path}: {what}")
+    return path
+
+
+def look(root: Path | None, places: tuple[str, ...], names: tuple[str, ...]) -> Path | None:
+    """The first file of one of these names in one of these places under ``root``; None if there is none."""
+    if root is None:
+        return None
+    return next((root / place / name for place in places for name in names if (root / place / name).is_file()), None)
+
+
+def where(root: Path | None, places: tuple[str, ...]) -> str:
+    """Where was looked, in words."""
+    if root is None:
+        return f"no folder was named: set the environment variable {VARIABLE} or give folder="
+    return "looked in " + ", ".join(str(root / place) for place in places)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file's content, or a FileError that names it."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from None
