@@ -18,7 +18,7 @@ from creases.network.arrays import from_arrays
 from creases.network.network import Network
 from creases.network.patterns import bend_sides
 from creases.regions.cell import Cell, cell
-from creases.regions.polytope import _affine, _forward, _reverse, polytope, polytope_of
+from creases.regions.polytope import _affine, _forward, _reverse, polytope_of
 from reference import lp_regions
 from strategies import Case, cases
 
@@ -284,7 +284,7 @@ def test_forward_and_reverse_coefficients_agree(net: Network) -> None:
 def test_rows_are_the_units_pre_activations() -> None:
     net = random_net(3, 5, 4, 2)
     x = np.array([0.1, -0.4, 0.7])
-    part = polytope(net, x)
+    part = polytope_of(net, net.sides(x))
     W, b = (net.steps[0].tensors[key].numpy() for key in ("weight", "offset"))
     sign = np.where(net.sides(x)[:5] == 1, -1, 1)
     np.testing.assert_allclose(part.Q[:5], sign[:, None] * W)
@@ -328,3 +328,24 @@ def test_bad_arguments_are_named() -> None:
         boxed.neighbour(int(boxed.facets[-1]))
     with pytest.raises(InputError, match=r"sides: expected shape \(6,\)"):
         polytope_of(net, np.zeros(3, int))
+
+
+def test_neighbours_in_deep_networks_are_those_of_the_plane() -> None:
+    """Creases of deep layers are nearly parallel to the facet: its middle must not run away along its normal."""
+    rng = np.random.default_rng(0)
+    widths = [2, *[8] * 20, 3]
+    layers = [(rng.normal(size=(b, a)) * np.sqrt(2 / a), rng.normal(size=b)) for a, b in pairwise(widths)]
+    net, box = creases.read(layers), [(-1, 1), (-1, 1)]
+    found = creases.plane(net, box)
+    for x in np.random.default_rng(0).uniform(-1, 1, (60, 2))[30:40]:
+        own = cell(net, x, box=box)
+        for row in own.facets[own.units[own.facets] >= 0]:
+            beyond = own.neighbour(int(row))
+            np.testing.assert_array_equal(found.patterns[found.locate(beyond.x[None])[0]], beyond.pattern)
+
+
+def test_corners_of_a_region_a_trillion_times_as_long_as_wide() -> None:
+    net = creases.read([([[1.0, 0.0]], [-25.0]), ([[1.0]], [0.0])])
+    corners = cell(net, [1e7, 5e-5], box=[(-1e8, 1e8), (-1e-4, 1e-4)]).vertices
+    expected = [[25, -1e-4], [1e8, -1e-4], [1e8, 1e-4], [25, 1e-4]]
+    np.testing.assert_allclose(corners, expected, rtol=1e-9)

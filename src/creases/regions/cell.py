@@ -28,6 +28,7 @@ from creases.regions.halfspaces import (
 )
 from creases.regions.neighbour import first_of_equals, sides_beyond, ties_at, ties_on, vanishing
 from creases.regions.polytope import one_point, polytope_of
+from creases.regions.slices import check_box
 from creases.regions.tolerance import SIGN
 
 if TYPE_CHECKING:
@@ -280,9 +281,7 @@ def _box_rows(box: Sequence[tuple[float, float]] | None, x: Floats) -> tuple[Flo
     d = len(x)
     if box is None:
         return np.zeros((0, d)), np.zeros(0)
-    ends = np.asarray(box, dtype=np.float64)
-    if ends.shape != (d, 2) or not (ends[:, 0] < ends[:, 1]).all():
-        raise InputError(f"box: expected {d} pairs (lo, hi) with lo < hi, got {np.asarray(box).tolist()}")
+    ends = check_box(box, d)
     if not ((ends[:, 0] <= x) & (x <= ends[:, 1])).all():
         raise InputError("box: it does not contain x; give a box around x")
     return np.vstack([-np.eye(d), np.eye(d)]), np.concatenate([-ends[:, 0], ends[:, 1]])
@@ -330,15 +329,20 @@ def _vertices(cell: Cell) -> Floats:
 
     if len(cell.x) == 1:
         return cell.bounding_box.T.copy()
-    part = cell._local
+    part = cell._local  # a bounded region's rows span all directions: its basis is the axes
     keep = np.isin(part.rows, cell.facets)
-    found = HalfspaceIntersection(np.column_stack([part.N[keep], -part.s[keep]]), cell._ball[0]).intersections
-    _, first = np.unique(np.round(found / np.abs(found).max(), 9) + 0.0, axis=0, return_index=True)
+    ends = (cell.bounding_box - cell.x[:, None]) / part.unit
+    size = ends[:, 1] - ends[:, 0]  # each axis in its own unit: a region may be 1e8 times as long as it is wide
+    N = part.N[keep] * size
+    length = np.linalg.norm(N, axis=1)
+    N, s = N / length[:, None], part.s[keep] / length
+    found = HalfspaceIntersection(np.column_stack([N, -s]), chebyshev(N, s)[0]).intersections
+    _, first = np.unique(np.round(found, 9) + 0.0, axis=0, return_index=True)
     corners = found[np.sort(first)]
     if corners.shape[1] == 2:
         around = corners - corners.mean(axis=0)
         corners = corners[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]
-    return cell.x + part.unit * corners @ part.basis.T
+    return cell.x + part.unit * size * corners
 
 
 def _half_way(cell: Cell, start: Floats, direction: Floats, limit: float) -> float:

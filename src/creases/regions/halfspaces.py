@@ -76,7 +76,7 @@ def on_facet(N: Floats, s: Floats, row: int) -> tuple[Floats, float]:
     normal = N[row]
     others = np.delete(N, row, axis=0)
     along = others @ normal
-    flat = others - along[:, None] * normal  # the other rows within the facet's plane
+    flat = _turned(others - along[:, None] * normal, normal)  # the other rows within the facet's plane
     lengths = np.linalg.norm(flat, axis=1)
     room = np.delete(s, row) - s[row] * along
     parallel = lengths <= 1e-9  # the same plane, or one on the far side: no edge of the facet
@@ -84,8 +84,23 @@ def on_facet(N: Floats, s: Floats, row: int) -> tuple[Floats, float]:
     centre, radius = chebyshev(
         flat[~parallel] / lengths[~parallel, None], room[~parallel] / lengths[~parallel], cap=size
     )
-    centre = centre - (centre @ normal) * normal
-    return centre + s[row] * normal, radius
+    return _turned(centre[None], normal, back=True)[0] + s[row] * normal, radius
+
+
+def _turned(rows: Floats, normal: Floats, *, back: bool = False) -> Floats:
+    """Rows (c, d) orthogonal to ``normal`` in coordinates (c, d - 1) of the plane orthogonal to it, or ``back``.
+
+    A linear program with a direction that no row is about may return any point along it, however far. The plane's
+    coordinates are all but one of a reflection that takes the normal to that axis.
+    """
+    axis = int(np.abs(normal).argmax())
+    mirror = normal.copy()
+    mirror[axis] += np.copysign(1.0, normal[axis])
+    if back:
+        rows = np.insert(rows, axis, 0.0, axis=1)
+        return rows - (rows @ mirror)[:, None] * (2 / (mirror @ mirror)) * mirror
+    along = rows[:, axis] * np.copysign(1.0, normal[axis])  # rows @ mirror, without the part that is zero
+    return np.delete(rows - along[:, None] * (2 / (mirror @ mirror)) * mirror, axis, axis=1)
 
 
 def irredundant(N: Floats, s: Floats, inside: Floats) -> Ints:
