@@ -3,6 +3,13 @@
 Read    ``read`` a model; a ``Network`` gives values, patterns and pieces
 See     ``cell`` (one region), ``line``, ``plane``, ``plane_through``, ``space``: every region, exactly;
         ``bounds`` on their number, ``tropical`` form
+
+>>> import creases, torch
+>>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+>>> with torch.no_grad():
+...     _ = model[0].weight.copy_(torch.eye(2)), model[0].bias.zero_()
+>>> creases.plane(creases.read(model), box=[(-1, 1), (-1, 1)]).count
+4
 """
 
 from creases.network import Network, read

@@ -1,4 +1,18 @@
-"""What a network is: reading models, bends, patterns, pieces."""
+"""What a network is: reading models, bends, patterns, pieces.
+
+``read`` makes a ``Network`` of a model; a network gives its value, the pattern of its units' sides and its piece, the
+affine function ``J x + y``, at any input.
+
+>>> from creases.network import read
+>>> net = read([([[1.0, 0.0], [0.0, 1.0]], [0.0, -1.0]), ([[1.0, 2.0]], [0.5])])  # relu(x0) + 2 relu(x1 - 1) + 0.5
+>>> x = [3.0, 0.0]
+>>> net(x).tolist(), net.sides(x).tolist()
+([3.5], [1, 0])
+>>> net.piece(x).J.tolist(), net.piece(x).y.tolist()
+([[1.0, 0.0]], [0.5])
+>>> str(net.unit(1))
+'layers.0.bend[1]'
+"""
 
 from creases.network.network import Network, Unit
 from creases.network.pieces import Piece

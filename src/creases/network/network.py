@@ -51,18 +51,22 @@ class Network:
 
     @property
     def output_shape(self) -> tuple[int, ...]:
+        """Shape of one output, without the batch axis."""
         return self.steps[-1].shape if self.steps else self.input_shape
 
     @property
     def n_in(self) -> int:
+        """Number of inputs, flattened."""
         return prod(self.input_shape)
 
     @property
     def n_out(self) -> int:
+        """Number of outputs, flattened."""
         return prod(self.output_shape)
 
     @cached_property
     def dtype(self) -> torch.dtype:
+        """Floating-point type of its weights; float64 where it has none."""
         for step in self.steps:
             for tensor in step.tensors.values():
                 if tensor.is_floating_point():
@@ -71,6 +75,7 @@ class Network:
 
     @cached_property
     def device(self) -> torch.device:
+        """Where its weights are."""
         for step in self.steps:
             for tensor in step.tensors.values():
                 return tensor.device
@@ -101,6 +106,7 @@ class Network:
 
     @property
     def n_units(self) -> int:
+        """Number of units of all bends."""
         return int(self.unit_starts[-1])
 
     @cached_property

@@ -43,14 +43,17 @@ class Step:
 
     @property
     def is_bend(self) -> bool:
+        """Whether it is a bend; else it is affine."""
         return self.op in BENDS
 
     @property
     def offset(self) -> Tensor | None:
+        """The constant of an affine step; None is zero."""
         return self.tensors.get("offset")
 
     @property
     def leak(self) -> Tensor | None:
+        """Slope of a relu on its negative side; None is zero."""
         return self.tensors.get("leak")
 
     def linear(self, xs: Sequence[Tensor]) -> Tensor:

@@ -7,7 +7,8 @@ cannot pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -69,6 +70,7 @@ class Recorder:
         return self.wrap(self.tape.input.example.clone(), self.tape.input)
 
     def wrap(self, data: Tensor, value: Value | Unreadable) -> Traced:
+        """Example values as a traced tensor."""
         with torch._C.DisableTorchFunctionSubclass():
             out = data.as_subclass(Traced)
             out.value, out.recorder, out.version = value, self, data._version
@@ -83,6 +85,7 @@ class Recorder:
     # -- one operation ------------------------------------------------------------------------------------------------
 
     def operation(self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], traced: list[Traced]) -> Any:
+        """What a torch function gives on traced tensors, its steps written down; an error for what cannot be read."""
         name = function_name(func)
         if name in QUERIES:
             return _original(func, args, kwargs)
@@ -192,30 +195,23 @@ class Recorder:
     # -- places -------------------------------------------------------------------------------------------------------
 
     def error(self, name: str, why: str) -> ReadError:
+        """Why an operation cannot be read, with its place in the model."""
         return ReadError(self._message(name, why))
 
     def _message(self, name: str, why: str) -> str:
         place = self.place if self.inside else f"{self.place}, {name}()"
         return f"{place}: {why}"
 
-    def _named(self, name: str) -> _Named:
-        return _Named(self, name)
-
-
-class _Named:
-    """Names the steps of one operation: after its module if that is one of torch's own, else after the function."""
-
-    def __init__(self, recorder: Recorder, name: str) -> None:
-        self.recorder, self.name = recorder, name
-
-    def __enter__(self) -> None:
-        tape = self.recorder.tape
-        self.outer = tape.path
-        if not self.recorder.inside:
-            tape.path = self.recorder.name(f"{tape.path}.{self.name}" if tape.path else self.name)
-
-    def __exit__(self, *_: object) -> None:
-        self.recorder.tape.path = self.outer
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        """Names the steps of one operation: after its module if that is one of torch's own, else after the function."""
+        outer = self.tape.path
+        if not self.inside:
+            self.tape.path = self.name(f"{outer}.{name}" if outer else name)
+        try:
+            yield
+        finally:
+            self.tape.path = outer
 
 
 def function_name(func: Function) -> str:

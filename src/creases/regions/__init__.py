@@ -1,4 +1,23 @@
-"""Where each piece holds: exact partitions of lines, planes and space."""
+"""Where each piece holds: exact partitions of lines, planes and space.
+
+``cell`` is one region, in any dimension; ``line``, ``plane`` (or ``plane_through`` three points) and ``space`` are all
+regions of a segment, of a plane through input space and of a box; ``bounds`` and ``tropical`` say how many there can be
+and what the function is without them.
+
+>>> import creases
+>>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # relu(x0) + relu(x1) - 1
+>>> creases.line(net, [-1, 0.5], [1, 0.5]).breakpoints.tolist()
+[0.5]
+>>> partition = creases.plane(net, box=[(-1, 1), (-1, 1)])
+>>> partition.count, partition.areas().sum().item()
+(4, 4.0)
+>>> partition.locate([(0.5, 0.5)]) == partition.locate([(0.25, 0.75)])
+array([ True])
+>>> partition.boundary().polylines()[0].tolist() in ([[0, 1], [1, 0]], [[1, 0], [0, 1]])
+True
+>>> creases.cell(net, [0.25, 0.5]).crease_distance
+0.25
+"""
 
 from creases.regions.boundary import Boundary
 from creases.regions.bounds import Bounds, bounds

@@ -17,6 +17,10 @@ from creases.regions.tolerance import SIGN
 Array = NDArray[np.float64]
 
 
+#: Bends wider than this are first narrowed to the units that change side at all.
+WIDE = 1024
+
+
 @dataclass(frozen=True)
 class Signs:
     """What one bend's subdivision left on the regions: enough to say every unit's side there."""
@@ -52,8 +56,37 @@ class Complex:
         return len(self.starts) - 1
 
     def subdivide(self, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Array | None:
-        """See :func:`subdivide`."""
-        return subdivide(self, z, terms, first_unit, choice=choice)
+        """Split the regions, in place, by the creases of one bend.
+
+        Parameters
+        ----------
+        z
+            Pre-activations at the vertices: (V, U), for a choice (V, U, K).
+        terms
+            Sum of the magnitudes of the terms of each pre-activation: (U,) or (U, K).
+        first_unit
+            Number of the bend's first unit: the label of its creases.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Pre-activations (V', U) at all vertices, old and new, where the split needed them all (a relu, not wide).
+        """
+        tolerance = (SIGN * terms).cpu().numpy()
+        pairs = np.zeros((0, 4), np.int64)
+        units = sides = None
+        labels = np.arange(first_unit, first_unit + z.shape[1], dtype=np.int32)
+        if choice or z.shape[1] > WIDE:
+            units, sides = _changing(z, SIGN * terms, choice)
+            z, tolerance, labels = z[:, units], tolerance[units], labels[units]
+        if choice:
+            z, tolerance, pairs = _differences(z, tolerance)
+            labels = np.repeat(labels, len(pairs) // max(1, len(labels)))
+        rows = np.empty((4 * len(z) + 1024, z.shape[1]))  # room for new vertices: pages are touched only when used
+        torch.from_numpy(rows)[: len(z)] = z
+        Z, signs = _split(self, rows, len(z), tolerance, pairs, labels)
+        self.signs.append(replace(signs, units=units, sides=sides))
+        return Z if units is None else None
 
     def mesh(self) -> Mesh:
         """The complex without its cut edges."""
@@ -78,44 +111,6 @@ def rectangle(box: Array) -> Mesh:
         corner_edges=corner,
         starts=np.array([0, 4], np.int32),
     )
-
-
-#: Bends wider than this are first narrowed to the units that change side at all.
-WIDE = 1024
-
-
-def subdivide(part: Complex, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Array | None:
-    """Split the regions of ``part``, in place, by the creases of one bend.
-
-    Parameters
-    ----------
-    z
-        Pre-activations at the vertices: (V, U), for a choice (V, U, K).
-    terms
-        Sum of the magnitudes of the terms of each pre-activation: (U,) or (U, K).
-    first_unit
-        Number of the bend's first unit: the label of its creases.
-
-    Returns
-    -------
-    numpy.ndarray or None
-        Pre-activations (V', U) at all vertices, old and new, where the split needed them all (a relu that is not wide).
-    """
-    tolerance = (SIGN * terms).cpu().numpy()
-    pairs = np.zeros((0, 4), np.int64)
-    units = sides = None
-    labels = np.arange(first_unit, first_unit + z.shape[1], dtype=np.int32)
-    if choice or z.shape[1] > WIDE:
-        units, sides = _changing(z, SIGN * terms, choice)
-        z, tolerance, labels = z[:, units], tolerance[units], labels[units]
-    if choice:
-        z, tolerance, pairs = _differences(z, tolerance)
-        labels = np.repeat(labels, len(pairs) // max(1, len(labels)))
-    rows = np.empty((4 * len(z) + 1024, z.shape[1]))  # room for new vertices: pages are touched only when used
-    torch.from_numpy(rows)[: len(z)] = z
-    Z, signs = _split(part, rows, len(z), tolerance, pairs, labels)
-    part.signs.append(replace(signs, units=units, sides=sides))
-    return Z if units is None else None
 
 
 def _changing(z: Tensor, tolerance: Tensor, choice: bool) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
@@ -144,31 +139,16 @@ def _split(
     edges = 2 * len(part.kid) + 4 * room
     ends, label, kid = (_grown(array, edges) for array in (part.ends, part.label, part.kid))
     regions = 2 * part.count + room
-    out: list[NDArray[Any]] = [
-        np.zeros((2 * len(part.corners) + 4 * room, 2), np.int32),
-        np.zeros(regions + 1, np.int32),
-    ]
-    out += [np.empty(regions, np.int32), np.empty((regions, W), np.uint64), np.empty((regions, W), np.uint64)]
+    corners = np.zeros((2 * len(part.corners) + 4 * room, 2), np.int32)
+    out: list[NDArray[Any]] = [corners, np.zeros(regions + 1, np.int32), np.empty(regions, np.int32)]
+    out += [np.empty((regions, W), np.uint64) for _ in range(2)]
     work = [np.empty((2 * room, 2), np.int32)] + [np.empty(2 * room, np.int32) for _ in range(5)]
     cut = np.empty(W, np.uint64)
     at = np.array([0, 0, nv, len(part.kid), 0, 0])
     while not kernel.subdivide(
-        X,
-        Z,
-        pos,
-        neg,
-        tolerance,
-        pairs,
-        labels,
-        ends,
-        label,
-        kid,
-        part.corners,
-        part.starts,
-        tuple(out),
-        (*work, cut),
-        at,
-    ):
+        X, Z, pos, neg, tolerance, pairs, labels, ends, label, kid, part.corners, part.starts, tuple(out),
+        (*work, cut), at,
+    ):  # fmt: skip
         if 2 * at[kernel.NV] > len(X):
             X, Z, pos, neg = (_grown(array, 2 * len(array)) for array in (X, Z, pos, neg))
         if 2 * at[kernel.NE] > len(kid):

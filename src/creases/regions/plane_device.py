@@ -31,12 +31,14 @@ class DeviceComplex:
 
     @classmethod
     def of(cls, mesh: Mesh, device: torch.device) -> DeviceComplex:
+        """A finished complex on a device, ready to be subdivided."""
         parts = (mesh.vertices, mesh.ends, mesh.label, mesh.corners, mesh.corner_edges, mesh.starts)
         X, ends, label, corners, edges, starts = (torch.from_numpy(part).to(device) for part in parts)
         loops = Loops(corners.long(), edges.long(), starts.long())
         return cls(X, ends.long(), label.long(), loops)
 
     def mesh(self) -> Mesh:
+        """The complex as arrays."""
         region, corners, edges = self.loops.region(), self.loops.corners, self.loops.edges
         sides = torch.full_like(self.ends, -1)
         sides[edges, (self.ends[edges, 0] != corners).long()] = region
@@ -44,10 +46,10 @@ class DeviceComplex:
         return Mesh(self.vertices.cpu().numpy(), *(array.int().cpu().numpy() for array in arrays))
 
     def subdivide(self, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Tensor | None:
-        """As :func:`creases.regions.plane_complex.subdivide`; a choice goes through the compiled kernel on the CPU."""
+        """As :meth:`Complex.subdivide`; a choice goes through the compiled kernel on the CPU."""
         if choice:
             part = planar.Complex.of(self.mesh())
-            planar.subdivide(part, z.cpu(), terms.cpu(), first_unit, choice=True)
+            part.subdivide(z.cpu(), terms.cpu(), first_unit, choice=True)
             fresh = DeviceComplex.of(part.mesh(), z.device)
             self.vertices, self.ends, self.label, self.loops = fresh.vertices, fresh.ends, fresh.label, fresh.loops
             self.signs += part.signs

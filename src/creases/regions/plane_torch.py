@@ -31,9 +31,11 @@ class Rows:
 
     @property
     def all(self) -> Tensor:
+        """The rows in use."""
         return self.data[: self.n]
 
     def append(self, rows: Tensor) -> None:
+        """Add rows, in twice the room when there is none left."""
         if self.n + len(rows) > len(self.data):
             room = self.data.new_empty(max(2 * len(self.data), self.n + len(rows)), *self.data.shape[1:])
             room[: self.n] = self.all
@@ -88,6 +90,7 @@ class Loops:
 
     @property
     def sizes(self) -> Tensor:
+        """Number of corners of each region: (R,)."""
         return self.starts.diff()
 
     def region(self) -> Tensor:
@@ -123,10 +126,12 @@ class Loops:
 
 
 def starts_of(sizes: Tensor) -> Tensor:
+    """Where runs of given sizes (R,) begin, and the end of the last: (R + 1,)."""
     return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
 
 
 def joined(parts: list[Loops]) -> Loops:
+    """The regions of all parts, one part after another."""
     sizes = torch.cat([part.sizes for part in parts])
     return Loops(
         torch.cat([part.corners for part in parts]), torch.cat([part.edges for part in parts]), starts_of(sizes)

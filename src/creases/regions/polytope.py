@@ -44,15 +44,6 @@ class Polytope:
     y: Floats  #: (m,)
 
 
-def polytope(net: Network, x: Any) -> Polytope:
-    """The polytope of the sides that ``net.sides`` gives at one point ``x``.
-
-    Every unit has its rows, also those that bound nothing: a zero normal is no constraint.
-    """
-    net = net.to(torch.float64)
-    return polytope_of(net, net.sides(one_point(net, x)))
-
-
 def one_point(net: Network, x: Any, name: str = "x") -> Floats:
     """``x`` as one finite point (n_in,) in float64, or an error that names ``name``."""
     batch, _ = net.points(x, name)
@@ -67,7 +58,10 @@ def one_point(net: Network, x: Any, name: str = "x") -> Floats:
 
 
 def polytope_of(net: Network, sides: NDArray[np.integer]) -> Polytope:
-    """The polytope of given sides (n_units,); it may be empty, no network need take these sides anywhere."""
+    """The polytope of given sides (n_units,); it may be empty, no network need take these sides anywhere.
+
+    Every unit has its rows, also those that bound nothing: a zero normal is no constraint.
+    """
     sides = np.asarray(sides)
     if sides.shape != (net.n_units,):
         raise InputError(f"sides: expected shape ({net.n_units},), one for each unit, got {sides.shape}")

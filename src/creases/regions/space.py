@@ -246,10 +246,12 @@ class _Job:
     # -- by vertices --------------------------------------------------------------------------------------------------
 
     def by_vertices(self) -> SpacePartition:
+        """The partition from the face lattice of the box, cut unit by unit."""
         parts = list(self._lattices())
         return self._from_lattice(joined(parts) if parts else self._nothing(), self.ended)
 
     def blocks(self) -> Iterator[SpacePartition]:
+        """The same as a stream of partitions of parts of the box."""
         last: Lattice | None = None
         for i, lattice in enumerate(self._lattices()):
             if last is not None:
@@ -323,6 +325,7 @@ class _Job:
     # -- by linear programs -------------------------------------------------------------------------------------------
 
     def by_facets(self) -> SpacePartition:
+        """The partition found from region to region, by linear programs."""
         from creases.regions.space_lp import Found, regions_by_facets
 
         found: list[Found] = []

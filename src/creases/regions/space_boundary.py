@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.regions.lattice import Lattice, faces_of, merged
-from creases.regions.lattice.lattice import Floats
+from creases.regions.lattice.lattice import Floats, runs
 from creases.regions.space_vertices import tournament
 from creases.regions.tolerance import SIGN
 
@@ -66,10 +66,9 @@ def space_boundary(partition: SpacePartition) -> SpaceBoundary:
     between = np.flatnonzero((beside >= 0).all(axis=1) & (side[beside[:, 0]] != side[beside[:, 1]]))
     corners, starts = faces.corners(n - 1) if n > 1 else (np.arange(faces.counts[0]), np.arange(faces.counts[0] + 1))
     sizes = np.diff(starts)[between]
-    kept = np.repeat(starts[between] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
     return SpaceBoundary(
         lattice.data[: lattice.n_vertices, :n].copy(),
-        corners[kept].astype(np.int32),
+        corners[runs(starts[between], sizes)].astype(np.int32),
         np.concatenate([[0], np.cumsum(sizes)]),
         side[beside[between]],
         parent[beside[between]],

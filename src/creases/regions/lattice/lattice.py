@@ -189,6 +189,11 @@ def scramble(keys: NDArray[Any]) -> NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
+def runs(starts: Ints, sizes: Ints) -> NDArray[np.int64]:
+    """Indices of all entries of runs, one run after another: run i has ``sizes[i]`` entries from ``starts[i]`` on."""
+    return np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+
+
 def _working(shape: tuple[int, int]) -> tuple[NDArray[Any], ...]:
     """What the compiled loops note of the faces of every dimension while they cut: masks, the cut ones, their parts."""
     return tuple(np.empty(shape, kind) for kind in (np.uint8, np.int32, np.int32, np.int32))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.lattice.lattice import Floats, Ints, Lattice, scramble
+from creases.regions.lattice.lattice import Floats, Ints, Lattice, runs, scramble
 
 Keys = NDArray[np.uint64]
 
@@ -79,8 +79,7 @@ def _surroundings(lattice: Lattice, label: Ints) -> list[Keys]:
         counts = np.diff(np.append(starts, len(owner)))
         face = np.repeat(np.arange(len(sizes)), sizes)
         each = counts[face]  # every facet belongs to all that its face belongs to
-        index = np.repeat(starts[face] - (np.cumsum(each) - each), each) + np.arange(each.sum())
-        pairs = np.repeat(lists, each).astype(np.int64) * many + inside[index]
+        pairs = np.repeat(lists, each).astype(np.int64) * many + inside[runs(starts[face], each)]
         if k == lattice.n:
             on = np.flatnonzero(walls >= 0)
             pairs = np.concatenate([pairs, on * many + labels + walls[on]])
@@ -124,5 +123,5 @@ def joined(parts: Sequence[Lattice]) -> Lattice:
 
 def _taken(sizes: Ints, lists: Ints, ids: Ints) -> tuple[Ints, Ints]:
     """Sizes and entries of some of the lists that follow each other."""
-    starts, kept = (np.cumsum(sizes) - sizes)[ids], sizes[ids]
-    return kept, lists[np.repeat(starts - (np.cumsum(kept) - kept), kept) + np.arange(kept.sum())]
+    starts = np.cumsum(sizes) - sizes
+    return sizes[ids], lists[runs(starts[ids], sizes[ids])]
