@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.problems import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus
+from creases.problems import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus, xor, xor_circles
 
 
 def test_same_seed_gives_the_same_points():
@@ -56,3 +56,24 @@ def test_radii_out_of_order_are_refused(radii):
 def test_no_points_are_refused():
     with pytest.raises(InputError, match="n: expected at least 1 point, got 0"):
         circle_annulus(0, seed=0)
+
+
+def test_xor_circles_swap_the_classes_in_two_quadrants():
+    X, y = xor_circles(n=500, standardise=False)
+    plain, disc = circle_annulus(500, seed=0)
+    np.testing.assert_array_equal(X, plain)
+    swapped = X[:, 0] * X[:, 1] < 0
+    np.testing.assert_array_equal(y[~swapped], disc[~swapped])
+    np.testing.assert_array_equal(y[swapped], 1 - disc[swapped])
+    assert 0.4 < y.mean() < 0.6
+
+
+def test_xor_tells_whether_the_signs_differ():
+    X, y = xor(n=5000, standardise=False)
+    np.testing.assert_array_equal(y, np.sign(X[:, 0]) != np.sign(X[:, 1]))
+    assert y.mean() == pytest.approx(0.5, abs=0.03)
+
+
+def test_standardised_circle_and_annulus_have_unit_spread():
+    X, _ = circle_annulus(1000, seed=0, standardise=True)
+    np.testing.assert_allclose(X.std(axis=0), 1, atol=1e-12)

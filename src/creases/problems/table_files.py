@@ -139,7 +139,7 @@ def read_npz(path: Path) -> list[Column]:
     Those of ``X`` are named X0, X1, ... or as an array ``features`` names them.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except (OSError, ValueError, zipfile.BadZipFile, zlib.error, EOFError, TypeError) as error:
         raise FileError(f"{path}: cannot be read as .npz arrays of numbers or texts ({error})") from None

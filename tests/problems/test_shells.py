@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+from creases.errors import InputError
+from creases.problems import EQUAL_AREA_RADII, PRINTED_RADII, equal_volume_radii, printed_radii, shells
+
+
+@pytest.mark.parametrize("radii", [equal_volume_radii, printed_radii])
+@pytest.mark.parametrize("d", [1, 2, 3, 8, 50, 2000])
+def test_points_lie_in_the_ball_and_in_the_shell(d, radii):
+    r1, r2, r3 = radii(d)
+    X, y = shells(n=501, d=d, radii=(r1, r2, r3), standardise=False)
+    r = np.linalg.norm(X, axis=1)
+    assert y.sum() == 251
+    assert r[y == 1].max() <= r1 * (1 + 1e-12)
+    assert r2 * (1 - 1e-12) <= r[y == 0].min()
+    assert r[y == 0].max() <= r3 * (1 + 1e-12)
+
+
+def test_points_are_uniform_in_volume_and_direction():
+    d, (r1, r2, r3) = 4, printed_radii(4)
+    X, y = shells(n=40_000, d=d, radii=(r1, r2, r3), standardise=False)
+    r = np.linalg.norm(X, axis=1)
+    for share in (r[y == 1] ** d / r1**d, (r[y == 0] ** d - r2**d) / (r3**d - r2**d)):
+        counts = np.histogram(share, bins=10, range=(0, 1))[0]
+        assert np.abs(counts - 2000).max() < 5 * np.sqrt(2000)
+    assert np.abs((X / r[:, None]).mean(axis=0)).max() < 0.02
+
+
+def test_the_plane_has_the_radii_of_circle_against_annulus():
+    assert equal_volume_radii(2) == pytest.approx(EQUAL_AREA_RADII)
+    assert printed_radii(2) == pytest.approx(PRINTED_RADII)
+
+
+@pytest.mark.parametrize("d", [2, 3, 5, 10])
+def test_ball_and_shell_have_the_same_volume_by_default(d):
+    r1, r2, r3 = equal_volume_radii(d)
+    assert r3**d - r2**d == pytest.approx(r1**d)
+    assert r2 == pytest.approx(np.sqrt(d) * r1)
+
+
+def test_bad_dimension_and_radii_are_refused():
+    with pytest.raises(InputError, match="d: expected at least 1 dimension, got 0"):
+        shells(d=0)
+    with pytest.raises(InputError, match="radii: expected 0 < r1 <= r2 <= r3"):
+        shells(radii=(1, 0.5, 2))

@@ -1,0 +1,333 @@
+"""Users' own tables: what is read, what is refused and what the refusal says."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from creases.errors import FileError, InputError
+from creases.problems import read_table
+
+FLOWERS = "length,colour,kind\n1.5,red,rose\n0.5,blue,violet\n1.4,white,rose\n0.4,blue,violet\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes a text to a file and gives its path."""
+
+    def write(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def test_numbers_stay_and_text_becomes_columns_of_0_and_1(table):
+    problem = read_table(table(FLOWERS), "kind")
+    assert problem.features == ("length", "colour=blue", "colour=red", "colour=white")
+    assert problem.X.tolist() == [[1.5, 0, 1, 0], [0.5, 1, 0, 0], [1.4, 0, 0, 1], [0.4, 1, 0, 0]]
+    assert (problem.y.tolist(), problem.classes) == ([0, 1, 0, 1], ("rose", "violet"))
+    assert (problem.name, problem.task) == ("table", "classification")
+    assert problem.description == "4 rows of table.csv, predicting 'kind'"
+
+
+@pytest.mark.parametrize("target", [None, "kind", 2, -1, "2", "-1"])
+def test_the_target_is_named_counted_or_the_last(table, target):
+    assert read_table(table(FLOWERS), target).classes == ("rose", "violet")
+
+
+def test_a_name_goes_before_a_number(table):
+    assert read_table(table("1,0\n5,3\n6,4\n"), "1", header=True).y.tolist() == [5, 6]
+
+
+def test_any_column_can_be_the_target(table):
+    problem = read_table(table(FLOWERS), "length")
+    assert (problem.task, problem.y.tolist()) == ("regression", [1.5, 0.5, 1.4, 0.4])
+    assert problem.features == ("colour=blue", "colour=red", "colour=white", "kind=rose", "kind=violet")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", ", "])
+def test_the_delimiter_is_found(table, delimiter):
+    assert read_table(table(FLOWERS.replace(",", delimiter))).X.shape == (4, 4)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_line_ends_blank_lines_and_a_byte_order_mark_do_not_matter(table, ending):
+    text = "\ufeff\n" + FLOWERS.replace("\n", "\n\n")
+    assert read_table(table(text.replace("\n", ending))).X.shape == (4, 4)
+
+
+def test_quoted_cells_may_hold_delimiters_and_line_ends(table):
+    problem = read_table(table('"a, b",kind\n1,"x\ny"\n2,"x, y"\n'))
+    assert problem.features == ("a, b",)
+    assert problem.classes == ("x\ny", "x, y")
+
+
+def test_without_names_columns_are_numbered(table):
+    problem = read_table(table("1,2.5,0\n3,4.5,1\n5,6.5,0\n7,8.5,1\n"))
+    assert problem.features == ("column 0", "column 1")
+    assert problem.y.tolist() == [0, 1, 0, 1]
+
+
+def test_a_first_row_of_numbers_and_text_needs_a_word(table):
+    path = table("5.1,rose\n4.2,violet\n5.0,rose\n")
+    with pytest.raises(InputError, match=r"the first row, 5.1, rose, has both numbers and text; say header=True if"):
+        read_table(path)
+    assert read_table(path, header=False).X.tolist() == [[5.1], [4.2], [5.0]]
+    assert read_table(path, header=True).features == ("5.1",)
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        ("0 1 0 1", "classification"),
+        ("-1 1 1 -1", "classification"),
+        ("1.0 2.0 1.0 2.0", "classification"),
+        ("yes no yes no", "classification"),
+        ("True False True True", "classification"),
+        ("1 2 3 4", "regression"),
+        ("0.5 1 0.5 1", "regression"),
+        (" ".join(map(str, list(range(21)) * 3)), "regression"),
+        (" ".join(map(str, list(range(20)) * 2)), "classification"),
+    ],
+)
+def test_the_task_is_told_from_the_target(table, values, task):
+    rows = "".join(f"{i},{value}\n" for i, value in enumerate(values.split()))
+    assert read_table(table("x,t\n" + rows)).task == task
+
+
+def test_the_task_can_be_said(table):
+    counts = table("x,t\n1,0\n2,1\n3,0\n4,1\n")
+    assert read_table(counts, task="regression").y.dtype == np.float64
+    halves = table("x,t\n1,0.5\n2,1\n3,0.5\n4,1\n", "halves.csv")
+    assert read_table(halves, task="classification").classes == ("0.5", "1.0")
+    with pytest.raises(InputError, match='task: expected "classification" or "regression", got \'ranking\''):
+        read_table(counts, task="ranking")
+    with pytest.raises(InputError, match=r"column 'kind' holds text \('rose'\); task=\"regression\" needs numbers"):
+        read_table(table(FLOWERS), task="regression")
+
+
+MISSING = "age,town,kind\n1,,a\n2,Ulm,b\n,Ulm,a\n6,Bonn,b\n"
+
+
+def test_missing_values_are_refused_with_column_count_and_row(table):
+    message = (
+        r"missing values in 'age' 1 \(the first in row 3\), 'town' 1 \(the first in row 1\); .*missing=\"drop\" to"
+    )
+    with pytest.raises(InputError, match=message):
+        read_table(table(MISSING))
+
+
+def test_rows_with_missing_values_can_be_dropped(table):
+    problem = read_table(table(MISSING + "7,Ulm,a\n"), missing="drop")
+    assert problem.X.tolist() == [[2, 0, 1], [6, 1, 0], [7, 0, 1]]
+    assert problem.description.endswith("; 2 rows with missing values left out")
+
+
+def test_means_can_be_put_for_missing_values(table):
+    problem = read_table(table(MISSING), missing="mean")
+    assert problem.features == ("age", "town=Bonn", "town=Ulm")
+    assert problem.X.tolist() == [[1, 1 / 3, 2 / 3], [2, 0, 1], [3, 0, 1], [6, 1, 0]]
+
+
+@pytest.mark.parametrize("cell", ["", " ", "NA", "n/a", "NaN", "nan", "NULL", "None", "?"])
+def test_cells_that_stand_for_missing_values(table, cell):
+    problem = read_table(table(f"x,t\n1,a\n{cell},b\n3,a\n"), missing="mean")
+    assert problem.X.tolist() == [[1], [2], [3]]
+
+
+def test_what_to_predict_is_never_made_up(table):
+    path = table("x,t\n1,5.5\n2,\n3,6.5\n")
+    with pytest.raises(InputError, match=r"missing values in what is to be predicted, 't' 1 \(the first in row 2\)"):
+        read_table(path, missing="mean")
+    assert read_table(path, missing="drop").y.tolist() == [5.5, 6.5]
+
+
+def test_dropping_every_row_is_refused(table):
+    with pytest.raises(InputError, match=r'missing="drop" would leave no row: missing values in .*; remove columns'):
+        read_table(table("a,b,t\n1,,0\n,2,1\n"), missing="drop")
+
+
+def test_an_unknown_treatment_is_refused(table):
+    with pytest.raises(InputError, match='missing: expected "error", "drop" or "mean", got \'median\''):
+        read_table(table(MISSING), missing="median")
+
+
+REFUSED = {
+    "empty": ("", {}, r"is empty: expected a row of column names and rows of values"),
+    "blank": ("\n \n", {}, r"is empty"),
+    "names only": ("a,b\n", {}, r"has no rows of values"),
+    "one column": ("a\n1\n2\n", {}, r"has only one column, 'a'; expected at least one to predict from and one to"),
+    "twice": ("a,b,a\n1,2,3\n", {}, r"more than one column is named 'a'; give every column its own name"),
+    "unnamed": (",a,b\n0,1,2\n", {}, r"column 0 has no name \(row numbers that were saved along\?\)"),
+    "ragged": ("a,b\n1,2\n3\n", {}, r"line 3 has 1 cells, the first has 2; correct that line"),
+    "wrong name": (
+        FLOWERS,
+        {"target": "kinds"},
+        r"has no column 'kinds'; did you mean 'kind'\? it has: length, colour",
+    ),
+    "no such name": (FLOWERS, {"target": "zzz"}, r"has no column 'zzz'; it has: length, colour, kind"),
+    "wrong number": (FLOWERS, {"target": 3}, r"target: .* has columns 0 to 2, got 3"),
+    "not a number": (FLOWERS, {"target": 1.5}, r"has no column 1.5"),
+    "one class": (
+        "a,t\n1,x\n2,x\n",
+        {},
+        r"target: column 't' has the one value 'x' in all 2 rows; there is nothing to",
+    ),
+    "one value": ("a,t\n1,3.5\n2,3.5\n", {}, r"column 't' has the one value 3.5"),
+    "infinite": ("a,t\n1,x\ninf,y\n-inf,y\n", {}, r"column 'a' has 2 infinite values \(the first in row 2\)"),
+    "too large": ("a,t\n1,x\n1e999,y\n", {}, r"column 'a' has 1 infinite value \(the first in row 2\)"),
+    "infinite target": ("a,t\n1,2\n2,inf\n", {}, r"column 't' has 1 infinite value"),
+    "no values": ("a,b,t\n1,,x\n2,NA,y\n", {"missing": "mean"}, r"column 'b' has no values at all; remove it"),
+    "all different": (
+        "a,t\n1,x\n2,y\n3,z\n",
+        {},
+        r"has 3 different values in 3 rows: these are no classes; predict an",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_tables_that_cannot_be_a_problem_are_refused_by_name(table, case):
+    text, options, message = REFUSED[case]
+    with pytest.raises(InputError, match=message):
+        read_table(table(text), **options)
+
+
+def column_of(cells):
+    return "a,t\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells))
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            [f"name {i}" for i in range(21)],
+            r"column 'a' holds text \(such as 'name 0'\) with 21 different .* Remove it",
+        ),
+        ([*range(30), "12 km"], r"holds text \(such as '12 km'\) with 31 .* Most of it is numbers: correct the others"),
+        ([f'"{i},5"' for i in range(30)], r"Its numbers have decimal commas: write them with points"),
+        ([f"{i}_000" for i in range(30)], r"holds text \(such as '0_000'\)"),
+    ],
+)
+def test_text_with_too_many_values_is_refused_with_what_is_likely_wrong(table, cells, message):
+    with pytest.raises(InputError, match=message):
+        read_table(table(column_of(cells)))
+
+
+def test_twenty_values_of_text_are_taken(table):
+    assert read_table(table(column_of([f"name {i}" for i in range(20)] * 2))).X.shape == (40, 20)
+
+
+def test_numbers_that_are_no_classes_point_to_regression(table):
+    rows = "".join(f"{i},{i / 7 % 3}\n" for i in range(60))
+    with pytest.raises(InputError, match='different values in 60 rows: these are no classes; give task="regression"'):
+        read_table(table("x,t\n" + rows), task="classification")
+
+
+def test_files_that_are_none_are_named(table, tmp_path):
+    with pytest.raises(FileError, match=r"there is no file .*nothing\.csv"):
+        read_table(tmp_path / "nothing.csv")
+    with pytest.raises(FileError, match="is a folder; give the name of a table's file"):
+        read_table(tmp_path)
+    with pytest.raises(FileError, match=r"cannot tell the format from '\.xlsx'; expected \.csv, \.parquet or \.npz"):
+        read_table(table("x", "table.xlsx"))
+    with pytest.raises(FileError, match=r"not UTF-8 text \(byte 4\); save it as UTF-8"):
+        read_table(table(b"a,b\n\xe4,1\n"))
+    with pytest.raises(FileError, match="not a table in CSV format"):
+        read_table(table('a,b\n"1"2,3\n'))
+
+
+def test_npz_columns_are_x_and_y(tmp_path):
+    X, y = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
+    np.savez(tmp_path / "a.npz", y=y, X=X)
+    problem = read_table(tmp_path / "a.npz")
+    np.testing.assert_array_equal(problem.X, X)
+    assert (problem.features, problem.y.tolist()) == (("X0", "X1"), [0, 1, 0, 1])
+    np.savez(tmp_path / "b.npz", X=X, features=["long", "wide"], y=np.array(["p", "q", "q", "p"])[:, None])
+    problem = read_table(tmp_path / "b.npz")
+    assert (problem.features, problem.classes) == (("long", "wide"), ("p", "q"))
+
+
+def test_npz_arrays_may_each_be_a_column(tmp_path):
+    np.savez(tmp_path / "a.npz", a=[1, 2, 3], b=[True, False, True], c=np.array(["x", "y", "x"]), d=[0.5, np.nan, 1])
+    problem = read_table(tmp_path / "a.npz", "a", missing="drop")
+    assert problem.features == ("b", "c=x", "d")
+    assert problem.X.tolist() == [[1, 1, 0.5], [1, 1, 1]]
+
+
+def test_npz_files_that_do_not_fit_are_refused(tmp_path, table):
+    np.savez(tmp_path / "a.npz", X=np.ones((3, 2)), y=[1, 2])
+    with pytest.raises(InputError, match="its arrays have different numbers of rows: X0 3, X1 3, y 2"):
+        read_table(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", X=np.ones((3, 2, 2)), y=[1, 2, 3])
+    with pytest.raises(InputError, match=r"X has shape \(3, 2, 2\); expected arrays \(n,\) or \(n, d\)"):
+        read_table(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", X=np.ones((3, 2)), features=["a"], y=[1, 2, 3])
+    with pytest.raises(InputError, match="features has 1 names, X has 2 columns"):
+        read_table(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", X=np.ones((2, 2), complex), y=[1, 2])
+    with pytest.raises(InputError, match="column 'X0' holds complex128; expected numbers or text"):
+        read_table(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", X=np.array([{}, {}]), y=[1, 2])  # objects would be unpickled
+    with pytest.raises(FileError, match=r"a\.npz: cannot be read as \.npz arrays"):
+        read_table(tmp_path / "a.npz")
+    for content in (b"", b"no zip", (tmp_path / "a.npz").read_bytes()[:100]):
+        with pytest.raises(FileError, match=r"b\.npz: cannot be read as \.npz arrays"):
+            read_table(table(content, "b.npz"))
+    np.savez(tmp_path / "a.npz")
+    with pytest.raises(InputError, match="has no rows of values"):
+        read_table(tmp_path / "a.npz")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(table, monkeypatch):
+    for name in ("pyarrow", "pyarrow.parquet", "pandas"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(FileError, match="reading Parquet needs pyarrow: pip install pyarrow, or save the table as CSV"):
+        read_table(table(b"PAR1....PAR1", "a.parquet"))
+
+
+def test_what_is_no_parquet_is_refused(table):
+    with pytest.raises(FileError, match=r"a\.parquet: not a Parquet file \(it does not begin with PAR1\), or damaged"):
+        read_table(table("a,b", "a.parquet"))
+
+
+def write_parquet(path, columns):
+    parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+    parquet.write_table(sys.modules["pyarrow"].table(columns), path)
+
+
+def test_parquet_gives_what_csv_gives(tmp_path, table):
+    columns = {
+        "length": [1.5, 0.5, 1.4, 0.4],
+        "colour": ["red", "blue", "white", "blue"],
+        "kind": ["rose", "violet", "rose", "violet"],
+    }
+    write_parquet(tmp_path / "a.parquet", columns)
+    one, other = read_table(tmp_path / "a.parquet"), read_table(table(FLOWERS))
+    np.testing.assert_array_equal(one.X, other.X)
+    np.testing.assert_array_equal(one.y, other.y)
+    assert (one.features, one.classes) == (other.features, other.classes)
+
+
+def test_parquet_keeps_types_and_missing_values(tmp_path):
+    import datetime
+
+    columns = {
+        "i": [1, None, 3],
+        "b": [True, False, None],
+        "s": ["x", None, "y"],
+        "t": [0.5, 1.5, 2.5],
+        "__index_level_0__": [7, 8, 9],
+    }
+    write_parquet(tmp_path / "a.parquet", columns)
+    problem = read_table(tmp_path / "a.parquet", "t", missing="mean")
+    assert problem.features == ("i", "b", "s=x", "s=y")
+    assert problem.X.tolist() == [[1, 1, 1, 0], [2, 0, 0.5, 0.5], [3, 0.5, 0, 1]]
+    write_parquet(tmp_path / "a.parquet", {"d": [datetime.date(2020, 1, 1)] * 2, "t": [1, 2]})
+    with pytest.raises(InputError, match="column 'd' holds date; expected numbers or text"):
+        read_table(tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:-20])
+    with pytest.raises(FileError, match=r"b\.parquet: cannot be read as Parquet"):
+        read_table(tmp_path / "b.parquet")
