@@ -431,9 +431,9 @@ def test_bad_arguments_are_named():
         space(net, [(-1, 1), (1, 1), (-1, 1)])
     with pytest.raises(InputError, match='method: expected "auto", "vertices" or "lp", got \'qhull\''):
         space(net, method="qhull")
-    with pytest.raises(InputError, match="max_regions: expected a positive number, got 0"):
+    with pytest.raises(InputError, match="max_regions: expected a positive whole number, got 0"):
         space(net, max_regions=0)
-    with pytest.raises(InputError, match="processes: expected a positive number, got -1"):
+    with pytest.raises(InputError, match="processes: expected a positive whole number, got -1"):
         space(net, processes=-1)
     with pytest.raises(InputError, match="net: expected a Network"):
         space([(np.eye(2), np.zeros(2))])

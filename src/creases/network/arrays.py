@@ -25,6 +25,8 @@ def from_arrays(layers: Sequence[tuple[Any, Any]], *, leak: float = 0.0) -> Netw
     """
     if not len(layers):
         raise InputError("model: expected at least one (W, b) pair, got an empty list")
+    if not isinstance(leak, int | float | np.number) or not np.isfinite(leak):
+        raise InputError(f"leak: expected a finite number, got {leak!r}")
     steps: list[Step] = []
     width = None
     for i, layer in enumerate(layers):
@@ -44,11 +46,20 @@ def from_arrays(layers: Sequence[tuple[Any, Any]], *, leak: float = 0.0) -> Netw
 
 def _layer(layer: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
     try:
-        weight, bias = (np.array(part, dtype=np.float64) for part in layer)
+        weight, bias = (_numbers(part) for part in layer)
     except (TypeError, ValueError) as error:
         raise InputError(f"model: layer {i} must be a pair (W, b) of numeric arrays: {error}") from None
     if weight.ndim != 2 or bias.shape != (weight.shape[0],):
         raise InputError(f"model: layer {i} must be W (out, in) and b (out,), got W {weight.shape} and b {bias.shape}")
+    if not weight.shape[1]:
+        raise InputError(f"model: layer {i} has no inputs: W is {weight.shape}")
     if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
         raise InputError(f"model: layer {i} has NaN or infinite weights; a partition needs finite numbers")
     return weight, bias
+
+
+def _numbers(part: Any) -> np.ndarray:
+    array = part.detach().cpu().numpy() if isinstance(part, torch.Tensor) else np.asarray(part)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"entries are {array.dtype}")
+    return array.astype(np.float64)

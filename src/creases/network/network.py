@@ -116,8 +116,8 @@ class Network:
 
     def unit(self, index: int) -> Unit:
         """The unit with a number: its bend, its position and the bend's place in the model."""
-        if not 0 <= index < self.n_units:
-            raise InputError(f"unit: index must be in 0..{self.n_units - 1}, got {index}")
+        if not isinstance(index, int | np.integer) or not 0 <= index < self.n_units:
+            raise InputError(f"unit: index must be in 0..{self.n_units - 1}, got {index!r}")
         bend = int(np.searchsorted(self.unit_starts, index, side="right")) - 1
         step = self.steps[self.bends[bend]]
         position = np.unravel_index(index - self.unit_starts[bend], step.shape)
@@ -135,6 +135,8 @@ class Network:
         """``x`` as a batch (b, *input_shape) on the network's device and dtype, and whether it was one point alone."""
         try:
             tensor = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)
+            if tensor.is_complex():
+                raise TypeError("entries are complex")
         except (ValueError, TypeError) as error:
             raise InputError(f"{name}: expected an array of numbers, got {type(x).__name__}: {error}") from None
         shape = tuple(tensor.shape)
@@ -145,6 +147,14 @@ class Network:
                 f"(flattened: {self.n_in} numbers a point), got {shape}"
             )
         batch = tensor.to(self.device, self.dtype).reshape(-1 if tensor.numel() else 0, *self.input_shape)
+        return batch, single
+
+    def _finite(self, x: Points) -> tuple[Tensor, bool]:
+        """As :meth:`points`, for what depends on the sides: NaN and infinity are on no side of anything."""
+        batch, single = self.points(x)
+        wrong = (~batch.flatten(1).isfinite()).any(dim=1)
+        if wrong.any():
+            raise InputError(f"x: expected finite numbers, got NaN or infinity in point {int(wrong.int().argmax())}")
         return batch, single
 
     @overload
@@ -159,7 +169,7 @@ class Network:
 
     def sides(self, x: Points) -> NDArray[np.int16]:
         """Side of every unit at ``x``: (b, n_units), or (n_units,) for one point alone."""
-        batch, single = self.points(x)
+        batch, single = self._finite(x)
         sides = [side.flatten(1).to(torch.int16) for side in forward(self, batch, keep="sides")]
         joined = torch.cat([batch.new_zeros(len(batch), 0, dtype=torch.int16), *sides], dim=1).cpu().numpy()
         return joined[0] if single else joined
@@ -180,7 +190,7 @@ class Network:
         For one point alone J is (n_out, n_in) and y (n_out,). Exactly what autograd gives; on a crease, the piece of
         the side that torch's gradient takes.
         """
-        batch, single = self.points(x)
+        batch, single = self._finite(x)
         parts = list(piece_batches(self, batch, default_memory()))
         J = torch.cat([part.J for part in parts]) if parts else batch.new_zeros(0, self.n_out, self.n_in)
         y = torch.cat([part.y for part in parts]) if parts else batch.new_zeros(0, self.n_out)
@@ -198,14 +208,18 @@ class Network:
         memory
             Bytes that one block may take (coefficients and the activations behind them); 1 GiB unless given.
         """
-        batch, _ = self.points(x)
-        for part in piece_batches(self, batch, default_memory() if memory is None else memory):
+        batch, _ = self._finite(x)
+        if memory is not None and not (isinstance(memory, int | float) and memory > 0):
+            raise InputError(f"memory: expected a positive number of bytes, got {memory!r}")
+        for part in piece_batches(self, batch, default_memory() if memory is None else int(memory)):
             yield Piece(_like(part.J, x), _like(part.y, x))
 
     # -- where it lives ------------------------------------------------------------------------------------------------
 
     def to(self, target: torch.device | torch.dtype | str) -> Network:
         """The same network on another device or in another dtype."""
+        if isinstance(target, torch.dtype) and not target.is_floating_point:
+            raise InputError(f"target: expected a floating dtype such as torch.float64, got {target}")
 
         def move(tensor: Tensor) -> Tensor:
             if isinstance(target, torch.dtype):

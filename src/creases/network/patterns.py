@@ -46,6 +46,9 @@ def unpack(net: Network, pattern: NDArray[np.uint8]) -> NDArray[np.int16]:
     """Packed patterns (r, n_bytes) to sides (r, n_units)."""
     widths = bit_widths(net)
     total = int(widths.sum())
+    pattern = np.asarray(pattern)
+    if pattern.dtype != np.uint8:
+        raise InputError(f"pattern: expected packed bits as uint8, got {pattern.dtype}")
     if pattern.ndim != 2 or pattern.shape[1] != (total + 7) // 8:
         raise InputError(f"pattern: expected shape (r, {(total + 7) // 8}), got {pattern.shape}")
     bits = np.unpackbits(pattern, axis=1, count=total, bitorder="little")

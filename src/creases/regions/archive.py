@@ -45,11 +45,14 @@ def load(kind: type[R], path: str | Path) -> R:
             arrays = {key: data[key] for key in data.files}
     except FileNotFoundError:
         raise FileError(f"{path}: no such file") from None
-    except (OSError, ValueError, BadZipFile) as error:
+    except (OSError, EOFError, ValueError, BadZipFile) as error:
         raise FileError(f"{path}: not an .npz file that creases wrote, or damaged: {error}") from None
     found = str(arrays.pop("kind", ""))
     if found != kind.__name__:
         raise FileError(f"{path}: expected a saved {kind.__name__}, found {found or 'something else'}")
+    missing = {"network", *(f.name for f in fields(kind) if f.name != "net")} - arrays.keys()
+    if missing:
+        raise FileError(f"{path}: damaged, or written by another version: it has no {', '.join(sorted(missing))}")
     net = from_bytes(arrays.pop("network").tobytes(), str(path))
     made: Callable[..., R] = kind
     return made(net=net, **{name: array if array.ndim else array.item() for name, array in arrays.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import comb, prod
@@ -97,6 +97,8 @@ def _serra(widths: tuple[int, ...], d: int) -> int:
 
 
 def _check(widths: Sequence[int], d: int | None) -> tuple[tuple[int, ...], int]:
+    if not isinstance(widths, Iterable):
+        raise InputError(f"widths: expected a list of whole numbers, got {widths!r}")
     numbers = tuple(widths) if d is None else (d, *widths)
     if not all(isinstance(n, int | np.integer) and n >= 1 for n in numbers):
         raise InputError(f"widths: expected positive whole numbers, got {list(widths)} with d = {d}")

@@ -17,6 +17,7 @@ from creases.network.network import Network, Points
 from creases.network.patterns import pack
 from creases.network.pieces import Piece
 from creases.regions import archive
+from creases.regions.arguments import check_network
 from creases.regions.halfspaces import (
     SAME_PLANE,
     chebyshev,
@@ -243,7 +244,7 @@ def cell(net: Network, x: Any, *, box: Sequence[tuple[float, float]] | None = No
     >>> quadrant.units[quadrant.facets].tolist(), quadrant.crease_distance
     ([0, 1], 0.25)
     """
-    point = one_point(net, x)
+    point = one_point(check_network(net), x)
     net = net.to(torch.float64)
     sides = net.sides(point)
     sides_of_box = _box_rows(box, point)

@@ -20,6 +20,7 @@ from creases.errors import InputError
 from creases.network.network import Network
 from creases.network.patterns import bit_units, pack
 from creases.network.pieces import default_memory
+from creases.regions.arguments import check_network
 from creases.regions.line_cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions.line_partition import LinePartition
 from creases.regions.line_walk import LineWalk
@@ -52,6 +53,7 @@ def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartiti
     >>> line(net, [-1.0], [3.0]).breakpoints.tolist()  # relu(x) - 2 relu(x - 1)
     [0.25, 0.5]
     """
+    check_network(net)
     start, stop = one_point(net, a, "a"), one_point(net, b, "b")
     direction = stop - start
     if not direction.any():

@@ -13,6 +13,7 @@ from creases.errors import InputError
 from creases.network.network import Network
 from creases.network.pieces import Piece, pattern_pieces
 from creases.regions import archive
+from creases.regions.arguments import check_numbers
 from creases.regions.line_cuts import Ends, choice_cuts, relu_cuts
 
 Floats = NDArray[np.float64]
@@ -75,7 +76,7 @@ class LinePartition:
 
     def locate(self, t: ArrayLike) -> Ints:
         """The region (n,) of each parameter t (n,), the right one at a breakpoint; -1 outside the segment."""
-        t = np.asarray(t, np.float64)
+        t = check_numbers(t, "t")
         if t.ndim != 1 or np.isnan(t).any():
             raise InputError(f"t: expected parameters of shape (n,), none of them NaN, got shape {t.shape}")
         ends = self.ends

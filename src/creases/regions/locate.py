@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from creases.network import Network
 from creases.network.patterns import pack
+from creases.network.pieces import default_memory
 from creases.network.walk import Walk
 from creases.regions.stations import Stations
 from creases.regions.tolerance import SIGN
@@ -20,15 +22,21 @@ Array = NDArray[np.float64]
 
 def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
     """Packed patterns (n, n_bytes) at points (n, n_in), units that are zero by the tolerance policy on side 0."""
-    sides = [np.zeros((len(x), 0), np.int16)]
+    widest = max([net.n_in, *(prod(step.shape) for step in net.steps)])
+    block = max(1, default_memory() // (8 * (4 * widest + net.n_units)))  # points whose values fit in memory at once
+    parts = [_block_patterns(net, x[start : start + block]) for start in range(0, len(x), block)]
+    return np.concatenate([pack(net, np.zeros((0, net.n_units), np.int16)), *parts])
+
+
+def _block_patterns(net: Network, x: Tensor) -> NDArray[np.uint8]:
+    sides = [np.zeros((len(x), 0), np.int8)]
     with torch.no_grad():
         walk = Walk(net, x, zero=SIGN)
-        while len(x) and (z := walk.advance()) is not None:
+        while (z := walk.advance()) is not None:
             choice = net.steps[net.bends[walk.bend]].op == "choice"
-            side = z.argmax(dim=-1) if choice else z > SIGN * walk.terms
-            sides.append(side.flatten(1).to(torch.int16).cpu().numpy())
-    joined = np.concatenate(sides, axis=1) if len(x) else np.zeros((0, net.n_units), np.int16)
-    return pack(net, joined)
+            side = z.argmax(dim=-1).to(torch.int16) if choice else z > SIGN * walk.terms
+            sides.append(side.flatten(1).cpu().numpy())
+    return pack(net, np.concatenate(sides, axis=1))
 
 
 class PatternIndex:

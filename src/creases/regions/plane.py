@@ -18,6 +18,7 @@ from creases.network.patterns import bit_units, pack
 from creases.network.pieces import pattern_pieces
 from creases.network.walk import Walk
 from creases.regions import archive
+from creases.regions.arguments import check_numbers, check_points
 from creases.regions.boundary import Boundary, plane_boundary
 from creases.regions.locate import PatternIndex, pattern_at
 from creases.regions.plane_complex import Complex, Signs, rectangle, region_bytes, region_sides
@@ -98,7 +99,7 @@ class PlanePartition:
 
     def points(self, t: Any) -> Array:
         """Points of input space (n, n_in) at slice coordinates (n, 2)."""
-        return self.origin + np.asarray(t, dtype=np.float64) @ self.basis.T
+        return self.origin + check_points(t, 2, "t") @ self.basis.T
 
     def sides(self) -> NDArray[np.int16]:
         """Side of every unit on every region: (R, n_units)."""
@@ -110,14 +111,14 @@ class PlanePartition:
 
     def locate(self, points: Any) -> NDArray[np.int64]:
         """Region of each point t (n, 2), -1 outside the box. On a crease: one of the regions beside it."""
-        t = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        t = check_points(points, 2)
+        found = np.full(len(t), -1, np.int64)
+        inside = np.flatnonzero(((t >= self.box[:, 0]) & (t <= self.box[:, 1])).all(axis=1))
         net = self.net.to(torch.float64)
-        found = self._index.find(pattern_at(net, torch.from_numpy(self.points(t)).to(net.device)))
-        inside = ((t >= self.box[:, 0]) & (t <= self.box[:, 1])).all(axis=1)
+        found[inside] = self._index.find(pattern_at(net, torch.from_numpy(self.points(t[inside])).to(net.device)))
         # A point on a crease, or a unit that is zero but for rounding: the pattern is no region's. Look where it lies.
-        lost = np.flatnonzero(inside & (found < 0))
+        lost = inside[found[inside] < 0]
         found[lost] = best_polygon(self.vertices, self.corners, self.starts, t[lost])
-        found[~inside] = -1
         return found
 
     @cached_property
@@ -237,7 +238,7 @@ def plane_through(
     """
     origin, basis, t = through(net, [a, b, c])
     low, high = t.min(axis=0), t.max(axis=0)
-    pad = margin * (high - low)
+    pad = check_numbers(margin, "margin") * (high - low)
     return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact, progress=progress)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from creases.errors import InputError
 from creases.network import Network
+from creases.regions.arguments import check_network, check_numbers
 from creases.regions.polytope import one_point
 
 Array = NDArray[np.float64]
@@ -33,6 +34,7 @@ def check_box(box: Any, n: int, name: str = "box") -> Array:
 
 def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Array, Array]:
     """Origin (n_in,) and basis (n_in, 2); for networks of two inputs both may be left out."""
+    check_network(net)
     if basis is None:
         if net.n_in != 2:
             raise InputError(
@@ -41,7 +43,7 @@ def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Array, Array]:
             )
         directions = np.eye(2)
     else:
-        directions = np.array(basis, dtype=np.float64)
+        directions = check_numbers(basis, "basis")
         if directions.shape == (2, *net.input_shape):
             directions = directions.reshape(2, -1).T
         if directions.shape != (net.n_in, 2):
@@ -56,6 +58,7 @@ def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Array, Array]:
 
 def through(net: Network, points: Sequence[Any]) -> tuple[Array, Array, Array]:
     """Gram-Schmidt on three points (eq. 6.2): origin a, an orthonormal basis, and the points' coordinates (3, 2)."""
+    check_network(net)
     a, b, c = (one_point(net, point, name) for point, name in zip(points, "abc", strict=True))
     first = float(np.linalg.norm(b - a))
     if first == 0:

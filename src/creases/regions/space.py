@@ -18,6 +18,7 @@ from creases.network import Network, Piece
 from creases.network.patterns import pack
 from creases.network.pieces import pattern_pieces
 from creases.regions import archive, space_vertices
+from creases.regions.arguments import check_count, check_network, check_points
 from creases.regions.lattice import Faces, Lattice, faces_of, joined
 from creases.regions.locate import PatternIndex, near_regions, pattern_at
 from creases.regions.slices import check_box
@@ -106,7 +107,7 @@ class SpacePartition:
 
         On a crease: one of the regions beside it.
         """
-        x = np.asarray(points, dtype=np.float64).reshape(-1, len(self.box))
+        x = check_points(points, len(self.box))
         found = np.full(len(x), -1, np.int64)
         inside = np.flatnonzero(((x >= self.box[:, 0]) & (x <= self.box[:, 1])).all(axis=1))
         if not self.count or not len(inside):
@@ -225,13 +226,13 @@ class _Job:
         max_seconds: float | None,
         progress: Progress | None,
     ) -> None:
-        if not isinstance(net, Network):
-            raise InputError(f"net: expected a Network (creases.read makes one), got {type(net).__name__}")
+        check_network(net)
         if method not in ("auto", "vertices", "lp"):
             raise InputError(f'method: expected "auto", "vertices" or "lp", got {method!r}')
-        for name, value in (("processes", processes), ("max_regions", max_regions), ("max_seconds", max_seconds)):
-            if value is not None and not value > 0:
-                raise InputError(f"{name}: expected a positive number, got {value!r}")
+        processes = check_count(processes, "processes")
+        max_regions = None if max_regions is None else check_count(max_regions, "max_regions")
+        if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
+            raise InputError(f"max_seconds: expected a positive number, got {max_seconds!r}")
         self.net, self.n = net, net.n_in
         self.work = net.to("cpu").to(torch.float64)
         self.box = check_box([(-1.0, 1.0)] * self.n if box is None else box, self.n)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from creases.errors import InputError
 from creases.network.network import Network, Points
 from creases.network.step import Step
+from creases.regions.arguments import check_count, check_network
 from creases.regions.halfspaces import maximise
 
 Floats = NDArray[np.float64]
@@ -71,7 +72,8 @@ def tropical(net: Network, *, prune: bool = True, max_terms: int = 20_000) -> Tr
     >>> tropical(xor).n_terms  # max(-1, 1 + s) - max(0, 2 s), s = x1 + x2
     ((2, 2),)
     """
-    net = net.to(torch.float64)
+    net = check_network(net).to(torch.float64)
+    max_terms = check_count(max_terms, "max_terms")
     steps = _chain(net)
     d = net.n_in
     F = [np.eye(1, d + 1, i) for i in range(d)]

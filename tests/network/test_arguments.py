@@ -1,0 +1,59 @@
+"""Bad arguments of networks and of ``read`` are refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import creases
+from creases.errors import InputError
+
+LAYERS = [(np.eye(2), np.zeros(2)), (np.ones((1, 2)), np.zeros(1))]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_and_infinity_are_on_no_side(bad: float) -> None:
+    net = creases.read(LAYERS)
+    x = np.array([[0.0, 1.0], [bad, 0.0]])
+    for ask in (net.sides, net.pattern, net.piece, lambda x: next(net.jacobians(x))):
+        with pytest.raises(InputError, match="x: expected finite numbers, got NaN or infinity in point 1"):
+            ask(x)
+
+
+def test_complex_points_are_refused() -> None:
+    with pytest.raises(InputError, match=r"x: expected an array of numbers.*complex"):
+        creases.read(LAYERS)(np.array([1j, 0]))
+
+
+@pytest.mark.parametrize("leak", [np.nan, np.inf, "a", None])
+def test_leaks_that_are_no_finite_number_are_refused(leak) -> None:
+    with pytest.raises(InputError, match="leak: expected a finite number"):
+        creases.network.arrays.from_arrays(LAYERS, leak=leak)
+
+
+def test_weights_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(InputError, match=r"model: layer 0 must be a pair \(W, b\).*complex"):
+        creases.read([(np.eye(2) * 1j, np.zeros(2))])
+    with pytest.raises(InputError, match="model: layer 0 has no inputs"):
+        creases.read([(np.zeros((2, 0)), np.zeros(2))])
+
+
+def test_parameters_that_require_a_gradient_are_weights() -> None:
+    layer = torch.nn.Linear(2, 1)
+    net = creases.read([(layer.weight, layer.bias)])
+    x = np.array([0.5, -0.25])
+    np.testing.assert_allclose(net(x), layer(torch.tensor(x, dtype=torch.float32)).detach(), rtol=1e-6)
+
+
+def test_bad_units_patterns_memory_and_dtypes_are_refused() -> None:
+    net = creases.read(LAYERS)
+    for index in ("a", 1.5, -1, 2):
+        with pytest.raises(InputError, match="unit: index must be in 0"):
+            net.unit(index)
+    with pytest.raises(InputError, match="pattern: expected packed bits as uint8"):
+        net.unpack([[1.0]])
+    with pytest.raises(InputError, match="memory: expected a positive number of bytes, got 0"):
+        next(net.jacobians(np.zeros((1, 2)), memory=0))
+    with pytest.raises(InputError, match="target: expected a floating dtype"):
+        net.to(torch.int32)

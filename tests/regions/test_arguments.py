@@ -1,0 +1,107 @@
+"""Bad arguments of the geometry are refused by name, whoever takes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import creases
+from creases.errors import FileError, InputError
+from creases.network.files import to_bytes
+from creases.regions import PlanePartition
+
+
+@pytest.fixture(scope="module")
+def net() -> creases.Network:
+    rng = np.random.default_rng(0)
+    return creases.read([(rng.normal(size=(6, 2)), rng.normal(size=6)), (rng.normal(size=(2, 6)), np.zeros(2))])
+
+
+@pytest.mark.parametrize("given", [None, [1], torch.nn.Linear(2, 2)])
+def test_what_is_no_network_is_refused(given) -> None:
+    calls = [
+        lambda: creases.plane(given),
+        lambda: creases.plane_through(given, [0, 0], [1, 0], [0, 1]),
+        lambda: creases.line(given, [0, 0], [1, 1]),
+        lambda: creases.cell(given, [0, 0]),
+        lambda: creases.space(given),
+        lambda: creases.tropical(given),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="net: expected a Network"):
+            call()
+
+
+@pytest.mark.parametrize("points", ["a", None, [["a", "b"]], [[1j, 0]]])
+def test_points_that_are_no_numbers_are_refused(net, points) -> None:
+    for found in (creases.plane(net), creases.space(net), creases.line(net, [0, 0], [1, 1])):
+        with pytest.raises(InputError, match=r"(points|t): expected an array of numbers"):
+            found.locate(points)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (4, 3), (2, 2, 2), ()])
+def test_points_of_another_dimension_are_refused(net, shape) -> None:
+    found = creases.plane(net)
+    for partition in (found, creases.space(net)):
+        with pytest.raises(InputError, match=r"points: expected shape \(n, 2\), got"):
+            partition.locate(np.zeros(shape))
+    with pytest.raises(InputError, match=r"t: expected shape \(n, 2\), got"):
+        found.points(np.zeros(shape))
+
+
+def test_no_points_are_in_no_regions(net) -> None:
+    found = creases.plane(net)
+    assert found.locate([]).shape == found.locate(np.zeros((0, 2))).shape == (0,)
+
+
+def test_points_far_outside_or_nan_do_not_change_where_others_are(net) -> None:
+    found = creases.plane(net)
+    centers = found.centers()
+    assert (found.locate(centers) == np.arange(found.count)).all()
+    for other in ([1e300, 0], [np.nan, 0], [np.inf, 0]):
+        assert found.locate(np.vstack([centers, other])).tolist() == [*range(found.count), -1]
+
+
+def test_tensors_that_require_a_gradient_are_points(net) -> None:
+    t = torch.zeros(1, 2, requires_grad=True)
+    assert creases.plane(net).locate(t).tolist() == creases.plane(net).locate(np.zeros((1, 2))).tolist()
+
+
+def test_bad_bases_and_margins_are_refused(net) -> None:
+    with pytest.raises(InputError, match="basis: expected an array of numbers"):
+        creases.plane(net, basis="x")
+    with pytest.raises(InputError, match="basis: expected an array of numbers"):
+        creases.plane(net, basis=[[1], [2, 3]])
+    with pytest.raises(InputError, match="margin: expected an array of numbers"):
+        creases.plane_through(net, [0, 0], [1, 0], [0, 1], margin="x")
+
+
+def test_bad_sizes_are_refused(net) -> None:
+    for name, value in [
+        ("processes", "x"),
+        ("processes", 1.5),
+        ("processes", 0),
+        ("max_regions", 2.5),
+        ("max_regions", "3"),
+    ]:
+        with pytest.raises(InputError, match=f"{name}: expected a positive whole number"):
+            creases.space(net, **{name: value})
+    with pytest.raises(InputError, match="max_seconds: expected a positive number, got 'x'"):
+        creases.space(net, max_seconds="x")
+    with pytest.raises(InputError, match="max_terms: expected a positive whole number, got 'x'"):
+        creases.tropical(net, max_terms="x")
+    with pytest.raises(InputError, match="widths: expected a list of whole numbers, got 3"):
+        creases.bounds(3)
+
+
+def test_damaged_files_are_refused(net, tmp_path) -> None:
+    (tmp_path / "empty.npz").write_bytes(b"")
+    with pytest.raises(FileError, match=r"not an \.npz file"):
+        PlanePartition.load(tmp_path / "empty.npz")
+    np.savez(tmp_path / "kind.npz", kind="PlanePartition")
+    with pytest.raises(FileError, match=r"has no basis, .*network"):
+        PlanePartition.load(tmp_path / "kind.npz")
+    np.savez(tmp_path / "part.npz", kind="PlanePartition", network=np.frombuffer(to_bytes(net), np.uint8))
+    with pytest.raises(FileError, match="has no basis"):
+        PlanePartition.load(tmp_path / "part.npz")
