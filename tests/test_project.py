@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,20 @@ def test_every_exported_name_exists_and_is_documented():
     assert len(set(creases.__all__)) == len(creases.__all__)
     for name in creases.__all__:
         assert getattr(creases, name).__doc__, name
+
+
+@pytest.mark.parametrize("room", ["network", "regions"])
+def test_every_name_of_a_room_exists_and_is_documented(room):
+    module = import_module(f"creases.{room}")
+    assert module.__doc__
+    assert sorted(set(module.__all__)) == sorted(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name).__doc__, name
+
+
+@pytest.mark.parametrize("name", ["line", "plane", "space", "cell", "bounds", "tropical"])
+def test_a_question_has_the_name_of_its_module(name):
+    assert getattr(import_module(f"creases.regions.{name}"), name) is getattr(creases, name)
 
 
 def test_importing_creases_loads_no_compiler_and_no_plotting():
