@@ -3,6 +3,8 @@
 Read    ``read`` a model; a ``Network`` gives values, patterns and pieces
 See     ``cell`` (one region), ``line``, ``plane``, ``plane_through``, ``space``: every region, exactly;
         ``bounds`` on their number, ``tropical`` form
+Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``widen``, ``deepen`` or ``remove`` there,
+        with a ``Certificate`` of what it did to the function
 
 >>> import creases, torch
 >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
@@ -12,7 +14,23 @@ See     ``cell`` (one region), ``line``, ``plane``, ``plane_through``, ``space``
 4
 """
 
-from creases.network import Network, read
+from creases.network import Certificate, Network, Place, deepen, places, read, remove, widen
 from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
 
-__all__ = ["Network", "bounds", "cell", "line", "plane", "plane_through", "read", "space", "tropical"]
+__all__ = [
+    "Certificate",
+    "Network",
+    "Place",
+    "bounds",
+    "cell",
+    "deepen",
+    "line",
+    "places",
+    "plane",
+    "plane_through",
+    "read",
+    "remove",
+    "space",
+    "tropical",
+    "widen",
+]

@@ -1,4 +1,4 @@
-"""What a network is: reading models, bends, patterns, pieces.
+"""What a network is: reading models, bends, patterns, pieces; and surgery on torch modules.
 
 ``read`` makes a ``Network`` of a model; a network gives its value, the pattern of its units' sides and its piece, the
 affine function ``J x + y``, at any input.
@@ -17,5 +17,6 @@ affine function ``J x + y``, at any input.
 from creases.network.network import Network, Unit
 from creases.network.pieces import Piece
 from creases.network.read import read
+from creases.network.surgery import Certificate, Place, deepen, places, remove, widen
 
-__all__ = ["Network", "Piece", "Unit", "read"]
+__all__ = ["Certificate", "Network", "Piece", "Place", "Unit", "deepen", "places", "read", "remove", "widen"]

@@ -42,7 +42,7 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
     >>> net.n_in, net.n_out, net.n_units
     (2, 1, 8)
     """
-    shape = _shape(input_shape)
+    shape = checked_shape(input_shape)
     if leak and not isinstance(model, list | tuple):
         raise InputError(f"leak: is for (W, b) arrays only, got leak={leak} with a {type(model).__name__}")
     if isinstance(model, Network):
@@ -69,7 +69,8 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
     return net
 
 
-def _shape(given: Sequence[int] | None) -> tuple[int, ...] | None:
+def checked_shape(given: Sequence[int] | None) -> tuple[int, ...] | None:
+    """The shape of one input as a tuple, if it is one."""
     if given is None:
         return None
     try:

@@ -1,0 +1,153 @@
+"""One more layer: the identity at the start, wherever the bend is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+import creases
+from creases.errors import InputError
+from surgery_models import built, inputs, mlp, snapshot
+
+BENDS = [
+    nn.ReLU,
+    nn.ReLU6,
+    nn.Hardtanh,
+    lambda: nn.ReLU(inplace=True),
+    lambda: nn.LeakyReLU(0.3),
+    lambda: nn.LeakyReLU(-0.5, inplace=True),
+    nn.PReLU,
+]
+
+
+@pytest.mark.parametrize("bend", BENDS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+def test_a_new_layer_behind_any_bend_starts_as_the_identity(bend, dtype, tolerance):
+    model, x = mlp(bend).to(dtype), 5 * inputs((3,), dtype=dtype)
+    before = model(x)
+    done = creases.deepen(model, "0", data=x)
+    assert (model(x) - before).abs().max() <= tolerance * before.abs().max()
+    assert done.change <= tolerance * before.abs().max()
+    assert (done.action, done.where, done.bound) == ("deepen", "1.1", 0)
+    assert done.parameters_after == sum(p.numel() for p in model.parameters()) > done.parameters_before
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("conv", "0"),
+        ("conv", "2"),
+        ("norm_pool", "0"),
+        ("norm_pool", "4"),
+        ("norm_pool", "10"),
+        ("residual", "blocks.0.conv1"),
+        ("residual", "blocks.0.last"),
+        ("branches", "first"),
+        ("sequence", "up"),
+        ("upsampling", "1"),
+    ],
+)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_a_new_layer_starts_as_the_identity_in_any_model(name, where, dtype, tolerance, kernel):
+    model, shape = built(name, dtype)
+    x = inputs(shape, dtype=dtype)
+    before = model(x)
+    done = creases.deepen(model, where, kernel=kernel, data=x)
+    assert done.change <= tolerance * max(1, before.abs().max())
+    assert done.where in [place.name for place in creases.places(model, shape, refused=True)]
+    assert {p.dtype for p in model.parameters()} == {dtype}
+
+
+def test_behind_relu_the_start_is_exact():
+    model, x = mlp().double(), inputs((3,))
+    assert creases.deepen(model, "0", data=x).change == 0
+
+
+def test_all_other_modules_keep_their_names_and_numbers():
+    model, _ = built("mlp")
+    before = snapshot(model)
+    creases.deepen(model, "0")
+    after = model.state_dict()
+    assert all(torch.equal(after[key], before[key]) for key in before)
+    assert sorted(set(after) - set(before)) == ["1.1.bias", "1.1.weight"]
+
+
+def test_layers_can_follow_one_another_and_be_widened():
+    model, x = mlp().double(), inputs((3,))
+    before = model(x)
+    first = creases.deepen(model, "0")
+    second = creases.deepen(model, first.where)
+    creases.widen(model, second.where, torch.ones(2, 5))
+    assert [place.name for place in creases.places(model)] == ["0", "1.1", "1.2.1", "2"]
+    assert torch.allclose(model(x), before, rtol=0, atol=1e-14)
+
+
+def test_the_bend_stays_the_object_it_is_and_its_hooks_fire_once():
+    model = mlp()
+    act, calls = model[1], []
+    act.register_forward_hook(lambda *_: calls.append(1))
+    model.train()
+    act.eval()
+    creases.deepen(model, "0")
+    assert calls == []
+    model(torch.ones(1, 3))
+    assert calls == [1]
+    assert model[1][0] is act
+    assert [part.training for part in model[1]] == [False] * 3
+    assert model.training
+
+
+def test_the_new_layer_learns():
+    model = mlp(lambda: nn.LeakyReLU(0.1)).double()
+    creases.deepen(model, "0")
+    model(inputs((3,))).square().sum().backward()
+    assert all(p.grad.any() for p in model[1].parameters())
+
+
+class Functional(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.act = nn.Linear(3, 4), nn.Linear(4, 4), nn.ReLU()
+        self.c, self.soft = nn.Linear(4, 4), nn.GELU()
+        self.d, self.leak = nn.Linear(4, 2), nn.LeakyReLU(-1.0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.relu(self.a(x))
+        x = self.act(self.act(self.b(x)))
+        return self.d(self.leak(self.soft(self.c(x))))
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("a", "pass relu, called as a function in forward code.*self.act = torch.nn.ReLU"),
+        ("b", "'act' is used 2 times in one run.*a module of its own"),
+        ("act", "'act' is used 2 times"),
+        ("soft", "'soft' is GELU; only after ReLU"),
+        ("c", r"pass \['soft', 'leak'\]; give the path of one bend's module"),
+        ("leak", "slope near -1"),
+        ("d", "pass no bend"),
+        ("nothing", "got 'nothing'; this model's layers are 'a', 'b', 'c', 'd', its bends 'act', 'leak'"),
+        ("", "'' is Functional; only after ReLU"),
+    ],
+)
+def test_what_cannot_be_deepened_is_refused_with_the_reason(where, message):
+    model = Functional()
+    before = list(model.named_modules())
+    with pytest.raises(InputError, match=message):
+        creases.deepen(model, where)
+    assert list(model.named_modules()) == before
+
+
+@pytest.mark.parametrize("kernel", [2, 0, 1.5])
+def test_kernels_are_odd(kernel):
+    with pytest.raises(InputError, match="kernel: expected an odd size"):
+        creases.deepen(mlp(), "0", kernel=kernel)
+
+
+def test_a_lone_bend_has_no_name_to_go_by():
+    with pytest.raises(InputError, match="nothing but a bend"):
+        creases.deepen(nn.ReLU(), "", input_shape=(3,))
