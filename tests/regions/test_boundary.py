@@ -83,3 +83,22 @@ def test_equal_outputs_have_no_boundary() -> None:
     assert len(found.edges) == 0
     assert found.polylines() == []
     assert found.part_class.tolist() == [0]
+
+
+def test_an_output_that_is_zero_but_for_rounding_has_no_boundary() -> None:
+    """The same sum of units twice, in another order, one from the other: what is left is rounding of its terms."""
+    rng = np.random.default_rng(3)
+    hidden, weights, order = (rng.normal(size=(16, 2)), rng.normal(size=16)), rng.normal(size=16), rng.permutation(16)
+    twice = (np.vstack([hidden[0], hidden[0][order]]), np.append(hidden[1], hidden[1][order]))
+    net = creases.read([twice, (np.append(weights / 3, -weights[order] / 3)[None], [0.0])])
+    assert 0 < np.abs(creases.plane(net).values).max() < 1e-14
+    assert len(creases.plane(net).boundary().edges) == 0
+    assert creases.space(net).boundary().count == 0
+
+
+def test_networks_of_many_outputs_have_their_classes_by_number() -> None:
+    weights = np.array([[1, 0], [0, 1], [-1, -1]])  # three classes that decide, the last of 300 outputs
+    net = creases.read([(np.vstack([np.zeros((297, 2)), weights]), np.append(np.full(297, -9.0), np.zeros(3)))])
+    found = creases.plane(net).boundary()
+    assert set(found.part_class.tolist()) == set(found.classes.ravel().tolist()) == {297, 298, 299}
+    assert set(creases.space(net).boundary().classes.ravel().tolist()) == {297, 298, 299}

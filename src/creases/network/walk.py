@@ -57,6 +57,11 @@ class Walk:
         """The network's output (n, n_out), when the walk has ended."""
         return self._values[len(self.net.steps)].flatten(1)
 
+    @property
+    def output_terms(self) -> Tensor:
+        """As ``terms``, of the output: (n_out,)."""
+        return self._sizes[len(self.net.steps)].flatten()
+
     def extend(self, points: Tensor, z: Tensor | None = None) -> None:
         """Add points (k, n_in): they are run up to where the walk stands.
 

@@ -8,9 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases.network import Network
+from creases.network.walk import Walk
 from creases.regions.plane_complex import Complex, region_sides
 from creases.regions.plane_mesh import Mesh
 from creases.regions.polygons import polygon_areas
+from creases.regions.tolerance import SIGN
 
 Array = NDArray[np.float64]
 
@@ -77,13 +80,26 @@ def _chains(edges: list[list[int]]) -> list[list[int]]:
     return chains
 
 
-def plane_boundary(mesh: Mesh, values: Array) -> Boundary:
-    """One more bend on a partition with outputs ``values`` (V, m) at its vertices: their largest, or one's sign."""
+def output_terms(net: Network, x: Array) -> Array:
+    """Sum of the magnitudes of the terms of each output (n_out,), its largest over points (n, n_in)."""
+    net = net.to(torch.float64)
+    with torch.no_grad():
+        walk = Walk(net, torch.from_numpy(x).to(net.device), zero=SIGN)
+        while walk.advance() is not None:
+            pass
+        terms: Array = walk.output_terms.cpu().numpy()
+    return terms
+
+
+def plane_boundary(mesh: Mesh, values: Array, terms: Array) -> Boundary:
+    """One more bend on a partition with outputs ``values`` (V, m) at its vertices: their largest, or one's sign.
+
+    ``terms`` (m,) are the sizes that decide what is zero, as :func:`output_terms` gives them.
+    """
     part = Complex.of(mesh)
     outputs = values.shape[1]
     z = torch.from_numpy(values.reshape(len(values), 1, outputs) if outputs > 1 else values)
-    terms = torch.from_numpy(np.abs(values).max(axis=0)).reshape(z.shape[1:])
-    part.subdivide(z, terms, 0, choice=outputs > 1)
+    part.subdivide(z, torch.from_numpy(terms).reshape(z.shape[1:]), 0, choice=outputs > 1)
     side = region_sides(part.signs, [(1, outputs if outputs > 1 else 0)])[0][:, 0].astype(np.int16)
     parent = part.signs[-1].parent
     cut = part.mesh()

@@ -23,7 +23,8 @@ Array = NDArray[np.float64]
 def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
     """Packed patterns (n, n_bytes) at points (n, n_in), units that are zero by the tolerance policy on side 0."""
     widest = max([net.n_in, *(prod(step.shape) for step in net.steps)])
-    block = max(1, default_memory() // (8 * (4 * widest + net.n_units)))  # points whose values fit in memory at once
+    room = 2**24 if net.device.type == "cpu" else default_memory()  # on a CPU: what stays in its cache
+    block = max(1, room // (8 * (4 * widest + net.n_units)))
     parts = [_block_patterns(net, x[start : start + block]) for start in range(0, len(x), block)]
     return np.concatenate([pack(net, np.zeros((0, net.n_units), np.int16)), *parts])
 

@@ -19,7 +19,7 @@ from creases.network.pieces import pattern_pieces
 from creases.network.walk import Walk
 from creases.regions import archive
 from creases.regions.arguments import check_numbers, check_points
-from creases.regions.boundary import Boundary, plane_boundary
+from creases.regions.boundary import Boundary, output_terms, plane_boundary
 from creases.regions.locate import PatternIndex, pattern_at
 from creases.regions.plane_complex import Complex, Signs, rectangle, region_bytes, region_sides
 from creases.regions.plane_device import DeviceComplex
@@ -127,7 +127,7 @@ class PlanePartition:
 
     def boundary(self) -> Boundary:
         """The decision boundary: where the two largest outputs tie (one output: where it is zero)."""
-        return plane_boundary(self.mesh, self.values)
+        return plane_boundary(self.mesh, self.values, output_terms(self.net, self.points(self.vertices)))
 
     def same_piece(self, *, tolerance: float = 1e-9) -> NDArray[np.int32]:
         """Group of each region (R,) when neighbours with the same affine function are taken for one.

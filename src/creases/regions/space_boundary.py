@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from creases.regions.boundary import output_terms
 from creases.regions.lattice import Lattice, faces_of, merged
 from creases.regions.lattice.lattice import Floats, runs
 from creases.regions.space_vertices import tournament
@@ -44,23 +45,25 @@ def space_boundary(partition: SpacePartition) -> SpaceBoundary:
     """One more bend on the partition: the outputs' largest (one output: its sign)."""
     p, n = partition, len(partition.box)
     outputs = p.values.shape[1]
-    size = SIGN * np.abs(p.values).max(axis=0)
+    size = SIGN * output_terms(p.net, p.vertices) if p.count else np.zeros(outputs)
     values = np.where(np.abs(p.values) <= size, 0.0, p.values) if outputs == 1 else p.values
-    region = np.arange(p.count, dtype=np.uint32)  # as four bytes it can go with the class as sides do
+    kind = np.dtype(np.uint8 if outputs <= 256 else np.uint16)  # of a class, in a column behind those of the region
+    region = np.arange(p.count, dtype=np.uint32).view(kind).reshape(p.count, 4 // kind.itemsize)
+    column = region.shape[1]
     lattice = Lattice(
         np.concatenate([p.vertices, values], axis=1),
         np.arange(len(p.vertices), dtype=np.uint64),
         p.flat.by_dimension(),
         np.zeros((len(p.creases), 2), np.int32),  # what unit made a facet does not matter here
-        np.concatenate([region.view(np.uint8).reshape(p.count, 4), np.zeros((p.count, 1), np.uint8)], axis=1),
+        np.concatenate([region, np.zeros((p.count, 1), kind)], axis=1),
     )
     if outputs == 1:
-        lattice.cut(n, 4, 1, size, 0, 1)
+        lattice.cut(n, column, 1, size, 0, 1)
     else:
-        tournament(lattice, slice(n, n + outputs), outputs, size, 4)
+        tournament(lattice, slice(n, n + outputs), outputs, size, column)
         lattice = merged(lattice)
-    side = lattice.sides[: lattice.count, 4].astype(np.int64)
-    parent = np.ascontiguousarray(lattice.sides[: lattice.count, :4]).view(np.uint32)[:, 0].astype(np.int64)
+    side = lattice.sides[: lattice.count, column].astype(np.int64)
+    parent = np.ascontiguousarray(lattice.sides[: lattice.count, :column]).view(np.uint32)[:, 0].astype(np.int64)
     faces = faces_of(lattice)
     beside = faces.cofaces(n)
     between = np.flatnonzero((beside >= 0).all(axis=1) & (side[beside[:, 0]] != side[beside[:, 1]]))
