@@ -134,7 +134,7 @@ class Survey:
         if id(layer.weight) in self.shared:
             return f"{name}.weight is shared with another layer"
         if name not in self.flow.taken:
-            return "forward does not use it"
+            return "forward does not use it as a layer of its own"
         if name in self.flow.refused:
             return self.flow.refused[name]
         if lost:
