@@ -268,6 +268,15 @@ def test_units_are_followed_through_any_code(code):
     assert reasons(model, (3,))["a"] == ""
 
 
+def test_a_layer_with_two_names_is_one_layer():
+    model = mlp()
+    model.alias = model[0]
+    again = Forward(lambda m, x: m.net[:5](x), net=model, act=model[1])
+    assert [place.name for place in creases.places(again, (3,))] == ["net.0", "net.2"]
+    creases.deepen(again, "net.0", input_shape=(3,))
+    assert again.act is again.net[1]
+
+
 def test_places_of_a_compiled_model_are_those_of_the_module():
     model = mlp()
     compiled = nn.Module()  # torch.compile keeps the module so

@@ -86,7 +86,7 @@ class Survey:
             raise InputError(
                 f"model: does not run on an example of shape {shape}: {problem}; check input_shape"
             ) from None
-        uses = Counter(id(p) for _, p in self.twin.named_parameters(remove_duplicate=False))
+        uses = Counter(id(p) for module in self.twin.modules() for p in module._parameters.values() if p is not None)
         self.shared = {key for key, n in uses.items() if n > 1}
 
     def place(self, name: str) -> Place:
