@@ -95,6 +95,15 @@ def test_bad_sizes_are_refused(net) -> None:
         creases.bounds(3)
 
 
+def test_regions_and_breakpoints_that_are_not_there_are_refused(net) -> None:
+    found = creases.plane(net)
+    for region in (-1, found.count, "a"):
+        with pytest.raises(InputError, match="region: expected a number from 0 to"):
+            found.polygon(region)
+    with pytest.raises(InputError, match="i: expected a number from 0 to"):
+        creases.line(net, [0, 0], [1, 1]).units(99)
+
+
 def test_damaged_files_are_refused(net, tmp_path) -> None:
     (tmp_path / "empty.npz").write_bytes(b"")
     with pytest.raises(FileError, match=r"not an \.npz file"):

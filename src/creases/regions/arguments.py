@@ -43,6 +43,13 @@ def check_points(points: Any, k: int, name: str = "points") -> NDArray[np.float6
     return np.atleast_2d(array)
 
 
+def check_index(value: Any, count: int, name: str) -> int:
+    """A number in 0, ..., count - 1."""
+    if not isinstance(value, int | np.integer) or not 0 <= value < count:
+        raise InputError(f"{name}: expected a number from 0 to {count - 1}, got {value!r}")
+    return int(value)
+
+
 def check_count(value: Any, name: str) -> int:
     """A whole number of at least 1."""
     try:

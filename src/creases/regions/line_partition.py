@@ -13,7 +13,7 @@ from creases.errors import InputError
 from creases.network.network import Network
 from creases.network.pieces import Piece, pattern_pieces
 from creases.regions import archive
-from creases.regions.arguments import check_numbers
+from creases.regions.arguments import check_index, check_numbers
 from creases.regions.line_cuts import Ends, choice_cuts, relu_cuts
 
 Floats = NDArray[np.float64]
@@ -64,11 +64,12 @@ class LinePartition:
 
     def units(self, i: int) -> Ints:
         """The units that change side at breakpoint i."""
+        i = check_index(i, len(self.breakpoints), "i")
         return self.unit_ids[self.unit_starts[i] : self.unit_starts[i + 1]]
 
     def points(self, t: ArrayLike) -> Floats:
         """Inputs (n, d) at parameters t (n,)."""
-        return self.a + np.asarray(t, np.float64)[:, None] * (self.b - self.a)
+        return self.a + check_numbers(t, "t").reshape(-1, 1) * (self.b - self.a)
 
     def pieces(self) -> Piece:
         """The network on every region as a function of t: J (k + 1, m, 1), y (k + 1, m), f = J t + y."""

@@ -18,7 +18,7 @@ from creases.network.patterns import bit_units, pack
 from creases.network.pieces import pattern_pieces
 from creases.network.walk import Walk
 from creases.regions import archive
-from creases.regions.arguments import check_numbers, check_points
+from creases.regions.arguments import check_index, check_numbers, check_points
 from creases.regions.boundary import Boundary, output_terms, plane_boundary
 from creases.regions.locate import PatternIndex, pattern_at
 from creases.regions.plane_complex import Complex, Signs, rectangle, region_bytes, region_sides
@@ -81,6 +81,7 @@ class PlanePartition:
 
     def polygon(self, region: int) -> Array:
         """Corners of one region (k, 2), counter-clockwise."""
+        region = check_index(region, self.count, "region")
         return self.vertices[self.corners[self.starts[region] : self.starts[region + 1]]]
 
     def areas(self) -> Array:
