@@ -102,3 +102,12 @@ def test_networks_of_many_outputs_have_their_classes_by_number() -> None:
     found = creases.plane(net).boundary()
     assert set(found.part_class.tolist()) == set(found.classes.ravel().tolist()) == {297, 298, 299}
     assert set(creases.space(net).boundary().classes.ravel().tolist()) == {297, 298, 299}
+
+
+def test_a_thousand_classes_need_no_thousand_times_thousand_pairs() -> None:
+    rng = np.random.default_rng(0)
+    few = [(rng.normal(size=(12, 2)), rng.normal(size=12)), (rng.normal(size=(4, 12)), rng.normal(size=4))]
+    many = [few[0], (np.vstack([few[1][0], np.zeros((996, 12))]), np.append(few[1][1], np.full(996, -1e3)))]
+    expected, found = (creases.plane(creases.read(layers), UNIT).boundary() for layers in (few, many))
+    np.testing.assert_array_equal(found.edges, expected.edges)
+    np.testing.assert_array_equal(found.part_class, expected.part_class)

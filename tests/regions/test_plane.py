@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
@@ -19,12 +20,13 @@ from reference import exact_regions, load_case, load_counts, lp_regions
 from strategies import Case, cases
 
 UNIT = [(-1, 1), (-1, 1)]
+plane_module = import_module("creases.regions.plane")  # the name is the function's, too
 PLANES = [name for name, case in load_counts().items() if case["widths"][0] == 2]
 
 
 def on_device(net: creases.Network, box, monkeypatch) -> PlanePartition:
     """The partition by tensor operations, as on a GPU."""
-    monkeypatch.setattr(Complex, "of", lambda mesh: DeviceComplex.of(mesh, torch.device("cpu")))
+    monkeypatch.setattr(Complex, "of", lambda mesh, memory=None: DeviceComplex.of(mesh, torch.device("cpu")))
     found = creases.plane(net, box)
     monkeypatch.undo()
     return found
@@ -62,6 +64,30 @@ def test_narrowing_wide_bends_changes_nothing(name: str, monkeypatch) -> None:
     whole = creases.plane(net, UNIT)
     monkeypatch.setattr(plane_complex, "WIDE", 1)
     assert patterns(creases.plane(net, UNIT)) == patterns(whole)
+
+
+@pytest.mark.parametrize("memory", [2**10, 2**16, 2**18])
+@pytest.mark.parametrize("name", ["m2_32x3", "d_dup", "d_neg"])
+def test_bounded_memory_changes_nothing(name: str, memory: int, monkeypatch) -> None:
+    net = creases.read(load_case(name))
+    whole = creases.plane(net, UNIT)
+    monkeypatch.setattr(plane_module, "MEMORY", memory)
+    by_blocks = []
+    in_blocks = plane_module.subdivide_in_blocks
+    monkeypatch.setattr(plane_module, "subdivide_in_blocks", lambda *args: by_blocks.append(1) or in_blocks(*args))
+    counts: list[int] = []
+    found = creases.plane(net, UNIT, progress=counts.append)
+    assert patterns(found) == patterns(whole)
+    assert counts[-1] == whole.count
+    assert by_blocks == [1] or memory > 2**10
+    check_plane(found, np.random.default_rng(0))
+
+
+def test_bounded_memory_changes_nothing_for_choices_and_connections(monkeypatch) -> None:
+    points = 3 * np.random.default_rng(1).normal(size=(3, 16))
+    whole = creases.plane_through(image_network(), *points, margin=1.0)
+    monkeypatch.setattr(plane_module, "MEMORY", 2**14)
+    assert patterns(creases.plane_through(image_network(), *points, margin=1.0)) == patterns(whole)
 
 
 @pytest.mark.parametrize("name", ["m2_64x3", "m2_128x3"])
@@ -259,9 +285,9 @@ def _device_once(original):
     """The first complex is made on the device; the kernel's own, for choices, as ever."""
     made = []
 
-    def of(cls, mesh):
+    def of(cls, mesh, memory=None):
         if made:
-            return original(cls, mesh)
+            return original(cls, mesh, memory)
         made.append(True)
         return DeviceComplex.of(mesh, torch.device("cpu"))
 

@@ -76,6 +76,17 @@ class Walk:
         new = carry(self.net, {0: start}, self._through, 0, self._next)
         self._values = {key: torch.cat([value, new[key]]) for key, value in self._values.items()}
 
+    def run(self, points: Tensor) -> Tensor:
+        """Pre-activations (k, *shape) of other points where the walk stands, outputs when it has ended; not kept."""
+        values = carry(self.net, {0: points.reshape(-1, *self.net.input_shape)}, self._through, 0, self._next)
+        ended = self._next == len(self.net.steps)
+        return values[self._next if ended else self.net.steps[self._next].inputs[0]]
+
+    def see(self, z: Tensor) -> None:
+        """Let pre-activations of other points (k, *shape) count for the sizes of what follows."""
+        low, high = self._range
+        self._range = torch.minimum(low, z.amin(0, keepdim=True)), torch.maximum(high, z.amax(0, keepdim=True))
+
     def _through(self, i: int, inputs: list[Tensor]) -> Tensor:
         """Step i at all points; before a relu, what is too small to have a sign is set to zero."""
         step = self.net.steps[i]

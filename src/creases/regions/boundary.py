@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import torch
@@ -83,12 +84,28 @@ def _chains(edges: list[list[int]]) -> list[list[int]]:
 def output_terms(net: Network, x: Array) -> Array:
     """Sum of the magnitudes of the terms of each output (n_out,), its largest over points (n, n_in)."""
     net = net.to(torch.float64)
+    points = torch.from_numpy(x).to(net.device)
+    block = max(1, 2**28 // (8 * max([net.n_in, *(prod(shape) for shape in net.shapes)])))
     with torch.no_grad():
-        walk = Walk(net, torch.from_numpy(x).to(net.device), zero=SIGN)
+        walk = Walk(net, points[:block], zero=SIGN)
         while walk.advance() is not None:
-            pass
+            for start in range(block, len(points), block):
+                walk.see(walk.run(points[start : start + block]))
         terms: Array = walk.output_terms.cpu().numpy()
     return terms
+
+
+def _contenders(mesh: Mesh, values: Array) -> NDArray[np.int64]:
+    """Outputs that may be the largest somewhere: in some region no other is larger at all corners than it at any."""
+    possible = np.zeros(values.shape[1], bool)
+    block = max(1, 2**26 // values.shape[1])
+    for first in range(0, len(mesh.starts) - 1, block):
+        starts = mesh.starts[first : first + block + 1]
+        corners = values[mesh.corners[starts[0] : starts[-1]]]
+        low = np.minimum.reduceat(corners, starts[:-1] - starts[0])  # (R, m)
+        high = np.maximum.reduceat(corners, starts[:-1] - starts[0])
+        possible |= (high >= low.max(axis=1, keepdims=True)).any(axis=0)
+    return np.flatnonzero(possible)
 
 
 def plane_boundary(mesh: Mesh, values: Array, terms: Array) -> Boundary:
@@ -97,10 +114,13 @@ def plane_boundary(mesh: Mesh, values: Array, terms: Array) -> Boundary:
     ``terms`` (m,) are the sizes that decide what is zero, as :func:`output_terms` gives them.
     """
     part = Complex.of(mesh)
-    outputs = values.shape[1]
-    z = torch.from_numpy(values.reshape(len(values), 1, outputs) if outputs > 1 else values)
-    part.subdivide(z, torch.from_numpy(terms).reshape(z.shape[1:]), 0, choice=outputs > 1)
-    side = region_sides(part.signs, [(1, outputs if outputs > 1 else 0)])[0][:, 0].astype(np.int16)
+    choice = values.shape[1] > 1
+    classes = _contenders(mesh, values) if choice else np.arange(2)
+    z = torch.from_numpy(values[:, None, classes] if choice else values)
+    size = torch.from_numpy(terms[classes] if choice else terms)
+    part.subdivide(z, size.reshape(z.shape[1:]), 0, 0, choice=choice)
+    side = region_sides(part.signs, [(1, len(classes) if choice else 0)])[0][:, 0]
+    side = classes[side].astype(np.int16)
     parent = part.signs[-1].parent
     cut = part.mesh()
     left, right = cut.regions.T

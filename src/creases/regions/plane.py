@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -21,7 +21,8 @@ from creases.regions import archive
 from creases.regions.arguments import check_index, check_numbers, check_points
 from creases.regions.boundary import Boundary, output_terms, plane_boundary
 from creases.regions.locate import PatternIndex, pattern_at
-from creases.regions.plane_complex import Complex, Signs, rectangle, region_bytes, region_sides
+from creases.regions.plane_blocks import subdivide_in_blocks
+from creases.regions.plane_complex import Complex, Full, Signs, count, rectangle, region_bytes, region_sides
 from creases.regions.plane_device import DeviceComplex
 from creases.regions.plane_mesh import Mesh, components, join_regions
 from creases.regions.polygons import best_polygon, polygon_areas
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Box = Sequence[Sequence[float]] | Array
+
+#: Bytes that values at vertices may take on the CPU; with more to hold, units are worked on a few at a time.
+MEMORY = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +217,7 @@ def plane(
 
         return exact_plane(net, bounds, start, directions)
     whole = rectangle(bounds)
-    part = Complex.of(whole) if net.device.type == "cpu" else DeviceComplex.of(whole, net.device)
+    part = Complex.of(whole, MEMORY) if net.device.type == "cpu" else DeviceComplex.of(whole, net.device)
     values = _subdivided(net.to(torch.float64), part, start, directions, progress)
     mesh, patterns = part.mesh(), _patterns(net, part.signs)
     if any(net.steps[i].op == "choice" for i in net.bends):
@@ -253,8 +257,8 @@ def _subdivided(
     """Subdivide the complex, in place, by every bend; the output (V, n_out) at its vertices."""
     start, directions = (torch.from_numpy(a).to(net.device) for a in (origin, basis))
 
-    def points(first: int) -> torch.Tensor:
-        return start + torch.as_tensor(part.vertices[first:], device=net.device) @ directions.T
+    def points(first: int, last: int | None = None) -> torch.Tensor:
+        return start + torch.as_tensor(part.vertices[first:last], device=net.device) @ directions.T
 
     with torch.no_grad():
         walk = Walk(net, points(0), zero=SIGN)
@@ -263,7 +267,10 @@ def _subdivided(
             choice = net.steps[net.bends[walk.bend]].op == "choice"
             flat = z.reshape(known, -1, z.shape[-1]) if choice else z.flatten(1)
             terms = walk.terms[0].reshape(flat.shape[1:])
-            Z = part.subdivide(flat, terms, int(net.unit_starts[walk.bend]), choice=choice)
+            try:
+                Z = part.subdivide(flat, terms, walk.bend, int(net.unit_starts[walk.bend]), choice=choice)
+            except Full:  # raised by Complex alone
+                return subdivide_in_blocks(net, cast(Complex, part), points, walk.bend, progress)
             walk.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
             if progress is not None:
                 progress(part.count)
@@ -279,8 +286,9 @@ def _patterns(net: Network, signs: Sequence[Signs]) -> NDArray[np.uint8]:
         return np.zeros((1, 0), np.uint8)
     if all(units % 8 == 0 for units, _ in bends) and all(one.units is None for one in signs):
         return region_bytes(signs, [units // 8 for units, _ in bends])
-    sides = region_sides(signs, bends)
-    return pack(net, np.concatenate(sides, axis=1))
+    block = max(1, MEMORY // (4 * net.n_units))
+    parts = np.array_split(np.arange(count(signs)), 1 + count(signs) // block)
+    return np.concatenate([pack(net, np.concatenate(region_sides(signs, bends, part), axis=1)) for part in parts])
 
 
 def _one_region_per_pattern(net: Network, mesh: Mesh, patterns: NDArray[np.uint8]) -> tuple[Mesh, NDArray[np.uint8]]:

@@ -25,6 +25,7 @@ WIDE = 1024
 class Signs:
     """What one bend's subdivision left on the regions: enough to say every unit's side there."""
 
+    bend: int  #: which one
     parent: NDArray[np.int32]  #: (R,) the region each came from
     positive: NDArray[np.uint64]  #: (R, W) columns positive somewhere on it, as words
     negative: NDArray[np.uint64]  #: (R, W)
@@ -42,21 +43,22 @@ class Complex:
     kid: NDArray[np.int32]  #: (E,) first of an edge's two halves, -1 if uncut
     corners: NDArray[np.int32]  #: (C, 2)
     starts: NDArray[np.int32]  #: (R + 1,)
-    signs: list[Signs] = field(default_factory=list)  #: one for each subdivision so far
+    memory: int | None = None  #: bytes that the values at the vertices may take; no bound unless given
+    signs: list[Signs] = field(default_factory=list)  #: one for each pass of a bend's units so far
 
     @classmethod
-    def of(cls, mesh: Mesh) -> Complex:
+    def of(cls, mesh: Mesh, memory: int | None = None) -> Complex:
         """A finished complex made ready to be subdivided."""
         uncut = np.full(len(mesh.ends), -1, np.int32)
         corners = np.stack([mesh.corners, mesh.corner_edges], axis=1)
-        return cls(mesh.vertices, mesh.ends, mesh.label, uncut, corners, mesh.starts)
+        return cls(mesh.vertices, mesh.ends, mesh.label, uncut, corners, mesh.starts, memory)
 
     @property
     def count(self) -> int:
         return len(self.starts) - 1
 
-    def subdivide(self, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Array | None:
-        """Split the regions, in place, by the creases of one bend.
+    def subdivide(self, z: Tensor, terms: Tensor, bend: int, first_unit: int, *, choice: bool) -> Array | None:
+        """Split the regions, in place, by the creases of one bend; raises :class:`Full` with nothing changed.
 
         Parameters
         ----------
@@ -64,29 +66,50 @@ class Complex:
             Pre-activations at the vertices: (V, U), for a choice (V, U, K).
         terms
             Sum of the magnitudes of the terms of each pre-activation: (U,) or (U, K).
-        first_unit
-            Number of the bend's first unit: the label of its creases.
+        bend, first_unit
+            Number of the bend and of its first unit: the label of its creases.
 
         Returns
         -------
         numpy.ndarray or None
             Pre-activations (V', U) at all vertices, old and new, where the split needed them all (a relu, not wide).
         """
+        units = sides = None
+        if choice or z.shape[1] > WIDE:
+            changing = Changing(SIGN * terms, choice=choice)
+            changing.see(z)
+            units, sides = changing.units(), changing.sides()
+            z, terms = z[:, units], terms[units]
+        labels = first_unit + (np.arange(z.shape[1]) if units is None else units)
+        Z = self.cut(z, terms, bend, labels, choice=choice, units=units, sides=sides)
+        return Z if units is None else None
+
+    def cut(
+        self,
+        z: Tensor,
+        terms: Tensor,
+        bend: int,
+        labels: NDArray[np.integer],
+        *,
+        choice: bool,
+        units: NDArray[np.int64] | None,
+        sides: NDArray[np.int16] | None,
+    ) -> Array:
+        """One pass: split by the units that the columns of ``z`` are about; see :meth:`subdivide`, :class:`Signs`."""
         tolerance = (SIGN * terms).cpu().numpy()
         pairs = np.zeros((0, 4), np.int64)
-        units = sides = None
-        labels = np.arange(first_unit, first_unit + z.shape[1], dtype=np.int32)
-        if choice or z.shape[1] > WIDE:
-            units, sides = _changing(z, SIGN * terms, choice)
-            z, tolerance, labels = z[:, units], tolerance[units], labels[units]
         if choice:
             z, tolerance, pairs = _differences(z, tolerance)
             labels = np.repeat(labels, len(pairs) // max(1, len(labels)))
-        rows = np.empty((4 * len(z) + 1024, z.shape[1]))  # room for new vertices: pages are touched only when used
+        room, most = 4 * len(z) + 1024, None  # for new vertices: pages are touched only when used
+        if self.memory is not None:
+            most = self.memory // (8 * max(1, z.shape[1]))
+            room = max(len(z) + 8, min(room, most))
+        rows = np.empty((room, z.shape[1]))
         torch.from_numpy(rows)[: len(z)] = z
-        Z, signs = _split(self, rows, len(z), tolerance, pairs, labels)
-        self.signs.append(replace(signs, units=units, sides=sides))
-        return Z if units is None else None
+        Z, signs = _split(self, rows, len(z), tolerance, pairs, labels.astype(np.int32), most)
+        self.signs.append(Signs(bend, *signs, units, sides))
+        return Z
 
     def mesh(self) -> Mesh:
         """The complex without its cut edges."""
@@ -113,24 +136,56 @@ def rectangle(box: Array) -> Mesh:
     )
 
 
-def _changing(z: Tensor, tolerance: Tensor, choice: bool) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
-    """Units that do not keep one side at all vertices, and the side (U,) of those that do."""
-    if choice:
-        largest = z >= z.amax(dim=-1, keepdim=True) - 2 * tolerance.amax(dim=-1, keepdim=True)
-        always = largest.all(dim=0)  # (U, K)
-        side = always.int().argmax(dim=-1)
-        earlier = torch.arange(z.shape[-1], device=z.device) < side[:, None]  # may be the first of equals somewhere
-        changes = ~always.any(dim=-1) | (largest.any(dim=0) & earlier).any(dim=-1)
-    else:
-        above = z.amax(dim=0) > tolerance
-        changes, side = above & (z.amin(dim=0) < -tolerance), above
-    return np.flatnonzero(changes.cpu().numpy()), side.to(torch.int16).cpu().numpy()
+class Full(Exception):
+    """The values at the vertices of a subdivision would take more memory than they may."""
+
+
+class Changing:
+    """Which units of a bend do not keep one side over all vertices, and the side of those that do."""
+
+    def __init__(self, tolerance: Tensor, *, choice: bool) -> None:
+        self._tolerance = tolerance  # (U,) or (U, K)
+        self._choice = choice
+        self._ever = torch.zeros_like(tolerance, dtype=torch.bool)  # positive (among the largest) somewhere
+        self._not_always = torch.zeros_like(self._ever)  # negative (not among the largest) somewhere
+
+    def see(self, z: Tensor) -> None:
+        """Take in pre-activations (n, U) or (n, U, K)."""
+        if self._choice:
+            largest = z >= z.amax(dim=-1, keepdim=True) - 2 * self._tolerance.amax(dim=-1, keepdim=True)
+            self._ever |= largest.any(dim=0)
+            self._not_always |= ~largest.all(dim=0)
+        else:
+            self._ever |= z.amax(dim=0) > self._tolerance
+            self._not_always |= z.amin(dim=0) < -self._tolerance
+
+    def sides(self) -> NDArray[np.int16]:
+        """Side of every unit (U,), meaningful for those that keep it."""
+        side = (~self._not_always).int().argmax(dim=-1) if self._choice else self._ever
+        return side.to(torch.int16).cpu().numpy()
+
+    def units(self) -> NDArray[np.int64]:
+        """The units that change."""
+        changes = self._ever & self._not_always
+        if self._choice:
+            always = ~self._not_always
+            first = always.int().argmax(dim=-1)[:, None]
+            candidate = torch.arange(always.shape[-1], device=always.device)
+            # An earlier candidate that is among the largest somewhere may be the first of equals there.
+            changes = ~always.any(dim=-1) | (self._ever & (candidate < first)).any(dim=-1)
+        return np.flatnonzero(changes.cpu().numpy())
 
 
 def _split(
-    part: Complex, Z: Array, nv: int, tolerance: Array, pairs: NDArray[np.int64], labels: NDArray[np.int32]
-) -> tuple[Array, Signs]:
-    """Drive the kernel, making room whenever an array is full."""
+    part: Complex,
+    Z: Array,
+    nv: int,
+    tolerance: Array,
+    pairs: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    most: int | None,
+) -> tuple[Array, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
+    """Drive the kernel, making room whenever an array is full; at most ``most`` rows of values, if given."""
     from creases.regions import plane_kernel as kernel
 
     pos, neg = kernel.pack_signs(Z[:nv], tolerance)
@@ -150,6 +205,8 @@ def _split(
         (*work, cut), at,
     ):  # fmt: skip
         if 2 * at[kernel.NV] > len(X):
+            if most is not None and 2 * len(X) > most:
+                raise Full  # all was done on copies
             X, Z, pos, neg = (_grown(array, 2 * len(array)) for array in (X, Z, pos, neg))
         if 2 * at[kernel.NE] > len(kid):
             ends, label, kid = (_grown(array, 2 * len(array)) for array in (ends, label, kid))
@@ -161,7 +218,7 @@ def _split(
     part.ends, part.label, part.kid = ends[:ne], label[:ne], kid[:ne]
     part.corners, part.starts = out[0][:nc], out[1][: nr + 1]
     parent, positive, negative = (array[:nr] for array in out[2:])
-    return Z[:nv], Signs(parent, positive, negative)
+    return Z[:nv], (parent, positive, negative)
 
 
 def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
@@ -185,28 +242,33 @@ def _differences(z: Tensor, tolerance: Array) -> tuple[Tensor, Array, NDArray[np
     return flat, (tolerance[:, i] + tolerance[:, j]).ravel(), pairs
 
 
-def region_sides(signs: Sequence[Signs], bends: Sequence[tuple[int, int]]) -> list[NDArray[Any]]:
-    """Sides of all units on every region: for each bend, given (units, candidates or 0 for a relu), (R, units)."""
-    return [_sides(found, *bend) for found, bend in zip(_on_regions(signs), bends, strict=True)]
+def region_sides(
+    signs: Sequence[Signs], bends: Sequence[tuple[int, int]], regions: NDArray[np.int64] | None = None
+) -> list[NDArray[Any]]:
+    """Sides of all units on every region, or some: for each bend, given (units, candidates; 0: a relu), (R, units)."""
+    out: list[NDArray[Any] | None] = [None] * len(bends)
+    for one in _on_regions(signs, np.arange(count(signs)) if regions is None else regions):
+        out[one.bend] = _sides(one, *bends[one.bend], out[one.bend])
+    return [sides for sides in out if sides is not None]
 
 
 def region_bytes(signs: Sequence[Signs], widths: Sequence[int]) -> NDArray[np.uint8]:
     """Patterns (R, sum of widths) of a network of relus, none of them wide, whose bends fill ``widths`` whole bytes."""
-    patterns = np.empty((_count(signs), sum(widths)), np.uint8)
+    patterns = np.empty((count(signs), sum(widths)), np.uint8)
     start = 0
-    for width, found in zip(widths, _on_regions(signs), strict=True):
+    for width, found in zip(widths, _on_regions(signs, np.arange(count(signs))), strict=True):
         patterns[:, start : start + width] = _bytes(found.positive)[:, :width]
         start += width
     return patterns
 
 
-def _count(signs: Sequence[Signs]) -> int:
+def count(signs: Sequence[Signs]) -> int:
+    """Number of regions after all passes."""
     return len(signs[-1].parent) if signs else 1
 
 
-def _on_regions(signs: Sequence[Signs]) -> list[Signs]:
-    """For each bend its signs on every region of the final complex, by way of the regions these came from."""
-    index: NDArray[np.integer] = np.arange(_count(signs))
+def _on_regions(signs: Sequence[Signs], index: NDArray[np.integer]) -> list[Signs]:
+    """The signs of each pass on given regions of the final complex, by way of the regions these came from."""
     found = []
     for one in reversed(signs):
         found.append(replace(one, positive=one.positive[index], negative=one.negative[index]))
@@ -214,9 +276,10 @@ def _on_regions(signs: Sequence[Signs]) -> list[Signs]:
     return found[::-1]
 
 
-def _sides(signs: Signs, units: int, candidates: int) -> NDArray[Any]:
+def _sides(signs: Signs, units: int, candidates: int, known: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Sides (R, units) of a bend after a pass; ``known``: those that an earlier pass gave."""
     if signs.units is not None and signs.sides is not None:
-        sides = np.tile(signs.sides, (len(signs.positive), 1))
+        sides = np.tile(signs.sides, (len(signs.positive), 1)) if known is None else known
         sides[:, signs.units] = _sides(replace(signs, units=None), len(signs.units), candidates)
         return sides
     if candidates == 0:  # a relu

@@ -45,11 +45,11 @@ class DeviceComplex:
         arrays = (self.ends, self.label, sides, corners, edges, self.loops.starts)
         return Mesh(self.vertices.cpu().numpy(), *(array.int().cpu().numpy() for array in arrays))
 
-    def subdivide(self, z: Tensor, terms: Tensor, first_unit: int, *, choice: bool) -> Tensor | None:
+    def subdivide(self, z: Tensor, terms: Tensor, bend: int, first_unit: int, *, choice: bool) -> Tensor | None:
         """As :meth:`Complex.subdivide`; a choice goes through the compiled kernel on the CPU."""
         if choice:
             part = planar.Complex.of(self.mesh())
-            part.subdivide(z.cpu(), terms.cpu(), first_unit, choice=True)
+            part.subdivide(z.cpu(), terms.cpu(), bend, first_unit, choice=True)
             fresh = DeviceComplex.of(part.mesh(), z.device)
             self.vertices, self.ends, self.label, self.loops = fresh.vertices, fresh.ends, fresh.label, fresh.loops
             self.signs += part.signs
@@ -59,5 +59,5 @@ class DeviceComplex:
             self.vertices, z, SIGN * terms, labels, self.ends, self.label, self.loops
         )
         words = positive.cpu().numpy().view(np.uint64)
-        self.signs.append(planar.Signs(parent.int().cpu().numpy(), words, words))
+        self.signs.append(planar.Signs(bend, parent.int().cpu().numpy(), words, words))
         return Z

@@ -1,0 +1,88 @@
+"""Subdivision of a plane with bounded memory: few units at a time, values at vertices computed anew, not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases.network import Network
+from creases.network.walk import Walk
+from creases.regions.plane_complex import Changing, Complex, Full
+from creases.regions.tolerance import SIGN
+
+Array = NDArray[np.float64]
+Points = Callable[[int, int], Tensor]
+
+
+def subdivide_in_blocks(
+    net: Network, part: Complex, points: Points, bend: int, progress: Callable[[int], None] | None
+) -> Array:
+    """Subdivide the complex, in place, by the bends from number ``bend`` on; the output (V, n_out) at its vertices.
+
+    ``points(first, last)`` are the inputs (., n_in) at vertices first to last. ``part.memory`` bounds what is held.
+    """
+    memory = part.memory or 2**31
+    widest = max([net.n_in, *(int(np.prod(shape)) for shape in net.shapes)])
+    rows = max(1, memory // (64 * widest))
+
+    def blocks() -> Iterator[Tensor]:
+        for first in range(0, len(part.vertices), rows):
+            yield points(first, min(first + rows, len(part.vertices)))
+
+    walk = Walk(net, points(0, 4), zero=SIGN)  # the corners of the box: the others are run through it, block by block
+    for number, step in enumerate(net.bends):
+        walk.advance()
+        choice = net.steps[step].op == "choice"
+        terms = _by_unit(walk.terms, choice)[0]
+        changing = Changing(SIGN * terms, choice=choice)
+        for block in blocks():
+            z = walk.run(block)
+            walk.see(z)
+            changing.see(_by_unit(z, choice))
+        if number >= bend:
+            _cut(part, walk, blocks, terms, changing, int(net.unit_starts[number]), choice)
+            if progress is not None:
+                progress(part.count)
+    walk.advance()
+    return torch.cat([walk.run(block).flatten(1) for block in blocks()]).numpy()
+
+
+def _cut(
+    part: Complex,
+    walk: Walk,
+    blocks: Callable[[], Iterator[Tensor]],
+    terms: Tensor,
+    changing: Changing,
+    first_unit: int,
+    choice: bool,
+) -> None:
+    """Split by the units of one bend that change side, as many at a time as memory allows."""
+    units, sides = changing.units(), changing.sides()
+    columns = terms.shape[1] * (terms.shape[1] - 1) // 2 if choice else 1  # of one unit
+    some = len(units)
+    while True:
+        room = (part.memory or 2**31) // (8 * columns * 4 * len(part.vertices))
+        some = max(1, min(some, room))
+        group = units[:some]
+        z = torch.cat([_by_unit(walk.run(block), choice)[:, group] for block in blocks()])
+        whole = part.memory
+        part.memory = None if some == 1 else whole  # one unit alone must do
+        try:
+            part.cut(z, terms[group], walk.bend, first_unit + group, choice=choice, units=group, sides=sides)
+        except Full:
+            some //= 4
+            continue
+        finally:
+            part.memory = whole
+        units = units[len(group) :]
+        if not len(units):
+            return
+
+
+def _by_unit(z: Tensor, choice: bool) -> Tensor:
+    """(n, *units) as (n, U), for a choice (n, *units, K) as (n, U, K)."""
+    return z.reshape(len(z), -1, z.shape[-1]) if choice else z.flatten(1)
