@@ -96,4 +96,4 @@ def test_kernels_are_cached_for_the_user_where_the_package_is_read_only(tmp_path
     environment = {**os.environ, "PYTHONPATH": str(package.parent), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache)}
     environment.pop("NUMBA_CACHE_DIR", None)
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    assert list(cache.rglob("plane_kernel.*.nbi"))
+    assert list(cache.rglob("kernel.*.nbi"))

@@ -30,11 +30,11 @@ def test_the_module_is_runnable():
 def test_compilation_is_announced_only_when_it_is_due(tmp_path, monkeypatch, capsys, cached):
     monkeypatch.setattr(kernels, "_cache_folder", lambda: tmp_path)
     if cached:
-        (tmp_path / "plane_kernel.subdivide-1.py311.nbi").touch()
+        (tmp_path / "kernel.subdivide-1.py311.nbi").touch()
     kernels.load_kernels()
     assert ("compiling kernels (once per machine)" in capsys.readouterr().err) is not cached
 
 
 def test_loaded_kernels_are_found_in_the_cache():
     kernels.load_kernels()
-    assert list(kernels._cache_folder().glob("plane_kernel.*.nbi"))
+    assert list(kernels._cache_folder().glob("kernel.*.nbi"))

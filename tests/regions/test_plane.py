@@ -13,9 +13,10 @@ from torch import nn
 import creases
 from conformance import check_plane
 from creases.errors import FileError, InputError
-from creases.regions import PlanePartition, plane_complex
-from creases.regions.plane_complex import Complex, rectangle
-from creases.regions.plane_device import DeviceComplex
+from creases.regions import PlanePartition
+from creases.regions.planar import complex as planar
+from creases.regions.planar.complex import Complex, rectangle
+from creases.regions.planar.device import DeviceComplex
 from reference import exact_regions, load_case, load_counts, lp_regions
 from strategies import Case, cases
 
@@ -62,7 +63,7 @@ def test_tensor_operations_give_the_same_partition(name: str, monkeypatch) -> No
 def test_narrowing_wide_bends_changes_nothing(name: str, monkeypatch) -> None:
     net = creases.read(load_case(name))
     whole = creases.plane(net, UNIT)
-    monkeypatch.setattr(plane_complex, "WIDE", 1)
+    monkeypatch.setattr(planar, "WIDE", 1)
     assert patterns(creases.plane(net, UNIT)) == patterns(whole)
 
 

@@ -15,13 +15,13 @@ def load_kernels() -> None:
         return
     import creases
 
-    if not any(_cache_folder().glob("plane_kernel.*.nbi")):
+    if not any(_cache_folder().glob("kernel.*.nbi")):
         note("compiling kernels (once per machine)…")
     creases.plane(creases.read([([[1.0, 1.0]], [0.0]), ([[1.0]], [-0.5])])).boundary()  # numba compiles on first use
 
 
 def _cache_folder() -> Path:
-    from creases.regions import plane_kernel
+    from creases.regions.planar import kernel as loops
 
-    kernels: list[Any] = [kernel for kernel in vars(plane_kernel).values() if hasattr(kernel, "stats")]
+    kernels: list[Any] = [kernel for kernel in vars(loops).values() if hasattr(kernel, "stats")]
     return Path(kernels[0].stats.cache_path)

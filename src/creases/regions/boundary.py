@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from creases.network import Network
 from creases.network.walk import Walk
-from creases.regions.plane_complex import Complex, region_sides
-from creases.regions.plane_mesh import Mesh
-from creases.regions.polygons import polygon_areas
+from creases.regions.planar.complex import Complex, region_sides
+from creases.regions.planar.mesh import Mesh
+from creases.regions.planar.polygons import polygon_areas
 from creases.regions.tolerance import SIGN
 
 Array = NDArray[np.float64]

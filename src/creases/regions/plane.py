@@ -21,11 +21,11 @@ from creases.regions import archive
 from creases.regions.arguments import check_index, check_numbers, check_points
 from creases.regions.boundary import Boundary, output_terms, plane_boundary
 from creases.regions.locate import PatternIndex, pattern_at
-from creases.regions.plane_blocks import subdivide_in_blocks
-from creases.regions.plane_complex import Complex, Full, Signs, count, rectangle, region_bytes, region_sides
-from creases.regions.plane_device import DeviceComplex
-from creases.regions.plane_mesh import Mesh, components, join_regions
-from creases.regions.polygons import best_polygon, polygon_areas
+from creases.regions.planar.blocks import subdivide_in_blocks
+from creases.regions.planar.complex import Complex, Full, Signs, count, rectangle, region_bytes, region_sides
+from creases.regions.planar.device import DeviceComplex
+from creases.regions.planar.mesh import Mesh, components, join_regions
+from creases.regions.planar.polygons import best_polygon, polygon_areas
 from creases.regions.slices import Array, check_box, check_slice, through
 from creases.regions.tolerance import SIGN
 

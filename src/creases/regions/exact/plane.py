@@ -23,8 +23,8 @@ from creases.regions.exact.mesh import ExactMesh, Triple
 from creases.regions.exact.program import Array, ExactProgram
 from creases.regions.exact.rows import RegionRows
 from creases.regions.exact.sign_tests import SignTests
+from creases.regions.planar.mesh import Mesh
 from creases.regions.plane import PlanePartition
-from creases.regions.plane_mesh import Mesh
 
 
 @dataclass

@@ -8,16 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases.regions import plane_complex as planar
-from creases.regions import plane_torch
-from creases.regions.plane_mesh import Mesh
-from creases.regions.plane_torch import Loops
+from creases.regions.planar import complex as planar
+from creases.regions.planar import tensors
+from creases.regions.planar.mesh import Mesh
+from creases.regions.planar.tensors import Loops
 from creases.regions.tolerance import SIGN
 
 
 @dataclass
 class DeviceComplex:
-    """As :class:`creases.regions.plane_complex.Complex`, with tensors and no cut edges."""
+    """As :class:`creases.regions.planar.complex.Complex`, with tensors and no cut edges."""
 
     vertices: Tensor  #: (V, 2)
     ends: Tensor  #: (E, 2)
@@ -55,7 +55,7 @@ class DeviceComplex:
             self.signs += part.signs
             return None
         labels = torch.arange(first_unit, first_unit + z.shape[1], device=z.device)
-        self.vertices, Z, self.ends, self.label, self.loops, parent, positive = plane_torch.subdivide(
+        self.vertices, Z, self.ends, self.label, self.loops, parent, positive = tensors.subdivide(
             self.vertices, z, SIGN * terms, labels, self.ends, self.label, self.loops
         )
         words = positive.cpu().numpy().view(np.uint64)

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases.regions.plane_mesh import Mesh
+from creases.regions.planar.mesh import Mesh
 from creases.regions.tolerance import SIGN
 
 Array = NDArray[np.float64]
@@ -113,9 +113,9 @@ class Complex:
 
     def mesh(self) -> Mesh:
         """The complex without its cut edges."""
-        from creases.regions import plane_kernel
+        from creases.regions.planar import kernel
 
-        ends, label, regions, corners, edges, starts = plane_kernel.finish(
+        ends, label, regions, corners, edges, starts = kernel.finish(
             self.ends, self.label, self.kid, self.corners, self.starts
         )
         return Mesh(self.vertices, ends, label, regions, corners[: starts[-1]], edges[: starts[-1]], starts)
@@ -186,7 +186,7 @@ def _split(
     most: int | None,
 ) -> tuple[Array, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
     """Drive the kernel, making room whenever an array is full; at most ``most`` rows of values, if given."""
-    from creases.regions import plane_kernel as kernel
+    from creases.regions.planar import kernel
 
     pos, neg = kernel.pack_signs(Z[:nv], tolerance)
     W, room = pos.shape[1], len(Z)

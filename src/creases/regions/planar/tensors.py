@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from creases.regions.bitsets import bit_at, pack, set_bits, sign_at, some_bit
+from creases.regions.planar.bitsets import bit_at, pack, set_bits, sign_at, some_bit
 
 #: Entries of a (rows, units) table that are worked on in one go.
 BLOCK = 2**28

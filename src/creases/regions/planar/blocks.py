@@ -11,7 +11,7 @@ from torch import Tensor
 
 from creases.network import Network
 from creases.network.walk import Walk
-from creases.regions.plane_complex import Changing, Complex, Full
+from creases.regions.planar.complex import Changing, Complex, Full
 from creases.regions.tolerance import SIGN
 
 Array = NDArray[np.float64]
