@@ -278,3 +278,13 @@ def test_values_far_out_on_a_whole_line_are_the_network_s(power: int) -> None:
     found = line(net, [0.0], [1.0], infinite=True)
     assert found.breakpoints.tolist() == [0, far, far + 0.5, far + 1]
     assert found.values.ravel().tolist() == [0, 0, 0, 0.5]
+
+
+def test_an_output_that_cancels_has_no_boundary() -> None:
+    """f = w . relu(Ax) - w . relu(Ax), summed in another order: zero but for rounding."""
+    rng = np.random.default_rng(0)
+    A, w = rng.normal(size=(20, 3)), rng.normal(size=20)
+    net = from_arrays([(np.vstack([A, A[::-1]]), np.zeros(40)), (np.append(w, -w[::-1])[None], np.zeros(1))])
+    found = line(net, -np.ones(3), np.array([1.0, 0.3, 0.7]))
+    assert found.count > 5
+    assert len(found.boundary().t) == 0

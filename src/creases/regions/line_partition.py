@@ -14,6 +14,7 @@ from creases.network.network import Network
 from creases.network.pieces import Piece, pattern_pieces
 from creases.regions import archive
 from creases.regions.arguments import check_index, check_numbers
+from creases.regions.boundary import output_terms
 from creases.regions.line_cuts import Ends, choice_cuts, relu_cuts
 
 Floats = NDArray[np.float64]
@@ -105,7 +106,10 @@ class LinePartition:
             z = z[:, None]
             before, after = (None if dz is None else dz[None] for dz in (before, after))
         rays = [None if dz is None else (dz, np.full_like(dz, np.abs(dz).max())) for dz in (before, after)]
-        ends = Ends(t, z, np.abs(z).reshape(len(z), -1).max(axis=1), np.ones(z.shape[1:]), *rays)
+        weights, size = np.abs(z).reshape(len(z), -1).max(axis=1), np.ones(z.shape[1:])
+        if not self.infinite:  # the terms tell what cancels; far out on a whole line only the values themselves do
+            weights, size = np.ones(len(z)), output_terms(self.net, self.points(t)).reshape(z.shape[1:])
+        ends = Ends(t, z, weights, size, *rays)
         cuts = relu_cuts(ends) if z.ndim == 2 else choice_cuts(ends)
         # Every interval starts with its first class, then come its cuts; what has no length goes, equals join.
         starts = np.concatenate([[-np.inf], t]) if self.infinite else t[:-1]
