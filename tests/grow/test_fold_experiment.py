@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from grow_batch import initial, losses, module, stacked, train
 
 from creases.grow import apply, fold
 from creases.problems import quadratic
+from grow_batch import initial, losses, module, stacked, train
 
 COUNT = 100
 

@@ -15,8 +15,8 @@ ANGLES = 72
 #: Rounds of the fixed point in more dimensions.
 ROUNDS = 12
 
-#: Directions to start it from, on each circle through the anchor.
-STARTS = 8
+#: Directions on each circle through the anchor, and how many of them, the best, it is started from.
+CIRCLE, STARTS = 8, 6
 
 
 def units_at(D: Floats, directions: Floats, leak: float) -> Floats:
@@ -54,8 +54,8 @@ def best_direction(score: Score, D: Floats, anchor: Floats, leak: float) -> Floa
 
 
 def _starts(score: Score, D: Floats, anchor: Floats, leak: float) -> Floats:
-    """Directions on the circles through the anchor and the best answers of its two half spaces."""
-    angle = 2 * np.pi * np.arange(STARTS)[:, None] / STARTS
+    """The best directions on the circles through the anchor and the closed forms for its two half spaces."""
+    angle = 2 * np.pi * np.arange(CIRCLE)[:, None] / CIRCLE
     out = [anchor[None], -anchor[None]]
     for sign in (1.0, -1.0):
         other = score.best_for(_slopes(D, sign * anchor, leak)[:, None] * D)
@@ -63,7 +63,9 @@ def _starts(score: Score, D: Floats, anchor: Floats, leak: float) -> Floats:
         length = np.linalg.norm(other)
         if length > 0:
             out.append(np.cos(angle) * anchor + np.sin(angle) * other / length)
-    return np.concatenate(out)
+    tried = np.concatenate(out)
+    gain = score.of(units_at(D, tried, leak)).gain
+    return np.asarray(tried[np.argsort(-gain, kind="stable")[:STARTS]])
 
 
 def _fixed_points(score: Score, D: Floats, start: Floats, leak: float) -> Floats:

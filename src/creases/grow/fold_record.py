@@ -77,6 +77,7 @@ def record(fold: Fold, setting: Setting, tried: Sequence[Fold | Refused]) -> dic
     return {
         "method": "fold",
         "place": setting.place.name,
+        "unit": setting.place.width,
         "reason": "",
         "why": _why(fold, setting),
         "where": _where(fold, setting),
@@ -94,13 +95,14 @@ def _why(fold: Fold, setting: Setting) -> dict[str, Any]:
         "instance": t,
         "features": setting.data[t].tolist(),
         "loss": float(state.loss[t]),
+        "mean_loss": float(state.loss.mean()),
         "cluster": {
             "size": len(one.members),
             "mispredicted": len(one.mistakes),
             "share_of_loss": one.share,
             "mean_loss": one.mean_loss,
             "centroid": one.centroid.tolist(),
-            "examples": one.mistakes[:EXAMPLES].tolist(),
+            "examples": one.mistakes[:EXAMPLES].tolist(),  # the most typical first
         },
     }
     if isinstance(state, Residuals):
@@ -108,6 +110,8 @@ def _why(fold: Fold, setting: Setting) -> dict[str, Any]:
     i, j = int(state.predicted[t]), int(state.true[t])
     same = (state.predicted[one.mistakes] == i) & (state.true[one.mistakes] == j)
     out["cluster"]["same_mistake"] = int(same.sum())
+    out["mistakes"] = np.flatnonzero(state.wrong).tolist()
+    out["cluster"]["mistakes"] = one.mistakes.tolist()
     return out | {"true": j, "predicted": i, "probabilities": state.p[t].tolist()}
 
 
@@ -210,11 +214,26 @@ def words(explanation: Mapping[str, Any], *, classes: Sequence[str] | None = Non
     else:
         beside = f"{where['distance']:.3g} from that instance (found: {where['found']})"
         at = f"its crease passes{passes or ' through a point'} of the boundary between them, {beside}"
-    effect = explanation["effect"]
+    effect, after = explanation["effect"], explanation.get("after")
     return (
         f"Unit added to {place!r} because {reason} (their cluster has {cluster['size']} points and {share}); {at}, and "
         f"{crease['active_share']:.0%} of the data lie on its active side. The mean loss is predicted to fall by "
         f"{effect['predicted_gain']:.3g}; at once no output changes by more than {effect['largest_change']:.2g}."
+        + ("" if after is None else " " + _became(explanation, after))
+    )
+
+
+def _became(explanation: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """What training made of the unit."""
+    loss = f"After training the mean loss went from {after['mean_loss_before']:.3g} to {after['mean_loss']:.3g}"
+    turned = f"the crease turned by {after['crease_turned']:.0f} degrees and is {after['crease_moved']:.2g} away"
+    if "errors" not in after:
+        return f"{loss}; {turned} from that point."
+    right = "right now" if after["instance_right"] else "still wrong"
+    fixed = f"{after['cluster_fixed']} of its cluster's {explanation['why']['cluster']['mispredicted']} mistakes"
+    return (
+        f"{loss} and the errors from {after['errors_before']} to {after['errors']}: the instance is {right}, {fixed} "
+        f"are mended; {turned} from the fold point."
     )
 
 

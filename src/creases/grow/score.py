@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 Floats = NDArray[np.float64]
 
 #: Weight of a unit's own curvature beside that of its new part: what is nearly a mix of old units promises little.
 RIDGE = 1e-3
 
-#: Singular values of the old features below this share of the largest count as zero (dead or duplicate units).
+#: Singular values below this share of the largest count as zero (dead or duplicate units, constant inputs).
 RANK = 1e-10
 
 
@@ -62,6 +63,10 @@ class Score:
     def best_for(self, H: Floats) -> Floats:
         """The mix u (d,) of functions H (n, d) with the largest score: ``S^-1 E[q H]``; its sign is free."""
         weighted, n = self.root[:, None] * H, len(H)
-        new = self.beyond(weighted)
-        S = (new.T @ new + RIDGE * (weighted.T @ weighted)) / n
-        return np.asarray(np.linalg.lstsq(S, self.q @ H / n, rcond=1e-12)[0])
+        old = self.basis.T @ weighted
+        S = ((1 + RIDGE) * (weighted.T @ weighted) - old.T @ old) / n
+        size = float(np.trace(S)) / len(S)
+        if size == 0:
+            return np.zeros(len(S))
+        S[np.diag_indices_from(S)] += RANK * size  # a direction in which no instance lies stays out
+        return np.asarray(cho_solve(cho_factor(S), self.q @ H / n))

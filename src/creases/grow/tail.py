@@ -40,6 +40,11 @@ class Tail:
         return self._array(self.net.steps[self.layer], "weight")
 
     @property
+    def bias(self) -> Floats:
+        """b (width,)."""
+        return self._array(self.net.steps[self.layer], "offset")
+
+    @property
     def row_norm(self) -> float:
         """Median length of the layer's rows, 1 where most are zero: the size of a new row."""
         return float(np.median(np.linalg.norm(self.weight, axis=1))) or 1.0
