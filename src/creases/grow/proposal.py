@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
 from torch import Tensor, nn, optim
 
+from creases.errors import InputError
 from creases.network.surgery import Certificate, Place, widen
+from creases.network.surgery.certificate import changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +28,7 @@ class Proposal:
     fan_out: Mapping[str, Tensor]  #: for each consumer's path its new columns, as :func:`creases.widen` takes them
     gain: float  #: by how much the mean loss is predicted to fall, to first order
     explanation: Mapping[str, Any]  #: why these units: JSON-able, the method's own fields
+    change: Mapping[str, Tensor] = field(default_factory=dict)  #: what is added to present parameters, by their names
 
     @property
     def count(self) -> int:
@@ -47,14 +51,40 @@ def apply(
 ) -> Certificate:
     """Put the proposed units into the model; the optimizer's state is carried.
 
-    ``data``: inputs on which to measure how much the model's output changed, for the certificate.
+    ``data``: inputs on which to measure how much the model's output changed, for the certificate. Parameters that the
+    proposal changes stay the objects they are.
     """
-    return widen(
-        model,
-        proposal.place,
-        proposal.fan_in,
-        proposal.bias,
-        dict(proposal.fan_out),
-        optimizer=optimizer,
-        data=data,
-    )
+    moves = _checked(model, proposal.change)
+    done: list[Certificate] = []
+
+    def edit() -> None:
+        old = [parameter.detach().clone() for parameter, _ in moves]
+        _set(moves, [before + change for before, (_, change) in zip(old, moves, strict=True)])
+        fan_in, bias, fan_out = proposal.fan_in, proposal.bias, dict(proposal.fan_out)
+        try:
+            done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer))
+        except Exception:
+            _set(moves, old)
+            raise
+
+    difference = changed(model, data, edit)
+    return replace(done[0], change=difference, bound=None if moves else done[0].bound)
+
+
+@torch.no_grad()
+def _set(moves: list[tuple[Tensor, Tensor]], values: list[Tensor]) -> None:
+    for (parameter, _), value in zip(moves, values, strict=True):
+        parameter.copy_(value)
+
+
+def _checked(model: nn.Module, change: Mapping[str, Tensor]) -> list[tuple[Tensor, Tensor]]:
+    """The parameters to change, with what to add to each."""
+    found = dict(model.named_parameters())
+    for name, move in change.items():
+        if name not in found or found[name].shape != move.shape:
+            has = f"has shape {tuple(found[name].shape)}" if name in found else "is not there"
+            raise InputError(
+                f"proposal: changes {name!r} by a tensor of shape {tuple(move.shape)}, which {has} in this model; "
+                "propose again for the model as it is"
+            )
+    return [(found[name], move.to(found[name])) for name, move in change.items()]
