@@ -58,9 +58,11 @@ class Entry:
 
     def inputs(self, inputs: Tensor) -> Tensor:
         """All that its weights multiply, b_l with the constant 1 last if it has a bias: (n, m, *outputs), float64."""
-        x = inputs.double()
-        x = windows(self.layer, x) if self.kind == "conv" else x.reshape(len(x), -1, x.shape[-1]).movedim(-1, 1)
-        return x if self.layer.bias is None else torch.cat([x, x.new_ones(len(x), 1, *x.shape[2:])], 1)
+        if self.kind == "conv":
+            x = windows(self.layer, inputs.double())
+        else:
+            x = inputs.reshape(len(inputs), -1, inputs.shape[-1]).movedim(-1, 1)
+        return x.double() if self.layer.bias is None else with_constant(x)
 
     def paired(self, units: Tensor, goals: Tensor) -> Tensor:
         """sum_i <goal, weight applied to units> as a function of the weight: (out, k, *one unit's columns)."""
@@ -80,13 +82,21 @@ class Entry:
     def response(self, units: Tensor, columns: Tensor) -> Tensor:
         """The change of its output (n, out, *outputs) by units with columns (out, k, *one unit's columns)."""
         if self.kind == "linear":
-            return torch.matmul(columns, units.flatten(2))
+            return (rows(units.flatten(2)) @ columns.T).reshape(len(units), -1, len(columns)).movedim(-1, 1)
         if self.kind == "flat":
             return (units.flatten(1) @ columns.flatten(1).T)[:, :, None]
         image = _flat_image(_padded(self.layer, units))
         kernel = columns if columns.ndim == 4 else columns[:, :, None]
         found = F.conv2d(image, kernel, None, _pair(self.layer, "stride"), 0, _pair(self.layer, "dilation"))
         return found if units.ndim == 4 else found[:, :, 0]
+
+    def gains(self, units: Tensor, goals: Tensor, columns: Tensor) -> Tensor:
+        """<goal, response to one unit alone> for each sample and unit: (n, k)."""
+        if self.kind == "linear":
+            products = (rows(goals) @ columns) * rows(units.flatten(2))  # (n positions, k)
+            return products.reshape(len(units), -1, columns.shape[1]).sum(1)
+        each = [self.response(units[:, k : k + 1], columns[:, k : k + 1]) for k in range(columns.shape[1])]
+        return torch.stack([(goals * change.reshape(goals.shape)).flatten(1).sum(1) for change in each], 1)
 
     def columns(self) -> int:
         """Columns of the weight that one unit has in the pairing: positions, or the kernel's entries."""
@@ -98,6 +108,14 @@ class Entry:
 def rows(x: Tensor) -> Tensor:
     """(n, k, *positions) as one row for each sample and position: (n positions, k)."""
     return x.movedim(1, -1).reshape(-1, x.shape[1])
+
+
+def with_constant(x: Tensor) -> Tensor:
+    """(n, k, *positions) with a constant 1 behind the last entry, in float64: (n, k + 1, *positions)."""
+    out = x.new_empty((len(x), x.shape[1] + 1, *x.shape[2:]), dtype=torch.float64)
+    out[:, :-1] = x
+    out[:, -1] = 1
+    return out
 
 
 def windows(layer: nn.Module, x: Tensor) -> Tensor:

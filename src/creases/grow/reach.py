@@ -16,7 +16,7 @@ from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.modules.pooling import _AdaptiveAvgPoolNd, _AvgPoolNd
 
 from creases.errors import InputError
-from creases.grow.entry import Entry, windows
+from creases.grow.entry import Entry, windows, with_constant
 from creases.grow.observe import Seen
 from creases.network.surgery import Place
 from creases.network.surgery.names import BENDS, IDENTITIES, JOINS, MOVED
@@ -75,14 +75,12 @@ class Reach:
 
     def features(self, entering: Tensor) -> Tensor:
         """What one unit weighs at each position: b_{l-1} (n, d, *positions) in float64, the constant 1 last."""
-        x = entering.double()
+        x = entering
         if isinstance(self.producer, nn.Linear):
             x = x.reshape(len(x), -1, x.shape[-1]).movedim(-1, 1) if x.ndim > 2 else x[:, :, None]
         else:
-            x = windows(self.producer, x)
-        if not self.constant:
-            return x
-        return torch.cat([x, x.new_ones(len(x), 1, *x.shape[2:])], 1)
+            x = windows(self.producer, x.double())
+        return with_constant(x) if self.constant else x.double()
 
     def linear(self, z: Tensor) -> Tensor:
         """Units (n, k, *positions) as they would arrive at the consumers if there were no bend."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from creases.grow.entry import rows
 from creases.grow.observe import Seen
 from creases.grow.optimal import Units
 from creases.grow.reach import Reach
@@ -30,7 +31,7 @@ def signed(reach: Reach, seen: Sequence[Seen], units: Units) -> Signed:
     The SVD leaves (alpha, omega) or (-alpha, -omega) open. Their slopes are ``(1/n) sum_i <v_goal, omega D(z)>`` with
     ``D(z) = sigma'(0+) z`` where z > 0 and ``sigma'(0-) z`` elsewhere, the same for both only if sigma is smooth.
     """
-    first, squares = torch.stack([_gains(reach, seen, units, sign) for sign in (1.0, -1.0)], 1)
+    first, squares = _gains(reach, seen, units)
     better = first.argmax(0)
     gains, n = first.gather(0, better[None])[0], sum(part.count for part in seen)
     variance = (squares.gather(0, better[None])[0] - gains.square()).clamp_min(0) / max(n - 1, 1)
@@ -50,7 +51,7 @@ def fit(reach: Reach, seen: Sequence[Seen], units: Units, moves: dict[str, Tenso
             for entry in reach.entries:
                 path = entry.link.path
                 goals, inputs = entry.goals(batch.goals[path][part]), entry.inputs(batch.inputs[path][part])
-                left = goals - torch.einsum("nm...,mo->no...", inputs, moves[path])
+                left = goals - (rows(inputs) @ moves[path]).reshape(len(goals), *goals.shape[2:], -1).movedim(-1, 1)
                 change = entry.response(arrived, units.omega[path]).reshape(goals.shape)
                 along += float((left * change).sum())
                 square += float(change.square().sum())
@@ -59,7 +60,10 @@ def fit(reach: Reach, seen: Sequence[Seen], units: Units, moves: dict[str, Tenso
 
 def values(reach: Reach, entering: Tensor, alpha: Tensor) -> Tensor:
     """Pre-activations of units with fan-in alpha (d, k): (n, k, *positions)."""
-    return torch.einsum("nd...,dk->nk...", reach.features(entering), alpha)
+    features = reach.features(entering)
+    if features.ndim == 3 and features.shape[2] == 1:  # one vector for each sample
+        return (features[:, :, 0] @ alpha)[:, :, None]
+    return torch.einsum("nd...,dk->nk...", features, alpha)
 
 
 def scaled(units: Units, fan_in: Tensor, fan_out: Tensor) -> Units:
@@ -74,18 +78,20 @@ def picked(units: Units, keep: Tensor) -> Units:
     return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep])
 
 
-def _gains(reach: Reach, seen: Sequence[Seen], units: Units, sign: float) -> Tensor:
-    """Mean and mean square over samples of each unit's gain with a sign: (2, k)."""
-    sums, n = units.alpha.new_zeros(2, units.alpha.shape[1]), 0
+def _gains(reach: Reach, seen: Sequence[Seen], units: Units) -> tuple[Tensor, Tensor]:
+    """Mean and mean square over samples of each unit's gain, with either sign: (2, k) each."""
+    sums, n = units.alpha.new_zeros(2, 2, units.alpha.shape[1]), 0  # moment, sign, unit
     for batch in seen:
         n += batch.count
         for part in chunks(reach, batch):
-            arrived = reach.bent(sign * values(reach, batch.entering[part], units.alpha), reach.one_sided)
-            each = arrived.new_zeros(arrived.shape[:2])  # (samples, k)
-            for entry in reach.entries:
-                goals, columns = entry.goals(batch.goals[entry.link.path][part]), units.omega[entry.link.path]
-                for k in range(columns.shape[1]):
-                    change = entry.response(arrived[:, k : k + 1], columns[:, k : k + 1])
-                    each[:, k] += (goals.flatten(1) * change.flatten(1)).sum(1)
-            sums += torch.stack([sign * each.sum(0), each.square().sum(0)])
-    return sums / n
+            z = values(reach, batch.entering[part], units.alpha)
+            goals = [entry.goals(batch.goals[entry.link.path][part]) for entry in reach.entries]
+            for i, sign in enumerate((1.0,) if reach.smooth else (1.0, -1.0)):
+                arrived = reach.bent(sign * z, reach.one_sided)
+                each = torch.zeros_like(arrived.flatten(2)[..., 0])
+                for entry, goal in zip(reach.entries, goals, strict=True):
+                    each += entry.gains(arrived, goal, units.omega[entry.link.path])
+                sums[:, i] += torch.stack([sign * each.sum(0), each.square().sum(0)])
+    if reach.smooth:
+        sums[:, 1] = sums[:, 0]
+    return sums[0] / n, sums[1] / n

@@ -145,7 +145,7 @@ def _halves(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Te
         assert isinstance(weight, Tensor)
         axis = dict(taken(layer).tensors)["weight"]
         moved = weight.detach().double().movedim(axis, 1)
-        columns = link.columns(place.width)[units].flatten().to(weight.device)
+        columns = link.columns(place.width)[units.cpu()].flatten().to(weight.device)
         outs[link.path] = moved[:, columns] / 2
         less = torch.zeros_like(moved)
         less[:, columns] = -moved[:, columns] / 2
