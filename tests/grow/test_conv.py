@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -11,6 +13,7 @@ from creases.grow.optimal import best_moves, bottleneck, optimal_units
 from creases.grow.reach import Reach
 from creases.grow.slopes import fit
 from creases.grow.statistics import statistics
+from creases.grow.tiny import tiny
 from first_order import conv, data, loss, place_of
 
 
@@ -81,3 +84,13 @@ def test_behind_a_kernel_of_one_the_identity_of_linear_layers_holds():
     along, square = fit(reach, seen, units, best_moves(sums))
     total = float(units.values.square().sum())
     assert (along, square) == (pytest.approx(total, rel=1e-8), pytest.approx(total, rel=1e-8))
+
+
+def test_large_batches_are_worked_through_in_parts(monkeypatch):
+    model, shape = conv(), (2, 7, 7)
+    whole, options = data(shape, 30), {"tau": 0, "heldout": data(shape, 30), "project": False}
+    one = tiny(model, place_of(model, "0", shape), whole, loss, **options)
+    monkeypatch.setattr(sys.modules["creases.grow.statistics"], "_CHUNK", 1)
+    two = tiny(model, place_of(model, "0", shape), whole, loss, **options)
+    assert one.gain == pytest.approx(two.gain, rel=1e-9)
+    assert one.explanation["bottleneck_after"] == pytest.approx(two.explanation["bottleneck_after"], rel=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from typing import Any
 
@@ -54,6 +54,7 @@ def gathered(model: nn.Module, place: Place | str, batches: Batches, loss: Loss,
     sums = empty(reach, seen[0])
     for one in seen:
         add(sums, reach, one)
+    seen = [replace(one, made=one.made[:0]) for one in seen]  # not needed any more
     return Sample(watch, reach, seen, sums, [Rerun(watch, *batch) for batch in hold or use], bool(hold))
 
 

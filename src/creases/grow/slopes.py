@@ -12,7 +12,7 @@ from creases.grow.entry import rows
 from creases.grow.observe import Seen
 from creases.grow.optimal import Units
 from creases.grow.reach import Reach
-from creases.grow.statistics import chunks
+from creases.grow.statistics import chunks, slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,9 @@ def fit(reach: Reach, seen: Sequence[Seen], units: Units, moves: dict[str, Tenso
 
 def values(reach: Reach, entering: Tensor, alpha: Tensor) -> Tensor:
     """Pre-activations of units with fan-in alpha (d, k): (n, k, *positions)."""
+    parts = list(slices(reach, entering))
+    if len(parts) > 1:
+        return torch.cat([values(reach, entering[part], alpha) for part in parts])
     features = reach.features(entering)
     if features.ndim == 3 and features.shape[2] == 1:  # one vector for each sample
         return (features[:, :, 0] @ alpha)[:, :, None]

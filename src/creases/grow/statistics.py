@@ -135,11 +135,15 @@ def add(sums: Statistics, reach: Reach, seen: Seen) -> None:
 
 
 def chunks(reach: Reach, seen: Seen) -> Iterable[slice]:
-    """Parts of a batch, small enough that unfolded inputs fit into memory."""
-    one = reach.features(seen.entering[:1])
+    """Parts of a batch, small enough that the windows of both convolutions at once fit into memory."""
     kernels = [entry.columns() for entry in reach.entries if entry.kind == "conv"]
-    step = max(1, _CHUNK // (one.numel() * max(kernels, default=1)))
-    return [slice(start, start + step) for start in range(0, seen.count, step)]
+    return slices(reach, seen.entering, max(kernels, default=1))
+
+
+def slices(reach: Reach, entering: Tensor, times: int = 1) -> Iterable[slice]:
+    """Parts of what enters a place, small enough that its unfolded form, so many times, fits into memory."""
+    step = max(1, _CHUNK // (times * reach.features(entering[:1]).numel()))
+    return [slice(start, start + step) for start in range(0, len(entering), step)]
 
 
 def gram(x: Tensor) -> Tensor:
