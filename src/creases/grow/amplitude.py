@@ -16,7 +16,8 @@ from creases.grow.reach import Reach
 from creases.grow.slopes import scaled, values
 from creases.network.surgery.example import quietly
 
-_STEPS = 10  # halvings or doublings before it gives up
+_STEPS = 10  # quarterings or doublings before it gives up
+_WORTH = 1e-6  # a smaller fall of the loss, relative to it, is none
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,6 @@ def _smallest(loss: Callable[[float], float], n: int) -> Amplitude:
             if middle not in tried:
                 tried[middle] = loss(middle)
     best = min(tried, key=lambda size: tried[size])
-    if not tried[best] < before - 1e-12 * abs(before):
+    if not tried[best] < before - _WORTH * abs(before):
         return Amplitude(0.0, before, before, n, len(tried))
     return Amplitude(best, before, tried[best], n, len(tried))

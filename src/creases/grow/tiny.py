@@ -27,7 +27,7 @@ def tiny(
     *,
     heldout: Batches | None = None,
     max_units: int = 10,
-    tau: float = 1e-3,
+    tau: float = 1e-4,
     project: bool = True,
     beyond: str | None = None,
     solver: str = "auto",
@@ -51,13 +51,14 @@ def tiny(
     heldout
         Batches for the line search; if not given, every fifth sample is held out for it.
     max_units, tau
-        A unit is proposed where its lambda^2 is more than tau times the mean loss; at most so many.
+        A unit is proposed where its lambda^2 is more than tau times the mean loss; at most so many. Where no size of
+        all of them lowers the held-out loss, the stronger half is tried, and so on.
     project
         Whether units make up for V_proj, what the present weights cannot do (they would follow by training), or for
         all of V_goal, which is best for the loss at once where no weight is trained.
     beyond
-        What to do where linear correlations give nothing any more (section 5): "second" looks for quadratic ones, "random" takes
-        the best of random units; None proposes nothing.
+        What to do where linear correlations give nothing any more (section 5): "second" looks for quadratic ones,
+        "random" takes the best of random units; None proposes nothing.
     solver, cutoff
         As in :func:`optimal_units`.
 
@@ -95,7 +96,7 @@ def tiny(
     best = signed(sample.reach, sample.seen, units) if first_order and len(units.values) else None
     if best is not None and len(best.gains):
         found |= {"flipped": best.flipped, "gains": best.gains.tolist(), "errors": best.errors.tolist()}
-        proposal = _sized(sample, found, balanced(best.units), float(best.gains.sum()), fan_in=True)
+        proposal = _sized(sample, found, balanced(best.units), best.gains, fan_in=True)
     else:
         proposal = _nothing(sample, found, _useless(len(units.values)))
     if proposal.count or beyond is None:
@@ -105,7 +106,7 @@ def tiny(
     if not len(units.values):
         return _nothing(sample, found, f"no correlation ({beyond}) with the wanted change is left (above tau)")
     found |= {"beyond": beyond, "gains": units.values.square().tolist()}
-    return _sized(sample, found, units, float(units.values.square().sum()), fan_in=False)
+    return _sized(sample, found, units, units.values.square(), fan_in=False)
 
 
 def balanced(units: Units) -> Units:
@@ -173,19 +174,25 @@ def _useless(count: int) -> str:
     )
 
 
-def _sized(sample: Sample, found: dict[str, Any], units: Units, gain: float, *, fan_in: bool) -> Proposal:
-    """The units at the size that the held-out samples want."""
-    if fan_in:
-        along, square = fit(sample.reach, sample.seen, units, best_moves(sample.sums))
-        found["bottleneck_after"] = found["bottleneck"] - (max(along, 0.0) ** 2 / square if square else 0.0)
+def _sized(sample: Sample, found: dict[str, Any], units: Units, gains: Tensor, *, fan_in: bool) -> Proposal:
+    """The units at the size that the held-out samples want; where they want none of all of them, the stronger half."""
+    found["candidates"] = len(gains)
     size = search(sample.reach, sample.runs, units, fan_in=fan_in)
+    while not size.factor and len(gains) > 1:
+        strongest = torch.arange(len(gains) // 2, device=gains.device)
+        units, gains = picked(units, strongest), gains[strongest]
+        size = search(sample.reach, sample.runs, units, fan_in=fan_in)
     found["line_search"] = _searched(size, sample.aside)
     if not size.factor:
         return _nothing(sample, found, "no size of the new units lowers the loss on held-out samples")
+    if fan_in:
+        along, square = fit(sample.reach, sample.seen, units, best_moves(sample.sums))
+        found["bottleneck_after"] = found["bottleneck"] - (max(along, 0.0) ** 2 / square if square else 0.0)
     units = chosen(units, size.factor, fan_in=fan_in)
-    found |= {"units": len(units.values), "gain": gain * size.factor}
+    gain = float(gains.sum()) * size.factor
+    found |= {"units": len(gains), "gain": gain}
     weights, bias = sample.reach.weights(units.alpha)
-    return Proposal("tiny", sample.watch.place, weights, bias, units.omega, gain * size.factor, found)
+    return Proposal("tiny", sample.watch.place, weights, bias, units.omega, gain, found)
 
 
 def _searched(size: Amplitude, aside: bool) -> dict[str, Any]:
