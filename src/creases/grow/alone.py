@@ -28,8 +28,9 @@ def growth_alone(
 ) -> list[Proposal]:
     """Train a model by adding TINY's units only, place after place in turn; no gradient descent.
 
-    As no weight follows, units make up for all of V_goal (``project=False``), unless options say otherwise. It ends after ``steps`` growth steps, or when no place gets a unit any more. ``options`` go to :func:`tiny`. The
-    proposals that were put in are returned, in order. ``batches`` are gone through once for each step.
+    As no weight follows, units make up for all of V_goal (``project=False``), unless ``options``, which go to
+    :func:`tiny`, say otherwise. It ends after ``steps`` growth steps, or when no place gets a unit any more.
+    ``batches`` are gone through once for each step. Returned are the proposals that were put in, in order.
     """
     if not places or steps < 1:
         raise InputError(f"places, steps: expected at least one place and one step, got {len(places)} and {steps}")
