@@ -85,7 +85,9 @@ def test_kernels_are_cached_for_the_user_where_the_package_is_read_only(tmp_path
     """numba caches beside the source; where it may not write there, it takes the user's cache folder."""
     package = tmp_path / "site" / "creases"
     shutil.copytree(ROOT / "src" / "creases", package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "regions" / "planar" / "__pycache__").touch()  # a file in its place: no one may write there, not even root
+    (
+        package / "regions" / "planar" / "__pycache__"
+    ).touch()  # a file in its place: no one may write there, not even root
     code = (
         "import creases\n"
         "net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])\n"

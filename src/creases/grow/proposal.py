@@ -26,7 +26,7 @@ class Proposal:
     fan_in: Tensor  #: (k, *shape of one row of the producer's weight)
     bias: Tensor  #: (k,)
     fan_out: Mapping[str, Tensor]  #: for each consumer's path its new columns, as :func:`creases.widen` takes them
-    gain: float  #: by how much the mean loss is predicted to fall, to first order
+    gain: float  #: by how much the mean loss is predicted to fall (to first order; a fold's: when outputs have adapted)
     explanation: Mapping[str, Any]  #: why these units: JSON-able, the method's own fields
     change: Mapping[str, Tensor] = field(default_factory=dict)  #: what is added to present parameters, by their names
 
@@ -54,6 +54,10 @@ def apply(
     ``data``: inputs on which to measure how much the model's output changed, for the certificate. Parameters that the
     proposal changes stay the objects they are.
     """
+    if not proposal.count:
+        raise InputError(
+            f"proposal: has no units to add: {proposal.explanation.get('reason', 'none were worth adding')}"
+        )
     moves = _checked(model, proposal.change)
     done: list[Certificate] = []
 
