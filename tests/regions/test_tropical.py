@@ -42,6 +42,14 @@ def test_f_minus_g_is_the_network(case: Case) -> None:
     np.testing.assert_allclose(form.evaluate(points), net(points), rtol=0, atol=1e-8 * size)
 
 
+def test_terms_that_no_linear_program_decides_are_kept() -> None:
+    """Slopes of 1 beside 1e6: HiGHS gives up on one of the programs at the tolerance asked of it."""
+    first = [[1.0, 0.0, 0.0], [-5.61690049e05, 3.79159896e05, 1.36734315e06]], [-9.53674316e-07, 1.36347974]
+    second = [[-0.70373524, -1.26542147], [0.04132598, -2.32503077]], [-0.62327446, -0.21879166]
+    net = from_arrays([first, second, ([[-1.24591095, -0.73226735]], [-0.54425898])])
+    assert tropical(net).error <= 1e-12
+
+
 @pytest.mark.parametrize("leak", [0.0, 0.1, 1.0, 2.0, -0.3, -1.0])
 @pytest.mark.parametrize("widths", [(2, 3, 3, 1), (1, 4, 2), (3, 3, 2), (2, 2)])
 def test_pointwise_error_is_that_of_rounding(widths: tuple[int, ...], leak: float) -> None:

@@ -27,8 +27,15 @@ SAME_PLANE = 1e-9
 REDUNDANT = 1e-9
 
 
+class Undecided(CreasesError):
+    """A linear program that HiGHS does not finish: its rows are too far apart in size for the tolerance asked."""
+
+
 def maximise(c: Floats, N: Floats, s: Floats) -> tuple[float, Floats | None]:
-    """Largest ``c w`` over ``N w <= s`` and where: ``(inf, None)`` when unbounded, ``(-inf, None)`` when empty."""
+    """Largest ``c w`` over ``N w <= s`` and where: ``(inf, None)`` when unbounded, ``(-inf, None)`` when empty.
+
+    Raises :class:`Undecided` where HiGHS gives no answer.
+    """
     if not len(N):
         return (np.inf, None) if np.any(c) else (0.0, np.zeros(len(c)))
     answer = _linprog(c, N, s, presolve=True)
@@ -40,7 +47,7 @@ def maximise(c: Floats, N: Floats, s: Floats) -> tuple[float, Floats | None]:
         return np.inf, None
     if answer.status == 2:
         return -np.inf, None
-    raise CreasesError(f"a linear program with {len(N)} rows in {len(c)} dimensions did not finish: {answer.message}")
+    raise Undecided(f"a linear program with {len(N)} rows in {len(c)} dimensions did not finish: {answer.message}")
 
 
 def _linprog(c: Floats, N: Floats, s: Floats, *, presolve: bool) -> Any:

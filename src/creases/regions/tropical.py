@@ -18,7 +18,7 @@ from creases.errors import InputError
 from creases.network.network import Network, Points
 from creases.network.step import Step
 from creases.regions.arguments import check_count, check_network
-from creases.regions.halfspaces import maximise
+from creases.regions.halfspaces import Undecided, maximise
 
 Floats = NDArray[np.float64]
 
@@ -171,8 +171,11 @@ def _prune(terms: Floats) -> Floats:
         rows = np.column_stack([others[:, :-1] - terms[k, :-1], np.ones(len(others))])
         room = terms[k, -1] - others[:, -1]
         last = np.eye(1, terms.shape[1], terms.shape[1] - 1)
-        margin, _ = maximise(last[0], np.vstack([rows, last]), np.append(room, 1.0))
-        keep[k] = margin > MARGIN
+        try:
+            margin, _ = maximise(last[0], np.vstack([rows, last]), np.append(room, 1.0))
+            keep[k] = margin > MARGIN
+        except Undecided:  # a term too many changes nothing, one too few might
+            keep[k] = True
     return given[keep]
 
 
