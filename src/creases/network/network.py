@@ -92,6 +92,11 @@ class Network:
         return (self.input_shape, *(step.shape for step in self.steps))
 
     @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of entries of every value, as in ``shapes``: what a computation must hold of each point."""
+        return tuple(map(prod, self.shapes))
+
+    @cached_property
     def last_uses(self) -> tuple[tuple[int, ...], ...]:
         """For each step the values that nothing after it reads."""
         last = {value: i for i, step in enumerate(self.steps) for value in step.inputs}

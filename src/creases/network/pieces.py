@@ -8,7 +8,6 @@ one backward pass per output. The first is cheap for few directions, the second 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -105,7 +104,7 @@ def pattern_pieces(
     start, directions = (torch.from_numpy(array).to(net.device) for array in (origin, basis))
     k = basis.shape[1]
     J, y = np.empty((len(patterns), net.n_out, k)), np.empty((len(patterns), net.n_out))
-    block = max(1, default_memory() // (4 * 8 * (k + 1) * max(map(prod, net.shapes))))
+    block = max(1, default_memory() // (4 * 8 * (k + 1) * max(net.sizes)))
     with torch.no_grad():
         for first in range(0, len(patterns), block):
             rows = slice(first, first + block)
@@ -117,7 +116,7 @@ def pattern_pieces(
 def piece_batches(net: Network, x: Tensor, memory: int) -> Iterator[Piece]:
     """Pieces J (b, n_out, n_in), y (b, n_out) of a batch, in blocks that fit ``memory`` bytes."""
     by_directions = net.n_in < 2 * net.n_out  # a direction costs about half of a backward pass
-    activations = sum(prod(step.shape) for step in net.steps) + net.n_in
+    activations = sum(net.sizes)
     copies = (net.n_in + 1) if by_directions else 3
     per_sample = (activations * copies + 2 * net.n_out * net.n_in) * x.element_size()
     block = max(1, memory // max(1, per_sample))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 import torch
@@ -66,9 +65,9 @@ def _chains(edges: list[list[int]]) -> list[list[int]]:
     for e, (a, b) in enumerate(edges):
         at.setdefault(a, set()).add(e)
         at.setdefault(b, set()).add(e)
-    ends = [v for v, here in at.items() if len(here) != 2]
+    ends = {v: len(here) for v, here in at.items() if len(here) != 2}
     chains = []
-    for start in [*(v for v in ends for _ in range(len(at[v]))), *(a for a, _ in edges)]:
+    for start in [*(v for v, count in ends.items() for _ in range(count)), *(a for a, _ in edges)]:
         if not at[start]:
             continue
         chain = [start]
@@ -85,7 +84,7 @@ def output_terms(net: Network, x: Array) -> Array:
     """Sum of the magnitudes of the terms of each output (n_out,), its largest over points (n, n_in)."""
     net = net.to(torch.float64)
     points = torch.from_numpy(x).to(net.device)
-    block = max(1, 2**28 // (8 * max([net.n_in, *(prod(shape) for shape in net.shapes)])))
+    block = max(1, 2**28 // (8 * max(net.sizes)))
     with torch.no_grad():
         walk = Walk(net, points[:block], zero=SIGN)
         while walk.advance() is not None:

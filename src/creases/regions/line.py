@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -100,7 +99,7 @@ class _Track:
     def __init__(self, net: Network, start: Floats, direction: Floats) -> None:
         self.net, self.start, self.direction = net, start, direction
         self.coarse = np.abs(start).max() / np.abs(direction).max()  # t below EPS times this does not move x
-        widest = max(map(prod, net.shapes))
+        widest = max(net.sizes)
         self.limit = max(64, default_memory() // (6 * 8 * widest + 4 * net.n_units))
 
     def points(self, t: Floats) -> Pair:

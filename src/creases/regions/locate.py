@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ Array = NDArray[np.float64]
 
 def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
     """Packed patterns (n, n_bytes) at points (n, n_in), units that are zero by the tolerance policy on side 0."""
-    widest = max([net.n_in, *(prod(step.shape) for step in net.steps)])
+    widest = max(net.sizes)
     room = 2**24 if net.device.type == "cpu" else default_memory()  # on a CPU: what stays in its cache
     block = max(1, room // (8 * (4 * widest + net.n_units)))
     parts = [_block_patterns(net, x[start : start + block]) for start in range(0, len(x), block)]

@@ -22,7 +22,7 @@ from creases.regions.arguments import check_index, check_numbers, check_points
 from creases.regions.boundary import Boundary, output_terms, plane_boundary
 from creases.regions.locate import PatternIndex, pattern_at
 from creases.regions.planar.blocks import subdivide_in_blocks
-from creases.regions.planar.complex import Complex, Full, Signs, count, rectangle, region_bytes, region_sides
+from creases.regions.planar.complex import Complex, Full, Signs, by_unit, count, rectangle, region_bytes, region_sides
 from creases.regions.planar.device import DeviceComplex
 from creases.regions.planar.mesh import Mesh, components, join_regions
 from creases.regions.planar.polygons import best_polygon, polygon_areas
@@ -265,12 +265,11 @@ def _subdivided(
         while (z := walk.advance()) is not None:
             known = len(part.vertices)
             choice = net.steps[net.bends[walk.bend]].op == "choice"
-            flat = z.reshape(known, -1, z.shape[-1]) if choice else z.flatten(1)
-            terms = walk.terms[0].reshape(flat.shape[1:])
+            flat, terms = by_unit(z, choice=choice), by_unit(walk.terms, choice=choice)[0]
             try:
                 Z = part.subdivide(flat, terms, walk.bend, int(net.unit_starts[walk.bend]), choice=choice)
             except Full:  # raised by Complex alone
-                return subdivide_in_blocks(net, cast(Complex, part), points, walk.bend, progress)
+                return subdivide_in_blocks(net, cast(Complex, part), points, walk.bend, MEMORY, progress)
             walk.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
             if progress is not None:
                 progress(part.count)

@@ -163,7 +163,7 @@ def _reverse(net: Network, sides: Sequence[Tensor], counts: Sequence[int]) -> li
 
 def _blocks(net: Network, rows: int) -> list[slice]:
     """Rows in blocks that fit the memory bound when each takes a run through the network."""
-    activations = sum(prod(step.shape) for step in net.steps) + net.n_in
+    activations = sum(net.sizes)
     size = max(1, default_memory() // (4 * 8 * activations))
     return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from creases.network import Network
 from creases.network.walk import Walk
-from creases.regions.planar.complex import Changing, Complex, Full
+from creases.regions.planar.complex import Changing, Complex, Full, by_unit
 from creases.regions.tolerance import SIGN
 
 Array = NDArray[np.float64]
@@ -19,15 +19,13 @@ Points = Callable[[int, int], Tensor]
 
 
 def subdivide_in_blocks(
-    net: Network, part: Complex, points: Points, bend: int, progress: Callable[[int], None] | None
+    net: Network, part: Complex, points: Points, bend: int, memory: int, progress: Callable[[int], None] | None
 ) -> Array:
     """Subdivide the complex, in place, by the bends from number ``bend`` on; the output (V, n_out) at its vertices.
 
-    ``points(first, last)`` are the inputs (., n_in) at vertices first to last. ``part.memory`` bounds what is held.
+    ``points(first, last)`` are the inputs (., n_in) at vertices first to last; ``memory`` bounds the bytes held.
     """
-    memory = part.memory or 2**31
-    widest = max([net.n_in, *(int(np.prod(shape)) for shape in net.shapes)])
-    rows = max(1, memory // (64 * widest))
+    rows = max(1, memory // (64 * max(net.sizes)))
 
     def blocks() -> Iterator[Tensor]:
         for first in range(0, len(part.vertices), rows):
@@ -37,14 +35,14 @@ def subdivide_in_blocks(
     for number, step in enumerate(net.bends):
         walk.advance()
         choice = net.steps[step].op == "choice"
-        terms = _by_unit(walk.terms, choice)[0]
+        terms = by_unit(walk.terms, choice=choice)[0]
         changing = Changing(SIGN * terms, choice=choice)
         for block in blocks():
             z = walk.run(block)
             walk.see(z)
-            changing.see(_by_unit(z, choice))
+            changing.see(by_unit(z, choice=choice))
         if number >= bend:
-            _cut(part, walk, blocks, terms, changing, int(net.unit_starts[number]), choice)
+            _cut(part, walk, blocks, terms, changing, int(net.unit_starts[number]), choice, memory)
             if progress is not None:
                 progress(part.count)
     walk.advance()
@@ -59,30 +57,23 @@ def _cut(
     changing: Changing,
     first_unit: int,
     choice: bool,
+    memory: int,
 ) -> None:
     """Split by the units of one bend that change side, as many at a time as memory allows."""
     units, sides = changing.units(), changing.sides()
     columns = terms.shape[1] * (terms.shape[1] - 1) // 2 if choice else 1  # of one unit
     some = len(units)
     while True:
-        room = (part.memory or 2**31) // (8 * columns * 4 * len(part.vertices))
-        some = max(1, min(some, room))
+        some = max(1, min(some, memory // (8 * columns * 4 * len(part.vertices))))
         group = units[:some]
-        z = torch.cat([_by_unit(walk.run(block), choice)[:, group] for block in blocks()])
-        whole = part.memory
-        part.memory = None if some == 1 else whole  # one unit alone must do
+        z = torch.cat([by_unit(walk.run(block), choice=choice)[:, group] for block in blocks()])
+        bound = None if some == 1 else memory  # one unit alone must do
+        labels = first_unit + group
         try:
-            part.cut(z, terms[group], walk.bend, first_unit + group, choice=choice, units=group, sides=sides)
+            part.cut(z, terms[group], walk.bend, labels, choice=choice, units=group, sides=sides, memory=bound)
         except Full:
             some //= 4
             continue
-        finally:
-            part.memory = whole
         units = units[len(group) :]
         if not len(units):
             return
-
-
-def _by_unit(z: Tensor, choice: bool) -> Tensor:
-    """(n, *units) as (n, U), for a choice (n, *units, K) as (n, U, K)."""
-    return z.reshape(len(z), -1, z.shape[-1]) if choice else z.flatten(1)

@@ -81,7 +81,7 @@ class Complex:
             units, sides = changing.units(), changing.sides()
             z, terms = z[:, units], terms[units]
         labels = first_unit + (np.arange(z.shape[1]) if units is None else units)
-        Z = self.cut(z, terms, bend, labels, choice=choice, units=units, sides=sides)
+        Z = self.cut(z, terms, bend, labels, choice=choice, units=units, sides=sides, memory=self.memory)
         return Z if units is None else None
 
     def cut(
@@ -94,6 +94,7 @@ class Complex:
         choice: bool,
         units: NDArray[np.int64] | None,
         sides: NDArray[np.int16] | None,
+        memory: int | None,
     ) -> Array:
         """One pass: split by the units that the columns of ``z`` are about; see :meth:`subdivide`, :class:`Signs`."""
         tolerance = (SIGN * terms).cpu().numpy()
@@ -102,8 +103,8 @@ class Complex:
             z, tolerance, pairs = _differences(z, tolerance)
             labels = np.repeat(labels, len(pairs) // max(1, len(labels)))
         room, most = 4 * len(z) + 1024, None  # for new vertices: pages are touched only when used
-        if self.memory is not None:
-            most = self.memory // (8 * max(1, z.shape[1]))
+        if memory is not None:
+            most = memory // (8 * max(1, z.shape[1]))
             room = max(len(z) + 8, min(room, most))
         rows = np.empty((room, z.shape[1]))
         torch.from_numpy(rows)[: len(z)] = z
@@ -119,6 +120,11 @@ class Complex:
             self.ends, self.label, self.kid, self.corners, self.starts
         )
         return Mesh(self.vertices, ends, label, regions, corners[: starts[-1]], edges[: starts[-1]], starts)
+
+
+def by_unit(z: Tensor, *, choice: bool) -> Tensor:
+    """What enters a bend, (n, *units), as (n, U); for a choice (n, *units, K) as (n, U, K)."""
+    return z.reshape(len(z), -1, z.shape[-1]) if choice else z.flatten(1)
 
 
 def rectangle(box: Array) -> Mesh:
