@@ -1,19 +1,18 @@
 """How to enlarge a network: each new unit proposed for a stated reason."""
 
-from creases.grow.alone import growth_alone
-from creases.grow.fold import fold
-from creases.grow.fold_outcome import outcome
-from creases.grow.fold_record import words
-from creases.grow.gradmax import gradmax
-from creases.grow.optimal import best_move, bottleneck, optimal_units
+from creases.grow.first_order.alone import growth_alone
+from creases.grow.first_order.gradmax import gradmax
+from creases.grow.first_order.optimal import best_move, bottleneck, optimal_units
+from creases.grow.first_order.random_units import random_units
+from creases.grow.first_order.sample import sample_size
+from creases.grow.first_order.split import split, steepest_split
+from creases.grow.first_order.statistics import Statistics, statistics
+from creases.grow.first_order.tiny import tiny
+from creases.grow.folding.fold import fold
+from creases.grow.folding.outcome import outcome
+from creases.grow.folding.search import search
 from creases.grow.proposal import Proposal, apply
-from creases.grow.random_units import random_units
-from creases.grow.sample import sample_size
-from creases.grow.search import search
-from creases.grow.split import split, steepest_split
-from creases.grow.spoken import in_words
-from creases.grow.statistics import Statistics, statistics
-from creases.grow.tiny import tiny
+from creases.grow.words import words
 
 __all__ = [
     "Proposal",
@@ -24,7 +23,6 @@ __all__ = [
     "fold",
     "gradmax",
     "growth_alone",
-    "in_words",
     "optimal_units",
     "outcome",
     "random_units",

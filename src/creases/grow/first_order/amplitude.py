@@ -1,0 +1,155 @@
+"""How large new units are made: a line search on held-out samples (eq. 7), running only what lies behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, sqrt
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from creases.grow.first_order.observe import Watch, frozen
+from creases.grow.first_order.optimal import Units
+from creases.grow.first_order.reach import Reach
+from creases.grow.first_order.slopes import scaled, values
+from creases.network.surgery.example import quietly
+
+_STEPS = 10  # quarterings or doublings before it gives up
+_WORTH = 1e-6  # a smaller fall of the loss, relative to it, is none
+
+
+@dataclass(frozen=True)
+class Amplitude:
+    """What a line search found; ``factor`` 0 where no size lowers the loss."""
+
+    factor: float  #: of the product of weights in and out
+    before: float  #: mean loss on the samples of the search
+    after: float
+    samples: int
+    tried: int  #: sizes looked at
+
+
+class Rerun:
+    """A model on a fixed batch: layers before the consumers give what they gave the first time.
+
+    Only what follows the consumers is run again, for any change of the consumers' outputs.
+    """
+
+    def __init__(self, watch: Watch, x: Tensor, target: Any) -> None:
+        self.watch, self.x, self.target = watch, x, target
+        self.twin = frozen(watch.twin)
+        self.entering = x
+        self.base: dict[str, torch.Size] = {}  #: shapes of the consumers' outputs
+        self.changes: dict[str, Tensor] = {}
+        self._calls: dict[nn.Module, int] = {}
+        self._record()
+
+    def loss(self, changes: dict[str, Tensor]) -> float:
+        """The loss summed over the batch when the consumers' outputs change by these, in their own layout."""
+        self.changes, self._calls = changes, {}
+        with quietly():
+            return float(self.watch.summed(self.twin(self.x), self.target, len(self.x)))
+
+    def _record(self) -> None:
+        """Run once; what is called before the first consumer is replaced by its outputs."""
+        kept: dict[nn.Module, list[Tensor]] = {}
+        paths = {self.twin.get_submodule(link.path): link.path for link in self.watch.place.consumers}
+        producer = self.twin.get_submodule(self.watch.place.name)
+        reached: list[nn.Module] = []
+
+        def record(module: nn.Module, args: Any, out: Any) -> None:
+            if module is producer:
+                self.entering = args[0].clone()
+            if not reached and isinstance(out, Tensor):
+                kept.setdefault(module, []).append(out.clone())
+            if module in paths:
+                reached.append(module)
+                self.base[paths[module]] = out.shape
+
+        leaves = [module for module in self.twin.modules() if not next(module.children(), None)]
+        handles = [module.register_forward_hook(record) for module in leaves]
+        try:
+            with quietly():
+                self.twin(self.x)
+        finally:
+            for handle in handles:
+                handle.remove()
+        for module, outs in kept.items():
+            module.forward = self._replayed(module, outs)
+        for module, path in paths.items():
+            module.register_forward_hook(self._changed(path))
+
+    def _replayed(self, module: nn.Module, outs: list[Tensor]) -> Callable[..., Any]:
+        run = module.forward
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            call = self._calls.get(module, 0)
+            self._calls[module] = call + 1
+            return outs[call].clone() if call < len(outs) else run(*args, **kwargs)
+
+        return forward
+
+    def _changed(self, path: str) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+        return lambda module, args, out: out + self.changes[path].to(out) if path in self.changes else out
+
+
+def search(reach: Reach, runs: Sequence[Rerun], units: Units, *, fan_in: bool = True) -> Amplitude:
+    """The factor of new units at which the loss on some batches is smallest, by doubling or quartering and refining.
+
+    Weights in and out are both multiplied by the factor's square root; with ``fan_in`` False only those out.
+    """
+    n = sum(len(run.x) for run in runs)
+    inner = [values(reach, run.entering, units.alpha) for run in runs]
+
+    def loss(factor: float) -> float:
+        size_in, size_out = (sqrt(factor), sqrt(factor)) if fan_in else (1.0, factor)
+        total = 0.0
+        for run, z in zip(runs, inner, strict=True):
+            arrived = reach.bent(size_in * z, reach.bend)
+            changes = {}
+            for entry in reach.entries:
+                change = entry.response(arrived, size_out * units.omega[entry.link.path])
+                changes[entry.link.path] = _laid_out(run, entry.link.path, change)
+            total += run.loss(changes) if factor else run.loss({})
+        return total / n if isfinite(total) else inf
+
+    return _smallest(loss, n)
+
+
+def chosen(units: Units, factor: float, *, fan_in: bool = True) -> Units:
+    """The units at the size that a search chose."""
+    one = torch.ones_like(units.values)
+    return scaled(units, sqrt(factor) * one, sqrt(factor) * one) if fan_in else scaled(units, one, factor * one)
+
+
+def _laid_out(run: Rerun, path: str, change: Tensor) -> Tensor:
+    """A consumer's change in its output's own layout: features last for linear layers."""
+    like = run.base[path]
+    return change.movedim(1, -1).reshape(like) if isinstance(run.twin.get_submodule(path), nn.Linear) else change
+
+
+def _smallest(loss: Callable[[float], float], n: int) -> Amplitude:
+    before = loss(0.0)
+    tried = {1.0: loss(1.0)}
+    step = 2.0 if tried[1.0] < before else 0.25
+    factor = 1.0
+    for _ in range(_STEPS):
+        factor *= step
+        tried[factor] = loss(factor)
+        best = min(tried, key=lambda size: tried[size])
+        if best != factor and tried[best] < before:
+            break
+    for _ in range(2):  # between the best and its neighbours
+        best = min(tried, key=lambda size: tried[size])
+        sizes = sorted(tried)
+        at = sizes.index(best)
+        for other in (sizes[max(at - 1, 0)], sizes[min(at + 1, len(sizes) - 1)]):
+            middle = sqrt(best * other)
+            if middle not in tried:
+                tried[middle] = loss(middle)
+    best = min(tried, key=lambda size: tried[size])
+    if not tried[best] < before - _WORTH * abs(before):
+        return Amplitude(0.0, before, before, n, len(tried))
+    return Amplitude(best, before, tried[best], n, len(tried))

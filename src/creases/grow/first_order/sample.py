@@ -1,0 +1,70 @@
+"""The samples of one growth step: those that choose the units, and those held out to choose their size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+from typing import Any
+
+from torch import Tensor, nn
+
+from creases.errors import InputError
+from creases.grow.first_order.amplitude import Rerun
+from creases.grow.first_order.observe import Batches, Loss, Seen, Watch, pairs
+from creases.grow.first_order.reach import Reach
+from creases.grow.first_order.statistics import Statistics, add, empty
+from creases.network.surgery import Place
+from creases.network.surgery.example import unwrapped
+from creases.network.surgery.layers import taken
+
+_ASIDE = 5  # without held-out samples of its own, every fifth is held out
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A place, what was seen there, and the held-out batches."""
+
+    watch: Watch
+    reach: Reach
+    seen: list[Seen]
+    sums: Statistics
+    runs: list[Rerun]
+    aside: bool  #: whether the held-out samples are others than those of the sums
+
+
+def gathered(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, heldout: Batches | None) -> Sample:
+    """See all batches once; every fifth sample is held out if no others are given."""
+    use: list[tuple[Tensor, Any]] = []
+    hold = [] if heldout is None else list(pairs(heldout, "heldout"))
+    number = 0
+    for x, target in pairs(batches):
+        if heldout is not None or not isinstance(target, Tensor):
+            use.append((x, target))
+            continue
+        start = (_ASIDE - 1 - number) % _ASIDE
+        number += len(x)
+        keep = [i for i in range(len(x)) if i % _ASIDE != start]
+        use += [(x[keep], target[keep])] if keep else []
+        hold += [(x[start::_ASIDE], target[start::_ASIDE])] if start < len(x) else []
+    if not use:
+        raise InputError("batches: has no samples")
+    watch = Watch.of(model, place, loss, use[0][0])
+    seen = [watch.see(*batch) for batch in use]
+    reach = Reach(watch.twin, watch.place, seen[0])
+    sums = empty(reach, seen[0])
+    for one in seen:
+        add(sums, reach, one)
+    seen = [replace(one, made=one.made[:0]) for one in seen]  # not needed any more
+    return Sample(watch, reach, seen, sums, [Rerun(watch, *batch) for batch in hold or use], bool(hold))
+
+
+def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:
+    """Samples for the statistics of a place: ``base sqrt(max(n_{l-1}, n_{l+1}))`` (section 3.4 and appendix C).
+
+    The variance of the optimal units grows with the widths before and after, and falls with the samples.
+    """
+    model = unwrapped(model)
+    producer = model.get_submodule(place.name)
+    widths = [int(getattr(producer, taken(producer).counter))]
+    widths += [len(model.get_submodule(link.path).weight) for link in place.consumers]  # type: ignore[arg-type]
+    return ceil(base * sqrt(max(widths)))

@@ -1,0 +1,100 @@
+"""The exact first-order gain of new units, sample by sample: also where the bend has no derivative at 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from creases.grow.first_order.entry import rows
+from creases.grow.first_order.observe import Seen
+from creases.grow.first_order.optimal import Units
+from creases.grow.first_order.reach import Reach
+from creases.grow.first_order.statistics import chunks, slices
+
+
+@dataclass(frozen=True, eq=False)
+class Signed:
+    """Units with the better of their two signs, and what each gains."""
+
+    units: Units
+    gains: Tensor  #: (k,) fall of the mean loss to first order, for weights as they are
+    errors: Tensor  #: (k,) standard errors of the gains over the samples
+    flipped: int  #: how many changed sign
+
+
+def signed(reach: Reach, seen: Sequence[Seen], units: Units) -> Signed:
+    """Choose the sign of each unit by its exact slope; units that gain nothing with either sign are left out.
+
+    The SVD leaves (alpha, omega) or (-alpha, -omega) open. Their slopes are ``(1/n) sum_i <v_goal, omega D(z)>`` with
+    ``D(z) = sigma'(0+) z`` where z > 0 and ``sigma'(0-) z`` elsewhere, the same for both only if sigma is smooth.
+    """
+    first, squares = _gains(reach, seen, units)
+    better = first.argmax(0)
+    gains, n = first.gather(0, better[None])[0], sum(part.count for part in seen)
+    variance = (squares.gather(0, better[None])[0] - gains.square()).clamp_min(0) / max(n - 1, 1)
+    keep = gains > 0
+    sign = 1.0 - 2.0 * better[keep]
+    chosen = picked(units, keep)
+    return Signed(scaled(chosen, sign, sign), gains[keep], variance[keep].sqrt(), int((sign < 0).sum()))
+
+
+def fit(reach: Reach, seen: Sequence[Seen], units: Units, moves: dict[str, Tensor]) -> tuple[float, float]:
+    """``(1/n) <V_proj, V>`` and ``(1/n) |V|^2`` for the first-order activity change V of units as they are."""
+    along, square, n = 0.0, 0.0, 0
+    for batch in seen:
+        n += batch.count
+        for part in chunks(reach, batch):
+            arrived = reach.bent(values(reach, batch.entering[part], units.alpha), reach.one_sided)
+            for entry in reach.entries:
+                path = entry.link.path
+                goals, inputs = entry.goals(batch.goals[path][part]), entry.inputs(batch.inputs[path][part])
+                left = goals - (rows(inputs) @ moves[path]).reshape(len(goals), *goals.shape[2:], -1).movedim(-1, 1)
+                change = entry.response(arrived, units.omega[path]).reshape(goals.shape)
+                along += float((left * change).sum())
+                square += float(change.square().sum())
+    return along / n, square / n
+
+
+def values(reach: Reach, entering: Tensor, alpha: Tensor) -> Tensor:
+    """Pre-activations of units with fan-in alpha (d, k): (n, k, *positions)."""
+    parts = list(slices(reach, entering))
+    if len(parts) > 1:
+        return torch.cat([values(reach, entering[part], alpha) for part in parts])
+    features = reach.features(entering)
+    if features.ndim == 3 and features.shape[2] == 1:  # one vector for each sample
+        return (features[:, :, 0] @ alpha)[:, :, None]
+    return torch.einsum("nd...,dk->nk...", features, alpha)
+
+
+def scaled(units: Units, fan_in: Tensor, fan_out: Tensor) -> Units:
+    """Units with their weights multiplied by factors (k,) of their own."""
+    omega = {path: columns * fan_out.reshape(1, -1, *[1] * (columns.ndim - 2)) for path, columns in units.omega.items()}
+    return replace(units, alpha=units.alpha * fan_in, omega=omega)
+
+
+def picked(units: Units, keep: Tensor) -> Units:
+    """Some of the units, by a mask (k,) or their indices."""
+    omega = {path: columns[:, keep] for path, columns in units.omega.items()}
+    return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep])
+
+
+def _gains(reach: Reach, seen: Sequence[Seen], units: Units) -> tuple[Tensor, Tensor]:
+    """Mean and mean square over samples of each unit's gain, with either sign: (2, k) each."""
+    sums, n = units.alpha.new_zeros(2, 2, units.alpha.shape[1]), 0  # moment, sign, unit
+    for batch in seen:
+        n += batch.count
+        for part in chunks(reach, batch):
+            z = values(reach, batch.entering[part], units.alpha)
+            goals = [entry.goals(batch.goals[entry.link.path][part]) for entry in reach.entries]
+            for i, sign in enumerate((1.0,) if reach.smooth else (1.0, -1.0)):
+                arrived = reach.bent(sign * z, reach.one_sided)
+                each = torch.zeros_like(arrived.flatten(2)[..., 0])
+                for entry, goal in zip(reach.entries, goals, strict=True):
+                    each += entry.gains(arrived, goal, units.omega[entry.link.path])
+                sums[:, i] += torch.stack([sign * each.sum(0), each.square().sum(0)])
+    if reach.smooth:
+        sums[:, 1] = sums[:, 0]
+    return sums[0] / n, sums[1] / n

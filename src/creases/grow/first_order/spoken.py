@@ -1,0 +1,65 @@
+"""Explanations of tiny, gradmax, random_units and the splits in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def spoken(explanation: Mapping[str, Any]) -> str:
+    """The explanation of new units in the sentence a person reads."""
+    units = "1 unit" if explanation["units"] == 1 else f"{explanation['units']} units"
+    because = _SENTENCES[explanation["method"]](explanation)
+    return f"{units} added to {explanation['place']!r} because {because}."
+
+
+def _tiny(e: Mapping[str, Any]) -> str:
+    search = e["line_search"]
+    share = e["bottleneck_after"] / e["bottleneck"] if e["bottleneck"] else 1.0
+    where = "held-out samples" if search["held_out"] else "the same samples"
+    start = (
+        f"the present weights behind it cannot give {e['share_of_goal']:.0%} of the change that the loss asks for (a "
+        f"bottleneck of {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss"
+    )
+    if "beyond" in e:
+        kind = {"second": "quadratic correlations", "random": "the best of random units"}[e["beyond"]]
+        middle = "), and no linear correlation gives anything: " + kind
+    else:
+        middle = f"; with them, to first order, {share:.1%} of it)"
+    return (
+        f"{start}{middle}; the mean loss is predicted to fall by {e['gain']:.3g} and fell by {search['gain']:.3g} on "
+        f"{search['samples']} {where}"
+    )
+
+
+def _gradmax(e: Mapping[str, Any]) -> str:
+    how = {
+        "zero": "incoming weights are zero, so the function is unchanged",
+        "small": "incoming weights are next to zero, so that they only choose the side of the bend",
+        "zero out": "outgoing weights are zero because of the batch norm, so the function is unchanged",
+    }[e["start"]]
+    size = f", of squared norm {e['gradient']:.3g}" if "gradient" in e else ""
+    return f"there the new weights get the largest gradient{size}; {how}"
+
+
+def _random(e: Mapping[str, Any]) -> str:
+    return f"they were drawn at random (seed {e['seed']}); the mean loss is predicted to fall by {e['gain']:.3g}"
+
+
+def _split(e: Mapping[str, Any]) -> str:
+    noise = f"with noise of {e['noise']:.3g}" if e["noise"] else "exactly, so they need noise to part"
+    return f"units {_numbers(e['split'])} were copied {noise}, and share their outgoing weights in halves"
+
+
+def _steepest(e: Mapping[str, Any]) -> str:
+    return (
+        f"units {_numbers(e['split'])} are at a saddle that splitting leaves (eigenvalues down to "
+        f"{min(e['eigenvalues']):.3g}); the mean loss is predicted to fall by {e['gain']:.3g}, to second order"
+    )
+
+
+def _numbers(units: list[int]) -> str:
+    return ", ".join(map(str, units[:10])) + (", ..." if len(units) > 10 else "")
+
+
+_SENTENCES = {"tiny": _tiny, "gradmax": _gradmax, "random": _random, "split": _split, "steepest_split": _steepest}
