@@ -81,7 +81,7 @@ class Watch:
         if value.ndim:
             return value.sum()
         if self.mean is None:
-            self.mean = _is_mean(self.loss, outputs, target, value)
+            self.mean = is_mean(self.loss, outputs, target, value)
         return value * n if self.mean else value
 
 
@@ -153,7 +153,7 @@ def _gradients(total: Tensor, leaves: list[Tensor]) -> list[Tensor]:
     ]
 
 
-def _is_mean(loss: Loss, outputs: Any, target: Any, value: Tensor) -> bool:
+def is_mean(loss: Loss, outputs: Any, target: Any, value: Tensor) -> bool:
     """Whether a loss is a mean over samples: it says so, or it is the same when every sample comes twice."""
     said = getattr(loss, "reduction", None)
     if said in ("mean", "sum"):
