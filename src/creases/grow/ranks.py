@@ -1,0 +1,61 @@
+"""Several processes as one: sums over the ranks of torch.distributed, nothing where there is one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+T = TypeVar("T")
+
+
+def world() -> int:
+    """Number of processes."""
+    return dist.get_world_size() if _many() else 1
+
+
+def rank() -> int:
+    """This process's number."""
+    return dist.get_rank() if _many() else 0
+
+
+def total(tensors: Iterable[Tensor]) -> None:
+    """Sum each tensor over the ranks, in place."""
+    if world() > 1:
+        for tensor in tensors:
+            moved = _moved(tensor)
+            dist.all_reduce(moved)
+            tensor.copy_(moved)
+
+
+def same(tensors: Iterable[Tensor]) -> None:
+    """Give every rank the first one's values, in place."""
+    if world() > 1:
+        for tensor in tensors:
+            moved = _moved(tensor)
+            dist.broadcast(moved, 0)
+            tensor.copy_(moved)
+
+
+def from_first(value: T) -> T:
+    """The first rank's value, on every rank."""
+    if world() == 1:
+        return value
+    held: list[T | None] = [value if rank() == 0 else None]
+    dist.broadcast_object_list(held, 0)
+    found = held[0]
+    assert found is not None
+    return found
+
+
+def _many() -> bool:
+    return dist.is_available() and dist.is_initialized()
+
+
+def _moved(tensor: Tensor) -> Tensor:
+    """A contiguous copy where the backend works: nccl only sees the GPU."""
+    tensor = tensor.detach()
+    return tensor.to("cuda", copy=True).contiguous() if dist.get_backend() == "nccl" else tensor.cpu().clone().contiguous()
