@@ -16,6 +16,7 @@ True
 """
 
 from creases.splines.convert import from_module, network_of, spline_of, to_module
+from creases.splines.multivariate import Planes, planes_of
 from creases.splines.spline import Pieces, Shallow, Spline
 
-__all__ = ["Pieces", "Shallow", "Spline", "from_module", "network_of", "spline_of", "to_module"]
+__all__ = ["Pieces", "Planes", "Shallow", "Spline", "from_module", "network_of", "planes_of", "spline_of", "to_module"]

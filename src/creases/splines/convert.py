@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from creases.errors import InputError
 from creases.network import Network, read
 from creases.splines.coefficients import coefficients
+from creases.splines.multivariate import Planes
 from creases.splines.spline import Floats, Pieces, Shallow, Spline
 
 Gauge = Literal["stored", "unit", "balanced"]
@@ -44,20 +45,26 @@ def from_module(model: Any) -> Shallow:
     return Shallow(W[:, 0], b, v, c0, float(c[0]), leak)
 
 
-def to_module(shallow: Shallow, *, dtype: torch.dtype = torch.float64) -> nn.Module:
-    """A torch module of these weights, trainable.
+def to_module(function: Shallow | Planes, *, dtype: torch.dtype = torch.float64) -> nn.Module:
+    """A torch module of these weights, trainable; creases get weights of length 1.
 
     ``Sequential(Linear, bend, Linear)``, with a linear layer beside it where there is a skip, and that layer alone
     where there are no units. The bend is ReLU, LeakyReLU or, for units with different leaks, PReLU.
     """
-    if not shallow.width:
-        return _linear([[shallow.c1]], [shallow.c0], dtype)
-    body = nn.Sequential(
-        _linear(shallow.w[:, None], shallow.b, dtype),
-        _bend(shallow.leak, dtype),
-        _linear(shallow.v[None], [shallow.c0], dtype),
-    )
-    return body if shallow.c1 == 0 else WithSkip(body, _linear([[shallow.c1]], None, dtype))
+    if isinstance(function, Planes):
+        W, b, v, leak = function.xi, -function.gamma, function.mu, np.zeros(len(function.mu))
+        c0, c = function.o0, function.o[None]
+    elif isinstance(function, Shallow):
+        W, b, v, leak = function.w[:, None], function.b, function.v, function.leak
+        c0, c = function.c0, np.array([[function.c1]])
+    else:
+        raise InputError(
+            f"function: expected Shallow or Planes, got {type(function).__name__}; network_of makes Shallow of splines"
+        )
+    if not len(v):
+        return _linear(c, [c0], dtype)
+    body = nn.Sequential(_linear(W, b, dtype), _bend(leak, dtype), _linear(v[None], [c0], dtype))
+    return WithSkip(body, _linear(c, None, dtype)) if c.any() else body
 
 
 class WithSkip(nn.Module):
@@ -68,7 +75,7 @@ class WithSkip(nn.Module):
         self.body, self.skip = body, skip
 
     def forward(self, x: Tensor) -> Tensor:
-        """Values (n, 1) at x (n, 1)."""
+        """Values (n, 1) at x (n, d)."""
         out: Tensor = self.body(x) + self.skip(x)
         return out
 
@@ -104,7 +111,8 @@ def network_of(spline: Spline | Pieces, gauge: Gauge = "unit", *, skip: bool = T
         ``"stored"``: the |w| of the network that the spline comes from.
     skip
         Whether the network may have a linear skip c1. If not and there is a linear part, the breakpoint nearest to 0
-        gets a unit of the other orientation too; a function without breakpoints two units at 0.
+        gets a unit of the other orientation too (rounding then is that of the linear part there); a function without
+        breakpoints gets two units at 0.
     """
     if not isinstance(spline, Spline | Pieces):
         raise InputError(f"spline: expected a Spline or Pieces, got {type(spline).__name__}")
