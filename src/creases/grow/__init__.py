@@ -1,4 +1,11 @@
-"""How to enlarge a network: each new unit proposed for a stated reason."""
+"""How to enlarge a network: each new unit proposed for a stated reason.
+
+The package itself can be called: ``creases.grow(model, data, loss)`` is :func:`creases.grow.grow`.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
 
 from creases.grow.first_order.alone import growth_alone
 from creases.grow.first_order.gradmax import gradmax
@@ -11,21 +18,70 @@ from creases.grow.first_order.tiny import tiny
 from creases.grow.folding.fold import fold
 from creases.grow.folding.outcome import outcome
 from creases.grow.folding.search import search
+from creases.grow.grower import Grower
+from creases.grow.loop import Grown, grow
+from creases.grow.methods import Evidence, Fold, GradMax, Random, Search, Split, SteepestSplit, Tiny
+from creases.grow.policies import (
+    At,
+    Budget,
+    Converged,
+    Epochs,
+    Every,
+    GainPerParameter,
+    LargestBottleneck,
+    NoImprovement,
+    NothingToAdd,
+    Plateau,
+    RoundRobin,
+    Target,
+)
 from creases.grow.proposal import Proposal, apply
+from creases.grow.records import History, Record
+from creases.grow.recycle import Redundant, redundant, release
+from creases.grow.state import State
 from creases.grow.words import words
 
 __all__ = [
+    "At",
+    "Budget",
+    "Converged",
+    "Epochs",
+    "Every",
+    "Evidence",
+    "Fold",
+    "GainPerParameter",
+    "GradMax",
+    "Grower",
+    "Grown",
+    "History",
+    "LargestBottleneck",
+    "NoImprovement",
+    "NothingToAdd",
+    "Plateau",
     "Proposal",
+    "Random",
+    "Record",
+    "Redundant",
+    "RoundRobin",
+    "Search",
+    "Split",
+    "State",
     "Statistics",
+    "SteepestSplit",
+    "Target",
+    "Tiny",
     "apply",
     "best_move",
     "bottleneck",
     "fold",
     "gradmax",
+    "grow",
     "growth_alone",
     "optimal_units",
     "outcome",
     "random_units",
+    "redundant",
+    "release",
     "sample_size",
     "search",
     "split",
@@ -34,3 +90,14 @@ __all__ = [
     "tiny",
     "words",
 ]
+
+
+class _Room(ModuleType):
+    """A package that can be called: DESIGN's room and its main function have one name."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Grown:
+        return grow(*args, **kwargs)
+
+
+_Room.__call__.__doc__ = grow.__doc__
+sys.modules[__name__].__class__ = _Room

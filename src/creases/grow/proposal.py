@@ -46,6 +46,29 @@ class Proposal:
         )
 
 
+def first_units(proposal: Proposal, k: int) -> Proposal:
+    """The first k of the proposed units (methods put the strongest first); their share of the gain, taken as even.
+
+    A proposal that also changes present parameters cannot be cut, and is left as it is or emptied.
+    """
+    if k >= proposal.count or (k and proposal.change):
+        return proposal
+    fan_out = {}
+    for path, columns in proposal.fan_out.items():
+        per_unit = columns.shape[1] // proposal.count if columns.shape[1] > proposal.count else 1
+        fan_out[path] = columns[:, : k * per_unit]
+    gain = proposal.gain * k / proposal.count
+    return replace(
+        proposal,
+        fan_in=proposal.fan_in[:k],
+        bias=proposal.bias[:k],
+        fan_out=fan_out,
+        gain=gain,
+        explanation={**proposal.explanation, "units": k},
+        change=proposal.change if k else {},
+    )
+
+
 def apply(
     proposal: Proposal, model: nn.Module, *, optimizer: optim.Optimizer | None = None, data: Tensor | None = None
 ) -> Certificate:

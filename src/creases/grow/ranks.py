@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-import torch
 import torch.distributed as dist
 from torch import Tensor
 
@@ -58,4 +57,6 @@ def _many() -> bool:
 def _moved(tensor: Tensor) -> Tensor:
     """A contiguous copy where the backend works: nccl only sees the GPU."""
     tensor = tensor.detach()
-    return tensor.to("cuda", copy=True).contiguous() if dist.get_backend() == "nccl" else tensor.cpu().clone().contiguous()
+    return (
+        tensor.to("cuda", copy=True).contiguous() if dist.get_backend() == "nccl" else tensor.cpu().clone().contiguous()
+    )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from creases.errors import InputError
@@ -22,6 +23,7 @@ def outcome(
     y: Any,
     *,
     unit: int | None = None,
+    rows: NDArray[np.int64] | None = None,
     input_shape: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """The explanation of a fold with ``"after"``: what it did by now, on the data it was made for.
@@ -37,6 +39,8 @@ def outcome(
         The data that ``fold`` was given, in the same order.
     unit
         Which unit of the place it is now; the one it became when it was added, if not given.
+    rows
+        The numbers (n,), rising, by which the explanation names the instances; 0 to n - 1 if not given.
     """
     if explanation.get("method") != "fold" or explanation.get("reason"):
         raise InputError("explanation: expected that of a fold with a unit")
@@ -60,15 +64,16 @@ def outcome(
     if "residual" in why:
         return {**explanation, "after": after | {"mean_loss": float(residuals(outputs, y).loss.mean())}}
     state = decide(outputs, y)
+    numbers = np.arange(len(state.wrong)) if rows is None else np.asarray(rows)
     before = np.zeros(len(state.wrong), bool)
-    before[why["mistakes"]] = True
+    before[np.searchsorted(numbers, why["mistakes"])] = True
     after |= {
         "mean_loss": float(state.loss.mean()),
         "errors_before": int(before.sum()),
         "errors": int(state.wrong.sum()),
-        "fixed": np.flatnonzero(before & ~state.wrong).tolist(),
-        "broken": np.flatnonzero(~before & state.wrong).tolist(),
-        "instance_right": not bool(state.wrong[why["instance"]]),
-        "cluster_fixed": int((~state.wrong[why["cluster"]["mistakes"]]).sum()),
+        "fixed": numbers[before & ~state.wrong].tolist(),
+        "broken": numbers[~before & state.wrong].tolist(),
+        "instance_right": not bool(state.wrong[np.searchsorted(numbers, why["instance"])]),
+        "cluster_fixed": int((~state.wrong[np.searchsorted(numbers, why["cluster"]["mistakes"])]).sum()),
     }
     return {**explanation, "after": after}

@@ -1,0 +1,74 @@
+"""A growth run in a file: written whole or not at all, read without running anything, resumed exactly."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn, optim
+
+from creases.errors import FileError, InputError
+from creases.files import replacing
+from creases.network.surgery import places, remove, widen
+from creases.network.surgery.layers import AFFINE, made
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A model at one moment: the widths of its places, and all its tensors."""
+
+    widths: dict[str, int]
+    tensors: dict[str, Tensor]
+
+    @classmethod
+    def of(cls, model: nn.Module, widths: dict[str, int]) -> Snapshot:
+        return cls(dict(widths), {name: value.detach().cpu().clone() for name, value in model.state_dict().items()})
+
+    def restore(self, model: nn.Module, example: Tensor, optimizer: optim.Optimizer | None = None) -> None:
+        """Bring a model to these widths (its optimizer's state follows) and these values."""
+        resize(model, self.widths, example, optimizer)
+        try:
+            model.load_state_dict(self.tensors)
+        except RuntimeError as problem:
+            raise InputError(f"checkpoint: is of another model than this one ({problem})") from None
+
+
+def resize(model: nn.Module, widths: dict[str, int], example: Tensor, optimizer: optim.Optimizer | None = None) -> None:
+    """Give the places of a model these widths; new units are zero, the last ones go."""
+    for name, width in widths.items():
+        by_name = {place.name: place for place in places(model, data=example)}
+        if name not in by_name:
+            raise InputError(f"checkpoint: is of another model than this one: it grew {name!r}, which is no place here")
+        place = by_name[name]
+        if width < place.width:
+            remove(model, place, range(width, place.width), optimizer=optimizer)
+        elif width > place.width:
+            layer = model.get_submodule(name)
+            assert isinstance(layer, AFFINE)
+            axis = dict(made(layer).tensors)["weight"]
+            k = width - place.width
+            rows = layer.weight.detach().movedim(axis, 0)[:1]
+            fan_in = torch.zeros((k, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
+            widen(model, place, fan_in, fan_in.new_zeros(k), 0.0, optimizer=optimizer)
+
+
+def write(path: str | Path, state: dict[str, Any]) -> None:
+    """Write a run's state: tensors, numbers and text in dicts and lists."""
+    with replacing(path) as temporary:
+        torch.save({"creases-checkpoint": _VERSION, **state}, temporary)
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Read what :func:`write` wrote; nothing in the file is run."""
+    try:
+        state = torch.load(path, weights_only=True)
+    except (OSError, RuntimeError, pickle.UnpicklingError, EOFError, ValueError) as problem:
+        raise FileError(f"{path}: cannot be read as a checkpoint ({problem})") from None
+    if not isinstance(state, dict) or state.pop("creases-checkpoint", None) != _VERSION:
+        raise FileError(f"{path}: is no checkpoint of a growth run, or of another version")
+    return state

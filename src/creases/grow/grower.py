@@ -1,0 +1,320 @@
+"""The growth of a model beside any training loop: measures, decides, grows, records."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn, optim
+
+from creases.errors import InputError
+from creases.grow import ranks
+from creases.grow.first_order.observe import Loss
+from creases.grow.folding.outcome import outcome
+from creases.grow.methods import Fold, How, method
+from creases.grow.objective import objective
+from creases.grow.policies.stop import Budget, Stop, stop_policies
+from creases.grow.policies.when import When, when_policy
+from creases.grow.policies.where import Where, where_policy
+from creases.grow.proposal import Proposal, apply, first_units
+from creases.grow.records import History, Record
+from creases.grow.recycle import Redundant, redundant, release
+from creases.grow.revive import dead_units, revive
+from creases.grow.samples import samples
+from creases.grow.state import State
+from creases.grow.training import Measured, measure
+from creases.network.surgery import Place
+from creases.network.surgery.example import unwrapped
+from creases.network.surgery.places import find
+
+#: Samples on which units are looked at to see whether they are dead or redundant.
+LOOK = 2000
+
+
+class Grower:
+    """Grows a model while you train it; call :meth:`step` at the end of every epoch.
+
+    Parameters
+    ----------
+    model, optimizer
+        What you train; the optimizer's state is carried through every change.
+    data
+        Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs.
+    loss
+        ``"classification"``, ``"regression"``, or a function of outputs and targets.
+    how
+        A method's name (``"tiny"``, ``"fold"``, ``"gradmax"``, ``"random"``, ``"split"``, ``"search"``), an object
+        such as ``Tiny(max_units=20)``, or a function of (model, place, evidence) to a proposal.
+    where
+        ``"bottleneck"``, ``"round robin"``, ``"gain"``, a place's name, or a function of the state to places.
+    when
+        ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
+    stop
+        Policies such as ``Target(score=0.99)`` and ``Budget(parameters=500)``, or functions of the state to a reason.
+        A run also ends where nothing is worth adding, and after ``max_epochs``.
+    validation
+        Samples that are never trained or grown on, to measure with.
+    recycle
+        Whether units that earn nothing are grown anew before more are added.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from creases.grow import Grower
+    >>> x = torch.linspace(-2, 2, 100)[:, None]
+    >>> y = x.abs()
+    >>> model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1))
+    >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    >>> grower = Grower(model, optimizer, (x, y), "regression", how="fold", when=30)
+    >>> while not grower.history.ended and len(grower.history.epochs) < 100:
+    ...     loss = torch.nn.functional.mse_loss(model(x), y)
+    ...     optimizer.zero_grad(); loss.backward(); optimizer.step()
+    ...     record = grower.step()
+    >>> model[0].out_features > 1
+    True
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: optim.Optimizer | None,
+        data: Any,
+        loss: str | Loss,
+        *,
+        how: str | How = "tiny",
+        where: str | Where = "bottleneck",
+        when: str | int | When = "plateau",
+        stop: Stop | Sequence[Stop] = (),
+        max_epochs: int = 1000,
+        validation: Any = None,
+        recycle: bool = True,
+        seed: int = 0,
+    ) -> None:
+        model = unwrapped(model)
+        found = samples(data, model)
+        goal = objective(loss, weighted=found.weighted)
+        self.validation = None if validation is None else samples(validation, model, "validation")
+        self.when, self.stops = when_policy(when), stop_policies(stop, max_epochs)
+        self.recycle = recycle
+        setting = {"how": how, "where": where, "when": when, "stop": stop, "recycle": recycle, "seed": seed}
+        history = History(setting={name: _text(value) for name, value in setting.items()})
+        self.state = State(model, optimizer, found, goal, method(how), where_policy(where), history, seed)
+        self._began = time.monotonic()
+
+    @property
+    def history(self) -> History:
+        """The run's epochs and growth steps so far."""
+        return self.state.history
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """The width of every place, by name."""
+        return {place.name: place.width for place in self.state.places}
+
+    def begin(self) -> None:
+        """Before the first epoch: refuse what can never grow, and draw dead units anew."""
+        if not self.state.places:
+            raise InputError("model: has no place whose width can grow; creases.places(model, refused=True) says why")
+        tried = [self.state.propose(place) for place in self.state.where(self.state)[:1]]
+        if tried and not tried[0].method:
+            tried = [self.state.propose(place) for place in self.state.where(self.state)]
+        if not any(proposal.method for proposal in tried):
+            reasons = "; ".join(f"{one.place.name!r}: {one.explanation['reason']}" for one in tried)
+            raise InputError(f"how: the method can grow no place of this model ({reasons})")
+        self.state.trained()
+        self._revived()
+
+    def step(self, measured: Measured | None = None, *, steps: int | None = None) -> Record | None:
+        """The end of an epoch: measure, and if it is time, grow; the growth step's record, if there was one.
+
+        ``measured``: the epoch's own training loss and score, where the loop has them; ``steps``: how often the
+        optimizer stepped so far.
+        """
+        if self.history.ended:
+            return None
+        self.note(measured, steps=steps)
+        return self.decide()
+
+    def decide(self) -> Record | None:
+        """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one."""
+        state = self.state
+        state.record, state.due = None, self.when(state)
+        for stop in self.stops:
+            reason = stop(state)
+            if reason:
+                self._look_back()
+                self.history.ended = reason
+                return None
+        if state.due:
+            self._look_back()
+            state.record = self._revived() or self._recycled() or self._grown()
+        return state.record
+
+    def note(self, measured: Measured | None = None, *, steps: int | None = None) -> None:
+        """Put down the epoch's numbers."""
+        state, history = self.state, self.history
+        state.trained()
+        measured = measured or measure(state.model, state.samples, state.objective)
+        held = None if self.validation is None else measure(state.model, self.validation, state.objective)
+        history.epochs.append(
+            {
+                "epoch": len(history.epochs) + 1,
+                "steps": steps if steps is not None else len(history.epochs) + 1,
+                "seconds": round(time.monotonic() - self._began, 3),
+                **measured.numbers,
+                "validation_loss": None if held is None else held.loss,
+                "validation_score": None if held is None else held.score,
+                "parameters": state.parameters,
+                "widths": self.widths,
+            }
+        )
+
+    def resume(self, history: History) -> None:
+        """Go on after these epochs; the model is as it was then."""
+        self.state.history = history
+        self.state.edited()
+        self._began = time.monotonic() - (history.last["seconds"] if history.epochs else 0.0)
+
+    def _look_back(self) -> None:
+        """What became of the last growth step by now."""
+        if not self.history.records:
+            return
+        record, last = self.history.records[-1], self.history.last
+        names = ("epoch", "loss", "score", "validation_loss", "validation_score")
+        record.later = {name: last[name] for name in names if last[name] is not None}
+        if record.method == "fold" and record.explanation.get("why"):
+            seen = self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit))
+            rows = None if seen.rows is None else seen.rows.numpy()
+            model, unit = self.state.model, record.units[0]
+            record.explanation = outcome(record.explanation, model, seen.X, seen.y, unit=unit, rows=rows)
+
+    def _grown(self) -> Record | None:
+        """Grow the first place, in the policy's order, that gets a unit."""
+        for place in self.state.where(self.state):
+            proposal = self._fitting(self.state.propose(place))
+            if proposal.count:
+                return self._put_in("grow", proposal, [], partial(self._apply, proposal))
+        return None
+
+    def _apply(self, proposal: Proposal) -> None:
+        apply(proposal, self.state.model, optimizer=self.state.optimizer)
+
+    def _fitting(self, proposal: Proposal) -> Proposal:
+        """As many of the proposed units as the budgets leave room for."""
+        budgets = [stop for stop in self.stops if isinstance(stop, Budget)]
+        room = min((budget.room(self.state, proposal.place.cost) for budget in budgets), default=proposal.count)
+        return first_units(proposal, room) if room < proposal.count else proposal
+
+    def _recycled(self) -> Record | None:
+        """Grow a unit anew that earns nothing, where that was not just done in vain."""
+        if not self.recycle or self._in_vain():
+            return None
+        state = self.state
+        for place in state.where(state):
+            batches, _ = state.evidence.drawn(LOOK)
+            found = ranks.from_first(redundant(state.model, place, batches, state.objective.loss)[:1])
+            if not found:
+                continue
+            twin = copy.deepcopy(state.model)
+            smaller = release(twin, place, found[0]).place
+            assert smaller is not None
+            proposal = state.asked(twin, smaller)
+            if proposal.count:
+                proposal = first_units(proposal, 1)
+                gone = {"unit": found[0].unit, "cost": found[0].cost}
+                explanation = {**proposal.explanation, "recycled": gone}
+                edit = partial(self._replace, place, found[0], proposal)
+                shown = replace(proposal, place=place, explanation=explanation)
+                return self._put_in("recycle", shown, [found[0].unit], edit)
+        return None
+
+    def _in_vain(self) -> bool:
+        """Whether the last growth step was recycling, and the loss has not fallen by a hundredth since."""
+        if not self.history.records or self.history.records[-1].action != "recycle":
+            return False
+        before = self.history.records[-1].before["loss"]
+        assert before is not None
+        return bool(self.history.last["loss"] > 0.99 * before)
+
+    def _replace(self, place: Place, gone: Redundant, new: Proposal) -> None:
+        release(self.state.model, place, gone, optimizer=self.state.optimizer)
+        self._apply(new)
+
+    def _revived(self) -> Record | None:
+        """Draw the units of a dead layer anew: nothing behind it can learn or grow."""
+        state = self.state
+        batches, _ = state.evidence.drawn(LOOK)
+        for place in state.places:
+            units = dead_units(state.model, place, batches)
+            if len(units) < place.width:
+                continue
+            explanation = {"method": "revive", "place": place.name, "reason": "", "units": len(units)}
+            nothing = torch.zeros(0)
+            proposal = Proposal("revive", place, nothing, nothing, {}, 0.0, explanation)
+            edit = partial(revive, state.model, place, batches, units, state.evidence.seed)
+            return self._put_in("revive", proposal, units, edit)
+        return None
+
+    def _put_in(self, action: str, proposal: Proposal, removed: list[int], edit: Callable[[], None]) -> Record:
+        """Make an edit and record it, measured on all training samples before and after."""
+        state, place, history = self.state, proposal.place, self.history
+        before, size = measure(state.model, state.samples, state.objective), state.parameters
+        edit()
+        ranks.same(list(state.model.state_dict().values()))
+        after = measure(state.model, state.samples, state.objective)
+        width = find(state.model, place.name, data=state.samples.example()).width
+        record = Record(
+            number=len(history.records) + 1,
+            action=action,
+            epoch=len(history.epochs),
+            steps=history.last["steps"] if history.epochs else 0,
+            place=place.name,
+            method=proposal.method,
+            units=list(range(width - proposal.count, width)) if proposal.count else removed,
+            removed=removed,
+            width=(place.width, width),
+            parameters=(size, state.parameters),
+            predicted=proposal.gain,
+            before=before.numbers,
+            after=after.numbers,
+            changed=_changed(before, after),
+            weights=_weights(proposal),
+            explanation={**proposal.explanation, **({"unit": width - 1} if proposal.method == "fold" else {})},
+        )
+        history.records.append(record)
+        state.edited()
+        return record
+
+
+def _changed(before: Measured, after: Measured) -> int | None:
+    if before.decisions is None or after.decisions is None:
+        return None
+    count = (before.decisions != after.decisions).sum().double()
+    ranks.total([count])
+    return int(count)
+
+
+def _weights(proposal: Proposal) -> dict[str, Any]:
+    def plain(values: Tensor) -> Any:
+        return values.detach().double().cpu().tolist()
+
+    fan_out = {path: plain(columns) for path, columns in proposal.fan_out.items()}
+    return {"fan_in": plain(proposal.fan_in), "bias": plain(proposal.bias), "fan_out": fan_out}
+
+
+def _text(value: Any) -> str:
+    """A setting as text that is the same in every process: functions by name."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        return f"{value.__module__}.{value.__qualname__}"
+    return (
+        repr(value)
+        if not hasattr(value, "__dict__") or hasattr(value, "__dataclass_fields__")
+        else type(value).__name__
+    )

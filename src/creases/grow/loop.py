@@ -1,0 +1,267 @@
+"""Training and growth in one: the loop that starts tiny and ends when nothing more is worth adding."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn, optim
+
+from creases.errors import InputError
+from creases.grow import checkpoint as checkpoints
+from creases.grow import ranks
+from creases.grow.checkpoint import Snapshot
+from creases.grow.first_order.observe import Loss
+from creases.grow.grower import Grower
+from creases.grow.methods import How
+from creases.grow.policies.stop import Stop
+from creases.grow.policies.when import When
+from creases.grow.policies.where import Where
+from creases.grow.progress import Callback, at_terminal, on_tensorboard
+from creases.grow.records import History
+from creases.grow.samples import Memory, samples
+from creases.grow.state import seed_of
+from creases.grow.training import train_epoch
+from creases.network.surgery.example import unwrapped
+
+#: What makes an optimizer for a model's parameters.
+MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
+
+
+class Grown(NamedTuple):
+    """What :func:`grow` returns."""
+
+    model: nn.Module  #: the module that was given, changed in place
+    history: History
+
+
+def grow(
+    model: nn.Module,
+    data: Any,
+    loss: str | Loss,
+    *,
+    how: str | How = "tiny",
+    where: str | Where = "bottleneck",
+    when: str | int | When = "plateau",
+    stop: Stop | Sequence[Stop] = (),
+    max_epochs: int = 1000,
+    validation: Any = None,
+    recycle: bool = True,
+    optimizer: optim.Optimizer | MakeOptimizer | None = None,
+    lr: float = 1e-3,
+    batch_size: int = 100,
+    keep: Literal["best", "last"] = "best",
+    seed: int = 0,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float = 30.0,
+    callbacks: Sequence[Callback] = (),
+    tensorboard: str | Path | None = None,
+    progress: bool | None = None,
+) -> Grown:
+    """Train a model and grow it until nothing more is worth adding; it is changed in place.
+
+    ``data``, ``loss``, ``how``, ``where``, ``when``, ``stop``, ``max_epochs``, ``recycle``: as for
+    :class:`creases.grow.Grower`, which does the growth; this adds the training.
+
+    For the same seed, on CPU, the result is the same, also when the run is killed and resumed. Under torchrun (with
+    ``torch.distributed`` initialised) every process makes the same call; batches, statistics and measurements are
+    shared between them, and the network is that of one process up to rounding (batch-norm's batch statistics are each
+    process's own).
+
+    Parameters
+    ----------
+    validation
+        Samples to measure with; a number is the share of the data (in memory) that is set aside for it.
+    optimizer
+        An optimizer of the model's parameters, or a function that makes one; by default Adam with ``lr``.
+    keep
+        "best": where there are validation data, end with the network whose validation loss was lowest. "last": with
+        the last one.
+    checkpoint
+        A file to save the run in after growth steps and every ``checkpoint_seconds``; where it is there already, the
+        run goes on from it (the model is the one the run began with).
+    callbacks
+        Called with the run's :class:`creases.grow.State` at the end of every epoch.
+    tensorboard
+        A folder for TensorBoard's curves.
+    progress
+        Whether to show progress on stderr; by default at a terminal.
+
+    Returns
+    -------
+    Grown
+        ``model, history``.
+
+    Examples
+    --------
+    >>> import creases, torch
+    >>> from creases import problems
+    >>> problem = problems.get("moons", n=200)
+    >>> with torch.random.fork_rng():
+    ...     _ = torch.manual_seed(0)
+    ...     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+    >>> model, history = creases.grow(model, problem, "classification", how="fold", where="0", lr=0.02, max_epochs=150)
+    >>> model[0].out_features > 2
+    True
+    """
+    model = unwrapped(model)
+    train, held = _divided(samples(data, model), validation, model, seed)
+    if not isinstance(batch_size, int) or batch_size < 1 or max_epochs < 1:
+        raise InputError(f"batch_size, max_epochs: expected at least 1, got {batch_size!r} and {max_epochs!r}")
+    ranks.same(list(model.state_dict().values()))
+    trained = _optimizer(model, optimizer, lr)
+    policies: dict[str, Any] = {"how": how, "where": where, "when": when, "stop": stop, "max_epochs": max_epochs}
+    grower = Grower(model, trained, train, loss, **policies, validation=held, recycle=recycle, seed=seed)
+    size = len(train) if isinstance(train, Memory) else "a loader"
+    more = {"max_epochs": max_epochs, "samples": size, "batch_size": batch_size, "validation": held is not None}
+    grower.history.setting |= {name: str(value) for name, value in more.items()}
+    run = _Run(grower, trained, batch_size, None if checkpoint is None else Path(checkpoint), keep)
+    with ExitStack() as stack:
+        stack.enter_context(_own_random_numbers())
+        shown = [stack.enter_context(at_terminal(progress)), stack.enter_context(on_tensorboard(tensorboard))]
+        run.start()
+        while not grower.history.ended:
+            run.epoch()
+            for callback in (*shown, *callbacks):
+                if callback is not None:
+                    callback(grower.state)
+            run.save(checkpoint_seconds)
+        run.finish()
+    return Grown(model, grower.history)
+
+
+@dataclass(eq=False)
+class _Run:
+    """A growth run: its epochs, its best network so far, its checkpoint."""
+
+    grower: Grower
+    optimizer: optim.Optimizer
+    batch_size: int
+    path: Path | None
+    keep: str
+    steps: int = 0
+    best: tuple[int, float, Snapshot] | None = None  #: epoch, validation loss, network
+    saved: float = 0.0  #: when
+
+    def start(self) -> None:
+        """Go on from the checkpoint, or begin."""
+        if self.path is not None and self.path.exists():
+            self._load(self.path)
+        else:
+            self.grower.begin()
+        self.saved = time.monotonic()
+
+    def epoch(self) -> None:
+        """Train one epoch; measure, and grow if it is time."""
+        state = self.grower.state
+        seed = seed_of(state.seed, len(state.history.epochs), 0)
+        measured, steps = train_epoch(
+            state.model, self.optimizer, state.samples, state.objective, batch_size=self.batch_size, seed=seed
+        )
+        self.steps += steps
+        self.grower.note(measured, steps=self.steps)
+        self._keep()
+        self.grower.decide()
+
+    def _keep(self) -> None:
+        """Keep the network of this epoch if its validation loss is the lowest yet, before it grows."""
+        last = self.grower.history.last
+        loss = last["validation_loss"]
+        if self.keep == "best" and loss is not None and (self.best is None or loss < self.best[1]):
+            self.best = (last["epoch"], loss, Snapshot.of(self.grower.state.model, last["widths"]))
+
+    def save(self, seconds: float) -> None:
+        """Write the checkpoint after a growth step, at the end, and when the last one is old."""
+        state = self.grower.state
+        due = state.record is not None or state.history.ended or time.monotonic() - self.saved >= seconds
+        if self.path is None or not due or ranks.rank() != 0:
+            return
+        checkpoints.write(
+            self.path,
+            {
+                "history": state.history.to_json(),
+                "widths": self.grower.widths,
+                "model": state.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "steps": self.steps,
+                "best": None if self.best is None else [*self.best[:2], self.best[2].widths, self.best[2].tensors],
+            },
+        )
+        self.saved = time.monotonic()
+
+    def _load(self, path: Path) -> None:
+        state, found = self.grower.state, checkpoints.read(path)
+        history = History.from_json(found["history"])
+        _check_setting(path, history.setting, state.history.setting)
+        if any(history.setting[name] != state.history.setting[name] for name in _MAY_CHANGE):
+            history.ended = ""
+        history.setting = state.history.setting
+        Snapshot(found["widths"], found["model"]).restore(state.model, state.samples.example(), self.optimizer)
+        self.optimizer.load_state_dict(found["optimizer"])
+        self.grower.resume(history)
+        self.steps = found["steps"]
+        if found["best"] is not None:
+            epoch, loss, widths, tensors = found["best"]
+            self.best = (epoch, loss, Snapshot(widths, tensors))
+
+    def finish(self) -> None:
+        """Go back to the best network, if that was asked for and is another than the last."""
+        state, history = self.grower.state, self.grower.history
+        if self.best is None or self.best[0] == len(history.epochs):
+            return
+        self.best[2].restore(state.model, state.samples.example(), self.optimizer)
+        note = f"; the network is that of epoch {self.best[0]}, whose validation loss was lowest ({self.best[1]:.4g})"
+        if note not in history.ended:
+            history.ended += note
+
+
+#: Settings that a run may be resumed with another value of: it goes on longer.
+_MAY_CHANGE = ("stop", "max_epochs")
+
+
+def _check_setting(path: Path, was: dict[str, str], now: dict[str, str]) -> None:
+    for name in now.keys() - set(_MAY_CHANGE):
+        if was.get(name) != now[name]:
+            raise InputError(
+                f"checkpoint: {path} is of a run with {name} = {was.get(name)}, this one has {now[name]}; make the "
+                "same call, or give another file"
+            )
+
+
+def _divided(train: Any, validation: Any, model: nn.Module, seed: int) -> tuple[Any, Any]:
+    """The samples to train on and to measure with."""
+    if not isinstance(validation, int | float) or isinstance(validation, bool):
+        return train, None if validation is None else samples(validation, model, "validation")
+    if not isinstance(train, Memory) or not 0 < validation < 1:
+        raise InputError(
+            f"validation: expected samples, or a share between 0 and 1 of data in memory, got {validation}"
+        )
+    order = torch.randperm(len(train), generator=torch.Generator().manual_seed(seed_of(seed, 2)))
+    aside = max(1, round(validation * len(train)))
+    if aside >= len(train):
+        raise InputError(f"validation: {validation} of {len(train)} samples leaves none to train on")
+    return _rows(train, order[aside:].sort().values), _rows(train, order[:aside].sort().values)
+
+
+def _rows(data: Memory, rows: Tensor) -> Memory:
+    return Memory(data.X[rows], data.y[rows], None if data.weight is None else data.weight[rows], rows)
+
+
+def _optimizer(model: nn.Module, given: optim.Optimizer | MakeOptimizer | None, lr: float) -> optim.Optimizer:
+    if given is None:
+        return optim.Adam(model.parameters(), lr=lr)
+    if isinstance(given, optim.Optimizer):
+        return given
+    if not callable(given):
+        raise InputError(f"optimizer: expected an optimizer or a function that makes one, got {type(given).__name__}")
+    return given(model.parameters())
+
+
+def _own_random_numbers() -> Any:
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
+    return torch.random.fork_rng(devices=list(devices))

@@ -1,0 +1,181 @@
+"""How to grow, as small objects: each turns what a run knows into a proposal for one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from torch import Tensor, nn
+
+from creases.errors import InputError
+from creases.grow.first_order.gradmax import gradmax
+from creases.grow.first_order.random_units import random_units
+from creases.grow.first_order.sample import sample_size
+from creases.grow.first_order.split import split, steepest_split
+from creases.grow.first_order.tiny import tiny
+from creases.grow.folding.fold import fold
+from creases.grow.folding.search import search
+from creases.grow.objective import Objective
+from creases.grow.proposal import Proposal
+from creases.grow.samples import Pair, Samples, Whole
+from creases.network.surgery import Place
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a method may look at: the run's training samples and its loss."""
+
+    samples: Samples
+    objective: Objective
+    seed: int  #: another for every growth step
+
+    def drawn(self, n: int) -> tuple[list[Pair], list[Pair] | None]:
+        """n samples at random in batches, and as many others, held out; each rank has its share."""
+        return self.samples.drawn(n, self.seed)
+
+
+#: A method: from a model, one of its places and the evidence to a proposal.
+How = Callable[[nn.Module, Place, Evidence], Proposal]
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """:func:`creases.grow.tiny`: the units that fix a bottleneck; as many as the spectrum asks for, up to a most."""
+
+    max_units: int = 10
+    tau: float = 1e-4
+    beyond: Literal["second", "random"] | None = "random"
+    samples: int | None = None  #: for the statistics; by default :func:`creases.grow.sample_size` of them
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        batches, heldout = evidence.drawn(self.samples or sample_size(model, place))
+        options: dict[str, Any] = {"max_units": self.max_units, "tau": self.tau, "beyond": self.beyond}
+        loss = evidence.objective.loss
+        return tiny(model, place, batches, loss, heldout=heldout, seed=evidence.seed, **options)
+
+
+@dataclass(frozen=True)
+class GradMax:
+    """:func:`creases.grow.gradmax`: units that leave the function as it is and get the largest gradient."""
+
+    count: int = 1
+    samples: int | None = None
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        batches, _ = evidence.drawn(self.samples or sample_size(model, place))
+        return gradmax(model, place, batches, evidence.objective.loss, count=self.count)
+
+
+@dataclass(frozen=True)
+class Random:
+    """:func:`creases.grow.random_units`."""
+
+    count: int = 1
+    samples: int | None = None
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        batches, _ = evidence.drawn(self.samples or sample_size(model, place))
+        return random_units(model, place, batches, evidence.objective.loss, count=self.count, seed=evidence.seed)
+
+
+@dataclass(frozen=True)
+class Split:
+    """:func:`creases.grow.split`: copies of units (Net2Wider), parted by a little noise."""
+
+    count: int = 1
+    noise: float = 0.05
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        batches, _ = evidence.drawn(100)
+        options: dict[str, Any] = {"count": self.count, "noise": self.noise, "seed": evidence.seed}
+        return split(model, place, batches, evidence.objective.loss, **options)
+
+
+@dataclass(frozen=True)
+class SteepestSplit:
+    """:func:`creases.grow.steepest_split`: units split along their worst curvature."""
+
+    count: int = 1
+    samples: int | None = None
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        batches, _ = evidence.drawn(self.samples or sample_size(model, place))
+        return steepest_split(model, place, batches, evidence.objective.loss, count=self.count)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """:func:`creases.grow.fold`: one unit whose crease passes beside a typical mis-prediction."""
+
+    eps: float = 0.05
+    k: int = 3
+    limit: int = 10_000  #: samples looked at, at most: the same ones in every growth step
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        seen = evidence.samples.whole(self.limit)
+        options: dict[str, Any] = {"eps": self.eps, "k": self.k, "seed": evidence.seed}
+        return _numbered(fold(model, place, seen.X, seen.y, loss=_task(evidence, "fold"), **options), seen)
+
+
+@dataclass(frozen=True)
+class Search:
+    """:func:`creases.grow.search`: the unit of many, with creases anywhere, that gets the largest gradient."""
+
+    eps: float = 0.05
+    limit: int = 10_000
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        seen = evidence.samples.whole(self.limit)
+        task = _task(evidence, "search")
+        return search(model, place, seen.X, seen.y, loss=task, eps=self.eps, seed=evidence.seed)
+
+
+METHODS: Mapping[str, Callable[[], How]] = {
+    "tiny": Tiny,
+    "fold": Fold,
+    "gradmax": GradMax,
+    "random": Random,
+    "split": Split,
+    "steepest_split": SteepestSplit,
+    "search": Search,
+}
+
+
+def method(how: str | How) -> How:
+    """The method of that name, or the function itself."""
+    if callable(how):
+        return how
+    if how not in METHODS:
+        raise InputError(f"how: expected a function or one of {', '.join(map(repr, METHODS))}, got {how!r}")
+    return METHODS[how]()
+
+
+def _task(evidence: Evidence, name: str) -> Literal["classification", "regression"]:
+    task = evidence.objective.task
+    if task is None:
+        raise InputError(
+            f"loss: {name} knows cross-entropy and squared error; give loss='classification' or 'regression'"
+        )
+    return task
+
+
+def _numbered(proposal: Proposal, seen: Whole) -> Proposal:
+    """The same with instances numbered as in the run's data."""
+    if seen.rows is None or not proposal.count:
+        return proposal
+    return replace(proposal, explanation=_renumbered(dict(proposal.explanation), seen.rows))
+
+
+#: Entries of a fold's explanation that number instances.
+_INSTANCES = frozenset({"instance", "examples", "mistakes", "fixed", "broken"})
+
+
+def _renumbered(value: Any, rows: Tensor, name: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {key: _renumbered(entry, rows, key) for key, entry in value.items()}
+    if name in _INSTANCES:
+        return rows[value].tolist()
+    if isinstance(value, list):
+        return [_renumbered(entry, rows) for entry in value]
+    return value

@@ -1,0 +1,66 @@
+"""What a growth run shows while it goes on: a line at the terminal, TensorBoard's curves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from creases.errors import InputError
+from creases.grow import ranks
+from creases.grow.state import State
+
+#: Called with the state at the end of every epoch.
+Callback = Callable[[State], None]
+
+
+@contextmanager
+def at_terminal(wanted: bool | None) -> Iterator[Callback]:
+    """A callback that shows the run on stderr: if wanted, and by default at a terminal only."""
+    shown = (sys.stderr.isatty() if wanted is None else wanted) and ranks.rank() == 0
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as bar:
+        task = bar.add_task("growing", total=None)
+        yield lambda state: bar.update(task, description=line(state))
+
+
+def line(state: State) -> str:
+    """The run at the end of an epoch in one line."""
+    last = state.history.last
+    parts = [f"epoch {last['epoch']}", f"loss {last['loss']:.4g}"]
+    parts += [f"score {last['score']:.3g}"] if last["score"] is not None else []
+    parts += [f"validation {last['validation_score']:.3g}"] if last["validation_score"] is not None else []
+    widths = "-".join(str(width) for width in last["widths"].values())
+    return ", ".join([*parts, f"widths {widths}", f"{last['parameters']} parameters"])
+
+
+@contextmanager
+def on_tensorboard(folder: str | Path | None) -> Iterator[Callback | None]:
+    """A callback that writes the run's curves and the growth steps' texts for TensorBoard."""
+    if folder is None or ranks.rank() != 0:
+        yield None
+        return
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise InputError("tensorboard: is not installed; pip install tensorboard, or leave the argument out") from None
+    writer = SummaryWriter(str(folder))
+
+    def write(state: State) -> None:
+        last = state.history.last
+        for name in ("loss", "score", "validation_loss", "validation_score", "parameters"):
+            if last[name] is not None:
+                writer.add_scalar(name, last[name], last["epoch"])
+        for place, width in last["widths"].items():
+            writer.add_scalar(f"width/{place}", width, last["epoch"])
+        if state.record is not None:
+            writer.add_text("growth", state.record.explain(), last["epoch"])
+
+    try:
+        yield write
+    finally:
+        writer.close()

@@ -1,0 +1,133 @@
+"""Records of a growth run: each growth step with its reason and what became of it, each epoch's numbers, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from creases.errors import FileError
+from creases.files import replacing
+from creases.grow.words import words
+
+_VERSION = 1
+
+
+@dataclass
+class Record:
+    """One growth step: when, where, what, why, and what it did.
+
+    ``before`` and ``after`` are loss and score on all training samples around the step itself; ``later`` the same when
+    the network had trained on, just before the next growth step or at the end (with ``validation_`` where there is
+    such data). ``predicted`` is the proposal's gain, ``before["loss"] - after["loss"]`` what was gained at once.
+    """
+
+    number: int  #: of the growth step, from 1
+    action: str  #: "grow", "recycle" (a unit that earned nothing is grown anew) or "revive" (a dead one is)
+    epoch: int
+    steps: int  #: of the optimizer so far
+    place: str
+    method: str
+    units: list[int]  #: the new units' numbers at the place
+    removed: list[int]  #: units that were taken away first
+    width: tuple[int, int]  #: of the place, before and after
+    parameters: tuple[int, int]  #: of the model, before and after
+    predicted: float
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+    changed: int | None  #: training samples whose decision changed at once; None where nothing is decided
+    weights: dict[str, Any]  #: fan_in (k, ...), bias (k,), fan_out by consumer, as nested lists
+    explanation: dict[str, Any]  #: the method's own
+    later: dict[str, float | None] = field(default_factory=dict)
+
+    @property
+    def achieved(self) -> float:
+        """By how much the mean training loss fell at once."""
+        return float(self.before["loss"] or 0.0) - float(self.after["loss"] or 0.0)
+
+    def explain(self, *, classes: Sequence[str] | None = None) -> str:
+        """The growth step in words; ``classes`` are their names."""
+        return " ".join([f"Growth step {self.number} (epoch {self.epoch}).", *self._sentences(classes)])
+
+    def _sentences(self, classes: Sequence[str] | None) -> list[str]:
+        said = []
+        if self.action == "recycle":
+            share = self.explanation["recycled"]
+            said.append(f"Unit {share['unit']} of {self.place!r} was taken away, which costs {share['cost']:.2g}.")
+        if self.action == "revive":
+            dead = ", ".join(map(str, self.removed))
+            said.append(f"Unit {dead} of {self.place!r} was 0 on every sample, and was drawn anew across the data.")
+        else:
+            said.append(words(self.explanation, classes=classes))
+        at_once = f"At once the training loss went from {self.before['loss']:.4g} to {self.after['loss']:.4g}"
+        said.append(at_once + (f", and {self.changed} decisions changed." if self.changed else "."))
+        if self.later:
+            trained = f"After training it was {self.later['loss']:.4g}"
+            names = (("score", "score"), ("validation_score", "score on validation data"))
+            more = [f"{name} {self.later[key]:.4g}" for key, name in names if self.later.get(key) is not None]
+            said.append(", ".join([trained, *more]) + ".")
+        return said
+
+
+@dataclass
+class History:
+    """All of a growth run: its epochs, its growth steps, and why it ended."""
+
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    #: epoch, steps, seconds, loss, score, validation_loss, validation_score, parameters, widths
+    records: list[Record] = field(default_factory=list)
+    ended: str = ""  #: why it ended; "" while it goes on
+    setting: dict[str, Any] = field(default_factory=dict)  #: how, where, when, stop, ... as text
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The last epoch's numbers."""
+        return self.epochs[-1]
+
+    def since_growth(self) -> list[dict[str, Any]]:
+        """The epochs after the last growth step."""
+        start = self.records[-1].epoch if self.records else 0
+        return self.epochs[start:]
+
+    def explain(self, *, classes: Sequence[str] | None = None) -> str:
+        """The whole run in words, a paragraph for each growth step."""
+        said = [record.explain(classes=classes) for record in self.records]
+        return "\n\n".join([*said, f"It ended: {self.ended}."] if self.ended else said)
+
+    def to_json(self) -> str:
+        return json.dumps({"creases-history": _VERSION, **asdict(self)}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> History:
+        """The history that :meth:`to_json` wrote."""
+        try:
+            found = json.loads(text)
+            version = found.pop("creases-history")
+            records = [Record(**_tuples(record)) for record in found.pop("records")]
+            known = {entry.name for entry in fields(cls)}
+            if version != _VERSION or set(found) - known:
+                raise FileError(f"history: expected version {_VERSION} of its layout, got {version!r}")
+            return cls(records=records, **found)
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise FileError(f"history: this is no growth history ({problem})") from None
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as JSON, whole or not at all."""
+        with replacing(path) as temporary:
+            temporary.write_text(self.to_json() + "\n")
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> History:
+        """Read what :meth:`save` wrote."""
+        try:
+            text = Path(path).read_text()
+        except (OSError, UnicodeDecodeError) as problem:
+            raise FileError(f"{path}: cannot be read ({problem})") from None
+        return cls.from_json(text)
+
+
+def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {**record, "width": tuple(record["width"]), "parameters": tuple(record["parameters"])}
