@@ -16,7 +16,38 @@ True
 """
 
 from creases.splines.convert import from_module, network_of, spline_of, to_module
+from creases.splines.dynamics import Velocities, invariants, metric, spline_gradient, velocities
+from creases.splines.flow import Flow, closed_flow, parameter_flow
+from creases.splines.lonely import LonelySimulation, lonely, lonely_fraction, lonely_probability, simulate_lonely
 from creases.splines.multivariate import Planes, planes_of
+from creases.splines.ntk import ntk
+from creases.splines.residuals import Residuals, residuals
 from creases.splines.spline import Pieces, Shallow, Spline
 
-__all__ = ["Pieces", "Planes", "Shallow", "Spline", "from_module", "network_of", "planes_of", "spline_of", "to_module"]
+__all__ = [
+    "Flow",
+    "LonelySimulation",
+    "Pieces",
+    "Planes",
+    "Residuals",
+    "Shallow",
+    "Spline",
+    "Velocities",
+    "closed_flow",
+    "from_module",
+    "invariants",
+    "lonely",
+    "lonely_fraction",
+    "lonely_probability",
+    "metric",
+    "network_of",
+    "ntk",
+    "parameter_flow",
+    "planes_of",
+    "residuals",
+    "simulate_lonely",
+    "spline_gradient",
+    "spline_of",
+    "to_module",
+    "velocities",
+]
