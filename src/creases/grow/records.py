@@ -63,7 +63,7 @@ class Record:
             said.append(words(self.explanation, classes=classes))
         at_once = f"At once the training loss went from {self.before['loss']:.4g} to {self.after['loss']:.4g}"
         said.append(at_once + (f", and {self.changed} decisions changed." if self.changed else "."))
-        if self.later:
+        if self.later and "after" not in self.explanation:
             trained = f"After training it was {self.later['loss']:.4g}"
             names = (("score", "score"), ("validation_score", "score on validation data"))
             more = [f"{name} {self.later[key]:.4g}" for key, name in names if self.later.get(key) is not None]

@@ -19,6 +19,10 @@ def words(explanation: Mapping[str, Any], *, classes: Sequence[str] | None = Non
     """
     if explanation.get("reason"):
         return f"No unit added to {explanation['place']!r}: {explanation['reason']}."
-    if explanation["method"] == "fold":
+    method = explanation["method"]
+    if method == "fold":
         return folding.spoken(explanation, classes)
-    return first_order.spoken(explanation)
+    if method in first_order.SENTENCES:
+        return first_order.spoken(explanation)
+    units = explanation.get("units", 1)
+    return f"{'1 unit' if units == 1 else f'{units} units'} added to {explanation['place']!r} by {method}."

@@ -9,7 +9,7 @@ from typing import Any
 def spoken(explanation: Mapping[str, Any]) -> str:
     """The explanation of new units in the sentence a person reads."""
     units = "1 unit" if explanation["units"] == 1 else f"{explanation['units']} units"
-    because = _SENTENCES[explanation["method"]](explanation)
+    because = SENTENCES[explanation["method"]](explanation)
     return f"{units} added to {explanation['place']!r} because {because}."
 
 
@@ -62,4 +62,4 @@ def _numbers(units: list[int]) -> str:
     return ", ".join(map(str, units[:10])) + (", ..." if len(units) > 10 else "")
 
 
-_SENTENCES = {"tiny": _tiny, "gradmax": _gradmax, "random": _random, "split": _split, "steepest_split": _steepest}
+SENTENCES = {"tiny": _tiny, "gradmax": _gradmax, "random": _random, "split": _split, "steepest_split": _steepest}
