@@ -16,6 +16,7 @@ True
 """
 
 from creases.splines.convert import from_module, network_of, spline_of, to_module
+from creases.splines.deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
 from creases.splines.dynamics import Velocities, invariants, metric, spline_gradient, velocities
 from creases.splines.flow import Flow, closed_flow, parameter_flow
 from creases.splines.lonely import LonelySimulation, lonely, lonely_fraction, lonely_probability, simulate_lonely
@@ -25,6 +26,7 @@ from creases.splines.residuals import Residuals, residuals
 from creases.splines.spline import Pieces, Shallow, Spline
 
 __all__ = [
+    "DeepBreakpoints",
     "Flow",
     "LonelySimulation",
     "Pieces",
@@ -33,7 +35,9 @@ __all__ = [
     "Shallow",
     "Spline",
     "Velocities",
+    "ZeroIntervals",
     "closed_flow",
+    "deep_breakpoints",
     "from_module",
     "invariants",
     "lonely",
