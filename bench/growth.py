@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 import creases
-from creases.grow.tiny import tiny
+from creases.grow.first_order.tiny import tiny
 
 WIDTHS = (784, 200, 100, 10)
 loss = nn.CrossEntropyLoss()

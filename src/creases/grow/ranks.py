@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
+import torch
 import torch.distributed as dist
 from torch import Tensor
+
+from creases.errors import InputError
 
 T = TypeVar("T")
 
@@ -37,6 +41,24 @@ def same(tensors: Iterable[Tensor]) -> None:
             moved = _moved(tensor)
             dist.broadcast(moved, 0)
             tensor.copy_(moved)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """What fails on one rank fails on all: no rank waits for sums that another will never send."""
+    problem: Exception | None = None
+    try:
+        yield
+    except Exception as raised:
+        if world() == 1:
+            raise
+        problem = raised
+    failed = torch.tensor(float(problem is not None))
+    total([failed])
+    if problem is not None:
+        raise problem
+    if failed:
+        raise InputError("ranks: another rank refused its share of the samples; its own message says why")
 
 
 def from_first(value: T) -> T:

@@ -12,7 +12,7 @@ from creases.grow.first_order.observe import watched
 from creases.grow.first_order.optimal import best_moves, bottleneck, optimal_units
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.slopes import fit
-from creases.grow.first_order.statistics import statistics
+from creases.grow.first_order.statistics import left, statistics
 from creases.grow.first_order.tiny import tiny
 from first_order import conv, data, loss, place_of
 
@@ -81,7 +81,7 @@ def test_behind_a_kernel_of_one_the_identity_of_linear_layers_holds():
     reach = Reach(watch.twin, watch.place, seen[0])
     sums = statistics(model, "2", data(shape, 60), loss)
     units = optimal_units(sums)
-    along, square = fit(reach, seen, units, best_moves(sums))
+    along, square = fit(reach, [left(reach, one, best_moves(sums)) for one in seen], units)
     total = float(units.values.square().sum())
     assert (along, square) == (pytest.approx(total, rel=1e-8), pytest.approx(total, rel=1e-8))
 

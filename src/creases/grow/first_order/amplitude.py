@@ -10,8 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from creases.grow import ranks
 from creases.grow.first_order.observe import Watch, frozen
 from creases.grow.first_order.optimal import Units
+from creases.grow.first_order.products import working
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.slopes import scaled, values
 from creases.network.surgery.example import quietly
@@ -44,7 +46,7 @@ class Rerun:
         self.base: dict[str, torch.Size] = {}  #: shapes of the consumers' outputs
         self.changes: dict[str, Tensor] = {}
         self._calls: dict[nn.Module, int] = {}
-        self._record()
+        self.first = self._record()  #: the loss as it is, summed over the batch
 
     def loss(self, changes: dict[str, Tensor]) -> float:
         """The loss summed over the batch when the consumers' outputs change by these, in their own layout."""
@@ -52,7 +54,7 @@ class Rerun:
         with quietly():
             return float(self.watch.summed(self.twin(self.x), self.target, len(self.x)))
 
-    def _record(self) -> None:
+    def _record(self) -> float:
         """Run once; what is called before the first consumer is replaced by its outputs."""
         kept: dict[nn.Module, list[Tensor]] = {}
         paths = {self.twin.get_submodule(link.path): link.path for link in self.watch.place.consumers}
@@ -72,7 +74,7 @@ class Rerun:
         handles = [module.register_forward_hook(record) for module in leaves]
         try:
             with quietly():
-                self.twin(self.x)
+                first = float(self.watch.summed(self.twin(self.x), self.target, len(self.x)))
         finally:
             for handle in handles:
                 handle.remove()
@@ -80,6 +82,7 @@ class Rerun:
             module.forward = self._replayed(module, outs)
         for module, path in paths.items():
             module.register_forward_hook(self._changed(path))
+        return first
 
     def _replayed(self, module: nn.Module, outs: list[Tensor]) -> Callable[..., Any]:
         run = module.forward
@@ -100,22 +103,25 @@ def search(reach: Reach, runs: Sequence[Rerun], units: Units, *, fan_in: bool = 
 
     Weights in and out are both multiplied by the factor's square root; with ``fan_in`` False only those out.
     """
-    n = sum(len(run.x) for run in runs)
-    inner = [values(reach, run.entering, units.alpha) for run in runs]
+    inner = [values(reach, run.entering, units.alpha, working(run.entering)) for run in runs]
+    start = torch.tensor([sum(len(run.x) for run in runs), sum(run.first for run in runs)], dtype=torch.float64)
+    ranks.total([start])
+    n, before = int(start[0]), float(start[1] / start[0])
 
     def loss(factor: float) -> float:
         size_in, size_out = (sqrt(factor), sqrt(factor)) if fan_in else (1.0, factor)
-        total = 0.0
+        total = torch.zeros((), dtype=torch.float64)
         for run, z in zip(runs, inner, strict=True):
             arrived = reach.bent(size_in * z, reach.bend)
             changes = {}
             for entry in reach.entries:
-                change = entry.response(arrived, size_out * units.omega[entry.link.path])
+                change = entry.response(arrived, (size_out * units.omega[entry.link.path]).to(z.dtype))
                 changes[entry.link.path] = _laid_out(run, entry.link.path, change)
-            total += run.loss(changes) if factor else run.loss({})
-        return total / n if isfinite(total) else inf
+            total += run.loss(changes)
+        ranks.total([total])
+        return float(total) / n if isfinite(total) else inf
 
-    return _smallest(loss, n)
+    return _smallest(loss, before, n)
 
 
 def chosen(units: Units, factor: float, *, fan_in: bool = True) -> Units:
@@ -130,8 +136,7 @@ def _laid_out(run: Rerun, path: str, change: Tensor) -> Tensor:
     return change.movedim(1, -1).reshape(like) if isinstance(run.twin.get_submodule(path), nn.Linear) else change
 
 
-def _smallest(loss: Callable[[float], float], n: int) -> Amplitude:
-    before = loss(0.0)
+def _smallest(loss: Callable[[float], float], before: float, n: int) -> Amplitude:
     tried = {1.0: loss(1.0)}
     step = 2.0 if tried[1.0] < before else 0.25
     factor = 1.0

@@ -11,6 +11,7 @@ from torch.nn.grad import conv2d_weight
 
 from creases.errors import InputError
 from creases.grow.first_order.observe import Seen
+from creases.grow.first_order.products import product
 from creases.network.surgery import Link
 
 
@@ -49,12 +50,18 @@ class Entry:
             return inputs[:, columns]
         return inputs[..., columns[:, 0]].reshape(len(inputs), -1, width).transpose(1, 2)
 
-    def goals(self, goals: Tensor) -> Tensor:
-        """v_goal channel-first, in float64: (n, out, *outputs), (n, out, 1) for one vector."""
-        goals = goals.double()
+    def goals(self, goals: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+        """v_goal channel-first: (n, out, *outputs), (n, out, 1) for one vector."""
+        goals = goals.to(dtype)
         if self.kind == "conv":
             return goals
         return goals.reshape(len(goals), -1, goals.shape[-1]).movedim(-1, 1)
+
+    def left(self, goals: Tensor, inputs: Tensor, moves: Tensor) -> Tensor:
+        """What of v_goal a change of the weights (m, out) leaves, v_goal - dW b_l, in v_goal's own layout and dtype."""
+        moved = (rows(self.inputs(inputs)) @ moves).reshape(len(goals), -1, len(moves.T))  # (n, outputs, out)
+        moved = moved.movedim(-1, 1) if self.kind == "conv" else moved
+        return (goals.double() - moved.reshape(goals.shape)).to(goals.dtype)
 
     def inputs(self, inputs: Tensor) -> Tensor:
         """All that its weights multiply, b_l with the constant 1 last if it has a bias: (n, m, *outputs), float64."""
@@ -62,15 +69,15 @@ class Entry:
             x = windows(self.layer, inputs.double())
         else:
             x = inputs.reshape(len(inputs), -1, inputs.shape[-1]).movedim(-1, 1)
-        return x.double() if self.layer.bias is None else with_constant(x)
+        return x.double() if self.layer.bias is None else with_constant(x, torch.float64)
 
     def paired(self, units: Tensor, goals: Tensor) -> Tensor:
-        """sum_i <goal, weight applied to units> as a function of the weight: (out, k, *one unit's columns)."""
+        """sum_i <goal, weight applied to units> as a function of the weight: (out, k, *one unit's columns), float64."""
         if self.kind == "linear":
-            return rows(goals).T @ rows(units.flatten(2))
+            return product(rows(goals), rows(units.flatten(2)))
         if self.kind == "flat":
-            return (goals.flatten(1).T @ units.flatten(1)).reshape(goals.shape[1], units.shape[1], -1)
-        padded, weight = _padded(self.layer, units), self.layer.weight
+            return product(goals.flatten(1), units.flatten(1)).reshape(goals.shape[1], units.shape[1], -1)
+        padded, goals, weight = _padded(self.layer, units.double()), goals.double(), self.layer.weight
         assert isinstance(weight, Tensor)
         stride, dilation = _pair(self.layer, "stride"), _pair(self.layer, "dilation")
         shape = (goals.shape[1], units.shape[1], *_pair(self.layer, "kernel_size"))
@@ -98,11 +105,11 @@ class Entry:
         each = [self.response(units[:, k : k + 1], columns[:, k : k + 1]) for k in range(columns.shape[1])]
         return torch.stack([(goals * change.reshape(goals.shape)).flatten(1).sum(1) for change in each], 1)
 
-    def columns(self) -> int:
-        """Columns of the weight that one unit has in the pairing: positions, or the kernel's entries."""
+    def columns(self) -> tuple[int, ...]:
+        """Columns of the weight that one unit has in the pairing: positions, or the kernel's entries; () for one."""
         weight = self.layer.weight
         assert isinstance(weight, Tensor)
-        return self.link.per_unit * int(weight[0, 0].numel())
+        return (*weight.shape[2:],) if self.kind == "conv" else (self.link.per_unit,) * (self.kind == "flat")
 
 
 def rows(x: Tensor) -> Tensor:
@@ -110,9 +117,9 @@ def rows(x: Tensor) -> Tensor:
     return x.movedim(1, -1).reshape(-1, x.shape[1])
 
 
-def with_constant(x: Tensor) -> Tensor:
-    """(n, k, *positions) with a constant 1 behind the last entry, in float64: (n, k + 1, *positions)."""
-    out = x.new_empty((len(x), x.shape[1] + 1, *x.shape[2:]), dtype=torch.float64)
+def with_constant(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """(n, k, *positions) with a constant 1 behind the last entry: (n, k + 1, *positions)."""
+    out = x.new_empty((len(x), x.shape[1] + 1, *x.shape[2:]), dtype=dtype)
     out[:, :-1] = x
     out[:, -1] = 1
     return out

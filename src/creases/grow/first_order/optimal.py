@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.grow import ranks
 from creases.grow.first_order.statistics import ConsumerSums, Statistics
 
 SOLVERS = ("auto", "svd", "lobpcg")
@@ -94,25 +95,52 @@ def optimal_units(
         "svd"; "lobpcg", the generalised eigenproblem ``N N' alpha = lambda^2 S alpha``, for few units of large
         layers (where it does not converge, the SVD is taken); "auto" chooses.
     """
-    if solver not in SOLVERS:
-        raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, got {solver!r}")
     moves = best_moves(sums, cutoff=cutoff) if project else {}
     pairs = projected(sums, moves) if project else {p: s.pairs / sums.count for p, s in sums.consumers.items()}
-    shapes = {path: part.shape for path, part in pairs.items()}
-    n = torch.cat([part.movedim(1, 0).flatten(1) for part in pairs.values()], 1)  # N: (d, all columns)
-    s = sums.features / sums.count
+    return solved(sums.features / sums.count, pairs, count=count, solver=solver, cutoff=cutoff, seed=seed)
+
+
+def solved(
+    s: Tensor, pairs: dict[str, Tensor], *, count: int | None, solver: str, cutoff: float, seed: int
+) -> Units:
+    """The optimal new units for S (d, d) and, by consumer, N as (out, d, *columns of one unit)."""
+    if solver not in SOLVERS:
+        raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, got {solver!r}")
+    n = joined(pairs)
     limit = min(n.shape) if count is None else min(count, *n.shape)
     few = limit <= len(s) // 20
     found = _lobpcg(s, n, limit, seed) if solver == "lobpcg" or (solver == "auto" and len(s) > _LARGE and few) else None
     alpha, omega, values, rank = found or _svd(s, n, limit, cutoff)
     keep = values > _RELATIVE * values[:1].sum() if len(values) else values > 0
     alpha, omega, values = alpha[:, keep], omega[keep], values[keep]
-    parts = torch.split(omega, [shape.numel() // shape[1] for shape in shapes.values()], 1)
-    columns = {
-        path: part.reshape(len(part), shape[0], *shape[2:]).movedim(0, 1)
-        for part, (path, shape) in zip(parts, shapes.items(), strict=True)
-    }
-    return Units(alpha, columns, values, rank, "lobpcg" if found else "svd")
+    return Units(alpha, parted(omega, pairs), values, rank, "lobpcg" if found else "svd")
+
+
+def agreed(units: Units) -> Units:
+    """The first rank's units, on every rank: the same also where processors round differently."""
+    if ranks.world() == 1:
+        return units
+    sizes = torch.tensor([len(units.values), units.rank])
+    ranks.same([sizes])
+    k, rank = map(int, sizes)
+    if k != len(units.values):
+        omega = {path: part.new_zeros(len(part), k, *part.shape[2:]) for path, part in units.omega.items()}
+        units = Units(units.alpha.new_zeros(len(units.alpha), k), omega, units.values.new_zeros(k), rank, units.solver)
+    ranks.same([units.alpha, units.values, *units.omega.values()])
+    return replace(units, rank=rank)
+
+
+def joined(pairs: dict[str, Tensor]) -> Tensor:
+    """All consumers' (out, d, *columns of one unit) as one matrix (d, all columns)."""
+    return torch.cat([part.movedim(1, 0).flatten(1) for part in pairs.values()], 1)
+
+
+def parted(matrix: Tensor, like: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A matrix (k, all columns) as the consumers' (out, k, *columns of one unit)."""
+    shapes = [part[:, 0].shape for part in like.values()]
+    parts = matrix.split([shape.numel() for shape in shapes], 1)
+    each = zip(like, parts, shapes, strict=True)
+    return {path: part.reshape(len(matrix), *shape).movedim(0, 1) for path, part, shape in each}
 
 
 def whitener(s: Tensor, cutoff: float) -> Tensor:

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.grow import ranks
 from creases.grow.first_order.amplitude import Rerun
 from creases.grow.first_order.observe import Batches, Loss, Seen, Watch, pairs
+from creases.grow.first_order.products import working
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.statistics import Statistics, add, empty
 from creases.network.surgery import Place
@@ -33,7 +36,31 @@ class Sample:
 
 
 def gathered(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, heldout: Batches | None) -> Sample:
-    """See all batches once; every fifth sample is held out if no others are given."""
+    """See all batches once; every fifth sample is held out if no others are given.
+
+    Sums are over all ranks, without those that pair b_{l-1} with others; in float64, of float32 products b_{l-1}
+    b_{l-1}' where the model is in float32 on a CPU (:func:`best_units` looks whether they do).
+    """
+    with ranks.together():
+        use, hold = _divided(batches, heldout)
+        watch = Watch.of(model, place, loss, use[0][0])
+        seen = [watch.see(*batch) for batch in use]
+        reach = Reach(watch.twin, watch.place, seen[0])
+        sums = empty(reach, seen[0], paired=False)
+        for one in seen:
+            add(sums, reach, one, working(one.entering))
+        held = torch.tensor(float(len(hold)), dtype=torch.float64)
+    ranks.total([held, *sums.tensors()])
+    with ranks.together():
+        runs = [Rerun(watch, *batch) for batch in (hold if held else use)]
+    seen = [replace(one, made=one.made[:0]) for one in seen]  # not needed any more
+    return Sample(watch, reach, seen, sums, runs, bool(held))
+
+
+def _divided(
+    batches: Batches, heldout: Batches | None
+) -> tuple[list[tuple[Tensor, Any]], list[tuple[Tensor, Any]]]:
+    """Batches for the statistics, and for the line search."""
     use: list[tuple[Tensor, Any]] = []
     hold = [] if heldout is None else list(pairs(heldout, "heldout"))
     number = 0
@@ -48,14 +75,7 @@ def gathered(model: nn.Module, place: Place | str, batches: Batches, loss: Loss,
         hold += [(x[start::_ASIDE], target[start::_ASIDE])] if start < len(x) else []
     if not use:
         raise InputError("batches: has no samples")
-    watch = Watch.of(model, place, loss, use[0][0])
-    seen = [watch.see(*batch) for batch in use]
-    reach = Reach(watch.twin, watch.place, seen[0])
-    sums = empty(reach, seen[0])
-    for one in seen:
-        add(sums, reach, one)
-    seen = [replace(one, made=one.made[:0]) for one in seen]  # not needed any more
-    return Sample(watch, reach, seen, sums, [Rerun(watch, *batch) for batch in hold or use], bool(hold))
+    return use, hold
 
 
 def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:

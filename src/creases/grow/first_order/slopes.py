@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from creases.grow.first_order.entry import rows
+from creases.grow import ranks
 from creases.grow.first_order.observe import Seen
 from creases.grow.first_order.optimal import Units
+from creases.grow.first_order.products import working
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.statistics import chunks, slices
 
@@ -31,9 +32,9 @@ def signed(reach: Reach, seen: Sequence[Seen], units: Units) -> Signed:
     The SVD leaves (alpha, omega) or (-alpha, -omega) open. Their slopes are ``(1/n) sum_i <v_goal, omega D(z)>`` with
     ``D(z) = sigma'(0+) z`` where z > 0 and ``sigma'(0-) z`` elsewhere, the same for both only if sigma is smooth.
     """
-    first, squares = _gains(reach, seen, units)
+    first, squares, n = _gains(reach, seen, units)
     better = first.argmax(0)
-    gains, n = first.gather(0, better[None])[0], sum(part.count for part in seen)
+    gains = first.gather(0, better[None])[0]
     variance = (squares.gather(0, better[None])[0] - gains.square()).clamp_min(0) / max(n - 1, 1)
     keep = gains > 0
     sign = 1.0 - 2.0 * better[keep]
@@ -41,32 +42,37 @@ def signed(reach: Reach, seen: Sequence[Seen], units: Units) -> Signed:
     return Signed(scaled(chosen, sign, sign), gains[keep], variance[keep].sqrt(), int((sign < 0).sum()))
 
 
-def fit(reach: Reach, seen: Sequence[Seen], units: Units, moves: dict[str, Tensor]) -> tuple[float, float]:
-    """``(1/n) <V_proj, V>`` and ``(1/n) |V|^2`` for the first-order activity change V of units as they are."""
-    along, square, n = 0.0, 0.0, 0
-    for batch in seen:
-        n += batch.count
+def fit(reach: Reach, aims: Sequence[Seen], units: Units) -> tuple[float, float]:
+    """``(1/n) <V_proj, V>`` and ``(1/n) |V|^2`` for the first-order activity change V of units as they are.
+
+    ``aims`` are batches whose goals are V_proj (:func:`left`).
+    """
+    sums = torch.zeros(3, dtype=torch.float64)  # along, square, n
+    for batch in aims:
+        sums[2] += batch.count
         for part in chunks(reach, batch):
-            arrived = reach.bent(values(reach, batch.entering[part], units.alpha), reach.one_sided)
+            dtype = working(batch.entering)
+            arrived = reach.bent(values(reach, batch.entering[part], units.alpha, dtype), reach.one_sided)
             for entry in reach.entries:
                 path = entry.link.path
-                goals, inputs = entry.goals(batch.goals[path][part]), entry.inputs(batch.inputs[path][part])
-                left = goals - (rows(inputs) @ moves[path]).reshape(len(goals), *goals.shape[2:], -1).movedim(-1, 1)
-                change = entry.response(arrived, units.omega[path]).reshape(goals.shape)
-                along += float((left * change).sum())
-                square += float(change.square().sum())
-    return along / n, square / n
+                goals = entry.goals(batch.goals[path][part], dtype)
+                change = entry.response(arrived, units.omega[path].to(dtype)).reshape(goals.shape)
+                sums[0] += (goals * change).sum(dtype=torch.float64).cpu()
+                sums[1] += change.square().sum(dtype=torch.float64).cpu()
+    ranks.total([sums])
+    return float(sums[0] / sums[2]), float(sums[1] / sums[2])
 
 
-def values(reach: Reach, entering: Tensor, alpha: Tensor) -> Tensor:
+def values(reach: Reach, entering: Tensor, alpha: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
     """Pre-activations of units with fan-in alpha (d, k): (n, k, *positions)."""
+    alpha = alpha.to(dtype)
+    if isinstance(reach.producer, nn.Linear) and entering.ndim == 2:  # one vector for each sample
+        z = entering.to(dtype) @ alpha[: entering.shape[1]]
+        return (z + alpha[-1] if reach.constant else z)[:, :, None]
     parts = list(slices(reach, entering))
     if len(parts) > 1:
-        return torch.cat([values(reach, entering[part], alpha) for part in parts])
-    features = reach.features(entering)
-    if features.ndim == 3 and features.shape[2] == 1:  # one vector for each sample
-        return (features[:, :, 0] @ alpha)[:, :, None]
-    return torch.einsum("nd...,dk->nk...", features, alpha)
+        return torch.cat([values(reach, entering[part], alpha, dtype) for part in parts])
+    return torch.einsum("nd...,dk->nk...", reach.features(entering, dtype), alpha)
 
 
 def scaled(units: Units, fan_in: Tensor, fan_out: Tensor) -> Units:
@@ -81,20 +87,22 @@ def picked(units: Units, keep: Tensor) -> Units:
     return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep])
 
 
-def _gains(reach: Reach, seen: Sequence[Seen], units: Units) -> tuple[Tensor, Tensor]:
-    """Mean and mean square over samples of each unit's gain, with either sign: (2, k) each."""
-    sums, n = units.alpha.new_zeros(2, 2, units.alpha.shape[1]), 0  # moment, sign, unit
+def _gains(reach: Reach, seen: Sequence[Seen], units: Units) -> tuple[Tensor, Tensor, int]:
+    """Mean and mean square over samples of each unit's gain, with either sign, (2, k) each; and the samples."""
+    sums = units.alpha.new_zeros(2, 2, units.alpha.shape[1])  # moment, sign, unit
+    n = torch.tensor(float(sum(batch.count for batch in seen)), dtype=torch.float64)
     for batch in seen:
-        n += batch.count
+        dtype = working(batch.entering)
         for part in chunks(reach, batch):
-            z = values(reach, batch.entering[part], units.alpha)
-            goals = [entry.goals(batch.goals[entry.link.path][part]) for entry in reach.entries]
+            z = values(reach, batch.entering[part], units.alpha, dtype)
+            goals = [entry.goals(batch.goals[entry.link.path][part], dtype) for entry in reach.entries]
             for i, sign in enumerate((1.0,) if reach.smooth else (1.0, -1.0)):
                 arrived = reach.bent(sign * z, reach.one_sided)
-                each = torch.zeros_like(arrived.flatten(2)[..., 0])
+                each = torch.zeros_like(arrived.flatten(2)[..., 0], dtype=torch.float64)
                 for entry, goal in zip(reach.entries, goals, strict=True):
-                    each += entry.gains(arrived, goal, units.omega[entry.link.path])
+                    each += entry.gains(arrived, goal, units.omega[entry.link.path].to(dtype))
                 sums[:, i] += torch.stack([sign * each.sum(0), each.square().sum(0)])
+    ranks.total([sums, n])
     if reach.smooth:
         sums[:, 1] = sums[:, 0]
-    return sums[0] / n, sums[1] / n
+    return sums[0] / n, sums[1] / n, int(n)

@@ -1,16 +1,19 @@
-"""What first-order growth needs to know of a place, as sums over samples in float64."""
+"""What first-order growth needs to know of a place, as sums over samples (and ranks) in float64."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 
 import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.grow import ranks
 from creases.grow.first_order.entry import Entry, rows
 from creases.grow.first_order.observe import Batches, Loss, Seen, watched
+from creases.grow.first_order.products import gram, product
 from creases.grow.first_order.reach import Reach
 from creases.network.surgery import Place
 
@@ -20,7 +23,10 @@ _CHUNK = 2**23  # numbers of unfolded inputs held at a time
 
 @dataclass(eq=False)
 class ConsumerSums:
-    """Sums for one consumer; b_l (m) is all that enters it, with its constant, v (out) is v_goal."""
+    """Sums for one consumer; b_l (m) is all that enters it, with its constant, v (out) is v_goal.
+
+    Those that were not asked for have no entries.
+    """
 
     inputs: Tensor  #: sum b_l b_l', (m, m)
     moves: Tensor  #: sum b_l v', (m, out)
@@ -35,7 +41,7 @@ class ConsumerSums:
 @dataclass(eq=False)
 class Statistics:
     """Sums over samples at a place: independent of how samples came in batches, in which order, and of the loss's
-    reduction. Two of them add up (``a + b``); over processes, sum ``tensors()``.
+    reduction. Two of them add up (``a + b``).
 
     d counts what one unit weighs: inputs of a linear producer, or a convolution's channels times its kernel, and the
     constant 1 if it has a bias. Sums of convolutions are over positions too.
@@ -60,7 +66,7 @@ class Statistics:
         return Statistics(self.count.clone(), self.loss.clone(), self.features.clone(), consumers)
 
     def tensors(self) -> list[Tensor]:
-        """All sums in a fixed order, for example to be summed over processes in place."""
+        """All sums in a fixed order."""
         return [self.count, self.loss, self.features, *(t for sums in self.consumers.values() for t in sums.tensors())]
 
     @property
@@ -77,7 +83,7 @@ class Statistics:
 def statistics(
     model: nn.Module, place: Place | str, batches: Batches, loss: Loss, *, project: bool = True
 ) -> Statistics:
-    """The sums that :func:`tiny` and :func:`gradmax` work from.
+    """The sums that TINY works from, over all ranks where there are several: each gives its own batches.
 
     Parameters
     ----------
@@ -96,47 +102,82 @@ def statistics(
     >>> int((one + two).count), (one + two).features.shape
     (8, torch.Size([3, 3]))
     """
-    watch, source = watched(model, place, batches, loss)
-    first = next(source)
-    reach = Reach(watch.twin, watch.place, first)
-    sums = empty(reach, first, project=project)
-    for seen in (first, *source):
-        add(sums, reach, seen)
+    with ranks.together():
+        watch, source = watched(model, place, batches, loss)
+        first = next(source)
+        reach = Reach(watch.twin, watch.place, first)
+        sums = empty(reach, first, project=project)
+        for seen in (first, *source):
+            add(sums, reach, seen)
+    ranks.total(sums.tensors())
     return sums
 
 
-def empty(reach: Reach, seen: Seen, *, project: bool = True) -> Statistics:
-    """Sums over no samples yet, of the sizes that a batch shows."""
+def empty(reach: Reach, seen: Seen, *, project: bool = True, paired: bool = True) -> Statistics:
+    """Sums over no samples yet, of the sizes that a batch shows; without ``paired`` those with b_{l-1} have none."""
     d = reach.features(seen.entering[:1]).shape[1]
-    consumers = {entry.link.path: _empty(entry, d, project) for entry in reach.entries}
+    consumers = {entry.link.path: _empty(entry, d, project, paired) for entry in reach.entries}
     zeros = seen.made.new_zeros
     number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d, d)))
     return Statistics(number, loss, features, consumers)
 
 
-def add(sums: Statistics, reach: Reach, seen: Seen) -> None:
-    """Add a batch to the sums."""
+def add(sums: Statistics, reach: Reach, seen: Seen, dtype: torch.dtype = torch.float64) -> None:
+    """Add a batch to the sums; ``dtype`` is that of the products b_{l-1} b_{l-1}', and of no others."""
     sums.count += seen.count
     sums.loss += seen.loss
     for part in chunks(reach, seen):
-        features = reach.features(seen.entering[part])
+        features = reach.features(seen.entering[part], dtype)
         sums.features += gram(rows(features))
-        arrived = reach.linear(features)
         for entry in reach.entries:
             path = entry.link.path
-            mine, goals, inputs = sums.consumers[path], entry.goals(seen.goals[path][part]), seen.inputs[path][part]
+            mine, goals = sums.consumers[path], entry.goals(seen.goals[path][part])
             mine.goal += goals.square().sum()
-            mine.pairs += entry.paired(arrived, goals)
+            if len(mine.pairs):
+                mine.pairs += entry.paired(reach.linear(features), goals)
             if len(mine.inputs):
-                inputs = entry.inputs(inputs)
+                inputs = entry.inputs(seen.inputs[path][part])
                 mine.inputs += gram(rows(inputs))
-                mine.moves += rows(inputs).T @ rows(goals)
-                mine.cross += entry.paired(arrived, inputs)
+                mine.moves += product(rows(inputs), rows(goals))
+            if len(mine.cross):
+                mine.cross += entry.paired(reach.linear(features), inputs)
+
+
+def left(reach: Reach, seen: Seen, moves: dict[str, Tensor]) -> Seen:
+    """The same batch with v_proj = v_goal - dW* b_l in place of v_goal; moves: by consumer dW*' (m, out)."""
+    goals = {}
+    for entry in reach.entries:
+        path = entry.link.path
+        goal, inputs = seen.goals[path], seen.inputs[path]
+        goals[path] = torch.cat([entry.left(goal[at], inputs[at], moves[path]) for at in chunks(reach, seen)])
+    return replace(seen, goals=goals)
+
+
+def paired(reach: Reach, seen: Sequence[Seen], dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+    """By consumer sum v b_{l-1}' over the batches and ranks, (out, d, *columns of one unit): n N."""
+    found: dict[str, Tensor] = {}
+    for batch in seen:
+        for part in chunks(reach, batch):
+            arrived = reach.linear(reach.features(batch.entering[part], dtype))
+            for entry in reach.entries:
+                path = entry.link.path
+                pair = entry.paired(arrived, entry.goals(batch.goals[path][part], dtype))
+                found[path] = found[path] + pair if path in found else pair
+    ranks.total(found.values())
+    return found
+
+
+def features(reach: Reach, seen: Sequence[Seen], dtype: torch.dtype = torch.float64) -> Tensor:
+    """sum b_{l-1} b_{l-1}' over the batches and ranks, (d, d): n S."""
+    parts = ((one.entering[at], dtype) for one in seen for at in slices(reach, one.entering))
+    found = torch.stack([gram(rows(reach.features(*part))) for part in parts]).sum(0)
+    ranks.total([found])
+    return found
 
 
 def chunks(reach: Reach, seen: Seen) -> Iterable[slice]:
     """Parts of a batch, small enough that the windows of both convolutions at once fit into memory."""
-    kernels = [entry.columns() for entry in reach.entries if entry.kind == "conv"]
+    kernels = [prod(entry.columns()) for entry in reach.entries if entry.kind == "conv"]
     return slices(reach, seen.entering, max(kernels, default=1))
 
 
@@ -146,20 +187,11 @@ def slices(reach: Reach, entering: Tensor, times: int = 1) -> Iterable[slice]:
     return [slice(start, start + step) for start in range(0, len(entering), step)]
 
 
-def gram(x: Tensor) -> Tensor:
-    """x' x for x (n, d), with half the work where numpy sees that it is symmetric."""
-    if x.device.type != "cpu":
-        return x.T @ x
-    array = x.contiguous().numpy()
-    return torch.from_numpy(array.T @ array)
-
-
-def _empty(entry: Entry, d: int, project: bool) -> ConsumerSums:
-    weight = entry.layer.weight
+def _empty(entry: Entry, d: int, project: bool, paired: bool) -> ConsumerSums:
+    weight, columns = entry.layer.weight, entry.columns()
     assert isinstance(weight, Tensor)
     m = (weight[0].numel() + (entry.layer.bias is not None)) if project else 0
-    columns = (*weight.shape[2:],) if entry.kind == "conv" else (entry.link.per_unit,) * (entry.kind == "flat")
-    wide = d * entry.columns() * max(m, len(weight))
+    wide = d * prod(columns) * max(m * paired, len(weight))
     if max(wide, m * m, d * d) > _ENTRIES:
         advice = "gradmax needs far less" if m > len(weight) else "random_units needs no statistics"
         raise InputError(
@@ -170,5 +202,5 @@ def _empty(entry: Entry, d: int, project: bool) -> ConsumerSums:
     def zeros(*shape: int) -> Tensor:
         return torch.zeros(shape, dtype=torch.float64, device=weight.device)
 
-    pairs, cross = zeros(len(weight), d, *columns), zeros(m, d, *columns)
+    pairs, cross = zeros(len(weight) * paired, d, *columns), zeros(m * paired, d, *columns)
     return ConsumerSums(zeros(m, m), zeros(m, len(weight)), zeros(), pairs, cross)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -11,10 +12,12 @@ from torch import Tensor, nn
 from creases.errors import InputError
 from creases.grow.first_order.amplitude import Amplitude, chosen, search
 from creases.grow.first_order.beyond import beyond_units
-from creases.grow.first_order.observe import Batches, Loss
-from creases.grow.first_order.optimal import Units, best_moves, bottleneck, optimal_units
+from creases.grow.first_order.observe import Batches, Loss, Seen
+from creases.grow.first_order.optimal import Units, best_moves, bottleneck
+from creases.grow.first_order.refine import best_units, exactly
 from creases.grow.first_order.sample import Sample, gathered
 from creases.grow.first_order.slopes import fit, picked, scaled, signed
+from creases.grow.first_order.statistics import left
 from creases.grow.proposal import Proposal
 from creases.network.surgery import Place
 
@@ -87,8 +90,10 @@ def tiny(
     found = _found(sample, tau)
     if why := _dead(sample):
         return _nothing(sample, found, why)
-    options: dict[str, Any] = {"project": project, "solver": solver, "cutoff": cutoff, "seed": seed}
-    units = optimal_units(sample.sums, count=max_units, **options)
+    moves = best_moves(sample.sums, cutoff=cutoff)
+    aims = [left(sample.reach, one, moves) for one in sample.seen]
+    options: dict[str, Any] = {"count": max_units, "solver": solver, "cutoff": cutoff, "seed": seed}
+    units = best_units(sample.reach, sample.seen, aims if project else sample.seen, sample.sums, **options)
     found |= {"project": project, "lambda": units.values.tolist(), "solver": units.solver, "rank": units.rank}
     found["gain_by_chance"] = units.rank * found["bottleneck"] / found["samples"]
     units = picked(units, units.values.square() > tau * sample.sums.mean_loss)
@@ -96,17 +101,18 @@ def tiny(
     best = signed(sample.reach, sample.seen, units) if first_order and len(units.values) else None
     if best is not None and len(best.gains):
         found |= {"flipped": best.flipped, "gains": best.gains.tolist(), "errors": best.errors.tolist()}
-        proposal = _sized(sample, found, balanced(best.units), best.gains, fan_in=True)
+        proposal = _sized(sample, found, balanced(best.units), best.gains, aims)
     else:
         proposal = _nothing(sample, found, _useless(len(units.values)))
     if proposal.count or beyond is None:
         return proposal
+    exactly(sample.reach, sample.seen, sample.sums)
     units, gains = beyond_units(sample.reach, sample.seen, sample.sums, beyond, max_units, cutoff, seed)
     units = picked(units, gains > tau * sample.sums.mean_loss)
     if not len(units.values):
         return _nothing(sample, found, f"no correlation ({beyond}) with the wanted change is left (above tau)")
     found |= {"beyond": beyond, "gains": units.values.square().tolist()}
-    return _sized(sample, found, units, units.values.square(), fan_in=False)
+    return _sized(sample, found, units, units.values.square(), None)
 
 
 def balanced(units: Units) -> Units:
@@ -174,8 +180,14 @@ def _useless(count: int) -> str:
     )
 
 
-def _sized(sample: Sample, found: dict[str, Any], units: Units, gains: Tensor, *, fan_in: bool) -> Proposal:
-    """The units at the size that the held-out samples want; where they want none of all of them, the stronger half."""
+def _sized(
+    sample: Sample, found: dict[str, Any], units: Units, gains: Tensor, aims: Sequence[Seen] | None
+) -> Proposal:
+    """The units at the size that the held-out samples want; where they want none of all of them, the stronger half.
+
+    With ``aims`` (V_proj), both fan-in and fan-out are sized, otherwise fan-out.
+    """
+    fan_in = aims is not None
     found["candidates"] = len(gains)
     size = search(sample.reach, sample.runs, units, fan_in=fan_in)
     while not size.factor and len(gains) > 1:
@@ -185,8 +197,8 @@ def _sized(sample: Sample, found: dict[str, Any], units: Units, gains: Tensor, *
     found["line_search"] = _searched(size, sample.aside)
     if not size.factor:
         return _nothing(sample, found, "no size of the new units lowers the loss on held-out samples")
-    if fan_in:
-        along, square = fit(sample.reach, sample.seen, units, best_moves(sample.sums))
+    if aims is not None:
+        along, square = fit(sample.reach, aims, units)
         found["bottleneck_after"] = found["bottleneck"] - (max(along, 0.0) ** 2 / square if square else 0.0)
     units = chosen(units, size.factor, fan_in=fan_in)
     gain = float(gains.sum()) * size.factor
@@ -211,5 +223,6 @@ def _nothing(sample: Sample, found: dict[str, Any], why: str) -> Proposal:
     """A proposal of no units, with the reason."""
     empty: Tensor = sample.sums.features.new_zeros(len(sample.sums.features), 0)
     weights, bias = sample.reach.weights(empty)
-    outs = {path: part.pairs[:, :0] for path, part in sample.sums.consumers.items()}
+    parts = sample.sums.consumers.items()
+    outs = {path: part.pairs.new_zeros(part.moves.shape[1], 0, *part.pairs.shape[2:]) for path, part in parts}
     return Proposal("tiny", sample.watch.place, weights, bias, outs, 0.0, found | {"reason": why, "units": 0})
