@@ -211,27 +211,40 @@ class Grower:
         return first_units(proposal, room) if room < proposal.count else proposal
 
     def _recycled(self) -> Record | None:
-        """Grow a unit anew that earns nothing, where that was not just done in vain."""
+        """Take units away that earn nothing, and grow anew in their place, where that was not just done in vain."""
         if not self.recycle or self._in_vain():
             return None
         state = self.state
         for place in state.where(state):
-            batches, _ = state.evidence.drawn(LOOK)
-            found = ranks.from_first(redundant(state.model, place, batches, state.objective.loss)[:1])
-            if not found:
+            twin, smaller, gone = self._without_spare(place)
+            if not gone:
                 continue
-            twin = copy.deepcopy(state.model)
-            smaller = release(twin, place, found[0]).place
-            assert smaller is not None
             proposal = state.asked(twin, smaller)
             if proposal.count:
-                proposal = first_units(proposal, 1)
-                gone = {"unit": found[0].unit, "cost": found[0].cost}
-                explanation = {**proposal.explanation, "recycled": gone}
-                edit = partial(self._replace, place, found[0], proposal)
-                shown = replace(proposal, place=place, explanation=explanation)
-                return self._put_in("recycle", shown, [found[0].unit], edit)
+                alive = list(range(place.width))
+                removed = [alive.pop(one.unit) for one in gone]
+                recycled = {"units": removed, "cost": sum(one.cost for one in gone)}
+                shown = replace(proposal, place=place, explanation={**proposal.explanation, "recycled": recycled})
+                return self._put_in("recycle", shown, removed, partial(self._replace, place, gone, proposal))
         return None
+
+    def _without_spare(self, place: Place) -> tuple[nn.Module, Place, list[Redundant]]:
+        """A copy of the model without units of a place that earn nothing, and these in the order they left.
+
+        No more than the method grows at a time, and no more than a tenth of them (but one): each may cost a little.
+        """
+        state = self.state
+        most = max(1, min(place.width // 10, getattr(state.how, "max_units", getattr(state.how, "count", 1))))
+        batches, _ = state.evidence.drawn(LOOK)
+        twin, smaller, gone = copy.deepcopy(state.model), place, list[Redundant]()
+        while len(gone) < most:
+            found = ranks.from_first(redundant(twin, smaller, batches, state.objective.loss)[:1])
+            if not found:
+                break
+            certificate = release(twin, smaller, found[0])
+            assert certificate.place is not None
+            smaller, gone = certificate.place, [*gone, found[0]]
+        return twin, smaller, gone
 
     def _in_vain(self) -> bool:
         """Whether the last growth step was recycling, and the loss has not fallen by a hundredth since."""
@@ -241,8 +254,11 @@ class Grower:
         assert before is not None
         return bool(self.history.last["loss"] > 0.99 * before)
 
-    def _replace(self, place: Place, gone: Redundant, new: Proposal) -> None:
-        release(self.state.model, place, gone, optimizer=self.state.optimizer)
+    def _replace(self, place: Place, gone: Sequence[Redundant], new: Proposal) -> None:
+        now: Place | None = place
+        for one in gone:
+            assert now is not None
+            now = release(self.state.model, now, one, optimizer=self.state.optimizer).place
         self._apply(new)
 
     def _revived(self) -> Record | None:

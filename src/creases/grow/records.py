@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from creases.errors import FileError
 from creases.files import replacing
-from creases.grow.words import words
+from creases.grow.naming import Names
+from creases.grow.words import reason, words
 
 _VERSION = 1
 
@@ -47,28 +48,38 @@ class Record:
         """By how much the mean training loss fell at once."""
         return float(self.before["loss"] or 0.0) - float(self.after["loss"] or 0.0)
 
-    def explain(self, *, classes: Sequence[str] | None = None) -> str:
-        """The growth step in words; ``classes`` are their names."""
-        return " ".join([f"Growth step {self.number} (epoch {self.epoch}).", *self._sentences(classes)])
-
-    def _sentences(self, classes: Sequence[str] | None) -> list[str]:
-        said = []
-        if self.action == "recycle":
-            share = self.explanation["recycled"]
-            said.append(f"Unit {share['unit']} of {self.place!r} was taken away, which costs {share['cost']:.2g}.")
-        if self.action == "revive":
-            dead = ", ".join(map(str, self.removed))
-            said.append(f"Unit {dead} of {self.place!r} was 0 on every sample, and was drawn anew across the data.")
-        else:
-            said.append(words(self.explanation, classes=classes))
+    def explain(self, **names: Unpack[Names]) -> str:
+        """The growth step in words; the names are those that :func:`creases.grow.words` takes."""
+        said = [f"Growth step {self.number} (epoch {self.epoch}).", *self._made_room(names)]
+        if self.action != "revive":
+            said.append(words(self.explanation, **names))
         at_once = f"At once the training loss went from {self.before['loss']:.4g} to {self.after['loss']:.4g}"
         said.append(at_once + (f", and {self.changed} decisions changed." if self.changed else "."))
         if self.later and "after" not in self.explanation:
             trained = f"After training it was {self.later['loss']:.4g}"
-            names = (("score", "score"), ("validation_score", "score on validation data"))
-            more = [f"{name} {self.later[key]:.4g}" for key, name in names if self.later.get(key) is not None]
+            kinds = (("score", "score"), ("validation_score", "score on validation data"))
+            more = [f"{name} {self.later[key]:.4g}" for key, name in kinds if self.later.get(key) is not None]
             said.append(", ".join([trained, *more]) + ".")
-        return said
+        return " ".join(said)
+
+    def why(self, **names: Unpack[Names]) -> str:
+        """The reason alone, in a sentence (two where a unit made room for another)."""
+        said = [] if self.action == "revive" else [reason(self.explanation, **names)]
+        return " ".join([*self._made_room(names), *said])
+
+    def _made_room(self, names: Names) -> list[str]:
+        """What was taken away first, or drawn anew."""
+        if self.action == "recycle":
+            gone = self.explanation["recycled"]
+            cost = f"it costs {gone['cost']:.2g} of the loss" if gone["cost"] > 1e-6 else "it costs nothing"
+            return [f"Unit {gone['unit']} of {self.place!r} was taken away, as {cost}."]
+        if self.action == "revive":
+            one = len(self.removed) == 1
+            dead = f"Unit{'' if one else 's'} {', '.join(map(str, self.removed))} of {self.place!r}"
+            were = "was" if one else "were"
+            seen = names.get("instance", "sample")
+            return [f"{dead} {were} 0 on every {seen}, and {were} drawn anew across the data."]
+        return []
 
 
 @dataclass
@@ -91,9 +102,9 @@ class History:
         start = self.records[-1].epoch if self.records else 0
         return self.epochs[start:]
 
-    def explain(self, *, classes: Sequence[str] | None = None) -> str:
-        """The whole run in words, a paragraph for each growth step."""
-        said = [record.explain(classes=classes) for record in self.records]
+    def explain(self, **names: Unpack[Names]) -> str:
+        """The whole run in words, a paragraph for each growth step; names as for :func:`creases.grow.words`."""
+        said = [record.explain(**names) for record in self.records]
         return "\n\n".join([*said, f"It ended: {self.ended}."] if self.ended else said)
 
     def to_json(self) -> str:
