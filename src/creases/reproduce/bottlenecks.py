@@ -1,0 +1,181 @@
+"""TINY's Figures 5 and 6: networks grown from one unit a layer, beside fixed ones, on MNIST and CIFAR-10.
+
+    python -m creases.reproduce.bottlenecks mnist --seeds 5 --out mnist.json
+    python -m creases.reproduce.bottlenecks cifar10 --device cuda --out cifar10.json
+
+needs the image files (see :func:`creases.problems.mnist`). Every network is trained by Adam at one learning rate; the
+grown one has no width chosen by hand, and its fixed twin has the widths that growth found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from creases.files import replacing
+from creases.grow import GradMax, NoImprovement, State, Tiny, grow
+from creases.grow.objective import objective
+from creases.grow.policies.stop import Budget, Stop
+from creases.grow.samples import Memory
+from creases.grow.training import measure
+from creases.problems import cifar10, mnist
+
+Data = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+@dataclass
+class Curve:
+    """One training: its network's size and the test accuracy as it went on."""
+
+    name: str
+    seed: int
+    widths: list[int] = field(default_factory=list)  #: at the end
+    parameters: int = 0  #: at the end
+    accuracy: float = 0.0  #: on the test images, of the network that the run returns
+    seconds: float = 0.0  #: of training and growth, without the test measurements
+    growth_steps: int = 0
+    ended: str = ""
+    points: list[tuple[float, int, float]] = field(default_factory=list)  #: seconds, parameters, test accuracy
+
+
+def perceptron(widths: Sequence[int], bend: type[nn.Module], seed: int) -> nn.Sequential:
+    """Linear layers of these widths with a bend after each but the last."""
+    with torch.random.fork_rng():
+        torch.default_generator.manual_seed(seed)
+        layers = [layer for a, b in pairwise(widths) for layer in (nn.Linear(a, b), bend())]
+        return nn.Sequential(*layers[:-1])
+
+
+def convolutions(channels: Sequence[int], seed: int) -> nn.Sequential:
+    """3 x 3 convolutions of these channels on 32 x 32 colours, each halved by max-pooling, and a linear layer."""
+    with torch.random.fork_rng():
+        torch.default_generator.manual_seed(seed)
+        blocks = [(nn.Conv2d(a, b, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)) for a, b in pairwise([3, *channels])]
+        side = 32 // 2 ** len(channels)
+        return nn.Sequential(
+            *(m for block in blocks for m in block), nn.Flatten(), nn.Linear(channels[-1] * side**2, 10)
+        )
+
+
+def trained(model: nn.Module, data: Data, name: str, seed: int, stop: Sequence[Stop] = (), **options: Any) -> Curve:
+    """Train (and grow) a model on the first part of data, and follow its accuracy on the second."""
+    curve = Curve(name, seed)
+    test, goal = Memory(*data[1]), objective("classification")
+    began, aside = time.perf_counter(), 0.0
+
+    def follow(state: State) -> None:
+        nonlocal aside
+        start = time.perf_counter()
+        accuracy = measure(state.model, test, goal).score or 0.0
+        curve.points.append((start - began - aside, state.parameters, accuracy))
+        aside += time.perf_counter() - start
+
+    found, history = grow(model, data[0], "classification", stop=stop, seed=seed, callbacks=[follow], **options)
+    curve.seconds = time.perf_counter() - began - aside
+    curve.accuracy = measure(found, test, goal).score or 0.0
+    layers = [module for module in found.modules() if isinstance(module, nn.Linear | nn.Conv2d)]
+    curve.widths = [int(layer.weight.shape[0]) for layer in layers[:-1]]
+    curve.parameters = sum(parameter.numel() for parameter in found.parameters())
+    curve.growth_steps, curve.ended = len(history.records), history.ended
+    return curve
+
+
+def never(state: State) -> bool:
+    """For networks that do not grow."""
+    del state
+    return False
+
+
+def mnist_curves(
+    seed: int, *, device: str = "cpu", epochs: int = 40, bend: type[nn.Module] = nn.SELU, max_units: int = 20
+) -> list[Curve]:
+    """A network grown from [1, 1] by TINY, its fixed twin and 1000-1000 (Figures 5 and 6)."""
+    data = images(mnist, device, flat=True)
+    common: dict[str, Any] = {"lr": 1e-3, "batch_size": 100, "validation": 0.1}
+
+    def start(*widths: int) -> nn.Module:
+        return perceptron([784, *widths, 10], bend, seed).to(device)
+
+    how = Tiny(max_units=max_units)
+    options = common | {"how": how, "when": 1, "where": "bottleneck", "max_epochs": epochs}
+    grown = trained(start(1, 1), data, "grown", seed, [NoImprovement(patience=4)], **options)
+    fixed = common | {"when": never, "max_epochs": len(grown.points)}
+    twin = trained(start(*grown.widths), data, "fixed twin", seed, **fixed)
+    wide = trained(start(1000, 1000), data, "1000-1000", seed, **fixed | {"max_epochs": max(1, len(grown.points) // 4)})
+    return [grown, twin, wide]
+
+
+def cifar10_curves(
+    seed: int, *, device: str = "cuda", epochs: int = 60, budget: int = 100_000, max_units: int = 8
+) -> list[Curve]:
+    """A convolutional network grown from 2 channels a layer by TINY and by GradMax, each with its fixed twin."""
+    data = images(cifar10, device, flat=False)
+    common: dict[str, Any] = {"lr": 1e-3, "batch_size": 100, "validation": 0.1, "max_epochs": epochs}
+    methods: dict[str, Any] = {"TINY": Tiny(max_units=max_units), "GradMax": GradMax(count=max_units)}
+    curves = []
+    for name, how in methods.items():
+        grown = trained(
+            convolutions([2, 2, 2], seed).to(device),
+            data,
+            name,
+            seed,
+            [Budget(parameters=budget)],
+            **common | {"how": how, "when": 1, "where": "gain" if name == "GradMax" else "bottleneck"},
+        )
+        twin = convolutions(grown.widths, seed).to(device)
+        curves += [grown, trained(twin, data, f"fixed twin of {name}", seed, **common | {"when": never})]
+    return curves
+
+
+def images(read: Callable[..., Any], device: str, *, flat: bool) -> Data:
+    """Training and test images, from 0 to 1, and their classes, as tensors."""
+
+    def part(split: str) -> tuple[Tensor, Tensor]:
+        found = read(split)
+        pixels = torch.from_numpy(found.images).to(device).float() / 255
+        return pixels.flatten(1) if flat else pixels, torch.from_numpy(found.labels).to(device)
+
+    return part("train"), part("test")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("data", choices=("mnist", "cifar10"))
+    arguments.add_argument("--seeds", type=int, nargs="+", default=[0])
+    arguments.add_argument("--epochs", type=int, default=40)
+    arguments.add_argument("--max-units", type=int, default=20)
+    arguments.add_argument("--device", default="cpu")
+    arguments.add_argument("--relu", action="store_true", help="ReLU in place of the paper's SELU (MNIST)")
+    arguments.add_argument("--out", type=Path, required=True)
+    given = arguments.parse_args()
+    options: dict[str, Any] = {"device": given.device, "epochs": given.epochs, "max_units": given.max_units}
+    curves = []
+    for seed in given.seeds:
+        if given.data == "mnist":
+            curves += mnist_curves(seed, bend=nn.ReLU if given.relu else nn.SELU, **options)
+        else:
+            curves += cifar10_curves(seed, **options)
+        with replacing(given.out) as temporary:
+            temporary.write_text(json.dumps([asdict(curve) for curve in curves]))
+        for curve in curves[-4:]:
+            print(
+                curve.name,
+                curve.seed,
+                curve.widths,
+                curve.parameters,
+                f"{curve.accuracy:.4f}",
+                f"{curve.seconds:.0f} s",
+            )
+
+
+if __name__ == "__main__":
+    main()
