@@ -46,10 +46,12 @@ class Tiny:
     max_units: int = 10
     tau: float = 1e-4
     beyond: Literal["second", "random"] | None = "random"
-    samples: int | None = None  #: for the statistics; by default :func:`creases.grow.sample_size` of them
+    samples: int = (
+        10_000  #: at most, for the statistics, and as many for the line search: on few, chance looks like gain
+    )
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
-        batches, heldout = evidence.drawn(self.samples or sample_size(model, place))
+        batches, heldout = evidence.drawn(self.samples)
         options: dict[str, Any] = {"max_units": self.max_units, "tau": self.tau, "beyond": self.beyond}
         loss = evidence.objective.loss
         return tiny(model, place, batches, loss, heldout=heldout, seed=evidence.seed, **options)

@@ -69,16 +69,16 @@ class Record:
 
     def _made_room(self, names: Names) -> list[str]:
         """What was taken away first, or drawn anew."""
+        one = len(self.removed) == 1
+        units = f"Unit{'' if one else 's'} {', '.join(map(str, self.removed))} of {self.place!r}"
+        were = "was" if one else "were"
         if self.action == "recycle":
             gone = self.explanation["recycled"]
             cost = f"it costs {gone['cost']:.2g} of the loss" if gone["cost"] > 1e-6 else "it costs nothing"
-            return [f"Unit {gone['unit']} of {self.place!r} was taken away, as {cost}."]
+            return [f"{units} {were} taken away, as {cost}."]
         if self.action == "revive":
-            one = len(self.removed) == 1
-            dead = f"Unit{'' if one else 's'} {', '.join(map(str, self.removed))} of {self.place!r}"
-            were = "was" if one else "were"
             seen = names.get("instance", "sample")
-            return [f"{dead} {were} 0 on every {seen}, and {were} drawn anew across the data."]
+            return [f"{units} {were} 0 on every {seen}, and {were} drawn anew across the data."]
         return []
 
 
