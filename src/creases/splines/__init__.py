@@ -17,28 +17,38 @@ True
 
 from creases.splines.convert import from_module, network_of, spline_of, to_module
 from creases.splines.deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
+from creases.splines.distributions import product_normal, product_uniform, ratio_uniform
 from creases.splines.dynamics import Velocities, invariants, metric, spline_gradient, velocities
+from creases.splines.fit_check import Fit, InitialisationCheck, check_initialisation
 from creases.splines.flow import Flow, closed_flow, parameter_flow
+from creases.splines.law import InitialLaw, initial_law
 from creases.splines.lonely import LonelySimulation, lonely, lonely_fraction, lonely_probability, simulate_lonely
 from creases.splines.multivariate import Planes, planes_of
 from creases.splines.ntk import ntk
 from creases.splines.residuals import Residuals, residuals
+from creases.splines.roughness import RoughnessLaw, roughness, roughness_law
 from creases.splines.spline import Pieces, Shallow, Spline
 
 __all__ = [
     "DeepBreakpoints",
+    "Fit",
     "Flow",
+    "InitialLaw",
+    "InitialisationCheck",
     "LonelySimulation",
     "Pieces",
     "Planes",
     "Residuals",
+    "RoughnessLaw",
     "Shallow",
     "Spline",
     "Velocities",
     "ZeroIntervals",
+    "check_initialisation",
     "closed_flow",
     "deep_breakpoints",
     "from_module",
+    "initial_law",
     "invariants",
     "lonely",
     "lonely_fraction",
@@ -48,7 +58,12 @@ __all__ = [
     "ntk",
     "parameter_flow",
     "planes_of",
+    "product_normal",
+    "product_uniform",
+    "ratio_uniform",
     "residuals",
+    "roughness",
+    "roughness_law",
     "simulate_lonely",
     "spline_gradient",
     "spline_of",
