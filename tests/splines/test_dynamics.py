@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 
 from creases.errors import InputError
 from creases.splines import Shallow
@@ -30,6 +30,7 @@ def along(function, theta, direction):
     return (torch.autograd.functional.jacobian(function, theta) @ direction).numpy()
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_breakpoints_move_as_autograd_says(case):
     net, x, y = case
@@ -41,6 +42,7 @@ def test_breakpoints_move_as_autograd_says(case):
     close(got[bent], expected[bent])
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_delta_slopes_move_as_autograd_says(case):
     net, x, y = case
@@ -49,6 +51,7 @@ def test_delta_slopes_move_as_autograd_says(case):
     close(velocities(net, x, y).mu, along(lambda t: (1 - leak) * t[:H] * t[2 * H : 3 * H], *moved(net, x, y)))
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_weights_move_by_minus_the_gradient(case):
     net, x, y = case
@@ -57,6 +60,7 @@ def test_weights_move_by_minus_the_gradient(case):
     close(np.concatenate(parts), moved(net, x, y)[1])
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_the_function_moves_by_minus_the_kernel_times_the_errors(case):
     net, x, y = case
@@ -66,6 +70,7 @@ def test_the_function_moves_by_minus_the_kernel_times_the_errors(case):
     close(velocities(net, x, y).f, expected)
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_the_kernel_is_the_product_of_autograds_jacobians(case):
     net, x, y = case
@@ -78,6 +83,7 @@ def test_the_kernel_is_the_product_of_autograds_jacobians(case):
     close(ntk(net, x, 3 * y), jacobian @ other.T)
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_the_flow_is_the_gradient_in_the_metric(case):
     net, x, y = case
@@ -88,6 +94,7 @@ def test_the_flow_is_the_gradient_in_the_metric(case):
     close(-(P @ gradient[..., None])[..., 0], expected, size=np.abs(P).max(initial=0) * np.abs(gradient).max(initial=0))
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_gradients_in_breakpoints_and_delta_slopes_are_autograds(case):
     net, x, y = case
@@ -103,6 +110,7 @@ def test_gradients_in_breakpoints_and_delta_slopes_are_autograds(case):
         close(got, want, size)
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_the_metric_is_positive_definite(case):
     net, _, _ = case
@@ -113,6 +121,7 @@ def test_the_metric_is_positive_definite(case):
     np.testing.assert_allclose(determinant, 1 + (b / w) ** 2 + (v / w) ** 2, rtol=1e-6)
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_each_unit_keeps_its_invariant(case):
     net, x, y = case
@@ -122,6 +131,7 @@ def test_each_unit_keeps_its_invariant(case):
     assert (np.abs(change) <= 1e-11 * (1 + terms)).all()
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_breakpoint_delta_slope_and_invariant_give_the_weights_back(case):
     net, _, _ = case
@@ -133,6 +143,7 @@ def test_breakpoint_delta_slope_and_invariant_give_the_weights_back(case):
     np.testing.assert_allclose(v2, v**2, atol=1e-12 * size.max(initial=0))
 
 
+@settings(deadline=None)
 @given(shallow_cases())
 def test_the_closed_law_is_the_law(case):
     net, x, y = case

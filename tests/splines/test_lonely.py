@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from creases.errors import InputError
@@ -9,6 +9,7 @@ from creases.splines.lonely import lonely, lonely_fraction, lonely_probability, 
 places = st.floats(-3, 3).map(lambda x: round(x, 1))  # coarse, so that data and breakpoints coincide often
 
 
+@settings(deadline=None)
 @given(st.lists(places, min_size=1, max_size=8), st.lists(places, max_size=8))
 def test_a_datum_is_lonely_when_no_other_has_the_same_breakpoints_on_its_left(x, breakpoints):
     piece = [sum(b < value for b in breakpoints) for value in x]

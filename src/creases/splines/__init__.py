@@ -16,13 +16,17 @@ True
 """
 
 from creases.splines.convert import from_module, network_of, spline_of, to_module
+from creases.splines.critical import CriticalPoint, critical_point
 from creases.splines.deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
+from creases.splines.degeneracy import Degeneracy, degeneracies, gram_rank
 from creases.splines.distributions import product_normal, product_uniform, ratio_uniform
 from creases.splines.dynamics import Velocities, invariants, metric, spline_gradient, velocities
 from creases.splines.fit_check import Fit, InitialisationCheck, check_initialisation
 from creases.splines.flow import Flow, closed_flow, parameter_flow
+from creases.splines.hessian import Hessian, generating_vectors, hessian, spline_hessian
 from creases.splines.law import InitialLaw, initial_law
 from creases.splines.lonely import LonelySimulation, lonely, lonely_fraction, lonely_probability, simulate_lonely
+from creases.splines.loss_slice import LossSlice, loss_slice
 from creases.splines.multivariate import Planes, planes_of
 from creases.splines.ntk import ntk
 from creases.splines.residuals import Residuals, residuals
@@ -30,12 +34,16 @@ from creases.splines.roughness import RoughnessLaw, roughness, roughness_law
 from creases.splines.spline import Pieces, Shallow, Spline
 
 __all__ = [
+    "CriticalPoint",
     "DeepBreakpoints",
+    "Degeneracy",
     "Fit",
     "Flow",
+    "Hessian",
     "InitialLaw",
     "InitialisationCheck",
     "LonelySimulation",
+    "LossSlice",
     "Pieces",
     "Planes",
     "Residuals",
@@ -46,13 +54,19 @@ __all__ = [
     "ZeroIntervals",
     "check_initialisation",
     "closed_flow",
+    "critical_point",
     "deep_breakpoints",
+    "degeneracies",
     "from_module",
+    "generating_vectors",
+    "gram_rank",
+    "hessian",
     "initial_law",
     "invariants",
     "lonely",
     "lonely_fraction",
     "lonely_probability",
+    "loss_slice",
     "metric",
     "network_of",
     "ntk",
@@ -66,6 +80,7 @@ __all__ = [
     "roughness_law",
     "simulate_lonely",
     "spline_gradient",
+    "spline_hessian",
     "spline_of",
     "to_module",
     "velocities",
