@@ -38,6 +38,7 @@ from creases.grow.policies import (
 from creases.grow.proposal import Proposal, apply
 from creases.grow.records import History, Record
 from creases.grow.recycle import Redundant, redundant, release
+from creases.grow.scaling import Scaling
 from creases.grow.state import State
 from creases.grow.words import words
 
@@ -63,6 +64,7 @@ __all__ = [
     "Record",
     "Redundant",
     "RoundRobin",
+    "Scaling",
     "Search",
     "Split",
     "State",

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 from creases.grow.first_order import spoken as first_order
 from creases.grow.folding import spoken as folding
+from creases.grow.naming import Names, Naming
 
 
-def words(explanation: Mapping[str, Any], *, classes: Sequence[str] | None = None) -> str:
-    """A proposal's explanation in words; ``classes`` are their names, for folds.
+def words(explanation: Mapping[str, Any], **names: Unpack[Names]) -> str:
+    """A proposal's explanation in words.
+
+    Parameters
+    ----------
+    explanation
+        Of a proposal or of a growth step's record.
+    classes, features
+        Names of the classes and of the inputs; without them they go by number.
+    scaling
+        The :class:`creases.grow.Scaling` of the inputs: points are told in the data's own units.
+    instance
+        What to call one sample: "row" of a table.
 
     Examples
     --------
@@ -21,8 +33,22 @@ def words(explanation: Mapping[str, Any], *, classes: Sequence[str] | None = Non
         return f"No unit added to {explanation['place']!r}: {explanation['reason']}."
     method = explanation["method"]
     if method == "fold":
-        return folding.spoken(explanation, classes)
+        return folding.spoken(explanation, Naming(**names))
     if method in first_order.SENTENCES:
         return first_order.spoken(explanation)
-    units = explanation.get("units", 1)
-    return f"{'1 unit' if units == 1 else f'{units} units'} added to {explanation['place']!r} by {method}."
+    return _added(explanation)
+
+
+def reason(explanation: Mapping[str, Any], **names: Unpack[Names]) -> str:
+    """As :func:`words`, in the one sentence that tells why."""
+    if not explanation.get("reason"):
+        if explanation["method"] == "fold":
+            return folding.reason(explanation, Naming(**names))
+        if explanation["method"] in first_order.SENTENCES:
+            return first_order.reason(explanation)
+    return words(explanation, **names)
+
+
+def _added(explanation: Mapping[str, Any]) -> str:
+    units, place = explanation.get("units", 1), explanation["place"]
+    return f"{'1 unit' if units == 1 else f'{units} units'} added to {place!r} by {explanation['method']}."

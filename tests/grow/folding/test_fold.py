@@ -244,10 +244,10 @@ def test_words_name_the_classes_and_the_points():
     said = words(fold(model, "0", X, y).explanation, classes=("below", "above"))
     assert "of class" in said
     assert "taken for" in said
-    assert "its crease passes through (" in said
+    assert "Its crease passes through (" in said
     X, y = wine().standardised()
     model = trained(perceptron([13, 2, 3], np.random.default_rng(4)), X, y, 30)
-    assert "through a point of the boundary" in words(fold(model, "0", X, y).explanation)
+    assert "through a point of the decision boundary" in words(fold(model, "0", X, y).explanation)
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
@@ -273,7 +273,7 @@ def test_in_regression_the_crease_passes_through_the_instance(outputs, seed):
     effect = proposal.explanation["effect"]
     assert (after - before) / 1e-6 == pytest.approx(effect["first_order_change"] / 0.05, rel=1e-3, abs=1e-7)
     json.dumps(proposal.explanation, allow_nan=False)
-    assert "the fit is off by" in words(proposal.explanation)
+    assert ("the prediction is off by" if outputs == 2 else "the prediction is ") in words(proposal.explanation)
 
 
 def test_a_perfect_fit_is_not_folded():

@@ -7,28 +7,34 @@ from typing import Any
 
 
 def spoken(explanation: Mapping[str, Any]) -> str:
-    """The explanation of new units in the sentence a person reads."""
+    """The explanation of new units in the sentences a person reads."""
+    said = reason(explanation)
+    return f"{said} {_tiny_found(explanation)}" if explanation["method"] == "tiny" else said
+
+
+def reason(explanation: Mapping[str, Any]) -> str:
+    """Why the units were added, in one sentence."""
     units = "1 unit" if explanation["units"] == 1 else f"{explanation['units']} units"
     because = SENTENCES[explanation["method"]](explanation)
     return f"{units} added to {explanation['place']!r} because {because}."
 
 
 def _tiny(e: Mapping[str, Any]) -> str:
+    start = f"the present weights behind it cannot give {e['share_of_goal']:.0%} of the change that the loss asks for"
+    if "beyond" not in e:
+        return start
+    kind = {"second": "quadratic correlations", "random": "the best of random units"}[e["beyond"]]
+    return f"{start}, and no linear correlation gives anything: {kind}"
+
+
+def _tiny_found(e: Mapping[str, Any]) -> str:
     search = e["line_search"]
     share = e["bottleneck_after"] / e["bottleneck"] if e["bottleneck"] else 1.0
     where = "held-out samples" if search["held_out"] else "the same samples"
-    start = (
-        f"the present weights behind it cannot give {e['share_of_goal']:.0%} of the change that the loss asks for (a "
-        f"bottleneck of {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss"
-    )
-    if "beyond" in e:
-        kind = {"second": "quadratic correlations", "random": "the best of random units"}[e["beyond"]]
-        middle = "), and no linear correlation gives anything: " + kind
-    else:
-        middle = f"; with them, to first order, {share:.1%} of it)"
+    left = "" if "beyond" in e else f"; to first order the new units leave {share:.0%} of it"
     return (
-        f"{start}{middle}; the mean loss is predicted to fall by {e['gain']:.3g} and fell by {search['gain']:.3g} on "
-        f"{search['samples']} {where}"
+        f"This bottleneck is {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss{left}. The mean loss is "
+        f"predicted to fall by {e['gain']:.3g}, and fell by {search['gain']:.3g} on {search['samples']} {where}."
     )
 
 
