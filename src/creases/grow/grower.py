@@ -33,7 +33,7 @@ from creases.network.surgery.example import unwrapped
 from creases.network.surgery.places import find
 
 #: Samples on which units are looked at to see whether they are dead or redundant.
-LOOK = 2000
+LOOK = 5000
 
 
 class Grower:
@@ -235,10 +235,10 @@ class Grower:
         """
         state = self.state
         most = max(1, min(place.width // 10, getattr(state.how, "max_units", getattr(state.how, "count", 1))))
-        batches, _ = state.evidence.drawn(LOOK)
+        batches, heldout = state.evidence.drawn(LOOK)
         twin, smaller, gone = copy.deepcopy(state.model), place, list[Redundant]()
         while len(gone) < most:
-            found = ranks.from_first(redundant(twin, smaller, batches, state.objective.loss)[:1])
+            found = ranks.from_first(redundant(twin, smaller, batches, state.objective.loss, heldout=heldout)[:1])
             if not found:
                 break
             certificate = release(twin, smaller, found[0])

@@ -92,7 +92,13 @@ class _Entering:
 
 
 def redundant(
-    model: nn.Module, place: Place | str, batches: Batches, loss: Loss, *, tolerance: float = 1e-3
+    model: nn.Module,
+    place: Place | str,
+    batches: Batches,
+    loss: Loss,
+    *,
+    heldout: Batches | None = None,
+    tolerance: float = 1e-3,
 ) -> list[Redundant]:
     """The units of a place that can go at no cost worth naming, the cheapest first.
 
@@ -105,6 +111,8 @@ def redundant(
     ----------
     batches, loss
         As in :func:`creases.grow.statistics`; under torch.distributed each process gives its own samples.
+    heldout
+        Other samples on which the cost is measured; on those of the re-fit it looks too low.
     tolerance
         How much of the mean loss a removal may cost, beside rounding.
 
@@ -129,7 +137,8 @@ def redundant(
     if width == 1:
         return []
     entering = _observed(watch, source)
-    before = _mean_loss(watch, source, {})
+    judged = source if heldout is None else list(pairs(heldout, "heldout"))
+    before = _mean_loss(watch, judged, {})
     if not np.isfinite(before):
         raise InputError(f"loss: is {before} on these batches; recycling needs a finite loss")
     allowed = tolerance * abs(before) + _rounding(watch, source, entering)
@@ -139,7 +148,7 @@ def redundant(
         change: dict[str, Tensor] = {}
         for one in entering:
             change |= one.change(_stand_in(one, unit), unit, width)
-        cost = _mean_loss(watch, source, change) - before
+        cost = _mean_loss(watch, judged, change) - before
         if cost <= allowed:
             found.append(Redundant(unit, cost, max(float(part[unit]) for part in missing), change))
     return sorted(found, key=lambda one: one.cost)
