@@ -24,32 +24,41 @@ from creases.splines.dynamics import Velocities, invariants, metric, spline_grad
 from creases.splines.fit_check import Fit, InitialisationCheck, check_initialisation
 from creases.splines.flow import Flow, closed_flow, parameter_flow
 from creases.splines.hessian import Hessian, generating_vectors, hessian, spline_hessian
+from creases.splines.history import Event, Frame, History, Track
 from creases.splines.law import InitialLaw, initial_law
 from creases.splines.lonely import LonelySimulation, lonely, lonely_fraction, lonely_probability, simulate_lonely
 from creases.splines.loss_slice import LossSlice, loss_slice
+from creases.splines.marks import Marks, marks, matched
 from creases.splines.multivariate import Planes, planes_of
 from creases.splines.ntk import ntk
 from creases.splines.residuals import Residuals, residuals
 from creases.splines.roughness import RoughnessLaw, roughness, roughness_law
 from creases.splines.spline import Pieces, Shallow, Spline
+from creases.splines.tracker import Tracker
 
 __all__ = [
     "CriticalPoint",
     "DeepBreakpoints",
     "Degeneracy",
+    "Event",
     "Fit",
     "Flow",
+    "Frame",
     "Hessian",
+    "History",
     "InitialLaw",
     "InitialisationCheck",
     "LonelySimulation",
     "LossSlice",
+    "Marks",
     "Pieces",
     "Planes",
     "Residuals",
     "RoughnessLaw",
     "Shallow",
     "Spline",
+    "Track",
+    "Tracker",
     "Velocities",
     "ZeroIntervals",
     "check_initialisation",
@@ -67,6 +76,8 @@ __all__ = [
     "lonely_fraction",
     "lonely_probability",
     "loss_slice",
+    "marks",
+    "matched",
     "metric",
     "network_of",
     "ntk",

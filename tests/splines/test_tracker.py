@@ -1,0 +1,264 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+from torch import nn
+
+from creases.errors import CreasesError, FileError, InputError
+from creases.splines import Shallow, spline_of, to_module
+from creases.splines.deep import deep_breakpoints
+from creases.splines.history import History
+from creases.splines.marks import Marks, marks, matched
+from creases.splines.spline import Pieces
+from creases.splines.tracker import Tracker
+from splines_cases import shallow_cases
+
+
+def mlp(*widths, seed=0):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        layers = [layer for a, b in pairwise(widths) for layer in (nn.Linear(a, b), nn.ReLU())]
+    return nn.Sequential(*layers[:-1]).double()
+
+
+def train(model, tracker, steps, lr=0.02):
+    x = torch.linspace(-3, 3, 30, dtype=torch.float64)[:, None]
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+    tracker(model)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), torch.sin(2 * x)).backward()
+        optimizer.step()
+        tracker(model)
+    return tracker.history()
+
+
+def some(x, unit=None, direction=None):
+    """Marks at given places, of units of one layer."""
+    k = len(x)
+    unit = np.arange(k) if unit is None else np.array(unit)
+    direction = np.ones(k, int) if direction is None else np.array(direction)
+    return Marks(
+        np.array(x, float), np.ones(k), np.zeros(k, int), unit, direction, np.ones(k, bool), Pieces([], [0], [0])
+    )
+
+
+@settings(deadline=None)
+@given(shallow_cases())
+def test_marks_of_a_shallow_network_are_its_splines_and_a_modules_are_the_same(case):
+    net, _, _ = case
+    found, form = marks(net), spline_of(net)
+    np.testing.assert_array_equal(found.x, form.beta)
+    np.testing.assert_array_equal(found.jump, form.jumps)
+    np.testing.assert_array_equal(found.unit, np.flatnonzero(net.w))
+    again = marks(to_module(net))
+    np.testing.assert_allclose(again.x, found.x)
+    np.testing.assert_allclose(again.jump, found.jump, atol=1e-12)
+
+
+def test_the_quick_way_for_one_layer_finds_what_the_general_way_does():
+    model = mlp(1, 12, 1)
+    quick, general = marks(model), deep_breakpoints(model)
+    order = np.argsort(quick.x)
+    np.testing.assert_allclose(quick.x[order], general.x)
+    np.testing.assert_allclose(quick.jump[order], general.jump)
+    for name in ("unit", "layer", "direction", "active"):
+        np.testing.assert_array_equal(getattr(quick, name)[order], getattr(general, name))
+    np.testing.assert_allclose(quick.pieces.slopes, general.pieces.slopes, atol=1e-12)
+
+
+def test_breakpoints_of_one_unit_are_matched_by_the_least_way():
+    before, after = some([0.0, 1.0, 5.0], [0, 0, 0]), some([5.1, 0.05, 1.1], [0, 0, 0])
+    i, j = matched(before, after, 0.15)
+    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == [(0, 1), (1, 2), (2, 0)]
+
+
+def test_breakpoints_of_other_units_or_directions_or_far_away_are_not_the_same():
+    assert not len(matched(some([0.0], [0]), some([0.0], [1]), 0.15)[0])
+    assert not len(matched(some([0.0], [0], [1]), some([0.0], [0], [-1]), 0.15)[0])
+    assert not len(matched(some([0.0]), some([0.2]), 0.15)[0])
+    assert not len(matched(some([50.0]), some([-50.0]), 0.15)[0])
+    assert len(matched(some([50.0]), some([500.0]), 0.15)[0]) == 1
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 2)), max_size=8),
+    st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 2)), max_size=8),
+    st.floats(0, 1),
+)
+def test_matches_are_one_to_one_within_the_gate_and_as_many_as_can_be(old, new, gate):
+    before, after = (some([x for x, _ in part], [u for _, u in part]) for part in (old, new))
+    i, j = matched(before, after, gate)
+    assert len(set(i.tolist())) == len(i) == len(set(j.tolist())) == len(j)
+    assert (np.abs(np.arctan(before.x[i]) - np.arctan(after.x[j])) <= gate).all()
+    assert (before.unit[i] == after.unit[j]).all()
+    near = np.abs(np.arctan(before.x)[:, None] - np.arctan(after.x)) <= gate
+    can = csr_array(near & (before.unit[:, None] == after.unit))
+    assert len(i) == (maximum_bipartite_matching(can, perm_type="column") >= 0).sum()
+
+
+def test_a_shallow_network_keeps_its_breakpoints_through_training():
+    history = train(mlp(1, 30, 1), Tracker(every=10), 300)
+    assert (history.births, history.deaths) == (0, 0)
+    assert history.counts.tolist() == [30] * 31
+    assert history.steps.tolist() == list(range(0, 301, 10))
+    tracks = history.tracks()
+    assert len(tracks) == 30
+    assert all(len(track.step) == 31 for track in tracks.values())
+
+
+def test_breakpoints_at_the_start_and_births_and_deaths_are_those_at_the_end():
+    tracker = Tracker(every=5, limit=7)
+    history = train(mlp(1, 6, 6, 6, 1, seed=3), tracker, 400, lr=0.1)
+    counts = history.counts
+    assert history.births + history.deaths > 0
+    assert counts[0] + history.births - history.deaths == counts[-1]
+    # told one by one, they lead to every frame
+    for step, count in zip(history.steps, counts, strict=True):
+        told = [event for event in history.events() if event.step <= step]
+        kinds = [event.kind for event in told]
+        assert counts[0] + kinds.count("birth") - kinds.count("death") == count
+
+
+def test_a_frame_is_the_model_at_its_step():
+    model, tracker = mlp(1, 5, 5, 1), Tracker(every=4)
+    history = train(model, tracker, 8)
+    last, x = history.frame(len(history) - 1), np.linspace(-4, 4, 50)
+    np.testing.assert_allclose(last.pieces(x), model(torch.from_numpy(x)[:, None]).detach().numpy()[:, 0], atol=1e-12)
+    found = marks(model)
+    np.testing.assert_array_equal(last.x, found.x)
+    np.testing.assert_array_equal(last.jump, found.jump)
+    assert last.step == 8
+
+
+def test_crossings_of_data_are_told_in_the_order_they_happen():
+    tracker = Tracker([0.5, 0.2, -1.0])
+    for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
+        tracker(Shallow([1.0], [-beta], [1.0]))
+    told = [(event.step, event.kind, event.x, event.datum) for event in tracker.history().events()]
+    assert told == [
+        (2, "death", 0.1, -1),
+        (2, "birth", 0.6, -1),
+        (4, "death", 0.55, -1),
+        (4, "birth", 0.15, -1),
+    ]
+    tracker = Tracker([0.5, 0.2, -1.0], gate=1.0)
+    for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
+        tracker(Shallow([1.0], [-beta], [1.0]))
+    told = [(event.step, event.kind, event.x, event.datum) for event in tracker.history().events()]
+    assert told == [
+        (2, "crossing", 0.2, 1),
+        (2, "crossing", 0.5, 0),
+        (4, "crossing", 0.5, 0),
+        (4, "crossing", 0.2, 1),
+    ]
+    assert tracker.history().crossings == 4
+
+
+def test_a_weight_that_goes_through_zero_is_a_death_and_a_birth():
+    tracker = Tracker()
+    for w in (0.1, 0.0, -0.1):
+        tracker(Shallow([w], [1.0], [1.0]))
+    history = tracker.history()
+    assert history.counts.tolist() == [1, 0, 1]
+    assert (history.births, history.deaths) == (1, 1)
+    assert sorted(history.tracks()) == [0, 1]
+
+
+def test_frames_are_bounded_and_span_the_whole_training():
+    tracker = Tracker(limit=10)
+    for step in range(1000):
+        tracker(Shallow([1.0], [-step / 1000], [1.0]))
+    history = tracker.history()
+    assert len(history) <= 11
+    assert (history.steps[0], history.steps[-1]) == (0, 999)
+    gaps = np.diff(history.steps)
+    assert gaps[:-1].max() == gaps[:-1].min()
+    np.testing.assert_allclose(history.tracks()[0].x, history.steps / 1000)
+
+
+def test_the_latest_events_are_kept_and_all_are_counted():
+    tracker = Tracker([0.0], limit=1)
+    for step in range(300):
+        tracker(Shallow([1.0], [0.01 * (-1) ** step], [1.0]))
+    history = tracker.history()
+    assert history.crossings == 299
+    assert len(history.events()) == 100
+    assert history.events()[-1].step == 299
+
+
+@pytest.mark.parametrize("name", ["h.npz", "h.json"])
+def test_a_history_is_read_back_as_it_was(tmp_path, name):
+    history = train(mlp(1, 4, 4, 1), Tracker([0.0, 1.0], every=3), 30, lr=0.1)
+    again = History.load(history.save(tmp_path / name))
+    for field in history.__dataclass_fields__:
+        before, after = getattr(history, field), getattr(again, field)
+        assert before.dtype == after.dtype, field
+        np.testing.assert_array_equal(before, after)
+    assert again.events() == history.events()
+
+
+def test_a_tracker_that_saw_nothing_has_an_empty_history(tmp_path):
+    history = History.load(Tracker().history().save(tmp_path / "none.json"))
+    assert len(history) == 0
+    assert history.tracks() == {}
+    assert history.events() == []
+
+
+def test_wrong_files_are_named(tmp_path):
+    with pytest.raises(FileError, match=r"gone\.npz: no such file"):
+        History.load(tmp_path / "gone.npz")
+    (tmp_path / "bad.json").write_text("[1, 2")
+    with pytest.raises(FileError, match=r"bad\.json: not a history"):
+        History.load(tmp_path / "bad.json")
+    (tmp_path / "other.json").write_text('{"steps": [1]}')
+    with pytest.raises(FileError, match="it has no active"):
+        History.load(tmp_path / "other.json")
+    np.savez(tmp_path / "other.npz", steps=np.zeros(1))
+    with pytest.raises(FileError, match="it has no active"):
+        History.load(tmp_path / "other.npz")
+    (tmp_path / "bad.npz").write_bytes(b"no zip")
+    with pytest.raises(FileError, match=r"bad\.npz: not a history"):
+        History.load(tmp_path / "bad.npz")
+    with pytest.raises(InputError, match=r"path: a history's name must end in \.npz or \.json, got 'h\.txt'"):
+        Tracker().history().save(tmp_path / "h.txt")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Tracker(every=0), "every: expected a positive whole number"),
+        (lambda: Tracker(limit=0.5), "limit: expected a positive whole number"),
+        (lambda: Tracker(gate=-1), "gate: expected 0 or more"),
+        (lambda: Tracker([np.nan]), "x: expected finite numbers"),
+        (lambda: Tracker()(mlp(2, 3, 1)), "model: expected one input"),
+        (lambda: Tracker()(mlp(1, 3, 2)), "model: expected one output"),
+        (lambda: Tracker()(mlp(1, 3, 3, 2)), "model: expected one input and one output"),
+    ],
+)
+def test_wrong_arguments_are_named(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_a_model_that_has_diverged_is_refused():
+    model = mlp(1, 3, 1)
+    with torch.no_grad():
+        model[0].weight[0] = np.nan
+    with pytest.raises(CreasesError):
+        Tracker()(model)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_models_of_less_precision_are_tracked(dtype):
+    model = mlp(1, 3, 1).to(dtype)
+    tracker = Tracker()
+    tracker(model)
+    assert tracker.history().counts.tolist() == [3]
+    assert next(model.parameters()).dtype == dtype
