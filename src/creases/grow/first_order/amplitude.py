@@ -11,14 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from creases.grow import ranks
-from creases.grow.first_order.observe import Watch, frozen
+from creases.grow.first_order.observe import Notes, Watch, frozen
 from creases.grow.first_order.optimal import Units
 from creases.grow.first_order.products import working
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.slopes import scaled, values
 from creases.network.surgery.example import quietly
 
-_STEPS = 10  # quarterings or doublings before it gives up
+_STEPS = 10  # quarterings or quadruplings before it gives up
+_FURTHER = 0.01  # a further fall that is expected to be smaller than this share of the fall so far is not tried
 _WORTH = 1e-6  # a smaller fall of the loss, relative to it, is none
 
 
@@ -46,7 +47,12 @@ class Rerun:
         self.base: dict[str, torch.Size] = {}  #: shapes of the consumers' outputs
         self.changes: dict[str, Tensor] = {}
         self._calls: dict[nn.Module, int] = {}
-        self.first = self._record()  #: the loss as it is, summed over the batch
+        notes = Notes(watch.in_place)
+        self.first, kept = self._record(notes)  #: the loss as it is, summed over the batch
+        if notes.changed():
+            watch.in_place, notes = True, Notes(True)
+            self.first, kept = self._record(notes)
+        self._replay(kept, notes.copies)
 
     def loss(self, changes: dict[str, Tensor]) -> float:
         """The loss summed over the batch when the consumers' outputs change by these, in their own layout."""
@@ -54,18 +60,18 @@ class Rerun:
         with quietly():
             return float(self.watch.summed(self.twin(self.x), self.target, len(self.x)))
 
-    def _record(self) -> float:
-        """Run once; what is called before the first consumer is replaced by its outputs."""
+    def _record(self, notes: Notes) -> tuple[float, dict[nn.Module, list[Tensor]]]:
+        """Run once: the loss, and the outputs of what is called before the first consumer (that one too)."""
         kept: dict[nn.Module, list[Tensor]] = {}
-        paths = {self.twin.get_submodule(link.path): link.path for link in self.watch.place.consumers}
+        paths = self._paths()
         producer = self.twin.get_submodule(self.watch.place.name)
         reached: list[nn.Module] = []
 
         def record(module: nn.Module, args: Any, out: Any) -> None:
             if module is producer:
-                self.entering = args[0].clone()
+                self.entering = notes.note(args[0])
             if not reached and isinstance(out, Tensor):
-                kept.setdefault(module, []).append(out.clone())
+                kept.setdefault(module, []).append(notes.note(out))
             if module in paths:
                 reached.append(module)
                 self.base[paths[module]] = out.shape
@@ -78,19 +84,27 @@ class Rerun:
         finally:
             for handle in handles:
                 handle.remove()
-        for module, outs in kept.items():
-            module.forward = self._replayed(module, outs)
-        for module, path in paths.items():
-            module.register_forward_hook(self._changed(path))
-        return first
+        return first, kept
 
-    def _replayed(self, module: nn.Module, outs: list[Tensor]) -> Callable[..., Any]:
+    def _paths(self) -> dict[nn.Module, str]:
+        return {self.twin.get_submodule(link.path): link.path for link in self.watch.place.consumers}
+
+    def _replay(self, kept: dict[nn.Module, list[Tensor]], copies: bool) -> None:
+        """Let modules give these outputs instead of being run, and the consumers' be changed."""
+        for module, outs in kept.items():
+            module.forward = self._replayed(module, outs, copies)
+        for module, path in self._paths().items():
+            module.register_forward_hook(self._changed(path))
+
+    def _replayed(self, module: nn.Module, outs: list[Tensor], copies: bool) -> Callable[..., Any]:
         run = module.forward
 
         def forward(*args: Any, **kwargs: Any) -> Any:
             call = self._calls.get(module, 0)
             self._calls[module] = call + 1
-            return outs[call].clone() if call < len(outs) else run(*args, **kwargs)
+            if call >= len(outs):
+                return run(*args, **kwargs)
+            return outs[call].clone() if copies else outs[call]
 
         return forward
 
@@ -99,7 +113,7 @@ class Rerun:
 
 
 def search(reach: Reach, runs: Sequence[Rerun], units: Units, *, fan_in: bool = True) -> Amplitude:
-    """The factor of new units at which the loss on some batches is smallest, by doubling or quartering and refining.
+    """The factor of new units at which the loss on some batches is smallest: between powers of 4, by parabolas.
 
     Weights in and out are both multiplied by the factor's square root; with ``fan_in`` False only those out.
     """
@@ -137,24 +151,35 @@ def _laid_out(run: Rerun, path: str, change: Tensor) -> Tensor:
 
 
 def _smallest(loss: Callable[[float], float], before: float, n: int) -> Amplitude:
-    tried = {1.0: loss(1.0)}
-    step = 2.0 if tried[1.0] < before else 0.25
+    tried = {0.0: before, 1.0: loss(1.0)}
+    step = 4.0 if tried[1.0] < before else 0.25
     factor = 1.0
     for _ in range(_STEPS):
         factor *= step
         tried[factor] = loss(factor)
-        best = min(tried, key=lambda size: tried[size])
-        if best != factor and tried[best] < before:
+        if (tried[factor] < before) != (step > 1) or tried[factor] > tried[factor / step] < before:
+            break  # the smallest lies between two sizes that were tried
+    for _ in range(2):
+        size = _vertex(tried)
+        if size is None:
             break
-    for _ in range(2):  # between the best and its neighbours
-        best = min(tried, key=lambda size: tried[size])
-        sizes = sorted(tried)
-        at = sizes.index(best)
-        for other in (sizes[max(at - 1, 0)], sizes[min(at + 1, len(sizes) - 1)]):
-            middle = sqrt(best * other)
-            if middle not in tried:
-                tried[middle] = loss(middle)
+        tried[size] = loss(size)
     best = min(tried, key=lambda size: tried[size])
     if not tried[best] < before - _WORTH * abs(before):
-        return Amplitude(0.0, before, before, n, len(tried))
-    return Amplitude(best, before, tried[best], n, len(tried))
+        return Amplitude(0.0, before, before, n, len(tried) - 1)
+    return Amplitude(best, before, tried[best], n, len(tried) - 1)
+
+
+def _vertex(tried: dict[float, float]) -> float | None:
+    """Where a parabola through the best size and its neighbours is lowest; None where that promises nothing."""
+    sizes = sorted(tried)
+    at = min(range(len(sizes)), key=lambda i: tried[sizes[i]])
+    if at in (0, len(sizes) - 1):
+        return None
+    low, best, high = sizes[at - 1 : at + 2]
+    down, up = ((tried[size] - tried[best]) / (size - best) for size in (low, high))  # slopes: <= 0 and >= 0
+    if not isfinite(up) or up <= down:
+        return (low + best) / 2
+    curvature = (up - down) / (high - low)
+    step = (low - best) / 2 - down / (2 * curvature)
+    return best + step if curvature * step**2 > _FURTHER * (tried[0.0] - tried[best]) else None

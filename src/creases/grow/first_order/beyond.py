@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from creases.errors import InputError
+from creases.grow import ranks
 from creases.grow.first_order.entry import rows
 from creases.grow.first_order.observe import Seen
-from creases.grow.first_order.optimal import Units, whitener
+from creases.grow.first_order.optimal import Units, agreed, whitener
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.slopes import picked, values
 from creases.grow.first_order.statistics import Statistics, chunks
@@ -40,11 +41,13 @@ def beyond_units(
         alpha = w @ (drawn / drawn.norm(dim=0))
     else:
         alpha = _quadratic(reach, seen, w, count, generator)
-    units, gains = _with_outputs(reach, seen, torch.cat([alpha, -alpha], 1), w.shape[1])
-    best = gains.argsort(descending=True)
+    units = _with_outputs(reach, seen, torch.cat([alpha, -alpha], 1), w.shape[1], sums.count)
+    gains = units.values.square()
+    best = gains.argsort(descending=True, stable=True)
     best = best[gains[best] > 0]
     best = best[torch.tensor([_first(best, i, alpha.shape[1]) for i in range(len(best))], dtype=torch.bool)][:count]
-    return picked(units, best), gains[best]
+    found = agreed(picked(units, best))
+    return found, found.values.square()
 
 
 def _first(order: Tensor, i: int, half: int) -> bool:
@@ -52,9 +55,8 @@ def _first(order: Tensor, i: int, half: int) -> bool:
     return not bool((order[:i] % half == order[i] % half).any())
 
 
-def _with_outputs(reach: Reach, seen: Sequence[Seen], alpha: Tensor, rank: int) -> tuple[Units, Tensor]:
-    """The best fan-out for each fan-in, and its gain."""
-    n = sum(batch.count for batch in seen)
+def _with_outputs(reach: Reach, seen: Sequence[Seen], alpha: Tensor, rank: int, n: Tensor) -> Units:
+    """The best fan-out for each fan-in; its values' squares are the gains."""
     omega: dict[str, Tensor] = {}
     square = alpha.new_zeros(alpha.shape[1])
     for batch in seen:
@@ -65,10 +67,11 @@ def _with_outputs(reach: Reach, seen: Sequence[Seen], alpha: Tensor, rank: int) 
                 path = entry.link.path
                 pair = entry.paired(arrived, entry.goals(batch.goals[path][part])) / n
                 omega[path] = omega[path] + pair if path in omega else pair
+    ranks.total([square, *omega.values()])
     norm = torch.where(square > 0, 1 / square, 0.0)
     gains = torch.stack([pair.movedim(1, 0).flatten(1).square().sum(1) for pair in omega.values()]).sum(0) * norm
     scaled = {path: pair * norm.reshape(1, -1, *[1] * (pair.ndim - 2)) for path, pair in omega.items()}
-    return Units(alpha, scaled, gains.sqrt(), rank, "beyond"), gains
+    return Units(alpha, scaled, gains.sqrt(), rank, "beyond")
 
 
 def _quadratic(reach: Reach, seen: Sequence[Seen], w: Tensor, count: int, generator: torch.Generator) -> Tensor:
@@ -83,6 +86,7 @@ def _quadratic(reach: Reach, seen: Sequence[Seen], w: Tensor, count: int, genera
         for batch in seen:
             white, goals = _rows(reach, batch, w)
             moment += (white * (goals @ direction)[:, None]).T @ white
+        ranks.total([moment])
         strength, vectors = torch.linalg.eigh(moment)
         order = strength.abs().argsort(descending=True)[:count]
         alpha = w @ vectors[:, order]
@@ -90,6 +94,7 @@ def _quadratic(reach: Reach, seen: Sequence[Seen], w: Tensor, count: int, genera
         for batch in seen:
             white, goals = _rows(reach, batch, w)
             direction += goals.T @ (white @ vectors[:, order[0]]).square()
+        ranks.total([direction])
     return alpha
 
 

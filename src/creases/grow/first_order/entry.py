@@ -69,7 +69,7 @@ class Entry:
             x = windows(self.layer, inputs.double())
         else:
             x = inputs.reshape(len(inputs), -1, inputs.shape[-1]).movedim(-1, 1)
-        return x.double() if self.layer.bias is None else with_constant(x, torch.float64)
+        return x.double() if self.layer.bias is None else with_constant(x)
 
     def paired(self, units: Tensor, goals: Tensor) -> Tensor:
         """sum_i <goal, weight applied to units> as a function of the weight: (out, k, *one unit's columns), float64."""
@@ -117,9 +117,9 @@ def rows(x: Tensor) -> Tensor:
     return x.movedim(1, -1).reshape(-1, x.shape[1])
 
 
-def with_constant(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """(n, k, *positions) with a constant 1 behind the last entry: (n, k + 1, *positions)."""
-    out = x.new_empty((len(x), x.shape[1] + 1, *x.shape[2:]), dtype=dtype)
+def with_constant(x: Tensor) -> Tensor:
+    """(n, k, *positions) with a constant 1 behind the last entry, in float64: (n, k + 1, *positions)."""
+    out = x.new_empty((len(x), x.shape[1] + 1, *x.shape[2:]), dtype=torch.float64)
     out[:, :-1] = x
     out[:, -1] = 1
     return out

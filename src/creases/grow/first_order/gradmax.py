@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.grow import ranks
 from creases.grow.first_order.observe import Batches, Loss, Seen, watched
-from creases.grow.first_order.optimal import Units
+from creases.grow.first_order.optimal import Units, agreed
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.slopes import signed
 from creases.grow.first_order.statistics import add, chunks, empty
@@ -44,15 +45,17 @@ def gradmax(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, 
     """
     if not isinstance(count, int) or count < 1:
         raise InputError(f"count: expected at least 1 unit, got {count!r}")
-    watch, source = watched(model, place, batches, loss)
-    seen = list(source)
-    reach = Reach(watch.twin, watch.place, seen[0])
-    sums = empty(reach, seen[0], project=False)
-    for one in seen:
-        add(sums, reach, one)
+    with ranks.together():
+        watch, source = watched(model, place, batches, loss)
+        seen = list(source)
+        reach = Reach(watch.twin, watch.place, seen[0])
+        sums = empty(reach, seen[0], project=False)
+        for one in seen:
+            add(sums, reach, one)
+    ranks.total(sums.tensors())
     found: dict[str, Any] = {"method": "gradmax", "place": watch.place.name, "reason": "", "samples": int(sums.count)}
     found["loss"] = sums.mean_loss
-    units = _strongest({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count)
+    units = agreed(_strongest({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count))
     found["singular_values"] = units.values.tolist()
     start, slope = _start(reach)
     found["start"] = start
@@ -69,12 +72,12 @@ def gradmax(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, 
         size_in, size_out = float((units.alpha * (s @ units.alpha)).sum(0).max()) ** -0.5, 0.0
     else:
         size_in, size_out = (0.0 if start == "zero" else _small(reach, s)), length
-        found["gradient"] = _arriving(reach, seen, units, slope) * length**2
+        found["gradient"] = _arriving(reach, seen, units, slope, int(sums.count)) * length**2
     omega = {path: size_out * columns for path, columns in units.omega.items()}
     return _proposal(reach, Units(size_in * units.alpha, omega, units.values, units.rank, units.solver), found)
 
 
-def _arriving(reach: Reach, seen: Sequence[Seen], units: Units, slope: float) -> float:
+def _arriving(reach: Reach, seen: Sequence[Seen], units: Units, slope: float, n: int) -> float:
     """Squared norm of the gradient of all incoming weights, for outgoing ones of length 1, on the sides chosen."""
     if reach.smooth:
         return float((slope * units.values).square().sum())
@@ -89,7 +92,8 @@ def _arriving(reach: Reach, seen: Sequence[Seen], units: Units, slope: float) ->
                 for entry in reach.entries:
                     pair = entry.paired(arrived, entry.goals(batch.goals[entry.link.path][part]))
                     total[:, k] += torch.einsum("od...,o...->d", pair, units.omega[entry.link.path][:, k])
-    return float((total / sum(batch.count for batch in seen)).square().sum())
+    ranks.total([total])
+    return float((total / n).square().sum())
 
 
 def _strongest(pairs: dict[str, Tensor], count: int) -> Units:

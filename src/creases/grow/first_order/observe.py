@@ -41,6 +41,7 @@ class Watch:
     place: Place
     loss: Loss
     mean: bool | None = None  #: whether the loss is a mean over the samples; None before the first batch
+    in_place: bool = False  #: whether the model changes tensors after layers have used them, so that copies are needed
 
     @classmethod
     def of(cls, model: nn.Module, place: Place | str, loss: Loss, x: Tensor) -> Watch:
@@ -52,14 +53,22 @@ class Watch:
 
     def see(self, x: Tensor, target: Any) -> Seen:
         """Run one batch forwards, and from the loss back to the consumers' outputs."""
+        notes = Notes(self.in_place)
+        seen = self._seen(x, target, notes)
+        if not notes.changed():
+            return seen
+        self.in_place = True
+        return self._seen(x, target, Notes(True))
+
+    def _seen(self, x: Tensor, target: Any, notes: Notes) -> Seen:
         inputs: dict[str, Tensor] = {}
         leaves: dict[str, Tensor] = {}
         made: list[Tensor] = []
         producer = self.twin.get_submodule(self.place.name)
-        handles = [producer.register_forward_hook(lambda m, args, out: made.extend((args[0].clone(), out.clone())))]
+        handles = [producer.register_forward_hook(lambda m, args, out: made.extend(map(notes.note, (args[0], out))))]
         for link in self.place.consumers:
             consumer = self.twin.get_submodule(link.path)
-            handles.append(consumer.register_forward_hook(_leaf(link.path, inputs, leaves)))
+            handles.append(consumer.register_forward_hook(_leaf(link.path, inputs, leaves, notes)))
         try:
             with quietly(), torch.enable_grad():
                 outputs = self.twin(x)
@@ -71,7 +80,7 @@ class Watch:
             for handle in handles:
                 handle.remove()
         goals = {path: -slope for path, slope in zip(leaves, slopes, strict=True)}
-        return Seen(made[0].detach(), made[1].detach(), inputs, goals, float(total.detach()), len(x))
+        return Seen(made[0], made[1], inputs, goals, float(total.detach()), len(x))
 
     def summed(self, outputs: Any, target: Any, n: int) -> Tensor:
         """The loss summed over the n samples of a batch, whatever its reduction."""
@@ -83,6 +92,26 @@ class Watch:
         if self.mean is None:
             self.mean = is_mean(self.loss, outputs, target, value)
         return value * n if self.mean else value
+
+
+class Notes:
+    """Tensors kept while a model runs, without a copy unless it changes them in place later."""
+
+    def __init__(self, copies: bool) -> None:
+        self.copies = copies
+        self._kept: list[tuple[Tensor, int]] = []
+
+    def note(self, x: Tensor) -> Tensor:
+        """What to keep of a tensor for as it is now."""
+        x = x.detach()
+        if self.copies or x.is_inference():
+            return x.clone()
+        self._kept.append((x, x._version))
+        return x
+
+    def changed(self) -> bool:
+        """Whether any of them is not as it was; then run again, with copies."""
+        return any(x._version != version for x, version in self._kept)
 
 
 def frozen(model: nn.Module) -> nn.Module:
@@ -132,12 +161,12 @@ def watched(
 
 
 def _leaf(
-    path: str, inputs: dict[str, Tensor], leaves: dict[str, Tensor]
+    path: str, inputs: dict[str, Tensor], leaves: dict[str, Tensor], notes: Notes
 ) -> Callable[[nn.Module, Any, Tensor], Tensor]:
     """A hook that makes the loss's gradient at a layer's output readable, and keeps what entered."""
 
     def hook(module: nn.Module, args: Any, out: Tensor) -> Tensor:
-        inputs[path] = args[0].detach().clone()
+        inputs[path] = notes.note(args[0])
         leaves[path] = torch.zeros_like(out, requires_grad=True)
         return out.detach() + leaves[path] if not out.requires_grad else out + leaves[path]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +28,7 @@ class Units:
     values: Tensor  #: (k,) singular values lambda
     rank: int  #: directions in which the place's inputs vary
     solver: str  #: "svd" or "lobpcg"
+    inner: tuple[Tensor, ...] | None = None  #: where they are known, pre-activations (n, k, *positions) by batch seen
 
 
 def best_moves(sums: Statistics, *, cutoff: float = 1e-10) -> dict[str, Tensor]:
@@ -100,9 +102,7 @@ def optimal_units(
     return solved(sums.features / sums.count, pairs, count=count, solver=solver, cutoff=cutoff, seed=seed)
 
 
-def solved(
-    s: Tensor, pairs: dict[str, Tensor], *, count: int | None, solver: str, cutoff: float, seed: int
-) -> Units:
+def solved(s: Tensor, pairs: dict[str, Tensor], *, count: int | None, solver: str, cutoff: float, seed: int) -> Units:
     """The optimal new units for S (d, d) and, by consumer, N as (out, d, *columns of one unit)."""
     if solver not in SOLVERS:
         raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, got {solver!r}")
@@ -145,35 +145,43 @@ def parted(matrix: Tensor, like: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def whitener(s: Tensor, cutoff: float) -> Tensor:
     """W (d, r) with W' S W = I on the directions in which S is not (numerically) zero; L^-T where it has full rank."""
+    return _whitened(s, torch.eye(len(s), dtype=s.dtype, device=s.device), cutoff)[0].T
+
+
+def _whitened(s: Tensor, x: Tensor, cutoff: float) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """W' x (r, k) for x (d, k), and the function that applies W, with W as in :func:`whitener`."""
     size = s.diagonal().clamp_min(0).sqrt()
-    kept = size > 0
-    scale = 1 / size[kept]
-    correlation = s[kept][:, kept] * scale[:, None] * scale
-    out = s.new_zeros(len(s), 0)
-    if not len(correlation):
-        return out
+    kept = (size > 0).nonzero()[:, 0]
+    if not len(kept):
+        return x[:0], lambda y: y.new_zeros(len(s), y.shape[1])
+    scale = (1 / size[kept])[:, None]
+    inner = s if len(kept) == len(s) else s[kept][:, kept]
+    correlation = inner * scale * scale.T
     root, failed = torch.linalg.cholesky_ex(correlation)
-    if not int(failed) and float(root.diagonal().min()) ** 2 > cutoff * len(correlation):
-        small = torch.linalg.solve_triangular(root.T, torch.eye(len(root), dtype=s.dtype, device=s.device), upper=True)
-    else:
-        values, vectors = torch.linalg.eigh(correlation)
-        good = values > cutoff * values[-1]
-        small = vectors[:, good] / values[good].sqrt()
-    out = s.new_zeros(len(s), small.shape[1])
-    out[kept] = small * scale[:, None]
-    return out
+    if not int(failed) and float(root.diagonal().square().min()) > cutoff * len(correlation):
+        white = torch.linalg.solve_triangular(root, x[kept] * scale, upper=False)
+        return white, lambda y: _spread(torch.linalg.solve_triangular(root.T, y, upper=True) * scale, kept, len(s))
+    values, vectors = torch.linalg.eigh(correlation)
+    good = values > cutoff * values[-1]
+    w = scale * vectors[:, good] / values[good].sqrt()
+    return w.T @ x[kept], lambda y: _spread(w @ y, kept, len(s))
+
+
+def _spread(rows: Tensor, kept: Tensor, d: int) -> Tensor:
+    """Rows at their places among d, the others 0."""
+    return rows if len(kept) == d else rows.new_zeros(d, rows.shape[1]).index_copy_(0, kept, rows)
 
 
 def _moves(part: ConsumerSums, cutoff: float) -> Tensor:
-    w = whitener(part.inputs, cutoff)
-    return w @ (w.T @ part.moves)
+    white, back = _whitened(part.inputs, part.moves, cutoff)
+    return back(white)
 
 
 def _svd(s: Tensor, n: Tensor, limit: int, cutoff: float) -> tuple[Tensor, Tensor, Tensor, int]:
-    w = whitener(s, cutoff)
-    u, values, vh = torch.linalg.svd(w.T @ n, full_matrices=False)
+    white, back = _whitened(s, n, cutoff)
+    u, values, vh = torch.linalg.svd(white, full_matrices=False)
     values, root = values[:limit], values[:limit].sqrt()
-    return (w @ u[:, :limit]) * root, vh[:limit] * root[:, None], values, w.shape[1]
+    return back(u[:, :limit]) * root, vh[:limit] * root[:, None], values, len(white)
 
 
 def _lobpcg(s: Tensor, n: Tensor, limit: int, seed: int) -> tuple[Tensor, Tensor, Tensor, int] | None:

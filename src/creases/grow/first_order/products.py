@@ -15,22 +15,34 @@ def working(x: Tensor) -> torch.dtype:
 
 def product(a: Tensor, b: Tensor) -> Tensor:
     """a' b for a (n, p), b (n, q) in float64; float32 is multiplied in blocks of rows, which are added in float64."""
-    if a.dtype == torch.float64:
-        return _product(a, b)
-    found = a.new_zeros(a.shape[1], b.shape[1], dtype=torch.float64)
-    for one, other in zip(a.split(_BLOCK), b.split(_BLOCK), strict=True):
-        found += _product(one, one if b is a else other)
-    return found
+    found = None
+    for one, other in zip(_blocks(a), _blocks(b), strict=True):
+        part = one.T @ other
+        found = part.double() if found is None else found.add_(part)
+    return a.new_zeros(a.shape[1], b.shape[1], dtype=torch.float64) if found is None else found
 
 
-def gram(x: Tensor) -> Tensor:
-    """x' x for x (n, d), in float64 as :func:`product`."""
-    return product(x, x)
+def add_gram(sums: Tensor, x: Tensor, *, constant: bool) -> None:
+    """Add x' x to sums, as :func:`product`, for x (n, d); with ``constant`` for x with a 1 behind, (n, d + 1)."""
+    for part in _blocks(x):
+        d = part.shape[1]
+        _add_gram(sums[:d, :d], part)
+        if constant:
+            column = part.new_ones(1, len(part)) @ part
+            sums[:d, d] += column[0]
+            sums[d, :d] += column[0]
+            sums[d, d] += len(part)
 
 
-def _product(a: Tensor, b: Tensor) -> Tensor:
-    """a' b; with half the work where both are one, as numpy sees that the product is symmetric."""
-    if a is not b or a.device.type != "cpu":
-        return a.T @ b
-    array = a.contiguous().numpy()
-    return torch.from_numpy(array.T @ array)
+def _blocks(x: Tensor) -> tuple[Tensor, ...]:
+    """Rows whose products may be summed in x's own dtype."""
+    return x.split(_BLOCK) if x.dtype == torch.float32 else (x,)
+
+
+def _add_gram(sums: Tensor, x: Tensor) -> None:
+    """sums += x' x, on a CPU by numpy, which sees that it is symmetric and does half the work."""
+    if x.device.type != "cpu":
+        sums += x.T @ x
+        return
+    array, total = x.contiguous().numpy(), sums.numpy()
+    total += array.T @ array

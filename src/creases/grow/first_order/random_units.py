@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.grow import ranks
 from creases.grow.first_order.observe import Batches, Loss, Watch, frozen, pairs
 from creases.grow.proposal import Proposal
 from creases.network.surgery import Place, widen
@@ -41,11 +42,12 @@ def random_units(
     """
     if not isinstance(count, int) or count < 1 or not math.isfinite(fan_out):
         raise InputError(f"count, fan_out: expected at least 1 and a number, got {count!r} and {fan_out!r}")
-    source = list(pairs(batches))
-    if not source:
-        raise InputError("batches: has no samples")
-    model = unwrapped(model)
-    found = find(model, place, data=source[0][0])
+    with ranks.together():
+        source = list(pairs(batches))
+        if not source:
+            raise InputError("batches: has no samples")
+        model = unwrapped(model)
+        found = find(model, place, data=source[0][0])
     generator = torch.Generator().manual_seed(seed)
     producer = model.get_submodule(found.name)
     weight = producer.weight
@@ -101,11 +103,14 @@ def _slope(
         step[:, new.flatten()] = proposal.fan_out[link.path].to(weight)
         weights.append(weight.requires_grad_())
         steps.append(step.movedim(1, axis))
-    gain, total, n = 0.0, 0.0, 0
-    for x, target in source:
-        with quietly(), torch.enable_grad():
-            value = watch.summed(watch.twin(x), target, len(x))
-            slopes = torch.autograd.grad(value, weights, allow_unused=True)
-        total, n = total + float(value.detach()), n + len(x)
-        gain -= sum(float((slope * step).sum()) for slope, step in zip(slopes, steps, strict=True) if slope is not None)
-    return gain / n, total / n, n
+    sums = torch.zeros(3, dtype=torch.float64)  # gain, loss, samples
+    with ranks.together():
+        for x, target in source:
+            with quietly(), torch.enable_grad():
+                value = watch.summed(watch.twin(x), target, len(x))
+                slopes = torch.autograd.grad(value, weights, allow_unused=True)
+            products = [(slope * step).sum() for slope, step in zip(slopes, steps, strict=True) if slope is not None]
+            sums += torch.tensor([-sum(map(float, products)), float(value.detach()), len(x)], dtype=torch.float64)
+    ranks.total([sums])
+    gain, total, n = sums.tolist()
+    return gain / n, total / n, int(n)

@@ -73,14 +73,17 @@ class Reach:
         """Whether units have a bias, so that they see a constant 1."""
         return self.producer.bias is not None
 
-    def features(self, entering: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
-        """What one unit weighs at each position: b_{l-1} (n, d, *positions), the constant 1 last."""
-        x = entering
-        if isinstance(self.producer, nn.Linear):
-            x = x.reshape(len(x), -1, x.shape[-1]).movedim(-1, 1) if x.ndim > 2 else x[:, :, None]
-        else:
-            x = windows(self.producer, x.to(dtype))
-        return with_constant(x, dtype) if self.constant else x.to(dtype)
+    def inputs(self, entering: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+        """What one unit weighs at each position, but for the constant: b_{l-1} (n, d, *positions)."""
+        x = entering.to(dtype)
+        if not isinstance(self.producer, nn.Linear):
+            return windows(self.producer, x)
+        return x.reshape(len(x), -1, x.shape[-1]).movedim(-1, 1) if x.ndim > 2 else x[:, :, None]
+
+    def features(self, entering: Tensor) -> Tensor:
+        """What one unit weighs at each position: b_{l-1} (n, d, *positions) in float64, the constant 1 last."""
+        x = self.inputs(entering)
+        return with_constant(x) if self.constant else x
 
     def linear(self, z: Tensor) -> Tensor:
         """Units (n, k, *positions) as they would arrive at the consumers if there were no bend."""

@@ -13,7 +13,7 @@ from creases.grow import ranks
 from creases.grow.first_order.entry import rows
 from creases.grow.first_order.observe import Seen
 from creases.grow.first_order.optimal import Units, agreed, joined, parted, solved
-from creases.grow.first_order.products import gram, working
+from creases.grow.first_order.products import add_gram, working
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.slopes import values
 from creases.grow.first_order.statistics import Statistics, chunks, features, paired
@@ -38,8 +38,8 @@ def best_units(reach: Reach, seen: Sequence[Seen], aims: Sequence[Seen], sums: S
     units = _solved(reach, aims, sums, dtype, options)
     if dtype == torch.float64 or not len(units.values):
         return units
-    refined, off = _refined(reach, aims, units, sums.count)
-    if off <= _OFF:
+    refined = _refined(reach, aims, units, sums.count)
+    if refined is not None:
         return refined
     exactly(reach, seen, sums)
     return _solved(reach, aims, sums, torch.float64, options)
@@ -51,36 +51,45 @@ def exactly(reach: Reach, seen: Sequence[Seen], sums: Statistics) -> None:
         sums.features.copy_(features(reach, seen))
 
 
-def _solved(
-    reach: Reach, aims: Sequence[Seen], sums: Statistics, dtype: torch.dtype, options: dict[str, Any]
-) -> Units:
+def _solved(reach: Reach, aims: Sequence[Seen], sums: Statistics, dtype: torch.dtype, options: dict[str, Any]) -> Units:
     pairs = {path: part / sums.count for path, part in paired(reach, aims, dtype).items()}
     return agreed(solved(sums.features / sums.count, pairs, **options))
 
 
-def _refined(reach: Reach, aims: Sequence[Seen], units: Units, n: Tensor) -> tuple[Units, float]:
-    """The best units within the span of those found, and by how much the moments of those found are off."""
-    a = units.alpha / units.values.sqrt()  # a' S a should be 1, and a' N the rows of lambda v'
+def _refined(reach: Reach, aims: Sequence[Seen], units: Units, n: Tensor) -> Units | None:
+    """The best units within the span of those found; None where the moments of those found are off."""
+    root = units.values.sqrt()[:, None]
+    a = units.alpha / root.T  # a' S a should be 1, and a' N the rows of lambda v'
     square = a.new_zeros(len(a.T), len(a.T))
     pairs = {path: torch.zeros_like(columns) for path, columns in units.omega.items()}
+    inner: list[Tensor] = []
     for batch in aims:
         for part in chunks(reach, batch):
             z = values(reach, batch.entering[part], a)
-            square += gram(rows(z))
+            add_gram(square, rows(z), constant=False)
             for entry in reach.entries:
                 path = entry.link.path
                 pairs[path] += entry.paired(reach.linear(z), entry.goals(batch.goals[path][part]))
+            inner.append(z)
     ranks.total([square, *pairs.values()])
     square, moments = square / n, joined(pairs) / n
-    error = joined(units.omega) * units.values.sqrt()[:, None] - moments
-    off = max(float((square - torch.eye(len(square)).to(square)).abs().max()), float(error.abs().max() / units.values[0]))
-    root, failed = torch.linalg.cholesky_ex(square)
+    wrong = square - torch.eye(len(square)).to(square), (joined(units.omega) * root - moments) / units.values[0]
+    off = float(torch.stack([error.abs().max() for error in wrong]).max())
+    lower, failed = torch.linalg.cholesky_ex(square)
     if int(failed) or not off <= _OFF:
-        return units, float("inf")
-    u, lambdas, vh = torch.linalg.svd(torch.linalg.solve_triangular(root, moments, upper=False), full_matrices=False)
+        return None
+    u, lambdas, vh = torch.linalg.svd(torch.linalg.solve_triangular(lower, moments, upper=False), full_matrices=False)
     size = lambdas.sqrt()
-    alpha = (a @ torch.linalg.solve_triangular(root.T, u, upper=True)) * size
-    return replace(units, alpha=alpha, omega=parted(vh * size[:, None], pairs), values=lambdas), off
+    turn = torch.linalg.solve_triangular(lower.T, u, upper=True) * size
+    omega = parted(vh * size[:, None], pairs)
+    return replace(units, alpha=a @ turn, omega=omega, values=lambdas, inner=_turned(inner, turn, aims))
+
+
+def _turned(inner: list[Tensor], turn: Tensor, aims: Sequence[Seen]) -> tuple[Tensor, ...] | None:
+    """Pre-activations z turned, in float32, by batch; none where they have positions, and would take much memory."""
+    if any(z.numel() > z.shape[0] * z.shape[1] for z in inner) or len(inner) != len(aims):
+        return None
+    return tuple((z[:, :, 0] @ turn).float()[:, :, None] for z in inner)
 
 
 def _in_range(reach: Reach, seen: Sequence[Seen], sums: Statistics) -> bool:
@@ -91,7 +100,8 @@ def _in_range(reach: Reach, seen: Sequence[Seen], sums: Statistics) -> bool:
         return False
     lost = torch.zeros((), dtype=torch.float64)
     if bool(weak.any()):
-        parts = (reach.features(one.entering[at], torch.float32) for one in seen for at in chunks(reach, one))
+        weak = weak[:-1] if reach.constant else weak
+        parts = (reach.inputs(one.entering[at], torch.float32) for one in seen for at in chunks(reach, one))
         lost += any(bool(part[:, weak].any()) for part in parts)
     ranks.total([lost])
     return not bool(lost)

@@ -57,9 +57,7 @@ def gathered(model: nn.Module, place: Place | str, batches: Batches, loss: Loss,
     return Sample(watch, reach, seen, sums, runs, bool(held))
 
 
-def _divided(
-    batches: Batches, heldout: Batches | None
-) -> tuple[list[tuple[Tensor, Any]], list[tuple[Tensor, Any]]]:
+def _divided(batches: Batches, heldout: Batches | None) -> tuple[list[tuple[Tensor, Any]], list[tuple[Tensor, Any]]]:
     """Batches for the statistics, and for the line search."""
     use: list[tuple[Tensor, Any]] = []
     hold = [] if heldout is None else list(pairs(heldout, "heldout"))

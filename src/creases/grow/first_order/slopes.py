@@ -48,11 +48,11 @@ def fit(reach: Reach, aims: Sequence[Seen], units: Units) -> tuple[float, float]
     ``aims`` are batches whose goals are V_proj (:func:`left`).
     """
     sums = torch.zeros(3, dtype=torch.float64)  # along, square, n
-    for batch in aims:
+    for number, batch in enumerate(aims):
         sums[2] += batch.count
         for part in chunks(reach, batch):
-            dtype = working(batch.entering)
-            arrived = reach.bent(values(reach, batch.entering[part], units.alpha, dtype), reach.one_sided)
+            z = _inner(reach, batch, number, part, units)
+            dtype, arrived = z.dtype, reach.bent(z, reach.one_sided)
             for entry in reach.entries:
                 path = entry.link.path
                 goals = entry.goals(batch.goals[path][part], dtype)
@@ -72,35 +72,45 @@ def values(reach: Reach, entering: Tensor, alpha: Tensor, dtype: torch.dtype = t
     parts = list(slices(reach, entering))
     if len(parts) > 1:
         return torch.cat([values(reach, entering[part], alpha, dtype) for part in parts])
-    return torch.einsum("nd...,dk->nk...", reach.features(entering, dtype), alpha)
+    inputs = reach.inputs(entering, dtype)
+    z = torch.einsum("nd...,dk->nk...", inputs, alpha[: inputs.shape[1]])
+    return z + alpha[-1].reshape(-1, *[1] * (z.ndim - 2)) if reach.constant else z
 
 
 def scaled(units: Units, fan_in: Tensor, fan_out: Tensor) -> Units:
     """Units with their weights multiplied by factors (k,) of their own."""
     omega = {path: columns * fan_out.reshape(1, -1, *[1] * (columns.ndim - 2)) for path, columns in units.omega.items()}
-    return replace(units, alpha=units.alpha * fan_in, omega=omega)
+    inner = None if units.inner is None else tuple(z * fan_in.to(z)[:, None] for z in units.inner)
+    return replace(units, alpha=units.alpha * fan_in, omega=omega, inner=inner)
 
 
 def picked(units: Units, keep: Tensor) -> Units:
     """Some of the units, by a mask (k,) or their indices."""
     omega = {path: columns[:, keep] for path, columns in units.omega.items()}
-    return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep])
+    inner = None if units.inner is None else tuple(z[:, keep] for z in units.inner)
+    return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep], inner=inner)
+
+
+def _inner(reach: Reach, batch: Seen, number: int, part: slice, units: Units) -> Tensor:
+    """Pre-activations of units at a part of the batch of that number."""
+    if units.inner is not None:
+        return units.inner[number][part]
+    return values(reach, batch.entering[part], units.alpha, working(batch.entering))
 
 
 def _gains(reach: Reach, seen: Sequence[Seen], units: Units) -> tuple[Tensor, Tensor, int]:
     """Mean and mean square over samples of each unit's gain, with either sign, (2, k) each; and the samples."""
     sums = units.alpha.new_zeros(2, 2, units.alpha.shape[1])  # moment, sign, unit
     n = torch.tensor(float(sum(batch.count for batch in seen)), dtype=torch.float64)
-    for batch in seen:
-        dtype = working(batch.entering)
+    for number, batch in enumerate(seen):
         for part in chunks(reach, batch):
-            z = values(reach, batch.entering[part], units.alpha, dtype)
-            goals = [entry.goals(batch.goals[entry.link.path][part], dtype) for entry in reach.entries]
+            z = _inner(reach, batch, number, part, units)
+            goals = [entry.goals(batch.goals[entry.link.path][part], z.dtype) for entry in reach.entries]
             for i, sign in enumerate((1.0,) if reach.smooth else (1.0, -1.0)):
                 arrived = reach.bent(sign * z, reach.one_sided)
                 each = torch.zeros_like(arrived.flatten(2)[..., 0], dtype=torch.float64)
                 for entry, goal in zip(reach.entries, goals, strict=True):
-                    each += entry.gains(arrived, goal, units.omega[entry.link.path].to(dtype))
+                    each += entry.gains(arrived, goal, units.omega[entry.link.path].to(z.dtype))
                 sums[:, i] += torch.stack([sign * each.sum(0), each.square().sum(0)])
     ranks.total([sums, n])
     if reach.smooth:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.grow import ranks
 from creases.grow.first_order.entry import rows
 from creases.grow.first_order.observe import Batches, Loss, Seen, pairs, watched
 from creases.grow.first_order.reach import Reach
@@ -67,17 +68,20 @@ def steepest_split(
     if not 0 < step < float("inf"):
         raise InputError(f"step: expected a number above 0, got {step!r}")
     model, found = _found(model, place, batches, count)
-    watch, source = watched(model, found, batches, loss)
-    first = next(source)
-    reach = Reach(watch.twin, found, first)
-    _smooth(reach)
-    total, n, value = None, 0, 0.0
-    for seen in (first, *source):
-        part = _matrices(reach, seen)
-        total = part if total is None else total + part
-        n, value = n + seen.count, value + seen.loss
-    assert total is not None
+    with ranks.together():
+        watch, source = watched(model, found, batches, loss)
+        first = next(source)
+        reach = Reach(watch.twin, found, first)
+        _smooth(reach)
+    total, sums = torch.zeros((), dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
+    with ranks.together():
+        for seen in (first, *source):
+            total = total.to(first.made.device) + _matrices(reach, seen)
+            sums += torch.tensor([seen.count, seen.loss], dtype=torch.float64)
+    ranks.total([total, sums])
+    n, value = int(sums[0]), float(sums[1])
     values, vectors = torch.linalg.eigh(total / n)
+    ranks.same([values, vectors])
     lowest = values[:, 0]
     noise = 1e-12 * float(values.abs().max())
     units = lowest.argsort()[: min(count, found.width)]

@@ -13,7 +13,7 @@ from creases.errors import InputError
 from creases.grow import ranks
 from creases.grow.first_order.entry import Entry, rows
 from creases.grow.first_order.observe import Batches, Loss, Seen, watched
-from creases.grow.first_order.products import gram, product
+from creases.grow.first_order.products import add_gram, product
 from creases.grow.first_order.reach import Reach
 from creases.network.surgery import Place
 
@@ -115,7 +115,7 @@ def statistics(
 
 def empty(reach: Reach, seen: Seen, *, project: bool = True, paired: bool = True) -> Statistics:
     """Sums over no samples yet, of the sizes that a batch shows; without ``paired`` those with b_{l-1} have none."""
-    d = reach.features(seen.entering[:1]).shape[1]
+    d = reach.inputs(seen.entering[:1]).shape[1] + reach.constant
     consumers = {entry.link.path: _empty(entry, d, project, paired) for entry in reach.entries}
     zeros = seen.made.new_zeros
     number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d, d)))
@@ -127,20 +127,20 @@ def add(sums: Statistics, reach: Reach, seen: Seen, dtype: torch.dtype = torch.f
     sums.count += seen.count
     sums.loss += seen.loss
     for part in chunks(reach, seen):
-        features = reach.features(seen.entering[part], dtype)
-        sums.features += gram(rows(features))
+        before = reach.inputs(seen.entering[part], dtype)
+        add_gram(sums.features, rows(before), constant=reach.constant)
         for entry in reach.entries:
             path = entry.link.path
             mine, goals = sums.consumers[path], entry.goals(seen.goals[path][part])
             mine.goal += goals.square().sum()
             if len(mine.pairs):
-                mine.pairs += entry.paired(reach.linear(features), goals)
+                mine.pairs += _paired(reach, entry, before, goals)
             if len(mine.inputs):
                 inputs = entry.inputs(seen.inputs[path][part])
-                mine.inputs += gram(rows(inputs))
+                add_gram(mine.inputs, rows(inputs), constant=False)
                 mine.moves += product(rows(inputs), rows(goals))
             if len(mine.cross):
-                mine.cross += entry.paired(reach.linear(features), inputs)
+                mine.cross += _paired(reach, entry, before, inputs)
 
 
 def left(reach: Reach, seen: Seen, moves: dict[str, Tensor]) -> Seen:
@@ -158,19 +158,22 @@ def paired(reach: Reach, seen: Sequence[Seen], dtype: torch.dtype = torch.float6
     found: dict[str, Tensor] = {}
     for batch in seen:
         for part in chunks(reach, batch):
-            arrived = reach.linear(reach.features(batch.entering[part], dtype))
+            before = reach.inputs(batch.entering[part], dtype)
             for entry in reach.entries:
                 path = entry.link.path
-                pair = entry.paired(arrived, entry.goals(batch.goals[path][part], dtype))
-                found[path] = found[path] + pair if path in found else pair
+                pair = _paired(reach, entry, before, entry.goals(batch.goals[path][part], dtype))
+                found[path] = found[path].add_(pair) if path in found else pair
     ranks.total(found.values())
     return found
 
 
 def features(reach: Reach, seen: Sequence[Seen], dtype: torch.dtype = torch.float64) -> Tensor:
     """sum b_{l-1} b_{l-1}' over the batches and ranks, (d, d): n S."""
-    parts = ((one.entering[at], dtype) for one in seen for at in slices(reach, one.entering))
-    found = torch.stack([gram(rows(reach.features(*part))) for part in parts]).sum(0)
+    d = reach.inputs(seen[0].entering[:1]).shape[1] + reach.constant
+    found = seen[0].entering.new_zeros(d, d, dtype=torch.float64)
+    for batch in seen:
+        for part in slices(reach, batch.entering):
+            add_gram(found, rows(reach.inputs(batch.entering[part], dtype)), constant=reach.constant)
     ranks.total([found])
     return found
 
@@ -183,8 +186,14 @@ def chunks(reach: Reach, seen: Seen) -> Iterable[slice]:
 
 def slices(reach: Reach, entering: Tensor, times: int = 1) -> Iterable[slice]:
     """Parts of what enters a place, small enough that its unfolded form, so many times, fits into memory."""
-    step = max(1, _CHUNK // (times * reach.features(entering[:1]).numel()))
+    step = max(1, _CHUNK // (times * max(reach.inputs(entering[:1]).numel(), 1)))
     return [slice(start, start + step) for start in range(0, len(entering), step)]
+
+
+def _paired(reach: Reach, entry: Entry, before: Tensor, goals: Tensor) -> Tensor:
+    """sum v b_{l-1}' of a part, (out, d, *columns of one unit), for b_{l-1} without its constant."""
+    parts = [before, torch.ones_like(before[:, :1])] if reach.constant else [before]
+    return torch.cat([entry.paired(reach.linear(part), goals) for part in parts], 1)
 
 
 def _empty(entry: Entry, d: int, project: bool, paired: bool) -> ConsumerSums:

@@ -180,9 +180,7 @@ def _useless(count: int) -> str:
     )
 
 
-def _sized(
-    sample: Sample, found: dict[str, Any], units: Units, gains: Tensor, aims: Sequence[Seen] | None
-) -> Proposal:
+def _sized(sample: Sample, found: dict[str, Any], units: Units, gains: Tensor, aims: Sequence[Seen] | None) -> Proposal:
     """The units at the size that the held-out samples want; where they want none of all of them, the stronger half.
 
     With ``aims`` (V_proj), both fan-in and fan-out are sized, otherwise fan-out.
