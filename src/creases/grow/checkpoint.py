@@ -12,7 +12,7 @@ from torch import Tensor, nn, optim
 
 from creases.errors import FileError, InputError
 from creases.files import replacing
-from creases.network.surgery import places, remove, widen
+from creases.network.surgery import Place, places, remove, widen
 from creases.network.surgery.layers import AFFINE, made
 
 _VERSION = 1
@@ -41,20 +41,24 @@ class Snapshot:
 def resize(model: nn.Module, widths: dict[str, int], example: Tensor, optimizer: optim.Optimizer | None = None) -> None:
     """Give the places of a model these widths; new units are zero, the last ones go."""
     for name, width in widths.items():
-        by_name = {place.name: place for place in places(model, data=example)}
-        if name not in by_name:
+        place = next((place for place in places(model, data=example) if place.name == name), None)
+        if place is None:
             raise InputError(f"checkpoint: is of another model than this one: it grew {name!r}, which is no place here")
-        place = by_name[name]
-        if width < place.width:
-            remove(model, place, range(width, place.width), optimizer=optimizer)
-        elif width > place.width:
-            layer = model.get_submodule(name)
-            assert isinstance(layer, AFFINE)
-            axis = dict(made(layer).tensors)["weight"]
-            k = width - place.width
-            rows = layer.weight.detach().movedim(axis, 0)[:1]
-            fan_in = torch.zeros((k, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
-            widen(model, place, fan_in, fan_in.new_zeros(k), 0.0, optimizer=optimizer)
+        resized(model, place, width, optimizer)
+
+
+def resized(model: nn.Module, place: Place, width: int, optimizer: optim.Optimizer | None = None) -> None:
+    """Give a place of a model this width; new units are zero, the last ones go."""
+    if width < place.width:
+        remove(model, place, range(width, place.width), optimizer=optimizer)
+    elif width > place.width:
+        layer = model.get_submodule(place.name)
+        assert isinstance(layer, AFFINE)
+        axis = dict(made(layer).tensors)["weight"]
+        k = width - place.width
+        rows = layer.weight.detach().movedim(axis, 0)[:1]
+        fan_in = torch.zeros((k, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
+        widen(model, place, fan_in, fan_in.new_zeros(k), 0.0, optimizer=optimizer)
 
 
 def write(path: str | Path, state: dict[str, Any]) -> None:
@@ -66,8 +70,8 @@ def write(path: str | Path, state: dict[str, Any]) -> None:
 def read(path: str | Path) -> dict[str, Any]:
     """Read what :func:`write` wrote; nothing in the file is run."""
     try:
-        state = torch.load(path, weights_only=True)
-    except (OSError, RuntimeError, pickle.UnpicklingError, EOFError, ValueError) as problem:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, pickle.UnpicklingError, EOFError, ValueError, KeyError) as problem:
         raise FileError(f"{path}: cannot be read as a checkpoint ({problem})") from None
     if not isinstance(state, dict) or state.pop("creases-checkpoint", None) != _VERSION:
         raise FileError(f"{path}: is no checkpoint of a growth run, or of another version")

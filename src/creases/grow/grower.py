@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import math
+import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -18,9 +21,9 @@ from creases.grow.first_order.observe import Loss
 from creases.grow.folding.outcome import outcome
 from creases.grow.methods import Fold, How, method
 from creases.grow.objective import objective
-from creases.grow.policies.stop import Budget, Stop, stop_policies
+from creases.grow.policies.stop import UNBOUNDED, Budget, NothingToAdd, Stop, stop_policies
 from creases.grow.policies.when import When, when_policy
-from creases.grow.policies.where import Where, where_policy
+from creases.grow.policies.where import At, Where, where_policy
 from creases.grow.proposal import Proposal, apply, first_units
 from creases.grow.records import History, Record
 from creases.grow.recycle import Redundant, redundant, release
@@ -29,7 +32,8 @@ from creases.grow.samples import samples
 from creases.grow.state import State
 from creases.grow.training import Measured, measure
 from creases.network.surgery import Place
-from creases.network.surgery.example import unwrapped
+from creases.network.surgery.example import quietly, shadow, unwrapped
+from creases.network.surgery.optimizer import checked
 from creases.network.surgery.places import find
 
 #: Samples on which units are looked at to see whether they are dead or redundant.
@@ -101,10 +105,14 @@ class Grower:
         self.validation = None if validation is None else samples(validation, model, "validation")
         self.when, self.stops = when_policy(when), stop_policies(stop, max_epochs)
         self.recycle = recycle
-        setting = {"how": how, "where": where, "when": when, "stop": stop, "recycle": recycle, "seed": seed}
+        setting = {"loss": loss, "how": how, "where": where, "when": when, "stop": stop}
+        setting |= {"recycle": recycle, "seed": seed}
         history = History(setting={name: _text(value) for name, value in setting.items()})
         self.state = State(model, optimizer, found, goal, method(how), where_policy(where), history, seed)
-        self._began = time.monotonic()
+        if not self.state.places:
+            raise InputError("model: has no place whose width can grow; creases.places(model, refused=True) says why")
+        checked(optimizer, model)
+        self._began, self._begun = time.monotonic(), False
 
     @property
     def history(self) -> History:
@@ -117,17 +125,24 @@ class Grower:
         return {place.name: place.width for place in self.state.places}
 
     def begin(self) -> None:
-        """Before the first epoch: refuse what can never grow, and draw dead units anew."""
-        if not self.state.places:
-            raise InputError("model: has no place whose width can grow; creases.places(model, refused=True) says why")
-        tried = [self.state.propose(place) for place in self.state.where(self.state)[:1]]
-        if tried and not tried[0].method:
-            tried = [self.state.propose(place) for place in self.state.where(self.state)]
-        if not any(proposal.method for proposal in tried):
-            reasons = "; ".join(f"{one.place.name!r}: {one.explanation['reason']}" for one in tried)
-            raise InputError(f"how: the method can grow no place of this model ({reasons})")
-        self.state.trained()
-        self._revived()
+        """Before the first epoch (:meth:`step` does it too): refuse what can never grow, and draw dead units anew."""
+        state, self._begun = self.state, True
+        with quietly():
+            outputs = shadow(state.model)(state.samples.example())
+        for found, name in ((state.samples, "data"), (self.validation, "validation")):
+            if found is not None:
+                state.objective.check(outputs, found.whole(LOOK).y, name)
+        refused = []
+        for place in state.where(state) if isinstance(state.where, At) else state.places:
+            proposal = state.propose(place)
+            if proposal.method:
+                break
+            refused.append(f"{place.name!r}: {proposal.explanation['reason']}")
+        else:
+            raise InputError(f"how: the method can grow no place of this model ({'; '.join(refused)})")
+        state.trained()
+        while self._revived():
+            pass
 
     def step(self, measured: Measured | None = None, *, steps: int | None = None) -> Record | None:
         """The end of an epoch: measure, and if it is time, grow; the growth step's record, if there was one.
@@ -137,13 +152,15 @@ class Grower:
         """
         if self.history.ended:
             return None
+        if not self._begun:
+            self.begin()
         self.note(measured, steps=steps)
         return self.decide()
 
     def decide(self) -> Record | None:
         """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one."""
         state = self.state
-        state.record, state.due = None, self.when(state)
+        state.record, state.due = None, bool(self.when(state))
         for stop in self.stops:
             reason = stop(state)
             if reason:
@@ -153,6 +170,8 @@ class Grower:
         if state.due:
             self._look_back()
             state.record = self._revived() or self._recycled() or self._grown()
+            if state.record is None:
+                self.history.ended = "no proposal fits into what the budget leaves"
         return state.record
 
     def note(self, measured: Measured | None = None, *, steps: int | None = None) -> None:
@@ -160,6 +179,11 @@ class Grower:
         state, history = self.state, self.history
         state.trained()
         measured = measured or measure(state.model, state.samples, state.objective)
+        if not math.isfinite(measured.loss):
+            raise InputError(
+                f"loss: is {measured.loss} in epoch {len(history.epochs) + 1}: the training has diverged, or the data "
+                "hold NaN; use a smaller lr, or scale the data"
+            )
         held = None if self.validation is None else measure(state.model, self.validation, state.objective)
         history.epochs.append(
             {
@@ -176,7 +200,7 @@ class Grower:
 
     def resume(self, history: History) -> None:
         """Go on after these epochs; the model is as it was then."""
-        self.state.history = history
+        self.state.history, self._begun = history, True
         self.state.edited()
         self._began = time.monotonic() - (history.last["seconds"] if history.epochs else 0.0)
 
@@ -194,21 +218,34 @@ class Grower:
             record.explanation = outcome(record.explanation, model, seen.X, seen.y, unit=unit, rows=rows)
 
     def _grown(self) -> Record | None:
-        """Grow the first place, in the policy's order, that gets a unit."""
-        for place in self.state.where(self.state):
-            proposal = self._fitting(self.state.propose(place))
-            if proposal.count:
-                return self._put_in("grow", proposal, [], partial(self._apply, proposal))
+        """Grow the first place, in the policy's order, that gets units worth adding."""
+        state = self.state
+        wanted = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]
+        for place in state.where(state):
+            proposal = state.propose(place)
+            if all(stop.enough(state, proposal) for stop in wanted):
+                proposal = self._fitting(state.model, proposal, self._room(place))
+                if proposal.count:
+                    return self._put_in("grow", proposal, [], partial(self._apply, proposal))
         return None
 
     def _apply(self, proposal: Proposal) -> None:
         apply(proposal, self.state.model, optimizer=self.state.optimizer)
 
-    def _fitting(self, proposal: Proposal) -> Proposal:
-        """As many of the proposed units as the budgets leave room for."""
+    def _room(self, place: Place) -> int:
+        """How many more units the budgets leave room for at a place."""
         budgets = [stop for stop in self.stops if isinstance(stop, Budget)]
-        room = min((budget.room(self.state, proposal.place.cost) for budget in budgets), default=proposal.count)
-        return first_units(proposal, room) if room < proposal.count else proposal
+        return min((budget.room(self.state, place) for budget in budgets), default=UNBOUNDED)
+
+    def _fitting(self, model: nn.Module, proposal: Proposal, room: int) -> Proposal:
+        """As many of the proposed units as there is room for."""
+        if proposal.count <= room:
+            return proposal
+        how: Any = self.state.how
+        fewer = first_units(proposal, room)
+        if fewer.count > room and "count" in getattr(how, "__dataclass_fields__", ()):  # changes present weights
+            fewer = self.state.asked(model, proposal.place, replace(how, count=room))
+        return fewer if fewer.count <= room else first_units(fewer, 0)
 
     def _recycled(self) -> Record | None:
         """Take units away that earn nothing, and grow anew in their place, where that was not just done in vain."""
@@ -219,7 +256,7 @@ class Grower:
             twin, smaller, gone = self._without_spare(place)
             if not gone:
                 continue
-            proposal = state.asked(twin, smaller)
+            proposal = self._fitting(twin, state.asked(twin, smaller), self._room(place) + len(gone))
             if proposal.count:
                 alive = list(range(place.width))
                 removed = [alive.pop(one.unit) for one in gone]
@@ -247,12 +284,16 @@ class Grower:
         return twin, smaller, gone
 
     def _in_vain(self) -> bool:
-        """Whether the last growth step was recycling, and the loss has not fallen by a hundredth since."""
-        if not self.history.records or self.history.records[-1].action != "recycle":
+        """Whether the last growth step was recycling and the loss has not fallen by a hundredth since.
+
+        Also where as many recycling steps in a row were made as the place has units: the fall may be another's doing.
+        """
+        row = list(takewhile(lambda record: record.action == "recycle", reversed(self.history.records)))
+        if not row:
             return False
-        before = self.history.records[-1].before["loss"]
+        before = row[0].before["loss"]
         assert before is not None
-        return bool(self.history.last["loss"] > 0.99 * before)
+        return len(row) >= row[0].width[1] or bool(self.history.last["loss"] > before - 0.01 * abs(before))
 
     def _replace(self, place: Place, gone: Sequence[Redundant], new: Proposal) -> None:
         now: Place | None = place
@@ -262,12 +303,13 @@ class Grower:
         self._apply(new)
 
     def _revived(self) -> Record | None:
-        """Draw the units of a dead layer anew: nothing behind it can learn or grow."""
+        """Draw the units of a dead layer anew, but not twice in a row: nothing behind it can learn or grow."""
         state = self.state
         batches, _ = state.evidence.drawn(LOOK)
+        last = self.history.records[-1] if self.history.records else None
         for place in state.places:
             units = dead_units(state.model, place, batches)
-            if len(units) < place.width:
+            if len(units) < place.width or (last and last.action == "revive" and last.place == place.name):
                 continue
             explanation = {"method": "revive", "place": place.name, "reason": "", "units": len(units)}
             nothing = torch.zeros(0)
@@ -329,8 +371,6 @@ def _text(value: Any) -> str:
         return "[" + ", ".join(map(_text, value)) + "]"
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return f"{value.__module__}.{value.__qualname__}"
-    return (
-        repr(value)
-        if not hasattr(value, "__dict__") or hasattr(value, "__dataclass_fields__")
-        else type(value).__name__
-    )
+    if hasattr(value, "__dict__") and not is_dataclass(value):
+        return type(value).__name__
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))

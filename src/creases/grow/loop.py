@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn, optim
+from torch import nn, optim
 
 from creases.errors import InputError
 from creases.grow import checkpoint as checkpoints
@@ -24,7 +25,7 @@ from creases.grow.policies.when import When
 from creases.grow.policies.where import Where
 from creases.grow.progress import Callback, at_terminal, on_tensorboard
 from creases.grow.records import History
-from creases.grow.samples import Memory, samples
+from creases.grow.samples import Listed, Memory, Samples, samples
 from creases.grow.state import seed_of
 from creases.grow.training import train_epoch
 from creases.network.surgery.example import unwrapped
@@ -70,8 +71,8 @@ def grow(
 
     For the same seed, on CPU, the result is the same, also when the run is killed and resumed. Under torchrun (with
     ``torch.distributed`` initialised) every process makes the same call; batches, statistics and measurements are
-    shared between them, and the network is that of one process up to rounding (batch-norm's batch statistics are each
-    process's own).
+    shared between them, and the network is that of one process up to rounding (dropout, and batch-norm's batch
+    statistics, are each process's own; so is a DataLoader, which has the process's share of the samples).
 
     Parameters
     ----------
@@ -113,16 +114,20 @@ def grow(
     train, held = _divided(samples(data, model), validation, model, seed)
     if not isinstance(batch_size, int) or batch_size < 1 or max_epochs < 1:
         raise InputError(f"batch_size, max_epochs: expected at least 1, got {batch_size!r} and {max_epochs!r}")
+    if keep not in ("best", "last"):
+        raise InputError(f"keep: expected 'best' or 'last', got {keep!r}")
     ranks.same(list(model.state_dict().values()))
     trained = _optimizer(model, optimizer, lr)
     policies: dict[str, Any] = {"how": how, "where": where, "when": when, "stop": stop, "max_epochs": max_epochs}
     grower = Grower(model, trained, train, loss, **policies, validation=held, recycle=recycle, seed=seed)
-    size = len(train) if isinstance(train, Memory) else "a loader"
-    more = {"max_epochs": max_epochs, "samples": size, "batch_size": batch_size, "validation": held is not None}
+    more = {"max_epochs": max_epochs, "data": _fingerprint(train), "batch_size": batch_size}
+    more |= {"validation": "none" if held is None else _fingerprint(held), "optimizer": type(trained).__name__}
     grower.history.setting |= {name: str(value) for name, value in more.items()}
+    _check_ranks(grower.history.setting)
     run = _Run(grower, trained, batch_size, None if checkpoint is None else Path(checkpoint), keep)
     with ExitStack() as stack:
         stack.enter_context(_own_random_numbers())
+        stack.enter_context(_modes(model))
         shown = [stack.enter_context(at_terminal(progress)), stack.enter_context(on_tensorboard(tensorboard))]
         run.start()
         while not grower.history.ended:
@@ -150,8 +155,13 @@ class _Run:
 
     def start(self) -> None:
         """Go on from the checkpoint, or begin."""
-        if self.path is not None and self.path.exists():
-            self._load(self.path)
+        found: list[dict[str, Any] | None] = [None]
+        with ranks.together():
+            if self.path is not None and ranks.rank() == 0 and self.path.exists():
+                found = [checkpoints.read(self.path)]
+        found = ranks.from_first(found)
+        if self.path is not None and found[0] is not None:
+            self._load(self.path, found[0])
         else:
             self.grower.begin()
         self.saved = time.monotonic()
@@ -194,8 +204,8 @@ class _Run:
         )
         self.saved = time.monotonic()
 
-    def _load(self, path: Path) -> None:
-        state, found = self.grower.state, checkpoints.read(path)
+    def _load(self, path: Path, found: dict[str, Any]) -> None:
+        state = self.grower.state
         history = History.from_json(found["history"])
         _check_setting(path, history.setting, state.history.setting)
         if any(history.setting[name] != state.history.setting[name] for name in _MAY_CHANGE):
@@ -245,11 +255,26 @@ def _divided(train: Any, validation: Any, model: nn.Module, seed: int) -> tuple[
     aside = max(1, round(validation * len(train)))
     if aside >= len(train):
         raise InputError(f"validation: {validation} of {len(train)} samples leaves none to train on")
-    return _rows(train, order[aside:].sort().values), _rows(train, order[:aside].sort().values)
+    return train.part(order[aside:].sort().values, "data"), train.part(order[:aside].sort().values, "validation")
 
 
-def _rows(data: Memory, rows: Tensor) -> Memory:
-    return Memory(data.X[rows], data.y[rows], None if data.weight is None else data.weight[rows], rows)
+def _fingerprint(data: Samples) -> str:
+    """What tells data in memory from other data."""
+    if not isinstance(data, Memory):
+        return f"{len(data)} samples" if isinstance(data, Listed) else "a loader"
+    check = 0
+    for part in (data.X, data.y, data.weight):
+        if part is not None:
+            check = zlib.crc32(part.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data, check)
+    return f"{len(data)} samples, {check:08x}"
+
+
+def _check_ranks(setting: dict[str, str]) -> None:
+    with ranks.together():
+        for name, value in ranks.from_first(setting).items():
+            if setting[name] != value:
+                mine = f"{setting[name]} on rank {ranks.rank()}"
+                raise InputError(f"{name}: is {mine}, {value} on rank 0; every process makes the same call")
 
 
 def _optimizer(model: nn.Module, given: optim.Optimizer | MakeOptimizer | None, lr: float) -> optim.Optimizer:
@@ -260,6 +285,17 @@ def _optimizer(model: nn.Module, given: optim.Optimizer | MakeOptimizer | None, 
     if not callable(given):
         raise InputError(f"optimizer: expected an optimizer or a function that makes one, got {type(given).__name__}")
     return given(model.parameters())
+
+
+@contextmanager
+def _modes(model: nn.Module) -> Iterator[None]:
+    """Put every module's mode back after."""
+    modes = {module: module.training for module in model.modules()}
+    try:
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training
 
 
 def _own_random_numbers() -> Any:

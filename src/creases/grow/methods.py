@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
@@ -115,7 +116,7 @@ class Fold:
     limit: int = 10_000  #: samples looked at, at most: the same ones in every growth step
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
-        seen = evidence.samples.whole(self.limit)
+        seen = repeated(evidence.samples.whole(self.limit), self.limit)
         options: dict[str, Any] = {"eps": self.eps, "k": self.k, "seed": evidence.seed}
         return _numbered(fold(model, place, seen.X, seen.y, loss=_task(evidence, "fold"), **options), seen)
 
@@ -128,7 +129,7 @@ class Search:
     limit: int = 10_000
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
-        seen = evidence.samples.whole(self.limit)
+        seen = repeated(evidence.samples.whole(self.limit), self.limit)
         task = _task(evidence, "search")
         return search(model, place, seen.X, seen.y, loss=task, eps=self.eps, seed=evidence.seed)
 
@@ -146,11 +147,27 @@ METHODS: Mapping[str, Callable[[], How]] = {
 
 def method(how: str | How) -> How:
     """The method of that name, or the function itself."""
-    if callable(how):
+    if callable(how) and not isinstance(how, type):
         return how
-    if how not in METHODS:
+    if not isinstance(how, str) or how not in METHODS:
         raise InputError(f"how: expected a function or one of {', '.join(map(repr, METHODS))}, got {how!r}")
     return METHODS[how]()
+
+
+def repeated(seen: Whole, limit: int) -> Whole:
+    """Samples as often as their weights say, for methods that count each as one: exactly for multiples of one weight.
+
+    Otherwise each comes as often as its share of ``limit`` samples asks for, up or down to a whole number.
+    """
+    if seen.weight is None:
+        return seen
+    weight = seen.weight.double().cpu()
+    times = weight / weight[weight > 0].min()
+    if float(times.sum()) > limit or float((times - times.round()).abs().max()) > 1e-3:
+        times = weight * (limit / float(weight.sum()))
+    ends = times.cumsum(0).round().long()
+    rows = torch.repeat_interleave(torch.arange(len(ends)), torch.diff(ends, prepend=ends.new_zeros(1)))
+    return Whole(seen.X[rows], seen.y[rows], None, rows if seen.rows is None else seen.rows[rows])
 
 
 def _task(evidence: Evidence, name: str) -> Literal["classification", "regression"]:
@@ -177,7 +194,8 @@ def _renumbered(value: Any, rows: Tensor, name: str = "") -> Any:
     if isinstance(value, Mapping):
         return {key: _renumbered(entry, rows, key) for key, entry in value.items()}
     if name in _INSTANCES:
-        return rows[value].tolist()
+        found = rows[value].tolist()
+        return list(dict.fromkeys(found)) if isinstance(found, list) else found
     if isinstance(value, list):
         return [_renumbered(entry, rows) for entry in value]
     return value

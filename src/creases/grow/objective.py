@@ -22,7 +22,26 @@ class Objective:
     loss: Loss  #: of outputs and a batch's target; a target is y, or (y, weights)
     task: Task | None  #: None for a loss that creases does not know
     weighted: bool  #: whether targets come with weights
+    own: bool = False  #: whether the loss is one of creases' own two, which take what :meth:`check` says
     mean: bool | None = None  #: whether the loss is a mean over the samples; None before the first batch
+
+    def check(self, outputs: Any, y: Tensor, name: str) -> None:
+        """Refuse targets that cannot be those of a model with such outputs (n, ...)."""
+        if not isinstance(outputs, Tensor) or not outputs.ndim:
+            raise InputError(f"model: expected a tensor (n, ...) from it, got {getattr(outputs, 'shape', outputs)!r}")
+        if not self.own:
+            return
+        if self.task == "regression" and _rows(outputs).shape[1] != _rows(y).shape[1]:
+            raise InputError(
+                f"{name}: y has {_rows(y).shape[1]} values a sample, the model gives {_rows(outputs).shape[1]}"
+            )
+        if self.task == "classification":
+            classes = max(2, _rows(outputs).shape[1]) if outputs.ndim < 3 else outputs.shape[1]
+            if bool((y != y.long()).any()) or bool((y < 0).any()) or bool((y >= classes).any()):
+                raise InputError(
+                    f"{name}: expected in y the numbers 0 to {classes - 1} of the classes that the model tells apart, "
+                    f"got {float(y.min()):g} to {float(y.max()):g}"
+                )
 
     def summed(self, outputs: Any, target: Any, n: int) -> Tensor:
         """The loss summed over the n samples of a batch, whatever its reduction."""
@@ -31,48 +50,66 @@ class Objective:
             raise InputError(f"loss: expected a tensor from it, got {type(value).__name__}")
         if value.ndim:
             return value.sum()
-        if self.mean is None:
+        if self.mean is None and bool(value):  # a loss of 0 tells nothing, and is 0 either way
             self.mean = is_mean(self.loss, outputs, target, value)
         return value * n if self.mean else value
 
     @torch.no_grad()
     def tally(self, outputs: Any, target: Any) -> Tensor:
-        """Sums over a batch from which :meth:`score` is made, (4,) in float64; zeros where there is no score."""
+        """Sums over a batch (of no samples too) from which :meth:`score` is made, in float64.
+
+        Classification: weight, weight of right decisions. Regression: weight, then for each of m outputs the weighted
+        sums of targets, their squares, and squared errors, (1 + 3 m,).
+        """
         y, weight = target if self.weighted else (target, None)
-        if self.task is None:
-            return torch.zeros(4, dtype=torch.float64)
+        if self.task is None or not isinstance(y, Tensor):
+            return torch.zeros(1, dtype=torch.float64)
         w = torch.ones(len(y), dtype=torch.float64) if weight is None else weight.detach().double().cpu()
         if self.task == "classification":
-            right = (decided(outputs) == y.reshape(len(y))).double().cpu()
-            return torch.stack([w.sum(), (w * right).sum(), w.new_zeros(()), w.new_zeros(())])
-        t, f = y.double().cpu().reshape(len(y), -1), outputs.double().cpu().reshape(len(y), -1)
-        sums = [w.sum(), *((w[:, None] * part).sum() / t.shape[1] for part in (t, t.square(), (f - t).square()))]
-        return torch.stack(sums)
+            found = self.decisions(outputs, target)
+            right = torch.zeros(len(y)) if found is None else found == y.reshape(len(y)).cpu()
+            return torch.stack([w.sum() if found is not None else w.new_zeros(()), (w * right).sum()])
+        t = _rows(y).double().cpu()
+        error = _rows(outputs).double().cpu() - t if len(y) else t
+        return torch.cat([w.sum()[None], *(w @ part for part in (t, t.square(), error.square()))])
+
+    def decisions(self, outputs: Any, target: Any) -> Tensor | None:
+        """The classes (n,) that are decided for; None where there is no task of one class for each sample."""
+        y = target[0] if self.weighted else target
+        if self.task != "classification" or y.numel() != len(y) or (len(y) and outputs.ndim > 2):
+            return None
+        return decided(outputs).cpu() if len(y) else torch.zeros(0, dtype=torch.int64)
 
     def score(self, tally: Tensor) -> float | None:
-        """Share of right decisions, or R^2 (over all outputs together); None for an unknown loss."""
-        n, first, second, error = tally.tolist()
+        """Share of right decisions, or R^2 in the mean over the outputs; None for an unknown loss.
+
+        R^2 of an output whose targets are all the same is 1 if they are met, 0 if not.
+        """
+        n = float(tally[0])
         if self.task is None or not n:
             return None
         if self.task == "classification":
-            return float(first / n)
-        spread = second - first * first / n
-        return float(1 - error / spread) if spread > 0 else float(error == 0)
+            return float(tally[1] / n)
+        first, second, error = tally[1:].reshape(3, -1)
+        spread = (second - first.square() / n).clamp(min=0)
+        spread[spread <= 1e-14 * second] = 0  # rounding of targets that are all the same
+        share = torch.where(spread > 0, 1 - error / spread, (error == 0).double())
+        return float(share.mean())
 
 
 def objective(loss: str | Loss, *, weighted: bool = False) -> Objective:
     """The objective of a loss: ``"classification"``, ``"regression"``, or a function of outputs and targets.
 
     Classification is the cross-entropy (of the sign, for a network with one output and classes 0 and 1), regression the
-    squared error, both in the mean. torch's own losses are known by their type. With weights a function must give one
-    value for each sample.
+    squared error, both in the mean. torch's own losses are known by their type. With weights a function must give
+    values for each sample.
     """
     if isinstance(loss, str):
         known = {"classification": cross_entropy, "regression": squared_error}
         if loss not in known:
             raise InputError(f"loss: expected 'classification', 'regression' or a function, got {loss!r}")
         task: Task | None = "classification" if loss == "classification" else "regression"
-        return Objective(_weighted(known[loss]) if weighted else known[loss], task, weighted)
+        return Objective(_weighted(known[loss]) if weighted else known[loss], task, weighted, own=True)
     if not callable(loss):
         raise InputError(f"loss: expected 'classification', 'regression' or a function, got {type(loss).__name__}")
     task = None
@@ -86,14 +123,14 @@ def objective(loss: str | Loss, *, weighted: bool = False) -> Objective:
 def cross_entropy(outputs: Tensor, y: Tensor) -> Tensor:
     """The cross-entropy of each sample; one output decides by its sign between classes 0 and 1."""
     if outputs.ndim > 1 and outputs.shape[1] > 1:
-        return F.cross_entropy(outputs, y.long(), reduction="none")
+        return F.cross_entropy(outputs, y.long().reshape(len(y), *outputs.shape[2:]), reduction="none")
     flat = outputs.reshape(len(outputs))
     return F.binary_cross_entropy_with_logits(flat, y.to(flat).reshape(len(flat)), reduction="none")
 
 
 def squared_error(outputs: Tensor, y: Tensor) -> Tensor:
     """The squared error of each sample, in the mean over its outputs."""
-    return (outputs.reshape(len(outputs), -1) - y.reshape(len(outputs), -1)).square().mean(1)
+    return (_rows(outputs) - _rows(y)).square().mean(1)
 
 
 def decided(outputs: Tensor) -> Tensor:
@@ -109,6 +146,11 @@ def _weighted(loss: Loss) -> Loss:
         values = loss(outputs, y)
         if not isinstance(values, Tensor) or values.shape[:1] != weight.shape:
             raise InputError("loss: with weights it must give one value for each sample; use reduction='none'")
-        return values.reshape(len(weight), -1).mean(1) * weight
+        return values.reshape(len(weight), -1).sum(1) * weight
 
     return weighted
+
+
+def _rows(values: Tensor) -> Tensor:
+    """(n, m), also for no samples."""
+    return values.flatten(1) if values.ndim > 1 else values[:, None]

@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 from creases.errors import InputError
 from creases.grow import ranks
 from creases.grow.state import State
@@ -19,11 +16,16 @@ Callback = Callable[[State], None]
 
 
 @contextmanager
-def at_terminal(wanted: bool | None) -> Iterator[Callback]:
+def at_terminal(wanted: bool | None) -> Iterator[Callback | None]:
     """A callback that shows the run on stderr: if wanted, and by default at a terminal only."""
-    shown = (sys.stderr.isatty() if wanted is None else wanted) and ranks.rank() == 0
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as bar:
+    if ranks.rank() != 0 or not (sys.stderr.isatty() if wanted is None else wanted):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("growing", total=None)
         yield lambda state: bar.update(task, description=line(state))
 
@@ -48,10 +50,13 @@ def on_tensorboard(folder: str | Path | None) -> Iterator[Callback | None]:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise InputError("tensorboard: is not installed; pip install tensorboard, or leave the argument out") from None
-    writer = SummaryWriter(str(folder))
+    writers: list[SummaryWriter] = []
 
     def write(state: State) -> None:
         last = state.history.last
+        if not writers:  # of a run that is resumed, what was written after the checkpoint is written again
+            writers.append(SummaryWriter(str(folder), purge_step=last["epoch"]))
+        writer = writers[0]
         for name in ("loss", "score", "validation_loss", "validation_score", "parameters"):
             if last[name] is not None:
                 writer.add_scalar(name, last[name], last["epoch"])
@@ -63,4 +68,5 @@ def on_tensorboard(folder: str | Path | None) -> Iterator[Callback | None]:
     try:
         yield write
     finally:
-        writer.close()
+        for writer in writers:
+            writer.close()

@@ -20,6 +20,7 @@ from torch import Tensor, nn, optim
 from torch.func import functional_call
 
 from creases.errors import InputError
+from creases.grow import ranks
 from creases.grow.first_order.observe import Batches, Loss, Watch, pairs
 from creases.network.surgery import Certificate, Link, Place, remove
 from creases.network.surgery.certificate import changed
@@ -129,14 +130,17 @@ def redundant(
     """
     if not 0 <= tolerance < inf:
         raise InputError(f"tolerance: expected a share of the loss, at least 0, got {tolerance!r}")
-    source = list(pairs(batches))
-    if not source:
-        raise InputError("batches: has no samples")
-    watch = Watch.of(model, place, loss, source[0][0])
+    with ranks.together():
+        source = list(pairs(batches))
+        if not source:
+            raise InputError("batches: has no samples")
+        watch = Watch.of(model, place, loss, source[0][0])
     width = watch.place.width
     if width == 1:
         return []
-    entering = _observed(watch, source)
+    with ranks.together():
+        entering = _observed(watch, source)
+    ranks.total(one.gram for one in entering)
     judged = source if heldout is None else list(pairs(heldout, "heldout"))
     before = _mean_loss(watch, judged, {})
     if not np.isfinite(before):
@@ -224,12 +228,13 @@ def _mean_loss(watch: Watch, source: Sequence[tuple[Tensor, Any]], change: Mappi
     """The mean loss when parameters change by this."""
     present = dict(watch.twin.named_parameters())
     other = {name: present[name] + move for name, move in change.items()}
-    total, count = 0.0, 0
-    with quietly():
+    sums = torch.zeros(2, dtype=torch.float64)  # of the loss, of samples
+    with ranks.together(), quietly():
         for x, target in source:
-            total += float(watch.summed(functional_call(watch.twin, other, (x,)), target, len(x)))
-            count += len(x)
-    return total / count
+            value = float(watch.summed(functional_call(watch.twin, other, (x,)), target, len(x)))
+            sums += torch.tensor([value, len(x)], dtype=torch.float64)
+    ranks.total([sums])
+    return float(sums[0] / sums[1])
 
 
 def _rounding(watch: Watch, source: Sequence[tuple[Tensor, Any]], entering: Sequence[_Entering]) -> float:

@@ -11,7 +11,7 @@ from creases.grow import ranks
 from creases.grow.samples import Pair
 from creases.network.surgery import Place
 from creases.network.surgery.example import quietly, shadow
-from creases.network.surgery.layers import made
+from creases.network.surgery.layers import Held, made, taken
 
 
 def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[int]:
@@ -27,34 +27,54 @@ def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[
 
 
 def revive(model: nn.Module, place: Place, batches: Sequence[Pair], units: list[int], seed: int) -> None:
-    """Draw units anew (Kaiming), each with its crease through the middle of the samples, so that half are active.
+    """Draw units anew (Kaiming), each with its crease through the mean of the samples, so that some are active.
 
     A fan-out of zero is drawn anew too. The optimizer's moments of these weights stay.
     """
     layer = model.get_submodule(place.name)
-    weight, bias = layer.weight, layer.bias
-    assert isinstance(weight, Tensor)
     numbers = torch.Generator().manual_seed(seed)
-    axis = dict(made(layer).tensors)["weight"]
-    rows = weight.detach().movedim(axis, 0)  # a view: what is written here is in the layer
-    size = (2.0 / rows[0].numel()) ** 0.5
+    rows = _weight(layer, made(layer))  # (width, ...)
     with torch.no_grad():
+        size = (2.0 / rows[0].numel()) ** 0.5
         rows[units] = (size * torch.randn(rows[units].shape, generator=numbers)).to(rows)
-        if isinstance(bias, Tensor):
-            bias[units] = 0.0
-            outs = [out[:, units] for _, out in _seen(model, place, batches)]
-            middle = torch.cat(outs).double().median(0).values.cpu() if outs else torch.zeros(len(units)).double()
-            ranks.same([middle])
-            bias[units] = -middle.to(bias)
+        _through_the_mean(model, place, batches, units)
         for link in place.consumers:
-            taker = model.get_submodule(link.path)
-            columns = taker.weight
-            assert isinstance(columns, Tensor)
-            for unit in units:
-                part = columns[:, link.columns(place.width)[unit].to(columns.device)]
-                if not bool(part.any()):
-                    drawn = torch.randn(part.shape, generator=numbers).to(part) / columns[0].numel() ** 0.5
-                    columns[:, link.columns(place.width)[unit].to(columns.device)] = drawn
+            consumer = model.get_submodule(link.path)
+            columns = _weight(consumer, taken(consumer))  # (inputs, outputs, ...)
+            for mine in link.columns(place.width)[units].to(columns.device):
+                if not bool(columns[mine].any()):
+                    drawn = torch.randn(columns[mine].shape, generator=numbers).to(columns)
+                    columns[mine] = drawn / columns[:, 0].numel() ** 0.5
+
+
+def _through_the_mean(model: nn.Module, place: Place, batches: Sequence[Pair], units: list[int]) -> None:
+    """Shift units so that they are 0 at the mean over all ranks' samples; without a bias, mirror those below it."""
+    layer = model.get_submodule(place.name)
+    bias = layer.bias
+    if isinstance(bias, Tensor):
+        bias[units] = 0.0
+    sums = torch.zeros(3, len(units), dtype=torch.float64)
+    for _, out in _seen(model, place, batches):
+        mine = out[:, units].double().cpu()
+        number = torch.full((len(units),), float(len(mine)), dtype=torch.float64)
+        sums += torch.stack([number, mine.sum(0), mine.square().sum(0)])
+    ranks.total([sums])
+    count, first, second = sums
+    middle = first / count.clamp(min=1)
+    if isinstance(bias, Tensor):
+        alike = second / count.clamp(min=1) - middle.square() <= 1e-12 * middle.square()
+        bias[units] = (alike.double() - middle).to(bias)  # samples that are all the same are on the active side
+    else:
+        rows = _weight(layer, made(layer))
+        sign = torch.where(middle < 0, -1.0, 1.0).to(rows)
+        rows[units] = rows[units] * sign.reshape(-1, *[1] * (rows.ndim - 1))
+
+
+def _weight(layer: nn.Module, held: Held) -> Tensor:
+    """A layer's weight with the axis of the units first: a view, what is written in it is in the layer."""
+    weight = layer.weight
+    assert isinstance(weight, Tensor)
+    return weight.detach().movedim(dict(held.tensors)["weight"], 0)
 
 
 def _seen(model: nn.Module, place: Place, batches: Sequence[Pair]) -> Iterator[tuple[Tensor, Tensor]]:

@@ -11,6 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from creases.errors import InputError
 from creases.grow import ranks
+from creases.grow.checkpoint import resized
 from creases.grow.first_order.optimal import bottleneck
 from creases.grow.first_order.sample import sample_size
 from creases.grow.first_order.statistics import statistics
@@ -39,6 +40,8 @@ class State:
     due: bool = False  #: whether the policy ``when`` says that it is time to grow
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _proposals: dict[str, Proposal] = field(default_factory=dict)
+    _bottlenecks: dict[str, float] = field(default_factory=dict)
+    _unit_flops: dict[str, int] = field(default_factory=dict)
     _places: list[Place] | None = None
 
     @property
@@ -63,38 +66,55 @@ class State:
         """What methods look at, with this growth step's own seed."""
         return Evidence(self.samples, self.objective, seed_of(self.seed, len(self.history.records), 1))
 
+    def flops_of_unit(self, place: Place) -> int:
+        """By how many :attr:`flops` rises for one more unit at a place."""
+        if place.name not in self._unit_flops:
+            twin, x = shadow(self.model), self.samples.example()[:1]
+            now = flops(twin, x)
+            resized(twin, place, place.width + 1)
+            self._unit_flops[place.name] = flops(twin, x) - now
+        return self._unit_flops[place.name]
+
     def propose(self, place: Place) -> Proposal:
         """The method's proposal for a place, made once; a refusal is one of no units, with its reason."""
         if place.name not in self._proposals:
             self._proposals[place.name] = self.asked(self.model, place)
         return self._proposals[place.name]
 
-    def asked(self, model: nn.Module, place: Place) -> Proposal:
-        """The method's proposal for a place of this model or a variant of it: the same on every rank."""
+    def asked(self, model: nn.Module, place: Place, how: How | None = None) -> Proposal:
+        """The proposal of the method (or another) for a place of this model or a variant: the same on every rank."""
         try:
-            found = self.how(model, place, self.evidence)
+            found = (how or self.how)(model, place, self.evidence)
         except InputError as problem:
             found = _refused(place, str(problem))
+        if not isinstance(found, Proposal):
+            raise InputError(f"how: expected a Proposal from the method, got {type(found).__name__}")
         return ranks.from_first(found)
 
     def bottleneck(self, place: Place) -> float:
         """The lack of expressivity behind a place (eq. 2); 0 where first-order growth cannot look."""
-        found = self.propose(place).explanation if place.name in self._proposals else {}
+        if place.name not in self._bottlenecks:
+            self._bottlenecks[place.name] = self._bottleneck(place)
+        return self._bottlenecks[place.name]
+
+    def _bottleneck(self, place: Place) -> float:
+        found = self._proposals[place.name].explanation if place.name in self._proposals else {}
         if "bottleneck" in found:
             return float(found["bottleneck"])
         try:
             batches, _ = self.evidence.drawn(sample_size(self.model, place))
-            return bottleneck(statistics(self.model, place, batches, self.objective.loss))
+            return ranks.from_first(bottleneck(statistics(self.model, place, batches, self.objective.loss)))
         except InputError:
             return 0.0
 
     def trained(self) -> None:
-        """Forget what was proposed for the model as it was before training."""
-        self._proposals = {}
+        """Forget what was found about the model as it was before training."""
+        self._proposals, self._bottlenecks = {}, {}
 
     def edited(self) -> None:
         """Forget all that was found about the model before it changed its size."""
-        self._proposals, self._places = {}, None
+        self.trained()
+        self._places, self._unit_flops = None, {}
 
 
 def flops(model: nn.Module, x: Tensor) -> int:

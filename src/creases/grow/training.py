@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from torch import Tensor, nn, optim
 
 from creases.errors import InputError
 from creases.grow import ranks
-from creases.grow.objective import Objective, decided
+from creases.grow.objective import Objective
 from creases.grow.samples import Samples
 from creases.network.surgery.example import quietly
 
@@ -39,68 +40,83 @@ def train_epoch(
 ) -> tuple[Measured, int]:
     """One epoch: the mean loss and the score of the batches as they were trained, and the optimizer's steps."""
     model.train()
-    torch.default_generator.manual_seed(seed)  # of dropout and the like: the epoch does not depend on what was before
-    sums, steps = torch.zeros(6, dtype=torch.float64), 0
-    for x, target, total in samples.epoch(batch_size, seed):
-        optimizer.zero_grad()
-        if len(x):
-            outputs = model(x)
-            value = objective.summed(outputs, target, len(x))
-            (value / total).backward()  # type: ignore[no-untyped-call]
-            sums += torch.cat([_sums(value, len(x)), objective.tally(outputs, target)])
-        _share_gradients(model)
-        optimizer.step()
-        steps += 1
-    ranks.total([sums])
-    return _measured(sums, objective, None), steps
+    _seed(seed)  # of dropout and the like: the epoch does not depend on what was before
+    sums, steps = _Sums(objective), 0
+    with closing(samples.epoch(batch_size, seed)) as batches:
+        for x, target, total in batches:
+            optimizer.zero_grad()
+            value, outputs = None, None
+            if len(x):
+                outputs = model(x)
+                value = objective.summed(outputs, target, len(x))
+                (value / total).backward()  # type: ignore[no-untyped-call]
+            sums.add(value, outputs, target, len(x))
+            _share_gradients(model)
+            optimizer.step()
+            steps += 1
+    return sums.measured(None), steps
 
 
 @torch.no_grad()
 def measure(model: nn.Module, samples: Samples, objective: Objective) -> Measured:
     """Mean loss and score in eval mode; the model's mode and the random numbers are left alone."""
     modes = {module: module.training for module in model.modules()}
-    sums, decisions = torch.zeros(6, dtype=torch.float64), []
+    sums, decisions = _Sums(objective), []
     model.eval()
     try:
-        with quietly():
-            for x, target in samples.parts():
-                if not len(x):
-                    continue
-                outputs = model(x)
-                value = objective.summed(outputs, target, len(x))
-                sums += torch.cat([_sums(value, len(x)), objective.tally(outputs, target)])
-                if objective.task == "classification":
-                    decisions.append(decided(outputs).cpu())
+        with quietly(), closing(samples.parts()) as parts:
+            for x, target in parts:
+                outputs = model(x) if len(x) else None
+                value = objective.summed(outputs, target, len(x)) if len(x) else None
+                sums.add(value, outputs, target, len(x))
+                decisions.append(objective.decisions(outputs, target))
     finally:
         for module, training in modes.items():
             module.training = training
-    ranks.total([sums])
-    return _measured(sums, objective, torch.cat(decisions) if decisions else None)
+    known = [part for part in decisions if part is not None]
+    return sums.measured(torch.cat(known) if known else None)
 
 
-def _sums(value: Tensor, n: int) -> Tensor:
-    return torch.stack([value.detach().double().cpu(), torch.tensor(float(n), dtype=torch.float64)])
+class _Sums:
+    """What an epoch adds up: the loss, the samples, and what the score needs."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self.sums: Tensor | None = None
+
+    def add(self, value: Tensor | None, outputs: Any, target: Any, n: int) -> None:
+        """Add a batch; one of no samples shows how many numbers there are."""
+        loss = torch.zeros((), dtype=torch.float64) if value is None else value.detach().double().cpu()
+        head = torch.stack([loss, torch.tensor(float(n), dtype=torch.float64)])
+        batch = torch.cat([head, self.objective.tally(outputs, target)])
+        self.sums = batch if self.sums is None else self.sums + batch
+
+    def measured(self, decisions: Tensor | None) -> Measured:
+        """Means over the samples of all ranks."""
+        if self.sums is None:
+            raise InputError("data: has no samples")
+        ranks.total([self.sums])
+        return Measured(float(self.sums[0] / self.sums[1]), self.objective.score(self.sums[2:]), decisions)
 
 
-def _measured(sums: Tensor, objective: Objective, decisions: Any) -> Measured:
-    if not float(sums[1]):
-        raise InputError("data: has no samples")
-    return Measured(float(sums[0] / sums[1]), objective.score(sums[2:]), decisions)
+def _seed(seed: int) -> None:
+    """Seed torch's own random numbers, on every device that is in use; each rank has others."""
+    torch.default_generator.manual_seed(seed + ranks.rank())
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.manual_seed_all(seed + ranks.rank())
 
 
 def _share_gradients(model: nn.Module) -> None:
-    """Sum the gradients over the ranks; each has its share of the batch's mean."""
+    """Sum the gradients over the ranks, each of which has its share of the batch's mean; none where no rank has one."""
     if ranks.world() == 1:
         return
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    for parameter in trained:
-        if parameter.grad is None:
-            parameter.grad = torch.zeros_like(parameter)
-    if trained:
-        flat = torch.cat([parameter.grad.flatten() for parameter in trained if parameter.grad is not None])
-        ranks.total([flat])
-        start = 0
-        for parameter in trained:
-            stop = start + parameter.numel()
-            parameter.grad = flat[start:stop].reshape(parameter.shape).clone()
-            start = stop
+    if not trained:
+        return
+    has = torch.tensor([float(parameter.grad is not None) for parameter in trained]).to(trained[0])
+    parts = [torch.zeros_like(each) if each.grad is None else each.grad for each in trained]
+    flat = torch.cat([has, *(part.flatten() for part in parts)])
+    ranks.total([flat])
+    has, *sums = torch.split(flat, [len(trained), *(each.numel() for each in trained)])
+    for parameter, some, gradient in zip(trained, has, sums, strict=True):
+        parameter.grad = gradient.reshape(parameter.shape).to(parameter, copy=True) if some else None

@@ -8,10 +8,15 @@ from typing import Literal
 
 from creases.errors import InputError
 from creases.grow.policies.where import worth_of
+from creases.grow.proposal import Proposal
 from creases.grow.state import State
+from creases.network.surgery import Place
 
 #: From a run's state to the reason to end, "" to go on.
 Stop = Callable[[State], str]
+
+#: More units than any model has.
+UNBOUNDED = 10**9
 
 
 @dataclass(frozen=True)
@@ -22,14 +27,24 @@ class Target:
     loss: float | None = None
     on: Literal["validation", "training"] | None = None  #: by default validation data where there are any
 
+    def __post_init__(self) -> None:
+        if self.score is None and self.loss is None:
+            raise InputError("Target: expected a score or a loss to reach, such as Target(score=0.99)")
+        if self.on not in (None, "validation", "training"):
+            raise InputError(f"Target: expected on='validation' or 'training', got {self.on!r}")
+
     def __call__(self, state: State) -> str:
         last = state.history.last
         kind = self.on or ("training" if last["validation_loss"] is None else "validation")
         prefix = "validation_" if kind == "validation" else ""
         score, loss = last[prefix + "score"], last[prefix + "loss"]
-        if self.score is not None and score is not None and score >= self.score:
+        if loss is None:
+            raise InputError("stop: Target(on='validation') needs validation data; give some, or on='training'")
+        if self.score is not None and score is None:
+            raise InputError("stop: there is no score for this loss; use Target(loss=...), or a function of the state")
+        if self.score is not None and score >= self.score:
             return f"the {kind} score is {score:.4g}, the target {self.score:.4g}"
-        if self.loss is not None and loss is not None and loss <= self.loss:
+        if self.loss is not None and loss <= self.loss:
             return f"the {kind} loss is {loss:.4g}, the target {self.loss:.4g}"
         return ""
 
@@ -43,24 +58,34 @@ class Budget:
 
     parameters: int | None = None
     flops: int | None = None  #: of one forward pass for one sample
-    growth_steps: int | None = None
+    growth_steps: int | None = None  #: drawing dead units anew is none
+
+    def __post_init__(self) -> None:
+        given = [number for number in (self.parameters, self.flops, self.growth_steps) if number is not None]
+        if not given or min(given) < 0:
+            raise InputError(f"Budget: expected parameters, flops or growth_steps, at least 0, got {self}")
 
     def __call__(self, state: State) -> str:
         if not state.due:
             return ""
-        if self.growth_steps is not None and len(state.history.records) >= self.growth_steps:
-            return f"{self.growth_steps} growth steps were made"
-        if self.parameters is not None and all(self.room(state, place.cost) < 1 for place in state.places):
-            return (
-                f"no unit fits into the budget of {self.parameters} parameters any more ({state.parameters} are there)"
-            )
-        if self.flops is not None and (there := state.flops) >= self.flops:
-            return f"a forward pass takes {there} operations, the budget is {self.flops}"
+        made = sum(record.action != "revive" for record in state.history.records)
+        if self.growth_steps is not None and made >= self.growth_steps:
+            return f"{made} growth steps were made"
+        places = state.where(state)
+        if places and all(self.room(state, place) < 1 for place in places):
+            within = [f"{self.parameters} parameters ({state.parameters} are there)"] * (self.parameters is not None)
+            within += [f"{self.flops} operations a sample ({state.flops} are there)"] * (self.flops is not None)
+            return f"no unit fits into the budget of {' and '.join(within)} any more" if within else ""
         return ""
 
-    def room(self, state: State, cost: int) -> int:
-        """How many more units of a cost fit."""
-        return 10**9 if self.parameters is None else max(self.parameters - state.parameters, 0) // max(cost, 1)
+    def room(self, state: State, place: Place) -> int:
+        """How many more units fit at a place."""
+        left = [UNBOUNDED]
+        if self.parameters is not None:
+            left.append((self.parameters - state.parameters) // max(place.cost, 1))
+        if self.flops is not None:
+            left.append((self.flops - state.flops) // max(state.flops_of_unit(place), 1))
+        return max(min(left), 0)
 
 
 @dataclass(frozen=True)
@@ -81,7 +106,7 @@ class NoImprovement:
         best, waited, start = float("inf"), -1, 0
         for stop in [*(record.epoch for record in state.history.records), len(state.history.epochs)]:
             reached = min((epoch[kind] for epoch in state.history.epochs[start:stop]), default=float("inf"))
-            better = reached < best * (1 - self.threshold) if best < float("inf") else True
+            better = best == float("inf") or reached < best - self.threshold * abs(best)
             best, waited, start = min(best, reached), 0 if better else waited + 1, stop
         if waited < self.patience:
             return ""
@@ -100,11 +125,16 @@ class NothingToAdd:
         reasons = []
         for place in state.where(state):
             proposal = state.propose(place)
-            if proposal.count and (not self.tau or worth_of(proposal) > self.tau * state.history.last["loss"]):
+            if self.enough(state, proposal):
                 return ""
             why = proposal.explanation.get("reason") or f"a gain of {worth_of(proposal):.3g} is not worth it"
             reasons.append(f"{place.name!r}: {why}")
         return "nothing is worth adding (" + "; ".join(reasons or ["the model has no place that can grow"]) + ")"
+
+    def enough(self, state: State, proposal: Proposal) -> bool:
+        """Whether a proposal is worth adding."""
+        loss = abs(state.history.last["loss"])
+        return proposal.count > 0 and (not self.tau or worth_of(proposal) > self.tau * loss)
 
 
 @dataclass(frozen=True)
@@ -119,9 +149,9 @@ class Epochs:
 
 def stop_policies(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
     """All reasons to end: the given ones, nothing to add, and the most epochs."""
-    given = [stop] if callable(stop) else list(stop)
+    given = [stop] if callable(stop) else list(stop) if isinstance(stop, Sequence) else [stop]
     for one in given:
-        if not callable(one):
+        if not callable(one) or isinstance(one, type):
             raise InputError(f"stop: expected a policy such as Budget(parameters=500), or several, got {one!r}")
     if not any(isinstance(one, NothingToAdd) for one in given):
         given.append(NothingToAdd())

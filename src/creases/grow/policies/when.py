@@ -25,7 +25,7 @@ class Plateau:
     def __call__(self, state: State) -> bool:
         best, waited = float("inf"), 0
         for epoch in state.history.since_growth():
-            if epoch["loss"] < best * (1 - self.threshold) or best == float("inf"):
+            if best == float("inf") or epoch["loss"] < best - self.threshold * abs(best):
                 best, waited = epoch["loss"], 0
             else:
                 waited += 1
@@ -74,10 +74,10 @@ TIMES: Mapping[str, When] = {"plateau": Plateau(), "converged": Converged()}
 
 def when_policy(when: str | int | When) -> When:
     """The policy of that name; a number is that of epochs between growth steps."""
-    if callable(when):
+    if callable(when) and not isinstance(when, type):
         return when
-    if isinstance(when, int):
+    if isinstance(when, int) and not isinstance(when, bool):
         return Every(epochs=when)
-    if when not in TIMES:
+    if not isinstance(when, str) or when not in TIMES:
         raise InputError(f"when: expected a number of epochs, a function, or one of {list(TIMES)}, got {when!r}")
     return TIMES[when]

@@ -78,4 +78,11 @@ PLACES: Mapping[str, Where] = {
 
 def where_policy(where: str | Where) -> Where:
     """The policy of that name; any other name is that of a place."""
-    return where if callable(where) else PLACES.get(where, At(where))
+    if callable(where) and not isinstance(where, type):
+        return where
+    if not isinstance(where, str):
+        raise InputError(
+            f"where: expected one of {list(PLACES)}, a place's name, or a function of the state to places (for several "
+            f"places At(('0', '2'))), got {where!r}"
+        )
+    return PLACES.get(where, At(where))
