@@ -30,10 +30,14 @@ _VERSION = 1
 
 
 def save(net: Network, path: str | Path) -> Path:
-    """Write a network to ``path`` (``.safetensors``), whole or not at all."""
+    """Write a network to ``path`` (``.safetensors`` or ``.onnx``), whole or not at all."""
     path = Path(path)
+    if path.suffix == ".onnx":
+        from creases.network.onnx import write_onnx
+
+        return write_onnx(net, path)
     if path.suffix != ".safetensors":
-        raise FileError(f"{path}: networks are saved as .safetensors files, got suffix {path.suffix or 'none'!r}")
+        raise FileError(f"{path}: networks are saved as .safetensors or .onnx files, got suffix {path.suffix or 'none'!r}")
     with replacing(path) as temporary:
         temporary.write_bytes(to_bytes(net))
     return path
