@@ -37,7 +37,8 @@ def save(net: Network, path: str | Path) -> Path:
 
         return write_onnx(net, path)
     if path.suffix != ".safetensors":
-        raise FileError(f"{path}: networks are saved as .safetensors or .onnx files, got suffix {path.suffix or 'none'!r}")
+        ending = path.suffix or "none"
+        raise FileError(f"{path}: networks are saved as .safetensors or .onnx files, got suffix {ending!r}")
     with replacing(path) as temporary:
         temporary.write_bytes(to_bytes(net))
     return path

@@ -239,7 +239,7 @@ class Network:
         return Network(steps, self.input_shape)
 
     def save(self, path: str | Path) -> Path:
-        """Write the network to a ``.safetensors`` file (weights and, in its header, the steps as JSON), or ``.onnx``."""
+        """Write the network to a ``.safetensors`` file (weights, the steps as JSON in its header), or as ``.onnx``."""
         from creases.network.files import save
 
         return save(self, path)
