@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from PIL import Image
+
+from creases.errors import InputError
+from creases.show import new_figure, save_figure
+from creases.show.splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
+from creases.splines import Shallow, Tracker
+
+DATA = (np.linspace(-1, 2, 7), np.linspace(-1, 2, 7) ** 2)
+
+
+@pytest.fixture
+def net():
+    """relu(x) - 2 relu(x - 1), and a unit that the output does not see."""
+    return Shallow([1.0, 1.0, 1.0], [0.0, -1.0, 0.5], [1.0, -2.0, 0.0])
+
+
+@pytest.fixture
+def ax():
+    return new_figure()[1][0]
+
+
+@pytest.fixture
+def history():
+    tracker = Tracker(DATA[0])
+    for w in (1.0, 0.5, 0.0, -0.5, -1.0):
+        tracker(Shallow([w, 1.0], [0.3, -0.5 + w / 10], [1.0, -1.0]))
+    return tracker.history()
+
+
+def curve(ax, label):
+    (found,) = [line for line in ax.lines if line.get_label() == label]
+    return found.get_data()
+
+
+def test_the_curve_is_the_network(net, ax):
+    plot_fit(net, ax, data=DATA, target=np.square)
+    x, f = curve(ax, "network")
+    np.testing.assert_allclose(f, net(x))
+    np.testing.assert_allclose(x[1:-1], [-0.5, 0, 1])
+    np.testing.assert_allclose(curve(ax, "data"), DATA)
+    t, y = curve(ax, "target")
+    np.testing.assert_allclose(y, t**2)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x$", "$f(x)$")
+
+
+def test_breakpoints_that_the_output_does_not_see_are_dotted(net, ax):
+    plot_fit(net, ax, window=(-2, 2))
+    seen, unseen = [c for c in ax.collections if isinstance(c, LineCollection)]
+    assert sorted(segment[0, 0] for segment in seen.get_segments()) == [0, 1]
+    assert [segment[0, 0] for segment in unseen.get_segments()] == [-0.5]
+
+
+def test_delta_slopes_stand_at_their_breakpoints(net, ax):
+    plot_delta_slopes(net, ax, window=(-0.2, 2))
+    points = ax.collections[-1].get_offsets()
+    np.testing.assert_allclose(points, [[0, 1], [1, -2]])
+
+
+def test_tracks_run_through_the_frames_and_births_and_deaths_are_marked(history, ax):
+    plot_tracks(history, ax, window=(-10, 10))
+    lines = ax.collections[-1].get_segments()
+    assert sum(len(line) for line in lines) == len(history.x)
+    born, dead = ([e.x for e in history.events() if e.kind == kind] for kind in ("birth", "death"))
+    assert sorted(curve(ax, "births")[0]) == sorted(x for x in born if abs(x) < 10)
+    assert sorted(curve(ax, "deaths")[0]) == sorted(x for x in dead if abs(x) < 10)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x$", "step")
+
+
+def test_the_figure_has_fit_delta_slopes_and_errors(net, tmp_path):
+    figure = spline_figure(net, data=DATA, target=np.square, optimum=lambda x: 0 * x)
+    top, _, errors = figure.axes
+    assert [text.get_text() for text in top.get_legend().get_texts()] == ["target", "data", "network", "best fit"]
+    x, e = errors.lines[1].get_data()
+    np.testing.assert_allclose(e, net(x) - x**2)
+    assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "$x$"]
+    assert len(spline_figure(net).axes) == 2
+    assert save_figure(figure, tmp_path / "fit.png").stat().st_size > 10_000
+
+
+def test_an_animation_has_the_frames_asked_for(history, tmp_path):
+    path = animate_tracks(history, tmp_path / "training.gif", data=DATA, target=np.square, frames=3, fps=2, dpi=40)
+    with Image.open(path) as image:
+        assert 3 <= image.n_frames <= 5  # the last one stays
+    assert [entry.name for entry in tmp_path.iterdir()] == ["training.gif"]
+
+
+def test_one_frame_without_breakpoints_or_data_is_animated(tmp_path):
+    tracker = Tracker()
+    tracker(Shallow([0.0], [1.0], [1.0], 0.5, 2.0))
+    assert animate_tracks(tracker.history(), tmp_path / "line.gif", fps=1, dpi=40).is_file()
+
+
+def test_a_function_without_breakpoints_is_drawn(ax):
+    plot_fit(Shallow([], [], [], 1.0, 2.0), ax)
+    np.testing.assert_allclose(curve(ax, "network"), [[-1.1, 1.1], [-1.2, 3.2]])
+    plot_delta_slopes(Shallow([], [], [], 1.0, 2.0), ax)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda h, p: animate_tracks(h, p / "a.mp4"), r"path: an animation's name must end in \.gif, got 'a\.mp4'"),
+        (lambda h, p: animate_tracks(Tracker().history(), p / "a.gif"), "history: is empty"),
+        (lambda h, p: animate_tracks(h, p / "a.gif", frames=0), "frames: expected a positive whole number"),
+        (lambda h, p: plot_tracks(h, window=(1, 0)), "window: expected two finite numbers"),
+        (lambda h, p: plot_fit(Shallow([1.0], [0.0], [1.0]), data=([1.0], [])), "y: expected one target per input"),
+    ],
+)
+def test_wrong_arguments_are_named(history, tmp_path, call, message):
+    with pytest.raises(InputError, match=message):
+        call(history, tmp_path)
