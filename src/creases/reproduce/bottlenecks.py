@@ -56,10 +56,10 @@ def perceptron(widths: Sequence[int], bend: type[nn.Module], seed: int) -> nn.Se
 
 
 def convolutions(channels: Sequence[int], seed: int) -> nn.Sequential:
-    """3 x 3 convolutions of these channels on 32 x 32 colours, each halved by max-pooling, and a linear layer."""
+    """3 x 3 convolutions of these channels on 32 x 32 colours, each halved by average pooling, and a linear layer."""
     with torch.random.fork_rng():
         torch.default_generator.manual_seed(seed)
-        blocks = [(nn.Conv2d(a, b, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)) for a, b in pairwise([3, *channels])]
+        blocks = [(nn.Conv2d(a, b, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2)) for a, b in pairwise([3, *channels])]
         side = 32 // 2 ** len(channels)
         return nn.Sequential(
             *(m for block in blocks for m in block), nn.Flatten(), nn.Linear(channels[-1] * side**2, 10)
