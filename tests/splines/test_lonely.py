@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from creases.errors import InputError
-from creases.splines.lonely import lonely, lonely_fraction, lonely_probability, simulate_lonely
+from creases.splines.lonely import interlaced, lonely, lonely_fraction, lonely_probability, simulate_lonely
 
 places = st.floats(-3, 3).map(lambda x: round(x, 1))  # coarse, so that data and breakpoints coincide often
 
@@ -63,6 +63,16 @@ def test_breakpoints_at_infinity_cut_nothing():
     assert lonely([0.0, 1.0], [np.inf, -np.inf]).tolist() == [False, False]
 
 
+@settings(deadline=None)
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=30, unique=True), st.integers(0, 99))
+def test_units_interlaced_with_the_data_interpolate_them(x, seed):
+    y = np.random.default_rng(seed).normal(size=len(x))
+    f = interlaced(np.array(x) / 10, y)
+    assert f.width == len(x) - 1
+    np.testing.assert_allclose(f(np.array(x) / 10), y, atol=1e-8 * (1 + np.abs(f.mu).max(initial=0)))
+    assert lonely(np.array(x) / 10, f.beta).all()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -71,6 +81,7 @@ def test_breakpoints_at_infinity_cut_nothing():
         (lambda: lonely_fraction(3, 3, "cauchy"), "how: expected one of 'spaced', 'uniform'"),
         (lambda: simulate_lonely(3, 3, "even"), "how: expected one of 'spaced', 'uniform', 'cauchy'"),
         (lambda: simulate_lonely(3, 3, interval=(1, 1)), "interval: expected two finite numbers"),
+        (lambda: interlaced([1.0, 1.0], [0.0, 1.0]), "x: expected at least one datum, and no two at one place"),
         (lambda: lonely([np.nan], [0.0]), "x: NaN among the data"),
         (lambda: lonely([0.0], [[0.0]]), "breakpoints: expected the leading axes of x"),
     ],

@@ -26,7 +26,14 @@ from creases.splines.flow import Flow, closed_flow, parameter_flow
 from creases.splines.hessian import Hessian, generating_vectors, hessian, spline_hessian
 from creases.splines.history import Event, Frame, History, Track
 from creases.splines.law import InitialLaw, initial_law
-from creases.splines.lonely import LonelySimulation, lonely, lonely_fraction, lonely_probability, simulate_lonely
+from creases.splines.lonely import (
+    LonelySimulation,
+    interlaced,
+    lonely,
+    lonely_fraction,
+    lonely_probability,
+    simulate_lonely,
+)
 from creases.splines.loss_slice import LossSlice, loss_slice
 from creases.splines.marks import Marks, marks, matched
 from creases.splines.multivariate import Planes, planes_of
@@ -71,6 +78,7 @@ __all__ = [
     "gram_rank",
     "hessian",
     "initial_law",
+    "interlaced",
     "invariants",
     "lonely",
     "lonely_fraction",

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from creases.errors import InputError
 from creases.regions.arguments import check_count, check_numbers
+from creases.splines.residuals import data
+from creases.splines.spline import Spline
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -85,6 +87,28 @@ def lonely(x: Any, breakpoints: Any) -> Bools:
     found = np.empty(x.shape, bool)
     np.put_along_axis(found, ranks, alone, axis=-1)
     return found
+
+
+def interlaced(x: Any, y: Any) -> Spline:
+    """A function through all data x (N,), y (N,), with N - 1 units, one breakpoint midway between each two data.
+
+    Every datum is lonely, and the bias and the units take up one datum each from left to right: a global minimum of
+    the loss. (One of many; its slopes swing, since each makes up for the one before.)
+
+    >>> interlaced([0.0, 1.0, 3.0], [1.0, 0.0, 2.0])([0.0, 1.0, 3.0])
+    array([1., 0., 2.])
+    """
+    x, y = data(x, y)
+    if not len(x) or len(np.unique(x)) != len(x):
+        raise InputError("x: expected at least one datum, and no two at one place")
+    order = np.argsort(x)
+    x, y = x[order], y[order]
+    beta = (x[:-1] + x[1:]) / 2
+    slope, slopes = 0.0, [0.0]
+    for i, b in enumerate(beta):
+        slope = (y[i + 1] - y[i] - slope * (b - x[i])) / (x[i + 1] - b)
+        slopes.append(slope)
+    return Spline(float(y[0]), 0.0, beta, np.diff(slopes), np.ones(len(beta)))
 
 
 @dataclass(frozen=True)
