@@ -58,7 +58,7 @@ def resized(model: nn.Module, place: Place, width: int, optimizer: optim.Optimiz
         k = width - place.width
         rows = layer.weight.detach().movedim(axis, 0)[:1]
         fan_in = torch.zeros((k, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
-        widen(model, place, fan_in, fan_in.new_zeros(k), 0.0, optimizer=optimizer)
+        widen(model, place, fan_in, optimizer=optimizer)
 
 
 def write(path: str | Path, state: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import copy
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
 from functools import partial
@@ -113,6 +114,7 @@ class Grower:
             raise InputError("model: has no place whose width can grow; creases.places(model, refused=True) says why")
         checked(optimizer, model)
         self._began, self._begun = time.monotonic(), False
+        self._told = 0  #: growth steps that were made for other samples than these
 
     @property
     def history(self) -> History:
@@ -161,17 +163,17 @@ class Grower:
         """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one."""
         state = self.state
         state.record, state.due = None, bool(self.when(state))
-        for stop in self.stops:
-            reason = stop(state)
-            if reason:
-                self._look_back()
-                self.history.ended = reason
-                return None
-        if state.due:
+        last = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]  # to a dead layer nothing can be added
+        reason = _first_reason([stop for stop in self.stops if stop not in last], state)
+        if reason or state.due:
             self._look_back()
-            state.record = self._revived() or self._recycled() or self._grown()
-            if state.record is None:
-                self.history.ended = "no proposal fits into what the budget leaves"
+        if state.due and not reason:
+            state.record = self._revived()
+            reason = "" if state.record else _first_reason(last, state)
+            if not state.record and not reason:
+                state.record = self._recycled() or self._grown()
+                reason = "" if state.record else "no proposal fits into what the budget leaves"
+        self.history.ended = reason
         return state.record
 
     def note(self, measured: Measured | None = None, *, steps: int | None = None) -> None:
@@ -198,9 +200,13 @@ class Grower:
             }
         )
 
-    def resume(self, history: History) -> None:
-        """Go on after these epochs; the model is as it was then."""
+    def resume(self, history: History, *, other_data: bool = False) -> None:
+        """Go on after these epochs; the model is as it was then.
+
+        With ``other_data`` the samples are others by now: what became of the last fold is not asked on them.
+        """
         self.state.history, self._begun = history, True
+        self._told = len(history.records) if other_data else 0
         self.state.edited()
         self._began = time.monotonic() - (history.last["seconds"] if history.epochs else 0.0)
 
@@ -211,7 +217,7 @@ class Grower:
         record, last = self.history.records[-1], self.history.last
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
-        if record.method == "fold" and record.explanation.get("why"):
+        if record.number > self._told and record.method == "fold" and record.explanation.get("why"):
             seen = self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit))
             rows = None if seen.rows is None else seen.rows.numpy()
             model, unit = self.state.model, record.units[0]
@@ -303,13 +309,14 @@ class Grower:
         self._apply(new)
 
     def _revived(self) -> Record | None:
-        """Draw the units of a dead layer anew, but not twice in a row: nothing behind it can learn or grow."""
+        """Draw the units of a dead layer anew: nothing behind it can learn or grow. Three times in a row at most."""
         state = self.state
         batches, _ = state.evidence.drawn(LOOK)
-        last = self.history.records[-1] if self.history.records else None
+        row = takewhile(lambda record: record.action == "revive", reversed(self.history.records))
+        tried = Counter(record.place for record in row)
         for place in state.places:
             units = dead_units(state.model, place, batches)
-            if len(units) < place.width or (last and last.action == "revive" and last.place == place.name):
+            if len(units) < place.width or tried[place.name] >= 3:
                 continue
             explanation = {"method": "revive", "place": place.name, "reason": "", "units": len(units)}
             nothing = torch.zeros(0)
@@ -347,6 +354,10 @@ class Grower:
         history.records.append(record)
         state.edited()
         return record
+
+
+def _first_reason(stops: Sequence[Stop], state: State) -> str:
+    return next((reason for reason in (stop(state) for stop in stops) if reason), "")
 
 
 def _changed(before: Measured, after: Measured) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from creases.errors import FileError
 from creases.files import replacing
 from creases.grow.naming import Names
-from creases.grow.words import reason, words
+from creases.grow.words import afterwards, reason, words
 
 _VERSION = 1
 
@@ -52,10 +52,12 @@ class Record:
         """The growth step in words; the names are those that :func:`creases.grow.words` takes."""
         said = [f"Growth step {self.number} (epoch {self.epoch}).", *self._made_room(names)]
         if self.action != "revive":
-            said.append(words(self.explanation, **names))
+            said.append(words({key: value for key, value in self.explanation.items() if key != "after"}, **names))
         at_once = f"At once the training loss went from {self.before['loss']:.4g} to {self.after['loss']:.4g}"
         said.append(at_once + (f", and {self.changed} decisions changed." if self.changed else "."))
-        if self.later and "after" not in self.explanation:
+        if "after" in self.explanation:
+            said.append(afterwards(self.explanation, **names))
+        elif self.later:
             trained = f"After training it was {self.later['loss']:.4g}"
             kinds = (("score", "score"), ("validation_score", "score on validation data"))
             more = [f"{name} {self.later[key]:.4g}" for key, name in kinds if self.later.get(key) is not None]
@@ -108,7 +110,8 @@ class History:
         return "\n\n".join([*said, f"It ended: {self.ended}."] if self.ended else said)
 
     def to_json(self) -> str:
-        return json.dumps({"creases-history": _VERSION, **asdict(self)}, indent=1)
+        """The history as JSON; arrays in an explanation become lists, what else JSON has not, text."""
+        return json.dumps({"creases-history": _VERSION, **asdict(self)}, indent=1, default=_plain)
 
     @classmethod
     def from_json(cls, text: str) -> History:
@@ -138,6 +141,10 @@ class History:
         except (OSError, UnicodeDecodeError) as problem:
             raise FileError(f"{path}: cannot be read ({problem})") from None
         return cls.from_json(text)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
