@@ -47,7 +47,7 @@ def test_the_reason_of_a_fold_names_classes_features_and_the_row():
     age, height = SCALING.point(X[t])
     assert f"row {t} (age {number(age)}, height {number(height)})" in said
     assert "of class" in said
-    assert said.endswith("of the loss).")
+    assert said.endswith("of the loss.")
     assert words(explanation, **names).startswith(said)
     assert "0.05" not in said
 

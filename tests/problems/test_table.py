@@ -119,14 +119,25 @@ def test_missing_values_are_refused_with_column_count_and_row(table):
         read_table(table(MISSING))
 
 
+def test_none_is_a_word_and_None_a_missing_value_as_for_pandas(table):
+    problem = read_table(table("reminder,kind\nnone,a\nsms,b\nnone,a\nsms,b\n"))
+    assert problem.features == ("reminder=none", "reminder=sms")
+    with pytest.raises(InputError, match=r"missing values in 'reminder' 1 \(the first in row 1\)"):
+        read_table(table("reminder,kind\nNone,a\nsms,b\nnone,a\nsms,b\n"))
+
+
 def test_rows_with_missing_values_can_be_dropped(table):
     problem = read_table(table(MISSING + "7,Ulm,a\n"), missing="drop")
     assert problem.X.tolist() == [[2, 0, 1], [6, 1, 0], [7, 0, 1]]
     assert problem.description.endswith("; 2 rows with missing values left out")
+    assert problem.rows.tolist() == [1, 3, 4]
+    assert problem.target == "kind"
 
 
 def test_means_can_be_put_for_missing_values(table):
     problem = read_table(table(MISSING), missing="mean")
+    assert problem.description.endswith("; the mean of its column put for 2 missing values")
+    assert problem.rows is None
     assert problem.features == ("age", "town=Bonn", "town=Ulm")
     assert problem.X.tolist() == [[1, 1 / 3, 2 / 3], [2, 0, 1], [3, 0, 1], [6, 1, 0]]
 

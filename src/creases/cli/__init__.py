@@ -10,11 +10,13 @@ import typer
 from creases.cli.console import Door
 from creases.cli.demo import run_demo
 from creases.cli.explain import explain_input
+from creases.cli.grow import grow_table
 from creases.cli.map import map_plane
 
 __all__ = ["app"]
 
 app = typer.Typer(cls=Door, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.command("grow")(grow_table)
 app.command("map")(map_plane)
 # An input may begin with a minus sign: "-0.2,0.5" is no option.
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_input)
@@ -35,5 +37,5 @@ def creases(
 ) -> None:
     """ReLU networks as the exact piecewise-linear functions they are.
 
-    Exit codes: 0 done, 2 bad input (one line says what), 1 anything else.
+    Exit codes: 0 done, 2 bad input (one line says what), 130 interrupted, 1 anything else.
     """

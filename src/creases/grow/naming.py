@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from creases.grow.scaling import Scaling
 
-#: Features of a point that are spoken at most: of more, those in which it differs most from the others.
-SPOKEN = 6
+#: Features of a point that are spoken at most; of an instance with more, those in which it differs most from others.
+SPOKEN = 8
 
 
 class Names(TypedDict, total=False):
@@ -36,41 +37,57 @@ class Naming:
         """A class by its name."""
         return str(number) if self.classes is None else str(self.classes[number])
 
-    def one(self, number: int, features: Sequence[float]) -> str:
-        """An instance: its number, and its features (d,) where there are few or they have names."""
-        values = self.point(features)
-        return f"{self.instance} {number}" + (f" {values}" if values else "")
+    def one(self, number: int, x: Sequence[float]) -> str:
+        """An instance: its number and, where there are few or they have names, its features (d,).
+
+        A column of 0 and 1 made from a text column (``colour=red``) is spoken where it is 1 only.
+        """
+        values = self._values(x)
+        if self.features is None:
+            return f"{self.instance} {number}" + (f" {self.point(x)}" if len(x) <= SPOKEN else "")
+        spoken = [_feature(name, value) for name, value in zip(self.features, values, strict=True)]
+        told = [k for k, text in enumerate(spoken) if text]
+        chosen = sorted(sorted(told, key=lambda k: -abs(x[k]))[:SPOKEN])
+        more = ", ..." if len(told) > SPOKEN else ""
+        return f"{self.instance} {number} (" + ", ".join(spoken[k] for k in chosen) + more + ")"
 
     def some(self, count: int) -> str:
         """So many instances."""
         return f"{count} {self.instance}" + ("" if count == 1 else "s")
 
     def point(self, x: Sequence[float]) -> str:
-        """A point of the input space in the data's own units: ``(length 5.1, width 3.2)``; "" where that is too long.
+        """A point (d,) of the input space: ``(length 5.1, width 3.2)``; "" where that is too long."""
+        values = [number(value) for value in self._values(x)]
+        if len(values) > SPOKEN:
+            return ""
+        if self.features is not None:
+            values = [f"{name} {value}" for name, value in zip(self.features, values, strict=True)]
+        return "(" + ", ".join(values) + ")"
 
-        A column of 0 and 1 made from a text column (``colour=red``) is spoken where it is 1 only.
-        """
-        values = np.asarray(x, float) if self.scaling is None else self.scaling.point(x)
-        if self.features is None:
-            return "" if len(values) > SPOKEN else "(" + ", ".join(map(number, values)) + ")"
-        spoken = [_feature(name, value) for name, value in zip(self.features, values, strict=True)]
-        told = [k for k, text in enumerate(spoken) if text]
-        if len(told) > SPOKEN:
-            told = sorted(sorted(told, key=lambda k: -abs(x[k]))[:SPOKEN])
-            return "(" + ", ".join(spoken[k] for k in told) + ", ...)"
-        return "(" + ", ".join(spoken[k] for k in told) + ")"
+    def _values(self, x: Sequence[float]) -> NDArray[np.float64]:
+        """A point in the data's own units, without the rounding of the scaling."""
+        values = np.asarray(x, np.float64)
+        if self.scaling is None:
+            return values
+        values = self.scaling.point(values)
+        return np.where(np.abs(values) < 1e-6 * self.scaling.spread, 0.0, values)
+
+    def away(self, distance: float) -> str:
+        """A distance in the space of the scaled inputs."""
+        return f"{number(distance)}" + ("" if self.scaling is None else " standard deviations")
 
     def weighed(self, normal: Sequence[float], most: int = 3) -> str:
         """The features on which most of a direction (d,) lies; "" where they have no names or it tells nothing."""
-        sizes = np.abs(np.asarray(normal, float))
-        if self.features is None or len(sizes) <= most or len(sizes) != len(self.features):
+        if self.features is None or len(normal) <= most or len(normal) != len(self.features):
             return ""
-        return ", ".join(self.features[k] for k in np.argsort(-sizes, kind="stable")[:most])
+        order = np.argsort(-np.abs(np.asarray(normal, np.float64)), kind="stable")
+        columns = dict.fromkeys(self.features[k].split("=")[0] for k in order)
+        return ", ".join(list(columns)[:most])
 
     def difference(self, e: Sequence[float]) -> str:
         """By how much outputs (m,) differ, in the target's own units."""
         spread = 1.0 if self.scaling is None else self.scaling.target_spread
-        values = [number(spread * value) for value in e]
+        values = [number(value) for value in np.asarray(e) * spread]
         return values[0] if len(values) == 1 else "(" + ", ".join(values) + ")"
 
 
@@ -80,6 +97,6 @@ def number(value: float) -> str:
 
 
 def _feature(name: str, value: float) -> str:
-    if "=" in name and min(abs(value), abs(value - 1)) < 1e-6:
-        return name if value > 0.5 else ""
-    return f"{name} {number(value)}"
+    if "=" not in name:
+        return f"{name} {number(value)}"
+    return name if abs(value - 1) < 1e-6 else ""  # between 0 and 1: the value was missing

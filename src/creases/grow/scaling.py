@@ -33,8 +33,8 @@ class Scaling:
 
     center: Floats  #: (d,)
     spread: Floats  #: (d,) 1 where a column is constant
-    target_center: float = 0.0
-    target_spread: float = 1.0
+    target_center: float | Floats = 0.0  #: (m,) where there are several targets
+    target_spread: float | Floats = 1.0
 
     @classmethod
     def of(cls, X: Floats, y: Floats | None = None) -> Scaling:
@@ -52,7 +52,7 @@ class Scaling:
         return np.asarray((X - self.center) / self.spread)
 
     def targets(self, y: Floats) -> Floats:
-        """Targets (n,) as the network learns them."""
+        """Targets (n,) or (n, m) as the network learns them."""
         return np.asarray((y - self.target_center) / self.target_spread)
 
     def point(self, x: Sequence[float] | Floats) -> Floats:
@@ -65,15 +65,13 @@ class Scaling:
         The model must be a Sequential that begins and ends with a linear layer with bias.
         """
         copy = deepcopy(model).double().cpu()
-        first, last = copy[0], copy[-1]
-        for layer in (first, last):
-            if not isinstance(layer, nn.Linear) or layer.bias is None:
-                raise InputError(f"model: must begin and end with a linear layer with bias, found {layer}")
+        first, last = (_linear(layer) for layer in (copy[0], copy[-1]))
         with torch.no_grad():
             first.weight.div_(torch.from_numpy(self.spread))
             first.bias.sub_(first.weight @ torch.from_numpy(self.center))
-            last.weight.mul_(self.target_spread)
-            last.bias.mul_(self.target_spread).add_(self.target_center)
+            spread = torch.as_tensor(self.target_spread, dtype=torch.float64)
+            last.weight.mul_(spread.reshape(-1, 1))
+            last.bias.mul_(spread).add_(torch.as_tensor(self.target_center, dtype=torch.float64))
         return copy
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,6 +79,12 @@ class Scaling:
         return {
             "center": self.center.tolist(),
             "spread": self.spread.tolist(),
-            "target_center": self.target_center,
-            "target_spread": self.target_spread,
+            "target_center": np.asarray(self.target_center).tolist(),
+            "target_spread": np.asarray(self.target_spread).tolist(),
         }
+
+
+def _linear(layer: nn.Module) -> nn.Linear:
+    if not isinstance(layer, nn.Linear) or layer.bias is None:
+        raise InputError(f"model: must begin and end with a linear layer with bias, found {layer}")
+    return layer

@@ -33,7 +33,7 @@ def words(explanation: Mapping[str, Any], **names: Unpack[Names]) -> str:
         return f"No unit added to {explanation['place']!r}: {explanation['reason']}."
     method = explanation["method"]
     if method == "fold":
-        return folding.spoken(explanation, Naming(**names))
+        return " ".join(filter(None, [folding.spoken(explanation, Naming(**names)), afterwards(explanation, **names)]))
     if method in first_order.SENTENCES:
         return first_order.spoken(explanation)
     return _added(explanation)
@@ -47,6 +47,11 @@ def reason(explanation: Mapping[str, Any], **names: Unpack[Names]) -> str:
         if explanation["method"] in first_order.SENTENCES:
             return first_order.reason(explanation)
     return words(explanation, **names)
+
+
+def afterwards(explanation: Mapping[str, Any], **names: Unpack[Names]) -> str:
+    """What became of new units, as far as their own method tells; "" where it does not."""
+    return folding.became(explanation, Naming(**names)) if "after" in explanation else ""
 
 
 def _added(explanation: Mapping[str, Any]) -> str:

@@ -13,7 +13,10 @@ from creases.errors import InputError
 from creases.problems.problem import Array
 
 #: Cells, without regard to case, that stand for a missing value.
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
+
+#: What Python writes for a missing value, and pandas reads as one; in other spellings it is a word of the table's own.
+NONE = "None"
 
 #: A column of texts with more different values than this is no category.
 MOST_LEVELS = 20
@@ -49,13 +52,17 @@ class Column:
 
 def from_texts(name: str, cells: Sequence[str | None]) -> Column:
     """A column of numbers if every cell that is not missing is a number, else of texts (blanks around them removed)."""
-    texts = [None if cell is None or cell.strip().lower() in MISSING else cell.strip() for cell in cells]
+    texts = [None if cell is None or _is_gap(cell.strip()) else cell.strip() for cell in cells]
     numbers = [np.nan if text is None else to_number(text) for text in texts]
     if None in numbers:
         values = np.empty(len(texts), object)
         values[:] = texts
         return Column(name, values)
     return Column(name, np.array(numbers, np.float64))
+
+
+def _is_gap(cell: str) -> bool:
+    return cell == NONE or cell.lower() in MISSING
 
 
 def to_number(text: str) -> float | None:

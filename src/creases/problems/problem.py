@@ -35,6 +35,8 @@ class Problem:
     classes: tuple[str, ...] | None = None  #: names of the classes; None for regression
     description: str = ""  #: what the data are
     citation: str = ""  #: where they come from
+    target: str = ""  #: name of what is predicted
+    rows: NDArray[np.int64] | None = None  #: (n,) which rows of their table they are, from 0; None if they are all
 
     def __post_init__(self) -> None:
         X = np.ascontiguousarray(self.X, np.float64)

@@ -39,8 +39,8 @@ def read_table(
     """A table of a CSV, Parquet or NPZ file as a problem.
 
     Columns of numbers stay as they are. A column of text becomes one column of 0 and 1 for each of its values, named
-    ``column=value``; with more than 20 values it is refused. Empty cells, ``NA``, ``N/A``, ``NaN``, ``null``,
-    ``None`` and ``?`` are missing values.
+    ``column=value``; with more than 20 values it is refused. Empty cells, ``NA``, ``N/A``, ``NaN``, ``null`` (in any
+    case), ``None`` and ``?`` are missing values; ``none`` is a text, as for pandas.
 
     Parameters
     ----------
@@ -85,10 +85,14 @@ def read_table(
     place = _find(columns, target, path)
     check_not_empty(columns)
     check_finite(columns)
-    columns, dropped = _without_gaps(columns, place, missing)
+    total = len(columns[0].values)
+    columns, whole = _without_gaps(columns, place, missing)
+    dropped = 0 if whole is None else total - len(columns[0].values)
     y, classes = _targets(columns[place], task)
     features, X = _inputs([column for i, column in enumerate(columns) if i != place], filled=missing == "mean")
     lost = f"; {plural(dropped, 'row')} with missing values left out" if dropped else ""
+    if missing == "mean" and (gaps := int(sum(column.missing.sum() for column in columns))):
+        lost = f"; the mean of its column put for {plural(gaps, 'missing value')}"
     return Problem(
         name=path.stem,
         X=X,
@@ -96,6 +100,8 @@ def read_table(
         features=features,
         classes=classes,
         description=f"{plural(len(y), 'row')} of {path.name}, predicting {columns[place].name!r}{lost}",
+        target=columns[place].name,
+        rows=whole,
     )
 
 
@@ -130,14 +136,19 @@ def _find(columns: Sequence[Column], target: str | int | None, path: Path) -> in
     return place % len(names)
 
 
-def _without_gaps(columns: Sequence[Column], place: int, missing: Missing) -> tuple[list[Column], int]:
-    """Columns after missing values were refused or their rows dropped ("mean" fills in later), and rows dropped."""
+def _without_gaps(
+    columns: Sequence[Column], place: int, missing: Missing
+) -> tuple[list[Column], NDArray[np.int64] | None]:
+    """Columns after missing values were refused or their rows dropped ("mean" fills in later), and the rows left.
+
+    These are None where all are.
+    """
     report = missing_report(columns)
     if missing == "drop" and report:
         whole = ~np.logical_or.reduce([column.missing for column in columns])
         if not whole.any():
             raise InputError(f'missing="drop" would leave no row: missing values in {report}; remove columns first')
-        return [column.rows(whole) for column in columns], int((~whole).sum())
+        return [column.rows(whole) for column in columns], np.flatnonzero(whole)
     if missing == "error" and report:
         raise InputError(
             f'missing values in {report}; fill them in, or give missing="drop" to leave out those rows or '
@@ -149,7 +160,7 @@ def _without_gaps(columns: Sequence[Column], place: int, missing: Missing) -> tu
             f'missing values in what is to be predicted, {gaps}; fill them in, or give missing="drop" to leave out '
             "those rows"
         )
-    return list(columns), 0
+    return list(columns), None
 
 
 def _targets(column: Column, task: Task | None) -> tuple[NDArray[np.int64] | Array, tuple[str, ...] | None]:

@@ -1,6 +1,7 @@
 """Pictures: results drawn in one restrained style; nothing is computed here that a result does not hold."""
 
 from creases.show.cell import plot_cell
+from creases.show.growth import View, growth_figure, plot_growth
 from creases.show.line import plot_line
 from creases.show.plane import mark_points, plane_height, plot_plane
 from creases.show.save import save_figure
@@ -8,10 +9,13 @@ from creases.show.space import plot_space
 from creases.show.style import new_figure, styled
 
 __all__ = [
+    "View",
+    "growth_figure",
     "mark_points",
     "new_figure",
     "plane_height",
     "plot_cell",
+    "plot_growth",
     "plot_line",
     "plot_plane",
     "plot_space",

@@ -1,0 +1,106 @@
+"""A growth run in its folder: trains and grows, leaves a checkpoint, ends with the network in the data's own units."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+import creases
+from creases.cli.growing import folder as names
+from creases.cli.growing.divided import Divided
+from creases.cli.growing.settings import Settings
+from creases.errors import InputError
+from creases.grow import Budget, History, NoImprovement, grow
+
+if TYPE_CHECKING:
+    from creases.grow.policies.stop import Stop
+    from creases.grow.state import State
+    from creases.network import Network
+
+#: Growth steps in a row that may fail to better the validation loss before a run ends.
+PATIENCE = 3
+
+#: Seconds between checkpoints, beside those after growth steps.
+CHECKPOINT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a growth run came to."""
+
+    net: Network  #: takes the data's own units
+    first: Network | None  #: the network before its first growth step; None if it never was time to grow
+    history: History
+    widths: tuple[int, ...]  #: of the hidden layers
+    kept: int  #: the epoch whose network it is
+
+
+def run(settings: Settings, data: Divided, folder: Path) -> Outcome:
+    """Run to the end, from the checkpoint in the folder if there is one."""
+    model = start(settings, data)
+    before = folder / names.FIRST
+
+    def keep_first(state: State) -> str:
+        """Not a reason to end: asked before every growth step, it writes down the network before the first."""
+        if state.due and not any(record.action != "revive" for record in state.history.records):
+            _own_units(state.model, data).save(before)
+        return ""
+
+    stop: list[Stop] = [keep_first, NoImprovement(patience=PATIENCE)]
+    if settings.parameters is not None:
+        stop.append(Budget(parameters=settings.parameters))
+    _, history = grow(
+        model,
+        data.scaled(data.train, settings.device),
+        data.problem.task,
+        how=settings.how,
+        where=settings.where.replace("-", " "),
+        when=int(settings.when) if settings.when.isdecimal() else settings.when,
+        stop=stop,
+        max_epochs=settings.epochs,
+        validation=data.scaled(data.validation, settings.device),
+        recycle=settings.recycle,
+        lr=settings.lr,
+        batch_size=settings.batch,
+        seed=settings.seed,
+        checkpoint=folder / names.CHECKPOINT,
+        checkpoint_seconds=CHECKPOINT_SECONDS,
+    )
+    net = _own_units(model, data)
+    first = creases.read(before) if before.exists() else None
+    widths = tuple(layer.out_features for layer in model if isinstance(layer, nn.Linear))[:-1]
+    return Outcome(net, first, history, widths, kept_epoch(history))
+
+
+def start(settings: Settings, data: Divided) -> nn.Sequential:
+    """The network that a run begins with: layers hidden1, hidden2, ..., output with relus between, by the seed."""
+    sizes = (len(data.problem.features), *settings.hidden, data.outputs)
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        for k, (size, width) in enumerate(pairwise(sizes[:-1]), 1):
+            layers[f"hidden{k}"], layers[f"bend{k}"] = nn.Linear(size, width), nn.ReLU()
+        layers["output"] = nn.Linear(sizes[-2], sizes[-1])
+    model = nn.Sequential(layers)
+    if settings.parameters is not None and settings.parameters < (least := sum(p.numel() for p in model.parameters())):
+        raise InputError(f"--parameters: the network begins with {least}, got a budget of {settings.parameters}")
+    try:
+        return model.to(settings.device)
+    except (RuntimeError, AssertionError) as problem:  # torch raises either for a device that is not there
+        raise InputError(f"--device: {settings.device!r} cannot be used: {str(problem).splitlines()[0]}") from None
+
+
+def kept_epoch(history: History) -> int:
+    """The epoch whose network a run ends with: the first with the lowest validation loss."""
+    return int(min(history.epochs, key=lambda epoch: epoch["validation_loss"])["epoch"])
+
+
+def _own_units(model: nn.Module, data: Divided) -> Network:
+    assert isinstance(model, nn.Sequential)
+    return creases.read(data.scaling.undone(model))

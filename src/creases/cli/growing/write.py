@@ -1,0 +1,87 @@
+"""The files of a finished growth run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases.cli.growing import folder as names
+from creases.cli.growing.report import Report, text
+from creases.cli.output import write_json
+from creases.files import replacing
+
+if TYPE_CHECKING:
+    from creases.network import Network
+    from creases.regions.line_partition import LinePartition
+    from creases.regions.plane import PlanePartition
+    from creases.show import View
+
+#: How far pictures go beyond the data, as a share of their range.
+MARGIN = 0.05
+
+
+def write(report: Report, folder: Path) -> dict[str, Path]:
+    """Write the network, its description, the history, the picture and the report; the files by what they are."""
+    net, history, data = report.outcome.net, report.outcome.history, report.data
+    files = {"picture": folder / names.PICTURE, "report": folder / names.REPORT}
+    files["network"] = net.save(folder / names.MODEL)
+    files["inputs, classes, scores"] = write_json(report.description(), folder / names.DESCRIPTION)
+    if find_spec("onnx") is not None:
+        files["network as ONNX"] = net.save(folder / names.ONNX)
+    named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}
+    files["history"] = replace(history, setting=history.setting | named).save(folder / names.HISTORY)
+    with replacing(files["report"]) as temporary:
+        temporary.write_text(text(report), encoding="utf-8")
+    _draw(report, files["picture"])
+    return files
+
+
+def _draw(report: Report, path: Path) -> None:
+    from creases.show import growth_figure, save_figure
+
+    outcome = report.outcome
+    figure = growth_figure(
+        outcome.history,
+        view=view(report),
+        kept=outcome.kept,
+        scaling=report.data.scaling,
+        score=report.measure,
+    )
+    save_figure(figure, path)
+
+
+def view(report: Report) -> View | None:
+    """The network on its one or two inputs, if it has no more."""
+    from creases.show import View
+
+    problem, outcome = report.data.problem, report.outcome
+    inputs = problem.X.shape[1]
+    if inputs > 2 or (inputs == 1 and problem.classes is not None):
+        return None
+    before = None if outcome.first is None else _partition(outcome.first, report)
+    after = _partition(outcome.net, report)
+    return View(before, after, problem.X, problem.y, problem.features, problem.classes)
+
+
+def _partition(net: Network, report: Report) -> LinePartition | PlanePartition:
+    import creases
+    from creases.cli.kernels import load_kernels
+
+    around = box(report.data.problem.X)
+    if len(around) == 1:
+        ((low, high),) = around
+        return creases.line(net, [low], [high])
+    load_kernels()
+    return creases.plane(net, around)
+
+
+def box(X: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """What is around inputs (n, d): their range, and a little more."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    margin = np.where(high > low, MARGIN * (high - low), 1.0)
+    return [(float(a), float(b)) for a, b in zip(low - margin, high + margin, strict=True)]
