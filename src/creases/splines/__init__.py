@@ -25,6 +25,7 @@ from creases.splines.fit_check import Fit, InitialisationCheck, check_initialisa
 from creases.splines.flow import Flow, closed_flow, parameter_flow
 from creases.splines.hessian import Hessian, generating_vectors, hessian, spline_hessian
 from creases.splines.history import Event, Frame, History, Track
+from creases.splines.initialise import How, initialise
 from creases.splines.law import InitialLaw, initial_law
 from creases.splines.lonely import (
     LonelySimulation,
@@ -53,6 +54,7 @@ __all__ = [
     "Frame",
     "Hessian",
     "History",
+    "How",
     "InitialLaw",
     "InitialisationCheck",
     "LonelySimulation",
@@ -78,6 +80,7 @@ __all__ = [
     "gram_rank",
     "hessian",
     "initial_law",
+    "initialise",
     "interlaced",
     "invariants",
     "lonely",
