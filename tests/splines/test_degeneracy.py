@@ -168,3 +168,9 @@ def test_a_network_without_units_has_the_rank_of_its_line():
 def test_without_data_there_is_nothing_to_tell():
     with pytest.raises(InputError, match="x: expected at least one datum"):
         degeneracies(Shallow([1.0], [0.0], [1.0]), [])
+
+
+def test_units_that_overflow_still_have_sides():
+    net = Shallow([1e300, -1e300], [0.0, 1e300], [1.0, 1e-300])
+    assert gram_rank(net, [-1e10, 1e10]) == 2
+    assert kinds(net, [-1e10, 1e10])[("complementary patterns", (0, 1))] == 2

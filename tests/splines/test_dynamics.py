@@ -199,3 +199,19 @@ def test_the_closed_law_refuses_a_unit_without_weight():
     zero = np.zeros(1)
     with pytest.raises(InputError, match="m: unit 0 has w = 0"):
         closed_velocities(zero, zero, -np.ones(1), zero, zero)
+
+
+@pytest.mark.parametrize("call", [velocities, residuals, spline_gradient, lambda net, x, y: ntk(net, x)])
+def test_what_overflows_is_refused(call):
+    net = Shallow([1e200, 1.0], [0.0, 1.0], [1e200, 1.0])
+    with pytest.raises(InputError, match="net: its products with the data overflow float64"):
+        call(net, [1.0, 2.0], [0.0, 0.0])
+
+
+def test_the_smallest_weights_move_as_they_should():
+    net = Shallow([1e-160, 1.0], [1e-160, 0.5], [1e-160, 1.0])
+    d = velocities(net, [1.0, 2.0], [0.0, 0.0])
+    assert np.isfinite(d.beta).all()
+    d = velocities(Shallow([5e-324], [1.0], [1.0]), [1.0], [0.0])  # its breakpoint is beyond float64
+    assert not np.isfinite(d.beta[0])
+    assert d.w[0] == -1.0

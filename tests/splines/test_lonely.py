@@ -59,6 +59,11 @@ def test_the_same_seed_draws_the_same():
     assert simulate_lonely(9, 9, "cauchy", seed=3, trials=50) == simulate_lonely(9, 9, "cauchy", seed=3, trials=50)
 
 
+def test_no_data_are_lonely():
+    assert lonely([], [0.0]).tolist() == []
+    assert lonely(np.zeros((2, 0)), np.zeros((2, 3))).shape == (2, 0)
+
+
 def test_breakpoints_at_infinity_cut_nothing():
     assert lonely([0.0, 1.0], [np.inf, -np.inf]).tolist() == [False, False]
 

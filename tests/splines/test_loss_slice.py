@@ -144,3 +144,8 @@ def test_a_unit_without_breakpoint_is_refused():
         loss_slice(Shallow([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]), 1, [1.0], [1.0])
     with pytest.raises(InputError, match="unit: expected a number from 0 to 0"):
         loss_slice(Spline(0, 0, [0.5], [1.0], [1.0]), 1, [1.0], [1.0])
+
+
+def test_what_overflows_is_refused():
+    with pytest.raises(InputError, match="spline: its products with the data overflow float64"):
+        loss_slice(Spline(0, 0, [0.5], [1e200], [1.0]), 0, [1.0], [1.0])

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.splines.residuals import sides, vector
+from creases.splines.residuals import check_finite, sides, vector
 from creases.splines.spline import Shallow
 
 Floats = NDArray[np.float64]
@@ -76,7 +76,8 @@ class _Rows:
 
     def __init__(self, net: Shallow, x: Floats) -> None:
         self.net, self.n = net, len(x)
-        self.on = net.w[:, None] * x + net.b[:, None] > 0  # (H, n)
+        with np.errstate(over="ignore"):
+            self.on = net.w[:, None] * x + net.b[:, None] > 0  # (H, n)
         self.count = self.on.sum(axis=1)
         bends = (self.count > 0) & (self.count < self.n) & (net.leak != 1)
         self.gap = np.where(bends, np.where(self.on[:, -1], self.n - self.count, self.count), 0)  # 0: none
@@ -151,6 +152,7 @@ def _without_output(net: Shallow, x: Floats, rows: _Rows) -> list[Degeneracy]:
         return []
     basis = _basis(x, rows)
     units = sides(net, x)[1]
+    check_finite("net", units[silent])
     found = []
     for i in silent.tolist():
         phi = units[i] / (np.linalg.norm(units[i]) or 1.0)

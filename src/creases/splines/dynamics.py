@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.splines.residuals import residuals
+from creases.splines.residuals import check_finite, residuals
 from creases.splines.spline import Shallow
 
 Floats = NDArray[np.float64]
@@ -53,11 +53,12 @@ def velocities(net: Shallow, x: Any, y: Any) -> Velocities:
     beta, ratio = _breakpoints(net)
     with np.errstate(invalid="ignore", over="ignore"):
         moves = ratio * (r1 + beta * rx)
-    slopes = (1 - net.leak) * (-(v**2 + w**2) * rx - w * b * r1)
-    d_w, d_b, d_v = -v * rx, -v * r1, -(found.phi @ found.e)
-    c0 = -float(found.e.sum())
-    c1 = -float(found.e @ found.x) if net.c1 != 0 else 0.0
-    f = c0 + c1 * found.x + d_v @ found.phi + (v * d_w) @ found.a * found.x + (v * d_b) @ found.a
+        slopes = (1 - net.leak) * (-(v**2 + w**2) * rx - w * b * r1)
+        d_w, d_b, d_v = -v * rx, -v * r1, -(found.phi @ found.e)
+        c0 = -float(found.e.sum())
+        c1 = -float(found.e @ found.x) if net.c1 != 0 else 0.0
+        f = c0 + c1 * found.x + d_v @ found.phi + (v * d_w) @ found.a * found.x + (v * d_b) @ found.a
+    check_finite("net", slopes, d_w, d_b, d_v, c1, f)
     return Velocities(moves, slopes, d_w, d_b, d_v, c0, c1, f)
 
 
@@ -81,12 +82,17 @@ def metric(net: Shallow) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         corner = (1 + beta**2) / net.w**2
         mixed = -ratio * beta
-    return np.stack([np.stack([corner, mixed], -1), np.stack([mixed, net.v**2 + net.w**2], -1)], -2)
+        last = net.v**2 + net.w**2
+    check_finite("net", last)
+    return np.stack([np.stack([corner, mixed], -1), np.stack([mixed, last], -1)], -2)
 
 
 def invariants(net: Shallow) -> Floats:
     """What each unit keeps under gradient flow: ``d = w^2 + b^2 - v^2`` (H,)."""
-    return np.asarray(net.w**2 + net.b**2 - net.v**2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        d = net.w**2 + net.b**2 - net.v**2
+    check_finite("net", d)
+    return np.asarray(d)
 
 
 def squares(beta: Floats, m: Floats, d: Floats) -> tuple[Floats, Floats]:

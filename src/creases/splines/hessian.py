@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.splines.residuals import Residuals, residuals, sides, vector
+from creases.splines.residuals import check_finite, residuals, sides, vector
 from creases.splines.spline import Shallow
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,8 @@ def generating_vectors(net: Shallow, x: Any) -> Floats:
     x = vector(x, "x")
     a, phi = sides(net, x)
     tail = [np.ones((1, len(x))), x[None]] if net.c1 != 0 else [np.ones((1, len(x)))]
-    return np.concatenate([net.v[:, None] * a * x, net.v[:, None] * a, phi, *tail]).T
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.concatenate([net.v[:, None] * a * x, net.v[:, None] * a, phi, *tail]).T
 
 
 def hessian(net: Shallow, x: Any, y: Any) -> Hessian:
@@ -60,7 +61,7 @@ def hessian(net: Shallow, x: Any, y: Any) -> Hessian:
     R = np.zeros((Z.shape[1], Z.shape[1]))
     R[i, 2 * H + i] = R[2 * H + i, i] = found.rx
     R[H + i, 2 * H + i] = R[2 * H + i, H + i] = found.r1
-    return Hessian(Z.T @ Z, R)
+    return Hessian(_gram(Z), R)
 
 
 def spline_hessian(net: Shallow, x: Any, y: Any) -> Hessian:
@@ -71,11 +72,20 @@ def spline_hessian(net: Shallow, x: Any, y: Any) -> Hessian:
     """
     if (net.w == 0).any():
         raise InputError(f"net: unit {int(np.argmax(net.w == 0))} has w = 0 and no breakpoint; remove it")
-    found: Residuals = residuals(net, x, y)
-    beta, m = -net.b / net.w, net.w * net.v
+    found = residuals(net, x, y)
+    with np.errstate(over="ignore", invalid="ignore"):
+        beta, m = -net.b / net.w, net.w * net.v
+    check_finite("net", beta, m)
     rows = [-m[:, None] * found.a, (found.x - beta[:, None]) * found.a, np.ones((1, len(found.x)))]
     Z = np.concatenate([*rows, found.x[None]] if net.c1 != 0 else rows).T
     i, H = np.arange(net.width), net.width
     R = np.zeros((Z.shape[1], Z.shape[1]))
     R[i, H + i] = R[H + i, i] = -found.r1
-    return Hessian(Z.T @ Z, R)
+    return Hessian(_gram(Z), R)
+
+
+def _gram(Z: Floats) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram = Z.T @ Z
+    check_finite("net", gram)
+    return gram

@@ -74,6 +74,8 @@ def lonely(x: Any, breakpoints: Any) -> Bools:
     if np.isnan(x).any() or np.isnan(cuts).any():
         raise InputError("x: NaN among the data or the breakpoints; a datum needs a place")
     n = x.shape[-1]
+    if not n:
+        return np.zeros(x.shape, bool)
     both = np.concatenate([x, cuts], axis=-1)
     order = np.argsort(both, axis=-1, kind="stable")  # stable: a datum comes before a breakpoint on it
     piece = np.empty(both.shape, np.int64)

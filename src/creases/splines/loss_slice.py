@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from creases.errors import InputError
 from creases.regions.arguments import check_index, check_numbers
 from creases.splines.convert import spline_of
-from creases.splines.residuals import data
+from creases.splines.residuals import check_finite, data
 from creases.splines.spline import Shallow, Spline
 
 Floats = NDArray[np.float64]
@@ -108,14 +108,15 @@ def loss_slice(spline: Spline | Shallow, unit: int, x: Any, y: Any) -> LossSlice
     unit = check_index(unit if form is spline else 0, form.width, "unit")
     x, y = data(x, y)
     mu, s, beta = float(form.mu[unit]), float(form.s[unit]), float(form.beta[unit])
-    way = x - beta
-    r = form(x) - np.where(s * way > 0, mu * way, 0.0) - y
     knots, which = np.unique(x, return_inverse=True)
     centre = float(knots.mean()) if len(knots) else 0.0
-    t = x - centre
-    # With the unit on: 1/2 (r + mu t - mu tau)^2, tau = beta - centre; off: 1/2 r^2.
-    on, off = r + mu * t, r**2 / 2
-    terms = np.stack([on**2 / 2, -mu * on, np.full(len(x), mu**2 / 2)], -1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        way, t = x - beta, x - centre
+        r = form(x) - np.where(s * way > 0, mu * way, 0.0) - y
+        # With the unit on: 1/2 (r + mu t - mu tau)^2, tau = beta - centre; off: 1/2 r^2.
+        on, off = r + mu * t, r**2 / 2
+        terms = np.stack([on**2 / 2, -mu * on, np.full(len(x), mu * mu / 2)], -1)
+        check_finite("spline", terms.sum(axis=0), off.sum())
     extra = np.stack([off, np.zeros(len(x)), np.zeros(len(x))], -1)
     sums_on, sums_off = (_by_knot(part, which, len(knots)) for part in (terms, extra))
     right, left = (sums_on, sums_off) if s > 0 else (sums_off, sums_on)  # of data right and left of the breakpoint

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.splines.residuals import sides, vector
+from creases.splines.residuals import check_finite, sides, vector
 from creases.splines.spline import Shallow
 
 Floats = NDArray[np.float64]
@@ -27,6 +27,9 @@ def ntk(net: Shallow, x: Any, other: Any = None) -> Floats:
     x = vector(x, "x")
     z = x if other is None else vector(other, "other")
     (a, phi), (a2, phi2) = sides(net, x), sides(net, z)
-    product = np.multiply.outer(x, z)
-    kernel = (a.T @ ((net.v**2)[:, None] * a2)) * (1 + product) + phi.T @ phi2 + 1
-    return np.asarray(kernel + product if net.c1 != 0 else kernel)
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = np.multiply.outer(x, z)
+        kernel = (a.T @ ((net.v**2)[:, None] * a2)) * (1 + product) + phi.T @ phi2 + 1
+        kernel = kernel + product if net.c1 != 0 else kernel
+    check_finite("net", kernel)
+    return np.asarray(kernel)

@@ -39,16 +39,26 @@ class Residuals:
 def residuals(net: Shallow, x: Any, y: Any) -> Residuals:
     """The errors of a shallow network at x (N,) against y (N,), and their sums over what each unit sees."""
     x, y = data(x, y)
-    a, phi = sides(net, x)
-    e = net.c0 + net.c1 * x + net.v @ phi - y
-    return Residuals(x, e, a, phi, a @ e, a @ (e * x))
+    with np.errstate(over="ignore", invalid="ignore"):
+        a, phi = sides(net, x)
+        e = net.c0 + net.c1 * x + net.v @ phi - y
+        found = Residuals(x, e, a, phi, a @ e, a @ (e * x))
+        check_finite("net", found.phi, found.r1, found.rx, found.e @ found.e)
+    return found
 
 
 def sides(net: Shallow, x: Floats) -> tuple[Floats, Floats]:
     """Slopes a (H, N) and values phi (H, N) of every unit's bend at x (N,)."""
-    z = net.w[:, None] * x + net.b[:, None]
-    a = np.where(z > 0, 1.0, net.leak[:, None])
-    return a, a * z
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = net.w[:, None] * x + net.b[:, None]
+        a = np.where(z > 0, 1.0, net.leak[:, None])
+        return a, a * z
+
+
+def check_finite(name: str, *arrays: Any) -> None:
+    """Refuse what has overflown, in the name of an argument."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise InputError(f"{name}: its products with the data overflow float64; scale it, or the data, down")
 
 
 def data(x: Any, y: Any) -> tuple[Floats, Floats]:
