@@ -6,19 +6,25 @@ from creases.show.line import plot_line
 from creases.show.plane import mark_points, plane_height, plot_plane
 from creases.show.save import save_figure
 from creases.show.space import plot_space
+from creases.show.splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
 from creases.show.style import new_figure, styled
 
 __all__ = [
     "View",
+    "animate_tracks",
     "growth_figure",
     "mark_points",
     "new_figure",
     "plane_height",
     "plot_cell",
+    "plot_delta_slopes",
+    "plot_fit",
     "plot_growth",
     "plot_line",
     "plot_plane",
     "plot_space",
+    "plot_tracks",
     "save_figure",
+    "spline_figure",
     "styled",
 ]
