@@ -5,7 +5,8 @@ See     ``cell`` (one region), ``line``, ``plane``, ``plane_through``, ``space``
         ``bounds`` on their number, ``tropical`` form
 Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``widen``, ``deepen`` or ``remove`` there,
         with a ``Certificate`` of what it did to the function
-Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop
+Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop;
+        ``GrowingClassifier`` and ``GrowingRegressor`` do it for a table, as scikit-learn's estimators
 
 >>> import creases, torch
 >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
@@ -15,14 +16,21 @@ Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` 
 4
 """
 
+from typing import TYPE_CHECKING, Any
+
 from creases import grow
 from creases.grow import Grower
 from creases.network import Certificate, Network, Place, deepen, places, read, remove, widen
 from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
 
+if TYPE_CHECKING:
+    from creases.grow import GrowingClassifier, GrowingRegressor
+
 __all__ = [
     "Certificate",
     "Grower",
+    "GrowingClassifier",
+    "GrowingRegressor",
     "Network",
     "Place",
     "bounds",
@@ -39,3 +47,9 @@ __all__ = [
     "tropical",
     "widen",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("GrowingClassifier", "GrowingRegressor"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(grow, name)  # imported when first asked for: scikit-learn is slow

@@ -5,7 +5,7 @@ The package itself can be called: ``creases.grow(model, data, loss)`` is :func:`
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from creases.grow.first_order.alone import growth_alone
 from creases.grow.first_order.gradmax import gradmax
@@ -42,6 +42,9 @@ from creases.grow.scaling import Scaling
 from creases.grow.state import State
 from creases.grow.words import words
 
+if TYPE_CHECKING:
+    from creases.grow.estimators import GrowingClassifier, GrowingRegressor
+
 __all__ = [
     "At",
     "Budget",
@@ -53,6 +56,8 @@ __all__ = [
     "GainPerParameter",
     "GradMax",
     "Grower",
+    "GrowingClassifier",
+    "GrowingRegressor",
     "Grown",
     "History",
     "LargestBottleneck",
@@ -103,3 +108,11 @@ class _Room(ModuleType):
 
 _Room.__call__.__doc__ = grow.__doc__
 sys.modules[__name__].__class__ = _Room
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("GrowingClassifier", "GrowingRegressor"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from creases.grow import estimators  # scikit-learn is slow to import
+
+    return getattr(estimators, name)

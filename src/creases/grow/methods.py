@@ -183,19 +183,20 @@ def _numbered(proposal: Proposal, seen: Whole) -> Proposal:
     """The same with instances numbered as in the run's data."""
     if seen.rows is None or not proposal.count:
         return proposal
-    return replace(proposal, explanation=_renumbered(dict(proposal.explanation), seen.rows))
+    return replace(proposal, explanation=renumbered(dict(proposal.explanation), seen.rows))
 
 
 #: Entries of a fold's explanation that number instances.
 _INSTANCES = frozenset({"instance", "examples", "mistakes", "fixed", "broken"})
 
 
-def _renumbered(value: Any, rows: Tensor, name: str = "") -> Any:
+def renumbered(value: Any, rows: Tensor, name: str = "") -> Any:
+    """A fold's explanation with instance k called ``rows[k]``."""
     if isinstance(value, Mapping):
-        return {key: _renumbered(entry, rows, key) for key, entry in value.items()}
+        return {key: renumbered(entry, rows, key) for key, entry in value.items()}
     if name in _INSTANCES:
         found = rows[value].tolist()
         return list(dict.fromkeys(found)) if isinstance(found, list) else found
     if isinstance(value, list):
-        return [_renumbered(entry, rows) for entry in value]
+        return [renumbered(entry, rows) for entry in value]
     return value

@@ -58,12 +58,14 @@ class Budget:
 
     parameters: int | None = None
     flops: int | None = None  #: of one forward pass for one sample
+    units: int | None = None  #: of all places together
     growth_steps: int | None = None  #: drawing dead units anew is none
 
     def __post_init__(self) -> None:
-        given = [number for number in (self.parameters, self.flops, self.growth_steps) if number is not None]
+        limits = (self.parameters, self.flops, self.units, self.growth_steps)
+        given = [number for number in limits if number is not None]
         if not given or min(given) < 0:
-            raise InputError(f"Budget: expected parameters, flops or growth_steps, at least 0, got {self}")
+            raise InputError(f"Budget: expected parameters, flops or growth_steps, or units, at least 0, got {self}")
 
     def __call__(self, state: State) -> str:
         if not state.due:
@@ -75,6 +77,7 @@ class Budget:
         if places and all(self.room(state, place) < 1 for place in places):
             within = [f"{self.parameters} parameters ({state.parameters} are there)"] * (self.parameters is not None)
             within += [f"{self.flops} operations a sample ({state.flops} are there)"] * (self.flops is not None)
+            within += [f"{self.units} units ({_units(state)} are there)"] * (self.units is not None)
             return f"no unit fits into the budget of {' and '.join(within)} any more" if within else ""
         return ""
 
@@ -85,7 +88,13 @@ class Budget:
             left.append((self.parameters - state.parameters) // max(place.cost, 1))
         if self.flops is not None:
             left.append((self.flops - state.flops) // max(state.flops_of_unit(place), 1))
+        if self.units is not None:
+            left.append(self.units - _units(state))
         return max(min(left), 0)
+
+
+def _units(state: State) -> int:
+    return sum(place.width for place in state.places)
 
 
 @dataclass(frozen=True)
