@@ -21,6 +21,7 @@ from creases.grow.objective import Objective
 from creases.grow.proposal import Proposal
 from creases.grow.samples import Pair, Samples, Whole
 from creases.network.surgery import Place
+from creases.network.surgery.example import shadow
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +43,25 @@ How = Callable[[nn.Module, Place, Evidence], Proposal]
 
 @dataclass(frozen=True)
 class Tiny:
-    """:func:`creases.grow.tiny`: the units that fix a bottleneck; as many as the spectrum asks for, up to a most."""
+    """:func:`creases.grow.tiny`: the units that fix a bottleneck; as many as the spectrum asks for, up to a most.
+
+    Units that are no stronger than chance make them are left out. ``samples`` are taken for the statistics, at most,
+    and as many for the line search: on few, chance looks like gain.
+    """
 
     max_units: int = 10
     tau: float = 1e-4
     beyond: Literal["second", "random"] | None = "random"
-    samples: int = (
-        10_000  #: at most, for the statistics, and as many for the line search: on few, chance looks like gain
-    )
+    samples: int = 10_000
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         batches, heldout = evidence.drawn(self.samples)
-        options: dict[str, Any] = {"max_units": self.max_units, "tau": self.tau, "beyond": self.beyond}
+        options: dict[str, Any] = {
+            "max_units": self.max_units,
+            "tau": self.tau,
+            "beyond": self.beyond,
+            "above_chance": True,
+        }
         loss = evidence.objective.loss
         return tiny(model, place, batches, loss, heldout=heldout, seed=evidence.seed, **options)
 
@@ -118,7 +126,7 @@ class Fold:
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         seen = repeated(evidence.samples.whole(self.limit), self.limit)
         options: dict[str, Any] = {"eps": self.eps, "k": self.k, "seed": evidence.seed}
-        return _numbered(fold(model, place, seen.X, seen.y, loss=_task(evidence, "fold"), **options), seen)
+        return _numbered(fold(shadow(model), place, seen.X, seen.y, loss=_task(evidence, "fold"), **options), seen)
 
 
 @dataclass(frozen=True)
@@ -131,7 +139,7 @@ class Search:
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         seen = repeated(evidence.samples.whole(self.limit), self.limit)
         task = _task(evidence, "search")
-        return search(model, place, seen.X, seen.y, loss=task, eps=self.eps, seed=evidence.seed)
+        return search(shadow(model), place, seen.X, seen.y, loss=task, eps=self.eps, seed=evidence.seed)
 
 
 METHODS: Mapping[str, Callable[[], How]] = {

@@ -17,7 +17,7 @@ from creases.grow.first_order.slopes import picked, values
 from creases.grow.first_order.statistics import Statistics, chunks
 
 WAYS = ("second", "random")
-_DRAWN = 16  # random units tried for each one that is kept
+_DRAWN = 4  # random units tried for each one that is kept: the best of many are much alike
 _ROUNDS = 4
 
 
@@ -30,15 +30,14 @@ def beyond_units(
     of sigma(z)^2; the gain is ``|(1/n) sum v_goal sigma(z)|^2 / mean(sigma(z)^2)``, exact, whatever the bend is.
 
     - "second": alpha solves ``max E[<v_goal, w> (alpha b)^2]``, w and alpha in turn: the quadratic term of sigma;
-    - "random": the best of many random directions.
+    - "random": the best of many random directions, with creases through the samples.
     """
     if way not in WAYS:
         raise InputError(f"beyond: expected 'second', 'random' or None, got {way!r}")
     w = whitener(sums.features / sums.count, cutoff)
     generator = torch.Generator().manual_seed(seed)
     if way == "random":
-        drawn = torch.randn(w.shape[1], _DRAWN * count, generator=generator, dtype=torch.float64).to(w)
-        alpha = w @ (drawn / drawn.norm(dim=0))
+        alpha = _drawn(reach, sums.features / sums.count, _DRAWN * count, generator)
     else:
         alpha = _quadratic(reach, seen, w, count, generator)
     units = _with_outputs(reach, seen, torch.cat([alpha, -alpha], 1), w.shape[1], sums.count)
@@ -48,6 +47,20 @@ def beyond_units(
     best = best[torch.tensor([_first(best, i, alpha.shape[1]) for i in range(len(best))], dtype=torch.bool)][:count]
     found = agreed(picked(units, best))
     return found, found.values.square()
+
+
+def _drawn(reach: Reach, s: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Normal weights (d, count), each with its crease a normal number of deviations off the samples' middle."""
+    d = len(s) - reach.constant
+    alpha = s.new_zeros(len(s), count)
+    normal = torch.randn(d + 1, count, generator=generator, dtype=torch.float64).to(s)
+    alpha[:d] = torch.where(s.diagonal()[:d, None] > 0, normal[:d], 0.0)
+    if reach.constant:
+        mean = s[d, :d] @ alpha[:d]
+        spread = ((alpha[:d] * (s[:d, :d] @ alpha[:d])).sum(0) - mean.square()).clamp_min(0).sqrt()
+        alpha[d] = -(mean + spread * normal[d])
+    size = (alpha * (s @ alpha)).sum(0).clamp_min(0).sqrt()
+    return alpha / torch.where(size > 0, size, 1.0)
 
 
 def _first(order: Tensor, i: int, half: int) -> bool:

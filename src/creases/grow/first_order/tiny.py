@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from creases.errors import InputError
 from creases.grow.first_order.amplitude import Amplitude, chosen, search
 from creases.grow.first_order.beyond import beyond_units
+from creases.grow.first_order.chance import by_chance
 from creases.grow.first_order.observe import Batches, Loss, Seen
 from creases.grow.first_order.optimal import Units, best_moves, bottleneck
 from creases.grow.first_order.refine import best_units, exactly
@@ -33,6 +34,7 @@ def tiny(
     tau: float = 1e-4,
     project: bool = True,
     beyond: str | None = None,
+    above_chance: bool = False,
     solver: str = "auto",
     cutoff: float = 1e-10,
     seed: int = 0,
@@ -62,6 +64,9 @@ def tiny(
     beyond
         What to do where linear correlations give nothing any more (section 5): "second" looks for quadratic ones,
         "random" takes the best of random units; None proposes nothing.
+    above_chance
+        Whether to leave out units whose lambda is no larger than it would be if the wanted changes had nothing to do
+        with what enters (:func:`by_chance`). With many inputs and few samples all of them may be such.
     solver, cutoff
         As in :func:`optimal_units`.
 
@@ -96,7 +101,12 @@ def tiny(
     units = best_units(sample.reach, sample.seen, aims if project else sample.seen, sample.sums, **options)
     found |= {"project": project, "lambda": units.values.tolist(), "solver": units.solver, "rank": units.rank}
     found["gain_by_chance"] = units.rank * found["bottleneck"] / found["samples"]
-    units = picked(units, units.values.square() > tau * sample.sums.mean_loss)
+    least = tau * sample.sums.mean_loss
+    if above_chance:
+        noise = by_chance(sample.reach, aims if project else sample.seen, units.rank, float(sample.sums.count))
+        found["lambda_by_chance"] = noise**0.5
+        least = max(least, noise)
+    units = picked(units, units.values.square() > least)
     first_order = bool(sample.reach.right or sample.reach.left)
     best = signed(sample.reach, sample.seen, units) if first_order and len(units.values) else None
     if best is not None and len(best.gains):
