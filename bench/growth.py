@@ -136,20 +136,14 @@ def main() -> None:
     data, held = batches(*sample(given.samples, 1)), sample(given.held, 2)
     for at, width in enumerate(WIDTHS[1:-1]):
         found = shortest(given.rounds, things(at, data, held))
-        once, twice = found["samples"], found["samples"] + found["held-out"]
-        ours, step = found["creases"], found["creases"] - found["solve"]
-        print(
-            f"hidden layer {at + 1} of {width} units: one growth step takes {ours:.3f} s, of which the solve {found['solve']:.3f}"
-        )
-        print(
-            f"  forward and backward over {given.samples} samples: {once:.3f} s; the step without the solve is {step / once:.2f} x that"
-        )
-        print(f"  and with the {given.held} held-out samples: {twice:.3f} s; {step / twice:.2f} x that")
-        print(
-            f"  x' x of the {given.samples} inputs alone: float32 {found['float32']:.3f} s, float64 {found['float64']:.3f}"
-        )
+        ours, solve, once = found["creases"], found["solve"], found["samples"]
+        step, both = ours - solve, once + found["held-out"]
+        print(f"hidden layer {at + 1} of {width} units: one growth step {ours:.3f} s, of which the solve {solve:.3f} s")
+        print(f"  forward and backward over {given.samples} samples {once:.3f} s: the rest is {step / once:.2f} x that")
+        print(f"  over these and the {given.held} held-out ones {both:.3f} s: the rest is {step / both:.2f} x that")
+        print(f"  x' x of the inputs alone: float32 {found['float32']:.3f} s, float64 {found['float64']:.3f} s")
         if "gromo" in found:
-            print(f"  gromo: {found['gromo']:.3f} s, {found['gromo'] / ours:.2f} x the time of creases")
+            print(f"  gromo {found['gromo']:.3f} s: {found['gromo'] / ours:.2f} x the time of creases")
 
 
 if __name__ == "__main__":

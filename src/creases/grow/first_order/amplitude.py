@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, sqrt
+from itertools import pairwise
+from math import inf, isfinite, log2, sqrt
 from typing import Any
 
 import torch
@@ -18,8 +19,8 @@ from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.slopes import scaled, values
 from creases.network.surgery.example import quietly
 
-_STEPS = 10  # quarterings or quadruplings before it gives up
-_FURTHER = 0.01  # a further fall that is expected to be smaller than this share of the fall so far is not tried
+_STEPS = 12  # sizes tried before it gives up
+_NEAR = 8  # sizes on both sides of the best that differ by no more than this are near enough for a parabola
 _WORTH = 1e-6  # a smaller fall of the loss, relative to it, is none
 
 
@@ -109,11 +110,11 @@ class Rerun:
         return forward
 
     def _changed(self, path: str) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-        return lambda module, args, out: out + self.changes[path].to(out) if path in self.changes else out
+        return lambda module, args, out: out + self.changes[path].to(out)
 
 
 def search(reach: Reach, runs: Sequence[Rerun], units: Units, *, fan_in: bool = True) -> Amplitude:
-    """The factor of new units at which the loss on some batches is smallest: between powers of 4, by parabolas.
+    """The factor of new units at which the loss on some batches is smallest, by quartering and parabolas.
 
     Weights in and out are both multiplied by the factor's square root; with ``fan_in`` False only those out.
     """
@@ -152,16 +153,9 @@ def _laid_out(run: Rerun, path: str, change: Tensor) -> Tensor:
 
 def _smallest(loss: Callable[[float], float], before: float, n: int) -> Amplitude:
     tried = {0.0: before, 1.0: loss(1.0)}
-    step = 4.0 if tried[1.0] < before else 0.25
-    factor = 1.0
     for _ in range(_STEPS):
-        factor *= step
-        tried[factor] = loss(factor)
-        if (tried[factor] < before) != (step > 1) or tried[factor] > tried[factor / step] < before:
-            break  # the smallest lies between two sizes that were tried
-    for _ in range(2):
-        size = _vertex(tried)
-        if size is None:
+        size = _rounded(_next(tried))
+        if size in tried:
             break
         tried[size] = loss(size)
     best = min(tried, key=lambda size: tried[size])
@@ -170,16 +164,26 @@ def _smallest(loss: Callable[[float], float], before: float, n: int) -> Amplitud
     return Amplitude(best, before, tried[best], n, len(tried) - 1)
 
 
-def _vertex(tried: dict[float, float]) -> float | None:
-    """Where a parabola through the best size and its neighbours is lowest; None where that promises nothing."""
+def _rounded(size: float) -> float:
+    """A size as a power of the fourth root of 2, so that rounding errors of the loss do not tell on it."""
+    return float(2.0 ** (round(4 * log2(size)) / 4))
+
+
+def _next(tried: dict[float, float]) -> float:
+    """The next size to try: where a parabola through the best and two beside it is lowest."""
     sizes = sorted(tried)
     at = min(range(len(sizes)), key=lambda i: tried[sizes[i]])
-    if at in (0, len(sizes) - 1):
-        return None
-    low, best, high = sizes[at - 1 : at + 2]
-    down, up = ((tried[size] - tried[best]) / (size - best) for size in (low, high))  # slopes: <= 0 and >= 0
-    if not isfinite(up) or up <= down:
-        return (low + best) / 2
-    curvature = (up - down) / (high - low)
-    step = (low - best) / 2 - down / (2 * curvature)
-    return best + step if curvature * step**2 > _FURTHER * (tried[0.0] - tried[best]) else None
+    best = sizes[at]
+    if at == 0:
+        return sizes[1] / 4
+    if len(sizes) == 2:
+        return 4 * best
+    low, middle, high = three = sizes[at - 1 : at + 2] if at + 1 < len(sizes) else sizes[at - 2 :]
+    if not all(isfinite(tried[size]) for size in three):
+        return (low + middle) / 2
+    first, second = ((tried[b] - tried[a]) / (b - a) for a, b in pairwise(three))
+    curvature = (second - first) / (high - low)
+    vertex = (low + middle) / 2 - first / (2 * curvature) if curvature > 0 else inf
+    if best == high:  # the smallest may lie beyond all that were tried
+        return min(max(vertex, 2 * best), 4 * best)
+    return vertex if high <= _NEAR * low or _rounded(vertex) != best else (low + best) / 2

@@ -138,7 +138,7 @@ def joined(pairs: dict[str, Tensor]) -> Tensor:
 def parted(matrix: Tensor, like: dict[str, Tensor]) -> dict[str, Tensor]:
     """A matrix (k, all columns) as the consumers' (out, k, *columns of one unit)."""
     shapes = [part[:, 0].shape for part in like.values()]
-    parts = matrix.split([shape.numel() for shape in shapes], 1)
+    parts = torch.split(matrix, [shape.numel() for shape in shapes], 1)
     each = zip(like, parts, shapes, strict=True)
     return {path: part.reshape(len(matrix), *shape).movedim(0, 1) for path, part, shape in each}
 

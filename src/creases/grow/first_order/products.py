@@ -36,7 +36,7 @@ def add_gram(sums: Tensor, x: Tensor, *, constant: bool) -> None:
 
 def _blocks(x: Tensor) -> tuple[Tensor, ...]:
     """Rows whose products may be summed in x's own dtype."""
-    return x.split(_BLOCK) if x.dtype == torch.float32 else (x,)
+    return torch.split(x, _BLOCK) if x.dtype == torch.float32 else (x,)
 
 
 def _add_gram(sums: Tensor, x: Tensor) -> None:

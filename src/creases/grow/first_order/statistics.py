@@ -132,15 +132,15 @@ def add(sums: Statistics, reach: Reach, seen: Seen, dtype: torch.dtype = torch.f
         for entry in reach.entries:
             path = entry.link.path
             mine, goals = sums.consumers[path], entry.goals(seen.goals[path][part])
-            mine.goal += goals.square().sum()
+            mine.goal += torch.linalg.vector_norm(goals).square()
             if len(mine.pairs):
-                mine.pairs += _paired(reach, entry, before, goals)
+                mine.pairs += torch.cat(_paired(reach, entry, before, goals), 1)
             if len(mine.inputs):
                 inputs = entry.inputs(seen.inputs[path][part])
                 add_gram(mine.inputs, rows(inputs), constant=False)
                 mine.moves += product(rows(inputs), rows(goals))
             if len(mine.cross):
-                mine.cross += _paired(reach, entry, before, inputs)
+                mine.cross += torch.cat(_paired(reach, entry, before, inputs), 1)
 
 
 def left(reach: Reach, seen: Seen, moves: dict[str, Tensor]) -> Seen:
@@ -155,16 +155,17 @@ def left(reach: Reach, seen: Seen, moves: dict[str, Tensor]) -> Seen:
 
 def paired(reach: Reach, seen: Sequence[Seen], dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
     """By consumer sum v b_{l-1}' over the batches and ranks, (out, d, *columns of one unit): n N."""
-    found: dict[str, Tensor] = {}
+    found: dict[str, list[Tensor]] = {}
     for batch in seen:
         for part in chunks(reach, batch):
             before = reach.inputs(batch.entering[part], dtype)
             for entry in reach.entries:
                 path = entry.link.path
                 pair = _paired(reach, entry, before, entry.goals(batch.goals[path][part], dtype))
-                found[path] = found[path].add_(pair) if path in found else pair
-    ranks.total(found.values())
-    return found
+                found[path] = [a.add_(b) for a, b in zip(found[path], pair, strict=True)] if path in found else pair
+    joined = {path: torch.cat(pair, 1) for path, pair in found.items()}
+    ranks.total(joined.values())
+    return joined
 
 
 def features(reach: Reach, seen: Sequence[Seen], dtype: torch.dtype = torch.float64) -> Tensor:
@@ -190,10 +191,10 @@ def slices(reach: Reach, entering: Tensor, times: int = 1) -> Iterable[slice]:
     return [slice(start, start + step) for start in range(0, len(entering), step)]
 
 
-def _paired(reach: Reach, entry: Entry, before: Tensor, goals: Tensor) -> Tensor:
-    """sum v b_{l-1}' of a part, (out, d, *columns of one unit), for b_{l-1} without its constant."""
+def _paired(reach: Reach, entry: Entry, before: Tensor, goals: Tensor) -> list[Tensor]:
+    """sum v b_{l-1}' of a part, (out, d, *columns of one unit): for b_{l-1}, and for its constant."""
     parts = [before, torch.ones_like(before[:, :1])] if reach.constant else [before]
-    return torch.cat([entry.paired(reach.linear(part), goals) for part in parts], 1)
+    return [entry.paired(reach.linear(part), goals) for part in parts]
 
 
 def _empty(entry: Entry, d: int, project: bool, paired: bool) -> ConsumerSums:
