@@ -39,6 +39,7 @@ from creases.splines.loss_slice import LossSlice, loss_slice
 from creases.splines.marks import Marks, marks, matched
 from creases.splines.multivariate import Planes, planes_of
 from creases.splines.ntk import ntk
+from creases.splines.optimal import OptimalFit, optimal_fit
 from creases.splines.residuals import Residuals, residuals
 from creases.splines.roughness import RoughnessLaw, roughness, roughness_law
 from creases.splines.spline import Pieces, Shallow, Spline
@@ -60,6 +61,7 @@ __all__ = [
     "LonelySimulation",
     "LossSlice",
     "Marks",
+    "OptimalFit",
     "Pieces",
     "Planes",
     "Residuals",
@@ -92,6 +94,7 @@ __all__ = [
     "metric",
     "network_of",
     "ntk",
+    "optimal_fit",
     "parameter_flow",
     "planes_of",
     "product_normal",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from creases.errors import InputError
-from creases.network import places, read
 from creases.regions.arguments import check_numbers
-from creases.splines.coefficients import coefficients
 from creases.splines.curvature import curvature_quantiles
+from creases.splines.layers import Layers, array_of, hidden_layers, write
 from creases.splines.spline import Floats, check_number
 
 How = Literal["uniform", "curvature", "spiky", "torch", "he", "glorot"]
@@ -60,42 +58,15 @@ def initialise(
     """
     if how not in _HOWS:
         raise InputError(f"how: expected one of {', '.join(map(repr, _HOWS))}, got {how!r}")
-    layers = _layers(model)
+    layers = hidden_layers(model)
     points = _points(x, layers.enter.in_features)
     rng = np.random.default_rng(seed)
     if how == "spiky":
-        _write(layers.leave.weight, _array(layers.leave.weight) * check_number(kappa, "kappa"))
+        write(layers.leave.weight, array_of(layers.leave.weight) * check_number(kappa, "kappa"))
     elif how in ("uniform", "curvature"):
         _place(layers.enter, points, how, y, rng)
     else:
         _draw(layers, points, how, rng)
-
-
-class _Layers(NamedTuple):
-    enter: nn.Linear
-    leave: nn.Linear
-
-
-def _layers(model: nn.Module) -> _Layers:
-    """The two layers of a model with one hidden layer, which must be all there is around its bend."""
-    if not isinstance(model, nn.Module):
-        raise InputError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
-    found = coefficients(read(model))  # refuses deep networks and several outputs
-    hidden = places(model)
-    if len(hidden) == 1 and len(hidden[0].consumers) == 1 and len(found.v):
-        enter, leave = (model.get_submodule(path) for path in (hidden[0].name, hidden[0].consumers[0].path))
-        if isinstance(enter, nn.Linear) and isinstance(leave, nn.Linear):
-            if enter.bias is None:
-                raise InputError(
-                    f"model: layer {hidden[0].name!r} has no bias, so every breakpoint is at 0; give it one"
-                )
-            same = [(enter.weight, found.W), (enter.bias, found.b), (leave.weight[0], found.v)]
-            if all(_array(ours).shape == read_.shape and (_array(ours) == read_).all() for ours, read_ in same):
-                return _Layers(enter, leave)
-    raise InputError(
-        "model: expected one hidden layer: nn.Linear on the input, a ReLU or leaky ReLU, nn.Linear to the output, with "
-        "nothing that changes values between them (batch norm, scaling, clamps)"
-    )
 
 
 def _points(x: Any, d: int) -> Floats:
@@ -113,7 +84,7 @@ def _place(enter: nn.Linear, points: Floats, how: str, y: Any, rng: np.random.Ge
     """Move every unit's crease, by its bias; a unit without weights first gets some."""
     if (points == points[0]).all():
         raise InputError("x: expected at least two different points, all are equal")
-    W = _array(enter.weight)  # (H, d)
+    W = array_of(enter.weight)  # (H, d)
     none = ~W.any(axis=1)
     W[none] = rng.standard_normal((int(none.sum()), W.shape[1]))
     along = points @ W.T  # (n, H): b = -along puts the crease through that point
@@ -127,31 +98,22 @@ def _place(enter: nn.Linear, points: Floats, how: str, y: Any, rng: np.random.Ge
             raise InputError("y: 'curvature' needs the targets (n,)")
         strata = (rng.permutation(len(W)) + rng.random(len(W))) / len(W)  # evenly spread, in no order
         offsets = W[:, 0] * curvature_quantiles(points[:, 0], y, strata)
-    _write(enter.weight, W)
-    _write(enter.bias, -offsets)
+    write(enter.weight, W)
+    write(enter.bias, -offsets)
 
 
-def _draw(layers: _Layers, points: Floats, how: str, rng: np.random.Generator) -> None:
+def _draw(layers: Layers, points: Floats, how: str, rng: np.random.Generator) -> None:
     """New weights of a scheme for all of both layers."""
     H, d = layers.enter.weight.shape
     if how == "torch":
         for layer, fan_in in ((layers.enter, d), (layers.leave, H)):
             for parameter in layer.parameters(recurse=False):
-                _write(parameter, rng.uniform(-1, 1, tuple(parameter.shape)) / np.sqrt(fan_in))
+                write(parameter, rng.uniform(-1, 1, tuple(parameter.shape)) / np.sqrt(fan_in))
         return
     sw, sv = (2 / d, 2 / H) if how == "he" else (2 / (d + H), 2 / (H + 1))  # variances
     usual = (points**2).sum(axis=1).mean() or 1.0  # so b is as large as w . x is, on average over the data
-    _write(layers.enter.weight, rng.standard_normal((H, d)) * np.sqrt(sw))
-    _write(layers.enter.bias, rng.standard_normal(H) * np.sqrt(sw * usual))
-    _write(layers.leave.weight, rng.standard_normal((1, H)) * np.sqrt(sv))
+    write(layers.enter.weight, rng.standard_normal((H, d)) * np.sqrt(sw))
+    write(layers.enter.bias, rng.standard_normal(H) * np.sqrt(sw * usual))
+    write(layers.leave.weight, rng.standard_normal((1, H)) * np.sqrt(sv))
     if layers.leave.bias is not None:
-        _write(layers.leave.bias, np.zeros(1))
-
-
-def _array(parameter: Tensor) -> Floats:
-    return parameter.detach().double().cpu().numpy().copy()
-
-
-def _write(parameter: Tensor, values: Floats) -> None:
-    with torch.no_grad():
-        parameter.copy_(torch.from_numpy(np.asarray(values)))
+        write(layers.leave.bias, np.zeros(1))

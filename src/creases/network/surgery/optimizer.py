@@ -68,6 +68,15 @@ def joined(optimizer: Optimizer, beside: nn.Parameter | None, new: dict[str, nn.
         group["param_names"] += new.keys()
 
 
+def forget(optimizer: Optimizer, parameter: nn.Parameter) -> None:
+    """Let an optimizer start afresh with a parameter whose values were set anew, in place."""
+    for group in optimizer.param_groups:
+        if any(parameter is one for one in group["params"]):
+            for key, value in optimizer.state.get(parameter, {}).items():
+                if isinstance(value, Tensor):
+                    value.fill_(_fresh(key, group) if value.shape == parameter.shape else 0)
+
+
 def _resized(key: str, value: Any, old: nn.Parameter, group: dict[str, Any], resized: Resized) -> Any:
     if isinstance(value, Tensor) and value.shape == old.shape:
         return resized(value, _fresh(key, group))
