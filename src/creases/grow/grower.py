@@ -220,7 +220,7 @@ class Grower:
         if record.number > self._told and record.method == "fold" and record.explanation.get("why"):
             seen = self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit))
             rows = None if seen.rows is None else seen.rows.numpy()
-            model, unit = self.state.model, record.units[0]
+            model, unit = shadow(self.state.model), record.units[0]
             record.explanation = outcome(record.explanation, model, seen.X, seen.y, unit=unit, rows=rows)
 
     def _grown(self) -> Record | None:

@@ -6,10 +6,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from creases.errors import InputError
 from creases.grow import ranks
 from creases.grow.state import State
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 #: Called with the state at the end of every epoch.
 Callback = Callable[[State], None]
@@ -17,17 +21,29 @@ Callback = Callable[[State], None]
 
 @contextmanager
 def at_terminal(wanted: bool | None) -> Iterator[Callback | None]:
-    """A callback that shows the run on stderr: if wanted, and by default at a terminal only."""
+    """A callback that shows the run on stderr: if wanted, and by default at a terminal only.
+
+    Elsewhere, such as in a log file, a line is written for every growth step and for the end.
+    """
     if ranks.rank() != 0 or not (sys.stderr.isatty() if wanted is None else wanted):
         yield None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    console = Console(stderr=True, soft_wrap=True)
+    if not console.is_terminal:
+        yield lambda state: _told(console, state)
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("growing", total=None)
         yield lambda state: bar.update(task, description=line(state))
+
+
+def _told(console: Console, state: State) -> None:
+    if state.record is not None or state.history.ended:
+        console.print(line(state), markup=False, highlight=False)
 
 
 def line(state: State) -> str:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn, optim
 from torch.utils.flop_counter import FlopCounterMode
 
-from creases.errors import InputError
+from creases.errors import InputError, ReadError
 from creases.grow import ranks
 from creases.grow.checkpoint import resized
 from creases.grow.first_order.optimal import bottleneck
@@ -85,7 +85,7 @@ class State:
         """The proposal of the method (or another) for a place of this model or a variant: the same on every rank."""
         try:
             found = (how or self.how)(model, place, self.evidence)
-        except InputError as problem:
+        except (InputError, ReadError) as problem:
             found = _refused(place, str(problem))
         if not isinstance(found, Proposal):
             raise InputError(f"how: expected a Proposal from the method, got {type(found).__name__}")
@@ -104,7 +104,7 @@ class State:
         try:
             batches, _ = self.evidence.drawn(sample_size(self.model, place))
             return ranks.from_first(bottleneck(statistics(self.model, place, batches, self.objective.loss)))
-        except InputError:
+        except (InputError, ReadError):
             return 0.0
 
     def trained(self) -> None:

@@ -1,0 +1,410 @@
+"""A Grower beside a user's own training loop."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+import creases
+from creases.errors import InputError
+from creases.grow import Budget, Grower, NothingToAdd, Proposal, Random, Split
+from creases.grow.training import Measured
+from growth_runs import Residual, classes, conv, mlp, normed, same_tensors, values
+
+
+def trained(grower: Grower, data, epochs: int = 30, loss=F.cross_entropy) -> Grower:
+    """A user's own loop."""
+    x, y = data
+    model, optimizer = grower.state.model, grower.state.optimizer
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        loss(model(x), y).backward()
+        optimizer.step()
+        grower.step()
+        if grower.history.ended:
+            break
+    return grower
+
+
+def adam(model, lr: float = 0.02):
+    return torch.optim.Adam(model.parameters(), lr=lr)
+
+
+def test_growth_in_a_users_own_loop_takes_a_line_before_it_and_one_in_it():
+    x, y = classes()
+    model = mlp(3, 1, 2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    grower = Grower(model, optimizer, (x, y), nn.CrossEntropyLoss(), when=20)
+    for _ in range(70):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        grower.step()
+    assert model[0].out_features > 1
+    assert {id(p) for p in model.parameters()} == {id(p) for g in optimizer.param_groups for p in g["params"]}
+    assert grower.history.last["loss"] == pytest.approx(float(F.cross_entropy(model(x), y).detach()))
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "how"),
+    [
+        (lambda: mlp(3, 2, 2, 2), (3,), "tiny"),
+        (lambda: mlp(3, 2, 2, 2), (3,), "fold"),
+        (lambda: mlp(3, 2, 2, 2, dtype=torch.float32), (3,), "tiny"),
+        (lambda: mlp(3, 2, 2, 2, dtype=torch.float32), (3,), "fold"),
+        (conv, (1, 6, 6), "tiny"),
+        (conv, (1, 6, 6), "gradmax"),
+        (conv, (1, 6, 6), "random"),
+        (Residual, (3,), "tiny"),
+        (Residual, (3,), "gradmax"),
+        (Residual, (3,), "split"),
+        (normed, (3,), "gradmax"),
+        (normed, (3,), "random"),
+    ],
+)
+def test_models_of_many_kinds_grow(make, shape, how):
+    model = make()
+    x, y = classes(80, shape)
+    dtype = next(model.parameters()).dtype
+    before, size = copy.deepcopy(model), creases.grow.state.parameters(model)
+    grower = Grower(model, adam(model), (x, y), "classification", how=how, when=5, recycle=False)
+    trained(grower, (x.to(dtype), y), 17)
+    assert grower.history.records
+    assert creases.grow.state.parameters(model) > size
+    assert all(parameter.dtype == dtype for parameter in model.parameters())
+    assert type(model) is type(before)
+    assert [name for name, _ in model.named_modules()] == [name for name, _ in before.named_modules()]
+
+
+@pytest.mark.parametrize("how", ["tiny", "fold", "gradmax", "random", "split", "search"])
+@pytest.mark.parametrize("kind", ["arrays", "loader"])
+def test_the_users_random_numbers_modes_hooks_and_gradients_are_left_alone(how, kind):
+    model = nn.Sequential(*mlp(3, 2, 2, 2), nn.Dropout(0.1)).double().train()
+    model[1].eval()
+    calls = []
+    model[0].register_forward_hook(lambda *_: calls.append(1))
+    x, y = classes(60)
+    numbers = torch.Generator().manual_seed(3)
+    data = DataLoader(TensorDataset(x, y), batch_size=20, shuffle=True, generator=numbers)
+    grower = Grower(model, adam(model), (x, y) if kind == "arrays" else data, "classification", how=how, when=2)
+    state, loader = torch.random.get_rng_state(), numbers.get_state()
+    modes = {name: module.training for name, module in model.named_modules()}
+    for _ in range(6):
+        grower.step()
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert torch.equal(loader, numbers.get_state())
+    assert {name: module.training for name, module in model.named_modules()} == modes
+    assert len(model[0]._forward_hooks) == 1
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_what_the_loop_has_measured_itself_is_put_down():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", when=100)
+    grower.step(Measured(0.5, 0.75, None), steps=12)
+    assert {name: grower.history.last[name] for name in ("loss", "score", "steps")} == {
+        "loss": 0.5,
+        "score": 0.75,
+        "steps": 12,
+    }
+
+
+def test_without_an_optimizer_a_model_grows_too():
+    model = mlp(3, 2, 2)
+    grower = Grower(model, None, classes(), "classification", how="random", when=1, recycle=False)
+    grower.step()
+    assert model[0].out_features == 3
+
+
+def test_validation_data_are_measured_and_never_grown_on():
+    seen = []
+
+    def how(model, place, evidence):
+        seen.append(evidence.samples.whole(1000).X)
+        return Random()(model, place, evidence)
+
+    x, y = classes()
+    held = classes(40, seed=9)
+    grower = Grower(mlp(3, 2, 2), None, (x, y), "classification", how=how, when=1, validation=held)
+    grower.step()
+    model = grower.state.model
+    assert all(torch.equal(X, x) for X in seen)
+    assert grower.history.last["validation_loss"] is not None
+    grower.step()
+    expected = F.cross_entropy(mlp(3, 2, 2)(held[0]), held[1]).detach()
+    assert grower.history.epochs[0]["validation_loss"] == pytest.approx(float(expected))
+    assert model is grower.state.model
+
+
+def test_after_the_end_a_step_does_nothing():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", stop=lambda state: "enough")
+    assert grower.step() is None
+    assert (grower.history.ended, len(grower.history.epochs)) == ("enough", 1)
+    assert grower.step() is None
+    assert len(grower.history.epochs) == 1
+
+
+# budgets
+
+
+@pytest.mark.parametrize("how", ["tiny", Random(count=5), Split(count=4), "gradmax"])
+@pytest.mark.parametrize("limit", [{"parameters": 51}, {"flops": 81}])
+@pytest.mark.parametrize("recycle", [True, False])
+def test_a_budget_is_never_exceeded_and_is_used(how, limit, recycle):
+    model = mlp(3, 3, 2, seed=5)
+    data = classes()
+    grower = Grower(model, adam(model), data, "classification", how=how, when=3, stop=Budget(**limit), recycle=recycle)
+    trained(grower, data, 60)
+    state = grower.state
+    assert all(epoch["parameters"] <= limit.get("parameters", 10**9) for epoch in grower.history.epochs)
+    assert state.flops <= limit.get("flops", 10**9)
+    if not recycle and how != "tiny":
+        assert "no unit fits into the budget" in grower.history.ended
+        assert all(Budget(**limit).room(state, place) == 0 for place in state.places)
+
+
+def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_the_run_ends():
+    def how(model, place, evidence):
+        return Split(count=3)(model, place, evidence)
+
+    model = mlp(3, 3, 2)
+    options = {"how": how, "when": 1, "stop": Budget(parameters=32), "recycle": False}
+    grower = Grower(model, None, classes(), "classification", **options)
+    grower.step()
+    assert grower.history.ended == "no proposal fits into what the budget leaves"
+    assert model[0].out_features == 3
+
+
+def test_a_place_whose_gain_is_below_tau_is_passed_over():
+    model, data = mlp(3, 2, 2, 2), classes()
+    worth = {"0": 0.01, "2": 0.5}
+
+    def how(model, place, evidence):
+        found = Random()(model, place, evidence)
+        return Proposal(*(found.method, found.place, found.fan_in, found.bias, found.fan_out), worth[place.name], {})
+
+    options = {"when": 1, "where": "round robin", "recycle": False}
+    grower = Grower(model, None, data, "classification", how=how, stop=NothingToAdd(tau=0.1), **options)
+    assert grower.step().place == "2"
+
+
+# recycling
+
+
+def duplicated(seed: int = 0):
+    model = mlp(3, 6, 2, seed=seed)
+    with torch.no_grad():
+        model[0].weight[4], model[0].bias[4] = model[0].weight[1], model[0].bias[1]
+        model[0].bias[2] = -100.0
+    return model
+
+
+def test_a_duplicate_and_a_dead_unit_are_grown_anew_before_any_is_added():
+    model, (x, _) = duplicated(), classes()
+    y = model(x).detach()
+    y += 0.1 * torch.randn(y.shape, generator=torch.Generator().manual_seed(0))
+    grower = Grower(model, None, (x, y), "regression", how=Random(count=1), when=1)
+    records = [grower.step(Measured(1e-6 * 0.5**k, None, None)) for k in range(2)]
+    assert [record.action for record in records] == ["recycle", "recycle"]
+    assert {record.removed[0] for record in records} & {1, 2, 4}
+    assert model[0].out_features == 6
+    assert records[0].explanation["recycled"]["units"] == records[0].removed
+    assert "was taken away" in records[0].explain()
+
+
+def test_without_recycling_every_growth_step_adds():
+    model, data = duplicated(), classes()
+    grower = Grower(model, adam(model), data, "classification", how="random", when=4, recycle=False)
+    trained(grower, data, 9)
+    assert [record.action for record in grower.history.records] == ["grow", "grow"]
+
+
+def test_recycling_in_vain_is_not_repeated_for_ever():
+    """A method whose units never help: each is redundant at once, and yet the run goes on to add."""
+
+    def idle(model, place, evidence):
+        proposal = Random()(model, place, evidence)
+        still = {path: torch.zeros_like(columns) for path, columns in proposal.fan_out.items()}
+        explanation = {"method": "idle", "place": place.name}
+        return Proposal("idle", place, proposal.fan_in, proposal.bias, still, 1.0, explanation)
+
+    model, data = duplicated(), classes()
+    grower = Grower(model, None, data, "classification", how=idle, when=1)
+    for _ in range(8):
+        grower.step()
+    assert [record.action for record in grower.history.records] == ["recycle", "grow"] * 4
+
+
+def test_recycling_goes_on_no_longer_in_a_row_than_there_are_units():
+    """The loss falls whatever is recycled: someone else's doing."""
+    model = duplicated()
+    grower = Grower(model, None, classes(), "classification", how=Split(noise=0.0), when=1)
+    for k in range(20):
+        grower.step(Measured(0.1 * 0.9**k, None, None))
+    actions = [record.action for record in grower.history.records]
+    assert actions[:7] == ["recycle"] * 6 + ["grow"]
+    assert "grow" in actions[7:]
+
+
+def test_the_optimizer_keeps_the_moments_of_the_units_that_stay():
+    model, data = duplicated(), classes()
+    optimizer = adam(model)
+    grower = Grower(model, optimizer, data, "classification", how="random", when=4, recycle=False)
+    trained(grower, data, 3)
+    before = optimizer.state[model[0].weight]["exp_avg"].clone()
+    x, y = data
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    moments = optimizer.state[model[0].weight]["exp_avg"].clone()
+    assert not torch.equal(before, moments)
+    assert grower.step().action == "grow"
+    after = optimizer.state[model[0].weight]["exp_avg"]
+    assert torch.equal(after[:6], moments)
+    assert not after[6:].any()
+
+
+# refusals
+
+
+def test_a_model_that_cannot_grow_is_refused_at_once():
+    with pytest.raises(InputError, match=r"model: has no place whose width can grow; .*refused=True\) says why"):
+        Grower(nn.Linear(3, 2).double(), None, classes(), "classification")
+
+
+def test_a_method_that_can_grow_no_place_is_refused_with_each_reason():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how="steepest_split")
+    with pytest.raises(InputError, match=r"how: the method can grow no place of this model \('0': .*use split\)"):
+        grower.step()
+
+
+def test_folds_with_an_unknown_loss_are_refused_with_what_to_give():
+    grower = Grower(mlp(3, 2, 2), None, classes(), lambda f, y: F.cross_entropy(f, y), how="fold")
+    with pytest.raises(InputError, match="fold knows cross-entropy and squared error; give loss='classification'"):
+        grower.step()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"how": "magic"}, "how: expected a function or one of"),
+        ({"when": "never"}, "when: expected"),
+        ({"where": ["0"]}, "where: expected"),
+        ({"stop": "soon"}, "stop: expected a policy"),
+        ({"loss": "accuracy"}, "loss: expected"),
+        ({"validation": (torch.ones(3, 3), torch.ones(2))}, "validation: expected as many targets as inputs"),
+        ({"optimizer": adam(mlp(3, 2, 2))}, "optimizer: holds none of the model's parameters"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_once(options, says):
+    known = {"model": mlp(3, 2, 2), "optimizer": None, "data": classes(), "loss": "classification"}
+    with pytest.raises(InputError, match=says):
+        Grower(**{**known, **options})
+
+
+def test_lbfgs_is_refused():
+    model = mlp(3, 2, 2)
+    with pytest.raises(InputError, match="optimizer: LBFGS remembers all parameters in one vector"):
+        Grower(model, torch.optim.LBFGS(model.parameters()), classes(), "classification")
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "loss", "says"),
+    [
+        (lambda: mlp(3, 2, 2), (torch.ones(4, 3), torch.tensor([0, 1, 2, 1])), "classification", "numbers 0 to 1"),
+        (lambda: mlp(1, 2, 1), (torch.ones(4, 1), torch.ones(4, 2)), "regression", "y has 2 values a sample"),
+    ],
+)
+def test_targets_that_are_not_the_models_are_refused(model, data, loss, says):
+    grower = Grower(model(), None, data, loss)
+    with pytest.raises(InputError, match=says):
+        grower.step()
+
+
+def test_inputs_that_are_not_the_models_are_refused():
+    with pytest.raises(InputError, match=r"model: does not run on an example of shape \(2, 5\)"):
+        Grower(mlp(3, 2, 2), None, classes(10, (5,)), "classification")
+
+
+def test_an_unknown_place_is_refused_with_those_there_are():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", where="hidden")
+    with pytest.raises(InputError, match=r"where: the model has no place 'hidden' that can grow; it has \['0'\]"):
+        grower.step()
+
+
+def test_a_diverged_training_is_refused_with_what_to_do():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification")
+    with torch.no_grad():
+        grower.state.model[2].weight.fill_(torch.nan)
+    grower._begun = True
+    with pytest.raises(InputError, match=r"loss: is nan in epoch 1: the training has diverged.*smaller lr"):
+        grower.step()
+
+
+def test_a_method_must_give_a_proposal():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how=lambda model, place, evidence: None)
+    with pytest.raises(InputError, match="how: expected a Proposal from the method, got NoneType"):
+        grower.step()
+
+
+# weights
+
+
+@pytest.mark.parametrize("how", ["fold", "gradmax", "random", "search"])
+def test_whole_weights_are_repetition(how):
+    """The same growth for weights and for samples that come as often; all samples are looked at."""
+    x, y = classes(60)
+    w = torch.arange(60) % 3
+    models = [mlp(3, 2, 2), mlp(3, 2, 2)]
+    data = [(x, y, w), (x.repeat_interleave(w, 0), y.repeat_interleave(w, 0))]
+    kept = []
+    for model, given in zip(models, data, strict=True):
+        chosen = creases.grow.methods.METHODS[how]()
+        grower = Grower(model, None, given, "classification", how=_all_of(chosen), when=1, recycle=False)
+        kept.append(grower.step())
+    one, two = kept
+    assert one.predicted == pytest.approx(two.predicted, rel=1e-6)
+    assert one.before == pytest.approx(two.before)
+    assert one.after == pytest.approx(two.after, rel=1e-6)
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-8)
+
+
+def _all_of(how):
+    """The method on all samples, which are those held out too, in their order."""
+
+    def asked(model, place, evidence):
+        class Everything:
+            weighted = evidence.samples.weighted
+            whole = staticmethod(evidence.samples.whole)
+
+            @staticmethod
+            def drawn(n, seed):
+                every = [evidence.samples.at(torch.arange(len(evidence.samples)))]
+                return every, every
+
+        return how(model, place, creases.grow.Evidence(Everything(), evidence.objective, evidence.seed))
+
+    return asked
+
+
+def test_regression_grows_by_folds_too():
+    model, data = mlp(1, 1, 1), values()
+    grower = Grower(model, adam(model, 0.05), data, "regression", how="fold", when=20)
+    trained(grower, data, 70, F.mse_loss)
+    assert model[0].out_features > 1
+    assert grower.history.last["score"] > grower.history.epochs[0]["score"]
+
+
+def test_the_model_is_left_alone_where_nothing_is_due():
+    model = mlp(3, 2, 2)
+    before = copy.deepcopy(model)
+    grower = Grower(model, None, classes(), "classification", when=lambda state: False)
+    for _ in range(3):
+        assert grower.step() is None
+    assert same_tensors(model, before)
