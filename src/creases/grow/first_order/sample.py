@@ -15,6 +15,7 @@ from creases.grow.first_order.amplitude import Rerun
 from creases.grow.first_order.observe import Batches, Loss, Seen, Watch, pairs
 from creases.grow.first_order.products import working
 from creases.grow.first_order.reach import Reach
+from creases.grow.first_order.refine import exactly
 from creases.grow.first_order.statistics import Statistics, add, empty
 from creases.network.surgery import Place
 from creases.network.surgery.example import unwrapped
@@ -51,6 +52,9 @@ def gathered(model: nn.Module, place: Place | str, batches: Batches, loss: Loss,
             add(sums, reach, one, working(one.entering))
         held = torch.tensor(float(len(hold)), dtype=torch.float64)
     ranks.total([held, *sums.tensors()])
+    varying = len(sums.features) - reach.constant
+    if not bool(sums.features.diagonal()[:varying].any()):  # squares of small float32 numbers are 0
+        exactly(reach, seen, sums)
     with ranks.together():
         runs = [Rerun(watch, *batch) for batch in (hold if held else use)]
     seen = [replace(one, made=one.made[:0]) for one in seen]  # not needed any more
