@@ -146,7 +146,7 @@ def test_no_improvement_on_validation_data_ends_the_run():
     x, _ = classes(60)
     noise = torch.randint(0, 2, (60,), generator=torch.Generator().manual_seed(0))
     grown = run(data=(x, noise), validation=(x, 1 - noise), stop=NoImprovement(patience=2), max_epochs=200, lr=0.1)
-    assert "2 growth steps in a row have not lowered the validation loss" in grown.history.ended
+    assert "2 growth steps in a row have not bettered the validation loss" in grown.history.ended
     assert len(grown.history.records) < 10
 
 
@@ -168,14 +168,15 @@ def overfitting(keep, **options):
     return grown, optimizer["made"], (x, 1 - noise)
 
 
-def test_the_network_with_the_lowest_validation_loss_is_kept():
+def test_the_network_with_the_highest_validation_score_is_kept():
     grown, optimizer, (x, y) = overfitting("best")
     losses = [epoch["validation_loss"] for epoch in grown.history.epochs]
-    best = min(range(len(losses)), key=losses.__getitem__)
+    scores = [epoch["validation_score"] for epoch in grown.history.epochs]
+    best = max(range(len(losses)), key=lambda i: (scores[i], -losses[i]))
     assert best < 10
     assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(losses[best], rel=1e-12)
     assert grown.model[0].out_features == grown.history.epochs[best]["widths"]["0"] < 5
-    assert f"the network is that of epoch {best + 1}, whose validation loss was lowest" in grown.history.ended
+    assert f"the network is that of epoch {best + 1}, the best on validation data" in grown.history.ended
     held = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
     assert held == [id(parameter) for parameter in grown.model.parameters()]
     for parameter, moments in optimizer.state.items():

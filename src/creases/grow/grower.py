@@ -258,7 +258,7 @@ class Grower:
         if not self.recycle or self._in_vain():
             return None
         state = self.state
-        for place in state.where(state):
+        for place in state.where(state)[:1]:  # units that could go elsewhere must not hold up growth here
             twin, smaller, gone = self._without_spare(place)
             if not gone:
                 continue

@@ -81,8 +81,8 @@ def grow(
     optimizer
         An optimizer of the model's parameters, or a function that makes one; by default Adam with ``lr``.
     keep
-        "best": where there are validation data, end with the network whose validation loss was lowest. "last": with
-        the last one.
+        "best": where there are validation data, end with the network whose score on them was highest (of equals, or
+        where nothing is scored: whose loss was lowest). "last": with the last one.
     checkpoint
         A file to save the run in after growth steps and every ``checkpoint_seconds``; where it is there already, the
         run goes on from it (the model is the one the run began with).
@@ -150,7 +150,7 @@ class _Run:
     path: Path | None
     keep: str
     steps: int = 0
-    best: tuple[int, float, Snapshot] | None = None  #: epoch, validation loss, network
+    best: tuple[int, Snapshot] | None = None  #: epoch and network
     saved: float = 0.0  #: when
 
     def start(self) -> None:
@@ -179,11 +179,12 @@ class _Run:
         self.grower.decide()
 
     def _keep(self) -> None:
-        """Keep the network of this epoch if its validation loss is the lowest yet, before it grows."""
+        """Keep the network of this epoch if it is the best yet on validation data, before it grows."""
         last = self.grower.history.last
-        loss = last["validation_loss"]
-        if self.keep == "best" and loss is not None and (self.best is None or loss < self.best[1]):
-            self.best = (last["epoch"], loss, Snapshot.of(self.grower.state.model, last["widths"]))
+        if self.keep == "best" and last["validation_loss"] is not None:
+            merit = _merit(last)
+            if self.best is None or merit > _merit(self.grower.history.epochs[self.best[0] - 1]):
+                self.best = (last["epoch"], Snapshot.of(self.grower.state.model, last["widths"]))
 
     def save(self, seconds: float) -> None:
         """Write the checkpoint after a growth step, at the end, and when the last one is old."""
@@ -199,7 +200,7 @@ class _Run:
                 "model": state.model.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "steps": self.steps,
-                "best": None if self.best is None else [*self.best[:2], self.best[2].widths, self.best[2].tensors],
+                "best": None if self.best is None else [self.best[0], self.best[1].widths, self.best[1].tensors],
             },
         )
         self.saved = time.monotonic()
@@ -216,18 +217,24 @@ class _Run:
         self.grower.resume(history)
         self.steps = found["steps"]
         if found["best"] is not None:
-            epoch, loss, widths, tensors = found["best"]
-            self.best = (epoch, loss, Snapshot(widths, tensors))
+            epoch, widths, tensors = found["best"]
+            self.best = (epoch, Snapshot(widths, tensors))
 
     def finish(self) -> None:
         """Go back to the best network, if that was asked for and is another than the last."""
         state, history = self.grower.state, self.grower.history
         if self.best is None or self.best[0] == len(history.epochs):
             return
-        self.best[2].restore(state.model, state.samples.example(), self.optimizer)
-        note = f"; the network is that of epoch {self.best[0]}, whose validation loss was lowest ({self.best[1]:.4g})"
+        self.best[1].restore(state.model, state.samples.example(), self.optimizer)
+        note = f"; the network is that of epoch {self.best[0]}, the best on validation data"
         if note not in history.ended:
             history.ended += note
+
+
+def _merit(epoch: dict[str, Any]) -> tuple[float, float]:
+    """How good an epoch's network is on validation data: by score, of equals by loss."""
+    score = epoch["validation_score"]
+    return 0.0 if score is None else score, -epoch["validation_loss"]
 
 
 #: Settings that a run may be resumed with another value of: it goes on longer.

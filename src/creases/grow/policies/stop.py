@@ -99,27 +99,32 @@ def _units(state: State) -> int:
 
 @dataclass(frozen=True)
 class NoImprovement:
-    """When some growth steps, trained out, have not bettered the best validation loss.
+    """When some growth steps, trained out, have not bettered the best loss or score on validation data.
 
-    A growth step counts if it lowers the loss by more than ``threshold`` of it. Without validation data, the training
-    loss is taken.
+    A growth step counts if it betters it by more than ``threshold`` of it. Without validation data, the training
+    loss or score is taken.
     """
 
     patience: int = 2  #: growth steps
     threshold: float = 1e-3
+    by: Literal["loss", "score"] = "loss"
 
     def __call__(self, state: State) -> str:
         if not state.due:
             return ""
-        kind = "loss" if state.history.last["validation_loss"] is None else "validation_loss"
+        kind = self.by if state.history.last[f"validation_{self.by}"] is None else f"validation_{self.by}"
+        if state.history.last[kind] is None:
+            raise InputError("stop: NoImprovement(by='score') needs a loss that is scored; give by='loss'")
+        sign = 1.0 if self.by == "loss" else -1.0
         best, waited, start = float("inf"), -1, 0
         for stop in [*(record.epoch for record in state.history.records), len(state.history.epochs)]:
-            reached = min((epoch[kind] for epoch in state.history.epochs[start:stop]), default=float("inf"))
+            reached = min((sign * epoch[kind] for epoch in state.history.epochs[start:stop]), default=float("inf"))
             better = best == float("inf") or reached < best - self.threshold * abs(best)
             best, waited, start = min(best, reached), 0 if better else waited + 1, stop
         if waited < self.patience:
             return ""
-        return f"{waited} growth steps in a row have not lowered the {kind.replace('_', ' ')} (best {best:.4g})"
+        name = kind.replace("_", " ")
+        return f"{waited} growth steps in a row have not bettered the {name} (best {sign * best:.4g})"
 
 
 @dataclass(frozen=True)
