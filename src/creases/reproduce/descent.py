@@ -10,7 +10,7 @@ from creases.errors import InputError
 from creases.lab import Batch
 
 
-def descend(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr: float) -> Batch:
+def descend(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr: ArrayLike) -> Batch:
     """Train every network of a batch by gradient descent on its mean squared error.
 
     Gradients are written out (chain rule, one batched matrix product for each layer and direction): at this size
@@ -23,7 +23,8 @@ def descend(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr: float) 
     x, y
         Inputs (n,) and targets (n,) for all networks, or (B, n) for each its own.
     steps, lr
-        Number of steps, and the length of each: ``theta -= lr d(mean of (f - y)^2) / d theta``.
+        Number of steps, and the length of each, or (B,) of each network's: ``theta -= lr d(mean of (f - y)^2) / d
+        theta``.
     """
     if batch.widths[0] != 1 or batch.widths[-1] != 1:
         raise InputError(f"batch: expected one input and one output, got widths {batch.widths}")
@@ -32,7 +33,8 @@ def descend(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr: float) 
     shape = (batch.count, 1, inputs.shape[-1])
     inputs, targets = (a.expand(shape[0], shape[2]).reshape(shape) for a in (inputs, targets))
     on, off = (torch.tensor(slope, dtype=inputs.dtype) for slope in (1.0, batch.leak))
-    last, pull = len(weights) - 1, 2 * lr / shape[2]
+    rates = torch.as_tensor(np.asarray(lr, np.float64), dtype=weights[0].dtype).expand(batch.count)
+    last, pull = len(weights) - 1, (2 * rates / shape[2]).reshape(-1, 1, 1)
     with torch.no_grad():
         for _ in range(steps):
             values, gates = [inputs], []  # (B, units, n): what enters each layer; derivatives of the bends

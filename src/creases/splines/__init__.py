@@ -40,6 +40,8 @@ from creases.splines.marks import Marks, marks, matched
 from creases.splines.multivariate import Planes, planes_of
 from creases.splines.ntk import ntk
 from creases.splines.optimal import OptimalFit, optimal_fit
+from creases.splines.relocate import Move, Relocated, relocate
+from creases.splines.relocation import Relocation
 from creases.splines.residuals import Residuals, residuals
 from creases.splines.roughness import RoughnessLaw, roughness, roughness_law
 from creases.splines.spline import Pieces, Shallow, Spline
@@ -61,9 +63,12 @@ __all__ = [
     "LonelySimulation",
     "LossSlice",
     "Marks",
+    "Move",
     "OptimalFit",
     "Pieces",
     "Planes",
+    "Relocated",
+    "Relocation",
     "Residuals",
     "RoughnessLaw",
     "Shallow",
@@ -100,6 +105,7 @@ __all__ = [
     "product_normal",
     "product_uniform",
     "ratio_uniform",
+    "relocate",
     "residuals",
     "roughness",
     "roughness_law",

@@ -68,7 +68,7 @@ def joined(optimizer: Optimizer, beside: nn.Parameter | None, new: dict[str, nn.
         group["param_names"] += new.keys()
 
 
-def forget(optimizer: Optimizer, parameter: nn.Parameter) -> None:
+def forget(optimizer: Optimizer, parameter: Tensor) -> None:
     """Let an optimizer start afresh with a parameter whose values were set anew, in place."""
     for group in optimizer.param_groups:
         if any(parameter is one for one in group["params"]):
