@@ -1,25 +1,34 @@
 import json
-
-import numpy as np
+import re
 
 from creases.cli import demo
 
 
-def test_demo_writes_a_picture_and_a_summary_and_names_them(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(demo, "EPOCHS", 15)
+def test_the_demo_grows_a_network_maps_it_and_names_the_files(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "EPOCHS", 70)
     result = run("demo")
     assert result.exit_code == 0, result.output
-    assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
-    summary = json.loads((tmp_path / "out" / "demo.json").read_text())
-    assert summary["accuracy"] > 0.95
-    assert summary["regions"] > 50
-    assert summary["certificate"]["largest_difference"] < 1e-10
-    assert np.isclose(summary["area"]["all"], 4)
-    assert "Open out/demo.png" in result.stdout
+    folder = tmp_path / "out" / "demo"
+    for name in ("growth.png", "map.png"):
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+    assert re.search(r"regions +\d+", result.stdout)
+    assert re.search(r"largest \|f - piece\| \d.\de-1\d", result.stdout)
+    assert json.loads((folder / "model.json").read_text())["widths"] > [2]
+    assert "Open out/demo/growth.png and out/demo/map.png" in result.stdout
 
 
-def test_the_same_seed_gives_the_same_picture(run, tmp_path, monkeypatch):
+def test_the_same_seed_gives_the_same_pictures_and_a_demo_may_be_repeated(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "EPOCHS", 2)
+    pictures = []
+    for _ in range(2):
+        assert run("demo", "--out", "a", "--seed", 7).exit_code == 0
+        pictures.append([(tmp_path / "a" / name).read_bytes() for name in ("growth.png", "map.png")])
+    assert pictures[0] == pictures[1]
+
+
+def test_a_demo_does_not_write_over_another_run(run, monkeypatch):
     monkeypatch.setattr(demo, "EPOCHS", 1)
-    for folder in ("a", "b"):
-        assert run("demo", "--out", folder, "--seed", 7).exit_code == 0
-    assert (tmp_path / "a" / "demo.png").read_bytes() == (tmp_path / "b" / "demo.png").read_bytes()
+    assert run("grow", "moons", "--out", "mine", "--epochs", 1).exit_code == 0
+    result = run("demo", "--out", "mine")
+    assert result.exit_code == 2
+    assert "mine holds a growth run" in result.stderr

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from creases.cli import output, summary
+from creases.cli import summary
 from creases.cli.console import out, print_table
 from creases.cli.grow import grow_into, interruptible, print_report
 from creases.cli.growing.settings import NAME, Settings
@@ -35,7 +35,6 @@ def run_demo(
     report, files = interruptible(folder, lambda: grow_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)
-    files["map's numbers"] = output.write_json(result, folder / "map.json")
     print_report(report, files)
     print_table("\nThe grown network's regions", summary.rows(result))
     out.print(f"\nOpen {files['picture']} and {files['map']}.", soft_wrap=True)
@@ -65,7 +64,7 @@ def draw(report: Report, partition: PlanePartition, path: Path, *, dpi: int = 16
     from creases.show import new_figure, plot_plane, save_figure, styled
 
     X, y = report.data.problem
-    figure, (decision, sheet) = new_figure(12, 6, panels=2)
+    figure, (decision, sheet) = new_figure(12, 6.5, panels=2)
     with styled():
         plot_plane(partition, ax=decision, color="class", data=X, labels=y)
         decision.set_title(f"What it decides: {partition.count} regions, the boundary in black")

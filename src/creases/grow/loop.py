@@ -24,7 +24,7 @@ from creases.grow.policies.stop import Stop
 from creases.grow.policies.when import When
 from creases.grow.policies.where import Where
 from creases.grow.progress import Callback, at_terminal, on_tensorboard
-from creases.grow.records import History
+from creases.grow.records import History, merit
 from creases.grow.samples import Listed, Memory, Samples, samples
 from creases.grow.state import seed_of
 from creases.grow.training import train_epoch
@@ -182,8 +182,8 @@ class _Run:
         """Keep the network of this epoch if it is the best yet on validation data, before it grows."""
         last = self.grower.history.last
         if self.keep == "best" and last["validation_loss"] is not None:
-            merit = _merit(last)
-            if self.best is None or merit > _merit(self.grower.history.epochs[self.best[0] - 1]):
+            epochs = self.grower.history.epochs
+            if self.best is None or merit(last) > merit(epochs[self.best[0] - 1]):
                 self.best = (last["epoch"], Snapshot.of(self.grower.state.model, last["widths"]))
 
     def save(self, seconds: float) -> None:
@@ -229,12 +229,6 @@ class _Run:
         note = f"; the network is that of epoch {self.best[0]}, the best on validation data"
         if note not in history.ended:
             history.ended += note
-
-
-def _merit(epoch: dict[str, Any]) -> tuple[float, float]:
-    """How good an epoch's network is on validation data: by score, of equals by loss."""
-    score = epoch["validation_score"]
-    return 0.0 if score is None else score, -epoch["validation_loss"]
 
 
 #: Settings that a run may be resumed with another value of: it goes on longer.

@@ -92,12 +92,19 @@ class History:
     #: epoch, steps, seconds, loss, score, validation_loss, validation_score, parameters, widths
     records: list[Record] = field(default_factory=list)
     ended: str = ""  #: why it ended; "" while it goes on
+    idle: int = 0  #: times since the last growth step that it was time to grow and nothing was worth adding
     setting: dict[str, Any] = field(default_factory=dict)  #: how, where, when, stop, ... as text
 
     @property
     def last(self) -> dict[str, Any]:
         """The last epoch's numbers."""
         return self.epochs[-1]
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The numbers of the epoch that was best on validation data, the first of equals; without such, the last's."""
+        held = [epoch for epoch in self.epochs if epoch["validation_loss"] is not None]
+        return max(held, key=merit) if held else self.last
 
     def since_growth(self) -> list[dict[str, Any]]:
         """The epochs after the last growth step."""
@@ -145,6 +152,12 @@ class History:
 
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def merit(epoch: Mapping[str, Any]) -> tuple[float, float]:
+    """How good an epoch's network is on validation data: by score, of equals by loss."""
+    score = epoch["validation_score"]
+    return 0.0 if score is None else score, -epoch["validation_loss"]
 
 
 def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -144,9 +144,9 @@ def _opening(report: Report) -> Iterator[RenderableType]:
         low, high, mean = problem.y.min(), problem.y.max(), problem.y.mean()
         yield escape(f"values from {number(low)} to {number(high)}, {number(mean)} in the mean")
     columns = len({feature.split("=")[0] for feature in problem.features})
-    inputs = f"{len(problem.features)} inputs" + (
-        f" (from {columns} columns; text became columns of 0 and 1)" if columns < len(problem.features) else ""
-    )
+    inputs = f"{len(problem.features)} input{'' if len(problem.features) == 1 else 's'}"
+    if columns < len(problem.features):
+        inputs += f" (from {columns} columns; text became columns of 0 and 1)"
     yield escape(f"{inputs}; {len(data.train)} rows to train on, {len(data.validation)} to see when to stop, "
                  f"{len(data.test)} to test with, never seen before")  # fmt: skip
     began, first = report.settings.hidden, outcome.history.epochs[0]

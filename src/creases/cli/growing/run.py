@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 #: Growth steps in a row that may fail to better the validation loss before a run ends.
 PATIENCE = 3
+
+#: Entries of the inputs below which one thread is quickest.
+SMALL = 2_000_000
 
 #: Seconds between checkpoints, beside those after growth steps.
 CHECKPOINT_SECONDS = 10.0
@@ -55,27 +60,40 @@ def run(settings: Settings, data: Divided, folder: Path) -> Outcome:
     stop: list[Stop] = [keep_first, NoImprovement(patience=PATIENCE)]
     if settings.parameters is not None:
         stop.append(Budget(parameters=settings.parameters))
-    _, history = grow(
-        model,
-        data.scaled(data.train, settings.device),
-        data.problem.task,
-        how=settings.how,
-        where=settings.where.replace("-", " "),
-        when=int(settings.when) if settings.when.isdecimal() else settings.when,
-        stop=stop,
-        max_epochs=settings.epochs,
-        validation=data.scaled(data.validation, settings.device),
-        recycle=settings.recycle,
-        lr=settings.lr,
-        batch_size=settings.batch,
-        seed=settings.seed,
-        checkpoint=folder / names.CHECKPOINT,
-        checkpoint_seconds=CHECKPOINT_SECONDS,
-    )
+    with _threads(data, settings.device):
+        _, history = grow(
+            model,
+            data.scaled(data.train, settings.device),
+            data.problem.task,
+            how=settings.how,
+            where=settings.where.replace("-", " "),
+            when=int(settings.when) if settings.when.isdecimal() else settings.when,
+            stop=stop,
+            max_epochs=settings.epochs,
+            validation=data.scaled(data.validation, settings.device),
+            recycle=settings.recycle,
+            lr=settings.lr,
+            batch_size=settings.batch,
+            seed=settings.seed,
+            checkpoint=folder / names.CHECKPOINT,
+            checkpoint_seconds=CHECKPOINT_SECONDS,
+        )
     net = _own_units(model, data)
     first = creases.read(before) if before.exists() else None
     widths = tuple(layer.out_features for layer in model if isinstance(layer, nn.Linear))[:-1]
-    return Outcome(net, first, history, widths, kept_epoch(history))
+    return Outcome(net, first, history, widths, history.best["epoch"])
+
+
+@contextmanager
+def _threads(data: Divided, device: str) -> Iterator[None]:
+    """One thread where the batches are small: more only wait for each other."""
+    before = torch.get_num_threads()
+    if device == "cpu" and data.problem.X.size < SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def start(settings: Settings, data: Divided) -> nn.Sequential:
@@ -94,11 +112,6 @@ def start(settings: Settings, data: Divided) -> nn.Sequential:
         return model.to(settings.device)
     except (RuntimeError, AssertionError) as problem:  # torch raises either for a device that is not there
         raise InputError(f"--device: {settings.device!r} cannot be used: {str(problem).splitlines()[0]}") from None
-
-
-def kept_epoch(history: History) -> int:
-    """The epoch whose network a run ends with: the first with the lowest validation loss."""
-    return int(min(history.epochs, key=lambda epoch: epoch["validation_loss"])["epoch"])
 
 
 def _own_units(model: nn.Module, data: Divided) -> Network:

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from creases.cli.output import write_json
 from creases.errors import FileError, InputError
+from creases.grow.policies.when import TIMES
+from creases.grow.policies.where import PLACES
 
 _VERSION = 1
 NAME = "run.json"  #: the file of the settings in the run's folder
@@ -51,6 +53,12 @@ class Settings:
             )
         if not self.hidden or min(self.hidden) < 1:
             raise InputError(f"--hidden: expected widths of at least 1 such as 2 or 4,4, got {self.hidden}")
+        if not self.when.isdecimal() and self.when not in TIMES:
+            raise InputError(f"--when: expected {', '.join(TIMES)} or a number of epochs, got {self.when!r}")
+        layers = [f"hidden{k}" for k in range(1, len(self.hidden) + 1)]
+        known = [*(name.replace(" ", "-") for name in PLACES), *layers]
+        if self.where not in known:
+            raise InputError(f"--where: expected one of {', '.join(known)}, got {self.where!r}")
 
     @property
     def is_file(self) -> bool:

@@ -1,0 +1,216 @@
+"""``creases grow``: a network grown on a table, its files, its report, and how it goes on after an interruption."""
+
+import json
+
+import numpy as np
+import pytest
+
+import creases
+from creases.cli.growing import run as runs
+from creases.grow import History
+
+FILES = {"model.safetensors", "model.json", "history.json", "growth.png", "report.txt", "run.json", "checkpoint.pt"}
+
+
+@pytest.fixture
+def orchard(tmp_path):
+    """A table with a story: which trees are picked early, by height (cm), age and kind; a corner needs a fold."""
+    rng = np.random.default_rng(3)
+    height, age = rng.uniform(150, 500, 160), rng.integers(2, 40, 160)
+    kind = rng.choice(["apple", "pear"], 160)
+    early = (height > 330) ^ (age > 20) ^ ((kind == "pear") & (age > 35))
+    lines = [f"{h:.1f},{a},{k},{'early' if e else 'late'}" for h, a, k, e in zip(height, age, kind, early, strict=True)]
+    path = tmp_path / "orchard.csv"
+    path.write_text("\n".join(["height,age,kind,picked", *lines]) + "\n")
+    return path
+
+
+QUICK = ("--epochs", 60, "--when", 15, "--seed", 1)
+
+
+def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp_path):
+    result = run("grow", orchard, "--target", "picked", "--out", "o", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in (tmp_path / "o").iterdir()} - {"model.onnx", "first.safetensors"} == FILES
+    model = json.loads((tmp_path / "o" / "model.json").read_text())
+    assert model["inputs"] == ["height", "age", "kind=apple", "kind=pear"]
+    assert model["classes"] == ["early", "late"]
+    net = creases.read(tmp_path / "o" / "model.safetensors")
+    assert net.n_in == 4
+    assert net.n_units == sum(model["widths"])
+    table = np.genfromtxt(orchard, delimiter=",", skip_header=1, dtype=None, encoding="utf-8")
+    X = np.array([[h, a, k == "apple", k == "pear"] for h, a, k, _ in table], float)
+    y = np.array([picked == "late" for *_, picked in table])
+    right = (net(X).argmax(axis=1) == y).mean()
+    scores = model["scores"]["grown network"]
+    assert right == pytest.approx(0.6 * scores["train"] + 0.2 * scores["validation"] + 0.2 * scores["test"])
+    said = " ".join(result.stdout.split())
+    assert "96 rows to train on, 32 to see when to stop, 32 to test with, never seen before" in said
+    assert "were taken for" in said
+    assert "LogisticRegression" in said
+    assert "Open o/growth.png" in said
+
+
+def test_reasons_give_rows_as_they_are_in_the_table(run, orchard, tmp_path):
+    result = run("grow", orchard, "--out", "o", "--json", *QUICK)
+    summary = json.loads(result.stdout)
+    lines = orchard.read_text().splitlines()[1:]
+    history = History.load(tmp_path / "o" / "history.json")
+    assert summary["growth_steps"]
+    for step, record in zip(summary["growth_steps"], history.records, strict=True):
+        if record.action == "revive":
+            continue
+        row = record.explanation["why"]["instance"]
+        height, age, kind, _ = lines[row].split(",")
+        assert f"row {row} (height {float(height):.3g}, age {age}, kind={kind})" in step["why"]
+    assert (tmp_path / "o" / "report.txt").read_text().count("Growth step ") == len(history.records)
+
+
+def test_rows_left_out_for_missing_values_do_not_shift_the_others(run, orchard, tmp_path):
+    lines = orchard.read_text().splitlines()
+    lines[1:1] = [",5,apple,late"] * 7
+    orchard.write_text("\n".join(lines))
+    refused = run("grow", orchard, "--out", "o", *QUICK)
+    assert refused.exit_code == 2
+    assert "--missing drop to leave out those rows or --missing mean" in refused.stderr
+    summary = json.loads(run("grow", orchard, "--missing", "drop", "--out", "o", "--json", *QUICK).stdout)
+    record = History.load(tmp_path / "o" / "history.json").records[-1]
+    row = record.explanation["why"]["instance"]
+    height = lines[1:][row].split(",")[0]
+    assert f"row {row} (height {float(height):.3g}" in summary["growth_steps"][-1]["why"]
+
+
+def test_the_onnx_file_is_the_same_network(run, orchard, tmp_path):
+    pytest.importorskip("onnx")
+    assert run("grow", orchard, "--out", "o", "--epochs", 5).exit_code == 0
+    x = np.array([[200.0, 10, 1, 0], [450, 30, 0, 1]])
+    a, b = (creases.read(tmp_path / "o" / f"model.{ending}")(x) for ending in ("safetensors", "onnx"))
+    assert np.allclose(a, b, rtol=1e-12)
+
+
+def test_a_regression_is_told_in_the_targets_units(run, tmp_path):
+    x = np.linspace(0, 100, 120)
+    np.savez(tmp_path / "roof.npz", load=x, sag=np.abs(x - 40) * 30 + 1000)
+    result = run("grow", "roof.npz", "--target", "sag", "--out", "o", "--epochs", 80, "--when", 20)
+    assert result.exit_code == 0, result.output
+    scores = json.loads((tmp_path / "o" / "model.json").read_text())["scores"]
+    assert scores["grown network"]["test"] > scores["Ridge"]["test"] + 0.1
+    assert scores["grown network"]["test_rmse"] < scores["Ridge"]["test_rmse"] < 1000
+    assert "values from 1010 to 2800" in result.stdout
+    assert "test RMSE" in result.stdout
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_comes_to_the_same_network(run, orchard, tmp_path, monkeypatch):
+    assert run("grow", orchard, "--out", "whole", *QUICK).exit_code == 0
+    real = runs.grow
+
+    def interrupted(*args, **options):
+        def stop(state):
+            if len(state.history.epochs) == 40:
+                raise KeyboardInterrupt
+
+        return real(*args, **{**options, "callbacks": [stop], "checkpoint_seconds": 0})
+
+    monkeypatch.setattr(runs, "grow", interrupted)
+    result = run("grow", orchard, "--out", "parts", *QUICK)
+    assert result.exit_code == 130
+    assert "stopped; go on with: creases grow --resume parts" in result.stderr
+    monkeypatch.setattr(runs, "grow", real)
+    assert run("grow", "--resume", "parts").exit_code == 0
+    for name in ("model.safetensors", "model.json", "growth.png"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
+    again = json.loads(run("grow", "--resume", "parts", "--json").stdout)
+    assert again["epochs"] == 60
+    longer = json.loads(run("grow", "--resume", "parts", "--epochs", 70, "--json").stdout)
+    assert longer["epochs"] == 70
+
+
+def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
+    assert run("grow", orchard, "--out", "o", "--epochs", 2).exit_code == 0
+    again = run("grow", orchard, "--out", "o", "--epochs", 3)
+    assert again.exit_code == 2
+    assert "--out: o holds a growth run; go on with it by --resume o, write over it with --force" in again.stderr
+    forced = run("grow", orchard, "--out", "o", "--epochs", 3, "--force", "--json")
+    assert json.loads(forced.stdout)["epochs"] == 3
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "report.txt").write_text("mine")
+    refused = run("grow", orchard, "--out", "mine")
+    assert "--out: mine holds a file report.txt" in refused.stderr
+    assert (tmp_path / "mine" / "report.txt").read_text() == "mine"
+
+
+def test_a_run_is_not_resumed_on_other_data(run, orchard):
+    assert run("grow", orchard, "--out", "o", "--epochs", 2).exit_code == 0
+    orchard.write_text(orchard.read_text() + "300,10,pear,late\n")
+    result = run("grow", "--resume", "o")
+    assert result.exit_code == 2
+    assert "orchard.csv is not what it was when the run began" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("grow",), "give the data and a folder: creases grow table.csv --target COLUMN --out DIR"),
+        (("grow", "nowhere.csv", "--out", "o"), "data: there is no file nowhere.csv"),
+        (("grow", "moon", "--out", "o"), "data: 'moon' is no file. there is no built-in 'moon'; did you mean 'moons'?"),
+        (("grow", "moons", "--target", "y", "--out", "o"), "'moons' is a built-in problem"),
+        (("grow", "moons", "--out", "o", "--hidden", "2,x"), "--hidden: expected comma-separated numbers"),
+        (("grow", "moons", "--out", "o", "--hidden", "0"), "--hidden: expected widths of at least 1"),
+        (("grow", "moons", "--out", "o", "--epochs", "0"), "--epochs: expected at least 1, got 0"),
+        (("grow", "moons", "--out", "o", "--lr", "0"), "--lr: expected a learning rate above 0"),
+        (("grow", "moons", "--out", "o", "--test", "0.9"), "--validation, --test: expected two shares above 0"),
+        (("grow", "moons", "--out", "o", "--parameters", "3"), "--parameters: the network begins with 12"),
+        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where: expected one of bottleneck, round-robin"),
+        (("grow", "moons", "--out", "o", "--when", "never"), "--when: expected plateau, converged or a number"),
+        (("grow", "moons", "--out", "o", "--device", "abacus"), "--device: 'abacus' cannot be used"),
+        (("grow", "--resume", "o"), "--resume: o holds no growth run (there is no run.json in it)"),
+        (("grow", "moons", "--resume", "o"), "DATA: a run is resumed with its own settings"),
+        (("grow", "--how", "tiny", "--resume", "o"), "--how: a run is resumed with its own settings"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_run_is_refused_in_one_line(run, words, said):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+
+
+def test_a_wrong_column_is_refused_with_the_command_lines_words(run, orchard):
+    result = run("grow", orchard, "--target", "pickt", "--out", "o")
+    assert result.exit_code == 2
+    assert "--target: " in result.stderr
+    assert "did you mean 'picked'?" in result.stderr
+
+
+def test_a_damaged_run_file_is_named(run, tmp_path):
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "run.json").write_text('{"creases-run": 7}')
+    result = run("grow", "--resume", "o")
+    assert result.exit_code == 2
+    assert "run.json is damaged (version 7, expected 1)" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("how", ["tiny", "gradmax", "random", "split", "search"])
+def test_every_method_grows_from_the_command_line(run, how):
+    result = run("grow", "moons", "--how", how, "--hidden", "2,2", "--out", "o", "--epochs", 12, "--when", 4, "--json")
+    assert result.exit_code == 0, result.output
+    steps = json.loads(result.stdout)["growth_steps"]
+    assert steps
+    assert all(step["why"] for step in steps)
+
+
+def test_a_budget_bounds_the_network(run):
+    result = run("grow", "spirals", "--parameters", 20, "--when", 3, "--epochs", 30, "--out", "o", "--json")
+    summary = json.loads(result.stdout)
+    assert summary["parameters"] <= 20
+    assert max(step["width"][1] for step in summary["growth_steps"]) <= 3
+
+
+def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
+    rows = [f"{k},{'b' if k == 5 else 'a' if k % 2 else 'c'}" for k in range(12)]
+    (tmp_path / "few.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    assert run("grow", "few.csv", "--out", "o", "--epochs", 4, "--when", 2).exit_code == 0
+    (tmp_path / "fewer.csv").write_text("x,y\n" + "\n".join(rows[:9]) + "\n")
+    result = run("grow", "fewer.csv", "--out", "p")
+    assert result.exit_code == 2
+    assert "data: 9 rows are too few to hold some out; at least 10 are needed" in result.stderr

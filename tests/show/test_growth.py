@@ -1,0 +1,90 @@
+"""The picture of a growth run."""
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+import creases
+from creases.errors import InputError
+from creases.grow import History, Scaling, grow
+from creases.problems import xor_circles
+from creases.show import View, growth_figure, plot_growth
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """A network of two inputs that grew, and its history."""
+    X, y = xor_circles(n=100)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+        options = {"how": "fold", "when": 4, "max_epochs": 14, "lr": 0.02, "validation": 0.2, "batch_size": 20}
+        return X, y, *grow(model, (X, y), "classification", keep="last", **options)
+
+
+def test_every_growth_step_is_marked_on_all_three_panels(grown):
+    *_, history = grown
+    assert history.records
+    for ax in plot_growth(history):
+        marks = [line for line in ax.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
+        assert sorted(int(line.get_xdata()[0]) for line in marks) == [record.epoch for record in history.records]
+
+
+def test_curves_are_the_historys_numbers(grown):
+    *_, history = grown
+    loss, score, size = plot_growth(history, score="accuracy")
+    assert loss.lines[0].get_ydata().tolist() == [epoch["loss"] for epoch in history.epochs]
+    assert score.lines[1].get_ydata().tolist() == [epoch["validation_score"] for epoch in history.epochs]
+    assert size.lines[0].get_ydata().tolist() == [epoch["widths"]["0"] for epoch in history.epochs]
+    assert score.get_ylabel() == "accuracy"
+
+
+def test_growth_steps_after_the_network_that_was_kept_are_hollow(grown):
+    *_, history = grown
+    kept = history.records[0].epoch
+    loss, *_ = plot_growth(history, kept=kept)
+    marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
+    assert {line.get_color() for line in marks} == {"#FFFFFF"}
+    shown = [text.get_text() for text in plot_growth(history, kept=kept)[1].get_legend().get_texts()]
+    assert "of no use, undone" in shown
+    assert "network kept" in shown
+
+
+def test_the_network_is_drawn_with_its_fold_points_in_the_data_s_units(grown):
+    X, y, model, history = grown
+    partition = creases.plane(creases.read(model), [(-2, 2), (-2, 2)])
+    view = View(partition, partition, X, y, ("width", "height"), ("out", "in"))
+    scaling = Scaling(np.array([10.0, 0.0]), np.array([2.0, 1.0]))
+    figure = growth_figure(history, view=view, scaling=scaling)
+    before, after = figure.subfigs[0].axes
+    assert before.get_xlabel() == "width"
+    assert {text.get_text() for text in after.get_legend().get_texts()} <= {"out", "in"}
+    assert not before.texts
+    drawn = {int(text.get_text()): text.xy for text in after.texts}
+    assert drawn
+    for number, (x, height) in drawn.items():
+        fold = history.records[number - 1].explanation["where"]["fold_point"]
+        assert (x, height) == pytest.approx((10 + 2 * fold[0], fold[1]))
+
+
+def test_a_function_of_one_input_is_drawn_over_its_data():
+    x = np.linspace(-1, 1, 60)[:, None]
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(1, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+        options = {"how": "fold", "when": 5, "max_epochs": 12, "lr": 0.02}
+        model, history = grow(model, (x, np.abs(x)), "regression", **options)
+    partition = creases.line(creases.read(model), [-1.0], [1.0])
+    figure = growth_figure(history, view=View(None, partition, x, np.abs(x[:, 0]), ("load",), None))
+    assert isinstance(figure, Figure)
+    (ax,) = figure.subfigs[0].axes
+    line = next(line for line in ax.lines if line.get_label() == "network")
+    grid = np.linspace(-1, 1, 101)
+    expected = creases.read(model)(grid[:, None])[:, 0]
+    assert np.allclose(np.interp(grid, *line.get_data()), expected, atol=1e-9)
+
+
+def test_a_history_without_epochs_is_refused():
+    with pytest.raises(InputError, match="history: has no epochs to draw"):
+        growth_figure(History())
