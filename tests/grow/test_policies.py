@@ -222,14 +222,21 @@ def test_nothing_to_add_says_why_for_every_place():
     x, y = classes()
     run = state(mlp(3, 2, 2, 2), (x, y), how=lambda model, place, evidence: _none(model, place), where="round robin")
     run.history.epochs = epochs(0.5)
-    assert NothingToAdd()(run) == "nothing is worth adding ('0': for a test; '2': for a test)"
+    assert NothingToAdd(patience=1)(run) == "nothing is worth adding ('0': for a test; '2': for a test)"
+
+
+def test_one_refusal_may_be_chance_and_three_in_a_row_are_not():
+    run = state(mlp(3, 2, 2), classes(), how=lambda model, place, evidence: _none(model, place))
+    for idle, wanted in ((0, ""), (1, ""), (2, "nothing is worth adding ('0': for a test)")):
+        run.history = History(epochs=epochs(0.5), idle=idle)
+        assert NothingToAdd()(run) == wanted
 
 
 def test_nothing_to_add_looks_at_the_gain_beside_the_loss():
     run = state(how="tiny", history=History(epochs=epochs(0.5)))
     gain = max(run.propose(place).gain for place in run.places)
     assert NothingToAdd(tau=0.9 * gain / 0.5)(run) == ""
-    assert "is not worth it" in NothingToAdd(tau=1.1 * gain / 0.5)(run)
+    assert "is not worth it" in NothingToAdd(tau=1.1 * gain / 0.5, patience=1)(run)
 
 
 def test_so_many_epochs_and_no_more():

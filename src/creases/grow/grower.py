@@ -172,9 +172,18 @@ class Grower:
             reason = "" if state.record else _first_reason(last, state)
             if not state.record and not reason:
                 state.record = self._recycled() or self._grown()
-                reason = "" if state.record else "no proposal fits into what the budget leaves"
+                reason = "" if state.record else self._idle(last)
         self.history.ended = reason
         return state.record
+
+    def _idle(self, wanted: Sequence[NothingToAdd]) -> str:
+        """Nothing was added: why the run ends with that, "" where it is tried again."""
+        state = self.state
+        proposals = [state.propose(place) for place in state.where(state)]
+        if any(all(stop.enough(state, proposal) for stop in wanted) for proposal in proposals):
+            return "no proposal fits into what the budget leaves"
+        self.history.idle += 1
+        return ""
 
     def note(self, measured: Measured | None = None, *, steps: int | None = None) -> None:
         """Put down the epoch's numbers."""
@@ -352,6 +361,7 @@ class Grower:
             explanation={**proposal.explanation, **({"unit": width - 1} if proposal.method == "fold" else {})},
         )
         history.records.append(record)
+        history.idle = 0
         state.edited()
         return record
 

@@ -64,7 +64,8 @@ class State:
     @property
     def evidence(self) -> Evidence:
         """What methods look at, with this growth step's own seed."""
-        return Evidence(self.samples, self.objective, seed_of(self.seed, len(self.history.records), 1))
+        seed = seed_of(self.seed, len(self.history.records), 1, self.history.idle)
+        return Evidence(self.samples, self.objective, seed)
 
     def flops_of_unit(self, place: Place) -> int:
         """By how many :attr:`flops` rises for one more unit at a place."""

@@ -129,9 +129,13 @@ class NoImprovement:
 
 @dataclass(frozen=True)
 class NothingToAdd:
-    """When no place gets a unit, or none whose predicted gain is more than ``tau`` of the training loss."""
+    """When no place gets a unit, or none whose predicted gain is more than ``tau`` of the training loss.
+
+    A method looks at other samples each time it is asked, so one refusal may be chance: so many in a row are not.
+    """
 
     tau: float = 0.0
+    patience: int = 3
 
     def __call__(self, state: State) -> str:
         if not state.due:
@@ -143,6 +147,8 @@ class NothingToAdd:
                 return ""
             why = proposal.explanation.get("reason") or f"a gain of {worth_of(proposal):.3g} is not worth it"
             reasons.append(f"{place.name!r}: {why}")
+        if state.history.idle + 1 < self.patience and reasons:
+            return ""
         return "nothing is worth adding (" + "; ".join(reasons or ["the model has no place that can grow"]) + ")"
 
     def enough(self, state: State, proposal: Proposal) -> bool:
