@@ -61,6 +61,17 @@ def resized(model: nn.Module, place: Place, width: int, optimizer: optim.Optimiz
         widen(model, place, fan_in, optimizer=optimizer)
 
 
+def remember(optimizer: optim.Optimizer, state: dict[str, Any]) -> None:
+    """Load an optimizer's state with each number in its own dtype; torch's loading takes the parameter's for all."""
+    optimizer.load_state_dict(state)
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for number, values in state["state"].items():
+        held = optimizer.state[parameters[number]]
+        for name, value in values.items():
+            if isinstance(value, Tensor) and held[name].dtype != value.dtype:
+                held[name] = value.to(held[name].device, copy=True)
+
+
 def write(path: str | Path, state: dict[str, Any]) -> None:
     """Write a run's state: tensors, numbers and text in dicts and lists."""
     with replacing(path) as temporary:

@@ -213,7 +213,7 @@ class _Run:
             history.ended = ""
         history.setting = state.history.setting
         Snapshot(found["widths"], found["model"]).restore(state.model, state.samples.example(), self.optimizer)
-        self.optimizer.load_state_dict(found["optimizer"])
+        checkpoints.remember(self.optimizer, found["optimizer"])
         self.grower.resume(history)
         self.steps = found["steps"]
         if found["best"] is not None:
