@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import inf, isfinite, log2, sqrt
 from typing import Any
@@ -35,6 +36,9 @@ class Amplitude:
     tried: int  #: sizes looked at
 
 
+Change = Callable[[Tensor], Tensor]
+
+
 class Rerun:
     """A model on a fixed batch: layers before the consumers give what they gave the first time.
 
@@ -45,8 +49,7 @@ class Rerun:
         self.watch, self.x, self.target = watch, x, target
         self.twin = frozen(watch.twin)
         self.entering = x
-        self.base: dict[str, torch.Size] = {}  #: shapes of the consumers' outputs
-        self.changes: dict[str, Tensor] = {}
+        self.changes: dict[str, Change] = {}
         self._calls: dict[nn.Module, int] = {}
         notes = Notes(watch.in_place)
         self.first, kept = self._record(notes)  #: the loss as it is, summed over the batch
@@ -55,8 +58,8 @@ class Rerun:
             self.first, kept = self._record(notes)
         self._replay(kept, notes.copies)
 
-    def loss(self, changes: dict[str, Tensor]) -> float:
-        """The loss summed over the batch when the consumers' outputs change by these, in their own layout."""
+    def loss(self, changes: dict[str, Change]) -> float:
+        """The loss summed over the batch when each consumer's output is changed so."""
         self.changes, self._calls = changes, {}
         with quietly():
             return float(self.watch.summed(self.twin(self.x), self.target, len(self.x)))
@@ -75,7 +78,6 @@ class Rerun:
                 kept.setdefault(module, []).append(notes.note(out))
             if module in paths:
                 reached.append(module)
-                self.base[paths[module]] = out.shape
 
         leaves = [module for module in self.twin.modules() if not next(module.children(), None)]
         handles = [module.register_forward_hook(record) for module in leaves]
@@ -110,7 +112,7 @@ class Rerun:
         return forward
 
     def _changed(self, path: str) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-        return lambda module, args, out: out + self.changes[path].to(out)
+        return lambda module, args, out: self.changes[path](out)
 
 
 def search(reach: Reach, runs: Sequence[Rerun], units: Units, *, fan_in: bool = True) -> Amplitude:
@@ -128,11 +130,13 @@ def search(reach: Reach, runs: Sequence[Rerun], units: Units, *, fan_in: bool = 
         total = torch.zeros((), dtype=torch.float64)
         for run, z in zip(runs, inner, strict=True):
             arrived = reach.bent(size_in * z, reach.bend)
-            changes = {}
-            for entry in reach.entries:
-                change = entry.response(arrived, (size_out * units.omega[entry.link.path]).to(z.dtype))
-                changes[entry.link.path] = _laid_out(run, entry.link.path, change)
-            total += run.loss(changes)
+            columns = {path: size_out * part for path, part in units.omega.items()}
+            total += run.loss(
+                {
+                    e.link.path: partial(e.with_response, units=arrived, columns=columns[e.link.path])
+                    for e in reach.entries
+                }
+            )
         ranks.total([total])
         return float(total) / n if isfinite(total) else inf
 
@@ -143,12 +147,6 @@ def chosen(units: Units, factor: float, *, fan_in: bool = True) -> Units:
     """The units at the size that a search chose."""
     one = torch.ones_like(units.values)
     return scaled(units, sqrt(factor) * one, sqrt(factor) * one) if fan_in else scaled(units, one, factor * one)
-
-
-def _laid_out(run: Rerun, path: str, change: Tensor) -> Tensor:
-    """A consumer's change in its output's own layout: features last for linear layers."""
-    like = run.base[path]
-    return change.movedim(1, -1).reshape(like) if isinstance(run.twin.get_submodule(path), nn.Linear) else change
 
 
 def _smallest(loss: Callable[[float], float], before: float, n: int) -> Amplitude:

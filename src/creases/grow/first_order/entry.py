@@ -97,6 +97,14 @@ class Entry:
         found = F.conv2d(image, kernel, None, _pair(self.layer, "stride"), 0, _pair(self.layer, "dilation"))
         return found if units.ndim == 4 else found[:, :, 0]
 
+    def with_response(self, out: Tensor, units: Tensor, columns: Tensor) -> Tensor:
+        """Its output in its own layout, with the response to units added; in the output's dtype."""
+        units, columns = units.to(out.dtype), columns.to(out.dtype)
+        if self.kind == "conv":
+            return out + self.response(units, columns)
+        seen = rows(units.flatten(2)) if self.kind == "linear" else units.flatten(1)
+        return torch.addmm(out.reshape(-1, out.shape[-1]), seen, columns.flatten(1).T).reshape(out.shape)
+
     def gains(self, units: Tensor, goals: Tensor, columns: Tensor) -> Tensor:
         """<goal, response to one unit alone> for each sample and unit: (n, k)."""
         if self.kind == "linear":

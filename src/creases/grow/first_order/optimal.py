@@ -156,7 +156,7 @@ def _whitened(s: Tensor, x: Tensor, cutoff: float) -> tuple[Tensor, Callable[[Te
         return x[:0], lambda y: y.new_zeros(len(s), y.shape[1])
     scale = (1 / size[kept])[:, None]
     inner = s if len(kept) == len(s) else s[kept][:, kept]
-    correlation = inner * scale * scale.T
+    correlation = (inner * scale).mul_(scale.T)
     root, failed = torch.linalg.cholesky_ex(correlation)
     if not int(failed) and float(root.diagonal().square().min()) > cutoff * len(correlation):
         white = torch.linalg.solve_triangular(root, x[kept] * scale, upper=False)

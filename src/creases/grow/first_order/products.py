@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import torch
 from torch import Tensor
 
-_BLOCK = 1024  # rows whose products are summed up in float32
+_BLOCK = 1024  # rows whose products are summed up in one product of float32
+_FEW = 4096  # rows whose products x' x are summed up in float32
 
 
 def working(x: Tensor) -> torch.dtype:
@@ -18,21 +21,34 @@ def product(a: Tensor, b: Tensor) -> Tensor:
     """a' b for a (n, p), b (n, q) in float64; float32 is multiplied in blocks of rows, which are added in float64."""
     found = None
     for one, other in zip(_blocks(a), _blocks(b), strict=True):
-        part = one.T @ other
-        found = part.double() if found is None else found.add_(part)
+        part = (one.T @ other).double()
+        found = part if found is None else found.add_(part)
     return a.new_zeros(a.shape[1], b.shape[1], dtype=torch.float64) if found is None else found
 
 
-def add_gram(sums: Tensor, x: Tensor, *, constant: bool) -> None:
-    """Add x' x to sums, as :func:`product`, for x (n, d); with ``constant`` for x with a 1 behind, (n, d + 1)."""
-    for part in _blocks(x):
+def add_gram(sums: Tensor, parts: Iterable[Tensor], *, constant: bool) -> None:
+    """Add x' x for all rows x of the parts (n, d) to sums (d, d), in float64; with ``constant`` for (x, 1).
+
+    Products of float32 are summed in float32 over few thousand rows at most.
+    """
+    waiting: Tensor | None = None
+    rows = 0
+    for part in parts:
         d = part.shape[1]
-        _add_gram(sums[:d, :d], part)
-        if constant:
-            column = part.new_ones(1, len(part)) @ part
-            sums[:d, d] += column[0]
-            sums[d, :d] += column[0]
-            sums[d, d] += len(part)
+        for block in _blocks(part):
+            found = _gram(block)
+            waiting = found if waiting is None else waiting.add_(found)
+            rows += len(block)
+            if rows >= _FEW or block.dtype == torch.float64:
+                sums[:d, :d] += waiting
+                waiting, rows = None, 0
+            if constant:
+                column = (block.new_ones(1, len(block)) @ block)[0]
+                sums[:d, d] += column
+                sums[d, :d] += column
+                sums[d, d] += len(block)
+    if waiting is not None:
+        sums[: len(waiting), : len(waiting)] += waiting
 
 
 def _blocks(x: Tensor) -> tuple[Tensor, ...]:
@@ -40,11 +56,10 @@ def _blocks(x: Tensor) -> tuple[Tensor, ...]:
     return torch.split(x, _BLOCK) if x.dtype == torch.float32 else (x,)
 
 
-def _add_gram(sums: Tensor, x: Tensor) -> None:
-    """sums += x' x, on a CPU by numpy, which sees that it is symmetric and does half the work."""
+def _gram(x: Tensor) -> Tensor:
+    """x' x, on a CPU by numpy, which sees that it is symmetric and does half the work."""
     if x.device.type != "cpu":
-        sums += x.T @ x
-        return
-    array, total = x.contiguous().numpy(), sums.numpy()
+        return x.T @ x
+    array = x.contiguous().numpy()
     with np.errstate(over="ignore", invalid="ignore"):  # as torch, which gives inf
-        total += array.T @ array
+        return torch.from_numpy(array.T @ array)

@@ -30,6 +30,7 @@ _BEND_MODULES = (
     nn.Softshrink, nn.Hardshrink, nn.Threshold,
 )  # fmt: skip
 _PASSED = (nn.Flatten, nn.Unflatten, nn.Identity, _DropoutNd)  # they leave a unit's values as they are
+_FEW = 100
 _TINIEST = 1e-30
 
 
@@ -137,14 +138,14 @@ class Reach:
             self._refuse(f"its units pass {name}, which is not linear at 0 in each unit")
 
     def _check(self, seen: Seen) -> None:
-        """The present units must arrive as this file says."""
-        z = seen.made
+        """The present units must arrive as this file says, at the first few samples."""
+        z = seen.made[:_FEW]
         if isinstance(self.producer, nn.Linear):
             z = z.movedim(-1, 1)
         try:
             for _, step in self._steps:
                 z = step(z)
-            arrived = [entry.units(seen.inputs[entry.link.path], self.place.width) for entry in self.entries]
+            arrived = [entry.units(seen.inputs[entry.link.path][:_FEW], self.place.width) for entry in self.entries]
             right = all(_alike(z.reshape(units.shape), units) for units in arrived)
         except (RuntimeError, TypeError, IndexError):
             right = False

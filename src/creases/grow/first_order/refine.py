@@ -66,7 +66,7 @@ def _refined(reach: Reach, aims: Sequence[Seen], units: Units, n: Tensor) -> Uni
     for batch in aims:
         for part in chunks(reach, batch):
             z = values(reach, batch.entering[part], a)
-            add_gram(square, rows(z), constant=False)
+            add_gram(square, [rows(z)], constant=False)
             for entry in reach.entries:
                 path = entry.link.path
                 pairs[path] += entry.paired(reach.linear(z), entry.goals(batch.goals[path][part]))

@@ -16,7 +16,7 @@ from creases.grow.first_order.observe import Batches, Loss, Seen, Watch, pairs
 from creases.grow.first_order.products import working
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.refine import exactly
-from creases.grow.first_order.statistics import Statistics, add, empty
+from creases.grow.first_order.statistics import Statistics, add, empty, features
 from creases.network.surgery import Place
 from creases.network.surgery.example import unwrapped
 from creases.network.surgery.layers import taken
@@ -39,8 +39,8 @@ class Sample:
 def gathered(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, heldout: Batches | None) -> Sample:
     """See all batches once; every fifth sample is held out if no others are given.
 
-    Sums are over all ranks, without those that pair b_{l-1} with others; in float64, of float32 products b_{l-1}
-    b_{l-1}' where the model is in float32 on a CPU (:func:`best_units` looks whether they do).
+    Sums are over all ranks, without those that pair b_{l-1} with others; of b_{l-1} b_{l-1}' in float32 where the
+    model is in float32 on a CPU (:func:`best_units` looks whether that does).
     """
     with ranks.together():
         use, hold = _divided(batches, heldout)
@@ -49,9 +49,10 @@ def gathered(model: nn.Module, place: Place | str, batches: Batches, loss: Loss,
         reach = Reach(watch.twin, watch.place, seen[0])
         sums = empty(reach, seen[0], paired=False)
         for one in seen:
-            add(sums, reach, one, working(one.entering))
+            add(sums, reach, one)
         held = torch.tensor(float(len(hold)), dtype=torch.float64)
     ranks.total([held, *sums.tensors()])
+    sums.features = features(reach, seen, working(seen[0].entering))
     varying = len(sums.features) - reach.constant
     if not bool(sums.features.diagonal()[:varying].any()):  # squares of small float32 numbers are 0
         exactly(reach, seen, sums)

@@ -114,21 +114,22 @@ def statistics(
 
 
 def empty(reach: Reach, seen: Seen, *, project: bool = True, paired: bool = True) -> Statistics:
-    """Sums over no samples yet, of the sizes that a batch shows; without ``paired`` those with b_{l-1} have none."""
+    """Sums over no samples yet, of the sizes that a batch shows; without ``paired`` those with b_{l-1} are left out."""
     d = reach.inputs(seen.entering[:1]).shape[1] + reach.constant
     consumers = {entry.link.path: _empty(entry, d, project, paired) for entry in reach.entries}
     zeros = seen.made.new_zeros
-    number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d, d)))
+    number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d * paired, d * paired)))
     return Statistics(number, loss, features, consumers)
 
 
-def add(sums: Statistics, reach: Reach, seen: Seen, dtype: torch.dtype = torch.float64) -> None:
-    """Add a batch to the sums; ``dtype`` is that of the products b_{l-1} b_{l-1}', and of no others."""
+def add(sums: Statistics, reach: Reach, seen: Seen) -> None:
+    """Add a batch to the sums."""
     sums.count += seen.count
     sums.loss += seen.loss
     for part in chunks(reach, seen):
-        before = reach.inputs(seen.entering[part], dtype)
-        add_gram(sums.features, rows(before), constant=reach.constant)
+        if len(sums.features):
+            before = reach.inputs(seen.entering[part])
+            add_gram(sums.features, [rows(before)], constant=reach.constant)
         for entry in reach.entries:
             path = entry.link.path
             mine, goals = sums.consumers[path], entry.goals(seen.goals[path][part])
@@ -137,7 +138,7 @@ def add(sums: Statistics, reach: Reach, seen: Seen, dtype: torch.dtype = torch.f
                 mine.pairs += torch.cat(_paired(reach, entry, before, goals), 1)
             if len(mine.inputs):
                 inputs = entry.inputs(seen.inputs[path][part])
-                add_gram(mine.inputs, rows(inputs), constant=False)
+                add_gram(mine.inputs, [rows(inputs)], constant=False)
                 mine.moves += product(rows(inputs), rows(goals))
             if len(mine.cross):
                 mine.cross += torch.cat(_paired(reach, entry, before, inputs), 1)
@@ -172,9 +173,8 @@ def features(reach: Reach, seen: Sequence[Seen], dtype: torch.dtype = torch.floa
     """sum b_{l-1} b_{l-1}' over the batches and ranks, (d, d): n S."""
     d = reach.inputs(seen[0].entering[:1]).shape[1] + reach.constant
     found = seen[0].entering.new_zeros(d, d, dtype=torch.float64)
-    for batch in seen:
-        for part in slices(reach, batch.entering):
-            add_gram(found, rows(reach.inputs(batch.entering[part], dtype)), constant=reach.constant)
+    parts = (one.entering[part] for one in seen for part in slices(reach, one.entering))
+    add_gram(found, (rows(reach.inputs(part, dtype)) for part in parts), constant=reach.constant)
     ranks.total([found])
     return found
 
