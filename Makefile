@@ -14,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/installed ## set up, train a small network, map it exactly, draw it
+demo: $(VENV)/installed ## set up, grow a small network, map it exactly, draw it
 	$(BIN)/creases demo
 
 test: $(VENV)/dev chromium lint ## set up and run every check and every test

@@ -1,16 +1,18 @@
 """Make the pictures of the README: ``make pictures``."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import creases
-from creases.cli.demo import BOX, draw, train
-from creases.problems import circle_annulus
+from creases.cli.demo import EPOCHS, PROBLEM
+from creases.cli.grow import grow_into
+from creases.cli.growing.settings import Settings
+from creases.cli.growing.write import draw
 
 
 def main() -> None:
-    X, y = circle_annulus(1000, seed=0)
-    partition = creases.plane(creases.read(train(X, y, seed=0)), BOX)
-    draw(partition, X, y, Path(__file__).with_name("circle-annulus.png"), dpi=80)
+    with TemporaryDirectory() as folder:
+        report, _ = grow_into(Settings(data=PROBLEM, epochs=EPOCHS), Path(folder), force=False, fresh=True)
+    draw(report, Path(__file__).with_name("growth.png"), dpi=95)
 
 
 if __name__ == "__main__":

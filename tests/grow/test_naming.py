@@ -17,16 +17,28 @@ SCALING = Scaling(CENTER, SPREAD, target_center=100.0, target_spread=20.0)
 
 def test_a_point_is_told_in_the_datas_own_units_with_the_names_of_the_features():
     names = Naming(features=("age", "plan=basic"), scaling=SCALING)
-    assert names.point([1.0, 1.0]) == "(age 50, plan=basic)"
-    assert names.point([-0.55, -1.0]) == "(age 34.5)"  # a column of 0 and 1 is told where it is 1
+    assert names.point([1.0, 0.0]) == "(age 50, plan=basic 0.5)"
+    assert names.point([-4.0, 0.0]) == "(age 0, plan=basic 0.5)"
+    assert names.away(0.25) == "0.25 standard deviations"
     assert Naming().point([0.123456, -2.0]) == "(0.123, -2)"
+
+
+def test_of_a_text_column_an_instance_has_the_value_that_it_has():
+    names = Naming(features=("age", "plan=basic"), scaling=SCALING, instance="row")
+    assert names.one(3, [1.0, 1.0]) == "row 3 (age 50, plan=basic)"
+    assert names.one(3, [-0.55, -1.0]) == "row 3 (age 34.5)"
+    assert names.one(3, [0.0, -0.2]) == "row 3 (age 40)"  # a mean was put for what was missing
+    assert Naming().one(3, [0.5, 1.0]) == "instance 3 (0.5, 1)"
 
 
 def test_of_many_features_those_are_told_that_stand_out():
     names = Naming(features=[f"f{k}" for k in range(9)])
-    assert names.point([0, 0, 9, 1, 2, 3, 4, 5, 0.1]) == "(f2 9, f3 1, f4 2, f5 3, f6 4, f7 5, ...)"
-    assert Naming().point([0.0] * 9) == ""
+    told = "f1 0.5, f2 9, f3 1, f4 2, f5 3, f6 4, f7 5, f8 0.1"
+    assert names.one(0, [0, 0.5, 9, 1, 2, 3, 4, 5, 0.1]) == f"instance 0 ({told}, ...)"
+    assert names.point([0.0] * 9) == ""
+    assert Naming().one(4, [0.0] * 9) == "instance 4"
     assert names.weighed([0, 0, -9, 1, 2, 0, 0, 5, 0]) == "f2, f7, f4"
+    assert Naming(features=("a=1", "a=2", "b", "c")).weighed([4, 3, 2, 1]) == "a, b, c"
 
 
 def test_numbers_have_three_digits_and_all_before_the_point():

@@ -88,7 +88,7 @@ def test_instances_are_numbered_as_in_the_users_data_when_some_are_held_out(hist
 
 def test_recycled_and_revived_units_are_told_as_such():
     gone = record(3, action="recycle", removed=[1], explanation={**_random(), "recycled": {"units": [1], "cost": 1e-9}})
-    assert "Unit 1 of '0' was taken away, as it costs nothing. 1 unit added to '0'" in gone.explain()
+    assert "Unit 1 of '0' was taken away, which costs nothing. 1 unit added to '0'" in gone.explain()
     dead = record(0, action="revive", removed=[0, 1], units=[0, 1], explanation={"method": "revive", "place": "0"})
     assert "Units 0, 1 of '0' were 0 on every sample, and were drawn anew" in dead.explain()
     assert dead.explain().count("added") == 0

@@ -76,8 +76,8 @@ class Record:
         were = "was" if one else "were"
         if self.action == "recycle":
             gone = self.explanation["recycled"]
-            cost = f"it costs {gone['cost']:.2g} of the loss" if gone["cost"] > 1e-6 else "it costs nothing"
-            return [f"{units} {were} taken away, as {cost}."]
+            cost = f"costs {gone['cost']:.2g} of the loss" if gone["cost"] > 1e-6 else "costs nothing"
+            return [f"{units} {were} taken away, which {cost}."]
         if self.action == "revive":
             seen = names.get("instance", "sample")
             return [f"{units} {were} 0 on every {seen}, and {were} drawn anew across the data."]

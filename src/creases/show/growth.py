@@ -134,7 +134,7 @@ def _sizes(ax: Axes, epochs: list[int], history: History, kept: int | None) -> N
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylim(bottom=0)
     if len(names) > 1:
-        ax.legend(loc="lower right")
+        ax.legend(loc="best", **_SOLID)
     first, last = history.epochs[0]["parameters"], history.epochs[-1 if kept is None else kept - 1]["parameters"]
     ax.set_title(f"{first} parameters grow to {last}" if last != first else f"{first} parameters", pad=9)
 
@@ -169,7 +169,8 @@ def _legend_of_steps(ax: Axes, history: History, kept: int | None) -> None:
 def _draw_view(figure: Any, view: View, history: History, kept: int | None, scaling: Scaling | None) -> None:
     points = _fold_points(history, kept, scaling)
     shown = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
-    axes = figure.subplots(1, len(shown), squeeze=False)[0]
+    one = isinstance(view.after, LinePartition)
+    axes = figure.subplots(1, len(shown), squeeze=False, sharey=one)[0]
     for ax, (partition, name) in zip(axes, shown, strict=True):
         marks = points if name == "After" else []
         if isinstance(partition, LinePartition):

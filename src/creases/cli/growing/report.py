@@ -167,7 +167,7 @@ def _steps(report: Report) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("step", justify="right")
     table.add_column("epoch", justify="right")
-    table.add_column("what")
+    table.add_column("what", no_wrap=True)
     table.add_column("units", justify="right")
     table.add_column("training loss", justify="right")
     table.add_column(f"validation {report.measure}", justify="right")

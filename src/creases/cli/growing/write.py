@@ -37,11 +37,12 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     files["history"] = replace(history, setting=history.setting | named).save(folder / names.HISTORY)
     with replacing(files["report"]) as temporary:
         temporary.write_text(text(report), encoding="utf-8")
-    _draw(report, files["picture"])
+    draw(report, files["picture"])
     return files
 
 
-def _draw(report: Report, path: Path) -> None:
+def draw(report: Report, path: Path, *, dpi: int = 160) -> None:
+    """The growth as a picture."""
     from creases.show import growth_figure, save_figure
 
     outcome = report.outcome
@@ -52,7 +53,7 @@ def _draw(report: Report, path: Path) -> None:
         scaling=report.data.scaling,
         score=report.measure,
     )
-    save_figure(figure, path)
+    save_figure(figure, path, dpi=dpi)
 
 
 def view(report: Report) -> View | None:
