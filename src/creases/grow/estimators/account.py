@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from creases.errors import InputError
-from creases.grow.records import History, Record
+from creases.grow.records import History, Record, merit
 
 
 def explained(history: History, names: dict[str, Any], drawing: str, step: int | None) -> str:
@@ -61,8 +61,8 @@ def _step(record: Record, history: History, names: dict[str, Any]) -> str:
 
 
 def kept(history: History) -> int:
-    """The epoch, from 1, whose network was kept: the first with the lowest validation loss, or the last."""
-    losses = [epoch["validation_loss"] for epoch in history.epochs]
-    if not losses or any(loss is None for loss in losses):
-        return len(losses)
-    return losses.index(min(losses)) + 1
+    """The epoch, from 1, whose network was kept: the first that was best on rows held out, or the last."""
+    if not history.epochs or history.last["validation_loss"] is None:
+        return len(history.epochs)
+    merits = [merit(epoch) for epoch in history.epochs]
+    return merits.index(max(merits)) + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 from torch import nn, optim
 
 from creases.errors import InputError
@@ -35,6 +37,9 @@ from creases.grow.training import train_epoch
 from creases.network import Network, read
 
 Floats = NDArray[np.float64]
+
+#: Numbers in a table up to which one thread is fastest.
+SMALL = 1_000_000
 
 #: Fewer rows than this are all trained on: too few are left to judge by.
 JUDGED = 20
@@ -100,6 +105,23 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_parameters(self.get_params(deep=False))
         rows, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, **self._checks)
         table = self._table(rows, self._targets(y, None), sample_weight)
+        if self._task == "classification" and (table.y == table.y[0]).all():
+            raise InputError(
+                "sample_weight: leaves one class with rows that count; a classifier needs at least 2 classes"
+            )
+        with _threads(table):
+            history = self._grown(table)
+        self._end(history)
+        if history.ended.startswith(f"{self.max_epochs} epochs"):
+            warnings.warn(
+                f"max_epochs: all {self.max_epochs} epochs were trained before growth came to its end; more may help",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _grown(self, table: Table) -> History:
+        """A new network, trained and grown."""
         self._begin(table)
         train = self._memory(table)
         held = None
@@ -125,14 +147,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         )
         for record in history.records:
             record.explanation = renumbered(record.explanation, torch.from_numpy(table.first))
-        self._end(history)
-        if history.ended.startswith(f"{self.max_epochs} epochs"):
-            warnings.warn(
-                f"max_epochs: all {self.max_epochs} epochs were trained before growth came to its end; more may help",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
+        return history
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
         """One epoch over these rows; a growth step, looking at them, where the loss is on a plateau."""
@@ -160,7 +175,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         grower.resume(history, other_data=True)
         state, epoch, made = grower.state, len(history.epochs), len(history.records)
         options = {"batch_size": self._batch(len(train)), "seed": self._seed + epoch}
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), _threads(table):
             measured, steps = train_epoch(self._model, self._optimizer, train, state.objective, **options)
             grower.step(measured, steps=steps + (history.last["steps"] if epoch else 0))
         history.ended = ""  # there is always a next batch
@@ -297,3 +312,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _targets(self, y: Any, classes: Any) -> Floats:
         """y as numbers (n, m)."""
+
+
+def _threads(table: Table) -> AbstractContextManager[Any]:
+    """One thread for small tables: more would spend their time waiting for each other."""
+    return threadpool_limits(1) if table.X.size <= SMALL else nullcontext()

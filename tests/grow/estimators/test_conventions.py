@@ -1,0 +1,44 @@
+"""The estimators keep scikit-learn's conventions: its own checks, all of them."""
+
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from creases import GrowingClassifier, GrowingRegressor
+
+ESTIMATORS = (GrowingClassifier, GrowingRegressor)
+
+#: Checks that need a package or a setting that may not be there.
+MAY_SKIP = {
+    "check_sample_weights_pandas_series",
+    "check_classifier_data_not_an_array",
+    "check_regressor_data_not_an_array",
+    "check_array_api_input",
+}
+
+
+def _check(estimator: Any) -> None:
+    for found in check_estimator(estimator, on_skip=None, on_fail=None):
+        assert found["status"] == "passed" or found["check_name"] in MAY_SKIP, (found["check_name"], found["exception"])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
+    _check(kind(max_epochs=8, patience=2))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_check_estimator_passes_as_they_are(kind: Any) -> None:
+    _check(kind())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("how", ["tiny", "gradmax", "random", "search"])
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_check_estimator_passes_whatever_the_method(kind: Any, how: str) -> None:
+    _check(kind(how, max_epochs=8, patience=2, hidden=(2, 3)))

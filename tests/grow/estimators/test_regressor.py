@@ -1,0 +1,119 @@
+"""Facts about the regressor that grows."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from creases import GrowingRegressor
+
+SHORT: dict[str, Any] = {"max_epochs": 40, "patience": 3, "random_state": 0}
+
+pytestmark = pytest.mark.filterwarnings("ignore:max_epochs:sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def valley() -> tuple[np.ndarray, np.ndarray]:
+    """Two targets of very different size, with a kink each."""
+    X = np.random.default_rng(0).uniform(-2, 2, (150, 2)) * [1, 100]
+    return X, np.column_stack([1000 * np.abs(X[:, 0]) + 5000, 1e-3 * np.maximum(X[:, 1] / 100, 0)])
+
+
+@pytest.fixture(scope="module")
+def grown(valley: Any) -> GrowingRegressor:
+    return GrowingRegressor(random_state=0).fit(*valley)
+
+
+def test_it_grows_to_what_a_linear_model_cannot_do(valley: Any, grown: Any) -> None:
+    assert LinearRegression().fit(*valley).score(*valley) < 0.6
+    assert grown.score(*valley) > 0.95
+    assert grown.history_.epochs[0]["widths"] == {"hidden": 4}
+
+
+def test_several_targets_come_in_their_own_units(valley: Any, grown: Any) -> None:
+    X, y = valley
+    given = grown.predict(X)
+    assert given.shape == y.shape
+    np.testing.assert_allclose(given.mean(axis=0), y.mean(axis=0), rtol=0.05)
+    np.testing.assert_allclose(grown.network_(X), given, rtol=1e-9)
+    with torch.no_grad():
+        np.testing.assert_array_equal(grown.module_(torch.from_numpy(X)).numpy(), given)
+
+
+def test_the_account_is_in_the_targets_own_units(valley: Any) -> None:
+    X, y = valley
+    model = GrowingRegressor(**SHORT).fit(X, y[:, 0])
+    record = next(record for record in model.history_.records if record.method == "fold")
+    why = record.explanation["why"]
+    np.testing.assert_allclose(why["features"] * X.std(axis=0) + X.mean(axis=0), X[why["instance"]], rtol=0.2, atol=20)
+    off = abs(why["residual"][0]) * y[:, 0].std()
+    assert off > 10
+    told = model.explain(record.number)
+    assert f"row {why['instance']} (x0 {X[why['instance'], 0]:.3g}" in told
+    assert f"{off:.3g}" in told or f"{off:.0f}" in told
+    assert model.explain().startswith("The network is 2-")
+
+
+def test_targets_keep_the_shape_they_were_given_in(valley: Any) -> None:
+    X, y = valley
+    short = {**SHORT, "max_epochs": 3}
+    flat, column = GrowingRegressor(**short).fit(X, y[:, 0]), GrowingRegressor(**short).fit(X, y[:, :1])
+    assert flat.predict(X).shape == (150,)
+    assert column.predict(X).shape == (150, 1)
+    np.testing.assert_array_equal(flat.predict(X), column.predict(X)[:, 0])
+
+
+@pytest.mark.parametrize("how", ["fold", "tiny"])
+def test_weights_are_repetition_to_the_last_bit(valley: Any, how: str) -> None:
+    X, y = valley
+    rng = np.random.default_rng(0)
+    weight = rng.integers(0, 4, len(X))
+    X2, y2 = X.repeat(weight, axis=0), y.repeat(weight, axis=0)
+    order = rng.permutation(len(X2))
+    short = {**SHORT, "max_epochs": 20}
+    weighted = GrowingRegressor(how, **short).fit(X, y, sample_weight=weight)
+    repeated = GrowingRegressor(how, **short).fit(X2[order], y2[order])
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+
+
+def test_partial_fit_follows_the_scale_of_all_rows_and_grows(valley: Any) -> None:
+    X, y = valley[0], valley[1][:, 0]
+    order = np.argsort(X[:, 0])  # the first batch is not like the others
+    model = GrowingRegressor(patience=2, random_state=0)
+    for _ in range(40):
+        for part in np.array_split(order, 3):
+            model.partial_fit(X[part], y[part])
+    assert model.score(X, y) > 0.7
+    assert model.history_.records
+    twin = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(twin.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
+
+
+def test_a_constant_target_is_met() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = GrowingRegressor(max_epochs=200, random_state=0).fit(X, np.full(30, 7.0))
+    np.testing.assert_allclose(model.predict(X), 7, atol=0.1)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e150])
+def test_the_size_of_targets_makes_no_difference(valley: Any, size: float) -> None:
+    X, y = valley[0], valley[1][:, 0] / 1000
+    short = {**SHORT, "max_epochs": 10}
+    one, other = GrowingRegressor(**short).fit(X, y), GrowingRegressor(**short).fit(X, y * size)
+    np.testing.assert_allclose(other.predict(X) / size, one.predict(X), rtol=1e-6)
+
+
+def test_a_target_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        GrowingRegressor().fit([[0.0], [1.0]], [0.0, np.nan])
+
+
+def test_it_works_in_searches(valley: Any) -> None:
+    X, y = valley
+    model = GrowingRegressor(**{**SHORT, "max_epochs": 8})
+    assert len(cross_val_score(model, X, y[:, 0], cv=2)) == 2
+    assert GridSearchCV(model, {"alpha": [0.0, 0.1]}, cv=2).fit(X, y).best_params_["alpha"] in (0.0, 0.1)
