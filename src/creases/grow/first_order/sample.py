@@ -84,7 +84,15 @@ def _divided(batches: Batches, heldout: Batches | None) -> tuple[list[tuple[Tens
 def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:
     """Samples for the statistics of a place: ``base sqrt(max(n_{l-1}, n_{l+1}))`` (section 3.4 and appendix C).
 
-    The variance of the optimal units grows with the widths before and after, and falls with the samples.
+    The variance of the optimal units grows with the widths before and after, and falls with the samples. It is for
+    the batches of :func:`tiny`, over all ranks; as many others held out size the units.
+
+    Examples
+    --------
+    >>> from creases.network.surgery import places
+    >>> model = nn.Sequential(nn.Linear(784, 5), nn.ReLU(), nn.Linear(5, 10))
+    >>> sample_size(model, places(model)[0])
+    2800
     """
     model = unwrapped(model)
     producer = model.get_submodule(place.name)

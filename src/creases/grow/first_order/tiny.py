@@ -54,7 +54,8 @@ def tiny(
     batches, loss
         As in :func:`statistics`.
     heldout
-        Batches for the line search; if not given, every fifth sample is held out for it.
+        Batches for the line search; if not given, every fifth sample is held out for it. Over several ranks each
+        gives its own share, which may be empty.
     max_units, tau
         A unit is proposed where its lambda^2 is more than tau times the mean loss; at most so many. Where no size of
         all of them lowers the held-out loss, the stronger half is tried, and so on.
