@@ -1,0 +1,83 @@
+"""Two processes under torchrun grow the network that one does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import torchrun_runs
+
+TESTS = Path(__file__).parents[1]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without torch.distributed"),
+]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """What each of two processes has after all runs."""
+    folder = tmp_path_factory.mktemp("torchrun")
+    program = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
+    command = [*program, str(TESTS / "torchrun_runs.py"), str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400)
+    assert not done.returncode, done.stderr[-3000:]
+    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in (0, 1)]
+
+
+def assert_alike(one: dict, two: dict, rtol: float = 1e-5, atol: float = 1e-7) -> None:
+    assert one.keys() == two.keys()
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("name", torchrun_runs.CASES)
+def test_two_ranks_grow_the_network_of_one(both, name):
+    alone = torchrun_runs.kept(torchrun_runs.CASES[name]())
+    for rank in both:
+        assert rank[name]["records"] == alone["records"]
+        assert_alike(rank[name]["model"], alone["model"])
+        ours, theirs = rank[name]["history"], alone["history"]
+        assert (ours["ended"], ours["setting"]) == (theirs["ended"], theirs["setting"])
+        for epoch, other in zip(ours["epochs"], theirs["epochs"], strict=True):
+            assert epoch["widths"] == other["widths"]
+            for number in ("loss", "score", "validation_loss", "validation_score"):
+                assert (epoch[number] or 0) == pytest.approx(other[number] or 0, rel=1e-5)
+    assert alone["records"]
+
+
+@pytest.mark.parametrize("name", [*torchrun_runs.CASES, "own share", "uneven share", "interrupted", "other start"])
+def test_the_ranks_have_the_same_network_bit_by_bit(both, name):
+    first, second = (rank[name] for rank in both)
+    assert first["records"] == second["records"]
+    assert_alike(first["model"], second["model"], rtol=0, atol=0)
+    assert first["history"] == second["history"]
+
+
+def test_a_run_goes_on_from_the_file_of_the_first_rank(both):
+    for rank in both:
+        assert_alike(rank["interrupted"]["model"], rank["tiny"]["model"], rtol=0, atol=0)
+        assert rank["interrupted"]["records"] == rank["tiny"]["records"]
+
+
+def test_all_ranks_start_from_the_network_of_the_first(both):
+    assert_alike(both[1]["other start"]["model"], both[0]["tiny"]["model"], rtol=0, atol=0)
+
+
+def test_data_that_differ_between_ranks_are_refused_by_both(both):
+    assert "another rank refused" in both[0]["other data"]
+    assert "data: is 100 samples" in both[1]["other data"]
+    assert "on rank 1, 100 samples" in both[1]["other data"]
+
+
+def test_the_checkpoint_of_another_run_is_refused_by_both(both):
+    for rank in both:
+        assert "checkpoint: " in rank["bad checkpoint"]
+        assert "make the same call, or give another file" in rank["bad checkpoint"]

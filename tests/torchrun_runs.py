@@ -1,0 +1,136 @@
+"""Growth runs for one process or for each of several: ``torchrun --nproc_per_node=2 torchrun_runs.py FOLDER``."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+from creases.errors import InputError
+from creases.grow import Grown, ranks
+from creases.grow.loop import grow
+from growth_runs import Residual, classes, conv, mlp, timeless, values
+
+
+def dead():
+    model = mlp(3, 1, 1, 2)
+    with torch.no_grad():
+        for layer in (model[0], model[2]):
+            layer.weight.copy_(-layer.weight.abs())
+            layer.bias.fill_(-50.0)
+    return model
+
+
+def duplicates():
+    model = mlp(3, 6, 2)
+    with torch.no_grad():
+        model[0].weight[4], model[0].bias[4] = model[0].weight[1], model[0].bias[1]
+        model[0].bias[2] = -100.0
+    return model
+
+
+def unused():
+    """A parameter that no sample reaches, which weight decay must leave alone."""
+    model = mlp(3, 2, 2, seed=3)
+    model.idle = nn.Parameter(torch.ones(3, dtype=torch.float64))
+    return model
+
+
+def run(model, data=None, loss="classification", **options) -> Grown:
+    given = {"when": 3, "max_epochs": 10, "lr": 0.02, "batch_size": 30}
+    return grow(model, classes(101) if data is None else data, loss, **{**given, **options})
+
+
+def adamw(parameters):
+    return torch.optim.AdamW(parameters, lr=0.02, weight_decay=0.2)
+
+
+x, y = classes(101)
+
+#: Runs that one process and several must end alike; 101 samples in batches of 26 and less.
+CASES = {
+    "tiny": lambda: run(mlp(3, 2, 2, 2, seed=3), how="tiny"),
+    "tiny, long": lambda: run(mlp(3, 2, 2, 2, seed=5), how="tiny", max_epochs=30, validation=0.2),
+    "tiny conv": lambda: run(conv(), classes(61, (1, 6, 6)), how="tiny", max_epochs=7),
+    "fold": lambda: run(mlp(3, 2, 2, seed=3), how="fold", max_epochs=20, validation=0.2),
+    "fold, regression": lambda: run(mlp(1, 2, 1), values(53), "regression", how="fold", max_epochs=15),
+    "gradmax": lambda: run(Residual(), how="gradmax", max_epochs=15),
+    "random": lambda: run(mlp(3, 2, 2, 2, seed=3), how="random", where="gain"),
+    "split": lambda: run(mlp(3, 2, 2, 2, seed=3), how="split", where="round robin"),
+    "dead": lambda: run(dead(), how="random"),
+    "duplicates": lambda: run(duplicates(), how="random", max_epochs=7),
+    "weights": lambda: run(mlp(3, 2, 2, seed=3), (x, y, torch.arange(101) % 4), how="gradmax"),
+    "unused": lambda: run(unused(), how="random", optimizer=adamw),
+    "few": lambda: run(mlp(3, 2, 2, seed=3), classes(7), how="fold", batch_size=3, max_epochs=7),
+    "fewer than ranks in a batch": lambda: run(mlp(3, 2, 2, seed=3), classes(31), how="gradmax", batch_size=1),
+}
+
+
+def own_share(n: int = 60, uneven: bool = False) -> Grown:
+    """A loader of each rank's own."""
+    data = TensorDataset(*classes(n))
+    if uneven:  # the first rank has 5 batches, the others 3
+        share = torch.utils.data.Subset(data, range(50) if ranks.rank() == 0 else range(50, 80))
+        return run(mlp(3, 2, 2, seed=3), DataLoader(share, batch_size=10), how="tiny")
+    sampler = DistributedSampler(data, ranks.world(), ranks.rank(), shuffle=True)
+    return run(mlp(3, 2, 2, seed=3), DataLoader(data, batch_size=10, sampler=sampler), how="tiny")
+
+
+def kept(grown: Grown) -> dict:
+    return {"model": grown.model.state_dict(), "history": {**timeless(grown.history), "records": None}} | {
+        "records": [(one.action, one.place, one.units, one.removed, one.epoch) for one in grown.history.records]
+    }
+
+
+def refused(work) -> str:
+    try:
+        work()
+    except InputError as problem:
+        return str(problem)
+    return ""
+
+
+def interrupted(path: Path) -> Grown:
+    """A run that is stopped on every rank after its fifth epoch, and resumed from the file that the first has."""
+    mine = path if ranks.rank() == 0 else path.with_name("not here.pt")
+
+    def strike(state):
+        if len(state.history.epochs) == 6:
+            raise InterruptedError
+
+    options = {"how": "tiny", "checkpoint": mine, "checkpoint_seconds": 0}
+    with suppress(InterruptedError):
+        run(mlp(3, 2, 2, 2, seed=3), callbacks=[strike], **options)
+    assert mine.exists() == (ranks.rank() == 0)
+    return run(mlp(3, 2, 2, 2, seed=3), **options)
+
+
+def other_data() -> Grown:
+    return run(mlp(3, 2, 2), classes(100, seed=ranks.rank()), how="random")
+
+
+def other_start() -> Grown:
+    return run(mlp(3, 2, 2, 2, seed=3 + ranks.rank()), how="tiny")
+
+
+def main(folder: Path) -> None:
+    dist.init_process_group("gloo")
+    torch.set_num_threads(1)
+    found = {name: kept(work()) for name, work in CASES.items()}
+    found["own share"] = kept(own_share())
+    found["uneven share"] = kept(own_share(80, uneven=True))
+    found["interrupted"] = kept(interrupted(folder / "run.pt"))
+    found["other start"] = kept(other_start())
+    found["other data"] = refused(other_data)
+    found["bad checkpoint"] = refused(lambda: run(mlp(3, 2, 2), how="random", seed=9, checkpoint=folder / "run.pt"))
+    torch.save(found, folder / f"{ranks.rank()}.pt")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
