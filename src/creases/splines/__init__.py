@@ -26,6 +26,7 @@ from creases.splines.flow import Flow, closed_flow, parameter_flow
 from creases.splines.hessian import Hessian, generating_vectors, hessian, spline_hessian
 from creases.splines.history import Event, Frame, History, Track
 from creases.splines.initialise import How, initialise
+from creases.splines.kernel_regime import minimum_norm, natural_spline
 from creases.splines.law import InitialLaw, initial_law
 from creases.splines.lonely import (
     LonelySimulation,
@@ -43,6 +44,7 @@ from creases.splines.optimal import OptimalFit, optimal_fit
 from creases.splines.relocate import Move, Relocated, relocate
 from creases.splines.relocation import Relocation
 from creases.splines.residuals import Residuals, residuals
+from creases.splines.responses import PowerRelu, SaturatingRelu
 from creases.splines.roughness import RoughnessLaw, roughness, roughness_law
 from creases.splines.spline import Pieces, Shallow, Spline
 from creases.splines.tracker import Tracker
@@ -67,10 +69,12 @@ __all__ = [
     "OptimalFit",
     "Pieces",
     "Planes",
+    "PowerRelu",
     "Relocated",
     "Relocation",
     "Residuals",
     "RoughnessLaw",
+    "SaturatingRelu",
     "Shallow",
     "Spline",
     "Track",
@@ -97,6 +101,8 @@ __all__ = [
     "marks",
     "matched",
     "metric",
+    "minimum_norm",
+    "natural_spline",
     "network_of",
     "ntk",
     "optimal_fit",
