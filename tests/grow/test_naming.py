@@ -71,7 +71,7 @@ def test_a_regressions_error_is_told_in_the_targets_own_units():
     why = explanation["why"]
     one = Scaling(np.zeros(1), np.ones(1), 0.0, 20.0)
     said = reason(explanation, scaling=one)
-    assert f"the prediction is {number(20 * abs(why['residual'][0]))} too low at instance {why['instance']}" in said
+    assert f"the prediction was {number(20 * abs(why['residual'][0]))} too low at instance {why['instance']}" in said
 
 
 def test_a_network_with_the_scaling_undone_takes_the_datas_own_units():

@@ -1,5 +1,7 @@
 """The picture of a growth run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -66,6 +68,22 @@ def test_the_network_is_drawn_with_its_fold_points_in_the_data_s_units(grown):
     for number, (x, height) in drawn.items():
         fold = history.records[number - 1].explanation["where"]["fold_point"]
         assert (x, height) == pytest.approx((10 + 2 * fold[0], fold[1]))
+
+
+def test_a_fold_is_not_marked_once_its_unit_was_replaced_unless_that_was_undone(grown):
+    X, y, model, history = grown
+    first = next(record for record in history.records if record.action == "grow")
+    epoch = history.records[-1].epoch + 2
+    replaced = replace(first, number=99, action="recycle", epoch=epoch, removed=first.units[:1], explanation={})
+    longer = replace(history, records=[*history.records, replaced])
+    view = View(None, creases.plane(creases.read(model), [(-2, 2), (-2, 2)]), X, y, ("a", "b"), ("out", "in"))
+
+    def marked(kept):
+        (ax,) = growth_figure(longer, view=view, kept=kept).subfigs[0].axes
+        return {int(text.get_text()) for text in ax.texts}
+
+    assert first.number in marked(epoch)
+    assert first.number not in marked(None)
 
 
 def test_a_function_of_one_input_is_drawn_over_its_data():

@@ -185,24 +185,25 @@ def _draw_view(figure: Any, view: View, history: History, kept: int | None, scal
 
 def _fold_points(history: History, kept: int | None, scaling: Scaling | None) -> Marks:
     """Number and fold point of the growth steps by folding in the input space that are in the network."""
+    records = [record for record in history.records if kept is None or record.epoch < kept]
     found = []
-    for record in history.records:
+    for k, record in enumerate(records):
         where = record.explanation.get("where")
-        if where and where["space"] == "input" and (kept is None or record.epoch < kept) and not _gone(record, history):
+        if where and where["space"] == "input" and not _gone(record, records[k + 1 :]):
             point = np.asarray(where["fold_point"])
             found.append((record.number, point if scaling is None else scaling.point(point)))
     return found
 
 
-def _gone(record: Record, history: History) -> bool:
+def _gone(record: Record, later: Sequence[Record]) -> bool:
     """Whether the unit of a growth step was replaced by a later one; numbers of units move when others leave."""
     unit = record.units[0]
-    for later in history.records[record.number :]:
-        if later.place != record.place or later.action != "recycle":
+    for one in later:
+        if one.place != record.place or one.action != "recycle":
             continue
-        if unit in later.removed:
+        if unit in one.removed:
             return True
-        unit -= sum(gone < unit for gone in later.removed)
+        unit -= sum(gone < unit for gone in one.removed)
     return False
 
 

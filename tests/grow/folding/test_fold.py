@@ -273,7 +273,7 @@ def test_in_regression_the_crease_passes_through_the_instance(outputs, seed):
     effect = proposal.explanation["effect"]
     assert (after - before) / 1e-6 == pytest.approx(effect["first_order_change"] / 0.05, rel=1e-3, abs=1e-7)
     json.dumps(proposal.explanation, allow_nan=False)
-    assert ("the prediction is off by" if outputs == 2 else "the prediction is ") in words(proposal.explanation)
+    assert ("the prediction was off by" if outputs == 2 else "the prediction was ") in words(proposal.explanation)
 
 
 def test_a_perfect_fit_is_not_folded():

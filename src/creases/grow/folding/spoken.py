@@ -32,8 +32,8 @@ def reason(explanation: Mapping[str, Any], names: Naming) -> str:
 def _off(residual: list[float], names: Naming) -> str:
     """By how much a prediction ``f = y + residual`` is off."""
     if len(residual) > 1:
-        return f"the prediction is off by {names.difference(residual)}"
-    return f"the prediction is {names.difference([abs(residual[0])])} too {'high' if residual[0] > 0 else 'low'}"
+        return f"the prediction was off by {names.difference(residual)}"
+    return f"the prediction was {names.difference([abs(residual[0])])} too {'high' if residual[0] > 0 else 'low'}"
 
 
 def _crease(explanation: Mapping[str, Any], names: Naming) -> str:
