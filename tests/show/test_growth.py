@@ -72,9 +72,9 @@ def test_the_network_is_drawn_with_its_fold_points_in_the_data_s_units(grown):
 
 def test_a_fold_is_not_marked_once_its_unit_was_replaced_unless_that_was_undone(grown):
     X, y, model, history = grown
-    first = next(record for record in history.records if record.action == "grow")
-    epoch = history.records[-1].epoch + 2
-    replaced = replace(first, number=99, action="recycle", epoch=epoch, removed=first.units[:1], explanation={})
+    last = history.records[-1]
+    epoch = last.epoch + 2
+    replaced = replace(last, number=99, action="recycle", epoch=epoch, removed=last.units[:1], explanation={})
     longer = replace(history, records=[*history.records, replaced])
     view = View(None, creases.plane(creases.read(model), [(-2, 2), (-2, 2)]), X, y, ("a", "b"), ("out", "in"))
 
@@ -82,8 +82,8 @@ def test_a_fold_is_not_marked_once_its_unit_was_replaced_unless_that_was_undone(
         (ax,) = growth_figure(longer, view=view, kept=kept).subfigs[0].axes
         return {int(text.get_text()) for text in ax.texts}
 
-    assert first.number in marked(epoch)
-    assert first.number not in marked(None)
+    assert last.number in marked(epoch)
+    assert last.number not in marked(None)
 
 
 def test_a_function_of_one_input_is_drawn_over_its_data():
