@@ -38,7 +38,9 @@ class Snapshot:
             raise InputError(f"checkpoint: is of another model than this one ({problem})") from None
 
 
-def resize(model: nn.Module, widths: dict[str, int], example: Tensor, optimizer: optim.Optimizer | None = None) -> None:
+def resize(
+    model: nn.Module, widths: dict[str, int], example: Tensor | None, optimizer: optim.Optimizer | None = None
+) -> None:
     """Give the places of a model these widths; new units are zero, the last ones go."""
     for name, width in widths.items():
         place = next((place for place in places(model, data=example) if place.name == name), None)
