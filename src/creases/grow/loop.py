@@ -56,6 +56,7 @@ def grow(
     optimizer: optim.Optimizer | MakeOptimizer | None = None,
     lr: float = 1e-3,
     batch_size: int = 100,
+    epoch_steps: int | None = None,
     keep: Literal["best", "last"] = "best",
     seed: int = 0,
     checkpoint: str | Path | None = None,
@@ -78,6 +79,9 @@ def grow(
     ----------
     validation
         Samples to measure with; a number is the share of the data (in memory) that is set aside for it.
+    epoch_steps
+        After how many steps of the optimizer an epoch ends, so that growth need not wait for all samples; by default
+        when all samples were seen.
     optimizer
         An optimizer of the model's parameters, or a function that makes one; by default Adam with ``lr``.
     keep
@@ -112,19 +116,20 @@ def grow(
     """
     model = unwrapped(model)
     train, held = _divided(samples(data, model), validation, model, seed)
-    if not isinstance(batch_size, int) or batch_size < 1 or max_epochs < 1:
-        raise InputError(f"batch_size, max_epochs: expected at least 1, got {batch_size!r} and {max_epochs!r}")
+    for name, number in (("batch_size", batch_size), ("max_epochs", max_epochs), ("epoch_steps", epoch_steps or 1)):
+        if not isinstance(number, int) or number < 1:
+            raise InputError(f"{name}: expected at least 1, got {number!r}")
     if keep not in ("best", "last"):
         raise InputError(f"keep: expected 'best' or 'last', got {keep!r}")
     ranks.same(list(model.state_dict().values()))
     trained = _optimizer(model, optimizer, lr)
     policies: dict[str, Any] = {"how": how, "where": where, "when": when, "stop": stop, "max_epochs": max_epochs}
     grower = Grower(model, trained, train, loss, **policies, validation=held, recycle=recycle, seed=seed)
-    more = {"max_epochs": max_epochs, "data": _fingerprint(train), "batch_size": batch_size}
+    more = {"max_epochs": max_epochs, "data": _fingerprint(train), "batch_size": batch_size, "epoch_steps": epoch_steps}
     more |= {"validation": "none" if held is None else _fingerprint(held), "optimizer": type(trained).__name__}
     grower.history.setting |= {name: str(value) for name, value in more.items()}
     _check_ranks(grower.history.setting)
-    run = _Run(grower, trained, batch_size, None if checkpoint is None else Path(checkpoint), keep)
+    run = _Run(grower, trained, batch_size, epoch_steps, None if checkpoint is None else Path(checkpoint), keep)
     with ExitStack() as stack:
         stack.enter_context(_own_random_numbers())
         stack.enter_context(_modes(model))
@@ -147,6 +152,7 @@ class _Run:
     grower: Grower
     optimizer: optim.Optimizer
     batch_size: int
+    epoch_steps: int | None
     path: Path | None
     keep: str
     steps: int = 0
@@ -171,7 +177,7 @@ class _Run:
         state = self.grower.state
         seed = seed_of(state.seed, len(state.history.epochs), 0)
         measured, steps = train_epoch(
-            state.model, self.optimizer, state.samples, state.objective, batch_size=self.batch_size, seed=seed
+            state.model, self.optimizer, state.samples, state.objective, self.batch_size, self.epoch_steps, seed=seed
         )
         self.steps += steps
         self.grower.note(measured, steps=self.steps)

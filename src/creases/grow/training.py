@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
@@ -34,16 +35,20 @@ def train_epoch(
     optimizer: optim.Optimizer,
     samples: Samples,
     objective: Objective,
-    *,
     batch_size: int,
+    epoch_steps: int | None = None,
+    *,
     seed: int,
 ) -> tuple[Measured, int]:
-    """One epoch: the mean loss and the score of the batches as they were trained, and the optimizer's steps."""
+    """One epoch: the mean loss and the score of the batches as they were trained, and the optimizer's steps.
+
+    It ends when all samples were seen, or after ``epoch_steps`` steps.
+    """
     model.train()
     _seed(seed)  # of dropout and the like: the epoch does not depend on what was before
     sums, steps = _Sums(objective), 0
     with closing(samples.epoch(batch_size, seed)) as batches:
-        for x, target, total in batches:
+        for x, target, total in islice(batches, epoch_steps):
             optimizer.zero_grad()
             value, outputs = None, None
             if len(x):
