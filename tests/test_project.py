@@ -50,7 +50,7 @@ def test_a_question_has_the_name_of_its_module(name):
 
 def test_importing_creases_loads_no_compiler_and_no_plotting():
     loaded = loaded_by("import creases")
-    assert not loaded & {"numba", "llvmlite", "matplotlib", "networkx.classes", "onnx", "typer", "rich"}
+    assert not loaded & {"numba", "llvmlite", "matplotlib", "networkx.classes", "onnx", "typer", "rich", "sklearn"}
 
 
 def test_creases_can_be_imported_and_read_without_numba():

@@ -26,6 +26,13 @@ def dead():
     return model
 
 
+def dead_line():
+    model = mlp(1, 2, 1)
+    with torch.no_grad():
+        model[0].bias.fill_(-50.0)
+    return model
+
+
 def duplicates():
     model = mlp(3, 6, 2)
     with torch.no_grad():
@@ -67,6 +74,7 @@ CASES = {
     "weights": lambda: run(mlp(3, 2, 2, seed=3), (x, y, torch.arange(101) % 4), how="gradmax"),
     "unused": lambda: run(unused(), how="random", optimizer=adamw),
     "few": lambda: run(mlp(3, 2, 2, seed=3), classes(7), how="fold", batch_size=3, max_epochs=7),
+    "one sample": lambda: run(dead_line(), values(1), "regression", how="fold", max_epochs=7),
     "fewer than ranks in a batch": lambda: run(mlp(3, 2, 2, seed=3), classes(31), how="gradmax", batch_size=1),
 }
 

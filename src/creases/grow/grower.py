@@ -289,7 +289,9 @@ class Grower:
         most = max(1, min(place.width // 10, getattr(state.how, "max_units", getattr(state.how, "count", 1))))
         batches, heldout = state.evidence.drawn(LOOK)
         twin, smaller, gone = copy.deepcopy(state.model), place, list[Redundant]()
-        while len(gone) < most:
+        without = torch.tensor(float(not batches))
+        ranks.total([without])
+        while len(gone) < most and not without:  # too few samples to judge by where a rank has none
             found = ranks.from_first(redundant(twin, smaller, batches, state.objective.loss, heldout=heldout)[:1])
             if not found:
                 break
