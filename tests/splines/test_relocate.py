@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn.functional import mse_loss
 
 from creases.errors import InputError
+from creases.grow.loop import grow
 from creases.splines import Relocation, Shallow, from_module, optimal_fit, spline_of, to_module
 from creases.splines.relocate import balanced, relocate
 from splines_cases import shallow_cases
@@ -167,13 +168,13 @@ def test_it_goes_on_when_the_model_grows():
 
 
 def test_a_growth_run_can_call_it():
-    import creases
-
     x, y = (torch.from_numpy(a).float()[:, None] for a in (X, Y))
-    relocation = Relocation(every=2)
+    relocation = Relocation(every=2, block=1)
     model = model_of(3, dtype=torch.float32)
-    creases.grow.grow(model, (x, y), mse_loss, how="tiny", callbacks=[relocation.callback(x, y)])
-    assert relocation.history
+    calls = [relocation.callback(x, y)]
+    grow(model, (x, y), "regression", how="tiny", when=3, max_epochs=6, callbacks=calls, keep="last", progress=False)
+    assert [step for step, _ in relocation.history] == [2, 4, 6]
+    assert relocation.history[0][1].net.width < model[0].out_features
 
 
 def test_skips_stay_as_they_are_and_the_function_written_is_the_one_reported():
