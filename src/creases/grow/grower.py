@@ -20,7 +20,7 @@ from creases.errors import InputError
 from creases.grow import ranks
 from creases.grow.first_order.observe import Loss
 from creases.grow.folding.outcome import outcome
-from creases.grow.methods import Fold, How, method
+from creases.grow.methods import Fold, How, counted, method
 from creases.grow.objective import objective
 from creases.grow.policies.stop import UNBOUNDED, Budget, NothingToAdd, Stop, stop_policies
 from creases.grow.policies.when import When, when_policy
@@ -227,10 +227,11 @@ class Grower:
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
         if record.number > self._told and record.method == "fold" and record.explanation.get("why"):
-            seen = self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit))
+            seen = counted(self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit)))
             rows = None if seen.rows is None else seen.rows.numpy()
             model, unit = shadow(self.state.model), record.units[0]
-            record.explanation = outcome(record.explanation, model, seen.X, seen.y, unit=unit, rows=rows)
+            options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}
+            record.explanation = outcome(record.explanation, model, seen.X, seen.y, **options)
 
     def _grown(self) -> Record | None:
         """Grow the first place, in the policy's order, that gets units worth adding."""

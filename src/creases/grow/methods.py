@@ -124,8 +124,8 @@ class Fold:
     limit: int = 10_000  #: samples looked at, at most: the same ones in every growth step
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
-        seen = repeated(evidence.samples.whole(self.limit), self.limit)
-        options: dict[str, Any] = {"eps": self.eps, "k": self.k, "seed": evidence.seed}
+        seen = counted(evidence.samples.whole(self.limit))
+        options: dict[str, Any] = {"eps": self.eps, "k": self.k, "seed": evidence.seed, "weight": seen.weight}
         return _numbered(fold(shadow(model), place, seen.X, seen.y, loss=_task(evidence, "fold"), **options), seen)
 
 
@@ -137,9 +137,9 @@ class Search:
     limit: int = 10_000
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
-        seen = repeated(evidence.samples.whole(self.limit), self.limit)
-        task = _task(evidence, "search")
-        return search(shadow(model), place, seen.X, seen.y, loss=task, eps=self.eps, seed=evidence.seed)
+        seen = counted(evidence.samples.whole(self.limit))
+        options: dict[str, Any] = {"eps": self.eps, "seed": evidence.seed, "weight": seen.weight}
+        return search(shadow(model), place, seen.X, seen.y, loss=_task(evidence, "search"), **options)
 
 
 METHODS: Mapping[str, Callable[[], How]] = {
@@ -162,20 +162,13 @@ def method(how: str | How) -> How:
     return METHODS[how]()
 
 
-def repeated(seen: Whole, limit: int) -> Whole:
-    """Samples as often as their weights say, for methods that count each as one: exactly for multiples of one weight.
-
-    Otherwise each comes as often as its share of ``limit`` samples asks for, up or down to a whole number.
-    """
-    if seen.weight is None:
+def counted(seen: Whole) -> Whole:
+    """Samples without those of weight 0."""
+    if seen.weight is None or bool((seen.weight > 0).all()):
         return seen
-    weight = seen.weight.double().cpu()
-    times = weight / weight[weight > 0].min()
-    if float(times.sum()) > limit or float((times - times.round()).abs().max()) > 1e-3:
-        times = weight * (limit / float(weight.sum()))
-    ends = times.cumsum(0).round().long()
-    rows = torch.repeat_interleave(torch.arange(len(ends)), torch.diff(ends, prepend=ends.new_zeros(1)))
-    return Whole(seen.X[rows], seen.y[rows], None, rows if seen.rows is None else seen.rows[rows])
+    kept = torch.nonzero(seen.weight > 0).flatten()
+    numbers = kept.cpu() if seen.rows is None else seen.rows[kept.cpu()]
+    return Whole(seen.X[kept], seen.y[kept], seen.weight[kept], numbers)
 
 
 def _task(evidence: Evidence, name: str) -> Literal["classification", "regression"]:

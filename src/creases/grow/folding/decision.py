@@ -30,6 +30,12 @@ class Decisions:
     true: Ints  #: (n,)
     predicted: Ints  #: (n,) the first largest
     loss: Floats  #: (n,)
+    weight: Floats  #: (n,) how much each counts, 1 in the mean
+
+    @property
+    def mean_loss(self) -> float:
+        """In the weighted mean."""
+        return float((self.weight * self.loss).mean())
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
@@ -40,12 +46,13 @@ class Decisions:
     def along(self, change: Floats) -> tuple[Floats, Floats]:
         """Slope q (n,) and curvature r (n,) of each loss when its logits change by a multiple of ``change`` (n, C).
 
-        For two classes and the contrast (e_j - e_i) / 2 these are ``p_j - [y = j]`` and ``p_j (1 - p_j)``.
+        Both are times the instance's weight. For two classes and the contrast (e_j - e_i) / 2 these are, but for that,
+        ``p_j - [y = j]`` and ``p_j (1 - p_j)``.
         """
         mean = (self.p * change).sum(axis=1)
         q = mean - np.take_along_axis(change, self.true[:, None], axis=1)[:, 0]
         r = (self.p * (change - mean[:, None]) ** 2).sum(axis=1)
-        return q, np.maximum(r, CURVATURE * np.ptp(change, axis=1) ** 2)
+        return self.weight * q, self.weight * np.maximum(r, CURVATURE * np.ptp(change, axis=1) ** 2)
 
 
 def logits(outputs: Floats) -> Floats:
@@ -53,13 +60,13 @@ def logits(outputs: Floats) -> Floats:
     return outputs if outputs.shape[1] > 1 else np.column_stack([np.zeros(len(outputs)), outputs])
 
 
-def decide(outputs: Floats, y: Any) -> Decisions:
-    """Decisions and losses of outputs (n, m) for the true classes y (n,)."""
+def decide(outputs: Floats, y: Any, weight: Any = None) -> Decisions:
+    """Decisions and losses of outputs (n, m) for the true classes y (n,), which count by their weights (n,)."""
     z = logits(outputs)
     true = _classes(y, *z.shape)
     total = logsumexp(z, axis=1, keepdims=True)
     loss = (total - np.take_along_axis(z, true[:, None], axis=1))[:, 0]
-    return Decisions(z, np.exp(z - total), true, z.argmax(axis=1), np.maximum(loss, 0.0))
+    return Decisions(z, np.exp(z - total), true, z.argmax(axis=1), np.maximum(loss, 0.0), _weights(weight, len(z)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +76,23 @@ class Residuals:
     e: Floats
     loss: Floats
     wrong: NDArray[np.bool_]  #: (n,) which have at least the mean loss, and more than rounding
+    weight: Floats  #: (n,) how much each counts, 1 in the mean
+
+    @property
+    def mean_loss(self) -> float:
+        """In the weighted mean."""
+        return float((self.weight * self.loss).mean())
 
     def along(self, change: Floats) -> tuple[Floats, Floats]:
-        """Slope q (n,) and curvature r (n,) of each loss when its outputs change by a multiple of ``change`` (n, m)."""
-        return (self.e * change).sum(axis=1), (change**2).sum(axis=1)
+        """Slope q (n,) and curvature r (n,) of each loss when its outputs change by a multiple of ``change`` (n, m).
+
+        Both are times the instance's weight.
+        """
+        return self.weight * (self.e * change).sum(axis=1), self.weight * (change**2).sum(axis=1)
 
 
-def residuals(outputs: Floats, y: Any) -> Residuals:
-    """Residuals of outputs (n, m) for the targets y, (n,) or (n, m)."""
+def residuals(outputs: Floats, y: Any, weight: Any = None) -> Residuals:
+    """Residuals of outputs (n, m) for the targets y, (n,) or (n, m), which count by their weights (n,)."""
     target = _array(y)
     if target.ndim == 1 and outputs.shape[1] == 1:
         target = target[:, None]
@@ -85,7 +101,22 @@ def residuals(outputs: Floats, y: Any) -> Residuals:
     e = outputs - target
     loss = (e**2).sum(axis=1) / 2
     rounding = SIGN * np.abs(np.concatenate([outputs, target])).max(initial=0.0)
-    return Residuals(e, loss, (loss >= loss.mean()) & (np.abs(e).max(axis=1) > rounding))
+    share = _weights(weight, len(e))
+    mean = (share * loss).mean()
+    return Residuals(e, loss, (loss >= mean) & (np.abs(e).max(axis=1) > rounding), share)
+
+
+def _weights(given: Any, n: int) -> Floats:
+    """Weights (n,) that are 1 in the mean."""
+    if given is None:
+        return np.ones(n)
+    weight = _array(given, "weight")
+    if weight.shape != (n,) or not np.isfinite(weight).all() or not (weight > 0).all():
+        raise InputError(
+            f"weight: expected a number above 0 for each of the {n} instances, got shape {weight.shape}; leave out "
+            "those that do not count"
+        )
+    return np.asarray(weight / weight.mean())
 
 
 def _classes(y: Any, n: int, C: int) -> Ints:
@@ -99,8 +130,8 @@ def _classes(y: Any, n: int, C: int) -> Ints:
     return given.astype(np.int64)
 
 
-def _array(y: Any) -> Floats:
+def _array(y: Any, name: str = "y") -> Floats:
     try:
         return np.asarray(y.detach().cpu() if isinstance(y, Tensor) else y, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"y: expected an array of numbers, got {type(y).__name__}") from None
+        raise InputError(f"{name}: expected an array of numbers, got {type(y).__name__}") from None

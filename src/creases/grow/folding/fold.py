@@ -42,6 +42,7 @@ def fold(
     eps: float = 0.05,
     seed: int = 0,
     input_shape: Sequence[int] | None = None,
+    weight: Any = None,
 ) -> Proposal:
     """Propose one unit that folds the network at a typical mis-prediction, and say why.
 
@@ -71,6 +72,9 @@ def fold(
         Clusters, and starts of the clustering.
     eps
         Size of the output weight: not zero, or no gradient would reach the unit (Lemma 5), and small (Lemma 4).
+    weight
+        (n,) above 0: how often each instance counts. Losses, shares and scores are those of instances that come so
+        often; instances are counted as they are given.
 
     Returns
     -------
@@ -102,10 +106,10 @@ def fold(
     tail = tail_of(model, place, input_shape)
     given, inputs = entering(tail, X)
     outputs = tail.outputs(inputs)
-    state = decide(outputs, y) if loss == "classification" else residuals(outputs, y)
+    state = (decide if loss == "classification" else residuals)(outputs, y, weight)
     if why := dead_layer(tail, inputs):
         return _none(place, tail, why)
-    candidates = typical(inputs, state.loss, state.wrong, k=k, restarts=restarts, seed=seed)
+    candidates = typical(inputs, state.loss, state.wrong, k=k, restarts=restarts, seed=seed, weight=state.weight)
     if not candidates:
         return _none(place, tail, "nothing is mis-predicted")
     attempt = _Attempt(tail, inputs, state, point, direction)
@@ -151,7 +155,7 @@ class _Attempt:
         found = score.of(h)
         if not found.gain[0] > 0:
             return Refused(one.index, "no direction through the fold point lowers the loss")
-        noise = float((q**2).mean()) if isinstance(self.state, Residuals) else 1.0
+        noise = float((q**2 / self.state.weight).mean()) if isinstance(self.state, Residuals) else 1.0
         return Fold(
             typical=one,
             at=at,
@@ -196,7 +200,7 @@ class _Attempt:
     def _anchor(self, one: Typical, at: FoldPoint) -> Floats:
         """A direction (d,) of length 1 that turns with the data: from the fold point to the instance, the normal."""
         x = self.X[one.index]
-        mass = self.state.loss @ (self.X - at.x)
+        mass = (self.state.weight * self.state.loss) @ (self.X - at.x)
         for direction in (x - at.x, at.normal, mass, np.eye(1, len(x))[0]):
             size = float(np.linalg.norm(direction))
             if size > 1e-12 * float(np.abs(self.X).max()):

@@ -25,6 +25,7 @@ def outcome(
     unit: int | None = None,
     rows: NDArray[np.int64] | None = None,
     input_shape: Sequence[int] | None = None,
+    weight: Any = None,
 ) -> dict[str, Any]:
     """The explanation of a fold with ``"after"``: what it did by now, on the data it was made for.
 
@@ -35,7 +36,7 @@ def outcome(
     ----------
     explanation
         Of a proposal of :func:`creases.grow.fold` that was applied to the model, which was then trained.
-    X, y
+    X, y, weight
         The data that ``fold`` was given, in the same order.
     unit
         Which unit of the place it is now; the one it became when it was added, if not given.
@@ -62,13 +63,13 @@ def outcome(
         "mean_loss_before": why["mean_loss"],
     }
     if "residual" in why:
-        return {**explanation, "after": after | {"mean_loss": float(residuals(outputs, y).loss.mean())}}
-    state = decide(outputs, y)
+        return {**explanation, "after": after | {"mean_loss": residuals(outputs, y, weight).mean_loss}}
+    state = decide(outputs, y, weight)
     numbers = np.arange(len(state.wrong)) if rows is None else np.asarray(rows)
     before = np.zeros(len(state.wrong), bool)
     before[np.searchsorted(numbers, why["mistakes"])] = True
     after |= {
-        "mean_loss": float(state.loss.mean()),
+        "mean_loss": state.mean_loss,
         "errors_before": int(before.sum()),
         "errors": int(state.wrong.sum()),
         "fixed": numbers[before & ~state.wrong].tolist(),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from creases.grow.folding.decision import Decisions, Residuals, logits
 from creases.grow.folding.point import FoldPoint
@@ -92,7 +92,7 @@ def _why(fold: Fold, setting: Setting) -> dict[str, Any]:
         "instance": t,
         "features": setting.data[t].tolist(),
         "loss": float(state.loss[t]),
-        "mean_loss": float(state.loss.mean()),
+        "mean_loss": state.mean_loss,
         "cluster": {
             "size": len(one.members),
             "mispredicted": len(one.mistakes),
@@ -139,7 +139,7 @@ def _crease(fold: Fold, setting: Setting) -> dict[str, Any]:
         "offset": -float(fold.u @ fold.at.x),
         "length": setting.tail.row_norm,
         "angle_to_boundary": None if cosine is None else float(np.degrees(np.arccos(min(cosine, 1.0)))),
-        "active_share": float(active.mean()),
+        "active_share": float((setting.state.weight * active).mean()),
     }
     if isinstance(setting.state, Decisions):
         classes = range(setting.state.z.shape[1])
@@ -159,7 +159,7 @@ def _effect(fold: Fold, setting: Setting) -> dict[str, Any]:
         "predicted_gain": fold.gain,
         "newton_weight": fold.coefficient / rho,
         "score": fold.statistic,
-        "p_value": float(chi2.sf(fold.statistic, 1)),
+        "p_value": float(chdtrc(1, fold.statistic)),
         "first_order_change": fold.sign * setting.eps * rho * fold.first_order,
         "bound": size * float(np.abs(weight).max()),
         "bound_on": "outputs" if tail.direct else f"what {setting.place.consumers[0].path} gives",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from creases.errors import InputError
-from creases.grow.folding.decision import Decisions, decide, residuals
+from creases.grow.folding.decision import Decisions, Residuals, decide, residuals
 from creases.grow.folding.direction import ANGLES, units_at
 from creases.grow.folding.tail import Tail, entering, tail_of
 from creases.grow.proposal import Proposal
@@ -33,6 +33,7 @@ def search(
     eps: float = 0.05,
     seed: int = 0,
     input_shape: Sequence[int] | None = None,
+    weight: Any = None,
 ) -> Proposal:
     """Propose the unit, of many with creases through instances, whose output weights get the largest gradient.
 
@@ -49,9 +50,11 @@ def search(
     tail = tail_of(model, place, input_shape)
     _, inputs = entering(tail, X)
     outputs = tail.outputs(inputs)
-    slopes = _slopes(tail, inputs, decide(outputs, y) if loss == "classification" else residuals(outputs, y).e)
+    state = (decide if loss == "classification" else residuals)(outputs, y, weight)
+    slopes = state.weight[:, None] * _slopes(tail, inputs, state)
     rng = np.random.default_rng(seed)
-    through = inputs[rng.choice(len(inputs), min(points, len(inputs)), replace=False)]
+    different = np.unique(inputs, axis=0)  # so that it makes no difference how often an instance comes
+    through = different[rng.choice(len(different), min(points, len(different)), replace=False)]
     best, x_f, u, gradient = -1.0, through[0], through[0], slopes[0]
     for point in through:
         tried = _directions(inputs.shape[1], rng)
@@ -81,13 +84,13 @@ def search(
     )
 
 
-def _slopes(tail: Tail, X: Floats, state: Decisions | Floats) -> Floats:
+def _slopes(tail: Tail, X: Floats, state: Decisions | Residuals) -> Floats:
     """Gradient (n, o) of each loss by what the new unit feeds."""
     if isinstance(state, Decisions):
         error = state.p - np.eye(state.p.shape[1])[state.true]
         error = error if tail.net.n_out > 1 else error[:, 1:]
     else:
-        error = state
+        error = state.e
     if tail.direct:
         return error
     columns = [(error * tail.slopes(X, v)).sum(axis=1) for v in np.eye(tail.fan_out_size)]

@@ -24,7 +24,16 @@ class Typical:
     share: float  #: of the cluster in the total loss
 
 
-def typical(X: Floats, loss: Floats, wrong: NDArray[np.bool_], *, k: int, restarts: int, seed: int) -> list[Typical]:
+def typical(
+    X: Floats,
+    loss: Floats,
+    wrong: NDArray[np.bool_],
+    *,
+    k: int,
+    restarts: int,
+    seed: int,
+    weight: Floats | None = None,
+) -> list[Typical]:
     """A typical mistake for every cluster that holds one, the cluster of highest mean loss first.
 
     Parameters
@@ -37,6 +46,8 @@ def typical(X: Floats, loss: Floats, wrong: NDArray[np.bool_], *, k: int, restar
         (n,) which instances count as mistakes.
     k, restarts
         Number of clusters (fewer where there are fewer different instances with a loss), and of starts.
+    weight
+        (n,) above 0: how often each instance counts, once if not given.
 
     Examples
     --------
@@ -47,25 +58,28 @@ def typical(X: Floats, loss: Floats, wrong: NDArray[np.bool_], *, k: int, restar
     """
     if not (wrong & (loss > 0)).any():
         return []
-    labels, centroids = _clusters(X, loss, k, restarts, seed)
+    weight = np.ones(len(X)) if weight is None else weight
+    mass = weight * loss
+    labels, centroids = _clusters(X, mass, k, restarts, seed)
     out = []
     for label, centroid in enumerate(centroids):
         members = np.flatnonzero(labels == label)
         mistakes = members[wrong[members]]
         if len(mistakes):
             near = np.argsort(((X[mistakes] - centroid) ** 2).sum(axis=1), kind="stable")
-            mean, share = float(loss[members].mean()), float(loss[members].sum() / loss.sum())
+            held = float(mass[members].sum())
+            mean, share = held / float(weight[members].sum()), held / float(mass.sum())
             out.append(Typical(int(mistakes[near[0]]), members, mistakes[near], centroid, mean, share))
     return sorted(out, key=lambda one: -one.mean_loss)
 
 
-def _clusters(X: Floats, loss: Floats, k: int, restarts: int, seed: int) -> tuple[Ints, Floats]:
+def _clusters(X: Floats, mass: Floats, k: int, restarts: int, seed: int) -> tuple[Ints, Floats]:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    different = len(np.unique(X[loss > 0], axis=0))
+    different = len(np.unique(X[mass > 0], axis=0))
     scale = np.abs(X - X.mean(axis=0)).max() or 1.0  # k-means++ squares distances: keep them near 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer clusters than asked for are an ordinary answer
-        found = KMeans(min(k, different), n_init=restarts, random_state=seed).fit(X / scale, sample_weight=loss)
+        found = KMeans(min(k, different), n_init=restarts, random_state=seed).fit(X / scale, sample_weight=mass)
     return found.labels_.astype(np.int64), found.cluster_centers_ * scale
