@@ -216,8 +216,10 @@ def test_a_share_of_the_data_is_set_aside_for_validation():
         ({"validation": 1.5}, "a share between 0 and 1 of data in memory, got 1.5"),
         ({"validation": 0}, "a share between 0 and 1"),
         ({"validation": 0.999}, "leaves none to train on"),
-        ({"batch_size": 0}, "batch_size, max_epochs: expected at least 1"),
-        ({"max_epochs": 0}, "batch_size, max_epochs: expected at least 1"),
+        ({"batch_size": 0}, "batch_size: expected at least 1, got 0"),
+        ({"max_epochs": 0}, "max_epochs: expected at least 1"),
+        ({"max_epochs": 2.5}, "max_epochs: expected at least 1"),
+        ({"epoch_steps": 0}, "epoch_steps: expected at least 1, got 0"),
         ({"optimizer": "adam"}, "optimizer: expected an optimizer or a function that makes one, got str"),
         ({"how": "magic"}, "how: expected a function or one of"),
         ({"how": "steepest_split"}, "how: the method can grow no place"),
@@ -230,6 +232,14 @@ def test_a_share_of_the_data_is_set_aside_for_validation():
 def test_what_cannot_be_is_refused_with_what_to_do(options, says):
     with pytest.raises((InputError, FileError), match=says):
         run(**options)
+
+
+def test_an_epoch_ends_after_so_many_steps():
+    x, y = classes(100)
+    for data in ((x, y), DataLoader(TensorDataset(x, y), batch_size=10, shuffle=True)):
+        grown = run(data=data, batch_size=10, epoch_steps=3, max_epochs=5)
+        assert [epoch["steps"] for epoch in grown.history.epochs] == [3, 6, 9, 12, 15]
+    assert run(data=(x, y), batch_size=10, epoch_steps=99, max_epochs=2).history.last["steps"] == 20
 
 
 def test_a_dataset_gives_the_run_of_its_arrays():

@@ -218,6 +218,18 @@ def test_no_improvement_never_stops_a_loss_that_falls_whatever_its_sign(given_lo
     assert NoImprovement(patience=1)(state(history=history)) == ""
 
 
+def test_no_improvement_goes_by_the_score_where_that_is_asked_for():
+    history = History(epochs=epochs(0.5, 0.4, 0.4, 0.4), records=[record(2), record(3)])
+    history.epochs[-1]["score"] = 0.9
+    assert NoImprovement(patience=1, by="loss")(state(history=history))
+    assert not NoImprovement(patience=1, by="score")(state(history=history))
+    history.epochs[-1]["score"] = None
+    with pytest.raises(InputError, match="needs a loss that is scored"):
+        NoImprovement(by="score")(state(history=history))
+    with pytest.raises(InputError, match="expected by='loss' or 'score', got 'accuracy'"):
+        NoImprovement(by="accuracy")
+
+
 def test_nothing_to_add_says_why_for_every_place():
     x, y = classes()
     run = state(mlp(3, 2, 2, 2), (x, y), how=lambda model, place, evidence: _none(model, place), where="round robin")

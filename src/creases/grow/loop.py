@@ -116,8 +116,8 @@ def grow(
     """
     model = unwrapped(model)
     train, held = _divided(samples(data, model), validation, model, seed)
-    for name, number in (("batch_size", batch_size), ("max_epochs", max_epochs), ("epoch_steps", epoch_steps or 1)):
-        if not isinstance(number, int) or number < 1:
+    for name, number in (("batch_size", batch_size), ("max_epochs", max_epochs), ("epoch_steps", epoch_steps)):
+        if (number is not None or name != "epoch_steps") and (not isinstance(number, int) or number < 1):
             raise InputError(f"{name}: expected at least 1, got {number!r}")
     if keep not in ("best", "last"):
         raise InputError(f"keep: expected 'best' or 'last', got {keep!r}")

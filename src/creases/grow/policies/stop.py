@@ -109,6 +109,10 @@ class NoImprovement:
     threshold: float = 1e-3
     by: Literal["loss", "score"] = "loss"
 
+    def __post_init__(self) -> None:
+        if self.by not in ("loss", "score"):
+            raise InputError(f"NoImprovement: expected by='loss' or 'score', got {self.by!r}")
+
     def __call__(self, state: State) -> str:
         if not state.due:
             return ""
