@@ -142,8 +142,8 @@ def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
     model = GrowingClassifier(**{**SHORT, "max_epochs": 10})
     scores = cross_val_score(make_pipeline(PolynomialFeatures(2, include_bias=False), model), X, y, cv=3)
     assert scores.min() > 0.7
-    search = GridSearchCV(model, {"hidden": ["auto", (4,)], "alpha": [0.0, 0.01]}, cv=2).fit(X, y)
-    assert set(search.best_params_) == {"hidden", "alpha"}
+    search = GridSearchCV(model, {"hidden": ["auto", (4,)], "weight_decay": [0.0, 0.01]}, cv=2).fit(X, y)
+    assert set(search.best_params_) == {"hidden", "weight_decay"}
     sizes, train, test = learning_curve(model, X, y, cv=2, train_sizes=[0.3, 1.0])
     assert train.shape == test.shape == (2, 2)
     assert sizes[-1] == 100
@@ -200,7 +200,7 @@ def test_data_that_cannot_be_fitted_is_refused_by_name(call: Any, message: str) 
         ({"hidden": 2.5}, "hidden: expected"),
         ({"max_units": 0}, "max_units: expected None or a whole number, at least 1, got 0"),
         ({"max_parameters": -1}, "max_parameters: expected"),
-        ({"alpha": -1}, "alpha: expected a number, at least 0, got -1"),
+        ({"weight_decay": -1}, "weight_decay: expected a number, at least 0, got -1"),
         ({"lr": 0}, "lr: expected a number above 0, got 0"),
         ({"batch_size": 0}, "batch_size: expected 'auto', None"),
         ({"max_epochs": 1.5}, "max_epochs: expected a whole number"),

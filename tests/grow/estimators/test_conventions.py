@@ -26,7 +26,7 @@ def _check(estimator: Any) -> None:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
-    _check(kind(max_epochs=8, patience=2))
+    _check(kind(max_epochs=20, patience=2))
 
 
 @pytest.mark.slow
@@ -41,4 +41,4 @@ def test_check_estimator_passes_as_they_are(kind: Any) -> None:
 @pytest.mark.parametrize("how", ["tiny", "gradmax", "random", "search"])
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_check_estimator_passes_whatever_the_method(kind: Any, how: str) -> None:
-    _check(kind(how, max_epochs=8, patience=2, hidden=(2, 3)))
+    _check(kind(how, max_epochs=20, patience=2, hidden=(4, 4)))

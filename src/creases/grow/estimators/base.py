@@ -23,7 +23,7 @@ from creases.grow.estimators import account
 from creases.grow.estimators.canonical import Table, canonical, held_out
 from creases.grow.estimators.parameters import check_parameters, widths
 from creases.grow.estimators.ripe import Ripe
-from creases.grow.estimators.scaler import Scaler, rescale
+from creases.grow.estimators.scaler import Scaler
 from creases.grow.estimators.start import linear_start
 from creases.grow.grower import Grower
 from creases.grow.loop import grow
@@ -60,11 +60,11 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         hidden: str | int | Sequence[int] = "auto",
         max_units: int | None = 100,
         max_parameters: int | None = None,
-        alpha: float = 0.01,
+        weight_decay: float = 0.3,
         lr: float = 0.02,
         batch_size: str | int | None = "auto",
         max_epochs: int = 500,
-        patience: int = 8,
+        patience: int = 5,
         growth_patience: int = 3,
         early_stopping: bool = True,
         validation_fraction: float = 0.15,
@@ -76,7 +76,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.hidden = hidden
         self.max_units = max_units
         self.max_parameters = max_parameters
-        self.alpha = alpha
+        self.weight_decay = weight_decay
         self.lr = lr
         self.batch_size = batch_size
         self.max_epochs = max_epochs
@@ -158,7 +158,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if first:
             self._begin(table)
         else:
-            self._rescale(table)
+            self._scaling = self._learnt_scaling(table)
         history = History() if first else self.history_
         train = self._memory(table)
         grower = Grower(
@@ -168,7 +168,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self._task,
             **self._policies(),
             stop=self._budget(),
-            recycle=self.recycle,
+            recycle=False,  # what these rows do not need, others may
             seed=self._seed,
         )
         history.setting = grower.history.setting
@@ -193,10 +193,15 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._scaling = self._learnt_scaling(table)
         live = torch.from_numpy(table.X.min(axis=0) < table.X.max(axis=0))
         self._model = linear_start(table.X.shape[1], self._widths(), self._outputs, live=live, seed=self._seed)
+        if self._task == "regression":
+            constant = torch.from_numpy(table.y.min(axis=0) == table.y.max(axis=0))
+            last = self._model[-1]
+            assert isinstance(last, nn.Linear)
+            last.weight.detach()[constant] = 0.0  # met from the start
         weights = [parameter for parameter in self._model.parameters() if parameter.ndim > 1]
         biases = [parameter for parameter in self._model.parameters() if parameter.ndim == 1]
-        groups = [{"params": weights, "weight_decay": self.alpha}, {"params": biases, "weight_decay": 0.0}]
-        self._optimizer = optim.Adam(groups, lr=self.lr)
+        groups = [{"params": weights, "weight_decay": self.weight_decay}, {"params": biases, "weight_decay": 0.0}]
+        self._optimizer = optim.AdamW(groups, lr=self.lr)
 
     def _end(self, history: History) -> None:
         """What users see of a run."""
@@ -204,11 +209,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.n_iter_ = len(history.epochs)
         self.loss_curve_ = [epoch["loss"] for epoch in history.epochs]
         self.module_ = self._scaling.undone(self._model)
-
-    def _rescale(self, table: Table) -> None:
-        """Learn more about the scaling, and leave the network the function it is."""
-        old, self._scaling = self._scaling, self._learnt_scaling(table)
-        rescale(self._model, old, self._scaling)
 
     def _learnt_scaling(self, table: Table) -> Scaling:
         return self._scaler.learn(table.X, table.y if self._task == "regression" else None, table.weight)

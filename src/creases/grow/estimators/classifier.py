@@ -32,10 +32,10 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         linear model takes.
     max_units, max_parameters
         The size at which growth ends: hidden units, and weights and biases.
-    alpha
-        Weight decay: ``alpha / 2`` times the sum of squared weights (not biases) is added to the mean loss.
+    weight_decay
+        Share, times ``lr``, by which weights (not biases) shrink in every step: more makes smoother functions.
     lr
-        Adam's learning rate.
+        Learning rate of the optimizer, AdamW.
     batch_size
         Rows in a batch; "auto" is an eighth of them, between 32 and 200; None is all.
     max_epochs
@@ -87,7 +87,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     ) -> Self:
         """Train for one epoch on these rows, and grow where the loss is on a plateau over the calls.
 
-        ``classes``: all that will ever come; needed in the first call. The scaling follows all rows seen so far.
+        ``classes``: all that will ever come; needed in the first call. The scaling follows all rows seen so far. Rows
+        should come in no order: what is learnt of some is forgotten over others. Nothing is held out or recycled.
         """
         if classes is None and not hasattr(self, "classes_"):
             raise InputError("classes: must be passed on the first call to partial_fit.")

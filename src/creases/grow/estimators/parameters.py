@@ -22,7 +22,8 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     good = size is None or (isinstance(size, str) and size == "auto") or _whole(size)
     _check("batch_size", size, good, "'auto', None (all rows) or a whole number, at least 1")
     infinity = float("inf")
-    _check("alpha", given["alpha"], _real(given["alpha"]) and 0 <= given["alpha"] < infinity, "a number, at least 0")
+    decay = given["weight_decay"]
+    _check("weight_decay", decay, _real(decay) and 0 <= decay < infinity, "a number, at least 0")
     _check("lr", given["lr"], _real(given["lr"]) and 0 < given["lr"] < infinity, "a number above 0")
     share = given["validation_fraction"]
     _check("validation_fraction", share, _real(share) and 0 < share < 1, "a share between 0 and 1")

@@ -47,7 +47,8 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train for one epoch on these rows, and grow where the loss is on a plateau over the calls.
 
-        The scaling follows all rows seen so far.
+        The scaling follows all rows seen so far. Rows should come in no order: what is learnt of some is forgotten over
+        others. Nothing is held out or recycled.
         """
         return self._partial_fit(X, y, sample_weight, None)
 

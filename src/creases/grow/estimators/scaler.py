@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
-from torch import nn
 
 from creases.grow.scaling import Scaling
 
@@ -41,17 +39,3 @@ class _Columns:
             self.size = np.exp2(np.clip(np.frexp(np.abs(values).max(axis=0))[1], -1000, 1000))
         self.scaler.partial_fit(values / self.size, sample_weight=weight)
         return self.scaler.mean_ * self.size, self.scaler.scale_ * self.size
-
-
-def rescale(model: nn.Sequential, old: Scaling, new: Scaling) -> None:
-    """Change the first and last layer so that, under another scaling, the network is the same function of the data."""
-    first, last = model[0], model[-1]
-    assert isinstance(first, nn.Linear)
-    assert isinstance(last, nn.Linear)
-    with torch.no_grad():
-        first.bias.add_(first.weight @ torch.from_numpy((new.center - old.center) / old.spread))
-        first.weight.mul_(torch.from_numpy(new.spread / old.spread))
-        factor = torch.as_tensor(old.target_spread / new.target_spread)
-        shift = torch.as_tensor((old.target_center - new.target_center) / new.target_spread)
-        last.bias.mul_(factor).add_(shift)
-        last.weight.mul_(factor[:, None] if factor.ndim else factor)
