@@ -26,13 +26,19 @@ def table(history: History) -> str:
     head = ["step", "epoch", "action", "layer", "width", "parameters", "loss", "score"]
     head += ["validation loss", "validation score"] if held else []
     start = history.records[0].epoch if history.records else len(history.epochs)
-    lines = [["start", "0", "", "", "", "", *_numbers(history.epochs[start - 1], held)]] if start else []
+    lines = [["start", "0", "", *_size(history), *_numbers(history.epochs[start - 1], held)]] if start else []
     for record in history.records:
         width = f"{record.width[0]} -> {record.width[1]}"
         when = [str(record.number), str(record.epoch), record.action, record.place]
         lines.append([*when, width, str(record.parameters[1]), *_numbers(record.later, held)])
     sizes = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
     return "\n".join("  ".join(map(str.rjust, line, sizes)) for line in [head, *lines])
+
+
+def _size(history: History) -> list[str]:
+    """The layers, widths and parameters that it began with."""
+    first = history.epochs[0]
+    return [", ".join(first["widths"]), ", ".join(map(str, first["widths"].values())), str(first["parameters"])]
 
 
 def _numbers(values: Any, held: bool) -> list[str]:

@@ -1,0 +1,32 @@
+"""On the tables that scikit-learn ships the estimators are no worse than its own at their defaults."""
+
+import pytest
+from sklearn import datasets
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+
+from creases import GrowingClassifier, GrowingRegressor
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])
+def test_it_classifies_as_well_as_a_logistic_regression(name: str) -> None:
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    grown, linear = (
+        cross_val_score(model, X, y, cv=folds).mean()
+        for model in (GrowingClassifier(random_state=0), LogisticRegression())
+    )
+    assert grown > linear - 0.01
+
+
+@pytest.mark.slow
+def test_it_fits_as_well_as_a_linear_regression() -> None:
+    X, y = datasets.load_diabetes(return_X_y=True)
+    folds = KFold(5, shuffle=True, random_state=0)
+    grown, linear = (
+        cross_val_score(model, X, y, cv=folds).mean()
+        for model in (GrowingRegressor(random_state=0), LinearRegression())
+    )
+    assert grown > linear - 0.05
