@@ -1,4 +1,7 @@
-"""On the tables that scikit-learn ships the estimators are no worse than its own at their defaults."""
+"""On the tables that scikit-learn ships the estimators are about as good as its linear models at their defaults.
+
+The folds are not those on which the estimators' defaults were chosen.
+"""
 
 import pytest
 from sklearn import datasets
@@ -11,22 +14,22 @@ from creases import GrowingClassifier, GrowingRegressor
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])
-def test_it_classifies_as_well_as_a_logistic_regression(name: str) -> None:
+def test_it_classifies_within_two_hundredths_of_a_logistic_regression(name: str) -> None:
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    folds = StratifiedKFold(5, shuffle=True, random_state=11)
     grown, linear = (
         cross_val_score(model, X, y, cv=folds).mean()
-        for model in (GrowingClassifier(random_state=0), LogisticRegression())
+        for model in (GrowingClassifier(random_state=11), LogisticRegression())
     )
-    assert grown > linear - 0.01
+    assert grown > linear - 0.02
 
 
 @pytest.mark.slow
-def test_it_fits_as_well_as_a_linear_regression() -> None:
+def test_it_fits_within_five_hundredths_of_a_linear_regression() -> None:
     X, y = datasets.load_diabetes(return_X_y=True)
-    folds = KFold(5, shuffle=True, random_state=0)
+    folds = KFold(5, shuffle=True, random_state=11)
     grown, linear = (
         cross_val_score(model, X, y, cv=folds).mean()
-        for model in (GrowingRegressor(random_state=0), LinearRegression())
+        for model in (GrowingRegressor(random_state=11), LinearRegression())
     )
     assert grown > linear - 0.05
