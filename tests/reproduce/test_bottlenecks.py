@@ -43,4 +43,4 @@ def test_convolutions_grow_beside_a_twin_of_their_size(few_images):
     assert grown.name == "grown by GradMax"
     assert grown.growth_steps >= 1
     assert twin.widths == grown.widths
-    assert twin.parameters == grown.parameters > 1058
+    assert grown.points[-1][1] > 1058  # parameters; the network of the best epoch may be smaller
