@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from creases.grow import score as module
+from creases.grow.folding import score as module
 from creases.grow.folding.decision import decide
 from creases.grow.folding.direction import best_direction, units_at
 from creases.grow.folding.score import Score

@@ -122,7 +122,12 @@ def fold_point(net: Network, X: Floats, predicted: NDArray[np.int64], t: int, i:
             how = "foot" if np.array_equal(point, own.foot(x)) else "nearest in the region"
             return _made(net, own, point, x, i, j, how)
     best: FoldPoint | None = None
+    walked: set[bytes] = set()
     for part, seed in _seeds(net, X, predicted, t, i, j):
+        region = part.sides.tobytes()
+        if region in walked:
+            continue  # most walks start from the nearest point of their region, whichever way it was entered
+        walked.add(region)
         found = _walk(net, part, seed, x, i, j)
         if best is None or found.distance < best.distance:
             best = found
