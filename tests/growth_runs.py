@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from creases.grow import History, Record, State
+from creases.grow import Grower, History, Record, State
 from creases.grow.methods import method
 from creases.grow.objective import objective
 from creases.grow.policies.where import where_policy
@@ -126,3 +127,21 @@ def timeless(history: History) -> dict:
     """All of a history but how long things took."""
     kept = [{name: value for name, value in epoch.items() if name != "seconds"} for epoch in history.epochs]
     return {"epochs": kept, "records": history.records, "ended": history.ended, "setting": history.setting}
+
+
+def trained(grower: Grower, data, epochs: int = 30, loss=F.cross_entropy) -> Grower:
+    """A user's own loop."""
+    x, y = data
+    model, optimizer = grower.state.model, grower.state.optimizer
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        loss(model(x), y).backward()
+        optimizer.step()
+        grower.step()
+        if grower.history.ended:
+            break
+    return grower
+
+
+def adam(model: nn.Module, lr: float = 0.02) -> torch.optim.Adam:
+    return torch.optim.Adam(model.parameters(), lr=lr)

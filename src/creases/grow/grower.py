@@ -1,44 +1,31 @@
-"""The growth of a model beside any training loop: measures, decides, grows, records."""
+"""The growth of a model beside any training loop: it measures, and decides whether to grow or to end."""
 
 from __future__ import annotations
 
-import copy
 import math
 import re
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import is_dataclass, replace
-from functools import partial
-from itertools import takewhile
+from collections.abc import Sequence
+from dataclasses import is_dataclass
 from typing import Any
 
-import torch
-from torch import Tensor, nn, optim
+from torch import nn, optim
 
 from creases.errors import InputError
-from creases.grow import ranks
 from creases.grow.first_order.observe import Loss
 from creases.grow.folding.outcome import outcome
 from creases.grow.methods import Fold, How, counted, method
 from creases.grow.objective import objective
-from creases.grow.policies.stop import UNBOUNDED, Budget, NothingToAdd, Stop, stop_policies
+from creases.grow.policies.stop import NothingToAdd, Stop, enough, stop_policies
 from creases.grow.policies.when import When, when_policy
 from creases.grow.policies.where import At, Where, where_policy
-from creases.grow.proposal import Proposal, apply, first_units
 from creases.grow.records import History, Record
-from creases.grow.recycle import Redundant, redundant, release
-from creases.grow.revive import dead_units, revive
 from creases.grow.samples import samples
 from creases.grow.state import State
+from creases.grow.steps import LOOK, grown, recycled, revived
 from creases.grow.training import Measured, measure
-from creases.network.surgery import Place
 from creases.network.surgery.example import quietly, shadow, unwrapped
 from creases.network.surgery.optimizer import checked
-from creases.network.surgery.places import find
-
-#: Samples on which units are looked at to see whether they are dead or redundant.
-LOOK = 5000
 
 
 class Grower:
@@ -143,7 +130,7 @@ class Grower:
         else:
             raise InputError(f"how: the method can grow no place of this model ({'; '.join(refused)})")
         state.trained()
-        while self._revived():
+        while revived(state):
             pass
 
     def step(self, measured: Measured | None = None, *, steps: int | None = None) -> Record | None:
@@ -168,19 +155,18 @@ class Grower:
         if reason or state.due:
             self._look_back()
         if state.due and not reason:
-            state.record = self._revived()
+            state.record = revived(state)
             reason = "" if state.record else _first_reason(last, state)
             if not state.record and not reason:
-                state.record = self._recycled() or self._grown()
-                reason = "" if state.record else self._idle(last)
+                state.record = (recycled(state, self.stops) if self.recycle else None) or grown(state, self.stops)
+                reason = "" if state.record else self._idle()
         self.history.ended = reason
         return state.record
 
-    def _idle(self, wanted: Sequence[NothingToAdd]) -> str:
+    def _idle(self) -> str:
         """Nothing was added: why the run ends with that, "" where it is tried again."""
         state = self.state
-        proposals = [state.propose(place) for place in state.where(state)]
-        if any(all(stop.enough(state, proposal) for stop in wanted) for proposal in proposals):
+        if any(enough(self.stops, state, state.propose(place)) for place in state.where(state)):
             return "no proposal fits into what the budget leaves"
         self.history.idle += 1
         return ""
@@ -233,160 +219,9 @@ class Grower:
             options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}
             record.explanation = outcome(record.explanation, model, seen.X, seen.y, **options)
 
-    def _grown(self) -> Record | None:
-        """Grow the first place, in the policy's order, that gets units worth adding."""
-        state = self.state
-        wanted = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]
-        for place in state.where(state):
-            proposal = state.propose(place)
-            if all(stop.enough(state, proposal) for stop in wanted):
-                proposal = self._fitting(state.model, proposal, self._room(place))
-                if proposal.count:
-                    return self._put_in("grow", proposal, [], partial(self._apply, proposal))
-        return None
-
-    def _apply(self, proposal: Proposal) -> None:
-        apply(proposal, self.state.model, optimizer=self.state.optimizer)
-
-    def _room(self, place: Place) -> int:
-        """How many more units the budgets leave room for at a place."""
-        budgets = [stop for stop in self.stops if isinstance(stop, Budget)]
-        return min((budget.room(self.state, place) for budget in budgets), default=UNBOUNDED)
-
-    def _fitting(self, model: nn.Module, proposal: Proposal, room: int) -> Proposal:
-        """As many of the proposed units as there is room for."""
-        if proposal.count <= room:
-            return proposal
-        how: Any = self.state.how
-        fewer = first_units(proposal, room)
-        if fewer.count > room and "count" in getattr(how, "__dataclass_fields__", ()):  # changes present weights
-            fewer = self.state.asked(model, proposal.place, replace(how, count=room))
-        return fewer if fewer.count <= room else first_units(fewer, 0)
-
-    def _recycled(self) -> Record | None:
-        """Take units away that earn nothing, and grow anew in their place, where that was not just done in vain."""
-        if not self.recycle or self._in_vain():
-            return None
-        state = self.state
-        for place in state.where(state)[:1]:  # units that could go elsewhere must not hold up growth here
-            twin, smaller, gone = self._without_spare(place)
-            if not gone:
-                continue
-            proposal = self._fitting(twin, state.asked(twin, smaller), self._room(place) + len(gone))
-            if proposal.count:
-                alive = list(range(place.width))
-                removed = [alive.pop(one.unit) for one in gone]
-                recycled = {"units": removed, "cost": sum(one.cost for one in gone)}
-                shown = replace(proposal, place=place, explanation={**proposal.explanation, "recycled": recycled})
-                return self._put_in("recycle", shown, removed, partial(self._replace, place, gone, proposal))
-        return None
-
-    def _without_spare(self, place: Place) -> tuple[nn.Module, Place, list[Redundant]]:
-        """A copy of the model without units of a place that earn nothing, and these in the order they left.
-
-        No more than the method grows at a time, and no more than a tenth of them (but one): each may cost a little.
-        """
-        state = self.state
-        most = max(1, min(place.width // 10, getattr(state.how, "max_units", getattr(state.how, "count", 1))))
-        batches, heldout = state.evidence.drawn(LOOK)
-        twin, smaller, gone = copy.deepcopy(state.model), place, list[Redundant]()
-        without = torch.tensor(float(not batches))
-        ranks.total([without])
-        while len(gone) < most and not without:  # too few samples to judge by where a rank has none
-            found = ranks.from_first(redundant(twin, smaller, batches, state.objective.loss, heldout=heldout)[:1])
-            if not found:
-                break
-            certificate = release(twin, smaller, found[0])
-            assert certificate.place is not None
-            smaller, gone = certificate.place, [*gone, found[0]]
-        return twin, smaller, gone
-
-    def _in_vain(self) -> bool:
-        """Whether the last growth step was recycling and the loss has not fallen by a hundredth since.
-
-        Also where as many recycling steps in a row were made as the place has units: the fall may be another's doing.
-        """
-        row = list(takewhile(lambda record: record.action == "recycle", reversed(self.history.records)))
-        if not row:
-            return False
-        before = row[0].before["loss"]
-        assert before is not None
-        return len(row) >= row[0].width[1] or bool(self.history.last["loss"] > before - 0.01 * abs(before))
-
-    def _replace(self, place: Place, gone: Sequence[Redundant], new: Proposal) -> None:
-        now: Place | None = place
-        for one in gone:
-            assert now is not None
-            now = release(self.state.model, now, one, optimizer=self.state.optimizer).place
-        self._apply(new)
-
-    def _revived(self) -> Record | None:
-        """Draw the units of a dead layer anew: nothing behind it can learn or grow. Three times in a row at most."""
-        state = self.state
-        batches, _ = state.evidence.drawn(LOOK)
-        row = takewhile(lambda record: record.action == "revive", reversed(self.history.records))
-        tried = Counter(record.place for record in row)
-        for place in state.places:
-            units = dead_units(state.model, place, batches)
-            if len(units) < place.width or tried[place.name] >= 3:
-                continue
-            explanation = {"method": "revive", "place": place.name, "reason": "", "units": len(units)}
-            nothing = torch.zeros(0)
-            proposal = Proposal("revive", place, nothing, nothing, {}, 0.0, explanation)
-            edit = partial(revive, state.model, place, batches, units, state.evidence.seed)
-            return self._put_in("revive", proposal, units, edit)
-        return None
-
-    def _put_in(self, action: str, proposal: Proposal, removed: list[int], edit: Callable[[], None]) -> Record:
-        """Make an edit and record it, measured on all training samples before and after."""
-        state, place, history = self.state, proposal.place, self.history
-        before, size = measure(state.model, state.samples, state.objective), state.parameters
-        edit()
-        ranks.same(list(state.model.state_dict().values()))
-        after = measure(state.model, state.samples, state.objective)
-        width = find(state.model, place.name, data=state.samples.example()).width
-        record = Record(
-            number=len(history.records) + 1,
-            action=action,
-            epoch=len(history.epochs),
-            steps=history.last["steps"] if history.epochs else 0,
-            place=place.name,
-            method=proposal.method,
-            units=list(range(width - proposal.count, width)) if proposal.count else removed,
-            removed=removed,
-            width=(place.width, width),
-            parameters=(size, state.parameters),
-            predicted=proposal.gain,
-            before=before.numbers,
-            after=after.numbers,
-            changed=_changed(before, after),
-            weights=_weights(proposal),
-            explanation={**proposal.explanation, **({"unit": width - 1} if proposal.method == "fold" else {})},
-        )
-        history.records.append(record)
-        history.idle = 0
-        state.edited()
-        return record
-
 
 def _first_reason(stops: Sequence[Stop], state: State) -> str:
     return next((reason for reason in (stop(state) for stop in stops) if reason), "")
-
-
-def _changed(before: Measured, after: Measured) -> int | None:
-    if before.decisions is None or after.decisions is None:
-        return None
-    count = (before.decisions != after.decisions).sum().double()
-    ranks.total([count])
-    return int(count)
-
-
-def _weights(proposal: Proposal) -> dict[str, Any]:
-    def plain(values: Tensor) -> Any:
-        return values.detach().double().cpu().tolist()
-
-    fan_out = {path: plain(columns) for path, columns in proposal.fan_out.items()}
-    return {"fan_in": plain(proposal.fan_in), "bias": plain(proposal.bias), "fan_out": fan_out}
 
 
 def _text(value: Any) -> str:

@@ -180,3 +180,13 @@ def stop_policies(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
     if not any(isinstance(one, NothingToAdd) for one in given):
         given.append(NothingToAdd())
     return [*given, Epochs(max_epochs)]
+
+
+def enough(stops: Sequence[Stop], state: State, proposal: Proposal) -> bool:
+    """Whether a proposal is worth adding to all policies that ask for that."""
+    return all(stop.enough(state, proposal) for stop in stops if isinstance(stop, NothingToAdd))
+
+
+def room(stops: Sequence[Stop], state: State, place: Place) -> int:
+    """How many more units all budgets leave room for at a place."""
+    return min((stop.room(state, place) for stop in stops if isinstance(stop, Budget)), default=UNBOUNDED)
