@@ -113,3 +113,21 @@ def test_models_that_work_in_place_are_grown_as_others():
         assert one.count == other.count > 0
         assert torch.equal(one.fan_in, other.fan_in)
         assert one.explanation == other.explanation
+
+
+def test_a_convolution_of_one_position_is_grown_as_the_linear_layer_it_is():
+    numbers = torch.Generator().manual_seed(2)
+    x = torch.randn(300, 2, 3, 3, generator=numbers)
+    y = (x[:, 0, 0, 0] * x[:, 1, 1, 1] > 0).long()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        conv = nn.Sequential(nn.Conv2d(2, 4, 3), nn.SELU(), nn.Flatten(), nn.Linear(4, 2))
+    linear = nn.Sequential(nn.Flatten(), nn.Linear(18, 4), nn.SELU(), nn.Linear(4, 2))
+    with torch.no_grad():
+        for one, other in zip(linear.parameters(), conv.parameters(), strict=True):
+            one.copy_(other.reshape(one.shape))
+    found = tiny(conv, "0", (x, y), loss, heldout=(x, y), max_units=1)
+    same = tiny(linear, "1", (x, y), loss, heldout=(x, y), max_units=1)
+    assert found.count == same.count == 1
+    assert found.gain == pytest.approx(same.gain, rel=1e-5)
+    torch.testing.assert_close(found.fan_in.flatten(1), same.fan_in, rtol=1e-4, atol=1e-5)

@@ -89,7 +89,7 @@ def _turned(inner: list[Tensor], turn: Tensor, aims: Sequence[Seen]) -> tuple[Te
     """Pre-activations z turned, in float32, by batch; none where they have positions, and would take much memory."""
     if any(z.numel() > z.shape[0] * z.shape[1] for z in inner) or len(inner) != len(aims):
         return None
-    return tuple((z[:, :, 0] @ turn).float()[:, :, None] for z in inner)
+    return tuple((z.flatten(1) @ turn).float().reshape(len(z), len(turn.T), *z.shape[2:]) for z in inner)
 
 
 def _in_range(reach: Reach, seen: Sequence[Seen], sums: Statistics) -> bool:

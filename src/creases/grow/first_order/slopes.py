@@ -80,7 +80,7 @@ def values(reach: Reach, entering: Tensor, alpha: Tensor, dtype: torch.dtype = t
 def scaled(units: Units, fan_in: Tensor, fan_out: Tensor) -> Units:
     """Units with their weights multiplied by factors (k,) of their own."""
     omega = {path: columns * fan_out.reshape(1, -1, *[1] * (columns.ndim - 2)) for path, columns in units.omega.items()}
-    inner = None if units.inner is None else tuple(z * fan_in.to(z)[:, None] for z in units.inner)
+    inner = None if units.inner is None else tuple(z * _along(fan_in, z) for z in units.inner)
     return replace(units, alpha=units.alpha * fan_in, omega=omega, inner=inner)
 
 
@@ -89,6 +89,11 @@ def picked(units: Units, keep: Tensor) -> Units:
     omega = {path: columns[:, keep] for path, columns in units.omega.items()}
     inner = None if units.inner is None else tuple(z[:, keep] for z in units.inner)
     return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep], inner=inner)
+
+
+def _along(factors: Tensor, z: Tensor) -> Tensor:
+    """Factors (k,) of units, in the layout of their values z (n, k, *positions)."""
+    return factors.to(z).reshape(-1, *[1] * (z.ndim - 2))
 
 
 def _inner(reach: Reach, batch: Seen, number: int, part: slice, units: Units) -> Tensor:
