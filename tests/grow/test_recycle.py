@@ -83,6 +83,25 @@ def _duplicate(model: nn.Module, places: list[creases.Place], name: str) -> None
                     tensor[columns[1]] = tensor[columns[0]]
 
 
+def test_a_unit_that_a_few_held_out_samples_by_chance_do_not_need_stays():
+    model, x = mlp().double(), inputs((3,), n=100)
+    data = fitted(model, x)
+    without = copy.deepcopy(model)
+    release(without, "0", redundant(model, "0", data, nn.MSELoss(), tolerance=1e9)[0])
+    few = (x[:5], without(x[:5]).detach())
+    assert redundant(model, "0", data, nn.MSELoss()) == redundant(model, "0", data, nn.MSELoss(), heldout=few) == []
+    told = redundant(model, "0", data, nn.MSELoss(), heldout=few, tolerance=1e9)[0]
+    assert told.cost == redundant(model, "0", data, nn.MSELoss(), tolerance=1e9)[0].cost > 0
+
+
+def test_a_loss_that_diverged_is_told_as_such():
+    model, x = mlp(), inputs((3,), n=10).float()
+    with torch.no_grad():
+        model[0].weight.fill_(torch.inf)
+    with pytest.raises(InputError, match=r"has the training diverged\? use a smaller lr"):
+        redundant(model, "0", (x, x[:, :2]), nn.MSELoss())
+
+
 def test_what_stands_in_for_a_unit_is_its_least_squares_projection():
     model, x = mlp().double(), inputs((3,), n=60)
     found = redundant(model, "0", fitted(model, x), nn.MSELoss(), tolerance=1e9)

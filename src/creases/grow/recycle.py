@@ -113,7 +113,8 @@ def redundant(
     batches, loss
         As in :func:`creases.grow.statistics`; under torch.distributed each process gives its own samples.
     heldout
-        Other samples on which the cost is measured; on those of the re-fit it looks too low.
+        Other samples, on which the cost is measured too: on those of the re-fit it looks too low, and on a few others
+        the unit that looks cheapest owes it to chance. A unit can go where both agree; the larger cost is told.
     tolerance
         How much of the mean loss a removal may cost, beside rounding.
 
@@ -141,20 +142,22 @@ def redundant(
     with ranks.together():
         entering = _observed(watch, source)
     ranks.total(one.gram for one in entering)
-    judged = source if heldout is None else list(pairs(heldout, "heldout"))
-    before = _mean_loss(watch, judged, {})
-    if not np.isfinite(before):
-        raise InputError(f"loss: is {before} on these batches; recycling needs a finite loss")
-    allowed = tolerance * abs(before) + _rounding(watch, source, entering)
+    judged = [source, *([] if heldout is None else [list(pairs(heldout, "heldout"))])]
+    before = np.array([_mean_loss(watch, part, {}) for part in judged])
+    if not np.isfinite(before).all():
+        raise InputError(
+            f"loss: is {before.sum()} on these batches; has the training diverged? use a smaller lr, or scale the data"
+        )
+    allowed = tolerance * np.abs(before) + _rounding(watch, source, entering)
     missing = [_unexplained(one) for one in entering]  # of each consumer (width,)
     found: list[Redundant] = []
     for unit in np.argsort(_harm(entering, missing), kind="stable")[:MEASURED].tolist():
         change: dict[str, Tensor] = {}
         for one in entering:
             change |= one.change(_stand_in(one, unit), unit, width)
-        cost = _mean_loss(watch, judged, change) - before
-        if cost <= allowed:
-            found.append(Redundant(unit, cost, max(float(part[unit]) for part in missing), change))
+        cost = np.array([_mean_loss(watch, part, change) for part in judged]) - before
+        if (cost <= allowed).all():
+            found.append(Redundant(unit, float(cost.max()), max(float(part[unit]) for part in missing), change))
     return sorted(found, key=lambda one: one.cost)
 
 
