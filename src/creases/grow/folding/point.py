@@ -126,7 +126,7 @@ def fold_point(net: Network, X: Floats, predicted: NDArray[np.int64], t: int, i:
     for part, seed in _seeds(net, X, predicted, t, i, j):
         region = part.sides.tobytes()
         if region in walked:
-            continue  # most walks start from the nearest point of their region, whichever way it was entered
+            break  # the walk would be the same one: more ways hardly show another part of the boundary
         walked.add(region)
         found = _walk(net, part, seed, x, i, j)
         if best is None or found.distance < best.distance:
