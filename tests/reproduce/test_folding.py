@@ -31,7 +31,7 @@ def test_folds_beat_random_growth_and_random_weights_and_recycling_beats_both():
 
 
 def test_every_method_runs_and_a_seed_gives_the_same_again(monkeypatch):
-    for name, steps in {"STEPS": 300, "GROWN": 200, "RECYCLED": (50, 100, 150)}.items():
+    for name, steps in {"STEPS": 300, "GROWN": 200, "RECYCLED": (50, 100)}.items():
         monkeypatch.setattr(folding, name, steps)
     rows = xng(networks=3, problems=["sine"], seed=5)
     assert [row.method for row in rows] == list(METHODS)
