@@ -51,7 +51,6 @@ def test_every_record_says_when_where_what_and_what_it_did(histories):
                 assert len(one.weights["fan_in"]) == len(one.weights["bias"]) == len(one.units)
             assert one.later["epoch"] > one.epoch
             assert one.later["validation_loss"] is not None
-            assert one.achieved == one.before["loss"] - one.after["loss"]
             assert 0 <= one.changed <= 96
         sizes = [one.parameters for one in history.records]
         assert all(before == after for (_, before), (after, _) in pairwise(sizes))
@@ -89,9 +88,18 @@ def test_instances_are_numbered_as_in_the_users_data_when_some_are_held_out(hist
 def test_recycled_and_revived_units_are_told_as_such():
     gone = record(3, action="recycle", removed=[1], explanation={**_random(), "recycled": {"units": [1], "cost": 1e-9}})
     assert "Unit 1 of '0' was taken away, which costs nothing. 1 unit added to '0'" in gone.explain()
+    dear = record(3, action="recycle", removed=[1], explanation={**_random(), "recycled": {"units": [1], "cost": 0.02}})
+    assert "Unit 1 of '0' was taken away, which raises the loss by 0.02." in dear.explain()
     dead = record(0, action="revive", removed=[0, 1], units=[0, 1], explanation={"method": "revive", "place": "0"})
     assert "Units 0, 1 of '0' were 0 on every sample, and were drawn anew" in dead.explain()
     assert dead.explain().count("added") == 0
+
+
+def test_changed_decisions_are_counted_in_words():
+    said = [record(1, changed=changed).explain() for changed in (None, 0, 1, 2)]
+    assert ["changed" in one for one in said] == [False, False, True, True]
+    assert said[2].endswith("to 0.9, and 1 decision changed.")
+    assert said[3].endswith("to 0.9, and 2 decisions changed.")
 
 
 def test_what_came_later_is_told_where_it_is_known():

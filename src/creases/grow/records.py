@@ -43,18 +43,14 @@ class Record:
     explanation: dict[str, Any]  #: the method's own
     later: dict[str, float | None] = field(default_factory=dict)
 
-    @property
-    def achieved(self) -> float:
-        """By how much the mean training loss fell at once."""
-        return float(self.before["loss"] or 0.0) - float(self.after["loss"] or 0.0)
-
     def explain(self, **names: Unpack[Names]) -> str:
         """The growth step in words; the names are those that :func:`creases.grow.words` takes."""
         said = [f"Growth step {self.number} (epoch {self.epoch}).", *self._made_room(names)]
         if self.action != "revive":
             said.append(words({key: value for key, value in self.explanation.items() if key != "after"}, **names))
         at_once = f"At once the training loss went from {self.before['loss']:.4g} to {self.after['loss']:.4g}"
-        said.append(at_once + (f", and {self.changed} decisions changed." if self.changed else "."))
+        decisions = "1 decision" if self.changed == 1 else f"{self.changed} decisions"
+        said.append(at_once + (f", and {decisions} changed." if self.changed else "."))
         if "after" in self.explanation:
             said.append(afterwards(self.explanation, **names))
         elif self.later:
@@ -76,7 +72,7 @@ class Record:
         were = "was" if one else "were"
         if self.action == "recycle":
             gone = self.explanation["recycled"]
-            cost = f"costs {gone['cost']:.2g} of the loss" if gone["cost"] > 1e-6 else "costs nothing"
+            cost = f"raises the loss by {gone['cost']:.2g}" if gone["cost"] > 1e-6 else "costs nothing"
             return [f"{units} {were} taken away, which {cost}."]
         if self.action == "revive":
             seen = names.get("instance", "sample")

@@ -38,7 +38,7 @@ class Entry:
             return cls(link, layer, "conv")
         raise InputError(
             f"place: its units enter {link.path!r} ({type(layer).__name__}); growth by gradients is for Linear, Conv1d "
-            "and Conv2d; random_units grows every place"
+            "and Conv2d; random units grow every place"
         )
 
     def units(self, inputs: Tensor, width: int) -> Tensor:

@@ -10,11 +10,12 @@ from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.grow import ranks
-from creases.grow.first_order.observe import Batches, Loss, Seen, watched
+from creases.grow.first_order.observe import Batches, Seen, watched
 from creases.grow.first_order.optimal import Units, agreed
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.slopes import signed
 from creases.grow.first_order.statistics import add, chunks, empty
+from creases.grow.loss import Loss
 from creases.grow.proposal import Proposal
 from creases.network.surgery import Place
 
@@ -121,12 +122,12 @@ def _start(reach: Reach) -> tuple[str, float]:
     if reach.at_zero:
         raise InputError(
             f"place: the bend behind {reach.place.name!r} is {reach.at_zero:.3g} at 0, so that units with zero "
-            "incoming weights change the function; use random_units"
+            "incoming weights change the function; use random units"
         )
     if not slope and not reach.right and not reach.left:
         raise InputError(
             f"place: the bend behind {reach.place.name!r} has slope 0 at 0, so that no gradient would arrive; use "
-            "random_units"
+            "random units"
         )
     return ("zero", slope) if reach.smooth and slope else ("small", max(abs(reach.right), abs(reach.left)))
 

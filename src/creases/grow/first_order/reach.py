@@ -47,7 +47,7 @@ class Reach:
         if not isinstance(self.producer, nn.Linear | nn.Conv1d | nn.Conv2d):
             raise InputError(
                 f"place: {place.name!r} is {type(self.producer).__name__}; growth by gradients is for Linear, Conv1d "
-                "and Conv2d; random_units grows every place"
+                "and Conv2d; random units grow every place"
             )
         self._steps: list[tuple[str, Map]] = []  # what units pass, in order: a bend, a norm or a linear map
         self.bend: Map = _same  # of new units
@@ -161,7 +161,7 @@ class Reach:
         return float(value[0].detach()), float(slope[1]), float(slope[2])
 
     def _refuse(self, why: str) -> None:
-        raise InputError(f"place: {self.place.name!r} cannot be grown by its gradients: {why}; random_units can")
+        raise InputError(f"place: {self.place.name!r} cannot be grown by its gradients: {why}; random units can")
 
 
 def _same(z: Tensor) -> Tensor:

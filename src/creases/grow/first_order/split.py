@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from creases.errors import InputError
 from creases.grow import ranks
 from creases.grow.first_order.entry import rows
-from creases.grow.first_order.observe import Batches, Loss, Seen, pairs, watched
+from creases.grow.first_order.observe import Batches, Seen, pairs, watched
 from creases.grow.first_order.reach import Reach
+from creases.grow.loss import Loss
 from creases.grow.proposal import Proposal
 from creases.network.surgery import Place
 from creases.network.surgery.example import unwrapped
@@ -124,7 +125,7 @@ def _found(model: nn.Module, place: Place | str, batches: Batches, count: int) -
         names = ", ".join(repr(link.path) for link in found.carriers)
         raise InputError(
             f"place: {found.name!r} cannot be split: {names} holds numbers for each unit that a copy would need too; "
-            "use random_units or gradmax"
+            "use random units or gradmax"
         )
     return model, found
 
@@ -134,7 +135,7 @@ def _rows(model: nn.Module, place: Place, units: Tensor) -> tuple[Tensor, Tensor
     producer = model.get_submodule(place.name)
     weight, bias = producer.weight, producer.bias
     assert isinstance(weight, Tensor)
-    axis = dict(made(producer).tensors)["weight"]
+    axis = made(producer).weight_axis
     units = units.to(weight.device)
     rows_ = weight.detach().movedim(axis, 0)[units].double()
     return rows_, bias.detach()[units].double() if isinstance(bias, Tensor) else rows_.new_zeros(len(units))
@@ -147,7 +148,7 @@ def _halves(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Te
         layer = model.get_submodule(link.path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
-        axis = dict(taken(layer).tensors)["weight"]
+        axis = taken(layer).weight_axis
         moved = weight.detach().double().movedim(axis, 1)
         columns = link.columns(place.width)[units.cpu()].flatten().to(weight.device)
         outs[link.path] = moved[:, columns] / 2

@@ -1,4 +1,4 @@
-"""Explanations of tiny, gradmax, random_units and the splits in words."""
+"""Explanations of tiny, gradmax, random_units, the splits and search in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def spoken(explanation: Mapping[str, Any]) -> str:
 
 def reason(explanation: Mapping[str, Any]) -> str:
     """Why the units were added, in one sentence."""
-    units = "1 unit" if explanation["units"] == 1 else f"{explanation['units']} units"
+    count = explanation.get("units", 1)
+    units = "1 unit" if count == 1 else f"{count} units"
     because = SENTENCES[explanation["method"]](explanation)
     return f"{units} added to {explanation['place']!r} because {because}."
 
@@ -34,7 +35,8 @@ def _tiny_found(e: Mapping[str, Any]) -> str:
     left = "" if "beyond" in e else f"; to first order the new units leave {share:.0%} of it"
     return (
         f"This bottleneck is {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss{left}. The mean loss is "
-        f"predicted to fall by {e['gain']:.3g}, and fell by {search['gain']:.3g} on {search['samples']} {where}."
+        f"predicted to fall by {e['gain']:.3g}, to first order, and fell by {search['gain']:.3g} on "
+        f"{search['samples']} {where}."
     )
 
 
@@ -49,23 +51,39 @@ def _gradmax(e: Mapping[str, Any]) -> str:
 
 
 def _random(e: Mapping[str, Any]) -> str:
-    return f"they were drawn at random (seed {e['seed']}); the mean loss is predicted to fall by {e['gain']:.3g}"
+    return f"units drawn at random (seed {e['seed']}) were asked for; {_predicted(e['gain'])}"
 
 
 def _split(e: Mapping[str, Any]) -> str:
     noise = f"with noise of {e['noise']:.3g}" if e["noise"] else "exactly, so they need noise to part"
+    if len(e["split"]) == 1:
+        return f"unit {e['split'][0]} was copied {noise}, and shares its outgoing weights in halves"
     return f"units {_numbers(e['split'])} were copied {noise}, and share their outgoing weights in halves"
 
 
 def _steepest(e: Mapping[str, Any]) -> str:
-    return (
-        f"units {_numbers(e['split'])} are at a saddle that splitting leaves (eigenvalues down to "
-        f"{min(e['eigenvalues']):.3g}); the mean loss is predicted to fall by {e['gain']:.3g}, to second order"
-    )
+    are = f"unit {e['split'][0]} is" if len(e["split"]) == 1 else f"units {_numbers(e['split'])} are"
+    down = f"eigenvalues down to {min(e['eigenvalues']):.3g}"
+    return f"{are} at a saddle that splitting leaves ({down}); {_predicted(e['gain'])}, to second order"
+
+
+def _search(e: Mapping[str, Any]) -> str:
+    return f"of {e['tried']} creases through the data that were tried it gets the largest gradient, {e['gradient']:.3g}"
+
+
+def _predicted(gain: float) -> str:
+    return f"the mean loss is predicted to {'rise' if gain < 0 else 'fall'} by {abs(gain):.3g}"
 
 
 def _numbers(units: list[int]) -> str:
     return ", ".join(map(str, units[:10])) + (", ..." if len(units) > 10 else "")
 
 
-SENTENCES = {"tiny": _tiny, "gradmax": _gradmax, "random": _random, "split": _split, "steepest_split": _steepest}
+SENTENCES = {
+    "tiny": _tiny,
+    "gradmax": _gradmax,
+    "random": _random,
+    "split": _split,
+    "steepest_split": _steepest,
+    "search": _search,
+}

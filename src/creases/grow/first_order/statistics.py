@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from creases.errors import InputError
 from creases.grow import ranks
 from creases.grow.first_order.entry import Entry, rows
-from creases.grow.first_order.observe import Batches, Loss, Seen, watched
+from creases.grow.first_order.observe import Batches, Seen, watched
 from creases.grow.first_order.products import add_gram, product
 from creases.grow.first_order.reach import Reach
+from creases.grow.loss import Loss
 from creases.network.surgery import Place
 
 _ENTRIES = 2**27  # of one matrix: 1 GiB in float64
@@ -203,7 +204,7 @@ def _empty(entry: Entry, d: int, project: bool, paired: bool) -> ConsumerSums:
     m = (weight[0].numel() + (entry.layer.bias is not None)) if project else 0
     wide = d * prod(columns) * max(m * paired, len(weight))
     if max(wide, m * m, d * d) > _ENTRIES:
-        advice = "gradmax needs far less" if m > len(weight) else "random_units needs no statistics"
+        advice = "gradmax needs far less" if m > len(weight) else "random units need no statistics"
         raise InputError(
             f"place: the statistics between its {d} inputs and {entry.link.path!r} would have {wide:,} entries, "
             f"more than {_ENTRIES:,}; {advice}"

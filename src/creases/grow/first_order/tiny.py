@@ -13,12 +13,13 @@ from creases.errors import InputError
 from creases.grow.first_order.amplitude import Amplitude, chosen, search
 from creases.grow.first_order.beyond import beyond_units
 from creases.grow.first_order.chance import by_chance
-from creases.grow.first_order.observe import Batches, Loss, Seen
+from creases.grow.first_order.observe import Batches, Seen
 from creases.grow.first_order.optimal import Units, best_moves, bottleneck
 from creases.grow.first_order.refine import best_units, exactly
 from creases.grow.first_order.sample import Sample, gathered
 from creases.grow.first_order.slopes import fit, picked, scaled, signed
 from creases.grow.first_order.statistics import left
+from creases.grow.loss import Loss
 from creases.grow.proposal import Proposal
 from creases.network.surgery import Place
 
@@ -139,12 +140,12 @@ def _checked(sample: Sample, beyond: str | None) -> None:
     if sample.watch.place.norm:
         raise InputError(
             f"place: batch norm behind {name!r} gives new units its own size in training, so that none is small; use "
-            "gradmax or random_units"
+            "gradmax or random units"
         )
     if reach.at_zero:
         raise InputError(
             f"place: the bend behind {name!r} is {reach.at_zero:.3g} at 0, so that a small unit is not a small change; "
-            "tiny needs sigma(0) = 0; use gradmax or random_units"
+            "tiny needs sigma(0) = 0; use gradmax or random units"
         )
     if not reach.right and not reach.left and beyond is None:
         raise InputError(
