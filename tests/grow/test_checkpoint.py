@@ -112,7 +112,7 @@ def test_nothing_in_a_file_is_run(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"PK\x03\x04 broken"])
+@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"junk", b"PK\x03\x04 broken"])
 def test_other_files_are_refused_by_name(tmp_path, content):
     (tmp_path / "run.pt").write_bytes(content)
     with pytest.raises(FileError, match=r"run\.pt: cannot be read as a checkpoint"):

@@ -225,6 +225,7 @@ def test_a_share_of_the_data_is_set_aside_for_validation():
         ({"where": "hidden"}, "where: the model has no place 'hidden'"),
         ({"stop": Target(score=0.9, on="validation")}, "needs validation data"),
         ({"lr": 1e200}, "loss: is nan in epoch .*smaller lr"),
+        ({"lr": -0.1}, "lr: expected a learning rate of at least 0, got -0.1"),
         ({"checkpoint": "no/such/folder/run.pt"}, "cannot write no/such/folder/run.pt: there is no folder"),
     ],
 )

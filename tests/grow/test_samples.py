@@ -186,7 +186,7 @@ X3, Y3 = np.ones((4, 3)), np.array([0, 1, 0, 1])
         ((X3,), r"data: expected \(X, y\)"),
         ((X3, Y3[:3]), r"as many targets as inputs, got X \(4, 3\) and y \(3,\)"),
         ((X3, 1), r"as many targets as inputs, got X \(4, 3\) and y \(\)"),
-        ((X3[:0], Y3[:0]), "as many targets as inputs"),
+        ((X3[:0], Y3[:0]), r"has no samples, X is \(0, 3\)"),
         ((np.where(X3 > 0, np.nan, X3), Y3), r"data: X has NaN or infinite entries.* fill them in"),
         ((X3, np.array([0, 1, np.inf, 0])), "data: y has NaN or infinite entries"),
         ((X3, ["a", "b", "a", "b"]), "data, y: expected an array of numbers"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,7 @@ def resized(model: nn.Module, place: Place, width: int, optimizer: optim.Optimiz
     elif width > place.width:
         layer = model.get_submodule(place.name)
         assert isinstance(layer, AFFINE)
-        axis = dict(made(layer).tensors)["weight"]
+        axis = made(layer).weight_axis
         k = width - place.width
         rows = layer.weight.detach().movedim(axis, 0)[:1]
         fan_in = torch.zeros((k, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
@@ -84,7 +83,7 @@ def read(path: str | Path) -> dict[str, Any]:
     """Read what :func:`write` wrote; nothing in the file is run."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, pickle.UnpicklingError, EOFError, ValueError, KeyError) as problem:
+    except Exception as problem:  # from a file that is something else torch's unpickler raises almost anything
         raise FileError(f"{path}: cannot be read as a checkpoint ({problem})") from None
     if not isinstance(state, dict) or state.pop("creases-checkpoint", None) != _VERSION:
         raise FileError(f"{path}: is no checkpoint of a growth run, or of another version")

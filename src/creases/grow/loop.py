@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -17,8 +17,8 @@ from creases.errors import InputError
 from creases.grow import checkpoint as checkpoints
 from creases.grow import ranks
 from creases.grow.checkpoint import Snapshot
-from creases.grow.first_order.observe import Loss
 from creases.grow.grower import Grower
+from creases.grow.loss import Loss
 from creases.grow.methods import How
 from creases.grow.policies.stop import Stop
 from creases.grow.policies.when import When
@@ -27,7 +27,7 @@ from creases.grow.progress import Callback, at_terminal, on_tensorboard
 from creases.grow.records import History, merit
 from creases.grow.samples import Listed, Memory, Samples, samples
 from creases.grow.state import seed_of
-from creases.grow.training import train_epoch
+from creases.grow.training import own_modes, train_epoch
 from creases.network.surgery.example import unwrapped
 
 #: What makes an optimizer for a model's parameters.
@@ -132,7 +132,7 @@ def grow(
     run = _Run(grower, trained, batch_size, epoch_steps, None if checkpoint is None else Path(checkpoint), keep)
     with ExitStack() as stack:
         stack.enter_context(_own_random_numbers())
-        stack.enter_context(_modes(model))
+        stack.enter_context(own_modes(model))
         shown = [stack.enter_context(at_terminal(progress)), stack.enter_context(on_tensorboard(tensorboard))]
         run.start()
         while not grower.history.ended:
@@ -286,23 +286,14 @@ def _check_ranks(setting: dict[str, str]) -> None:
 
 def _optimizer(model: nn.Module, given: optim.Optimizer | MakeOptimizer | None, lr: float) -> optim.Optimizer:
     if given is None:
+        if not 0 <= lr < float("inf"):
+            raise InputError(f"lr: expected a learning rate of at least 0, got {lr!r}")
         return optim.Adam(model.parameters(), lr=lr)
     if isinstance(given, optim.Optimizer):
         return given
     if not callable(given):
         raise InputError(f"optimizer: expected an optimizer or a function that makes one, got {type(given).__name__}")
     return given(model.parameters())
-
-
-@contextmanager
-def _modes(model: nn.Module) -> Iterator[None]:
-    """Put every module's mode back after."""
-    modes = {module: module.training for module in model.modules()}
-    try:
-        yield
-    finally:
-        for module, training in modes.items():
-            module.training = training
 
 
 def _own_random_numbers() -> Any:

@@ -246,7 +246,9 @@ def _memory(data: Any, model: nn.Module, name: str) -> Memory:
     if len(parts) not in (2, 3):
         raise InputError(f"{name}: expected (X, y), (X, y, weights), a problem, a Dataset or a DataLoader of pairs")
     X, y = placed(_tensor(parts[0], f"{name}, X"), _tensor(parts[1], f"{name}, y"), model)
-    if not X.ndim or len(X) != (len(y) if y.ndim else -1) or not len(X):
+    if X.ndim and not len(X):
+        raise InputError(f"{name}: has no samples, X is {tuple(X.shape)}")
+    if not X.ndim or len(X) != (len(y) if y.ndim else -1):
         raise InputError(f"{name}: expected as many targets as inputs, got X {tuple(X.shape)} and y {tuple(y.shape)}")
     for values, which in ((X, "X"), (y, "y")):
         if values.is_floating_point() and not bool(torch.isfinite(values).all()):
