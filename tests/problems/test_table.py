@@ -112,9 +112,7 @@ MISSING = "age,town,kind\n1,,a\n2,Ulm,b\n,Ulm,a\n6,Bonn,b\n"
 
 
 def test_missing_values_are_refused_with_column_count_and_row(table):
-    message = (
-        r"missing values in 'age' 1 \(the first in row 3\), 'town' 1 \(the first in row 1\); .*missing=\"drop\" to"
-    )
+    message = r"missing values in 'age' 1 \(the first in row 2, .*, 'town' 1 \(the first in row 0.*missing=\"drop\" to"
     with pytest.raises(InputError, match=message):
         read_table(table(MISSING))
 
@@ -122,7 +120,7 @@ def test_missing_values_are_refused_with_column_count_and_row(table):
 def test_none_is_a_word_and_None_a_missing_value_as_for_pandas(table):
     problem = read_table(table("reminder,kind\nnone,a\nsms,b\nnone,a\nsms,b\n"))
     assert problem.features == ("reminder=none", "reminder=sms")
-    with pytest.raises(InputError, match=r"missing values in 'reminder' 1 \(the first in row 1\)"):
+    with pytest.raises(InputError, match=r"missing values in 'reminder' 1 \(the first in row 0, counted from 0\)"):
         read_table(table("reminder,kind\nNone,a\nsms,b\nnone,a\nsms,b\n"))
 
 
@@ -150,7 +148,7 @@ def test_cells_that_stand_for_missing_values(table, cell):
 
 def test_what_to_predict_is_never_made_up(table):
     path = table("x,t\n1,5.5\n2,\n3,6.5\n")
-    with pytest.raises(InputError, match=r"missing values in what is to be predicted, 't' 1 \(the first in row 2\)"):
+    with pytest.raises(InputError, match=r"missing values in what is to be predicted, 't' 1 \(the first in row 1"):
         read_table(path, missing="mean")
     assert read_table(path, missing="drop").y.tolist() == [5.5, 6.5]
 
@@ -187,8 +185,8 @@ REFUSED = {
         r"target: column 't' has the one value 'x' in all 2 rows; there is nothing to",
     ),
     "one value": ("a,t\n1,3.5\n2,3.5\n", {}, r"column 't' has the one value 3.5"),
-    "infinite": ("a,t\n1,x\ninf,y\n-inf,y\n", {}, r"column 'a' has 2 infinite values \(the first in row 2\)"),
-    "too large": ("a,t\n1,x\n1e999,y\n", {}, r"column 'a' has 1 infinite value \(the first in row 2\)"),
+    "infinite": ("a,t\n1,x\ninf,y\n-inf,y\n", {}, r"column 'a' has 2 infinite values \(the first in row 1"),
+    "too large": ("a,t\n1,x\n1e999,y\n", {}, r"column 'a' has 1 infinite value \(the first in row 1, counted from 0\)"),
     "infinite target": ("a,t\n1,2\n2,inf\n", {}, r"column 't' has 1 infinite value"),
     "no values": ("a,b,t\n1,,x\n2,NA,y\n", {"missing": "mean"}, r"column 'b' has no values at all; remove it"),
     "all different": (

@@ -81,9 +81,8 @@ def check_finite(columns: Sequence[Column]) -> None:
         if not column.is_text and np.isinf(column.values).any():
             infinite = np.isinf(column.values)
             raise InputError(
-                f"column {column.name!r} has {plural(int(infinite.sum()), 'infinite value')} (the first in row "
-                f"{int(infinite.argmax()) + 1}); correct or remove those rows, or leave those cells empty and choose "
-                "what to do with missing values"
+                f"column {column.name!r} has {plural(int(infinite.sum()), 'infinite value')} {_first(infinite)}; "
+                "correct or remove those rows, or leave those cells empty and choose what to do with missing values"
             )
 
 
@@ -95,13 +94,18 @@ def check_not_empty(columns: Sequence[Column]) -> None:
 
 
 def missing_report(columns: Sequence[Column]) -> str:
-    """Which columns lack how many values: ``'age' 3 (the first in row 7), 'cabin' 1 (...)``; empty if none does."""
+    """Which columns lack how many values: ``'age' 3 (the first in row ...), 'cabin' 1 (...)``; empty if none does."""
     parts = []
     for column in columns:
         gaps = column.missing
         if gaps.any():
-            parts.append(f"{column.name!r} {int(gaps.sum())} (the first in row {int(gaps.argmax()) + 1})")
+            parts.append(f"{column.name!r} {int(gaps.sum())} {_first(gaps)}")
     return ", ".join(parts[:10]) + (f" and {len(parts) - 10} more columns" if len(parts) > 10 else "")
+
+
+def _first(found: NDArray[np.bool_]) -> str:
+    """Where a mark (n,) comes first, rows numbered as in every report."""
+    return f"(the first in row {int(found.argmax())}, counted from 0)"
 
 
 def encode(column: Column) -> tuple[list[str], Array]:
