@@ -12,8 +12,8 @@ from typing import Any
 from torch import nn, optim
 
 from creases.errors import InputError
-from creases.grow.first_order.observe import Loss
 from creases.grow.folding.outcome import outcome
+from creases.grow.loss import Loss
 from creases.grow.methods import Fold, How, counted, method
 from creases.grow.objective import objective
 from creases.grow.policies.stop import NothingToAdd, Stop, enough, stop_policies

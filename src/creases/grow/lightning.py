@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.grow.checkpoint import resize
-from creases.grow.first_order.observe import Loss
 from creases.grow.grower import Grower
+from creases.grow.loss import Loss
 from creases.grow.records import History
 from creases.grow.samples import samples
 from creases.network.surgery import places
@@ -77,7 +77,7 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
             layer = module.get_submodule(place.name)
             held = tensors.get(f"{place.name}.weight")
             if held is not None:
-                widths[place.name] = held.shape[dict(made(layer).tensors)["weight"]]
+                widths[place.name] = held.shape[made(layer).weight_axis]
         resize(module, widths, example)
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:

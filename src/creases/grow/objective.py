@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from creases.errors import InputError
-from creases.grow.first_order.observe import Loss, is_mean
+from creases.grow.loss import Loss, Summed
 
 Task = Literal["classification", "regression"]
 
@@ -23,7 +23,10 @@ class Objective:
     task: Task | None  #: None for a loss that creases does not know
     weighted: bool  #: whether targets come with weights
     own: bool = False  #: whether the loss is one of creases' own two, which take what :meth:`check` says
-    mean: bool | None = None  #: whether the loss is a mean over the samples; None before the first batch
+    summed: Summed = field(init=False)  #: the loss summed over a batch
+
+    def __post_init__(self) -> None:
+        self.summed = Summed(self.loss)
 
     def check(self, outputs: Any, y: Tensor, name: str) -> None:
         """Refuse targets that cannot be those of a model with such outputs (n, ...)."""
@@ -42,17 +45,6 @@ class Objective:
                     f"{name}: expected in y the numbers 0 to {classes - 1} of the classes that the model tells apart, "
                     f"got {float(y.min()):g} to {float(y.max()):g}"
                 )
-
-    def summed(self, outputs: Any, target: Any, n: int) -> Tensor:
-        """The loss summed over the n samples of a batch, whatever its reduction."""
-        value = self.loss(outputs, target)
-        if not isinstance(value, Tensor):
-            raise InputError(f"loss: expected a tensor from it, got {type(value).__name__}")
-        if value.ndim:
-            return value.sum()
-        if self.mean is None and bool(value):  # a loss of 0 tells nothing, and is 0 either way
-            self.mean = is_mean(self.loss, outputs, target, value)
-        return value * n if self.mean else value
 
     @torch.no_grad()
     def tally(self, outputs: Any, target: Any) -> Tensor:

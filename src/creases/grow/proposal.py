@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
 from torch import Tensor, nn, optim
 
 from creases.errors import InputError
+from creases.grow.moves import checked_moves, moved
 from creases.network.surgery import Certificate, Place, widen
 from creases.network.surgery.certificate import changed
 
@@ -81,37 +81,13 @@ def apply(
         raise InputError(
             f"proposal: has no units to add: {proposal.explanation.get('reason', 'none were worth adding')}"
         )
-    moves = _checked(model, proposal.change)
+    moves = checked_moves(model, proposal.change, "proposal", "propose again for the model as it is")
     done: list[Certificate] = []
 
     def edit() -> None:
-        old = [parameter.detach().clone() for parameter, _ in moves]
-        _set(moves, [before + change for before, (_, change) in zip(old, moves, strict=True)])
         fan_in, bias, fan_out = proposal.fan_in, proposal.bias, dict(proposal.fan_out)
-        try:
+        with moved(moves):
             done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer))
-        except Exception:
-            _set(moves, old)
-            raise
 
     difference = changed(model, data, edit)
     return replace(done[0], change=difference, bound=None if moves else done[0].bound)
-
-
-@torch.no_grad()
-def _set(moves: list[tuple[Tensor, Tensor]], values: list[Tensor]) -> None:
-    for (parameter, _), value in zip(moves, values, strict=True):
-        parameter.copy_(value)
-
-
-def _checked(model: nn.Module, change: Mapping[str, Tensor]) -> list[tuple[Tensor, Tensor]]:
-    """The parameters to change, with what to add to each."""
-    found = dict(model.named_parameters())
-    for name, move in change.items():
-        if name not in found or found[name].shape != move.shape:
-            has = f"has shape {tuple(found[name].shape)}" if name in found else "is not there"
-            raise InputError(
-                f"proposal: changes {name!r} by a tensor of shape {tuple(move.shape)}, which {has} in this model; "
-                "propose again for the model as it is"
-            )
-    return [(found[name], move.to(found[name])) for name, move in change.items()]

@@ -21,7 +21,9 @@ from torch.func import functional_call
 
 from creases.errors import InputError
 from creases.grow import ranks
-from creases.grow.first_order.observe import Batches, Loss, Watch, pairs
+from creases.grow.first_order.observe import Batches, Watch, pairs
+from creases.grow.loss import Loss
+from creases.grow.moves import checked_moves, moved
 from creases.network.surgery import Certificate, Link, Place, remove
 from creases.network.surgery.certificate import changed
 from creases.network.surgery.example import quietly, unwrapped
@@ -63,7 +65,7 @@ class _Entering:
         """The consumer's weights, (out, columns, *kernel)."""
         weight = self.layer.weight
         assert isinstance(weight, Tensor)
-        return weight.detach().movedim(dict(taken(self.layer).tensors)["weight"], 1)
+        return weight.detach().movedim(taken(self.layer).weight_axis, 1)
 
     def add(self, inputs: Tensor, width: int) -> None:
         """Add what enters in one call of the consumer."""
@@ -84,7 +86,7 @@ class _Entering:
         shares = torch.from_numpy(mix[:width]).to(weight.device).reshape(-1, *[1] * (weight.ndim - 1))
         weight[:, columns] = shares * read[:, None]
         weight[:, columns[unit]] = -read
-        axis = dict(taken(self.layer).tensors)["weight"]
+        axis = taken(self.layer).weight_axis
         out = {f"{self.link.path}.weight": weight.to(self.weight).movedim(1, axis)}
         if self.layer.bias is not None:
             constant = float(mix[width]) * read.flatten(1).sum(1)
@@ -176,28 +178,12 @@ def release(
     """
     model = unwrapped(model)
     found = find(model, place, data=data)
-    parameters = dict(model.named_parameters())
-    for name, change in unit.change.items():
-        if name not in parameters or parameters[name].shape != change.shape:
-            has = f"has shape {tuple(parameters[name].shape)}" if name in parameters else "is not there"
-            raise InputError(
-                f"unit: changes {name!r} by a tensor of shape {tuple(change.shape)}, which {has} in this model; ask "
-                "redundant(...) again for the model as it is"
-            )
+    moves = checked_moves(model, unit.change, "unit", "ask redundant(...) again for the model as it is")
     done: list[Certificate] = []
 
     def edit() -> None:
-        moved = {parameters[name]: parameters[name].detach().clone() for name in unit.change}
-        try:
-            with torch.no_grad():
-                for name, change in unit.change.items():
-                    parameters[name].add_(change.to(parameters[name]))
+        with moved(moves):
             done.append(remove(model, found, [unit.unit], optimizer=optimizer))
-        except Exception:
-            with torch.no_grad():
-                for parameter, old in moved.items():
-                    parameter.copy_(old)
-            raise
 
     difference = changed(model, data, edit)
     return replace(done[0], change=difference, bound=None)
@@ -247,7 +233,7 @@ def _rounding(watch: Watch, source: Sequence[tuple[Tensor, Any]], entering: Sequ
         columns = one.link.columns(watch.place.width).flatten().to(one.weight.device)
         move = torch.zeros_like(one.weight)
         move[:, columns] = -one.weight[:, columns]
-        unread[f"{one.link.path}.weight"] = move.movedim(1, dict(taken(one.layer).tensors)["weight"])
+        unread[f"{one.link.path}.weight"] = move.movedim(1, taken(one.layer).weight_axis)
     idle = _mean_loss(watch, source, unread)
     return torch.finfo(entering[0].weight.dtype).eps * abs(idle) if np.isfinite(idle) else 0.0
 

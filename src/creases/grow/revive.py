@@ -19,7 +19,7 @@ def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[
     if place.bend != "relu" or place.norm:
         return []
     largest = torch.full((place.width,), -torch.inf, dtype=torch.float64)
-    for _, out in _seen(model, place, batches):
+    for out in _made(model, place, batches):
         largest = torch.maximum(largest, out.max(0).values.double().cpu())
     alive = (largest > 0).double()
     ranks.total([alive])
@@ -54,7 +54,7 @@ def _through_the_mean(model: nn.Module, place: Place, batches: Sequence[Pair], u
     if isinstance(bias, Tensor):
         bias[units] = 0.0
     sums = torch.zeros(3, len(units), dtype=torch.float64)
-    for _, out in _seen(model, place, batches):
+    for out in _made(model, place, batches):
         mine = out[:, units].double().cpu()
         number = torch.full((len(units),), float(len(mine)), dtype=torch.float64)
         sums += torch.stack([number, mine.sum(0), mine.square().sum(0)])
@@ -74,19 +74,18 @@ def _weight(layer: nn.Module, held: Held) -> Tensor:
     """A layer's weight with the axis of the units first: a view, what is written in it is in the layer."""
     weight = layer.weight
     assert isinstance(weight, Tensor)
-    return weight.detach().movedim(dict(held.tensors)["weight"], 0)
+    return weight.detach().movedim(held.weight_axis, 0)
 
 
-def _seen(model: nn.Module, place: Place, batches: Sequence[Pair]) -> Iterator[tuple[Tensor, Tensor]]:
-    """What enters a place's layer, and what it makes as one row (width,) for each sample and position."""
+def _made(model: nn.Module, place: Place, batches: Sequence[Pair]) -> Iterator[Tensor]:
+    """What a place's layer makes of each batch, as one row (width,) for each sample and position."""
     twin = shadow(model)
-    kept: list[tuple[Tensor, Tensor]] = []
+    kept: list[Tensor] = []
     layer = twin.get_submodule(place.name)
-    layer.register_forward_hook(lambda module, args, out: kept.append((args[0], out)))
-    channels_last = isinstance(layer, nn.Linear)
+    layer.register_forward_hook(lambda module, args, out: kept.append(out))
+    axis = -1 if isinstance(layer, nn.Linear) else 1
     for x, _ in batches:
         kept.clear()
         with quietly():
             twin(x)
-        entering, out = kept[0]
-        yield entering, out.reshape(-1, place.width) if channels_last else out.movedim(1, -1).reshape(-1, place.width)
+        yield kept[0].movedim(axis, -1).reshape(-1, place.width)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -65,21 +66,27 @@ def train_epoch(
 @torch.no_grad()
 def measure(model: nn.Module, samples: Samples, objective: Objective) -> Measured:
     """Mean loss and score in eval mode; the model's mode and the random numbers are left alone."""
-    modes = {module: module.training for module in model.modules()}
     sums, decisions = _Sums(objective), []
-    model.eval()
+    with own_modes(model), quietly(), closing(samples.parts()) as parts:
+        model.eval()
+        for x, target in parts:
+            outputs = model(x) if len(x) else None
+            value = objective.summed(outputs, target, len(x)) if len(x) else None
+            sums.add(value, outputs, target, len(x))
+            decisions.append(objective.decisions(outputs, target))
+    known = [part for part in decisions if part is not None]
+    return sums.measured(torch.cat(known) if known else None)
+
+
+@contextmanager
+def own_modes(model: nn.Module) -> Iterator[None]:
+    """Put every module's mode, train or eval, back after."""
+    modes = {module: module.training for module in model.modules()}
     try:
-        with quietly(), closing(samples.parts()) as parts:
-            for x, target in parts:
-                outputs = model(x) if len(x) else None
-                value = objective.summed(outputs, target, len(x)) if len(x) else None
-                sums.add(value, outputs, target, len(x))
-                decisions.append(objective.decisions(outputs, target))
+        yield
     finally:
         for module, training in modes.items():
             module.training = training
-    known = [part for part in decisions if part is not None]
-    return sums.measured(torch.cat(known) if known else None)
 
 
 class _Sums:

@@ -9,8 +9,9 @@ from typing import Any
 from torch import nn
 
 from creases.errors import InputError
-from creases.grow.first_order.observe import Batches, Loss, pairs
+from creases.grow.first_order.observe import Batches, pairs
 from creases.grow.first_order.tiny import tiny
+from creases.grow.loss import Loss
 from creases.grow.proposal import Proposal, apply
 from creases.network.surgery import Place
 from creases.network.surgery.example import unwrapped

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.grow.loss import Loss, Summed
 from creases.network.surgery import Place
 from creases.network.surgery.example import quietly, shadow, unwrapped
 from creases.network.surgery.places import find
 
-Loss = Callable[[Any, Any], Tensor]
 Batches = Iterable[tuple[Tensor, Tensor]]
 
 
@@ -39,8 +39,7 @@ class Watch:
 
     twin: nn.Module
     place: Place
-    loss: Loss
-    mean: bool | None = None  #: whether the loss is a mean over the samples; None before the first batch
+    summed: Summed  #: the loss
     in_place: bool = False  #: whether the model changes tensors after layers have used them, so that copies are needed
 
     @classmethod
@@ -49,7 +48,7 @@ class Watch:
         model = unwrapped(model)
         if not callable(loss):
             raise InputError(f"loss: expected a function of outputs and targets, got {type(loss).__name__}")
-        return cls(frozen(model), find(model, place, data=x), loss)
+        return cls(frozen(model), find(model, place, data=x), Summed(loss))
 
     def see(self, x: Tensor, target: Any) -> Seen:
         """Run one batch forwards, and from the loss back to the consumers' outputs."""
@@ -81,17 +80,6 @@ class Watch:
                 handle.remove()
         goals = {path: -slope for path, slope in zip(leaves, slopes, strict=True)}
         return Seen(made[0], made[1], inputs, goals, float(total.detach()), len(x))
-
-    def summed(self, outputs: Any, target: Any, n: int) -> Tensor:
-        """The loss summed over the n samples of a batch, whatever its reduction."""
-        value = self.loss(outputs, target)
-        if not isinstance(value, Tensor):
-            raise InputError(f"loss: expected a tensor from it, got {type(value).__name__}")
-        if value.ndim:
-            return value.sum()
-        if self.mean is None:
-            self.mean = is_mean(self.loss, outputs, target, value)
-        return value * n if self.mean else value
 
 
 class Notes:
@@ -180,25 +168,3 @@ def _gradients(total: Tensor, leaves: list[Tensor]) -> list[Tensor]:
     return [
         torch.zeros_like(leaf) if slope is None else slope.detach() for leaf, slope in zip(leaves, found, strict=True)
     ]
-
-
-def is_mean(loss: Loss, outputs: Any, target: Any, value: Tensor) -> bool:
-    """Whether a loss is a mean over samples: it says so, or it is the same when every sample comes twice."""
-    said = getattr(loss, "reduction", None)
-    if said in ("mean", "sum"):
-        return bool(said == "mean")
-    if not isinstance(outputs, Tensor) or not isinstance(target, Tensor):
-        raise InputError(
-            "loss: cannot tell whether it is a mean or a sum over samples; give it an attribute reduction, "
-            "'mean' or 'sum'"
-        )
-    with torch.no_grad():
-        twice = float(loss(torch.cat([outputs, outputs]), torch.cat([target, target])))
-    once = float(value.detach())
-    if abs(twice - once) <= 1e-3 * abs(once):
-        return True
-    if abs(twice - 2 * once) <= 1e-3 * abs(once):
-        return False
-    raise InputError(
-        f"loss: is neither a mean nor a sum over samples ({once:.6g} on a batch, {twice:.6g} with every sample twice)"
-    )

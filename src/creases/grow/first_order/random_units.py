@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.grow import ranks
-from creases.grow.first_order.observe import Batches, Loss, Watch, frozen, pairs
+from creases.grow.first_order.observe import Batches, Watch, frozen, pairs
+from creases.grow.loss import Loss, Summed
 from creases.grow.proposal import Proposal
 from creases.network.surgery import Place, widen
 from creases.network.surgery.example import quietly, unwrapped
@@ -52,14 +53,14 @@ def random_units(
     producer = model.get_submodule(found.name)
     weight = producer.weight
     assert isinstance(weight, Tensor)
-    rows = weight.movedim(dict(made(producer).tensors)["weight"], 0)
+    rows = weight.movedim(made(producer).weight_axis, 0)
     fan_in = _normal((count, *rows.shape[1:]), math.sqrt(2 / max(rows[0].numel(), 1)), generator, weight)
     outs = {}
     for link in found.consumers:
         layer = model.get_submodule(link.path)
         columns = layer.weight
         assert isinstance(columns, Tensor)
-        moved = columns.movedim(dict(taken(layer).tensors)["weight"], 1)
+        moved = columns.movedim(taken(layer).weight_axis, 1)
         size = fan_out * (float(columns.detach().double().square().mean().sqrt()) or 1.0)
         outs[link.path] = _normal((len(moved), count * link.per_unit, *moved.shape[2:]), size, generator, columns)
     bias = fan_in.new_zeros(count)
@@ -90,14 +91,14 @@ def _slope(
 
     The units are put into a copy with no fan-out; the gradient there is exact, whatever lies between.
     """
-    watch = Watch(frozen(model), proposal.place, loss)
+    watch = Watch(frozen(model), proposal.place, Summed(loss))
     widen(watch.twin, proposal.place, proposal.fan_in, proposal.bias)
     weights, steps = [], []
     for link in proposal.place.consumers:
         layer = watch.twin.get_submodule(link.path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
-        axis = dict(taken(layer).tensors)["weight"]
+        axis = taken(layer).weight_axis
         new = link.widened(proposal.count).columns(proposal.place.width + proposal.count)[proposal.place.width :]
         step = torch.zeros_like(weight.detach()).movedim(axis, 1)
         step[:, new.flatten()] = proposal.fan_out[link.path].to(weight)

@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from creases.errors import InputError
 from creases.grow import ranks
 from creases.grow.first_order.amplitude import Rerun
-from creases.grow.first_order.observe import Batches, Loss, Seen, Watch, pairs
+from creases.grow.first_order.observe import Batches, Seen, Watch, pairs
 from creases.grow.first_order.products import working
 from creases.grow.first_order.reach import Reach
 from creases.grow.first_order.refine import exactly
 from creases.grow.first_order.statistics import Statistics, add, empty, features
+from creases.grow.loss import Loss
 from creases.network.surgery import Place
 from creases.network.surgery.example import unwrapped
 from creases.network.surgery.layers import taken

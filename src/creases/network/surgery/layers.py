@@ -15,6 +15,11 @@ class Held(NamedTuple):
     tensors: tuple[tuple[str, int], ...]  #: names of parameters or buffers, and the axis of each that counts units
     counter: str  #: the attribute that says how many there are
 
+    @property
+    def weight_axis(self) -> int:
+        """The axis of the weight that counts units."""
+        return dict(self.tensors)["weight"]
+
 
 #: Layers that make units, and take them.
 AFFINE = (nn.Linear, _ConvNd)

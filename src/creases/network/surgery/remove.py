@@ -91,6 +91,6 @@ def _unread(model: nn.Module, place: Place, units: list[int]) -> Iterable[bool]:
         layer = layer_at(model, link.path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
-        axis = dict(taken(layer).tensors)["weight"]
+        axis = taken(layer).weight_axis
         columns = link.columns(place.width)[units].flatten().to(weight.device)
         yield not bool(torch.count_nonzero(weight.detach().index_select(axis, columns)))

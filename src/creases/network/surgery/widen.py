@@ -99,7 +99,7 @@ def _producer_values(model: nn.Module, place: Place, fan_in: Any, bias: Any) -> 
     layer = layer_at(model, place.name)
     weight = layer.weight
     assert isinstance(weight, Tensor)
-    axis = dict(made(layer).tensors)["weight"]
+    axis = made(layer).weight_axis
     unit = tuple(weight.movedim(axis, 0).shape[1:])
     rows = numbers("fan_in", fan_in, weight)
     if rows.ndim != 1 + len(unit) or tuple(rows.shape[1:]) != unit or not len(rows):
@@ -146,7 +146,7 @@ def _columns(model: nn.Module, link: Link, given: Any, k: int) -> Tensor:
     layer = layer_at(model, link.path)
     weight = layer.weight
     assert isinstance(weight, Tensor)
-    axis = dict(taken(layer).tensors)["weight"]
+    axis = taken(layer).weight_axis
     out, _, *kernel = weight.movedim(axis, 1).shape
     m = link.per_unit
     shapes = [(out, k * m, *kernel)] if m == 1 else [(out, k, m, *kernel), (out, k * m, *kernel)]
