@@ -219,3 +219,13 @@ def without_bias() -> nn.Module:
 def test_what_cannot_be_initialised_is_refused_by_name(model, x, options, message: str) -> None:
     with pytest.raises(InputError, match=message):
         splines.initialise(model, x, **options)
+
+
+def test_breakpoints_do_not_depend_on_weights_drawn_by_the_same_seed() -> None:
+    model = small(4000)
+    splines.initialise(model, X, "torch", seed=3)
+    splines.initialise(model, X, "uniform", seed=3)
+    net = splines.from_module(model)
+    beta = -net.b / net.w
+    assert abs(np.corrcoef(beta, np.abs(net.w))[0, 1]) < 0.06
+    assert abs((beta < 0).mean() - 0.5) < 0.03

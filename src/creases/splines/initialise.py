@@ -60,7 +60,8 @@ def initialise(
         raise InputError(f"how: expected one of {', '.join(map(repr, _HOWS))}, got {how!r}")
     layers = hidden_layers(model)
     points = _points(x, layers.enter.in_features)
-    rng = np.random.default_rng(seed)
+    # Each way draws its own numbers: else breakpoints would depend on weights that were drawn by the same seed before.
+    rng = np.random.default_rng([seed, 1 + _HOWS.index(how)])
     if how == "spiky":
         write(layers.leave.weight, array_of(layers.leave.weight) * check_number(kappa, "kappa"))
     elif how in ("uniform", "curvature"):
