@@ -340,3 +340,17 @@ def test_parquet_keeps_types_and_missing_values(tmp_path):
     (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:-20])
     with pytest.raises(FileError, match=r"b\.parquet: cannot be read as Parquet"):
         read_table(tmp_path / "b.parquet")
+
+
+def test_inputs_choose_columns_and_what_others_hold_does_not_matter(table):
+    path = table("name,a,b,t\nx,1,,5.5\n,2,7,6.5\n")
+    problem = read_table(path, "t", inputs=["a"])
+    assert problem.features == ("a",)
+    assert problem.X.tolist() == [[1], [2]]
+    assert problem.y.tolist() == [5.5, 6.5]
+    assert read_table(path, "a", inputs=[-1]).features == ("t",)
+    with pytest.raises(InputError, match=r"inputs: .* has no column 'aa'; did you mean 'a'"):
+        read_table(path, "t", inputs=["aa"])
+    for inputs in (["t"], ["a", 1], []):
+        with pytest.raises(InputError, match="inputs: expected different columns, none of them the target's"):
+            read_table(path, "t", inputs=inputs)

@@ -35,6 +35,7 @@ def read_table(
     task: Task | None = None,
     missing: Missing = "error",
     header: bool | None = None,
+    inputs: Sequence[str | int] | None = None,
 ) -> Problem:
     """A table of a CSV, Parquet or NPZ file as a problem.
 
@@ -61,6 +62,8 @@ def read_table(
     header
         Whether the first row of a CSV file has the names of the columns. Default: it does if it has no number; it does
         not if it has nothing else.
+    inputs
+        Columns to predict from, as ``target`` is given; what the others hold does not matter. Default: all others.
 
     Examples
     --------
@@ -83,6 +86,8 @@ def read_table(
     columns = read_columns(path, header)
     _check_table(path, columns)
     place = _find(columns, target, path)
+    if inputs is not None:
+        columns, place = _chosen(columns, place, inputs, path)
     check_not_empty(columns)
     check_finite(columns)
     total = len(columns[0].values)
@@ -117,8 +122,16 @@ def _check_table(path: Path, columns: Sequence[Column]) -> None:
         raise InputError(f"{path}: more than one column is named {twice[0]!r}; give every column its own name")
 
 
-def _find(columns: Sequence[Column], target: str | int | None, path: Path) -> int:
-    """Place of the target column."""
+def _chosen(columns: Sequence[Column], place: int, inputs: Sequence[str | int], path: Path) -> tuple[list[Column], int]:
+    """The input columns and, last, the target's; its place among them."""
+    places = [_find(columns, one, path, "inputs") for one in inputs]
+    if not places or len(set(places)) < len(places) or place in places:
+        raise InputError(f"inputs: expected different columns, none of them the target's, got {list(inputs)}")
+    return [columns[i] for i in (*places, place)], len(places)
+
+
+def _find(columns: Sequence[Column], target: str | int | None, path: Path, argument: str = "target") -> int:
+    """Place of the target column, or of another one named by an argument."""
     names = [column.name for column in columns]
     if target is None:
         return names.index("y") if path.suffix.lower() == ".npz" and "y" in names else len(names) - 1
@@ -130,9 +143,9 @@ def _find(columns: Sequence[Column], target: str | int | None, path: Path) -> in
         close = get_close_matches(str(target), names, n=1)
         hint = f" did you mean {close[0]!r}?" if close else ""
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise InputError(f"target: {path} has no column {target!r};{hint} it has: {shown}") from None
+        raise InputError(f"{argument}: {path} has no column {target!r};{hint} it has: {shown}") from None
     if not -len(names) <= place < len(names):
-        raise InputError(f"target: {path} has columns 0 to {len(names) - 1}, got {place}")
+        raise InputError(f"{argument}: {path} has columns 0 to {len(names) - 1}, got {place}")
     return place % len(names)
 
 
