@@ -262,3 +262,10 @@ def test_models_of_less_precision_are_tracked(dtype):
     tracker(model)
     assert tracker.history().counts.tolist() == [3]
     assert next(model.parameters()).dtype == dtype
+
+
+def test_steps_may_be_told_where_calls_are_not_steps():
+    tracker = Tracker(every=2)
+    for step in (0, 50, 100, 150, 170):
+        tracker(mlp(1, 3, 1), step)
+    assert tracker.history().steps.tolist() == [0, 100, 170]

@@ -73,10 +73,13 @@ class Tracker:
         self._events: deque[Event] = deque(maxlen=100 * self.limit)
         self._totals: dict[EventKind, int] = dict.fromkeys(EVENTS, 0)
 
-    def __call__(self, model: Any) -> None:
-        """Look at the model, if it is time; it is left alone."""
+    def __call__(self, model: Any, step: int | None = None) -> None:
+        """Look at the model, if it is time; it is left alone.
+
+        ``step``: its number, where calls are not steps; unless given, the number of calls before.
+        """
         if self._calls % self.every == 0:
-            self._look(marks(model), self._calls)
+            self._look(marks(model), self._calls if step is None else step)
         self._calls += 1
 
     def history(self) -> History:
