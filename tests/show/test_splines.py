@@ -112,3 +112,10 @@ def test_a_function_without_breakpoints_is_drawn(ax):
 def test_wrong_arguments_are_named(history, tmp_path, call, message):
     with pytest.raises(InputError, match=message):
         call(history, tmp_path)
+
+
+def test_errors_are_at_the_data_where_no_target_is_known(net):
+    figure = spline_figure(net, data=DATA, optimum=lambda x: 0 * x)
+    points = [line for line in figure.axes[2].lines if len(line.get_xdata()) == len(DATA[0])]
+    np.testing.assert_allclose(points[0].get_ydata(), net(DATA[0]) - DATA[1])
+    np.testing.assert_allclose(points[1].get_ydata(), -np.asarray(DATA[1]))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from creases.splines.marks import Marks, marks
 from creases.splines.residuals import data as checked_data
 
 if TYPE_CHECKING:
+    from PIL import Image
+
     from creases.splines.history import Frame, History
 
 Floats = NDArray[np.float64]
@@ -139,14 +142,14 @@ def spline_figure(
     optimum: Function | None = None,
     window: Window | None = None,
 ) -> Figure:
-    """One figure of a function of one input: fit, delta-slopes and, where there is a target, errors below.
+    """One figure of a function of one input: fit, delta-slopes and, where there is a target or data, errors below.
 
     ``optimum``: another fit, such as the best with as many pieces, drawn beside. Other arguments as in
-    :func:`plot_fit`.
+    :func:`plot_fit`. Errors are against the target where there is one, else at the data.
     """
     found = model if isinstance(model, Marks) else marks(model)
     low, high = window = _window(found, data, window)
-    figure, (top, middle, *rest) = _panels((3, 1.4, 1.2) if target is not None else (3, 1.4))
+    figure, (top, middle, *rest) = _panels((3, 1.4) if target is None and data is None else (3, 1.4, 1.2))
     plot_fit(found, top, data=data, target=target, window=window)
     grid = np.linspace(low, high, 1000)
     if optimum is not None:
@@ -154,14 +157,9 @@ def spline_figure(
         with style.styled():
             top.legend(loc="best")
     plot_delta_slopes(found, middle, window=window)
-    if target is not None:
-        aim = _values(target, grid)
-        rest[0].axhline(0, color=style.INK, linewidth=0.6)
-        rest[0].plot(grid, found.pieces(grid) - aim, color=_FIT, linewidth=1.2)
-        if optimum is not None:
-            rest[0].plot(grid, _values(optimum, grid) - aim, color=_OTHER, linewidth=1.0, linestyle=(0, (4, 2)))
-        rest[0].set_xlim(low, high)
-        rest[0].set_ylabel("error")
+    for ax in rest:
+        _draw_errors(ax, found.pieces, optimum, data, target, grid)
+        ax.set_xlim(low, high)
     _one_axis(figure)
     return figure
 
@@ -190,8 +188,6 @@ def animate_tracks(
     fps
         Pictures in a second; the last one stays for a second more.
     """
-    from matplotlib.animation import FuncAnimation, PillowWriter
-
     path = Path(path)
     if path.suffix != ".gif":
         raise InputError(f"path: an animation's name must end in .gif, got {path.name!r}")
@@ -201,10 +197,11 @@ def animate_tracks(
     chosen = np.unique(np.linspace(0, len(history) - 1, frames).round().astype(int)).tolist()
     window = _window(history, data, window)
     stage = _Stage([history.frame(t) for t in chosen], data, target, window)
-    shown = list(range(len(chosen))) + [len(chosen) - 1] * fps
-    with replacing(path) as temporary, style.styled():
-        animation = FuncAnimation(stage.figure, stage.show, frames=shown, init_func=lambda: [], blit=False)
-        animation.save(temporary, writer=PillowWriter(fps=fps), dpi=dpi)
+    with style.styled():
+        first, *rest = stage.pictures(dpi)
+    lasting = [round(1000 / fps)] * len(rest) + [round(1000 / fps) + 1000]
+    with replacing(path) as temporary:
+        first.save(temporary, format="GIF", save_all=True, append_images=rest, duration=lasting, loop=0)
     return path
 
 
@@ -231,16 +228,38 @@ class _Stage:
         self.bottom.set_ylabel("jump of the slope")
         (self.line,) = self.top.plot([], [], color=_FIT, linewidth=1.6, zorder=4, label="network")
         with style.styled():
-            self.top.legend(loc="upper right")
+            self.top.legend(loc="best")
         self.rug = LineCollection([], transform=self.top.get_xaxis_transform(), linewidths=0.8, zorder=2)
         self.top.add_collection(self.rug, autolim=False)
         self.stems = LineCollection([], linewidths=1.2)
         self.bottom.add_collection(self.stems, autolim=False)
+        self.title = self.top.set_title("step", loc="left")
         _one_axis(self.figure)
 
-    def show(self, number: int) -> list[Any]:
-        """Draw one frame."""
-        frame = self.frames[number]
+    def pictures(self, dpi: int) -> list[Image.Image]:
+        """Every frame, drawn: what stands still only once, for matplotlib takes a quarter of a second for it."""
+        from PIL import Image
+
+        moving = (self.line, self.rug, self.stems, self.title)
+        for artist in moving:
+            artist.set_animated(True)
+        self.show(self.frames[-1])  # the legend keeps clear of it
+        self.figure.set_dpi(dpi)
+        canvas: Any = FigureCanvasAgg(self.figure)  # it has no types
+        canvas.draw()
+        still = canvas.copy_from_bbox(self.figure.bbox)
+        drawn = []
+        for frame in self.frames:
+            self.show(frame)
+            canvas.restore_region(still)
+            for artist in moving:
+                self.figure.draw_artist(artist)
+            picture = Image.fromarray(np.array(canvas.buffer_rgba())).convert("RGB")
+            drawn.append(picture.quantize(64, dither=Image.Dither.NONE))
+        return drawn
+
+    def show(self, frame: Frame) -> None:
+        """Set what moves to one frame."""
         self.line.set_data(*_curve(frame.pieces, *self.window))
         shown = _inside(frame.x, self.window)
         x, jump = frame.x[shown], frame.jump[shown]
@@ -249,8 +268,7 @@ class _Stage:
         self.rug.set_color(shades)
         self.stems.set_segments([[(place, 0), (place, height)] for place, height in zip(x, jump, strict=True)])
         self.stems.set_color(np.where(jump > 0, _UP, _DOWN).tolist())
-        self.top.set_title(f"step {frame.step}, {len(frame.x)} breakpoints", loc="left")
-        return [self.line, self.rug, self.stems]
+        self.title.set_text(f"step {frame.step:,}, {len(frame.x)} breakpoints")
 
 
 def _draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high: float) -> None:
@@ -259,7 +277,27 @@ def _draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high
         ax.plot(grid, _values(target, grid), color=style.INK, linewidth=1.0, alpha=0.6, zorder=2, label="target")
     if data is not None:
         x, y = checked_data(*data)
-        ax.plot(x, y, "o", color=_DATA, markersize=float(np.clip(120 / max(1, len(x)), 1.5, 4)), zorder=3, label="data")
+        ax.plot(x, y, "o", color=_DATA, markersize=_marker_size(x), zorder=3, label="data")
+
+
+def _draw_errors(
+    ax: Axes, function: Function, optimum: Function | None, data: Any, target: Function | None, grid: Floats
+) -> None:
+    """Errors of a function and of another over the grid, or at the data where there is no target."""
+    ax.axhline(0, color=style.INK, linewidth=0.6)
+    x, y = (grid, _values(target, grid)) if target is not None else checked_data(*data)
+    looks: Any = [{"linestyle": "-", "linewidth": 1.2}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}]
+    if target is None:
+        size = _marker_size(x)
+        looks = [{"linestyle": "", "marker": "o", "markersize": size}, {"linestyle": "", "marker": "x", "ms": size}]
+    for one, color, look in zip((function, optimum), (_FIT, _OTHER), looks, strict=True):
+        if one is not None:
+            ax.plot(x, _values(one, x) - y, color=color, **look)
+    ax.set_ylabel("error")
+
+
+def _marker_size(x: Floats) -> float:
+    return float(np.clip(120 / max(1, len(x)), 1.5, 4))
 
 
 def _draw_breakpoints(ax: Axes, found: Marks, low: float, high: float) -> None:
