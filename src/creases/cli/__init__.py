@@ -12,6 +12,7 @@ from creases.cli.demo import run_demo
 from creases.cli.explain import explain_input
 from creases.cli.grow import grow_table
 from creases.cli.map import map_plane
+from creases.cli.spline import fit_spline
 
 __all__ = ["app"]
 
@@ -20,6 +21,7 @@ app.command("grow")(grow_table)
 app.command("map")(map_plane)
 # An input may begin with a minus sign: "-0.2,0.5" is no option.
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_input)
+app.command("spline")(fit_spline)
 app.command("demo")(run_demo)
 
 

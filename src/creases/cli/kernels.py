@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from creases.cli.console import note
@@ -14,14 +15,27 @@ def load_kernels() -> None:
     if importlib.util.find_spec("numba") is None:
         return
     import creases
+    from creases.regions.planar import kernel
 
-    if not any(_cache_folder().glob("kernel.*.nbi")):
-        note("compiling kernels (once per machine)…")
+    _announce(kernel)
     creases.plane(creases.read([([[1.0, 1.0]], [0.0]), ([[1.0]], [-0.5])])).boundary()  # numba compiles on first use
 
 
-def _cache_folder() -> Path:
-    from creases.regions.planar import kernel as loops
+def load_spline_kernels() -> None:
+    """The same for the kernels of the best fit."""
+    from creases.splines import optimal_fit, optimal_kernel
 
-    kernels: list[Any] = [kernel for kernel in vars(loops).values() if hasattr(kernel, "stats")]
+    _announce(optimal_kernel)
+    x = [0.0, 0.1, 0.3, 0.4, 0.7, 0.9, 1.0]
+    optimal_fit(x, [place**2 for place in x], 3)
+
+
+def _announce(module: ModuleType) -> None:
+    """Say so if the kernels of a module are not in numba's cache."""
+    if not any(_cache_folder(module).glob(f"{module.__name__.rpartition('.')[2]}.*.nbi")):
+        note("compiling kernels (once per machine)…")
+
+
+def _cache_folder(module: ModuleType) -> Path:
+    kernels: list[Any] = [kernel for kernel in vars(module).values() if hasattr(kernel, "stats")]
     return Path(kernels[0].stats.cache_path)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg", ".npz", ".json")
 
 
-def check_outputs(paths: list[Path]) -> None:
+def check_outputs(paths: list[Path], endings: tuple[str, ...] = ENDINGS, option: str = "--out") -> None:
     """Refuse a name that cannot be written, before any work is done."""
     for path in paths:
-        if path.suffix not in ENDINGS:
-            raise InputError(f"--out: expected a name ending in {', '.join(ENDINGS)}, got {path.name!r}")
+        if path.suffix not in endings:
+            raise InputError(f"{option}: expected a name ending in {', '.join(endings)}, got {path.name!r}")
         if not path.parent.is_dir():
-            raise FileError(f"--out: there is no folder {path.parent} to write {path.name} in")
+            raise FileError(f"{option}: there is no folder {path.parent} to write {path.name} in")
 
 
 def write_json(value: dict[str, Any], path: Path) -> Path:

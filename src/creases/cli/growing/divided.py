@@ -103,7 +103,7 @@ def read_problem(settings: Settings) -> Problem:
     try:
         return problems.read_table(settings.data, settings.target, **options)
     except InputError as problem:
-        raise InputError(_as_options(str(problem))) from None
+        raise InputError(as_options(str(problem))) from None
 
 
 def find_data(given: str) -> str:
@@ -123,7 +123,7 @@ def find_data(given: str) -> str:
     return name
 
 
-def _as_options(message: str) -> str:
+def as_options(message: str) -> str:
     """Python's arguments as the command line's options: ``missing="drop"`` to ``--missing drop``."""
     message = message.replace("header=True", "--header").replace("header=False", "--no-header")
     message = re.sub(r'\b(task|missing)="(\w+)"', r"--\1 \2", message)

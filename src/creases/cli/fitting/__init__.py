@@ -1,0 +1,1 @@
+"""What ``creases spline`` is made of: the data, the training beside the best fit, the summary."""

@@ -1,0 +1,145 @@
+"""Gradient descent on a shallow network of one input, in scaled units, watched as it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases.errors import InputError
+from creases.lab import Batch
+from creases.reproduce.descent import descend
+from creases.splines import Shallow, Tracker, from_module, initialise, relocate, to_module
+
+if TYPE_CHECKING:
+    from creases.splines import History, How
+
+Floats = NDArray[np.float64]
+
+#: Looks at the breakpoints during training, about, and relocations.
+LOOKS, RELOCATIONS = 200, 10
+
+#: Half the range of the inputs that networks are trained on: that of the curves.
+REACH = 3.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a network is made and trained; steps are of plain gradient descent on the mean squared error."""
+
+    width: int = 40
+    steps: int = 10_000
+    lr: float = 0.01
+    init: How = "torch"
+    relocate: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("width", 1), ("steps", 0), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise InputError(f"--{name}: expected at least {least}, got {getattr(self, name)}")
+        if not 0 < self.lr < np.inf:
+            raise InputError(f"--lr: expected a learning rate above 0, got {self.lr}")
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A network before and after, in the data's own units, and what happened in between."""
+
+    first: Shallow
+    net: Shallow
+    history: History  #: in scaled units
+    film: History | None  #: in the data's own units, if it was asked for
+    moves: int  #: breakpoints that were relocated
+    halvings: int  #: how often the learning rate was halved, since the error rose
+
+
+@dataclass(frozen=True)
+class Scale:
+    """``t = (x - x0) / xs`` runs from -3 to 3 over the data, ``u = (y - y0) / ys`` has mean 0 and deviation 1."""
+
+    x0: float
+    xs: float
+    y0: float
+    ys: float
+
+    @classmethod
+    def of(cls, x: Floats, y: Floats) -> Scale:
+        low, high = float(x.min()), float(x.max())
+        return cls(low / 2 + high / 2, (high / 2 - low / 2) / REACH, float(y.mean()), float(y.std()) or 1.0)
+
+    def own(self, net: Shallow) -> Shallow:
+        """The network that takes and gives the data's own units, for one trained on scaled ones."""
+        return Shallow(
+            w=net.w / self.xs,
+            b=net.b - net.w * (self.x0 / self.xs),
+            v=net.v * self.ys,
+            c0=net.c0 * self.ys + self.y0,
+            c1=0.0,
+        )
+
+
+def train(x: Floats, y: Floats, plan: Plan, *, film: bool, progress: Callable[[int], None]) -> Trained:
+    """Train a network; after each stretch of steps look at it, and take the stretch back if the error rose.
+
+    Then the next steps are half as long, so that no choice of the learning rate ends in numbers that are none.
+    """
+    scale = Scale.of(x, y)
+    t, u = (x - scale.x0) / scale.xs, (y - scale.y0) / scale.ys
+    first = net = start(plan, t, u)
+    tracker, camera = Tracker(t), Tracker(x)
+    error, lr = _error(_batch(net), t, u), plan.lr
+    moves = halvings = done = 0
+    stretch, due = max(1, plan.steps // LOOKS), max(1, plan.steps // RELOCATIONS)
+
+    def look() -> None:
+        tracker(net, done)
+        if film:
+            camera(scale.own(net), done)
+
+    look()
+    while done < plan.steps:
+        if plan.relocate and done >= due:
+            found = relocate(net, t, u)
+            net, error, moves = found.net, _error(_batch(found.net), t, u), moves + len(found.moves)
+            due += max(1, plan.steps // RELOCATIONS)
+        count = min(stretch, plan.steps - done)
+        after = descend(_batch(net), t, u, steps=count, lr=lr)
+        then = _error(after, t, u)
+        if then <= error * (1 + 1e-9):
+            net, error = _shallow(after), then
+        else:
+            lr, halvings = lr / 2, halvings + 1
+        done += count
+        look()
+        progress(done)
+    return Trained(
+        scale.own(first), scale.own(net), tracker.history(), camera.history() if film else None, moves, halvings
+    )
+
+
+def start(plan: Plan, t: Floats, u: Floats) -> Shallow:
+    """The network before training, for scaled data."""
+    model = to_module(_shallow(Batch.initial(1, [1, plan.width, 1], seed=plan.seed, dtype=np.float64)))
+    if plan.init != "torch":
+        initialise(model, t, plan.init, y=u, seed=plan.seed)
+    return replace(from_module(model), c1=0.0)
+
+
+def _error(batch: Batch, t: Floats, u: Floats) -> float:
+    """Mean squared error of the one network; infinite where it is no number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(((batch.outputs(t[:, None])[0, :, 0] - u) ** 2).mean())
+    return error if np.isfinite(error) else np.inf
+
+
+def _batch(net: Shallow) -> Batch:
+    return Batch((net.w[None, :, None], net.v[None, None]), (net.b[None], np.array([[net.c0]])))
+
+
+def _shallow(batch: Batch) -> Shallow:
+    (W, V), (b, c) = batch.weights, batch.biases
+    return Shallow(W[0, :, 0], b[0], V[0, 0], float(c[0, 0]))

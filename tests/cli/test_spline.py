@@ -1,0 +1,207 @@
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import creases
+from creases.cli.fitting import data, training
+from creases.problems import TARGETS
+from creases.splines import roughness, spline_of
+
+QUICK = ("--width", 6, "--steps", 200, "--points", 40)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Years and temperatures, with columns that do not matter: names, and gaps."""
+    rng = np.random.default_rng(0)
+    year = np.arange(1960, 2020)
+    temperature = 14 + 0.4 * np.sin((year - 1960) / 8) + 0.05 * rng.normal(size=len(year))
+    lines = [
+        f"S{k},{x},{'' if k % 2 else 'ok'},{y:.4f}" for k, (x, y) in enumerate(zip(year, temperature, strict=True))
+    ]
+    (tmp_path / "station.csv").write_text("\n".join(["name,year,note,temperature", *lines]))
+    return "station.csv"
+
+
+def summary(result):
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_the_table_tells_errors_of_the_network_at_first_and_trained_and_of_the_best_fit(run):
+    result = run("spline", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("sine, sin 2x by x: 40 data, 6 units, 200 steps\n")
+    first, trained, best = map(float, re.search(r"training error +(\S+) +(\S+) +(\S+)", result.stdout).groups())
+    assert first > trained > best
+    for words in (r"test error( +\S+){3}", r"breakpoints among the data( +\d+){3}", r"roughness( +\S+){3}"):
+        assert re.search(words, result.stdout)
+    assert re.search(r"Gap to the best fit, which has 7 pieces: 0\.\d+, \d+(\.\d+)? times its error", result.stdout)
+    assert re.search(r"crossed data \d+ times; births: \d+, deaths: \d+\.", result.stdout)
+    assert "nothing was written" in result.stderr
+
+
+def test_the_numbers_are_those_of_the_network_that_is_written(run, tmp_path):
+    found = summary(run("spline", "--target", "arctan", *QUICK, "--out", "n.safetensors", "--json"))
+    net = creases.read(tmp_path / "n.safetensors")
+    x = np.linspace(-3, 3, 40)
+    assert found["network"]["training_error"] == pytest.approx(((net(x[:, None])[:, 0] - np.arctan(x)) ** 2).mean())
+    form = spline_of(creases.splines.from_module(net))
+    np.testing.assert_allclose(found["network"]["at"], form.beta)
+    np.testing.assert_allclose(found["network"]["delta_slopes"], form.mu)
+    assert found["network"]["roughness"] == pytest.approx(roughness(form))
+    assert found["network"]["breakpoints_in_range"] == int((abs(form.beta) < 3).sum())
+    assert found["gap"] == found["network"]["training_error"] - found["best_fit"]["training_error"] > 0
+    assert found["best_fit"]["least_possible_error"] <= found["best_fit"]["training_error"]
+    assert found["files"] == ["n.safetensors"]
+
+
+def test_relocation_brings_the_network_near_the_best_fit(run):
+    plain, moved = (
+        summary(run("spline", "--width", 8, "--steps", 2000, "--points", 40, *more, "--json"))
+        for more in ((), ("--relocate",))
+    )
+    assert moved["relocated"] > 0
+    assert plain["relocated"] == 0
+    assert moved["best_fit"] == plain["best_fit"]
+    assert moved["gap"] < 0.1 * plain["gap"]
+
+
+def test_first_breakpoints_are_where_init_says(run):
+    none = ("spline", "--width", 30, "--steps", 0, "--points", 12, "--json", "--init")
+    found = {how: summary(run(*none, how)) for how in ("torch", "uniform", "curvature", "spiky")}
+    assert found["uniform"]["network"]["breakpoints_in_range"] == 30
+    assert min(found["uniform"]["network"]["at"]) < -1  # not all on one side, as when the weights' numbers drew them
+    assert found["torch"]["network"]["breakpoints_in_range"] < 30
+    np.testing.assert_allclose(found["spiky"]["network"]["at"], found["torch"]["network"]["at"])
+    assert found["spiky"]["network"]["roughness"] == pytest.approx(400 * found["torch"]["network"]["roughness"])
+    assert found["torch"]["first"] == {name: found["torch"]["network"][name] for name in found["torch"]["first"]}
+
+
+def test_a_table_is_fitted_in_its_own_units(run, table, tmp_path):
+    words = ("spline", table, "--x", "year", "--target", "temperature", "--width", 6, "--steps", 3000)
+    found = summary(run(*words, "--out", "n.onnx", "--out", "t.svg", "--json"))
+    assert (found["data"]["train"], found["data"]["test"]) == (48, 12)
+    assert found["best_fit"]["training_error"] < found["network"]["training_error"] < 0.05
+    assert found["network"]["test_error"] < 0.05
+    net = creases.read(tmp_path / "n.onnx")
+    assert 13 < net(np.array([[1990.0]]))[0, 0] < 15
+    assert all(1900 < place < 2100 for place in found["best_fit"]["at"])
+    picture = (tmp_path / "t.svg").read_text()
+    assert "year" in picture
+    assert "temperature" in picture
+
+
+def test_an_npz_file_of_two_columns_needs_no_names(run, tmp_path):
+    x = np.linspace(0, 1, 30)
+    np.savez(tmp_path / "two.npz", X=x[:, None], y=x**2)
+    found = summary(run("spline", "two.npz", "--width", 3, "--steps", 100, "--test", 0, "--json"))
+    assert (found["data"]["input"], found["data"]["output"]) == ("X", "y")
+    assert found["data"]["test"] == 0
+    assert found["network"]["test_error"] is None
+    assert "test error" not in run("spline", "two.npz", "--width", 3, "--steps", 10, "--test", 0).stdout
+
+
+def test_pictures_and_animation_are_written_whole(run, tmp_path):
+    found = summary(run("spline", *QUICK, "--out", "a.png", "--animate", "a.gif", "--json"))
+    assert found["files"] == ["a.png", "a.gif"]
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with Image.open(tmp_path / "a.gif") as film:
+        assert film.n_frames > 20
+        film.seek(film.n_frames - 1)
+        assert film.info["duration"] > 1000
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gif", "a.png"]
+
+
+def test_the_same_seed_gives_the_same_result(run):
+    one, same, other = (summary(run("spline", *QUICK, "--noise", 0.1, "--json", "--seed", s)) for s in (3, 3, 4))
+    assert one == same
+    assert one["network"]["at"] != other["network"]["at"]
+    assert one["best_fit"]["at"] != other["best_fit"]["at"]
+
+
+def test_steps_that_are_too_long_are_halved_and_told(run):
+    result = run("spline", *QUICK, "--lr", 1e6)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"Steps were too long and were halved, \d+ times; take a smaller --lr", result.stdout)
+    assert "nan" not in result.stdout
+
+
+def test_more_breakpoints_than_data_interpolate(run):
+    found = summary(run("spline", "--width", 30, "--steps", 10, "--points", 10, "--json"))
+    assert found["best_fit"]["training_error"] < 1e-20
+    assert "times its error" not in run("spline", "--width", 30, "--steps", 10, "--points", 10).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--target", "sin"], "--target: there is no curve 'sin'; did you mean 'sine'? There are: sine, quadratic"),
+        (["--target", "station.csv"], "--target: station.csv is a file; give it first: creases spline station.csv"),
+        (["sine"], "data: there is no file sine; a built-in curve is named by --target sine"),
+        (["--x", "year"], "--x: is for tables"),
+        (["station.csv"], "--x: station.csv has 4 columns; name the one to predict from and the --target: name, year"),
+        (["station.csv", "--x", "yeer"], "--x: station.csv has no column 'yeer'; did you mean 'year'?"),
+        (["station.csv", "--x", "name"], "--x: column 'name' holds text"),
+        (["station.csv", "--x", "2", "--missing", "drop"], "--x: column 'note' holds text; a curve needs numbers"),
+        (["station.csv", "--x", "year", "--target", "name"], "--target: column 'name' holds text"),
+        (["station.csv", "--x", "year", "--target", "year"], "--x: expected different columns, none of them the"),
+        (["station.csv", "--x", "year", "--test", 1], "--test: expected a share of the rows"),
+        (["--width", 0], "--width: expected at least 1, got 0"),
+        (["--steps", -1], "--steps: expected at least 0, got -1"),
+        (["--seed", -1], "--seed: expected at least 0, got -1"),
+        (["--lr", 0], "--lr: expected a learning rate above 0, got 0"),
+        (["--points", 1], "--points: expected at least 2, got 1"),
+        (["--noise", -1], "--noise: expected a standard deviation of at least 0, got -1"),
+        (["--points", 4, "--init", "curvature"], "curvature needs at least 5 points"),
+        (["--out", "a.gif"], "--out: expected a name ending in .png, .svg, .safetensors, .onnx, got 'a.gif'"),
+        (["--animate", "a.mp4"], "--animate: expected a name ending in .gif, got 'a.mp4'"),
+        (["--animate", "no/a.gif"], "--animate: there is no folder no to write a.gif in"),
+    ],
+)
+def test_bad_input_ends_in_one_line_and_exit_code_2(run, table, tmp_path, words, message):
+    result = run("spline", *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == [table]
+
+
+def test_one_input_value_is_refused(run, tmp_path):
+    (tmp_path / "one.csv").write_text("x,y\n" + "".join(f"1,{k}\n" for k in range(30)))
+    result = run("spline", "one.csv")
+    assert result.exit_code == 2
+    assert "'x' has one value in all rows to train on" in result.stderr
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e-6, 0.0), (1e6, 1e8), (1.0, -50.0)])
+def test_training_does_not_depend_on_units(scale, shift):
+    x = np.linspace(-3, 3, 30)
+    plan = training.Plan(width=5, steps=300)
+    runs = [training.train(a, TARGETS["sine"](x) * b, plan, film=False, progress=lambda done: None)
+            for a, b in ((x, 1.0), (shift + scale * x, 7.0))]  # fmt: skip
+    one, other = (found.net for found in runs)
+    np.testing.assert_allclose(other(shift + scale * x), 7 * one(x), rtol=1e-5, atol=1e-5)
+    assert runs[0].history.crossings == runs[1].history.crossings
+
+
+def test_the_film_has_the_data_s_units_and_the_real_steps():
+    x = np.linspace(1900, 2000, 30)
+    found = training.train(x, np.sin(x / 9), training.Plan(width=5, steps=999), film=True, progress=lambda done: None)
+    assert found.film.steps[0] == 0
+    assert found.film.steps[-1] == 999
+    assert all(a < b for a, b in pairwise(found.film.steps))
+    last = found.film.frame(len(found.film) - 1)
+    np.testing.assert_allclose(last.pieces(x), found.net(x), atol=1e-9)
+
+
+def test_every_curve_can_be_named():
+    for name in TARGETS:
+        found = data.curve_data(name, points=5, noise=0.0, seed=0)
+        np.testing.assert_array_equal(found.y, TARGETS[name](found.x))
