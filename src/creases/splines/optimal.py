@@ -5,23 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from creases.regions.arguments import check_count
 from creases.splines.polish import polish as polished
 from creases.splines.samples import Samples, samples
 from creases.splines.spline import Floats, Pieces, Spline, check_vector
 
-Ints = NDArray[np.int64]
-
 #: Knots of the grid where the data leave it open: all distinct x, or as many of them, evenly by rank.
 GRID = 600
 
-_TRIALS = 10  # fits on a grid, best first, whose knots are polished
-_FINE, _PARTS = 400, 8  # knots of the finer grid, about, and parts of a cell of the first grid, at most
-_BUDGET = 1e6  # quadratics of a search on the finer grid: half a second or so
-_STARTS = 40  # random fits that are polished too
-_COARSE = 12  # steps of their golden sections; the best fit gets more
+_TRIALS = 30  # fits on a grid, best first, whose knots are polished; of more than 200 data fewer
+_FINE, _PARTS = 600, 8  # knots of the finer grid, about, and parts of a cell of the first grid, at most
+_BUDGET = 1.5e6  # quadratics of a search on the finer grid: half a second or so
+_ROUNDS = 5  # of polishing and searching, at most
+_COARSE = 12  # steps of golden sections, but for the best fit
 _EXACT = 1e-13  # of the data's sum of squares: errors closer than that are ties
 
 
@@ -160,28 +158,31 @@ def _off_grid(data: Samples, grid: Floats, trials: list[Floats]) -> Floats:
     """
     parts = int(np.clip(_FINE // len(grid), 1, _PARTS))
     pieces = len(trials[0]) - 1
-    trials = [*trials, *_random_knots(grid, pieces)]
+    most = int(np.clip(200 * _TRIALS // len(data.t), 2, _TRIALS))  # each takes time in proportion to the data
+    trials = [*trials[:most], *_random_knots(grid, pieces, 2 * (most - 2))]
     seen: list[Floats] = []
     best, least = trials[0], np.inf
-    while trials:
+    for _ in range(_ROUNDS):
         moved = [polished(trial, data.t, data.u, data.w, steps=_COARSE) for trial in trials]
         moved.sort(key=lambda pair: pair[1])
-        if moved[0][1] >= least * (1 - 1e-9):
+        if moved[0][1] >= least * (1 - 1e-7):
             break
         best, least = moved[0]
-        seen += [knots for knots, _ in moved[:_TRIALS]]
+        seen += [knots for knots, _ in moved[:most]]
         trials = []
         while not trials and parts:
             finer = _finer(grid, parts, np.concatenate(seen))
-            trials = _search(data, finer, pieces, least, _BUDGET)[0]
+            trials = _search(data, finer, pieces, least, _BUDGET)[0][:most]
             parts = parts if trials else parts // 2
+        if not trials:
+            break
     return polished(best, data.t, data.u, data.w)[0]
 
 
-def _random_knots(grid: Floats, pieces: int) -> list[Floats]:
-    """Some choices of knots on the grid, the same ones for the same grid."""
+def _random_knots(grid: Floats, pieces: int, count: int) -> list[Floats]:
+    """So many choices of knots on the grid, the same ones for the same grid."""
     numbers = np.random.default_rng(0)
-    chosen = [np.sort(numbers.choice(grid[1:-1], pieces - 1, replace=False)) for _ in range(_STARTS)]
+    chosen = [np.sort(numbers.choice(grid[1:-1], pieces - 1, replace=False)) for _ in range(count)]
     return [np.concatenate([[0.0], inner, [1.0]]) for inner in chosen]
 
 

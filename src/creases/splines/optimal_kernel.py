@@ -223,7 +223,7 @@ def envelopes(
     """The best fits on the grid among those with an error of at most ``bound``.
 
     Returns the knots (n, pieces + 1), as grid indices, of the best fit for each place of the last inner knot, and
-    their errors (n,); none where it takes more than ``budget`` quadratics.
+    their errors (n,); none where it takes looks at more than ``budget`` quadratics.
     """
     size = len(grid)
     pool, links = np.zeros((1024, 5)), np.zeros((1024, 2), np.int64)  # quadratic, interval of q; parent, its knot
@@ -247,7 +247,7 @@ def envelopes(
                             final[i], final_parent[i] = _least(a, b, c), old
                 continue
             rows, parents, starts, ids, seen = _state(
-                grid, sums, errors, pool, begin[s - 1], count[s - 1], lows[s - 1], j, s, level, slack
+                grid, sums, errors, pool, begin[s - 1], count[s - 1], lows[s - 1], j, s, level, slack, budget
             )
             budget -= seen
             if budget < 0:
@@ -280,23 +280,26 @@ def _state(
     s: int,
     level: float,
     slack: float,
-) -> tuple[Floats, Ints, Floats, Ints, int]:
+    budget: float,
+) -> tuple[Floats, Ints, Floats, Ints, float]:
     """The envelope of one state: rows of quadratics and of their origins; starts of the intervals and their owners;
-    how many quadratics were looked at.
+    what it took, in quadratics looked at (it ends early where that is more than ``budget``).
 
     Row 0 is the level above which nothing can be part of a fit within the bound.
     """
     rows, parents = np.zeros((256, 5)), np.zeros((256, 2), np.int64)
     starts, ids, made, who = np.zeros(256), np.zeros(256, np.int64), np.zeros(256), np.zeros(256, np.int64)
     rows[0, 2], starts[0] = level, -INF
-    filled, used, seen = 1, 1, 0
+    filled, used, seen = 1, 1, 0.0
     for i in range(s - 1, j):
         if lows[i] + errors[i, j] > level:
             continue
+        if seen > budget:
+            break
         length = grid[j] - grid[i]
         for old in range(begin[i], begin[i] + count[i]):
             a, b, c = _joined(sums, i, length, pool[old, 0], pool[old, 1], pool[old, 2])
-            seen += 1
+            seen += 1 + filled / 16  # the longer an envelope, the longer a look
             if _least(a, b, c) > level:
                 continue
             if used == len(rows):

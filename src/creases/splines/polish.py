@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-ROUNDS = 50
+ROUNDS = 20
 REACH = 2  # gaps between data on either side of a knot's own
-GAIN = 1e-10  # a round that lowers the error by less, relatively, is the last
+GAIN = 1e-9  # a round that lowers the error by less, relatively, is the last
 
 
 def polish(knots: Floats, x: Floats, y: Floats, w: Floats, *, steps: int = 40) -> tuple[Floats, float]:
