@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_result(run):
 def test_steps_that_are_too_long_are_halved_and_told(run):
     result = run("spline", *QUICK, "--lr", 1e6)
     assert result.exit_code == 0, result.output
-    assert re.search(r"Steps were too long and were halved, \d+ times; take a smaller --lr", result.stdout)
+    assert re.search(r"Halvings of the learning rate, where steps were too long: \d+\.", result.stdout)
     assert "nan" not in result.stdout
 
 

@@ -35,7 +35,7 @@ class Init(StrEnum):
 def fit_spline(
     table: Annotated[
         Path | None,
-        typer.Argument(metavar="[DATA]", help="A .csv, .tsv, .parquet or .npz file; without one, a built-in curve."),
+        typer.Argument(metavar="DATA", help="A .csv, .tsv, .parquet or .npz file; without one, a built-in curve."),
     ] = None,
     target: Annotated[
         str | None,

@@ -96,5 +96,5 @@ def remarks(summary: dict[str, Any]) -> list[str]:
         f"{summary['deaths']}{moved}.",
     ]
     if summary["halvings"]:
-        said.append(f"Steps were too long and were halved, {summary['halvings']} times; take a smaller --lr.")
+        said.append(f"Halvings of the learning rate, where steps were too long: {summary['halvings']}.")
     return said
