@@ -1,4 +1,4 @@
-"""Other responses than ReLU, in one dimension: step, saturating ReLU, power ReLU (source 003, the last slides).
+"""Other responses than ReLU, in one dimension: step, saturating ReLU, power ReLU (the lecture's last slides).
 
 A wide layer of units ``phi(x - gamma)``, all facing right, is an integral over a density c of outgoing weights,
 ``f(x) = int c(gamma) phi(x - gamma) dgamma``, so c is what the convolution inverse of phi makes of f:
@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.signal import fftconvolve
 from scipy.special import binom, gamma
 
 from creases.errors import InputError
@@ -139,4 +138,4 @@ def _sampled(values: ArrayLike, spacing: float) -> tuple[Floats, float]:
 
 def _convolved(values: Floats, weights: Floats) -> Floats:
     """The first entries of a convolution, as many as there are values."""
-    return np.asarray(fftconvolve(values, weights)[: len(values)]) if len(values) else values
+    return np.convolve(values, weights)[: len(values)] if len(values) else values
