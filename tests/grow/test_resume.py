@@ -14,11 +14,13 @@ import pytest
 import torch
 from torch import nn
 
+import creases
 from creases.grow import grow
 from growth_runs import Residual, classes, conv, mlp, normed, same_tensors, timeless
 
 TESTS = Path(__file__).parents[1]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class Stopped(Exception):

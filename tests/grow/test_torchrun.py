@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
+import creases
 import torchrun_runs
 
 TESTS = Path(__file__).parents[1]
+PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,7 +27,7 @@ def both(tmp_path_factory):
     """What each of two processes has after all runs."""
     folder = tmp_path_factory.mktemp("torchrun")
     program = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    environment = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
     command = [*program, str(TESTS / "torchrun_runs.py"), str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400)
     assert not done.returncode, done.stderr[-3000:]
