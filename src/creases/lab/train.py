@@ -102,7 +102,8 @@ def train(
         for part, new in zip(state, (W, M, V), strict=True):
             part[:, own] = new
 
-    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+    # Moments of units that are never active fade away: numbers near zero would cost ten times as long as others.
+    with ThreadPoolExecutor(torch.get_num_threads(), initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
         list(pool.map(run, range(0, batch.count, LANES)))
     trained, first, second = (_shaped(part, batch) for part in state)
     return trained, Moments(first, second, moments.steps + steps)
