@@ -86,9 +86,9 @@ def optimal_fit(
     >>> import numpy as np
     >>> from creases.splines import optimal_fit
     >>> x = np.linspace(-1, 2, 31)
-    >>> fit = optimal_fit(x, np.abs(x) - np.maximum(x - 1.234, 0), 3)
+    >>> fit = optimal_fit(x, np.abs(x - 0.5) - np.maximum(x - 1.234, 0), 3)
     >>> fit.knots.round(6), bool(fit.sse < 1e-20)
-    (array([0.   , 1.234]), True)
+    (array([0.5  , 1.234]), True)
     """
     pieces = check_count(pieces, "pieces")
     data = samples(x, y, weights)
