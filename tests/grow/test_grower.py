@@ -169,6 +169,12 @@ def test_wrong_arguments_are_refused_at_once(options, says):
         Grower(**{**known, **options})
 
 
+def test_validation_samples_that_the_model_does_not_take_are_refused_by_name():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", validation=(torch.ones(3, 2), torch.zeros(3)))
+    with pytest.raises(InputError, match=r"validation: the model does not run on samples of shape \(2,\)"):
+        grower.begin()
+
+
 def test_lbfgs_is_refused():
     model = mlp(3, 2, 2)
     with pytest.raises(InputError, match="optimizer: LBFGS remembers all parameters in one vector"):
@@ -180,6 +186,12 @@ def test_lbfgs_is_refused():
     [
         (lambda: mlp(3, 2, 2), (torch.ones(4, 3), torch.tensor([0, 1, 2, 1])), "classification", "numbers 0 to 1"),
         (lambda: mlp(1, 2, 1), (torch.ones(4, 1), torch.ones(4, 2)), "regression", "y has 2 values a sample"),
+        (
+            lambda: mlp(1, 2, 1),
+            (torch.ones(4, 1), torch.ones(4)),
+            torch.nn.MSELoss(),
+            r"y has shape \(\) a sample, the model gives shape \(1,\) a sample, and the loss would pair each with all",
+        ),
     ],
 )
 def test_targets_that_are_not_the_models_are_refused(model, data, loss, says):

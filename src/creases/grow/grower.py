@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
-from torch import nn, optim
+from torch import Tensor, nn, optim
 
 from creases.errors import InputError
 from creases.grow.folding.outcome import outcome
@@ -116,11 +116,9 @@ class Grower:
     def begin(self) -> None:
         """Before the first epoch (:meth:`step` does it too): refuse what can never grow, and draw dead units anew."""
         state, self._begun = self.state, True
-        with quietly():
-            outputs = shadow(state.model)(state.samples.example())
         for found, name in ((state.samples, "data"), (self.validation, "validation")):
             if found is not None:
-                state.objective.check(outputs, found.whole(LOOK).y, name)
+                state.objective.check(_outputs(state.model, found.example(), name), found.whole(LOOK).y, name)
         refused = []
         for place in state.where(state) if isinstance(state.where, At) else state.places:
             proposal = state.propose(place)
@@ -218,6 +216,17 @@ class Grower:
             model, unit = shadow(self.state.model), record.units[0]
             options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}
             record.explanation = outcome(record.explanation, model, seen.X, seen.y, **options)
+
+
+def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
+    """What a model gives for samples x; refused, by the name of the data, where it does not run on them."""
+    try:
+        with quietly():
+            return shadow(model)(x)
+    except (RuntimeError, ValueError, IndexError) as problem:
+        raise InputError(
+            f"{name}: the model does not run on samples of shape {tuple(x.shape[1:])} ({problem})"
+        ) from None
 
 
 def _first_reason(stops: Sequence[Stop], state: State) -> str:

@@ -33,6 +33,11 @@ class Objective:
         if not isinstance(outputs, Tensor) or not outputs.ndim:
             raise InputError(f"model: expected a tensor (n, ...) from it, got {getattr(outputs, 'shape', outputs)!r}")
         if not self.own:
+            if self.task == "regression" and outputs.shape[1:] != y.shape[1:]:
+                raise InputError(
+                    f"{name}: y has {_each(y)}, the model gives {_each(outputs)}, and the loss would pair each with "
+                    "all; give y the model's shape, or loss='regression'"
+                )
             return
         if self.task == "regression" and _rows(outputs).shape[1] != _rows(y).shape[1]:
             raise InputError(
@@ -141,6 +146,10 @@ def _weighted(loss: Loss) -> Loss:
         return values.reshape(len(weight), -1).sum(1) * weight
 
     return weighted
+
+
+def _each(values: Tensor) -> str:
+    return f"shape {tuple(values.shape[1:])} a sample"
 
 
 def _rows(values: Tensor) -> Tensor:

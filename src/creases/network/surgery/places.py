@@ -83,9 +83,8 @@ class Survey:
             self.flow = self.run()
         except Exception as problem:
             shape = tuple(self.x.shape)
-            raise InputError(
-                f"model: does not run on an example of shape {shape}: {problem}; check input_shape"
-            ) from None
+            given = "input_shape" if data is None else "the data's shape"
+            raise InputError(f"model: does not run on an example of shape {shape}: {problem}; check {given}") from None
         uses = Counter(id(p) for module in self.twin.modules() for p in module._parameters.values() if p is not None)
         self.shared = {key for key, n in uses.items() if n > 1}
 
