@@ -186,7 +186,7 @@ def test_a_unit_without_weight_has_no_breakpoint_to_move():
         ([1.0, 2.0], [1.0], "y: expected one target per input, got 1 for 2 inputs"),
         ([np.nan], [1.0], "x: expected finite numbers, got nan"),
         ([1.0], [np.inf], "y: expected finite numbers, got inf"),
-        (np.zeros((2, 2)), [1.0, 1.0], r"x: expected shape \(n,\), got \(2, 2\)"),
+        (np.zeros((2, 2)), [1.0, 1.0], r"x: expected shape \(n,\) or \(n, 1\), got \(2, 2\)"),
         (["a"], [1.0], "x: expected an array of numbers"),
     ],
 )

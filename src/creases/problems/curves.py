@@ -1,4 +1,4 @@
-"""Functions of one input to fit (source 003): sine, parabola, cubic, chirp, arctan, sawtooth on [-3, 3]."""
+"""Functions of one input to fit, on [-3, 3]: those of the lecture "Understanding Neural Nets as Splines"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source 003 on better fits: relocation against the optimum, and the function that training in each regime ends with.
+"""The lecture on better fits: relocation against the optimum, and the function that training in each regime ends with.
 
 Full-batch gradient descent on the mean squared error, x in [-3, 3], all networks of an experiment as one batch. Each
 function returns numbers with their spread over seeds; the docstrings give what was found with the default arguments.
@@ -18,6 +18,7 @@ from creases.lab import Batch
 from creases.problems.curves import INTERVAL, TARGETS
 from creases.reproduce.descent import descend
 from creases.reproduce.splines_initialisation import Spread
+from creases.splines.batched import batch_of, shallow, squared_errors
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +73,7 @@ def relocation_table(
             "refit": _relocating(start, x, y, steps=steps, lr=lr, every=every, moves=0),
             "relocation": _relocating(start, x, y, steps=steps, lr=lr, every=every, moves=3),
         }
-        losses = {how: Spread.of(_losses(batch, x, y)) for how, batch in trained.items()}
+        losses = {how: Spread.of(squared_errors(batch, x, y)) for how, batch in trained.items()}
         best = Optimum(*(splines.optimal_fit(x, y, width + more).sse / n for more in (0, 1)))
         found[width] = losses, best
     return found
@@ -102,11 +103,11 @@ def relocation_gap(
         moved = _relocating(start, x, y, steps=steps, lr=lr, every=every, moves=3)
         best = splines.optimal_fit(x, y, width)
         found[target] = Gap(
-            Spread.of(_losses(plain, _GRID, expected)),
-            Spread.of(_losses(moved, _GRID, expected)),
+            Spread.of(squared_errors(plain, _GRID, expected)),
+            Spread.of(squared_errors(moved, _GRID, expected)),
             float(((best(_GRID) - expected) ** 2).mean()),
-            Spread.of(_losses(plain, x, y) - best.sse / n),
-            Spread.of(_losses(moved, x, y) - best.sse / n),
+            Spread.of(squared_errors(plain, x, y) - best.sse / n),
+            Spread.of(squared_errors(moved, x, y) - best.sse / n),
         )
     return found
 
@@ -165,17 +166,17 @@ def _relocating(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: float, ev
     rates = np.full(batch.count, lr)
     for begin in range(0, steps, every):
         if begin:
-            batch = _batch([splines.relocate(_shallow(batch, i), x, y, moves=moves).net for i in range(batch.count)])
+            batch = batch_of([splines.relocate(shallow(batch, i), x, y, moves=moves).net for i in range(batch.count)])
         batch = _descending(batch, x, y, steps=min(every, steps - begin), lr=rates)
     return batch
 
 
 def _descending(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: Floats) -> Batch:
     """Gradient descent in blocks; one in which a network's error rises is taken back, and its ``lr`` (B,) halved."""
-    error = _losses(batch, x, y)
+    error = squared_errors(batch, x, y)
     for begin in range(0, steps, _BLOCK):
         after = descend(batch, x, y, steps=min(_BLOCK, steps - begin), lr=lr)
-        then = _losses(after, x, y)
+        then = squared_errors(after, x, y)
         worse = ~(then <= error * (1 + 1e-9))
         lr[worse] /= 2
         error = np.where(worse, error, then)
@@ -210,23 +211,7 @@ def _opposed(alphas: Sequence[float], width: int, seeds: int, x: Floats) -> tupl
             net = splines.Shallow(np.tile(w, 2), np.tile(b, 2), np.concatenate([v, -v]))
             nets.append(net)
             rates.append(0.9 * len(x) / (2 * np.linalg.eigvalsh(splines.ntk(net, x))[-1]))
-    return _batch(nets), np.array(rates)
-
-
-def _shallow(batch: Batch, i: int) -> splines.Shallow:
-    (W, V), (b, c) = ([layer[i] for layer in stack] for stack in (batch.weights, batch.biases))
-    return splines.Shallow(W[:, 0], b, V[0], float(c[0]))
-
-
-def _batch(nets: Sequence[splines.Shallow]) -> Batch:
-    weights = np.stack([net.w[:, None] for net in nets]), np.stack([net.v[None] for net in nets])
-    return Batch(weights, (np.stack([net.b for net in nets]), np.array([[net.c0] for net in nets])))
-
-
-def _losses(batch: Batch, x: Floats, y: Floats) -> Floats:
-    """Mean squared errors (B,) on data."""
-    with np.errstate(over="ignore", invalid="ignore"):  # steps that were too long
-        return np.asarray(((batch.outputs(x[:, None])[:, :, 0] - y) ** 2).mean(axis=1))
+    return batch_of(nets), np.array(rates)
 
 
 def _rms(values: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Source 003 on where breakpoints start and where they go: Tables 1 and 2, curvature and spiky initialisation.
+"""The lecture on where breakpoints start and where they go: Tables 1 and 2, curvature and spiky initialisation.
 
 Full-batch gradient descent on the mean squared error at equally spaced x in [-3, 3]; all networks of an experiment are
 trained as one batch. Losses are on 1001 equal points of the interval. Each function returns numbers with their spread
@@ -17,6 +17,7 @@ from creases import splines
 from creases.lab import Batch
 from creases.problems.curves import INTERVAL, TARGETS
 from creases.reproduce.descent import descend
+from creases.splines.batched import squared_errors
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +75,8 @@ def breakpoint_initialisation(
     for target in targets:
         y = TARGETS[target](x)
         batch = _joined([_initialised(start, x, how, y=y) for how in hows])
-        losses = _losses(descend(batch, x, y, steps=steps, lr=lr), TARGETS[target](_GRID)).reshape(len(hows), seeds)
+        trained = descend(batch, x, y, steps=steps, lr=lr)
+        losses = squared_errors(trained, _GRID, TARGETS[target](_GRID)).reshape(len(hows), seeds)
         found[target] = {how: Spread.of(row) for how, row in zip(hows, losses, strict=True)}
     return found
 
@@ -162,7 +164,7 @@ def spiky_initialisation(
         y = TARGETS[target](x) / scale
         batch = _joined([start, _initialised(start, x, "spiky", kappa=kappa)])
         trained = descend(batch, x, y, steps=steps, lr=lr)
-        plain, spiky = _losses(trained, TARGETS[target](_GRID) / scale).reshape(2, seeds)
+        plain, spiky = squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale).reshape(2, seeds)
         found[target] = {"plain": Spread.of(plain), "spiky": Spread.of(spiky), "ratio": Spread.of(spiky / plain)}
     return found
 
@@ -182,11 +184,6 @@ def _joined(batches: Sequence[Batch]) -> Batch:
     weights, biases = zip(*((batch.weights, batch.biases) for batch in batches), strict=True)
     layers = [tuple(map(np.concatenate, zip(*stacks, strict=True))) for stacks in (weights, biases)]
     return Batch(layers[0], layers[1], batches[0].leak)
-
-
-def _losses(batch: Batch, expected: Floats) -> Floats:
-    """Mean squared errors (B,) on the grid."""
-    return np.asarray(((batch.outputs(_GRID[:, None])[:, :, 0] - expected) ** 2).mean(axis=1))
 
 
 def _breakpoints(batch: Batch) -> list[Floats]:

@@ -1,4 +1,4 @@
-"""Source 003 on the loss and its descent: lonely data, breakpoints that stick to data, births and deaths with depth.
+"""The lecture on the loss and its descent: lonely data, breakpoints that stick to data, births and deaths with depth.
 
 Each function has the set-up as its defaults and gives one result per condition, with every seed's number.
 """
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.lab import Batch
+from creases.problems.curves import INTERVAL, TARGETS
 from creases.reproduce.descent import descend
 from creases.splines import Shallow, Tracker, lonely_fraction, loss_slice, ntk, simulate_lonely
+from creases.splines.batched import shallow, squared_errors
 from creases.splines.lonely import Spread
 
 Floats = NDArray[np.float64]
-
-WINDOW = (-3.0, 3.0)  #: inputs of every experiment; the target is sin 2x
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def lonely_table(
     ways: tuple[Spread, ...] = ("spaced", "uniform", "cauchy")
     for how in ways:
         for ratio in ratios:
-            drawn = simulate_lonely(n, ratio * n, how, interval=WINDOW, trials=trials, seed=seed)
+            drawn = simulate_lonely(n, ratio * n, how, interval=INTERVAL, trials=trials, seed=seed)
             formula = None if how == "cauchy" else lonely_fraction(n, ratio * n, how)
             table.append(Lonely(ratio, how, formula, drawn.fraction, drawn.fraction_spread, trials))
     return table
@@ -92,8 +92,8 @@ def sticking(
     with -v so that the function starts at 0. n equally spaced data of sin 2x, full-batch gradient descent with half
     the largest stable step of the first kernel. A breakpoint is near a datum within ``share`` of the spacing.
     """
-    x = np.linspace(*WINDOW, n)
-    y = np.sin(2 * x)
+    x = np.linspace(*INTERVAL, n)
+    y = TARGETS["sine"](x)
     return [_stuck(alpha, x, y, _doubled(alpha, seeds, width, seed), steps, share) for alpha in alphas]
 
 
@@ -113,8 +113,8 @@ def births_and_deaths(
     look every ``every`` steps. (A shallow network's only births are breakpoints that come back from infinity, when a
     weight goes through 0: outside the data, where ``births_inside`` does not count.)
     """
-    x = np.linspace(*WINDOW, n)
-    y = np.sin(2 * x)
+    x = np.linspace(*INTERVAL, n)
+    y = TARGETS["sine"](x)
     return [
         _lives(Batch.initial(seeds, shape, seed=seed, dtype=np.float64), x, y, steps, lr, every) for shape in shapes
     ]
@@ -129,21 +129,20 @@ def _doubled(alpha: float, seeds: int, width: int, seed: int) -> Batch:
 
 
 def _stuck(alpha: float, x: Floats, y: Floats, start: Batch, steps: int, share: float) -> Sticking:
-    top = max(float(np.linalg.eigvalsh(ntk(_shallow(start, k), x))[-1]) for k in range(start.count))
+    top = max(float(np.linalg.eigvalsh(ntk(shallow(start, k), x))[-1]) for k in range(start.count))
     end = descend(start, x, y, steps=steps, lr=len(x) / (2 * top))  # the loss has curvature 2 top / n
-    before, after = ([_near(_shallow(batch, k), x, share) for k in range(start.count)] for batch in (start, end))
+    before, after = ([_near(shallow(batch, k), x, share) for k in range(start.count)] for batch in (start, end))
     minima = [
         loss_slice(net, unit, x, y).types()[datum] == 3
-        for net, (_, found) in ((_shallow(end, k), one) for k, one in enumerate(after))
+        for net, (_, found) in ((shallow(end, k), one) for k, one in enumerate(after))
         for unit, datum in found
     ]
-    mse = ((end.outputs(x[:, None])[..., 0] - y) ** 2).mean(axis=1)
     return Sticking(
         alpha=alpha,
         near=tuple(part for part, _ in after),
         before=tuple(part for part, _ in before),
         stuck=float(np.mean(minima)) if minima else 0.0,
-        mse=tuple(mse.tolist()),
+        mse=tuple(squared_errors(end, x, y).tolist()),
         chance=2 * share,
     )
 
@@ -159,11 +158,6 @@ def _near(net: Shallow, x: Floats, share: float) -> tuple[float, list[tuple[int,
     return float(near.mean()) if len(near) else 0.0, list(pairs)
 
 
-def _shallow(batch: Batch, k: int) -> Shallow:
-    (W, v), (b, c) = (part[:2] for part in (batch.weights, batch.biases))
-    return Shallow(W[k, :, 0], b[k], v[k, 0], float(c[k, 0]))
-
-
 def _lives(batch: Batch, x: Floats, y: Floats, steps: int, lr: float, every: int) -> Lives:
     trackers = [Tracker(x) for _ in range(batch.count)]
     widths = batch.widths
@@ -177,7 +171,7 @@ def _lives(batch: Batch, x: Floats, y: Floats, steps: int, lr: float, every: int
         widths=widths,
         first=tuple(int(one.counts[0]) for one in seen),
         births=tuple(one.births for one in seen),
-        births_inside=tuple(sum(WINDOW[0] <= place <= WINDOW[1] for place in places) for places in born),
+        births_inside=tuple(sum(INTERVAL[0] <= place <= INTERVAL[1] for place in places) for places in born),
         deaths=tuple(one.deaths for one in seen),
         last=tuple(int(one.counts[-1]) for one in seen),
         crossings=tuple(one.crossings for one in seen),

@@ -2,7 +2,8 @@
 
 A shallow network ``c0 + c1 x + sum v_i phi(w_i x + b_i)`` (``Shallow``) is a continuous piecewise-linear function,
 given by its breakpoints, delta-slopes and orientations (``Spline``) or by its affine function on every interval
-(``Pieces``).
+(``Pieces``). "The lecture" here is "Understanding Neural Nets as Splines", whose theorems these files are named after
+and, where they are wrong, correct.
 
 >>> import torch
 >>> from creases import splines
@@ -44,7 +45,7 @@ from creases.splines.optimal import OptimalFit, optimal_fit
 from creases.splines.relocate import Move, Relocated, relocate
 from creases.splines.relocation import Relocation
 from creases.splines.residuals import Residuals, residuals
-from creases.splines.responses import PowerRelu, SaturatingRelu
+from creases.splines.responses import PowerRelu, SaturatingRelu, least_norm_fit
 from creases.splines.roughness import RoughnessLaw, roughness, roughness_law
 from creases.splines.spline import Pieces, Shallow, Spline
 from creases.splines.tracker import Tracker
@@ -94,6 +95,7 @@ __all__ = [
     "initialise",
     "interlaced",
     "invariants",
+    "least_norm_fit",
     "lonely",
     "lonely_fraction",
     "lonely_probability",

@@ -1,7 +1,7 @@
 """Every breakpoint of a deep network of one input: which unit made it, whether it matters, and by how much.
 
 :func:`creases.line` finds where units change side on the whole line. Here each change is followed to the output:
-through the units that are on it reaches the output or does not (Definition 1 of source 003, as "some path's indicator
+through the units that are on it reaches the output or does not (Definition 1 of the lecture, as "some path's indicator
 is discontinuous there"), and along the way its jump in slope is multiplied by the weights.
 """
 

@@ -1,6 +1,6 @@
 """The kernel regime: breakpoints stay, delta-slopes are the smallest ones that fit the data.
 
-Gradient flow on the delta-slopes alone, from 0, ends at the fit with the least ``sum mu_i^2`` (source 003, Theorem 6);
+Gradient flow on the delta-slopes alone, from 0, ends at the fit with the least ``sum mu_i^2`` (lecture, Theorem 6);
 with more and more equally spaced breakpoints that fit becomes the natural cubic spline (Corollary 4), provided that
 the linear part is fitted too and costs nothing. Gradient descent takes about 1e9 steps to get there: here it is solved.
 """

@@ -112,6 +112,8 @@ def balanced(net: Shallow) -> Shallow:
 
 @dataclass(frozen=True, eq=False)
 class _Data:
+    """Data (N,) and how outgoing weights are fitted to them."""
+
     x: Floats
     y: Floats  #: without the skip's part
     penalty: float
@@ -123,15 +125,19 @@ class _Data:
         return self.free(np.where(z > 0, z, net.leak * z))
 
     def free(self, values: Floats) -> Floats:
+        """Values (N, ...) less what a bias takes up."""
         return values - values.mean(axis=0) if self.bias else values
 
     def target(self, net: Shallow) -> Floats:
+        """What the units are fitted to, (N,)."""
         return self.free(self.y) if self.bias else self.y - net.c0
 
     def error(self, net: Shallow) -> float:
+        """Sum of squared errors."""
         return float(((replace(net, c1=0.0)(self.x) - self.y) ** 2).sum())
 
     def gram(self, features: Floats) -> Floats:
+        """Of features (N, H), with the penalty: (H, H)."""
         return np.asarray(features.T @ features + self.penalty * np.eye(features.shape[1]))
 
     def refitted(self, net: Shallow) -> Shallow:
@@ -139,11 +145,9 @@ class _Data:
         features = self.features(net)
         v = cho_solve(cho_factor(self.gram(features)), features.T @ self.target(net))
         fitted = replace(net, v=v)
-        return (
-            replace(fitted, c0=net.c0 + float((self.y - replace(fitted, c1=0.0)(self.x)).mean()))
-            if self.bias
-            else fitted
-        )
+        if not self.bias:
+            return fitted
+        return replace(fitted, c0=net.c0 + float((self.y - replace(fitted, c1=0.0)(self.x)).mean()))
 
     def worst(self, net: Shallow) -> int:
         """The unit that costs least to lose."""

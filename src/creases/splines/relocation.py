@@ -11,13 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from creases.errors import InputError
 from creases.network.surgery.optimizer import checked, forget
 from creases.regions.arguments import check_count
 from creases.splines.convert import from_module
 from creases.splines.layers import hidden_layers, write
 from creases.splines.relocate import Relocated, relocate
-from creases.splines.spline import check_vector
+from creases.splines.residuals import data
 
 
 class Relocation:
@@ -83,8 +82,7 @@ class Relocation:
         layers = hidden_layers(model)
         found = relocate(
             from_module(model),
-            _flat(x, "x"),
-            _flat(y, "y"),
+            *data(x, y),
             moves=self.moves,
             ridge=self.ridge,
             gain=self.gain,
@@ -149,18 +147,9 @@ class _Saved:
 def _error(model: nn.Module, x: Any, y: Any) -> float:
     """Sum of squared errors of the model as it is; infinite where it is no number."""
     parameter = next(model.parameters())
-    points = torch.as_tensor(np.asarray(_flat(x, "x")), dtype=parameter.dtype, device=parameter.device)
+    places, targets = data(x, y)
+    points = torch.as_tensor(places, dtype=parameter.dtype, device=parameter.device)
     with torch.no_grad():
         values: Tensor = model(points[:, None])
-    error = float(((values.double().cpu().reshape(-1).numpy() - _flat(y, "y")) ** 2).sum())
+    error = float(((values.double().cpu().reshape(-1).numpy() - targets) ** 2).sum())
     return error if np.isfinite(error) else np.inf
-
-
-def _flat(values: Any, name: str) -> Any:
-    """Data (n,) or (n, 1) as (n,)."""
-    shape = tuple(getattr(values, "shape", ()))
-    if len(shape) == 2 and shape[1] == 1:
-        values = values[:, 0]
-    elif len(shape) > 1:
-        raise InputError(f"{name}: expected shape (n,) or (n, 1), got {shape}")
-    return check_vector(values, name)

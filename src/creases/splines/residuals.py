@@ -72,4 +72,6 @@ def data(x: Any, y: Any) -> tuple[Floats, Floats]:
 def vector(values: Any, name: str) -> Floats:
     """Finite numbers (N,), also when given as a column (N, 1)."""
     array = check_numbers(values, name)
-    return check_vector(array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array, name)
+    if array.ndim > 1 and array.shape[1:] != (1,):
+        raise InputError(f"{name}: expected shape (n,) or (n, 1), got {array.shape}")
+    return check_vector(array[:, 0] if array.ndim == 2 else array, name)

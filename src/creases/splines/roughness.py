@@ -15,7 +15,7 @@ from creases.splines.spline import Floats, Shallow, Spline
 
 @dataclass(frozen=True)
 class RoughnessLaw:
-    """Mean and variance of rho over random weights (Theorem 2 of source 003)."""
+    """Mean and variance of rho over random weights (Theorem 2 of the lecture)."""
 
     mean: float
     variance: float

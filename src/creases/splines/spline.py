@@ -1,7 +1,7 @@
 """A function of one input in its three forms: network, breakpoints with delta-slopes, pieces.
 
 ``Shallow`` is the network ``c0 + c1 x + sum_i v_i phi(w_i x + b_i)``; ``Spline`` the same function by its breakpoints
-``beta``, delta-slopes ``mu`` and orientations ``s`` (source 003's BDSO form); ``Pieces`` the affine function of every
+``beta``, delta-slopes ``mu`` and orientations ``s`` (the lecture's BDSO form); ``Pieces`` the affine function of every
 interval. :mod:`creases.splines.convert` goes from one to another.
 """
 

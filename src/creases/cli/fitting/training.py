@@ -13,6 +13,7 @@ from creases.errors import InputError
 from creases.lab import Batch
 from creases.reproduce.descent import descend
 from creases.splines import Shallow, Tracker, from_module, initialise, relocate, to_module
+from creases.splines.batched import batch_of, shallow, squared_errors
 
 if TYPE_CHECKING:
     from creases.splines import History, How
@@ -91,7 +92,7 @@ def train(x: Floats, y: Floats, plan: Plan, *, film: bool, progress: Callable[[i
     t, u = (x - scale.x0) / scale.xs, (y - scale.y0) / scale.ys
     first = net = start(plan, t, u)
     tracker, camera = Tracker(t), Tracker(x)
-    error, lr = _error(_batch(net), t, u), plan.lr
+    error, lr = float(squared_errors(batch_of([net]), t, u)[0]), plan.lr
     moves = halvings = done = 0
     stretch, due = max(1, plan.steps // LOOKS), max(1, plan.steps // RELOCATIONS)
 
@@ -104,13 +105,13 @@ def train(x: Floats, y: Floats, plan: Plan, *, film: bool, progress: Callable[[i
     while done < plan.steps:
         if plan.relocate and done >= due:
             found = relocate(net, t, u)
-            net, error, moves = found.net, _error(_batch(found.net), t, u), moves + len(found.moves)
+            net, error, moves = found.net, found.after / len(t), moves + len(found.moves)
             due += max(1, plan.steps // RELOCATIONS)
         count = min(stretch, plan.steps - done)
-        after = descend(_batch(net), t, u, steps=count, lr=lr)
-        then = _error(after, t, u)
+        after = descend(batch_of([net]), t, u, steps=count, lr=lr)
+        then = float(squared_errors(after, t, u)[0])  # NaN or infinite where steps were too long
         if then <= error * (1 + 1e-9):
-            net, error = _shallow(after), then
+            net, error = shallow(after, 0), then
         else:
             lr, halvings = lr / 2, halvings + 1
         done += count
@@ -123,23 +124,7 @@ def train(x: Floats, y: Floats, plan: Plan, *, film: bool, progress: Callable[[i
 
 def start(plan: Plan, t: Floats, u: Floats) -> Shallow:
     """The network before training, for scaled data."""
-    model = to_module(_shallow(Batch.initial(1, [1, plan.width, 1], seed=plan.seed, dtype=np.float64)))
+    model = to_module(shallow(Batch.initial(1, [1, plan.width, 1], seed=plan.seed, dtype=np.float64), 0))
     if plan.init != "torch":
         initialise(model, t, plan.init, y=u, seed=plan.seed)
     return replace(from_module(model), c1=0.0)
-
-
-def _error(batch: Batch, t: Floats, u: Floats) -> float:
-    """Mean squared error of the one network; infinite where it is no number."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = float(((batch.outputs(t[:, None])[0, :, 0] - u) ** 2).mean())
-    return error if np.isfinite(error) else np.inf
-
-
-def _batch(net: Shallow) -> Batch:
-    return Batch((net.w[None, :, None], net.v[None, None]), (net.b[None], np.array([[net.c0]])))
-
-
-def _shallow(batch: Batch) -> Shallow:
-    (W, V), (b, c) = batch.weights, batch.biases
-    return Shallow(W[0, :, 0], b[0], V[0, 0], float(c[0, 0]))
