@@ -113,13 +113,20 @@ def pattern_pieces(
     return Piece(J, y)
 
 
+#: Bytes of activations that a processor's cache holds: backward passes over more of them wait for memory.
+_CACHE = 2**24
+
+
 def piece_batches(net: Network, x: Tensor, memory: int) -> Iterator[Piece]:
     """Pieces J (b, n_out, n_in), y (b, n_out) of a batch, in blocks that fit ``memory`` bytes."""
     by_directions = net.n_in < 2 * net.n_out  # a direction costs about half of a backward pass
     activations = sum(net.sizes)
     copies = (net.n_in + 1) if by_directions else 3
     per_sample = (activations * copies + 2 * net.n_out * net.n_in) * x.element_size()
-    block = max(1, memory // max(1, per_sample))
+    block = memory // max(1, per_sample)
+    if x.device.type == "cpu" and not by_directions:
+        block = min(block, _CACHE // max(1, activations * x.element_size()))
+    block = max(1, block)
     for start in range(0, len(x), block):
         part = x[start : start + block]
         yield _by_directions(net, part) if by_directions else _by_outputs(net, part)
@@ -136,7 +143,7 @@ def _by_directions(net: Network, x: Tensor) -> Piece:
 def _by_outputs(net: Network, x: Tensor) -> Piece:
     with torch.enable_grad():
         x = x.detach().requires_grad_()
-        value = forward(net, x)[0].reshape(len(x), net.n_out)  # (b, m)
+        value = _to_differentiate(net, x).reshape(len(x), net.n_out)  # (b, m)
         J = x.new_empty(len(x), net.n_out, net.n_in)
         for j in range(net.n_out):
             if not value.requires_grad:
@@ -146,3 +153,32 @@ def _by_outputs(net: Network, x: Tensor) -> Piece:
             J[:, j] = gradient.flatten(1)
     x, value = x.detach(), value.detach()
     return Piece(J, value - torch.einsum("bmd,bd->bm", J, x.flatten(1)))
+
+
+def _to_differentiate(net: Network, x: Tensor) -> Tensor:
+    """The network's output; a choice among gathered candidates (max-pooling) leads straight to the chosen entries.
+
+    So a backward pass moves one number for each unit, not its whole window.
+    """
+    readers = [value for step in net.steps for value in step.inputs]
+    gathers = {i + 1: step for i, step in enumerate(net.steps) if step.op == "gather" and step.offset is None}
+    choices = [step for step in net.steps if step.op == "choice"]
+    windows = {i: gathers[i] for (i,) in (step.inputs for step in choices) if i in gathers and readers.count(i) == 1}
+
+    def through(i: int, inputs: list[Tensor]) -> Tensor:
+        step = net.steps[i]
+        if i + 1 in windows:
+            return inputs[0]
+        if step.op == "choice" and step.inputs[0] in windows:
+            return _chosen(inputs[0].flatten(1), windows[step.inputs[0]].tensors["index"].flatten(0, -2), step.shape)
+        return step.apply(inputs)
+
+    return carry(net, {0: x}, through)[len(net.steps)]
+
+
+def _chosen(entries: Tensor, windows: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The largest entry of each window: (b, *shape) from entries (b, n) and windows (units, K) of their places."""
+    with torch.no_grad():
+        side = entries[:, windows].argmax(dim=-1, keepdim=True)  # (b, units, 1)
+        place = torch.take_along_dim(windows[None], side, dim=2).squeeze(-1)
+    return entries.gather(1, place).reshape(-1, *shape)
