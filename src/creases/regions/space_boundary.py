@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,15 @@ class SpaceBoundary:
         return self.vertices[self.corners[self.starts[s] : self.starts[s + 1]]]
 
 
-def space_boundary(partition: SpacePartition) -> SpaceBoundary:
+class Decided(NamedTuple):
+    """The parts of regions that each class has."""
+
+    lattice: Lattice
+    classes: NDArray[np.int64]  #: (P,) the class of each part
+    regions: NDArray[np.int64]  #: (P,) the region each is part of
+
+
+def decided(partition: SpacePartition) -> Decided:
     """One more bend on the partition: the outputs' largest (one output: its sign)."""
     p, n = partition, len(partition.box)
     outputs = p.values.shape[1]
@@ -64,6 +72,13 @@ def space_boundary(partition: SpacePartition) -> SpaceBoundary:
         lattice = merged(lattice)
     side = lattice.sides[: lattice.count, column].astype(np.int64)
     parent = np.ascontiguousarray(lattice.sides[: lattice.count, :column]).view(np.uint32)[:, 0].astype(np.int64)
+    return Decided(lattice, side, parent)
+
+
+def space_boundary(partition: SpacePartition) -> SpaceBoundary:
+    """The faces between parts of different classes."""
+    lattice, side, parent = decided(partition)
+    n = lattice.n
     faces = faces_of(lattice)
     beside = faces.cofaces(n)
     between = np.flatnonzero((beside >= 0).all(axis=1) & (side[beside[:, 0]] != side[beside[:, 1]]))
