@@ -1,0 +1,22 @@
+"""How alike networks are, by the linear coefficients that they use."""
+
+from creases.compare.affine_map import affine_map, mapped_accuracies
+from creases.compare.cka import cka, cka_matrix, coefficient_cka
+from creases.compare.coefficients import Coefficients, coefficients
+from creases.compare.compression import Compression, compress, distinct_regions
+from creases.compare.distance import cross_entropies, distances
+
+__all__ = [
+    "Coefficients",
+    "Compression",
+    "affine_map",
+    "cka",
+    "cka_matrix",
+    "coefficient_cka",
+    "coefficients",
+    "compress",
+    "cross_entropies",
+    "distances",
+    "distinct_regions",
+    "mapped_accuracies",
+]

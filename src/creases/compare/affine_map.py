@@ -1,0 +1,91 @@
+"""How well one network's coefficients can be mapped to another's, and what is then left of its accuracy.
+
+Eq. (7.4): for each output j the matrix M_j that minimises ``|C1 M_j - C2|_F`` on training samples. Test samples are
+classified by the mapped coefficients: output j at x is ``(row of C1) M_j (x, 1)``. In coordinates, ``C1 = F1 B1`` and
+``C2 = F2 B2`` with orthonormal rows of B, that is ``F1 X B2 (x, 1)`` with X the least-squares map from F1 to F2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases.compare.coefficients import Coefficients
+from creases.errors import InputError
+
+#: Eigenvalues of a Gram matrix below this share of the largest are rounding of the coefficients, squared.
+CUT = {torch.float32: 1e-12, torch.float64: 1e-22}
+
+
+def affine_map(source: Coefficients, target: Coefficients, j: int) -> Tensor:
+    """The least-squares map X (r1, r2) of smallest norm from source's coordinates of output j to target's, in float64.
+
+    By the eigenvectors of the Gram matrix: coefficients of a dense layer have low rank, on which normal equations in
+    float32 and Cholesky's factors break down.
+    """
+    return _inverse(source, j) @ _product(source, target, j)
+
+
+def mapped_accuracies(
+    train: Sequence[Coefficients], test: Sequence[Coefficients], x: Tensor, labels: Tensor
+) -> NDArray[np.float64]:
+    """Accuracy (N, N) at test samples of each network (row) mapped to each (column); the diagonal is their own.
+
+    Parameters
+    ----------
+    train, test
+        Coefficients of the N networks at training samples, which the maps are fitted to, and at test samples.
+    x, labels
+        The test samples (p, ...) and their classes (p,).
+    """
+    _check(train, test, x, labels)
+    N, device = len(train), test[0].features.device
+    points = torch.nn.functional.pad(x.flatten(1).to(device).double(), (0, 1), value=1.0)  # (p, d + 1)
+    seen = [points if C.basis is None else points @ C.basis.to(device).T for C in test]  # B (x, 1), (p, r) each
+    values = torch.empty(N, N, len(x), test[0].n_out, dtype=torch.float64, device=device)
+    for j in range(test[0].n_out):
+        for a in range(N):
+            inverse, own = _inverse(train[a], j), test[a].features[j].double()
+            for b in range(N):
+                mapped = own @ (inverse @ _product(train[a], train[b], j))  # (p, r_b)
+                values[a, b, :, j] = (mapped * seen[b]).sum(1)
+    for a, C in enumerate(test):
+        values[a, a] = C.values.double()
+    return np.asarray((values.argmax(3) == labels.to(device)).double().mean(2).cpu().numpy())
+
+
+def _product(A: Coefficients, B: Coefficients, j: int) -> Tensor:
+    """``F_A' F_B`` of output j over all samples, summed in float64."""
+    total = torch.zeros(A.features.shape[2], B.features.shape[2], dtype=torch.float64, device=A.features.device)
+    for block in A.blocks():
+        total += A.features[j, block].double().T @ B.features[j, block].double()
+    return total
+
+
+def _inverse(C: Coefficients, j: int) -> Tensor:
+    """Pseudo-inverse (r, r) of the Gram matrix of output j."""
+    size, Q = torch.linalg.eigh(_product(C, C, j))
+    kept = size > CUT[C.features.dtype] * size[-1].clamp(min=1e-300)
+    inverse: Tensor = (Q[:, kept] / size[kept]) @ Q[:, kept].T
+    return inverse
+
+
+def _check(train: Sequence[Coefficients], test: Sequence[Coefficients], x: Tensor, labels: Tensor) -> None:
+    if len(train) != len(test) or not train:
+        raise InputError(f"train, test: expected the same networks in both, got {len(train)} and {len(test)}")
+    for name, group in (("train", train), ("test", test)):
+        shapes = {(C.n_out, C.count, C.columns) for C in group}
+        if len(shapes) > 1:
+            raise InputError(
+                f"{name}: expected the same outputs, samples and inputs of each network, got {sorted(shapes)}"
+            )
+    p, d = test[0].count, test[0].columns - 1
+    if x.flatten(1).shape != (p, d) or labels.shape != (p,):
+        raise InputError(
+            f"x, labels: expected the test samples ({p}, {d}) and their classes ({p},), got {tuple(x.shape)} and "
+            f"{tuple(labels.shape)}"
+        )

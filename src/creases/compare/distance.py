@@ -1,0 +1,64 @@
+"""How far apart two networks' coefficients are, and how their outputs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from creases.compare.coefficients import Coefficients
+from creases.errors import InputError
+
+Scale = Literal["magnitude", "largest"]
+
+
+def distances(networks: Sequence[Coefficients], *, scale: Scale = "magnitude") -> NDArray[np.float64]:
+    """Mean squared distance of the coefficients of all pairs of networks, each scaled: (N, N), eq. (7.6).
+
+    Parameters
+    ----------
+    scale
+        ``"magnitude"``: each network is divided by its largest coefficient in magnitude, which makes the distance
+        independent of a positive or negative factor's size. ``"largest"``: by its largest coefficient, as eq. (7.5) is
+        printed; where all are negative or nearly so, that is no measure of scale.
+    """
+    if scale not in ("magnitude", "largest"):
+        raise InputError(f'scale: expected "magnitude" or "largest", got {scale!r}')
+    shapes = {(C.n_out, C.count, C.columns) for C in networks}
+    if len(shapes) != 1:
+        raise InputError(
+            f"networks: expected the same outputs, samples and inputs of each, got (outputs, samples, columns) "
+            f"{sorted(shapes)}"
+        )
+    ((n_out, count, columns),) = shapes
+    sizes = [_size(C, scale) for C in networks]
+    N = len(networks)
+    total = np.zeros((N, N))
+    for j in range(n_out):
+        for block in networks[0].blocks():
+            rows = [C.rows(j, block.start, block.stop).double() / a for C, a in zip(networks, sizes, strict=True)]
+            for a in range(N):
+                for b in range(a):
+                    total[a, b] += float((rows[a] - rows[b]).square().sum())
+    return (total + total.T) / (n_out * count * columns)
+
+
+def _size(C: Coefficients, scale: Scale) -> float:
+    """Eq. (7.5): the largest coefficient of a network; 1 for one that is zero everywhere."""
+    parts = [C.rows(j, block.start, block.stop) for j in range(C.n_out) for block in C.blocks()]
+    largest = max(float((part.abs() if scale == "magnitude" else part).max()) for part in parts)
+    if largest <= 0 and any(bool(part.any()) for part in parts):
+        raise InputError('scale: a network has no positive coefficient to scale by; use scale="magnitude"')
+    return largest or 1.0
+
+
+def cross_entropies(networks: Sequence[Coefficients]) -> NDArray[np.float64]:
+    """Mean over samples of ``-sum_i p_i log q_i`` of softmax outputs: (N, N), rows p, columns q, eq. (7.8).
+
+    Not symmetric; the diagonal is a network's own entropy.
+    """
+    logits = [torch.log_softmax(C.values.double(), dim=1) for C in networks]
+    return np.array([[float(-(p.exp() * q).sum(1).mean()) for q in logits] for p in logits])
