@@ -1,0 +1,49 @@
+"""Intervals of alternating class on a line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from creases.boolean.intervals import Intervals
+from creases.errors import InputError
+
+
+def test_points_are_gathered_into_the_fewest_intervals():
+    found = Intervals.of_points([3, 0, 1, 5, 1, 4], [False, True, True, True, True, False])
+    assert found.ends.tolist() == [[0, 1], [3, 4], [5, 5]]
+    assert found.classes.tolist() == [1, -1, 1]
+    assert found.changes.tolist() == [2, 4.5]
+
+
+def test_a_single_point_is_one_interval_without_changes():
+    found = Intervals.of_points([2.0], [False])
+    assert found.classes.tolist() == [-1]
+    assert len(found.changes) == 0
+
+
+def test_points_of_two_classes_at_one_place_are_refused():
+    with pytest.raises(InputError, match="t: points of both classes lie at one place"):
+        Intervals.of_points([1, 1], [True, False])
+
+
+@pytest.mark.parametrize(
+    ("ends", "message"),
+    [
+        ([], "at least one interval"),
+        ([0, 1], "finite numbers"),
+        ([(0, np.nan)], "finite numbers"),
+        ([(0, 2), (1, 3)], "do not overlap"),
+        ([(2, 0)], "from left to right"),
+        ([(0, 1), (1, 1), (2, 3)], "a single point must not touch"),
+        ([(1, 1), (1, 2)], "a single point must not touch"),
+    ],
+)
+def test_ends_that_are_no_intervals_are_refused(ends, message):
+    with pytest.raises(InputError, match=f"ends: .*{message}"):
+        Intervals.of(ends)
+
+
+def test_a_class_is_minus_one_or_one():
+    with pytest.raises(InputError, match=r"first: .* got 0"):
+        Intervals.of([(0, 1)], 0)
