@@ -1,0 +1,55 @@
+"""Engines: where the chunks of a sweep are done.
+
+An engine has ``workers`` that each do a chunk at a time. Chunks have numbers; ``submit`` hands one over, ``wait``
+returns what is finished by then: for each number the chunk's :class:`~creases.lab.functions.Finished`, or None if it
+was lost with its worker (or with another's worker), as when memory runs out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from creases.errors import InputError
+from creases.lab.functions import Finished
+from creases.lab.jobs import Job
+
+ENGINES = ("local", "here", "ray")
+
+
+class Engine(Protocol):
+    """What does chunks."""
+
+    workers: int
+
+    def submit(self, number: int, jobs: list[Job]) -> None:
+        """Hand over a chunk."""
+
+    def wait(self) -> dict[int, Finished | None]:
+        """Wait until at least one chunk is finished or lost."""
+
+    def close(self) -> None:
+        """End all work at once."""
+
+
+def start(engine: str, function: str | Callable[..., Any], processes: int | None, address: str | None) -> Engine:
+    """Start an engine by name."""
+    if engine not in ENGINES:
+        raise InputError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
+    if processes is not None and (not isinstance(processes, int) or processes < 1):
+        raise InputError(f"processes: expected a whole number of at least 1, got {processes!r}")
+    if engine == "ray":
+        from creases.lab.engines.ray import Ray
+
+        return Ray(function, processes, address)
+    if address is not None:
+        raise InputError(f'address: only a Ray cluster has one, got {address!r}; say engine="ray"')
+    if engine == "here":
+        if processes not in (None, 1):
+            raise InputError(f'processes: engine "here" is this one process, got {processes}; say engine="local"')
+        from creases.lab.engines.here import Here
+
+        return Here(function)
+    from creases.lab.engines.local import Local
+
+    return Local(function, processes)

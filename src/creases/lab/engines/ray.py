@@ -1,0 +1,66 @@
+"""A Ray cluster: one that is there, by its address, or one of its own on this machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from creases.errors import InputError
+from creases.lab.functions import Finished, call
+from creases.lab.jobs import Job
+
+
+class Ray:
+    """Workers of a Ray cluster, a core each. Nothing is reported to Ray's makers, no dashboard is opened."""
+
+    def __init__(self, function: str | Callable[..., Any], processes: int | None, address: str | None) -> None:
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray starts
+        try:
+            import ray as imported
+        except ModuleNotFoundError:
+            raise InputError('engine: Ray is not installed; install it with: pip install "creases[ray]"') from None
+        ray: Any = imported  # it has few types
+        self._ray = ray
+        self._own = not ray.is_initialized()
+        if self._own:
+            _connect(ray, processes, address)
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        self.workers = min(processes or cores, cores)
+        self._task = ray.remote(max_retries=0, num_cpus=1)(call)
+        self._function = ray.put(function)
+        self._numbers: dict[Any, int] = {}
+
+    def submit(self, number: int, jobs: list[Job]) -> None:
+        """Hand over a chunk."""
+        self._numbers[self._task.remote(self._function, jobs, sys.path)] = number
+
+    def wait(self) -> dict[int, Finished | None]:
+        """Wait until at least one chunk is finished or lost."""
+        (task,), _ = self._ray.wait(list(self._numbers), num_returns=1)
+        number = self._numbers.pop(task)
+        try:
+            return {number: self._ray.get(task)}
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except (self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.OutOfMemoryError):
+            return {number: None}
+
+    def close(self) -> None:
+        """Cancel what is not finished; a cluster of its own ends."""
+        for task in self._numbers:
+            self._ray.cancel(task, force=True)
+        if self._own:
+            self._ray.shutdown()
+
+
+def _connect(ray: Any, processes: int | None, address: str | None) -> None:
+    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is None:
+        ray.init("local", num_cpus=processes, include_dashboard=False, **quiet)
+        return
+    try:
+        ray.init(address, **quiet)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise InputError(f"address: there is no Ray cluster at {address!r}: {error}") from None
