@@ -5,10 +5,14 @@ from creases.compare.cka import cka, cka_matrix, coefficient_cka
 from creases.compare.coefficients import Coefficients, coefficients
 from creases.compare.compression import Compression, compress, distinct_regions
 from creases.compare.distance import cross_entropies, distances
+from creases.compare.hidden import hidden_cka, hidden_values
+from creases.compare.sensitivity import ActiveSubspace, active_subspace, explained
 
 __all__ = [
+    "ActiveSubspace",
     "Coefficients",
     "Compression",
+    "active_subspace",
     "affine_map",
     "cka",
     "cka_matrix",
@@ -18,5 +22,8 @@ __all__ = [
     "cross_entropies",
     "distances",
     "distinct_regions",
+    "explained",
+    "hidden_cka",
+    "hidden_values",
     "mapped_accuracies",
 ]

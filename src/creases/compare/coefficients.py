@@ -20,8 +20,8 @@ from creases.errors import InputError
 from creases.network import Network
 from creases.network.network import Points
 
-#: Bytes of coefficients that one block of samples may take.
-BLOCK = 2**27
+#: Bytes that a block of samples may take: on a processor, and on a GPU, which small blocks would leave idle.
+BLOCK, GPU_BLOCK = 2**27, 2**32
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ def _blocks(
     inner = net if narrow is None else narrow.behind
     seen = x if narrow is None else narrow.narrow(x)
     start = 0
-    for J, y in inner.jacobians(seen, memory=BLOCK):
+    for J, y in inner.jacobians(seen, memory=GPU_BLOCK if x.is_cuda else BLOCK):
         stop = start + len(J)
         rows = torch.cat([J, y.unsqueeze(2)], dim=2)  # (b, m, r)
         if narrow is not None and mix is not None:

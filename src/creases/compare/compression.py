@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from creases.errors import InputError
 from creases.network import Network
 from creases.network.network import Points
 
-Floats = NDArray[np.float64]
+Floats = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,7 @@ def compress(
     values = np.empty((len(ks), test.count, test.n_out))
     inertia = np.zeros(len(ks))
     for j in range(test.n_out):
-        rows = train.features[j].cpu().double().numpy()
-        new = test.features[j].cpu().double().numpy()
+        rows, new = (C.features[j].cpu().numpy() for C in (train, test))
         for i, centres in enumerate(_centres(rows, ks, seed)):
             nearest = _nearest(new, centres)
             values[i, :, j] = np.einsum("pr,pr->p", centres[nearest], seen.numpy())
