@@ -1,8 +1,8 @@
 """Where each piece holds: exact partitions of lines, planes and space.
 
 ``cell`` is one region, in any dimension; ``line``, ``plane`` (or ``plane_through`` three points) and ``space`` are all
-regions of a segment, of a plane through input space and of a box; ``bounds`` and ``tropical`` say how many there can be
-and what the function is without them.
+regions of a segment, of a plane through input space and of a box; ``decision_polytopes`` is where a class is decided;
+``bounds`` and ``tropical`` say how many regions there can be and what the function is without them.
 
 >>> import creases
 >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # relu(x0) + relu(x1) - 1
@@ -22,6 +22,7 @@ True
 from creases.regions.boundary import Boundary
 from creases.regions.bounds import Bounds, bounds
 from creases.regions.cell import Cell, cell
+from creases.regions.decision import DecisionPolytope, decision_polytopes
 from creases.regions.line import line
 from creases.regions.line_partition import LinePartition
 from creases.regions.plane import PlanePartition, plane, plane_through
@@ -32,12 +33,14 @@ __all__ = [
     "Boundary",
     "Bounds",
     "Cell",
+    "DecisionPolytope",
     "LinePartition",
     "PlanePartition",
     "SpacePartition",
     "Tropical",
     "bounds",
     "cell",
+    "decision_polytopes",
     "iter_space",
     "line",
     "plane",
