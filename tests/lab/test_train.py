@@ -36,7 +36,7 @@ def of(batch: Batch, n: int) -> list[np.ndarray]:
 def test_each_network_is_trained_as_torch_adam_would_train_it_alone(widths, leak):
     X, y = problem()
     batch = Batch.initial(3, widths, seed=1, leak=leak, dtype=np.float64)
-    trained, _ = train(batch, X, y, steps=200, lr=0.02)
+    trained = train(batch, X, y, epochs=200, lr=0.02).batch
     for n in range(3):
         model = batch.module(n)
         expected = by_torch(model, torch.optim.Adam(model.parameters(), lr=0.02), X, y, 200)
@@ -48,9 +48,9 @@ def test_networks_with_data_of_their_own_are_trained_on_those():
     batch = Batch.initial(3, [3, 4, 4], seed=1, dtype=np.float64)
     data = [problem(seed=n) for n in range(3)]
     X, y = np.stack([one[0] for one in data]), np.stack([one[1] for one in data])
-    together, _ = train(batch, X, y, steps=50, lr=0.02)
+    together = train(batch, X, y, epochs=50, lr=0.02).batch
     for n in range(3):
-        alone, _ = train(batch[n : n + 1], X[n], y[n], steps=50, lr=0.02)
+        alone = train(batch[n : n + 1], X[n], y[n], epochs=50, lr=0.02).batch
         for one, other in zip(of(together, n), of(alone, 0), strict=True):
             assert_array_equal(one, other)
     assert_array_equal(together.losses(X, y)[1:2], together[[1]].losses(X[1], y[1]))
@@ -59,8 +59,8 @@ def test_networks_with_data_of_their_own_are_trained_on_those():
 def test_a_network_ends_the_same_whichever_others_are_trained_with_it():
     X, y = problem()
     batch = Batch.initial(300, [3, 4, 4], seed=2)
-    whole, _ = train(batch, X, y, steps=20, lr=0.02)
-    part, _ = train(batch[[7, 131, 299]], X, y, steps=20, lr=0.02)
+    whole = train(batch, X, y, epochs=20, lr=0.02).batch
+    part = train(batch[[7, 131, 299]], X, y, epochs=20, lr=0.02).batch
     for position, n in enumerate((7, 131, 299)):
         for one, other in zip(of(whole, n), of(part, position), strict=True):
             assert_array_equal(one, other)
@@ -69,10 +69,11 @@ def test_a_network_ends_the_same_whichever_others_are_trained_with_it():
 def test_training_goes_on_from_moments_as_if_it_had_not_stopped():
     X, y = problem()
     batch = Batch.initial(4, [3, 4, 4], seed=3, dtype=np.float64)
-    once, _ = train(batch, X, y, steps=30, lr=0.02)
-    half, moments = train(batch, X, y, steps=12, lr=0.02)
-    twice, after = train(half, X, y, steps=18, lr=0.02, moments=moments)
-    assert after.steps == 30
+    once = train(batch, X, y, epochs=30, lr=0.02).batch
+    half = train(batch, X, y, epochs=12, lr=0.02)
+    done = train(half.batch, X, y, epochs=18, lr=0.02, moments=half.moments)
+    twice = done.batch
+    assert (done.moments.steps == 30).all()
     for n in range(4):
         for one, other in zip(of(once, n), of(twice, n), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
@@ -94,7 +95,7 @@ def test_a_grown_network_goes_on_with_the_moments_that_surgery_carries():
         return Batch(tuple(parts[::2]), tuple(parts[1::2]))
 
     moments = Moments(memory("exp_avg"), memory("exp_avg_sq"), 40)
-    trained, _ = train(grown, X, y, steps=100, lr=0.02, moments=moments)
+    trained = train(grown, X, y, epochs=100, lr=0.02, moments=moments).batch
     for got, wanted in zip(of(trained, 0), by_torch(model, optimizer, X, y, 100), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-8)
 
@@ -102,7 +103,7 @@ def test_a_grown_network_goes_on_with_the_moments_that_surgery_carries():
 def test_float32_follows_torch_for_a_while():
     X, y = problem()
     batch = Batch.initial(2, [3, 5, 4], seed=5)
-    trained, _ = train(batch, X, y, steps=20, lr=0.01)
+    trained = train(batch, X, y, epochs=20, lr=0.01).batch
     model = batch.module(1)
     expected = by_torch(model, torch.optim.Adam(model.parameters(), lr=0.01), X, y, 20)
     for got, wanted in zip(of(trained, 1), expected, strict=True):
@@ -113,7 +114,7 @@ def test_huge_logits_do_not_overflow():
     X, y = problem()
     batch = Batch.initial(2, [3, 5, 4], seed=5)
     big = Batch(tuple(1e4 * W for W in batch.weights), batch.biases)
-    trained, _ = train(big, X, y, steps=5, lr=0.1)
+    trained = train(big, X, y, epochs=5, lr=0.1).batch
     assert all(np.isfinite(part).all() for part in of(trained, 0))
 
 
@@ -139,14 +140,14 @@ def test_losses_are_torchs_cross_entropy_and_modules_the_networks():
         ({"y": np.zeros(4, int)}, r"y: expected classes \(5,\) or \(2, 5\), got shape \(4,\)"),
         ({"y": np.full(5, 4)}, "y: expected whole class numbers from 0 to 3"),
         ({"y": np.zeros(5)}, "y: expected whole class numbers"),
-        ({"lr": 0.0}, "steps, lr, betas, eps: expected"),
-        ({"steps": -1}, "steps, lr, betas, eps: expected"),
+        ({"lr": 0.0}, "lr: expected finite numbers above 0"),
+        ({"epochs": -1}, "epochs: expected"),
         ({"moments": Moments.none(Batch.initial(2, [3, 4], seed=0))}, r"moments: are of 2 networks \(3, 4\)"),
     ],
 )
 def test_bad_arguments_are_refused(change, message):
     batch = Batch.initial(2, [3, 5, 4], seed=0)
-    arguments = {"X": np.zeros((5, 3)), "y": np.zeros(5, int), "steps": 1, "lr": 0.1} | change
+    arguments = {"X": np.zeros((5, 3)), "y": np.zeros(5, int), "epochs": 1, "lr": 0.1} | change
     with pytest.raises(InputError, match=message):
         train(batch, **arguments)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -34,6 +34,10 @@ class Batch:
     leak: float = 0.0  #: slope of the bend on its negative side; 0 for ReLU
 
     def __post_init__(self) -> None:
+        if not self.weights or len(self.weights) != len(self.biases):
+            raise InputError(
+                f"weights, biases: expected one of each for each layer, got {len(self.weights)} and {len(self.biases)}"
+            )
         for k, (W, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             before = self.weights[k - 1].shape[1] if k else W.shape[-1]
             if W.ndim != 3 or W.shape[2] != before or b.shape != W.shape[:2] or len(W) != len(self.weights[0]):
@@ -42,7 +46,10 @@ class Batch:
                     f"gives; layer {k} has {W.shape} and {b.shape}"
                 )
             if W.dtype not in (np.float32, np.float64) or not (W.dtype == b.dtype == self.weights[0].dtype):
-                raise InputError(f"weights, biases: expected all float32 or all float64, got {W.dtype} and {b.dtype}")
+                raise InputError(
+                    f"weights, biases: expected all float32 or all float64, got {W.dtype} and {b.dtype}; "
+                    f"convert them with astype"
+                )
 
     @property
     def count(self) -> int:
@@ -65,15 +72,50 @@ class Batch:
 
     @classmethod
     def initial(
-        cls, count: int, widths: Sequence[int], *, seed: int, leak: float = 0.0, dtype: Any = np.float32
+        cls,
+        count: int,
+        widths: Sequence[int],
+        *,
+        seed: int,
+        leak: float = 0.0,
+        dtype: Any = np.float32,
+        how: Literal["torch", "he"] = "torch",
     ) -> Batch:
-        """Networks with first weights drawn as torch does for ``nn.Linear``: uniform within 1 / sqrt(inputs)."""
+        """Networks with first weights.
+
+        Parameters
+        ----------
+        how
+            "torch": weights and biases as ``nn.Linear`` draws them, uniform within 1 / sqrt(inputs). "he": weights
+            normal with variance 2 / inputs, whatever the leak; biases as torch.
+        """
+        if count < 0 or len(widths) < 2 or min(widths) < 1:
+            raise InputError(
+                f"count, widths: expected at least 0 networks, and at least two widths of at least 1 unit (inputs "
+                f"first), got {count} and {tuple(widths)}"
+            )
+        if how not in ("torch", "he"):
+            raise InputError(f"how: expected 'torch' or 'he', got {how!r}")
         rng = np.random.default_rng(seed)
         weights, biases = [], []
         for m, o in pairwise(widths):
-            weights.append((rng.uniform(-1, 1, (count, o, m)) / np.sqrt(m)).astype(dtype))
+            drawn = rng.uniform(-1, 1, (count, o, m)) if how == "torch" else rng.normal(0, 2**0.5, (count, o, m))
+            weights.append((drawn / np.sqrt(m)).astype(dtype))
             biases.append((rng.uniform(-1, 1, (count, o)) / np.sqrt(m)).astype(dtype))
         return cls(tuple(weights), tuple(biases), leak)
+
+    @classmethod
+    def join(cls, batches: Sequence[Batch]) -> Batch:
+        """Batches of one shape, leak and dtype, one after another."""
+        kinds = sorted({(batch.widths, batch.leak, batch.dtype.name) for batch in batches})
+        if len(kinds) != 1:
+            raise InputError(
+                f"batches: expected at least one, of one shape, leak and dtype, got "
+                f"{'; '.join(f'{widths}, {leak}, {dtype}' for widths, leak, dtype in kinds) or 'none'}"
+            )
+        stacks = zip(*((*batch.weights, *batch.biases) for batch in batches), strict=True)
+        joined, depth = [np.concatenate(stack) for stack in stacks], len(batches[0].weights)
+        return cls(tuple(joined[:depth]), tuple(joined[depth:]), batches[0].leak)
 
     @classmethod
     def of(cls, models: Sequence[nn.Sequential], *, dtype: Any = np.float32) -> Batch:
@@ -107,11 +149,18 @@ class Batch:
                 h = np.where(h > 0, h, self.leak * h)
         return h
 
-    def losses(self, X: Any, y: Any) -> NDArray[np.float64]:
-        """Mean cross-entropy (B,) at inputs and their classes, (n,) or (B, n)."""
+    def losses(self, X: Any, y: Any, loss: Literal["ce", "bce", "mse"] = "ce") -> NDArray[np.float64]:
+        """Mean losses (B,) at inputs and their targets, which are as :func:`creases.lab.train` takes them."""
+        from creases.lab.data import checked
+
+        X, y = checked(self, X, y, loss, np.float64)
         z = self.outputs(X)
-        own = np.take_along_axis(z, np.broadcast_to(np.asarray(y), z.shape[:2])[..., None], axis=2)[..., 0]
-        return np.asarray((logsumexp(z, axis=2) - own).mean(axis=1))
+        if loss == "mse":
+            return np.asarray(((z - y) ** 2).mean(axis=(1, 2)))
+        if loss == "bce":
+            return np.asarray((np.logaddexp(0, z) - z * y).mean(axis=(1, 2)))
+        own = np.take_along_axis(z, np.broadcast_to(y, (*z.shape[:2], 1)).astype(int), axis=2)
+        return np.asarray((logsumexp(z, axis=2) - own[..., 0]).mean(axis=1))
 
 
 def _stacked(parts: Sequence[Tensor], dtype: Any) -> Array:

@@ -207,7 +207,7 @@ def _small(name: str, count: int, seed: int, steps: int) -> Batch:
 
 
 def _trained(batch: Batch, problem: Problem, steps: int) -> Batch:
-    return train(batch, problem.X, problem.y, steps=steps, lr=LR)[0]
+    return train(batch, problem.X, problem.y, epochs=steps, lr=LR).batch
 
 
 def _changed(

@@ -1,0 +1,331 @@
+"""Short vectors as numbers of compiled code: numba types whose operations are single instructions over all entries.
+
+A narrow vector holds one number of each of 16 (float32) or 8 (float64) networks, 64 bytes; a wide one those of
+``SAMPLES`` samples, sample by sample. The compiler keeps both in registers. No operation mixes entries of different
+networks, and every one rounds the same in each entry.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from math import factorial, log
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import extending
+from numba.core.typing import templates
+
+# numba has types for a part of these only
+intrinsic: Any = extending.intrinsic
+lower_builtin: Any = extending.lower_builtin
+infer_global: Any = templates.infer_global
+types: Any = numba.types
+
+#: Samples in a wide vector.
+SAMPLES = 8
+
+#: Bytes of a narrow vector.
+BYTES = 64
+
+
+class Vector(numba.types.Type):
+    """The type of ``count`` floating-point numbers of one precision."""
+
+    def __init__(self, dtype: Any, count: int) -> None:
+        self.dtype, self.count = dtype, count
+        super().__init__(name=f"vector({dtype}, {count})")
+
+
+@extending.register_model(Vector)
+class _Model(extending.models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Vector) -> None:
+        super().__init__(dmm, fe_type, _llvm(fe_type))
+
+
+def _llvm(vector: Vector) -> Any:
+    return ir.VectorType(ir.DoubleType() if vector.dtype == types.float64 else ir.FloatType(), vector.count)
+
+
+def _filled(vector: Vector, value: float) -> Any:
+    return ir.Constant(_llvm(vector), [value] * vector.count)
+
+
+def _call(builder: Any, name: str, *args: Any) -> Any:
+    """LLVM's function of vectors of one type, such as ``llvm.sqrt``."""
+    kind = args[0].type
+    suffix = f"v{kind.count}f{64 if isinstance(kind.element, ir.DoubleType) else 32}"
+    whole = f"{name}.{suffix}"
+    function = builder.module.globals.get(whole)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * len(args)), whole)
+    return builder.call(function, args)
+
+
+def _operator(symbol: Any, instruction: str) -> None:
+    @infer_global(symbol)
+    class Typing(templates.AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            if len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]:
+                return args[0](*args)
+            return None
+
+    @lower_builtin(symbol, Vector, Vector)
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args)
+
+
+for _symbol, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+    _operator(_symbol, _instruction)
+
+
+def _narrow(dtype: Any) -> Vector:
+    return Vector(dtype, BYTES * 8 // dtype.bitwidth)
+
+
+def _wide(dtype: Any) -> Vector:
+    return Vector(dtype, SAMPLES * BYTES * 8 // dtype.bitwidth)
+
+
+@intrinsic
+def vectors(context: Any, array: Any) -> Any:
+    """Where the vectors of a flat array begin, which has to be at a multiple of 64 bytes.
+
+    One machine word instead of an array's seven, where functions that are called often are given many of them.
+    """
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return context.make_array(sig.args[0])(context, builder, args[0]).data
+
+    return types.CPointer(array.dtype)(array), build
+
+
+@intrinsic
+def apart(context: Any) -> Any:
+    """Compile the function that calls this on its own, not as part of those that call it: that takes far longer."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), build
+
+
+def _place(builder: Any, pointer: Any, index: Any, vector: Vector) -> Any:
+    first = builder.gep(pointer, [builder.mul(index, ir.IntType(64)(vector.count))])
+    return builder.bitcast(first, _llvm(vector).as_pointer())
+
+
+def _loader(kind: Callable[[Any], Vector]) -> Any:
+    def load(context: Any, pointer: Any, index: Any) -> Any:
+        vector = kind(pointer.dtype)
+
+        def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.load(_place(builder, args[0], args[1], vector), align=BYTES)
+
+        return vector(pointer, types.int64), build
+
+    return intrinsic(load)
+
+
+def _storer(kind: Callable[[Any], Vector]) -> Any:
+    def store(context: Any, pointer: Any, index: Any, value: Any) -> Any:
+        vector = kind(pointer.dtype)
+
+        def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            builder.store(args[2], _place(builder, args[0], args[1], vector), align=BYTES)
+            return context.get_dummy_value()
+
+        return types.void(pointer, types.int64, vector), build
+
+    return intrinsic(store)
+
+
+#: ``load(vectors, index)``, ``store(vectors, index, vector)``: narrow vectors; ``index`` counts them.
+load, store = _loader(_narrow), _storer(_narrow)
+
+#: The same for wide vectors.
+load_wide, store_wide = _loader(_wide), _storer(_wide)
+
+
+@intrinsic
+def filled(context: Any, value: Any, like: Any) -> Any:
+    """A vector of one number, of the type of ``like``."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        number = context.cast(builder, args[0], sig.args[0], like.dtype)
+        kind = _llvm(like)
+        one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.IntType(32)(0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), like.count), [0] * like.count)
+        return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
+
+    return like(value, like), build
+
+
+@intrinsic
+def spread(context: Any, narrow: Any) -> Any:
+    """A wide vector: a narrow one for each sample."""
+    wide = Vector(narrow.dtype, narrow.count * SAMPLES)
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), wide.count), [*range(narrow.count)] * SAMPLES)
+        return builder.shuffle_vector(args[0], ir.Constant(_llvm(narrow), ir.Undefined), lanes)
+
+    return wide(narrow), build
+
+
+def _parts(builder: Any, wide: Any, count: int) -> list[Any]:
+    nothing = ir.Constant(wide.type, ir.Undefined)
+    kind = ir.VectorType(ir.IntType(32), count)
+    return [
+        builder.shuffle_vector(wide, nothing, ir.Constant(kind, [*range(start, start + count)]))
+        for start in range(0, wide.type.count, count)
+    ]
+
+
+@intrinsic
+def add_samples(context: Any, narrow: Any, wide: Any) -> Any:
+    """A narrow vector plus the sum over samples of a wide one, sample by sample."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        total = args[0]
+        for part in _parts(builder, args[1], narrow.count):
+            total = builder.fadd(total, part)
+        return total
+
+    return narrow(narrow, wide), build
+
+
+@intrinsic
+def add_products(context: Any, narrow: Any, one: Any, other: Any) -> Any:
+    """A narrow vector plus the sum over samples of the products of two wide ones, sample by sample."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        total = args[0]
+        for a, b in zip(*(_parts(builder, wide, narrow.count) for wide in args[1:]), strict=True):
+            total = _call(builder, "llvm.fmuladd", a, b, total)
+        return total
+
+    return narrow(narrow, one, other), build
+
+
+@intrinsic
+def fma(context: Any, a: Any, b: Any, c: Any) -> Any:
+    """a b + c, rounded once where the processor can."""
+    return a(a, b, c), lambda context, builder, sig, args: _call(builder, "llvm.fmuladd", *args)
+
+
+@intrinsic
+def sqrt(context: Any, a: Any) -> Any:
+    return a(a), lambda context, builder, sig, args: _call(builder, "llvm.sqrt", *args)
+
+
+@intrinsic
+def size(context: Any, a: Any) -> Any:
+    """|a|."""
+    return a(a), lambda context, builder, sig, args: _call(builder, "llvm.fabs", *args)
+
+
+@intrinsic
+def where_less(context: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
+    """``yes`` where a < b, else (or where one is NaN) ``no``."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
+
+    return yes(a, b, yes, no), build
+
+
+def _bits(dtype: Any) -> tuple[Any, int, float]:
+    """The integer of a number's size, the bits of its mantissa, and a number whose last bit has the value 1."""
+    if dtype == types.float64:
+        return ir.IntType(64), 52, 1.5 * 2.0**52
+    return ir.IntType(32), 23, 1.5 * 2.0**23
+
+
+#: ln(2) in two parts, of which the first times a small whole number is exact.
+_LN2 = (0.693145751953125, 1.4286068203094172e-06)
+
+
+@intrinsic
+def exp(context: Any, x: Any) -> Any:
+    """exp(x) for x <= 0, within 2 units of the last place; exp(-87) in float32 and exp(-708) in float64 for less.
+
+    x = k ln(2) + r; exp(r) by its series. k comes from adding a number so large that the sum is rounded to whole
+    numbers; its last bits are the exponent of the result.
+    """
+    integer, shift, large = _bits(x.dtype)
+    terms, least = (13, -708.0) if x.dtype == types.float64 else (7, -87.0)
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def fused(a: Any, b: Any, c: Any) -> Any:
+            return _call(builder, "llvm.fmuladd", a, b, c)
+
+        small = builder.fcmp_ordered("<", args[0], _filled(x, least))
+        arg = builder.select(small, _filled(x, least), args[0])
+        raised = fused(arg, _filled(x, 1 / log(2)), _filled(x, large))
+        k = builder.fsub(raised, _filled(x, large))
+        r = fused(k, _filled(x, -_LN2[1]), fused(k, _filled(x, -_LN2[0]), arg))
+        p = _filled(x, 1 / factorial(terms))
+        for degree in range(terms - 1, -1, -1):
+            p = fused(p, r, _filled(x, 1 / factorial(degree)))
+        whole = ir.VectorType(integer, x.count)
+        moved = builder.shl(builder.bitcast(raised, whole), ir.Constant(whole, [shift] * x.count))
+        ones = builder.bitcast(_filled(x, 1.0), whole)
+        return builder.fmul(p, builder.bitcast(builder.add(moved, ones), _llvm(x)))
+
+    return x(x), build
+
+
+@intrinsic
+def log1p(context: Any, x: Any) -> Any:
+    """log(1 + x) for x >= 0.
+
+    u = 1 + x = 2^k m with m in [3/4, 3/2); log(m) = 2 artanh((m - 1) / (m + 1)) by its series; what u lost to rounding
+    is added as (x - (u - 1)) / u.
+    """
+    integer, shift, _ = _bits(x.dtype)
+    terms = 11 if x.dtype == types.float64 else 5
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        one, whole = _filled(x, 1.0), ir.VectorType(integer, x.count)
+
+        def number(value: int) -> Any:
+            return ir.Constant(whole, [value] * x.count)
+
+        u = builder.fadd(args[0], one)
+        lost = builder.fdiv(builder.fsub(args[0], builder.fsub(u, one)), u)
+        threequarters = int(np.array(0.75, f"f{integer.width // 8}").view(f"i{integer.width // 8}"))
+        above = builder.sub(builder.bitcast(u, whole), number(threequarters))
+        k = builder.ashr(above, number(shift))
+        m = builder.bitcast(builder.sub(builder.bitcast(u, whole), builder.shl(k, number(shift))), _llvm(x))
+        s = builder.fdiv(builder.fsub(m, one), builder.fadd(m, one))
+        square = builder.fmul(s, s)
+        p = _filled(x, 2 / (2 * terms + 1))
+        for degree in range(terms - 1, -1, -1):
+            p = _call(builder, "llvm.fmuladd", p, square, _filled(x, 2 / (2 * degree + 1)))
+        times = builder.sitofp(k, _llvm(x))
+        rest = _call(builder, "llvm.fmuladd", times, _filled(x, log(2)), builder.fmul(p, s))
+        found = builder.fadd(rest, lost)
+        finite = builder.fcmp_ordered("<", args[0], _filled(x, float("inf")))
+        return builder.select(finite, found, args[0])
+
+    return x(x), build
+
+
+@intrinsic
+def taken(context: Any, counter: Any) -> Any:
+    """Add 1 to a number in memory that threads share, a (1,) array of int64; what it was."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        return builder.atomic_rmw("add", data, ir.IntType(64)(1), "monotonic")
+
+    return types.int64(counter), build
