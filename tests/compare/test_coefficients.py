@@ -77,8 +77,9 @@ def test_only_a_narrow_first_layer_that_nothing_passes_around_is_split_off(name:
     assert (factored(creases.read(model.double(), shape)) is not None) == narrow
 
 
-def test_float32_agrees_with_float64_to_its_precision() -> None:
-    model, shape = MODELS["convolution"]
+@pytest.mark.parametrize("name", ["linear", "dense", "convolution"])
+def test_float32_agrees_with_float64_to_its_precision(name: str) -> None:
+    model, shape = MODELS[name]
     net = creases.read(seeded(model).double(), shape)
     x = torch.randn(5, *shape, generator=torch.Generator().manual_seed(3))
     single, double = coefficients(net, x, dtype=torch.float32), coefficients(net, x)

@@ -1,4 +1,4 @@
-"""Chapters 6 and 7 of "Local Linearity of ReLU Neural Networks" on image networks: compression, similarity, sensitivity.
+"""Image networks as in chapters 6 and 7 of "Local Linearity of ReLU Neural Networks": compressed, compared, probed.
 
     python -m creases.reproduce.image_networks mnist --device cuda --out networks
     python -m creases.reproduce.image_similarity mnist --device cuda --networks networks --out mnist.json
