@@ -1,0 +1,98 @@
+"""Networks trained on Boolean functions, by the settings of section 3.4 of the dissertation (source 002).
+
+Rectangular networks of width w and depth l see all 2^n points of {-1, 1}^n in each epoch: Adam with learning rate
+0.025 on the binary cross-entropy of logits, weights from the He-Kaiming normal distribution. A network stops once it
+has all points right, and fails after 4000 epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases import boolean, lab
+from creases.errors import InputError
+
+LR, EPOCHS = 0.025, 4000
+
+#: Slopes of the bends on their negative side: ReLU, and the leaky ReLU of the dissertation.
+RELU, LEAKY = 0.0, 0.1
+
+
+class Outcome(NamedTuple):
+    """What became of the networks of each of k functions."""
+
+    successes: NDArray[np.int64]  #: (k,) networks that have all points right
+    right: NDArray[np.float64]  #: (k,) mean share of points right
+    epochs: NDArray[np.float64]  #: (k,) mean number of epochs; a network that fails has all of them
+
+
+class Rate(NamedTuple):
+    """A rate of success with its 95 % Wilson interval."""
+
+    rate: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, successes: int, trials: int) -> Rate:
+        """The rate of so many successes in so many trials."""
+        from scipy.stats import binomtest
+
+        interval = binomtest(successes, trials).proportion_ci(method="wilson")
+        return cls(successes / trials, float(interval.low), float(interval.high))
+
+    def __str__(self) -> str:
+        return f"{self.rate:.1%} ({self.low:.1%} to {self.high:.1%})"
+
+
+def train_on(
+    labels: NDArray[Any],
+    width: int,
+    depth: int,
+    *,
+    leak: float,
+    trials: int,
+    seeds: Sequence[int],
+    epochs: int = EPOCHS,
+    device: str = "cpu",
+) -> Outcome:
+    """Train networks on each of k functions, all in one call.
+
+    Parameters
+    ----------
+    labels
+        Values 0 or 1 of the functions at all points, (k, 2^n).
+    leak
+        Slope of the bends on their negative side.
+    trials, seeds
+        Networks of each function, and what each function's are drawn with: its outcome depends on no other's.
+    """
+    k, points = labels.shape
+    n = points.bit_length() - 1
+    if points != 2**n or len(seeds) != k:
+        raise InputError(
+            f"labels, seeds: expected values (k, 2^n) and k whole numbers, got {labels.shape} and {len(seeds)}"
+        )
+    shape = [n, *[width] * depth, 1]
+    starts = [lab.Batch.initial(trials, shape, seed=seed, leak=leak, how="he") for seed in seeds]
+    done = lab.train(
+        lab.Batch.join(starts),
+        2 * boolean.points(n) - 1,
+        np.repeat(labels, trials, axis=0),
+        epochs=epochs,
+        loss="bce",
+        lr=LR,
+        until="right",
+        device=device,
+    )
+    right, spent = np.reshape(done.right, (k, trials)), np.reshape(done.epochs, (k, trials))
+    return Outcome((right == 1).sum(axis=1), right.mean(axis=1, dtype=np.float64), spent.mean(axis=1))
+
+
+def seed_of(*key: int) -> int:
+    """A seed for the networks that a key of whole numbers names: the same whatever else is trained."""
+    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
