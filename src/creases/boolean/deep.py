@@ -24,6 +24,7 @@ from creases.regions.arguments import check_count
 
 def layers_needed(changes: int, width: int, *, leak: float = 0.0) -> int:
     """Hidden layers of at most so many units with which :func:`deep_on_line` makes so many changes of class."""
+    _check_width(width, changes)
     return 0 if changes == 0 else 1 + ceil(max(0, changes - _last(width, leak)) / max(1, width - 1))
 
 
@@ -57,12 +58,7 @@ def deep_on_line(ends: Any, width: int, *, first: int = 1, leak: float = 0.0) ->
 
 def deep_network(found: Intervals, width: int, *, leak: float, project: Any = (1.0,)) -> nn.Sequential:
     """The network of :func:`deep_on_line` for the number ``project @ x``; without hidden layers if nothing changes."""
-    width = check_count(width, "width")
-    last = _last(width, leak)
-    if width == 1 and len(found.changes) > 1:
-        raise InputError(
-            f"width: layers of one unit make one change of class, not {len(found.changes)}; give 2 or more"
-        )
+    last = _last(_check_width(width, len(found.changes)), leak)
     lines = []
     while len(found.changes) > last:
         line, found = _merging(found, min(width - 1, len(found.changes) - last), leak)
@@ -70,6 +66,13 @@ def deep_network(found: Intervals, width: int, *, leak: float, project: Any = (1
     if not len(found.changes):
         return constant(found.first, len(project))
     return network([*lines, alternating_line(found, leak=leak)], leak=leak, project=project)
+
+
+def _check_width(width: int, changes: int) -> int:
+    width = check_count(width, "width")
+    if width == 1 and changes > 1:
+        raise InputError(f"width: layers of one unit make one change of class, not {changes}; give 2 or more")
+    return width
 
 
 def _last(width: int, leak: float) -> int:
