@@ -7,8 +7,10 @@ program works for one slow network among many that are done. A network's numbers
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from importlib.util import find_spec
 from math import inf, log
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +22,9 @@ from creases.lab.task import Array, Ends, Task
 
 #: Bytes of the GPU's memory for the networks that are trained at once.
 ROOM = 8 << 30
+
+#: Held to launch: threads that train at the same time must not compile the same kernel.
+LAUNCHING = Lock()
 
 #: What the kernel changes.
 CHANGED = ("W", "M", "V", "trained", "losses", "rights")
@@ -167,7 +172,8 @@ def _launch(
 
     W, units, n = blocks["W"], sum(task.widths), task.X.shape[1]
     watched = not epochs or not task.batch_size or task.until_loss is not None or task.until_right is not None
-    epochs_kernel[(len(W),)](
+    launch = partial(
+        epochs_kernel[(len(W),)],
         **blocks,
         **fixed,
         A=torch.empty((len(W), units, tiles.samples, tiles.lanes), dtype=W.dtype, device=W.device),
@@ -191,3 +197,5 @@ def _launch(
         num_warps=1,
         num_stages=1,
     )
+    with LAUNCHING:
+        launch()
