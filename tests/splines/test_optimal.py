@@ -151,6 +151,16 @@ def test_weights_count_as_repeated_data():
     assert weighted.sse == pytest.approx(repeated.sse, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_data_a_rounding_apart_are_fitted_as_what_they_are(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, 5)
+    x, y = np.concatenate([x, np.nextafter(x, 2)]), rng.normal(size=10)
+    fit = optimal_fit(x, y, 4)
+    assert fit.sse == pytest.approx(((fit(x) - y) ** 2).sum(), rel=1e-9)
+    assert fit.lower_bound * (1 - 1e-9) <= fit.sse <= fit.grid_sse
+
+
 def test_the_fit_is_a_spline_too():
     x = np.linspace(-1, 1, 21)
     fit = optimal_fit(x, np.abs(x), 2)

@@ -89,7 +89,7 @@ def rest_bounds(errors: Floats, pieces: int) -> Floats:
 
 
 @inner
-def _joined(sums: Floats, i: int, length: float, a: float, b: float, c: float) -> tuple[float, float, float]:
+def joined(sums: Floats, i: int, length: float, a: float, b: float, c: float) -> tuple[float, float, float]:
     """The quadratic in q after one more piece from a quadratic in p, with the best p for each q.
 
     A value q that the data see with less than 1e-11 of their weight is taken for free: what is left is rounding.
@@ -127,7 +127,7 @@ def greedy(grid: Floats, moments: Floats, pieces: int) -> Ints:
             for i in range(s - 1, j):
                 if best[s - 1, i] == INF:
                     continue
-                na, nb, nc = _joined(sums, i, grid[j] - grid[i], a[s - 1, i], b[s - 1, i], c[s - 1, i])
+                na, nb, nc = joined(sums, i, grid[j] - grid[i], a[s - 1, i], b[s - 1, i], c[s - 1, i])
                 low = _least(na, nb, nc)
                 if low < best[s, j]:
                     best[s, j], parent[s, j] = low, i
@@ -242,7 +242,7 @@ def envelopes(
             if s == pieces:
                 for i in range(s - 1, j):
                     for old in range(begin[s - 1, i], begin[s - 1, i] + count[s - 1, i]):
-                        a, b, c = _joined(sums, i, grid[j] - grid[i], pool[old, 0], pool[old, 1], pool[old, 2])
+                        a, b, c = joined(sums, i, grid[j] - grid[i], pool[old, 0], pool[old, 1], pool[old, 2])
                         if _least(a, b, c) < min(final[i], level):
                             final[i], final_parent[i] = _least(a, b, c), old
                 continue
@@ -298,7 +298,7 @@ def _state(
             break
         length = grid[j] - grid[i]
         for old in range(begin[i], begin[i] + count[i]):
-            a, b, c = _joined(sums, i, length, pool[old, 0], pool[old, 1], pool[old, 2])
+            a, b, c = joined(sums, i, length, pool[old, 0], pool[old, 1], pool[old, 2])
             seen += 1 + filled / 16  # the longer an envelope, the longer a look
             if _least(a, b, c) > level:
                 continue

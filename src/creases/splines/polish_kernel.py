@@ -1,4 +1,4 @@
-"""Compiled fits at given knots, and their improvement knot by knot (numba; imported only when first used).
+"""Compiled fits at given knots, and the descent from them to better ones (numba; imported only when first used).
 
 A continuous piecewise-linear function with knots t_0 < ... < t_k is a sum of its values at the knots times hat
 functions; the normal equations of its least-squares values are tridiagonal.
@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.regions.compiled import compiled, inner
+from creases.splines.place_kernel import exchange, place_round
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-GOLDEN = (np.sqrt(5.0) - 1) / 2
+ROUNDS = 100
+GAIN = 1e-9  # what lowers the error by less, relatively, is no gain
 
 
 @compiled
@@ -72,49 +74,89 @@ def descend(grid: Floats, chosen: Ints, x: Floats, y: Floats, w: Floats) -> floa
 
 
 @inner
-def _golden(
-    knots: Floats, k: int, low: float, high: float, x: Floats, y: Floats, w: Floats, steps: int
-) -> tuple[float, float]:
-    """Place and error of knot k at a minimum between low and high, by golden section."""
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    knots[k] = left
-    at_left = error_at(knots, x, y, w)
-    knots[k] = right
-    at_right = error_at(knots, x, y, w)
-    for _ in range(steps):
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            knots[k] = left
-            at_left = error_at(knots, x, y, w)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            knots[k] = right
-            at_right = error_at(knots, x, y, w)
-    return (left, at_left) if at_left < at_right else (right, at_right)
+def _crossings(knots: Floats, x: Floats, y: Floats, w: Floats, to: Floats) -> None:
+    """Where the best lines of neighbouring pieces, each alone, cross, into ``to``; a knot beside a free line stays."""
+    n, last = 0, len(knots) - 1
+    x1, y1, m1, known = 0.0, 0.0, 0.0, False  # of the piece before: mean, mean, slope, whether it has one
+    for c in range(last):
+        start, mass, x2, y2 = n, 0.0, 0.0, 0.0
+        while n < len(x) and (x[n] <= knots[c + 1] or c == last - 1):
+            mass += w[n]
+            x2 += w[n] * x[n]
+            y2 += w[n] * y[n]
+            n += 1
+        spread, cross = 0.0, 0.0
+        if mass > 0:
+            x2, y2 = x2 / mass, y2 / mass
+            for i in range(start, n):
+                spread += w[i] * (x[i] - x2) ** 2
+                cross += w[i] * (x[i] - x2) * (y[i] - y2)
+        here = spread > 1e-26 * mass
+        m2 = cross / spread if here else 0.0
+        if c > 0:
+            to[c] = knots[c]
+            if known and here and m1 != m2:
+                to[c] = min(max(x1 + (y2 - y1 - m2 * (x2 - x1)) / (m1 - m2), knots[0]), knots[last])
+        x1, y1, m1, known = x2, y2, m2, here
+
+
+@inner
+def _increasing(knots: Floats) -> bool:
+    least = np.inf
+    for k in range(1, len(knots)):
+        least = min(least, knots[k] - knots[k - 1])
+    return least > 0
+
+
+@inner
+def _joint(knots: Floats, x: Floats, y: Floats, w: Floats, best: float) -> float:
+    """Steps of all inner knots towards the crossings, halved until the error falls; ``knots`` in place.
+
+    These are Gauss-Newton steps (Muggeo 2003, "segmented" regression): ``J (x - t - d)_+`` is ``J (x - t)_+ - J d [x >
+    t]`` for small d, exactly so while no datum is passed, and with free jumps at the knots pieces are lines apart.
+    """
+    to, trial = knots.copy(), knots.copy()
+    for _ in range(ROUNDS):
+        _crossings(knots, x, y, w, to)
+        share, error = 1.0, np.inf
+        while share > 2e-4:
+            for k in range(1, len(knots) - 1):
+                trial[k] = knots[k] + share * (to[k] - knots[k])
+            error = error_at(trial, x, y, w) if _increasing(trial) else np.inf
+            if error < best * (1 - GAIN):
+                break
+            share /= 2
+        if not error < best * (1 - GAIN):
+            break
+        for k in range(1, len(knots) - 1):
+            knots[k] = trial[k]
+        best = error
+    return best
 
 
 @compiled
-def golden_round(knots: Floats, x: Floats, y: Floats, w: Floats, best: float, reach: int, steps: int) -> float:
-    """Move each inner knot in turn to the best place near it; the error, ``knots`` in place.
+def polish(knots: Floats, x: Floats, y: Floats, w: Floats) -> float:
+    """Move the inner knots to a minimum of the error that no better place for any one of them lowers; in place.
 
-    Near are the gap between data that it is in and ``reach`` gaps on either side: the error is smooth within a gap, and
-    may be least at a datum.
+    Joint steps, which are quick where knots depend on each other; the best place of each knot between its neighbours,
+    which may be beyond data; and, where these gain nothing, the best exchange of one knot for one anywhere.
     """
-    for k in range(1, len(knots) - 1):
-        here = knots[k]
-        gap = np.searchsorted(x, here)  # x[gap - 1] < here <= x[gap]
-        for right in range(max(gap - reach, 1), min(gap + reach, len(x) - 1) + 1):
-            low, high = max(x[right - 1], knots[k - 1]), min(x[right], knots[k + 1])
-            if high <= low:
-                continue
-            knots[k] = high
-            place, error = high, error_at(knots, x, y, w) if high < knots[k + 1] else np.inf
-            between, less = _golden(knots, k, low, high, x, y, w, steps)
-            if less < error:
-                place, error = between, less
-            if error < best and knots[k - 1] < place < knots[k + 1]:
-                best, here = error, place
-        knots[k] = here
+    best = error_at(knots, x, y, w)
+    for _ in range(ROUNDS):
+        before = best
+        best = _joint(knots, x, y, w, best)
+        for way in range(2):
+            if best >= before * (1 - GAIN):
+                trial = knots.copy()
+                if way == 0:
+                    place_round(trial, x, y, w)
+                else:
+                    trial, _ = exchange(knots, x, y, w)
+                error = error_at(trial, x, y, w) if _increasing(trial) else np.inf
+                if error < best:
+                    best = error
+                    for k in range(1, len(knots) - 1):
+                        knots[k] = trial[k]
+        if best >= before * (1 - GAIN):
+            break
     return best

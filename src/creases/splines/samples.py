@@ -43,8 +43,9 @@ class Samples:
         return float(self.w @ self.u**2)
 
     def at(self, places: Floats) -> Floats:
-        """Places t in terms of x."""
-        return np.asarray(self.x[0] + places * self.width)
+        """Places t in terms of x; those of data exactly."""
+        datum = np.minimum(np.searchsorted(self.t, places), len(self.t) - 1)
+        return np.where(self.t[datum] == places, self.x[datum], self.x[0] + places * self.width)
 
     def error(self, function: Pieces) -> float:
         """Weighted sum of squared errors of a function on the given data."""
