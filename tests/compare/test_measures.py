@@ -68,8 +68,9 @@ def test_a_map_that_exists_is_found_exactly() -> None:
         assert (C.features[j] @ affine_map(C, D, j) - D.features[j]).abs().max() < 1e-9
 
 
-def test_maps_are_least_squares_also_where_coefficients_have_low_rank() -> None:
-    one, other = coefficients(net(0), X), coefficients(net(1, units=9), X)
+@pytest.mark.parametrize("count", [5, 200], ids=["few samples", "many"])
+def test_maps_are_least_squares_also_where_coefficients_have_low_rank(count: int) -> None:
+    one, other = coefficients(net(0), X[:count]), coefficients(net(1, units=9), X[:count])
     for a, b in ((one, other), (other, one)):
         A, B = a.rows(1).numpy(), b.rows(1).numpy()
         best = np.linalg.lstsq(A, B, rcond=1e-10)[0]
@@ -120,14 +121,15 @@ def test_distinct_regions_are_those_of_the_plane() -> None:
     assert distinct_regions(flat, grid) == 7  # three lines in general position
 
 
+@pytest.mark.parametrize("count", [5, 200], ids=["few samples", "many"])
 @pytest.mark.parametrize("units", [4, 9], ids=["narrow", "wide"])
-def test_active_subspaces_are_eigenvectors_of_the_mean_of_gradient_products(units: int) -> None:
-    C = coefficients(net(0, units), X)
+def test_active_subspaces_are_eigenvectors_of_the_mean_of_gradient_products(units: int, count: int) -> None:
+    C = coefficients(net(0, units), X[:count])
     for j in range(3):
         J = C.rows(j)[:, :-1]
         sizes, vectors = torch.linalg.eigh(J.T @ J / len(J))
         found = active_subspace(C, j)
-        rank = min(units, 6)
+        rank = min(units, 6, count)
         assert np.allclose(found.eigenvalues[:rank], sizes.flip(0)[:rank], atol=1e-12)
         assert abs(found.directions[0] @ vectors[:, -1].numpy()) == pytest.approx(1, abs=1e-9)
         assert found.total == pytest.approx(float(J.square().sum(1).mean()), rel=1e-12)

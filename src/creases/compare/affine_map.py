@@ -7,7 +7,7 @@ classified by the mapped coefficients: output j at x is ``(row of C1) M_j (x, 1)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ def affine_map(source: Coefficients, target: Coefficients, j: int) -> Tensor:
     By the eigenvectors of the Gram matrix: coefficients of a dense layer have low rank, on which normal equations in
     float32 and Cholesky's factors break down.
     """
-    return _inverse(source, j) @ _product(source, target, j)
+    return _solver(source, j)(target)
 
 
 def mapped_accuracies(
@@ -49,9 +49,9 @@ def mapped_accuracies(
     values = torch.empty(N, N, len(x), test[0].n_out, dtype=torch.float64, device=device)
     for j in range(test[0].n_out):
         for a in range(N):
-            inverse, own = _inverse(train[a], j), test[a].features[j].double()
+            solve, own = _solver(train[a], j), test[a].features[j].double()
             for b in range(N):
-                mapped = own @ (inverse @ _product(train[a], train[b], j))  # (p, r_b)
+                mapped = own @ solve(train[b])  # (p, r_b)
                 values[a, b, :, j] = (mapped * seen[b]).sum(1)
     for a, C in enumerate(test):
         values[a, a] = C.values.double()
@@ -66,12 +66,15 @@ def _product(A: Coefficients, B: Coefficients, j: int) -> Tensor:
     return total
 
 
-def _inverse(C: Coefficients, j: int) -> Tensor:
-    """Pseudo-inverse (r, r) of the Gram matrix of output j."""
+def _solver(C: Coefficients, j: int) -> Callable[[Coefficients], Tensor]:
+    """The least-squares map of smallest norm from C's coordinates of output j to any other network's."""
+    if C.count < C.features.shape[2]:  # fewer samples than columns: by the coordinates themselves
+        inverse = torch.linalg.pinv(C.features[j].double(), rtol=CUT[C.features.dtype] ** 0.5)
+        return lambda target: inverse @ target.features[j].double()
     size, Q = torch.linalg.eigh(_product(C, C, j))
     kept = size > CUT[C.features.dtype] * size[-1].clamp(min=1e-300)
-    inverse: Tensor = (Q[:, kept] / size[kept]) @ Q[:, kept].T
-    return inverse
+    halves = Q[:, kept] / size[kept]
+    return lambda target: halves @ (Q[:, kept].T @ _product(C, target, j))
 
 
 def _check(train: Sequence[Coefficients], test: Sequence[Coefficients], x: Tensor, labels: Tensor) -> None:

@@ -50,25 +50,36 @@ def active_subspace(C: Coefficients, j: int, *, keep: int | None = None) -> Acti
         raise InputError(f"j: expected an output from 0 to {C.n_out - 1}, got {j}")
     if not C.count:
         raise InputError("C: has no samples")
-    r, device = C.features.shape[2], C.features.device
-    gram = torch.zeros(r, r, dtype=torch.float64, device=device)  # mean of rows' products, in coordinates
-    for block in C.blocks():
-        rows = C.features[j, block].double()
-        gram += rows.T @ rows / C.count
-    if C.basis is None:
-        sizes, vectors = torch.linalg.eigh(gram[:-1, :-1])
-        sizes, vectors = sizes.flip(0), vectors.flip(1).T
-    else:
-        slopes = C.basis[:, :-1].to(device)  # (r, d): without the offset
-        own, Q = torch.linalg.eigh(gram)
-        _, sizes, vectors = torch.linalg.svd((own.clamp(min=0).sqrt()[:, None] * Q.T) @ slopes, full_matrices=False)
-        sizes = sizes.square()
+    sizes, vectors = _by_samples(C, j) if C.count < C.features.shape[2] else _by_columns(C, j)
     sizes = sizes.clamp(min=0)
     count = len(sizes) if keep is None else min(keep, len(sizes))
     directions = vectors[:count]
     top = directions.gather(1, directions.abs().argmax(1, keepdim=True))
     directions = directions * torch.where(top < 0, -1.0, 1.0)
     return ActiveSubspace(directions.cpu().numpy(), sizes[:count].cpu().numpy(), float(sizes.sum()))
+
+
+def _by_samples(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors (k, d) from the gradients' singular values: for fewer samples than columns."""
+    slopes = C.rows(j)[:, :-1].double() / C.count**0.5
+    _, sizes, vectors = torch.linalg.svd(slopes, full_matrices=False)
+    return sizes.square(), vectors
+
+
+def _by_columns(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors (k, d) from the mean of products, summed over blocks of samples."""
+    r, device = C.features.shape[2], C.features.device
+    gram = torch.zeros(r, r, dtype=torch.float64, device=device)
+    for block in C.blocks():
+        rows = C.features[j, block].double()
+        gram += rows.T @ rows / C.count
+    if C.basis is None:
+        sizes, vectors = torch.linalg.eigh(gram[:-1, :-1])  # the last column is the offset
+        return sizes.flip(0), vectors.flip(1).T
+    own, Q = torch.linalg.eigh(gram)
+    slopes = C.basis[:, :-1].to(device)  # (r, d)
+    _, sizes, vectors = torch.linalg.svd((own.clamp(min=0).sqrt()[:, None] * Q.T) @ slopes, full_matrices=False)
+    return sizes.square(), vectors
 
 
 def explained(values: Floats | Tensor, along: Floats, *, bins: int = 20) -> float:
