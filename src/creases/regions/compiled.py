@@ -11,8 +11,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """The function compiled, kept on disk between runs. (Loops over numbers compile quickly; slices take seconds.)"""
-    made: Any = numba.njit(cache=True)(function)
+    """The function compiled, kept on disk between runs; it runs beside other threads.
+
+    (Loops over numbers compile quickly; slices take seconds.)
+    """
+    made: Any = numba.njit(cache=True, nogil=True)(function)
     return made  # type: ignore[no-any-return]
 
 
