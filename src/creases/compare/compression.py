@@ -41,6 +41,7 @@ def compress(
     *,
     k: Sequence[int] = (1, 10, 100),
     seed: int = 0,
+    jobs: int = 1,
 ) -> Compression:
     """Accuracy at test samples of the network with its coefficients clustered to k, for each k.
 
@@ -52,26 +53,35 @@ def compress(
         Coefficients at the samples to cluster and at the samples to classify.
     x, labels
         The test samples (p, ...) and their classes (p,).
+    jobs
+        Processes that share the outputs; -1: as many as there are cores.
     """
+    from joblib import Parallel, delayed
+
     ks = sorted({int(one) for one in k})
     if not ks or ks[0] < 1:
         raise InputError(f"k: expected whole numbers from 1, got {list(k)}")
     if ks[-1] > train.count:
         raise InputError(f"k: expected at most the {train.count} training samples, got {ks[-1]}")
     points = torch.nn.functional.pad(x.flatten(1).double().cpu(), (0, 1), value=1.0)
-    seen = points if test.basis is None else points @ test.basis.cpu().T  # (p, r)
-    values = np.empty((len(ks), test.count, test.n_out))
-    inertia = np.zeros(len(ks))
-    for j in range(test.n_out):
-        rows, new = (C.features[j].cpu().numpy() for C in (train, test))
-        for i, centres in enumerate(_centres(rows, ks, seed)):
-            nearest = _nearest(new, centres)
-            values[i, :, j] = np.einsum("pr,pr->p", centres[nearest], seen.numpy())
-            inertia[i] += ((rows - centres[_nearest(rows, centres)]) ** 2).sum(1).mean() / test.n_out
+    seen = (points if test.basis is None else points @ test.basis.cpu().T).numpy()  # (p, r)
+    features = ([C.features[j].cpu().numpy() for C in (train, test)] for j in range(test.n_out))
+    found = Parallel(n_jobs=jobs)(delayed(_output)(rows, new, seen, ks, seed) for rows, new in features)
+    values = np.stack([values for values, _ in found], axis=2)  # (k, p, outputs)
     classes = labels.cpu().numpy()
     accuracy = (values.argmax(2) == classes).mean(1)
     original = float((test.values.argmax(1).cpu().numpy() == classes).mean())
+    inertia = np.mean([inertia for _, inertia in found], axis=0)
     return Compression(tuple(ks), tuple(accuracy.tolist()), original, tuple(inertia.tolist()))
+
+
+def _output(rows: Floats, new: Floats, seen: Floats, ks: Sequence[int], seed: int) -> tuple[Floats, Floats]:
+    """Values (k, p) of one output by the nearest centres of its rows, and mean squared distances (k,) to them."""
+    values, inertia = np.empty((len(ks), len(new))), np.empty(len(ks))
+    for i, centres in enumerate(_centres(rows, ks, seed)):
+        values[i] = np.einsum("pr,pr->p", centres[_nearest(new, centres)], seen)
+        inertia[i] = ((rows - centres[_nearest(rows, centres)]) ** 2).sum(1).mean()
+    return values, inertia
 
 
 def _centres(rows: Floats, ks: Sequence[int], seed: int) -> Iterator[Floats]:

@@ -130,16 +130,11 @@ def _compression(
     labels: Tensor,
     k: Sequence[int],
 ) -> None:
-    from joblib import Parallel, delayed
-
     own = [one for one in k if one <= result.clustered]
-    parts = [Coefficients(C.features[:, : result.clustered].cpu(), None, C.values[:0].cpu()) for C in at_train]
-    others = [
-        Coefficients(C.features.cpu(), None if C.basis is None else C.basis.cpu(), C.values.cpu()) for C in at_test
-    ]
-    found = Parallel(n_jobs=-1)(
-        delayed(compress)(a, b, x.cpu(), labels.cpu(), k=own) for a, b in zip(parts, others, strict=True)
-    )
+    found = []
+    for a, b in zip(at_train, at_test, strict=True):
+        part = Coefficients(a.features[:, : result.clustered], a.basis, a.values[: result.clustered])
+        found.append(compress(part, b, x, labels, k=own, jobs=-1))
     result.compression = {str(one): [net.accuracy[i] for net in found] for i, one in enumerate(own)}
 
 
