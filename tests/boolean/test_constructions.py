@@ -1,0 +1,106 @@
+"""Networks built for Boolean functions are right at every point (Theorem 3.3.2 and section 3.3.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import creases
+from creases import boolean
+from creases.boolean.constructions import deep, margin, wide
+from creases.boolean.deep import layers_needed
+from creases.boolean.wide import units_needed
+from creases.errors import InputError
+
+LEAKS = [0.0, 0.1]
+
+
+def hidden(model):
+    return [layer.out_features for layer in model if isinstance(layer, torch.nn.Linear)][:-1]
+
+
+@pytest.fixture(scope="module")
+def classes():
+    return [(f, boolean.swaps(f, 4).changes) for f in map(int, boolean.classes(4).representatives)]
+
+
+@pytest.mark.parametrize("sharp", [True, False])
+@pytest.mark.parametrize("leak", LEAKS)
+def test_all_222_classes_of_four_bits_are_solved_by_one_layer(classes, leak, sharp):
+    assert len(classes) == 222
+    for f, swaps in classes:
+        model = wide(f, 4, leak=leak, sharp=sharp)
+        assert sum(hidden(model)) == units_needed(swaps, leak=leak, sharp=sharp)
+        assert margin(model, f, 4) >= (0.15 if sharp else 0.499)
+
+
+@pytest.mark.parametrize("width", [2, 3])
+@pytest.mark.parametrize("leak", LEAKS)
+def test_all_222_classes_of_four_bits_are_solved_by_narrow_layers(classes, leak, width):
+    for f, swaps in classes:
+        model = deep(f, 4, width, leak=leak)
+        assert len(hidden(model)) == layers_needed(swaps, width, leak=leak)
+        assert max(hidden(model), default=0) <= width
+        assert margin(model, f, 4) >= 0.01
+
+
+def test_along_its_weights_a_network_changes_sign_as_often_as_the_function_swaps():
+    for f in (1785, 7140, 27030, 278):
+        model, weights = wide(f, 4), boolean.swaps(f, 4).weights
+        across = creases.line(creases.read(model), np.zeros(4), weights / (weights @ weights), infinite=True)
+        assert len(across.boundary().t) == boolean.swaps(f, 4).changes
+
+
+def test_functions_of_five_and_six_bits_with_the_most_swaps_known():
+    for f, n, swaps in ((26990475, 5, 9), (0x8B9B5D3A8741CFD4, 6, 15)):
+        model = wide(f, n)
+        assert hidden(model) == [swaps - 1]
+        assert margin(model, f, n) > 0
+        assert margin(deep(f, n, 2), f, n) > 0
+
+
+def test_given_weights_serve_more_bits_than_swaps_can_be_found_for():
+    f = boolean.parity(12)
+    assert hidden(wide(f, 12, weights=np.ones(12))) == [11]
+    assert margin(wide(f, 12, weights=np.ones(12)), f, 12) > 0.49
+    assert margin(deep(f, 12, 4, weights=np.ones(12), leak=0.1), f, 12) > 0
+
+
+def test_constants_need_no_hidden_layer():
+    for f, sign in ((0, -1), (15, 1)):
+        for model in (wide(f, 2), deep(f, 2, 2)):
+            assert hidden(model) == []
+            assert model(torch.zeros(1, 2).double()).item() == sign
+            assert margin(model, f, 2) == 1
+
+
+def test_the_margin_is_negative_where_a_point_is_wrong():
+    assert margin(wide(6, 2), 7, 2) < 0
+
+
+def test_modules_are_in_float64_and_bend_as_asked():
+    assert isinstance(wide(6, 2)[1], torch.nn.ReLU)
+    leaky = wide(6, 2, leak=0.25)
+    assert leaky[1].negative_slope == 0.25
+    assert {parameter.dtype for parameter in leaky.parameters()} == {torch.float64}
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 2, 3], "weights: expected 2 finite numbers"),
+        ([1, np.nan], "weights: expected 2 finite numbers"),
+        ([1, 0], "weights: put points of both classes at one place"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(weights, message):
+    with pytest.raises(InputError, match=message):
+        wide(0b1000, 2, weights=weights)
+
+
+def test_functions_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="f: "):
+        wide(16, 2)
+    with pytest.raises(InputError, match="n: "):
+        deep(0, 7, 2)
