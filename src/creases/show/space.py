@@ -55,7 +55,7 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
     polygons, region = _faces(partition)
     middle = np.stack([partition.vertices[part].mean(axis=0) for part in _regions(partition)])
     shrunk = [
-        _outward(middle[r] + (1 - gap) * (polygon - middle[r]), middle[r])
+        outward(middle[r] + (1 - gap) * (polygon - middle[r]), middle[r])
         for polygon, r in zip(polygons, region, strict=True)
     ]
     outputs = partition.net(middle).reshape(len(middle), -1)
@@ -75,7 +75,7 @@ def _faces(partition: SpacePartition) -> tuple[list[Array], NDArray[np.int64]]:
     """Every polygon of every region, corners in order, and the region it belongs to."""
     flat = partition.flat
     corners, starts = flat.corners(2)
-    polygons = [_around(partition.vertices[part]) for part in np.split(corners, starts[1:-1])]
+    polygons = [around(partition.vertices[part]) for part in np.split(corners, starts[1:-1])]
     first_polygon, first_region = int(flat.counts[:2].sum()), int(flat.counts[:3].sum())
     own = flat.starts[first_region:]
     facets = flat.lists[own[0] : own[-1]] - first_polygon
@@ -83,7 +83,7 @@ def _faces(partition: SpacePartition) -> tuple[list[Array], NDArray[np.int64]]:
     return [polygons[f] for f in facets], region
 
 
-def _around(points: Array) -> Array:
+def around(points: Array) -> Array:
     """Corners (k, 3) of a flat convex polygon, in order around it."""
     centred = points - points.mean(axis=0)
     axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
@@ -91,7 +91,7 @@ def _around(points: Array) -> Array:
     return points[np.argsort(angle)]
 
 
-def _outward(polygon: Array, inside: Array) -> Array:
+def outward(polygon: Array, inside: Array) -> Array:
     """The polygon turned so that its normal points away from a point inside the solid: light falls on it right."""
     centre = polygon.mean(axis=0)
     turns = np.cross(polygon - centre, np.roll(polygon, -1, axis=0) - centre).sum(axis=0)

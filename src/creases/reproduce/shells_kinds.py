@@ -1,0 +1,97 @@
+"""Which polytopes networks of n + 1 units end with around a ball (source 002, sections 4.1 and 4.2.2).
+
+Trained as for Fig. 4.8, each network's set of the ball's class is taken apart exactly
+(:func:`creases.regions.decision_polytopes`): hyperoctahedron, expanded simplex, another bounded polytope, unbounded, or
+not around the middle at all. The result that ``measured.stored("shells_kinds")`` gives is that of::
+
+    python -m creases.reproduce.shells_kinds --scale full
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+import creases
+from creases import lab
+from creases.network import enclosure
+from creases.regions import DecisionPolytope, decision_polytopes
+from creases.reproduce.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
+from creases.reproduce.shells_dimensions import LEAKS, train_on_shells
+
+SAMPLES = 1000
+
+Kind = Literal["hyperoctahedron", "expanded simplex", "other", "unbounded", "none"]
+KINDS: tuple[Kind, ...] = ("hyperoctahedron", "expanded simplex", "other", "unbounded", "none")
+
+
+def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> Measured:
+    """Train networks and tell what each encloses.
+
+    Parameters
+    ----------
+    scale
+        "full" has 100 networks of 2, 3 and 4 dimensions each, trained for 1000 epochs over 1000 samples; "quick" 8 of
+        2 and 3 dimensions, 100 epochs.
+
+    Returns
+    -------
+    Measured
+        A row for each dimension, leak and kind: trials, successes (networks that end with it), rate, low, high;
+        ``right``, their mean share of new samples classified right; ``ratio``, the median of outer over inner radius
+        about the middle, beside ``regular``, that of the regular shape; ``f_vectors``, how often each set of counts of
+        faces.
+    """
+    check_scale(scale)
+    dimensions, trials, epochs = ((2, 3, 4), 100, 1000) if scale == "full" else ((2, 3), 8, 100)
+    rows = []
+    for n in dimensions:
+        for leak in LEAKS:
+            key = seed_of(seed, n, round(1000 * leak), 1)
+            batch, right = train_on_shells(n, leak, trials, SAMPLES, epochs, seed=key, device=device)
+            found = [enclosed(batch, k) for k in range(trials)]
+            kinds = np.array([kind_of(one) for one in found])
+            for kind in KINDS:
+                own = np.flatnonzero(kinds == kind)
+                bounded = [one for one in (found[k] for k in own) if one is not None and one.reach == "bounded"]
+                ratios = [outer / inner for inner, outer in (one.radii() for one in bounded)]
+                rows.append(
+                    {
+                        "dimension": n,
+                        "leak": leak,
+                        "kind": kind,
+                        "trials": trials,
+                        "successes": len(own),
+                        "right": right[own].mean() if len(own) else np.nan,
+                        "ratio": np.median(ratios) if ratios else np.nan,
+                        "regular": enclosure(kind, n).ratio if kind in KINDS[:2] else np.nan,  # type: ignore[arg-type]
+                        "f_vectors": _counts(bounded),
+                    }
+                )
+    return Measured(with_rates(pd.DataFrame(rows)), {"scale": scale, "seed": str(seed), "device": device})
+
+
+def enclosed(batch: lab.Batch, k: int) -> DecisionPolytope | None:
+    """The polytope around the origin on which network k decides for the ball; None where it does not decide so."""
+    net = creases.read(batch.module(k), (batch.widths[0],))
+    return next((one for one in decision_polytopes(net, inside=1) if one.radii()[0] > 0), None)
+
+
+def kind_of(found: DecisionPolytope | None) -> Kind:
+    """Its kind; one so long that no box holds it counts as unbounded."""
+    if found is None:
+        return "none"
+    return "unbounded" if found.kind == "cut off" else found.kind
+
+
+def _counts(polytopes: list[DecisionPolytope]) -> str:
+    """How often each f-vector, the most frequent first; that of one that is not convex is unknown."""
+    names = ("-".join(map(str, one.f_vector)) if one.f_vector else "not convex" for one in polytopes)
+    return "; ".join(f"{name}: {count}" for name, count in Counter(names).most_common())
+
+
+if __name__ == "__main__":
+    run_as_program(shells_kinds, "shells_kinds", __doc__)
