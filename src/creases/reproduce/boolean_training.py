@@ -30,25 +30,6 @@ class Outcome(NamedTuple):
     epochs: NDArray[np.float64]  #: (k,) mean number of epochs; a network that fails has all of them
 
 
-class Rate(NamedTuple):
-    """A rate of success with its 95 % Wilson interval."""
-
-    rate: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, successes: int, trials: int) -> Rate:
-        """The rate of so many successes in so many trials."""
-        from scipy.stats import binomtest
-
-        interval = binomtest(successes, trials).proportion_ci(method="wilson")
-        return cls(successes / trials, float(interval.low), float(interval.high))
-
-    def __str__(self) -> str:
-        return f"{self.rate:.1%} ({self.low:.1%} to {self.high:.1%})"
-
-
 def train_on(
     labels: NDArray[Any],
     width: int,
@@ -91,8 +72,3 @@ def train_on(
     )
     right, spent = np.reshape(done.right, (k, trials)), np.reshape(done.epochs, (k, trials))
     return Outcome((right == 1).sum(axis=1), right.mean(axis=1, dtype=np.float64), spent.mean(axis=1))
-
-
-def seed_of(*key: int) -> int:
-    """A seed for the networks that a key of whole numbers names: the same whatever else is trained."""
-    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])

@@ -1,0 +1,116 @@
+"""What sections 3.4.2 and 3.4.4 of the dissertation (source 002) say of four bits, beside what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from creases.reproduce.boolean_success import PARITY, Success
+from creases.reproduce.boolean_training import LEAKY, RELU
+
+
+class Claim(NamedTuple):
+    """A sentence of the source, what was found, and whether it holds."""
+
+    claim: str
+    found: str
+    holds: bool
+
+
+def claims(result: Success) -> list[Claim]:
+    """The sentences of section 3.4.2 that a result at full scale can tell true or false."""
+    lowest = {leak: result.sizes(leak, "min") for leak in (RELU, LEAKY)}
+    shallow = lowest[RELU].loc[1]
+    first = shallow[shallow > 0].index.min()
+    narrow = {leak: lowest[leak][2] for leak in lowest}
+    layers = (lowest[RELU].loc[2] > lowest[RELU].loc[1]).sum()
+    leaky_better = (result.sizes(LEAKY, "mean") > result.sizes(RELU, "mean")).sum().sum()
+    correlation = {leak: result.correlations(leak)["correlation"] for leak in lowest}
+    return [
+        Claim(
+            "ReLU: networks of one hidden layer succeed at least once on every problem only from width 5 on",
+            f"from width {first}; {_least(result, first, 1, RELU)}",
+            bool(first == 5),
+        ),
+        Claim(
+            "ReLU: no network of width 2 solves every problem at least once",
+            f"lowest successes by depth: {_percent(narrow[RELU])}",
+            not (narrow[RELU] > 0).any(),
+        ),
+        Claim(
+            "ReLU: 3x2 networks solve every problem at least once",
+            _least(result, 3, 2, RELU),
+            bool(lowest[RELU].loc[2, 3] > 0),
+        ),
+        Claim(
+            "ReLU: a second hidden layer makes success on the hardest problems more frequent",
+            f"at {layers} of {shallow.size} widths: {_percent(shallow)} -> {_percent(lowest[RELU].loc[2])}",
+            bool(layers > shallow.size / 2),
+        ),
+        Claim(
+            "leaky ReLU has higher rates than ReLU",
+            f"means over the classes are higher at {leaky_better} of {lowest[RELU].size} sizes",
+            bool(leaky_better > lowest[RELU].size / 2),
+        ),
+        *(
+            Claim(
+                f"leaky ReLU: {width}x{depth} networks solve every problem at least once",
+                _least(result, width, depth, LEAKY),
+                bool(lowest[LEAKY].loc[depth, width] > 0),
+            )
+            for width, depth in ((3, 1), (2, 2))
+        ),
+        *(
+            Claim(
+                f"{name}: parity is the hardest at most sizes, {printed} of 45 (Table 3.3)",
+                f"at {result.hardest(leak)['count'].get(PARITY, 0)}",
+                bool(result.hardest(leak)["count"].idxmax() == PARITY),
+            )
+            for name, leak, printed in (("ReLU", RELU, 19), ("leaky ReLU", LEAKY, 12))
+        ),
+        Claim(
+            "influence explains success best of the metrics, entropy least",
+            "; ".join(
+                f"{name} {correlation[RELU][name]:.2f} ReLU, {correlation[LEAKY][name]:.2f} leaky"
+                for name in correlation[RELU].index
+            ),
+            all(one.abs().idxmax() == "influence" and one.abs().idxmin() == "entropy" for one in correlation.values()),
+        ),
+    ]
+
+
+def parity_claims(rates: pd.DataFrame) -> list[Claim]:
+    """Section 3.4.4 on how often 4-parity is learnt, beside what :func:`boolean_success.parity_rates` gives.
+
+    The text does not say with which bends. A claim holds if the printed rate lies in the interval of either.
+    """
+    found = []
+    for (width, depth), printed in {(3, 1): 0.02, (6, 1): 0.65, (2, 2): 0.01}.items():
+        own = rates.query("width == @width and depth == @depth").set_index("leak")
+        told = f"ReLU {_told(own.loc[RELU])}, leaky ReLU {_told(own.loc[LEAKY])}"
+        holds = bool(((own["low"] <= printed) & (printed <= own["high"])).any())
+        found.append(Claim(f"{width}x{depth}: 4-parity is learnt about {printed:.0%} of the time", told, holds))
+    return found
+
+
+def markdown(rows: Sequence[Claim]) -> str:
+    """Claims as a table."""
+    lines = [["the dissertation", "found", "holds"], ["---"] * 3]
+    lines += [[row.claim, row.found, "yes" if row.holds else "no"] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _least(result: Success, width: int, depth: int, leak: float) -> str:
+    """The lowest rate of a size, its class and its interval."""
+    rates = result.rates(leak)[width, depth]
+    return f"lowest: class {rates.idxmin()}, {_told(result.rate(int(rates.idxmin()), width, depth, leak))}"
+
+
+def _told(row: pd.Series) -> str:
+    return f"{row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+
+
+def _percent(rates: pd.Series) -> str:
+    return " ".join(f"{100 * rate:.0f}" for rate in rates)
