@@ -20,7 +20,7 @@ from torch import Tensor
 from creases.errors import InputError
 from creases.lab.task import Array, Ends, Task
 
-#: Bytes of the GPU's memory for the networks that are trained at once.
+#: The most bytes of the GPU's memory for the networks that are trained at once.
 ROOM = 8 << 30
 
 #: Held to launch: threads that train at the same time must not compile the same kernel.
@@ -44,7 +44,7 @@ def run(task: Task) -> Ends:
     place, (B, n, batches) = _usable(task.device), task.shape
     tiles, fixed = _tiles(len(task.W), n), _fixed(task, place)
     size = len(task.W) * 7 + sum(task.widths) * tiles.samples + 2 * n * (task.X.shape[2] + task.y.shape[2])
-    most = max(ROOM // (size * task.W.itemsize) // tiles.lanes, 1) * tiles.lanes
+    most = max(_room(place) // (size * task.W.itemsize) // tiles.lanes, 1) * tiles.lanes
     ends = Ends(np.zeros(B, np.int64), np.zeros(B), np.zeros(B, np.int64))
     for start in range(0, B, most):
         own = slice(start, start + most)
@@ -78,6 +78,11 @@ def _usable(device: str) -> torch.device:
             f'device: {device!r} needs triton, which comes with torch\'s CUDA builds for Linux; install it or use "cpu"'
         )
     return place
+
+
+def _room(place: torch.device) -> int:
+    """Bytes for the networks that are trained at once: much, but not what others on the device may need."""
+    return min(ROOM, torch.cuda.mem_get_info(place)[0] // 2) if place.type == "cuda" else ROOM
 
 
 def _on(place: torch.device) -> AbstractContextManager[object]:
