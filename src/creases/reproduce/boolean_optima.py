@@ -102,7 +102,7 @@ def table_3_2(scale: Literal["quick", "full"] = "quick", *, seed: int = 0) -> Op
     """Train 2,000 (``quick``) or 100,000 (``full``) networks on the mean and on the sum, from the same starts."""
     if scale not in RUNS:
         raise InputError(f"scale: expected one of {', '.join(RUNS)}, got {scale!r}")
-    start = lab.Batch.initial(RUNS[scale], [1, 2, 1], seed=seed, how="he", dtype=np.float64)
+    start = lab.Batch.initial(RUNS[scale], [1, 2, 1], seed=seed, how="he")
     x, y = np.array([-1.0, 0.0, 0.0, 1.0]), np.array([-1.0, 1.0, 1.0, -1.0])
     runs: dict[Loss, Run] = {}
     for loss, rate in RATES.items():
