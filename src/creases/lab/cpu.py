@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from math import inf, log
 from typing import Any
 
@@ -19,15 +18,13 @@ KEPT = 1 << 18
 
 def run(task: Task) -> Ends:
     """Train the networks of a task, in place."""
-    from creases.lab.kernel import judge, work
+    from creases.lab.kernel import work
 
     B, rules = task.W.shape[1], _rules(task)
     epochs, losses, right = np.zeros(B, np.int64), np.zeros(B), np.zeros(B, np.int64)
-    state, data = (task.W, task.first, task.second, task.steps), (task.X, task.y)
-    if task.epochs:
-        _shared(lambda queue: work(queue, rules, _lanes(task, rules), *state, *data, task.lr, task.seeds, epochs), B)
-    _shared(lambda queue: judge(queue, rules, _lanes(task, rules), task.W, *data, losses, right), B)
-    return Ends(epochs, losses, right)
+    given = (task.W, task.first, task.second, task.steps, task.X, task.y, task.lr, task.seeds)
+    _shared(lambda queue: work(queue, rules, _lanes(rules), *given, epochs, losses, right), B)
+    return Ends(epochs, losses / task.X.shape[1], right)
 
 
 def _shared(do: Callable[[Array], None], count: int) -> None:
@@ -53,7 +50,9 @@ def _rules(task: Task) -> Any:
 
     b1, b2 = task.betas
     dtype, (_, n, batches) = task.W.dtype, task.shape
-    samples = -(-n // SAMPLES) * SAMPLES * (task.X.shape[2] + task.y.shape[2]) * BYTES
+    blocks = -(-n // SAMPLES)
+    size = blocks * SAMPLES * (task.X.shape[2] + task.y.shape[2]) * BYTES
+    kept = task.batch_size is None and size <= KEPT
     return Rules(
         widths=np.array(task.widths),
         leak=float(task.leak),
@@ -65,7 +64,8 @@ def _rules(task: Task) -> Any:
         size=0 if task.batch_size is None else task.batch_size,
         need=task.until_right or 0,
         limit=-inf if task.until_loss is None else task.until_loss,
-        kept=task.batch_size is None and samples <= KEPT,
+        kept=kept,
+        at=_layout(task, blocks if kept else 1),
     )
 
 
@@ -78,34 +78,25 @@ def _corrections(task: Task, steps: int) -> Array:
     return np.stack([1 / (1 - task.betas[0] ** t), 1 / np.sqrt(1 - task.betas[1] ** t)], axis=1)
 
 
-def _lanes(task: Task, rules: Any) -> Any:
-    """Memory for one thread; lanes without a network have zero weights, and stay there."""
+def _layout(task: Task, blocks: int) -> Any:
+    from creases.lab.kernel import Layout
+    from creases.lab.vectors import SAMPLES
+
+    P, units = len(task.W), sum(task.widths[1:])
+    sizes = [P, P, P, P, units * SAMPLES, units * SAMPLES]
+    sizes += [blocks * task.X.shape[2] * SAMPLES, blocks * task.y.shape[2] * SAMPLES, 4 * SAMPLES, 2, 2]
+    return Layout(*map(int, np.cumsum([0, *sizes])))
+
+
+def _lanes(rules: Any) -> Any:
+    """Memory of one thread; lanes without a network have zero weights, and stay there."""
     from creases.lab.kernel import Lanes
     from creases.lab.order import ROUNDS
-    from creases.lab.vectors import BYTES, SAMPLES
+    from creases.lab.vectors import BYTES
 
-    dtype, n = task.W.dtype, task.X.shape[1]
-    P, L, units = len(task.W), BYTES // dtype.itemsize, sum(task.widths[1:])
-    wide, blocks = SAMPLES * L, -(-n // SAMPLES) if rules.kept else 1
-    sizes = [P * L] * 4 + [units * wide] * 2
-    sizes += [blocks * task.X.shape[2] * wide, blocks * task.y.shape[2] * wide, 4 * wide, 2 * L, 2 * L]
-    return Lanes(
-        *_aligned(sizes, dtype, BYTES),
-        totals=np.zeros(L),
-        which=np.zeros(L, np.int64),
-        alive=np.zeros(L, bool),
-        epoch=np.zeros(L, np.int64),
-        step=np.zeros(L, np.int64),
-        keys=np.zeros((2 * ROUNDS, L), np.uint32),
-        chosen=np.zeros(L, np.uint32),
-        counted=np.zeros(1, np.int64),
-    )
-
-
-def _aligned(sizes: list[int], dtype: Any, to: int) -> list[Array]:
-    """Flat arrays of zeros, one after another, of which each begins at a multiple of ``to`` bytes."""
-    step = to // dtype.itemsize
-    starts = np.cumsum([0, *(-(-size // step) * step for size in sizes)])
-    memory = np.zeros(int(starts[-1]) + step, dtype)
-    memory = memory[-memory.ctypes.data % to // dtype.itemsize :]
-    return [memory[start : start + size] for (start, _), size in zip(pairwise(starts), sizes, strict=True)]
+    dtype = rules.numbers.dtype
+    L = BYTES // dtype.itemsize
+    memory = np.zeros((rules.at.end + 1) * L, dtype)
+    memory = memory[-memory.ctypes.data % BYTES // dtype.itemsize :]
+    keys, chosen = np.zeros((2 * ROUNDS, L), np.uint32), np.zeros(L, np.uint32)
+    return Lanes(memory, np.zeros((5, L), np.int64), keys, chosen, np.zeros(L))

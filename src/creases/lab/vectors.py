@@ -18,11 +18,13 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numba.core.typing import templates
 
-# numba has types for a part of these only
-intrinsic: Any = extending.intrinsic
-lower_builtin: Any = extending.lower_builtin
-infer_global: Any = templates.infer_global
 types: Any = numba.types
+
+
+def intrinsic(function: Any) -> Any:
+    """numba's decorator for functions that write LLVM instructions."""
+    return extending.intrinsic(function)
+
 
 #: Samples in a wide vector.
 SAMPLES = 8
@@ -36,7 +38,7 @@ class Vector(numba.types.Type):
 
     def __init__(self, dtype: Any, count: int) -> None:
         self.dtype, self.count = dtype, count
-        super().__init__(name=f"vector({dtype}, {count})")
+        super().__init__(name=f"vector({dtype}, {count})")  # type: ignore[no-untyped-call]
 
 
 @extending.register_model(Vector)
@@ -65,16 +67,17 @@ def _call(builder: Any, name: str, *args: Any) -> Any:
 
 
 def _operator(symbol: Any, instruction: str) -> None:
-    @infer_global(symbol)
+    @templates.infer_global(symbol)
     class Typing(templates.AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
             if len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]:
                 return args[0](*args)
             return None
 
-    @lower_builtin(symbol, Vector, Vector)
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return getattr(builder, instruction)(*args)
+
+    extending.lower_builtin(symbol, Vector, Vector)(lower)
 
 
 for _symbol, _instruction in (
@@ -95,16 +98,18 @@ def _wide(dtype: Any) -> Vector:
 
 
 @intrinsic
-def vectors(context: Any, array: Any) -> Any:
-    """Where the vectors of a flat array begin, which has to be at a multiple of 64 bytes.
+def vectors(context: Any, array: Any, first: Any) -> Any:
+    """The vectors of a flat array, which begins at a multiple of 64 bytes, from narrow vector ``first`` on.
 
     One machine word instead of an array's seven, where functions that are called often are given many of them.
     """
+    narrow = _narrow(array.dtype)
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return context.make_array(sig.args[0])(context, builder, args[0]).data
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        return builder.gep(data, [builder.mul(args[1], ir.IntType(64)(narrow.count))])
 
-    return types.CPointer(array.dtype)(array), build
+    return types.CPointer(array.dtype)(array, types.int64), build
 
 
 @intrinsic
