@@ -119,7 +119,7 @@ def _blocks(
     seen = x if narrow is None else narrow.narrow(x)
     start = 0
     for J, y in inner.jacobians(seen, memory=GPU_BLOCK if x.is_cuda else BLOCK):
-        J, y, stop = J.to(x.dtype), y.to(x.dtype), start + len(J)  # a network without weights has no dtype of its own
+        J, y, stop = J.to(x), y.to(x), start + len(J)  # a network without weights has no dtype and device of its own
         rows = torch.cat([J, y.unsqueeze(2)], dim=2)  # (b, m, r)
         if narrow is not None and mix is not None:
             rows = (rows.double() @ mix).to(rows.dtype)
