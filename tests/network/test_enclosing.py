@@ -11,7 +11,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 from creases.errors import InputError
 from creases.network import enclosure, expanded_simplex, hyperoctahedron
-from creases.network.enclosing import facet_distance, shell_volume, simplex_directions
+from creases.network.enclosing import between, face_counts, facet_distance, shell_volume, simplex_directions
 
 KINDS = ("hyperoctahedron", "expanded simplex")
 LEAKS = (0.0, 0.01, 0.1, 0.9)
@@ -87,6 +87,15 @@ def test_counts_of_vertices_and_facets():
         assert (simplex.f_vector[0], simplex.f_vector[-1]) == (n * (n + 1), 2 ** (n + 1) - 2)
 
 
+def test_one_small_weight_is_a_hyperoctahedron_and_all_small_weights_an_expanded_simplex():
+    for n in range(1, 12):
+        for small, kind in ((1, KINDS[0]), (n + 1, KINDS[1])):
+            faces = enclosure(kind, n).f_vector
+            assert face_counts(n, small) == (faces[0], faces[-1])
+    x = np.random.default_rng(0).normal(size=(100, 3))
+    np.testing.assert_array_equal(values(between(3, 1), x), values(hyperoctahedron(3), x))
+
+
 # -- what section 4.1 prints -------------------------------------------------------------------------------------------
 
 TABLE_4_1 = {
@@ -158,6 +167,7 @@ def test_equation_4_17_tends_to_the_power_of_two_over_the_root_of_e(n):
         (lambda: hyperoctahedron(2, C=float("nan")), "C: expected a number above 1"),
         (lambda: expanded_simplex(2, leak=1.0), "leak: expected a slope from 0 up to, not including, 1, got 1.0"),
         (lambda: enclosure("cube", 3), 'kind: expected "hyperoctahedron" or "expanded simplex", got \'cube\''),
+        (lambda: between(3, 5), r"small: expected 1 to n \+ 1 = 4 units with small weights, got 5"),
         (lambda: facet_distance(0, 3), "k: expected 1 to n = 3 units that are on, got 0"),
     ],
 )

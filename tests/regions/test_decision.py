@@ -13,6 +13,7 @@ from scipy.stats import ortho_group
 import creases
 from creases.errors import InputError
 from creases.network import enclosure, expanded_simplex, hyperoctahedron
+from creases.network.enclosing import between, face_counts
 from creases.regions import decision_polytopes
 
 MODELS = {"hyperoctahedron": hyperoctahedron, "expanded simplex": expanded_simplex}
@@ -85,6 +86,34 @@ def test_convex_functions_enclose_what_scipy_makes_of_all_their_halfspaces(n, wi
     assert len(found.normals) == len(facets) == found.f_vector[-1]
     assert found.volume == pytest.approx(hull.volume, rel=1e-7)
     assert (found.normals @ found.vertices.T <= found.offsets[:, None] + 1e-9).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_from_three_dimensions_on_n_plus_1_units_enclose_more_than_two_kinds(n):
+    kinds, counts = [], set()
+    for small in range(1, n + 2):
+        (found,) = decision_polytopes(creases.read(between(n, small), (n,)), inside=0)
+        assert (len(found.vertices), len(found.normals)) == face_counts(n, small)
+        assert found.convex
+        kinds.append(found.kind)
+        counts.add(found.f_vector)
+    middle = "expanded simplex" if n == 2 else "other"
+    assert kinds == ["hyperoctahedron", *[middle] * (n - 1), "expanded simplex"]
+    assert len(counts) == n  # the last two have the same counts, but for n = 2 they are not the same
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_units_with_weights_of_one_sign_and_a_constant_sum_enclose_what_the_number_of_small_weights_says(seed):
+    rng = np.random.default_rng(seed)
+    n = 3
+    W = np.vstack([np.eye(n), -np.ones(n)])
+    b, v, t = np.append(np.zeros(n), 1.0), rng.uniform(0.5, 2, n + 1), 1.1  # the sum is 1: beta
+    small = int((v < t).sum())
+    turn = rng.normal(size=(n, n))  # nothing changes by affine maps of the input and scales of the units
+    scale = rng.uniform(0.5, 2, n + 1)
+    layers = [(scale[:, None] * (W @ turn), scale * b), ((v / scale)[None], np.array([-t]))]
+    (found,) = decision_polytopes(creases.read(layers), inside=0)
+    assert (len(found.vertices), len(found.normals)) == face_counts(n, small)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1])

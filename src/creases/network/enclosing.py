@@ -1,9 +1,15 @@
-"""The smallest networks around a ball: one hidden layer of n + 1 units, and the two polytopes they enclose.
+"""The smallest networks around a ball: one hidden layer of n + 1 units, and the polytopes they enclose.
 
 Source 002, section 4.1: fewer units bound nothing; with n + 1 the zero set can be a hyperoctahedron (a square, an
 octahedron) or an expanded simplex (a hexagon, a cuboctahedron). Here are the weights of both in their most regular
 form, with circumradius 1, and what is known of their shape by formula. With y_i = u_i x the expanded simplex is the
 section ``sum y = 0`` of the hyperoctahedron ``|y|_1 <= sqrt(2 (n + 1) / n)`` one dimension up.
+
+From three dimensions on there are others, which the source does not see. Scaled by positive numbers, the n + 1 units'
+pre-activations have a constant sum, ``sum y = beta`` (else nothing is bounded), and ``f = sum w_i relu(y_i) - t`` with
+all w_i > 0. For ``beta > 0`` what is enclosed depends on how many weights are small, ``w_i < t / beta``: one makes a
+hyperoctahedron, n + 1 (or ``beta <= 0``) an expanded simplex, and every number between a polytope of its own;
+:func:`between` is a network with it, :func:`face_counts` its vertices and facets.
 """
 
 from __future__ import annotations
@@ -82,9 +88,7 @@ def hyperoctahedron(n: int, *, C: float = 2.0, leak: float = 0.0) -> nn.Sequenti
     >>> f(torch.tensor([[0.0, 0.0], [0.5, 0.5], [0.0, -2.0]], dtype=torch.float64)).flatten().tolist()
     [-1.0, 0.0, 1.0]
     """
-    n, leak = _dimension(n), _leak(leak)
-    if not (isfinite(C) and C > 1):
-        raise InputError(f"C: expected a number above 1, so that the last crease misses the polytope, got {C!r}")
+    n, leak, C = _dimension(n), _leak(leak), _far(C)
     last = (1 + leak) / (1 - leak)
     return _one_layer(
         np.vstack([np.eye(n), -np.ones(n)]),
@@ -117,6 +121,44 @@ def expanded_simplex(n: int, *, leak: float = 0.0) -> nn.Sequential:
         -sqrt((n + 1) / (2 * n)),
         leak,
     )
+
+
+def between(n: int, small: int, *, C: float = 2.0) -> nn.Sequential:
+    """A network of n + 1 units, so many of them with small weights: its negative set has the :func:`face_counts`.
+
+    ``f = sum w_i relu(x_i) + relu(C - sum x) - (C + 1)`` with small - 1 weights w_i of 1 and the others 2; one small
+    weight is :func:`hyperoctahedron`.
+
+    Parameters
+    ----------
+    n
+        Number of inputs.
+    small
+        From 1 to n + 1.
+    C
+        Above 1.
+    """
+    n = _dimension(n)
+    _small(small, n)
+    weights = np.where(np.arange(n + 1) < n + 1 - small, 2.0, 1.0)
+    return _one_layer(np.vstack([np.eye(n), -np.ones(n)]), np.append(np.zeros(n), _far(C)), weights, -C - 1, 0.0)
+
+
+def face_counts(n: int, small: int) -> tuple[int, int]:
+    """Number of vertices and of facets that n + 1 units enclose when so many of them have small weights.
+
+    A vertex is on all creases but two: y_i > 0 > y_j with w_i small, or both positive with one small; a facet has
+    the units of a set on, with a small one among them.
+
+    Examples
+    --------
+    >>> from creases.network.enclosing import face_counts
+    >>> [face_counts(3, small) for small in (1, 2, 3, 4)]
+    [(6, 8), (10, 12), (12, 14), (12, 14)]
+    """
+    n = _dimension(n)
+    _small(small, n)
+    return small * (2 * n + 1 - small), 2 ** (n + 1) - 2 ** max(n + 1 - small, 1)
 
 
 def enclosure(kind: Kind, n: int) -> Enclosure:
@@ -199,6 +241,17 @@ def _dimension(n: Any) -> int:
     if value < 1:
         raise InputError(f"n: expected a positive whole number of dimensions, got {n!r}")
     return value
+
+
+def _small(small: int, n: int) -> None:
+    if not 1 <= small <= n + 1:
+        raise InputError(f"small: expected 1 to n + 1 = {n + 1} units with small weights, got {small!r}")
+
+
+def _far(C: float) -> float:
+    if not (isfinite(C) and C > 1):
+        raise InputError(f"C: expected a number above 1, so that the last crease misses the polytope, got {C!r}")
+    return float(C)
 
 
 def _leak(leak: float) -> float:

@@ -1,15 +1,14 @@
 """Section 4.2.2 of the dissertation (source 002): ball against shell in dimensions 2 to 8 (Fig. 4.8).
 
 100 networks of n + 1 units in each dimension n, with ReLU and with a leak of 0.01: binary cross-entropy, Adam with
-learning rate 0.01 for 200 epochs over 10,000 samples of their own in batches of 100, inputs normalised; counted are
+learning rate 0.01 for 100 epochs over 10,000 samples of their own in batches of 100, inputs normalised; counted are
 those that classify 95, 98, 99 and 99.99 % of 10,000 further samples right. The result that
-``measured.stored("shells_dimensions")`` gives is that of (two minutes of one core)::
+``measured.stored("shells_dimensions")`` gives is that of (a minute of one core)::
 
     python -m creases.reproduce.shells_dimensions --scale full
 
 The source prints the outcome as a figure without numbers. It tells neither the outer radius, here sqrt(2) times the
-inner one as in section 4.2.1, nor the number of epochs: 200 are twice as many steps as the longest training there in
-batches of 100.
+inner one as in section 4.2.1, nor the number of epochs: 100 are as many steps as there in batches of 100.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def shells_dimensions(scale: Scale = "quick", *, seed: int = 0, device: str = "c
     """
     check_scale(scale)
     dimensions, trials, samples, epochs = (
-        (range(2, 9), 100, 10_000, 200) if scale == "full" else ((2, 3, 5), 8, 1000, 200)
+        (range(2, 9), 100, 10_000, 100) if scale == "full" else ((2, 3, 5), 8, 1000, 200)
     )
     rows = []
     for leak in LEAKS:

@@ -1,8 +1,9 @@
 """Which polytopes networks of n + 1 units end with around a ball (source 002, sections 4.1 and 4.2.2).
 
 Trained as for Fig. 4.8, each network's set of the ball's class is taken apart exactly
-(:func:`creases.regions.decision_polytopes`): hyperoctahedron, expanded simplex, another bounded polytope, unbounded, or
-not around the middle at all. The result that ``measured.stored("shells_kinds")`` gives is that of::
+(:func:`creases.regions.decision_polytopes`): hyperoctahedron, expanded simplex, one of the polytopes between them that
+the source does not see (:func:`creases.network.enclosing.between`), another bounded polytope, unbounded, or not around
+the middle at all. The result that ``measured.stored("shells_kinds")`` gives is that of::
 
     python -m creases.reproduce.shells_kinds --scale full
 """
@@ -18,14 +19,15 @@ import pandas as pd
 import creases
 from creases import lab
 from creases.network import enclosure
+from creases.network.enclosing import face_counts
 from creases.regions import DecisionPolytope, decision_polytopes
 from creases.reproduce.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
 from creases.reproduce.shells_dimensions import LEAKS, train_on_shells
 
 SAMPLES = 1000
 
-Kind = Literal["hyperoctahedron", "expanded simplex", "other", "unbounded", "none"]
-KINDS: tuple[Kind, ...] = ("hyperoctahedron", "expanded simplex", "other", "unbounded", "none")
+Kind = Literal["hyperoctahedron", "between", "expanded simplex", "other", "unbounded", "none"]
+KINDS: tuple[Kind, ...] = ("hyperoctahedron", "between", "expanded simplex", "other", "unbounded", "none")
 
 
 def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> Measured:
@@ -67,7 +69,7 @@ def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") 
                         "successes": len(own),
                         "right": right[own].mean() if len(own) else np.nan,
                         "ratio": np.median(ratios) if ratios else np.nan,
-                        "regular": enclosure(kind, n).ratio if kind in KINDS[:2] else np.nan,  # type: ignore[arg-type]
+                        "regular": _regular_ratio(kind, n),
                         "f_vectors": _counts(bounded),
                     }
                 )
@@ -81,10 +83,19 @@ def enclosed(batch: lab.Batch, k: int) -> DecisionPolytope | None:
 
 
 def kind_of(found: DecisionPolytope | None) -> Kind:
-    """Its kind; one so long that no box holds it counts as unbounded."""
+    """Its kind, "between" by its number of vertices and facets; one so long that no box holds it is unbounded."""
     if found is None:
         return "none"
+    if found.kind == "other" and found.convex:
+        n = found.vertices.shape[1]
+        counts = len(found.vertices), len(found.normals)
+        return "between" if counts in [face_counts(n, small) for small in range(2, n + 1)] else "other"
     return "unbounded" if found.kind == "cut off" else found.kind
+
+
+def _regular_ratio(kind: Kind, n: int) -> float:
+    """Outer over inner radius of the regular shape of a kind, NaN where there is none."""
+    return enclosure(kind, n).ratio if kind == "hyperoctahedron" or kind == "expanded simplex" else np.nan
 
 
 def _counts(polytopes: list[DecisionPolytope]) -> str:

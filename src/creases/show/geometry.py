@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 
 _KIND_COLORS = {
     "hyperoctahedron": style.class_color(0),
+    "between": style.class_color(2),
     "expanded simplex": style.class_color(1),
     "other": style.class_color(4),
     "unbounded": "#BBBBBB",
@@ -129,7 +130,7 @@ def kinds_figure(result: Measured) -> Figure:
         for kind, rate in zip(own["kind"], own["rate"], strict=True):
             ax.bar(x, 100 * rate, 0.62, bottom=below, color=_KIND_COLORS[kind], label=kind if x == 0 else None)
             if rate >= 0.06:
-                dark = kind in ("hyperoctahedron", "expanded simplex")
+                dark = kind in ("hyperoctahedron", "between", "expanded simplex")
                 color = style.PAPER if dark else style.INK
                 ax.text(x, below + 50 * rate, f"{100 * rate:.0f}", ha="center", va="center", color=color, fontsize=8)
             below += 100 * rate
