@@ -41,7 +41,7 @@ def orderings(n: int) -> Orderings:
     from creases.boolean.orderings_kernel import cells
 
     rays = np.triu(np.ones((n, n), np.int64))  # of the cone: (0, ..., 0, 1, ..., 1)
-    weights = cells(_planes(n, rays), rays, 64)  # at n = 6 no cell has more than N rays
+    weights = cells(_planes(n, rays), rays, 64)  # at n = 6 no cell ever has more than 32 rays
     weights //= np.gcd.reduce(weights, axis=1)[:, None]
     orders = np.argsort(weights @ points(n).T, axis=1).astype(np.uint8)
     ascending = np.lexsort(orders.T[::-1])

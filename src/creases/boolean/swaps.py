@@ -57,7 +57,7 @@ def changes(f: int, n: int, weights: ArrayLike) -> int:
     change = np.diff(classes[order]) != 0
     level = np.flatnonzero(change & (np.diff(sums[order]) == 0))
     if len(level):
-        one, other = order[level[0] : level[0] + 2]
+        one, other = sorted(order[level[0] : level[0] + 2])
         raise InputError(
             f"weights: inputs {one} and {other} differ in class and have the same sum {sums[one]}; "
             "a mapping to a line must keep the classes apart"

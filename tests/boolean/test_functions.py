@@ -1,0 +1,78 @@
+"""Functions of bits as integers and as tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from creases import boolean
+from creases.errors import InputError
+
+
+@given(st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, 2 ** (2**n) - 1))))
+def test_bit_x_of_a_function_is_entry_x_of_its_table(case):
+    n, f = case
+    table = boolean.table_of(f, n)
+    assert table.tolist() == [f >> x & 1 for x in range(2**n)]
+    assert boolean.function_of(table) == f
+
+
+def test_sixteen_bits_go_to_a_table_and_back():
+    table = np.random.default_rng(0).integers(0, 2, 2**16)
+    assert (boolean.table_of(boolean.function_of(table), 16) == table).all()
+
+
+def test_row_x_of_the_points_has_the_bits_of_x_lowest_first():
+    for n in (1, 3, 5):
+        assert (boolean.points(n) @ 2 ** np.arange(n) == np.arange(2**n)).all()
+
+
+def test_arrays_of_functions_have_arrays_of_tables():
+    for n, many in ((3, [[1, 2], [3, 255]]), (7, [[0, 1], [2**127, boolean.parity(7)]])):
+        tables = boolean.table_of(many, n)
+        assert tables.shape == (2, 2, 2**n)
+        assert all((tables[i, j] == boolean.table_of(many[i][j], n)).all() for i in (0, 1) for j in (0, 1))
+    assert boolean.table_of([], 3).shape == (0, 8)
+
+
+def test_parity_is_the_sum_of_bits_modulo_two():
+    assert [boolean.parity(n) for n in (1, 2, 3, 4)] == [2, 6, 150, 27030]
+    f = boolean.parity(16)
+    assert all(f >> x & 1 == x.bit_count() % 2 for x in range(0, 2**16, 77))
+
+
+@pytest.mark.parametrize(
+    ("f", "n", "message"),
+    [
+        (16, 2, r"f: a function of 2 bits is a number from 0 to 2\^4 - 1; got 16"),
+        (-1, 2, r"f: a function of 2 bits .* got -1"),
+        ([3, 300], 3, r"f: a function of 3 bits .* got 300"),
+        (2**300, 8, r"f: a function of 8 bits .* got a number of 301 bits"),
+        (1.5, 2, r"f: a function is a whole number whose bit x is f\(x\); got 1.5"),
+        (True, 2, "f: a function is a whole number .* got True"),
+        ([[1, 2], [3]], 2, "f: functions must be one number, or numbers in a rectangular array"),
+        (1, 0, "n: must be a whole number of bits from 1 to 16, .* got 0"),
+        (1, 17, "n: must be a whole number of bits from 1 to 16, .* got 17"),
+        (1, 2.0, "n: must be a whole number of bits from 1 to 16, .* got 2.0"),
+    ],
+)
+def test_what_is_no_function_of_n_bits_is_refused(f, n, message):
+    with pytest.raises(InputError, match=message):
+        boolean.table_of(f, n)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([0, 1, 1], r"table: must be one row of 2\^n values, n >= 1; got the shape \(3,\)"),
+        ([1], "table: must be one row"),
+        ([[0, 1], [1, 0]], r"table: must be one row .* got the shape \(2, 2\)"),
+        ([0, 2], "table: its values must be 0 and 1"),
+        ([0, float("nan")], "table: its values must be 0 and 1"),
+    ],
+)
+def test_what_is_no_table_is_refused(table, message):
+    with pytest.raises(InputError, match=message):
+        boolean.function_of(table)
