@@ -13,6 +13,7 @@ from creases.cli.explain import explain_input
 from creases.cli.grow import grow_table
 from creases.cli.map import map_plane
 from creases.cli.spline import fit_spline
+from creases.cli.sweep import app as sweep_app
 
 __all__ = ["app"]
 
@@ -22,6 +23,7 @@ app.command("map")(map_plane)
 # An input may begin with a minus sign: "-0.2,0.5" is no option.
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_input)
 app.command("spline")(fit_spline)
+app.add_typer(sweep_app, name="sweep")
 app.command("demo")(run_demo)
 
 

@@ -88,7 +88,7 @@ class Queue:
 
 def group_names(jobs: Sequence[Job], same: Sequence[str]) -> list[str]:
     """What the jobs of one chunk must agree in, for each job."""
-    return [canonical([job[name] for name in same]) for job in jobs] if same else [""] * len(jobs)
+    return [canonical([job.get(name) for name in same]) for job in jobs] if same else [""] * len(jobs)
 
 
 def job_costs(jobs: Sequence[Job], calls: Calls) -> list[float]:

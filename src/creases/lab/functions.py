@@ -24,6 +24,7 @@ class Calls:
 
     batched: bool = False
     same: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
     cost: Callable[[Job], float] | None = None
 
 
@@ -50,7 +51,11 @@ _called = False  # whether this process has done a chunk
 
 
 def job(
-    *, batched: bool = False, same: Sequence[str] = (), cost: Callable[[Job], float] | None = None
+    *,
+    batched: bool = False,
+    same: Sequence[str] = (),
+    parameters: Sequence[str] = (),
+    cost: Callable[[Job], float] | None = None,
 ) -> Callable[[F], F]:
     """A decorator that says how a sweep is to call a function.
 
@@ -62,6 +67,8 @@ def job(
         name (and ``seed`` if it has such a parameter) and returns one row or a list of rows.
     same
         Parameters in which all the jobs of one batch agree: those that decide the shape of a network.
+    parameters
+        All that a batched function knows, as its signature does not tell: a job with another is refused at once.
     cost
         About how long a job takes, in any unit: estimates of the time left are by its shares. Without, jobs count
         alike.
@@ -72,11 +79,11 @@ def job(
     ... def square(jobs):
     ...     return [{"square": job["width"] ** 2} for job in jobs]
     """
-    if same and not batched:
-        raise InputError("same: only a batched function is given many jobs at once; say batched=True")
+    if (same or parameters) and not batched:
+        raise InputError("same, parameters: are for functions that take many jobs at once; say batched=True")
 
     def mark(function: F) -> F:
-        function.calls = Calls(batched, tuple(same), cost)  # type: ignore[attr-defined]
+        function.calls = Calls(batched, tuple(same), tuple(parameters), cost)  # type: ignore[attr-defined]
         return function
 
     return mark
@@ -94,19 +101,19 @@ def find(function: str | Callable[..., Any]) -> Callable[..., Any]:
         return function
     if not isinstance(function, str) or function.count(":") != 1:
         raise InputError(f'function: expected a function or its place as "module:function", got {function!r}')
-    place, _, name = function.partition(":")
+    module, _, name = function.partition(":")
     try:
-        found: Any = importlib.import_module(place)
+        found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise InputError(f"function: cannot import {place!r}: {error}") from None
+        raise InputError(f"function: cannot import {module!r}: {error}") from None
     for part in name.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise InputError(f"function: {place} has no function {name!r}")
+        raise InputError(f"function: {module} has no function {name!r}")
     return found  # type: ignore[no-any-return]
 
 
-def name(function: str | Callable[..., Any]) -> str:
+def place(function: str | Callable[..., Any]) -> str:
     """``module:function`` of a function."""
     if isinstance(function, str):
         return function
@@ -116,17 +123,17 @@ def name(function: str | Callable[..., Any]) -> str:
 def check_takes(function: Callable[..., Any], jobs: Sequence[Job]) -> None:
     """Refuse jobs with parameters that the function does not take, or without some that it needs."""
     if calls(function).batched:
-        for wanted in calls(function).same:
-            if any(wanted not in job for job in jobs):
-                raise InputError(f"jobs: each needs the parameter {wanted!r} of {name(function)}")
+        known = calls(function).parameters
+        unknown = [name for job in jobs for name in job if name not in (*known, SEED)] if known else []
+        if unknown:
+            raise InputError(f"jobs: {place(function)} knows no {unknown[0]!r}, only {', '.join(known)}")
         return
     for names in dict.fromkeys(tuple(job) for job in jobs):
         try:
             inspect.signature(function).bind(**dict.fromkeys((*names, *_seed_name(function))))
         except TypeError as error:
-            raise InputError(
-                f"jobs: {name(function)}{inspect.signature(function)} cannot be called with {', '.join(names)}: {error}"
-            ) from None
+            form = f"{place(function)}{inspect.signature(function)}"
+            raise InputError(f"jobs: {form} cannot be called with {', '.join(names)}: {error}") from None
 
 
 def call(function: str | Callable[..., Any], jobs: Sequence[Job], paths: Sequence[str] = ()) -> Finished:

@@ -7,10 +7,10 @@ from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 
 from creases.errors import InputError
-from creases.lab import functions
+from creases.lab import engines, functions
 from creases.lab.bar import Show, progress_bar
 from creases.lab.chunks import Queue, group_names, job_costs
-from creases.lab.engines import Engine, start
+from creases.lab.engines import Engine
 from creases.lab.eta import Left, time_left
 from creases.lab.functions import Finished, Outcome
 
@@ -30,6 +30,7 @@ def run(
     """Do all jobs of a sweep that are not done; see :meth:`creases.lab.Sweep.run`."""
     if chunk is not None and (not isinstance(chunk, int) or chunk < 1):
         raise InputError(f"chunk: expected a whole number of at least 1, got {chunk!r}")
+    engines.check(engine, processes, address)
     function = functions.find(sweep.function)
     functions.check_takes(function, sweep.jobs)
     _check_sendable(sweep.function)
@@ -41,7 +42,7 @@ def run(
         if left:
             queue = Queue(left, groups, costs, chunk)
             sweep.store.note()
-            hands = start(engine, sweep.function, processes, address)
+            hands = engines.start(engine, sweep.function, processes, address)
             try:
                 with progress_bar(len(sweep.jobs), len(sweep.jobs) - len(left), wanted=progress) as show:
                     _Run(sweep, hands, queue, show).all()
@@ -118,6 +119,6 @@ def _check_sendable(function: str | Callable[..., Any]) -> None:
         dumps(function)
     except Exception as error:
         raise InputError(
-            f"function: {functions.name(function)} cannot be sent to other processes ({error}); define it in a module, "
-            'and give its place as "module:function"'
+            f"function: {functions.place(function)} cannot be sent to other processes ({error}); define it in a "
+            'module, and give its place as "module:function"'
         ) from None

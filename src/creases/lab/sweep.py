@@ -198,7 +198,7 @@ class Sweep:
     def definition(self) -> dict[str, Any]:
         """All that the results depend on, for the folder."""
         given = self.jobs if self._grid is None else self._grid
-        return {"function": functions.name(self.function), "seed": self.seed, "jobs": given}
+        return {"function": functions.place(self.function), "seed": self.seed, "jobs": given}
 
     def with_seed(self, place: int) -> Job:
         """A job's parameters and its seed."""

@@ -8,6 +8,7 @@ from creases.show.save import save_figure
 from creases.show.space import plot_space
 from creases.show.splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
 from creases.show.style import new_figure, styled
+from creases.show.sweeps import plot_heatmap
 
 __all__ = [
     "View",
@@ -20,6 +21,7 @@ __all__ = [
     "plot_delta_slopes",
     "plot_fit",
     "plot_growth",
+    "plot_heatmap",
     "plot_line",
     "plot_plane",
     "plot_space",

@@ -8,6 +8,7 @@ was lost with its worker (or with another's worker), as when memory runs out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from creases.errors import InputError
@@ -32,21 +33,27 @@ class Engine(Protocol):
         """End all work at once."""
 
 
-def start(engine: str, function: str | Callable[..., Any], processes: int | None, address: str | None) -> Engine:
-    """Start an engine by name."""
+def check(engine: str, processes: int | None, address: str | None) -> None:
+    """Refuse what cannot be started, before anything is written."""
     if engine not in ENGINES:
         raise InputError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
     if processes is not None and (not isinstance(processes, int) or processes < 1):
         raise InputError(f"processes: expected a whole number of at least 1, got {processes!r}")
+    if engine == "here" and processes not in (None, 1):
+        raise InputError(f'processes: engine "here" is this one process, got {processes}; say engine="local"')
+    if engine == "ray" and find_spec("ray") is None:
+        raise InputError('engine: Ray is not installed; install it with: pip install "creases[ray]"')
+    if engine != "ray" and address is not None:
+        raise InputError(f'address: only a Ray cluster has one, got {address!r}; say engine="ray"')
+
+
+def start(engine: str, function: str | Callable[..., Any], processes: int | None, address: str | None) -> Engine:
+    """Start an engine by name."""
     if engine == "ray":
         from creases.lab.engines.ray import Ray
 
         return Ray(function, processes, address)
-    if address is not None:
-        raise InputError(f'address: only a Ray cluster has one, got {address!r}; say engine="ray"')
     if engine == "here":
-        if processes not in (None, 1):
-            raise InputError(f'processes: engine "here" is this one process, got {processes}; say engine="local"')
         from creases.lab.engines.here import Here
 
         return Here(function)

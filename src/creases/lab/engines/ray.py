@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from creases.errors import InputError
@@ -17,11 +18,7 @@ class Ray:
 
     def __init__(self, function: str | Callable[..., Any], processes: int | None, address: str | None) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray starts
-        try:
-            import ray as imported
-        except ModuleNotFoundError:
-            raise InputError('engine: Ray is not installed; install it with: pip install "creases[ray]"') from None
-        ray: Any = imported  # it has few types
+        ray: Any = import_module("ray")  # which has few types
         self._ray = ray
         self._own = not ray.is_initialized()
         if self._own:

@@ -1,0 +1,1 @@
+"""What ``creases sweep`` is made of."""

@@ -1,0 +1,123 @@
+"""Engines, chunks, and how long the rest takes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import loky
+import numpy as np
+import pytest
+
+import creases
+from creases.errors import InputError
+from creases.lab import Sweep
+from creases.lab.chunks import Queue
+from creases.lab.eta import Left, duration, spoken_left, time_left
+
+PATHS = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(creases.__file__).parents[1])])
+
+
+@pytest.mark.slow
+def test_processes_share_the_cores_and_a_process_that_dies_fails_its_job_alone(tmp_path):
+    table = Sweep("sweep_jobs:place", {"x": range(6)}, tmp_path / "a")
+    table.run(processes=2, chunk=1, progress=False)
+    assert set(table.table()["threads"]) == {str(max(1, loky.cpu_count() // 2))}
+    assert os.getpid() not in set(table.table()["process"])
+    one = Sweep("sweep_jobs:ends", {"x": range(8)}, tmp_path / "b")
+    status = one.run(processes=2, chunk=4, progress=False)
+    assert (status.done, status.failed) == (7, 1)
+    assert one.failures()["x"].tolist() == [5]
+    assert one.failures()["error"][0].startswith("The process that did this job ended without an error")
+
+
+def test_without_ray_the_error_says_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match=r'Ray is not installed; install it with: pip install "creases\[ray\]"'):
+        Sweep("sweep_jobs:square", {"x": 1}, tmp_path).run(engine="ray")
+
+
+RAY = """
+import os, sys, ray
+from creases.lab import Sweep
+inits = []
+init = ray.init
+ray.init = lambda *words, **options: inits.append((words, options)) or init(*words, **options)
+one = Sweep("sweep_jobs:ends", {"x": list(range(4)) + [5]}, sys.argv[1])
+status = one.run(engine="ray", processes=1)
+assert (status.done, status.failed) == (4, 1), status
+assert one.failures()["x"].tolist() == [5]
+((words, options),) = inits
+assert words == ("local",) and options["include_dashboard"] is False, inits
+assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+assert not ray.is_initialized()
+"""
+
+
+@pytest.mark.slow
+def test_a_ray_cluster_of_its_own_is_private_and_outlives_nothing(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", RAY, tmp_path], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_job_is_taken_once_and_a_chunk_has_one_group():
+    costs = np.random.default_rng(0).uniform(0.1, 10, 500)
+    groups = [str(place % 7) for place in range(500)]
+    queue, taken = Queue(range(500), groups, costs, None), []
+    while queue.count:
+        chunk = queue.take(2)
+        assert len({groups[place] for place in chunk}) == 1
+        queue.measure(chunk, float(costs[chunk].sum()) / 50)
+        taken += chunk
+    assert sorted(taken) == list(range(500))
+    assert queue.cost == 0
+
+
+def test_chunks_grow_to_a_few_seconds_and_shrink_at_the_end():
+    queue, sizes = Queue(range(20000), [""] * 20000, np.ones(20000), None), []
+    while queue.count:
+        chunk = queue.take(4)
+        queue.measure(chunk, len(chunk) / 100)
+        sizes.append(len(chunk))
+    assert sizes[0] == 1
+    assert max(sizes) in (500, 501)  # five seconds at a hundred jobs a second
+    assert sizes[-1] == 1
+
+
+def test_a_size_of_chunks_that_is_given_is_kept():
+    queue = Queue(range(10), [""] * 10, np.ones(10), 4)
+    assert [len(queue.take(2)) for _ in range(3)] == [4, 4, 2]
+
+
+def test_the_time_left_is_right_for_jobs_that_cost_what_they_say():
+    left = time_left([(1.0, 2.0), (3.0, 6.0), (2.0, 4.0)], cost=100, workers=4, largest=3)
+    assert left == pytest.approx((50, 50, 50))
+    assert time_left([], 100, 4, 1) is None
+    assert time_left([(1.0, 2.0)], 100, 4, 1) == pytest.approx((50, 50 / 3, 150))
+    assert time_left([(1.0, 2.0)], 10, 100, 10).likely == pytest.approx(20)  # one job that cannot be shared
+
+
+def test_the_range_of_the_time_left_holds_the_truth_four_times_in_five():
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(2000):
+        seconds = rng.gamma(4.0, 0.5, 8)  # the mean of a job is 2 s
+        left = time_left([(1.0, s) for s in seconds], cost=1000, workers=1, largest=1)
+        held.append(left.low <= 2000 <= left.high)
+    assert 0.75 < np.mean(held) < 0.85
+
+
+def test_the_time_left_is_told_with_its_range_while_that_is_wide():
+    assert spoken_left(None) == "measuring"
+    assert spoken_left(Left(300, 150, 900)) == "5.0 min left (2.5 min to 15 min)"
+    assert spoken_left(Left(300, 290, 310), passed=120) == "3.0 min left"
+    assert spoken_left(Left(3, 0, 9)) == "3.0 s left"
+    assert [duration(s) for s in (0.2, 42, 100, 1000, 7200, 1e6)] == [
+        "0.2 s",
+        "42 s",
+        "1.7 min",
+        "17 min",
+        "2.0 h",
+        "12 days",
+    ]

@@ -1,0 +1,141 @@
+"""A sweep's folder: one definition, parts that are whole, merges that lose nothing."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from creases.errors import FileError, InputError
+from creases.lab import Sweep, parts, store
+from creases.lab.functions import Outcome
+from creases.lab.store import Store
+
+DEFINITION = {"function": "m:f", "seed": 0, "jobs": {"x": [1, 2, 3]}}
+
+
+def outcome(**row):
+    return Outcome([row], None, 0.1)
+
+
+def rows(folder):
+    table = Store(folder).records()
+    return dict(zip(table[parts.KEY].to_pylist(), table["a"].to_pylist(), strict=True))
+
+
+def test_parts_are_merged_and_merging_changes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "MANY", 3)
+    one = Store(tmp_path)
+    with one.writing(DEFINITION):
+        for number in range(8):
+            one.add([f"k{number}"], [outcome(a=number)], 0.0)
+        assert parts.spans(one.parts) == [(0, 2), (3, 5), (6, 6), (7, 7)]
+        before = rows(tmp_path)
+        one.merge()
+    assert [path.name for path in one.parts.iterdir()] == ["00000000-00000007.parquet"]
+    assert rows(tmp_path) == before == {f"k{number}": number for number in range(8)}
+
+
+def test_what_a_killed_merge_left_does_not_count_twice(tmp_path):
+    one = Store(tmp_path)
+    with one.writing(DEFINITION):
+        for number in range(3):
+            one.add([f"k{number}"], [outcome(a=number)], 0.0)
+        left = {path: path.read_bytes() for path in one.parts.iterdir()}
+        one.merge()
+    for path, content in left.items():
+        path.write_bytes(content)
+    (one.parts / ".00000003-00000003-abc.parquet").write_bytes(b"half a fi")
+    assert rows(tmp_path) == {"k0": 0, "k1": 1, "k2": 2}
+    with Store(tmp_path).writing(DEFINITION):
+        assert [path.name for path in one.parts.iterdir()] == ["00000000-00000002.parquet"]
+
+
+def test_the_later_record_of_a_job_counts(tmp_path):
+    one = Store(tmp_path)
+    with one.writing(DEFINITION):
+        one.add(["k0", "k1"], [Outcome([], "broken"), outcome(a=1)], 0.0)
+        assert one.states() == {"k0": True, "k1": False}
+        one.add(["k0"], [Outcome([{"a": 5}, {"a": 6}])], 0.0)
+        assert one.states() == {"k0": False, "k1": False}
+        one.merge()
+    assert sorted(Store(tmp_path).records()["a"].to_pylist()) == [1, 5, 6]
+
+
+def test_parts_can_be_read_by_anyone(tmp_path):
+    Sweep(lambda x: {"half": x / 2}, {"x": [1, 2]}, tmp_path).run(engine="here")
+    (path,) = tmp_path.glob("parts/*.parquet")
+    assert sorted(pq.read_table(path)["half"].to_pylist()) == [0.5, 1.0]
+
+
+def test_a_damaged_part_is_named(tmp_path):
+    one = Sweep(lambda x: {"half": x / 2}, {"x": [1, 2]}, tmp_path)
+    one.run(engine="here")
+    (path,) = tmp_path.glob("parts/*.parquet")
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(FileError, match=r"0000.*parquet is damaged .*; remove it, and its jobs are done again"):
+        one.table()
+    path.unlink()
+    assert one.run(engine="here").done == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"function": "m:g"}, "function: the sweep in .* is another one: its function is m:f, not m:g; give another"),
+        ({"seed": 1}, "seed: the sweep in .* is another one: its seed is 0, not 1"),
+        ({"jobs": {"x": [2, 3, 4, 5]}}, "jobs: .* 2 of these 4 jobs are not among its 3, and 1 of its jobs are not"),
+    ],
+)
+def test_another_definition_is_refused(tmp_path, change, error):
+    with Store(tmp_path).writing(DEFINITION):
+        pass
+    with pytest.raises(InputError, match=error), Store(tmp_path).writing(DEFINITION | change):
+        pass
+
+
+def test_the_order_of_jobs_is_no_other_definition(tmp_path):
+    with Store(tmp_path).writing(DEFINITION):
+        pass
+    with Store(tmp_path).writing(DEFINITION | {"jobs": [{"x": 3}, {"x": 1}, {"x": 2}]}):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ("{", "damaged"),
+        ("[]", "damaged"),
+        ('{"creases-sweep": 99}', "version 99, expected 1"),
+        (json.dumps({"creases-sweep": 1, "digest": "0", **DEFINITION}), "its digest is not that of its content"),
+    ],
+)
+def test_a_damaged_definition_is_told(tmp_path, content, error):
+    (tmp_path / "sweep.json").write_text(content)
+    with pytest.raises(FileError, match=error):
+        Sweep.open(tmp_path)
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError, match=r"folder: .*file is a file; give the name of a folder"):
+        Sweep(lambda x: {}, {"x": 1}, tmp_path / "file").run(engine="here")
+    with pytest.raises(FileError, match=r"folder: .*file is a file; give the folder of a sweep"):
+        Sweep.open(tmp_path / "file")
+
+
+def test_a_folder_that_cannot_be_written_is_refused():
+    with pytest.raises(FileError, match="folder: /proc/sweep cannot be written to: "):
+        Sweep(lambda x: {}, {"x": 1}, "/proc/sweep").run(engine="here")
+
+
+def test_a_folder_that_can_only_be_read_is_refused(tmp_path, monkeypatch):
+    def refuse(self, timeout):
+        raise PermissionError(13, "Permission denied")
+
+    one = Sweep(lambda x: {"a": 1}, {"x": 1}, tmp_path)
+    one.run(engine="here")
+    monkeypatch.setattr("filelock.FileLock.acquire", refuse)
+    assert one.status().running is None
+    assert len(one.table()) == 1
+    with pytest.raises(FileError, match=r"folder: .* cannot be written to: Permission denied"):
+        one.run(engine="here")
