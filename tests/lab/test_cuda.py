@@ -178,7 +178,7 @@ def test_as_many_networks_learn_xor_as_on_the_cpu():
     options = {"epochs": 1000, "loss": "bce", "lr": 0.025, "until": "right"}
     here, there = train(batch, X, y, **options), train(batch, X, y, **options, device="cuda")
     assert abs((there.right == 1).mean() - (here.right == 1).mean()) < 0.01
-    assert (there.right == here.right).mean() > 0.98
+    assert ((there.right == 1) == (here.right == 1)).mean() > 0.98  # not all: rounding parts some ways
 
 
 @pytest.mark.skipif(GPU, reason="there is a CUDA device")
