@@ -154,6 +154,13 @@ def test_any_module_without_a_bend_behind_another_is_read() -> None:
     np.testing.assert_allclose(f(x), model(x[:, None])[:, 0].detach(), atol=1e-14)
 
 
+def test_wide_networks_are_read_in_little_memory_and_without_gradients() -> None:
+    with torch.no_grad():
+        model = nn.Sequential(nn.Linear(1, 100_000), nn.ReLU(), nn.Linear(100_000, 1))
+        found = splines.from_module(model)
+        np.testing.assert_array_equal(found.v, model[2].weight[0].double().numpy())
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.bfloat16])
 def test_weights_of_low_precision_are_read_as_they_are(dtype: torch.dtype) -> None:
     model = nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, 1)).to(dtype)

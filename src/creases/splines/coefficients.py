@@ -25,45 +25,51 @@ class Coefficients(NamedTuple):
 
 
 def coefficients(net: Network) -> Coefficients:
-    """Every value is an affine function of the inputs and of the units' outputs: carry its coefficients through.
+    """Every value is an affine function of the inputs and of the units' outputs.
 
-    A value is carried as (1 + d + H, *shape): the constant, the coefficient of each input and of each unit's output.
+    Its coefficients in the inputs are carried through, (1 + d, *shape) with the constant first, along with a mark where
+    it depends on a unit; the output's coefficients in the units are its gradient.
     """
     if net.n_out != 1:
         raise InputError(f"model: expected one output, got {net.n_out}; a spline is a function with one value")
     net = net.to(torch.float64)
     d, H = net.n_in, net.n_units
-    inputs, units = 1 + d, 1 + d + H
-    entering = torch.zeros(units, H, dtype=torch.float64, device=net.device)  # column i: what enters unit i
+    entering = torch.zeros(1 + d, H, dtype=torch.float64, device=net.device)  # column i: what enters unit i
     leak = torch.zeros(H, dtype=torch.float64, device=net.device)
+    units: list[Tensor] = []
 
-    def through(i: int, values: list[Tensor]) -> Tensor:
+    def through(i: int, inputs: list[_Carried]) -> _Carried:
         step = net.steps[i]
+        values, marks = (list(column) for column in zip(*inputs, strict=True))
         if not step.is_bend:
             out = step.linear(values)
             if step.offset is not None:
                 out = torch.cat([out[:1] + step.offset, out[1:]])
-            return out
+            return out, step.linear_magnitude(marks)
         if step.op != "relu":
             raise InputError(f"model: {step.path} takes a maximum of several values; a spline's units bend one value")
-        if values[0][inputs:].any():
+        if marks[0].any():
             raise InputError(
                 f"model: {step.path} comes behind another bend, so the network is deep; "
                 "splines.deep_breakpoints reads those of one input"
             )
         bend = net.bends.index(i)
         place = slice(int(net.unit_starts[bend]), int(net.unit_starts[bend + 1]))
-        entering[:, place] = values[0].flatten(1)
+        entering[:, place] = values[0].detach().flatten(1)
         if step.leak is not None:
             leak[place] = step.leak.expand(step.shape).flatten()
-        out = torch.zeros(units, place.stop - place.start, dtype=torch.float64, device=net.device)
-        out[inputs + place.start : inputs + place.stop] = torch.eye(out.shape[1], dtype=torch.float64)
-        return out.reshape(units, *step.shape)
+        units.append(torch.zeros(1, *step.shape, dtype=torch.float64, device=net.device, requires_grad=True))
+        nothing = torch.zeros(d, *step.shape, dtype=torch.float64, device=net.device)
+        return torch.cat([units[-1], nothing]), torch.ones_like(units[-1], requires_grad=False)
 
-    start = torch.zeros(units, d, dtype=torch.float64, device=net.device)
-    start[1:inputs] = torch.eye(d, dtype=torch.float64)
-    with torch.no_grad():
-        out = carry(net, {0: start.reshape(units, *net.input_shape)}, through)[len(net.steps)].reshape(units)
-    W, b = entering[1:inputs].T, entering[0]
-    arrays = [part.cpu().numpy() for part in (W, b, out[inputs:], out[1:inputs], leak)]
+    with torch.enable_grad():
+        start = torch.eye(1 + d, dtype=torch.float64, device=net.device)[:, 1:].reshape(1 + d, *net.input_shape)
+        found = carry(net, {0: (start, torch.zeros_like(start[:1]))}, through)[len(net.steps)][0].reshape(1 + d)
+        v = torch.autograd.grad(found[0], units, materialize_grads=True) if found.requires_grad else ()
+    outgoing = torch.cat([part.flatten() for part in v]) if v else torch.zeros(H, dtype=torch.float64)
+    out = found.detach()
+    arrays = [part.cpu().numpy() for part in (entering[1:].T, entering[0], outgoing, out[1:], leak)]
     return Coefficients(arrays[0], arrays[1], arrays[2], float(out[0]), arrays[3], arrays[4])
+
+
+_Carried = tuple[Tensor, Tensor]  # coefficients (1 + d, *shape); (1, *shape), not 0 where units have a part in it
