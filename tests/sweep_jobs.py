@@ -27,14 +27,9 @@ def fails(x, seed):
 
 
 def ends(x):
-    """Ends its process if x is 5."""
+    """Tells where and how it is called; ends its process if x is 5."""
     if x == 5:
         os._exit(3)
-    return {"square": x * x}
-
-
-def place(x):
-    """Where and how it is called."""
     return {"process": os.getpid(), "threads": os.environ.get("OMP_NUM_THREADS")}
 
 

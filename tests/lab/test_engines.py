@@ -11,8 +11,9 @@ import pytest
 
 import creases
 from creases.errors import InputError
-from creases.lab import Sweep
+from creases.lab import Sweep, engines
 from creases.lab.chunks import Queue
+from creases.lab.engines.here import Here
 from creases.lab.eta import Left, duration, spoken_left, time_left
 
 PATHS = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(creases.__file__).parents[1])])
@@ -20,15 +21,49 @@ PATHS = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(creases.__file
 
 @pytest.mark.slow
 def test_processes_share_the_cores_and_a_process_that_dies_fails_its_job_alone(tmp_path):
-    table = Sweep("sweep_jobs:place", {"x": range(6)}, tmp_path / "a")
-    table.run(processes=2, chunk=1, progress=False)
-    assert set(table.table()["threads"]) == {str(max(1, loky.cpu_count() // 2))}
-    assert os.getpid() not in set(table.table()["process"])
-    one = Sweep("sweep_jobs:ends", {"x": range(8)}, tmp_path / "b")
-    status = one.run(processes=2, chunk=4, progress=False)
-    assert (status.done, status.failed) == (7, 1)
+    one = Sweep("sweep_jobs:ends", {"x": range(7)}, tmp_path)
+    status = one.run(processes=2, chunk=1, progress=False)
+    assert (status.done, status.failed) == (6, 1)
     assert one.failures()["x"].tolist() == [5]
     assert one.failures()["error"][0].startswith("The process that did this job ended without an error")
+    assert set(one.table()["threads"]) == {str(max(1, loky.cpu_count() // 2))}
+    assert os.getpid() not in set(one.table()["process"])
+
+
+class Fragile(Here):
+    """An engine that loses all that it has when it is given a bad job, as a pool of processes does."""
+
+    workers = 3
+    bad = (17, 60)
+
+    def wait(self):
+        number = next(iter(self._chunks))
+        if not any(job["x"] in self.bad for job in self._chunks[number]):
+            return super().wait()
+        lost, self._chunks = dict.fromkeys(self._chunks), {}
+        return lost
+
+
+def test_jobs_that_end_their_workers_are_found_and_all_others_are_done(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "start", lambda name, function, processes, address: Fragile(function))
+    one = Sweep("sweep_jobs:square", {"x": range(100)}, tmp_path)
+    status = one.run(chunk=8)
+    assert (status.done, status.failed) == (98, 2)
+    assert one.failures()["x"].tolist() == [17, 60]
+
+
+def test_progress_is_shown_at_a_terminal_only(tmp_path, monkeypatch, capsys):
+    Sweep("sweep_jobs:square", {"x": range(3)}, tmp_path / "a").run(engine="here")
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    Sweep("sweep_jobs:fails", {"x": range(3)}, tmp_path / "b").run(engine="here")
+    told = capsys.readouterr()
+    assert told.out == ""
+    for words in ("3/3", "jobs", "1 failed", "0.0 s left"):
+        assert words in told.err
+    Sweep("sweep_jobs:square", {"x": range(3)}, tmp_path / "c").run(engine="here", progress=False)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_without_ray_the_error_says_how_to_install_it(tmp_path, monkeypatch):
@@ -43,9 +78,9 @@ from creases.lab import Sweep
 inits = []
 init = ray.init
 ray.init = lambda *words, **options: inits.append((words, options)) or init(*words, **options)
-one = Sweep("sweep_jobs:ends", {"x": list(range(4)) + [5]}, sys.argv[1])
+one = Sweep("sweep_jobs:ends", {"x": [0, 1, 5]}, sys.argv[1])
 status = one.run(engine="ray", processes=1)
-assert (status.done, status.failed) == (4, 1), status
+assert (status.done, status.failed) == (2, 1), status
 assert one.failures()["x"].tolist() == [5]
 ((words, options),) = inits
 assert words == ("local",) and options["include_dashboard"] is False, inits
