@@ -45,7 +45,7 @@ class Fragile(Here):
 
 
 def test_jobs_that_end_their_workers_are_found_and_all_others_are_done(tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "start", lambda name, function, processes, address: Fragile(function))
+    monkeypatch.setattr(engines, "start", lambda name, function, *options: Fragile(function))
     one = Sweep("sweep_jobs:square", {"x": range(100)}, tmp_path)
     status = one.run(chunk=8)
     assert (status.done, status.failed) == (98, 2)

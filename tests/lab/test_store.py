@@ -45,9 +45,11 @@ def test_what_a_killed_merge_left_does_not_count_twice(tmp_path):
     for path, content in left.items():
         path.write_bytes(content)
     (one.parts / ".00000003-00000003-abc.parquet").write_bytes(b"half a fi")
+    (tmp_path / ".progress-abc.json").write_bytes(b"{")
     assert rows(tmp_path) == {"k0": 0, "k1": 1, "k2": 2}
     with Store(tmp_path).writing(DEFINITION):
         assert [path.name for path in one.parts.iterdir()] == ["00000000-00000002.parquet"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "parts", "sweep.json"]
 
 
 def test_the_later_record_of_a_job_counts(tmp_path):

@@ -42,7 +42,7 @@ def run(
         if left:
             queue = Queue(left, groups, costs, chunk)
             sweep.store.note()
-            hands = engines.start(engine, sweep.function, processes, address)
+            hands = engines.start(engine, sweep.function, len(left), processes, address)
             try:
                 with progress_bar(len(sweep.jobs), len(sweep.jobs) - len(left), wanted=progress) as show:
                     _Run(sweep, hands, queue, show).all()

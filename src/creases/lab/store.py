@@ -61,7 +61,7 @@ class Store:
                 self.check(definition)
             else:
                 self._write(DEFINITION, {"creases-sweep": _VERSION, "digest": digest(definition), **definition})
-            parts.clean(self.parts)
+            self._clean()
             self._next = max((last + 1 for _, last in parts.spans(self.parts)), default=0)
             yield
         finally:
@@ -164,6 +164,13 @@ class Store:
             self.parts.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(f"folder: {self.folder} cannot be written to: {error.strerror}") from None
+
+    def _clean(self) -> None:
+        """Remove what a killed process left half-written."""
+        parts.clean(self.parts)
+        for pattern in (".sweep-*.json", ".progress-*.json"):
+            for path in self.folder.glob(pattern):
+                path.unlink(missing_ok=True)
 
     def _write(self, name: str, value: dict[str, Any]) -> None:
         try:

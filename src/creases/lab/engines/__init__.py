@@ -47,16 +47,20 @@ def check(engine: str, processes: int | None, address: str | None) -> None:
         raise InputError(f'address: only a Ray cluster has one, got {address!r}; say engine="ray"')
 
 
-def start(engine: str, function: str | Callable[..., Any], processes: int | None, address: str | None) -> Engine:
-    """Start an engine by name."""
+def start(
+    engine: str, function: str | Callable[..., Any], jobs: int, processes: int | None, address: str | None
+) -> Engine:
+    """Start an engine by name, with no more workers than jobs."""
     if engine == "ray":
         from creases.lab.engines.ray import Ray
 
-        return Ray(function, processes, address)
+        return Ray(function, jobs, processes, address)
     if engine == "here":
         from creases.lab.engines.here import Here
 
         return Here(function)
+    import loky
+
     from creases.lab.engines.local import Local
 
-    return Local(function, processes)
+    return Local(function, min(jobs, processes or loky.cpu_count()))

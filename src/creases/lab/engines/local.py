@@ -9,11 +9,13 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import loky
 from loky.process_executor import TerminatedWorkerError
 
+from creases.errors import InputError
 from creases.lab.functions import Finished, call
 from creases.lab.jobs import Job
 
@@ -24,11 +26,10 @@ _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA
 class Local:
     """Worker processes that share this machine's cores: each has so many threads that no core has two."""
 
-    def __init__(self, function: str | Callable[..., Any], processes: int | None) -> None:
-        cores = loky.cpu_count()
-        self.workers = processes or cores
+    def __init__(self, function: str | Callable[..., Any], processes: int) -> None:
+        self.workers = processes
         self._function = function
-        self._env = dict.fromkeys(_THREADS, str(max(1, cores // self.workers)))
+        self._env = dict.fromkeys(_THREADS, str(max(1, loky.cpu_count() // processes)))
         self._pool = self._start()
         self._numbers: dict[Future[Finished], int] = {}
 
@@ -41,8 +42,15 @@ class Local:
         finished, _ = wait(self._numbers, return_when=FIRST_COMPLETED)
         found: dict[int, Finished | None] = {}
         for future in finished:
-            if isinstance(future.exception(), TerminatedWorkerError):
+            error = future.exception()
+            if isinstance(error, TerminatedWorkerError):
                 return found | self._lost()
+            if isinstance(error, BrokenProcessPool):
+                reason = [line for line in str(error.__cause__ or error).splitlines() if line.strip('" ')][-1]
+                raise InputError(
+                    f"function: it cannot be loaded in other processes ({reason}); define it in a module that they can "
+                    'import, and give its place as "module:function"'
+                ) from error
             found[self._numbers.pop(future)] = future.result()
         return found
 

@@ -16,7 +16,9 @@ from creases.lab.jobs import Job
 class Ray:
     """Workers of a Ray cluster, a core each. Nothing is reported to Ray's makers, no dashboard is opened."""
 
-    def __init__(self, function: str | Callable[..., Any], processes: int | None, address: str | None) -> None:
+    def __init__(
+        self, function: str | Callable[..., Any], jobs: int, processes: int | None, address: str | None
+    ) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray starts
         ray: Any = import_module("ray")  # which has few types
         self._ray = ray
@@ -24,7 +26,7 @@ class Ray:
         if self._own:
             _connect(ray, processes, address)
         cores = int(ray.cluster_resources().get("CPU", 1))
-        self.workers = min(processes or cores, cores)
+        self.workers = max(1, min(processes or cores, cores, jobs))
         self._task = ray.remote(max_retries=0, num_cpus=1)(call)
         self._function = ray.put(function)
         self._numbers: dict[Any, int] = {}
