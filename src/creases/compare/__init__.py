@@ -7,11 +7,13 @@ from creases.compare.compression import Compression, compress, distinct_regions
 from creases.compare.distance import cross_entropies, distances
 from creases.compare.hidden import hidden_cka, hidden_values
 from creases.compare.sensitivity import ActiveSubspace, active_subspace, explained
+from creases.compare.similarity import Similarity, similarity
 
 __all__ = [
     "ActiveSubspace",
     "Coefficients",
     "Compression",
+    "Similarity",
     "active_subspace",
     "affine_map",
     "cka",
@@ -26,4 +28,5 @@ __all__ = [
     "hidden_cka",
     "hidden_values",
     "mapped_accuracies",
+    "similarity",
 ]

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import creases
+from creases.compare import cka_matrix, coefficients, similarity
+from creases.errors import InputError
+
+X = torch.randn(60, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+def net(seed: int, units: int = 6) -> creases.Network:
+    torch.manual_seed(seed)
+    return creases.read(nn.Sequential(nn.Linear(2, units), nn.ReLU(), nn.Linear(units, 3)).double())
+
+
+def test_a_network_beside_itself_and_another() -> None:
+    one, other = net(0), net(1, units=11)
+    labels = one(X).argmax(1)
+    found = similarity({"one": one, "again": one, "other": other}, X, labels=labels, train=X + 0.1)
+    assert found.agreement[0, 1] == found.cka[0, 1] == 1
+    assert found.distance[0, 1] == 0
+    assert found.accuracy is not None
+    assert found.accuracy[0] == 1
+    assert found.accuracy[2] == found.agreement[0, 2] < 1
+    assert found.mapped is not None
+    assert np.array_equal(np.diag(found.mapped), found.accuracy)
+    assert found.cross_entropy[0, 2] > found.cross_entropy[0, 0] == found.cross_entropy[0, 1]
+
+
+def test_alike_networks_are_put_side_by_side() -> None:
+    nets = {f"{kind}{i}": net(10 * kind) for i in range(2) for kind in (1, 2)}  # 1, 2, 1, 2
+    order = similarity(nets, X).order()
+    assert sorted(order) == [0, 1, 2, 3]
+    assert abs(order.index(0) - order.index(2)) == 1
+    assert abs(order.index(1) - order.index(3)) == 1
+
+
+def test_cka_is_the_mean_over_outputs_of_that_of_the_rows() -> None:
+    nets = [net(0), net(1)]
+    both = [coefficients(one, X) for one in nets]
+    expected = np.mean([cka_matrix([C.rows(j) for C in both])[0, 1] for j in range(3)])
+    assert similarity(dict(zip("ab", nets, strict=True)), X).cka[0, 1] == pytest.approx(expected, abs=1e-12)
+
+
+def test_it_is_written_as_plain_json() -> None:
+    found = similarity({"a": net(0), "b": net(1)}, X).to_dict()
+    assert json.loads(json.dumps(found)) == found
+    assert found["mapped"] is None
+
+
+def test_networks_and_samples_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match="at least two to compare, got 1"):
+        similarity({"a": net(0)}, X)
+    with pytest.raises(InputError, match=r"the same numbers of inputs and outputs, got a 2 and 3, b 5 and 3"):
+        similarity({"a": net(0), "b": creases.read(nn.Linear(5, 3))}, X)
+    with pytest.raises(InputError, match=r"labels: expected whole class numbers \(60,\)"):
+        similarity({"a": net(0), "b": net(1)}, X, labels=np.zeros(60))
+    with pytest.raises(InputError, match="train: maps are judged by accuracy, which needs labels"):
+        similarity({"a": net(0), "b": net(1)}, X, train=X)
+    with pytest.raises(InputError, match="x: expected at least two samples"):
+        similarity({"a": net(0), "b": net(1)}, X[:1])
