@@ -20,7 +20,7 @@ from creases.compare.coefficients import Coefficients
 from creases.errors import InputError
 
 #: Rows and columns of one tile of the Gram matrices.
-TILE = 2048
+TILE = 1024
 
 
 def cka(X: Any, Y: Any, *, unbiased: bool = False) -> float:
