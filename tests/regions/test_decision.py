@@ -99,7 +99,7 @@ def test_from_three_dimensions_on_n_plus_1_units_enclose_more_than_two_kinds(n):
         counts.add(found.f_vector)
     middle = "expanded simplex" if n == 2 else "other"
     assert kinds == ["hyperoctahedron", *[middle] * (n - 1), "expanded simplex"]
-    assert len(counts) == n  # the last two have the same counts, but for n = 2 they are not the same
+    assert len(counts) == n  # the last two have the same counts; from n = 3 on they are different all the same
 
 
 @pytest.mark.parametrize("seed", range(6))

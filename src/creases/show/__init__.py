@@ -1,6 +1,7 @@
 """Pictures: results drawn in one restrained style; nothing is computed here that a result does not hold."""
 
 from creases.show.cell import plot_cell
+from creases.show.geometry import plot_polytope
 from creases.show.growth import View, growth_figure, plot_growth
 from creases.show.line import plot_line
 from creases.show.plane import mark_points, plane_height, plot_plane
@@ -24,6 +25,7 @@ __all__ = [
     "plot_heatmap",
     "plot_line",
     "plot_plane",
+    "plot_polytope",
     "plot_space",
     "plot_tracks",
     "save_figure",
