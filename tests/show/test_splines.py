@@ -76,7 +76,8 @@ def test_the_figure_has_fit_delta_slopes_and_errors(net, tmp_path):
     x, e = errors.lines[1].get_data()
     np.testing.assert_allclose(e, net(x) - x**2)
     assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "$x$"]
-    assert len(spline_figure(net).axes) == 2
+    named = spline_figure(net, names=("hour", "load")).axes
+    assert (len(named), named[0].get_ylabel(), named[-1].get_xlabel()) == (2, "load", "hour")
     assert save_figure(figure, tmp_path / "fit.png").stat().st_size > 10_000
 
 

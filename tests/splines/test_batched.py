@@ -1,14 +1,15 @@
-"""Batches of shallow networks of one input, to their networks and back."""
+"""Batches of networks of one input: to shallow networks and back, their errors, their descent."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from creases.errors import InputError
 from creases.lab import Batch
 from creases.splines import Shallow
-from creases.splines.batched import batch_of, shallow, squared_errors
+from creases.splines.batched import batch_of, descend, shallow, squared_errors
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1])
@@ -39,3 +40,34 @@ def test_what_is_not_shallow_or_not_alike_is_refused():
             batch_of([one, other])
     with pytest.raises(InputError, match="nets: expected networks of one width"):
         batch_of([])
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.2])
+@pytest.mark.parametrize("widths", [[1, 5, 1], [1, 4, 3, 4, 1], [1, 1]])
+def test_descent_is_torchs_own(widths: list[int], leak: float) -> None:
+    batch = Batch.initial(3, widths, seed=0, leak=leak, dtype=np.float64)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 3, 20))
+    found = descend(batch, x, y, steps=25, lr=0.05)
+    for i in range(3):
+        model = batch.module(i)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        for _ in range(25):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(torch.from_numpy(x[i])[:, None])[:, 0], torch.from_numpy(y[i]))
+            loss.backward()
+            optimizer.step()
+        ours = found.module(i)
+        for a, b in zip(ours.parameters(), model.parameters(), strict=True):
+            np.testing.assert_allclose(a.detach(), b.detach(), atol=1e-13)
+
+
+def test_descent_leaves_the_first_weights_alone_and_takes_shared_data() -> None:
+    batch = Batch.initial(2, [1, 4, 1], seed=0)
+    before = batch.weights[0].copy()
+    x = np.linspace(-1, 1, 7)
+    shared = descend(batch, x, x**2, steps=3, lr=0.1)
+    own = descend(batch, np.tile(x, (2, 1)), np.tile(x**2, (2, 1)), steps=3, lr=0.1)
+    np.testing.assert_array_equal(batch.weights[0], before)
+    np.testing.assert_array_equal(shared.weights[0], own.weights[0])
+    assert shared.dtype == np.float32

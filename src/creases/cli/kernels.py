@@ -22,12 +22,14 @@ def load_kernels() -> None:
 
 
 def load_spline_kernels() -> None:
-    """The same for the kernels of the best fit."""
-    from creases.splines import optimal_fit, optimal_kernel
+    """The same for the kernels of the best fit, and of gradient descent in float64."""
+    from creases.lab import Batch
+    from creases.splines import batched, optimal_fit, optimal_kernel
 
     _announce(optimal_kernel)
     x = [0.0, 0.1, 0.3, 0.4, 0.7, 0.9, 1.0]
     optimal_fit(x, [place**2 for place in x], 3)
+    batched.descend(Batch.initial(1, [1, 1, 1], seed=0, dtype="float64"), x, x, steps=1, lr=0.1)
 
 
 def _announce(module: ModuleType) -> None:

@@ -123,6 +123,8 @@ def run(data: Data, plan: Plan, paths: list[Path], animate: Path | None) -> Resu
 
     shown = f" of {plan.steps:,} steps"
     with progress(3 + len(paths) + (animate is not None)) as begin, threadpool_limits(1):  # arrays are small
+        begin("loading the kernels")
+        load_spline_kernels()
         begin("training")
         trained = train(
             data.x,
@@ -131,8 +133,6 @@ def run(data: Data, plan: Plan, paths: list[Path], animate: Path | None) -> Resu
             film=animate is not None,
             progress=lambda done: begin(f"training: {done:,}{shown}"),
         )
-        begin("loading the kernels")
-        load_spline_kernels()
         begin("finding the best fit")
         fit = Result(data, plan, trained, optimal_fit(data.x, data.y, plan.width + 1))
         for path in paths:
@@ -140,7 +140,7 @@ def run(data: Data, plan: Plan, paths: list[Path], animate: Path | None) -> Resu
             write(fit, path)
         if animate is not None and trained.film is not None:
             begin(f"drawing {animate.name}")
-            animate_tracks(trained.film, animate, **drawn(data))
+            animate_tracks(trained.film, animate, names=(data.input, data.output), **drawn(data))
     return fit
 
 
@@ -163,7 +163,4 @@ def write(fit: Result, path: Path) -> None:
     if path.suffix in NETWORKS:
         creases.read(to_module(net), input_shape=(1,)).save(path)
         return
-    figure = spline_figure(net, optimum=fit.best, **drawn(data))
-    figure.axes[0].set_ylabel(data.output)
-    figure.axes[-1].set_xlabel(data.input)
-    save_figure(figure, path)
+    save_figure(spline_figure(net, optimum=fit.best, names=(data.input, data.output), **drawn(data)), path)

@@ -16,9 +16,8 @@ from scipy.interpolate import CubicSpline
 from creases import splines
 from creases.lab import Batch
 from creases.problems.curves import INTERVAL, TARGETS
-from creases.reproduce.descent import descend
 from creases.reproduce.splines_initialisation import Spread
-from creases.splines.batched import batch_of, shallow, squared_errors
+from creases.splines.batched import batch_of, descend, shallow, squared_errors
 
 Floats = NDArray[np.float64]
 

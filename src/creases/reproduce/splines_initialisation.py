@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from creases import splines
 from creases.lab import Batch
 from creases.problems.curves import INTERVAL, TARGETS
-from creases.reproduce.descent import descend
-from creases.splines.batched import squared_errors
+from creases.splines.batched import descend, squared_errors
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +73,7 @@ def breakpoint_initialisation(
     found: dict[str, dict[str, Spread]] = {}
     for target in targets:
         y = TARGETS[target](x)
-        batch = _joined([_initialised(start, x, how, y=y) for how in hows])
+        batch = Batch.join([_initialised(start, x, how, y=y) for how in hows])
         trained = descend(batch, x, y, steps=steps, lr=lr)
         losses = squared_errors(trained, _GRID, TARGETS[target](_GRID)).reshape(len(hows), seeds)
         found[target] = {how: Spread.of(row) for how, row in zip(hows, losses, strict=True)}
@@ -102,7 +101,7 @@ def breakpoints_against_depth(
     for depth in depths:
         start = Batch.initial(seeds, [1, *[units // depth] * depth, 1], seed=0)
         y = np.repeat([TARGETS[target](x) for target in targets], seeds, axis=0)
-        trained = descend(_joined([start] * len(targets)), x, y, steps=steps, lr=lr)
+        trained = descend(Batch.join([start] * len(targets)), x, y, steps=steps, lr=lr)
         counts = np.reshape([len(places) for places in _breakpoints(trained)], (len(targets), seeds))
         found[depth] = {"initial": Spread.of([len(places) for places in _breakpoints(start)])}
         found[depth] |= {target: Spread.of(row) for target, row in zip(targets, counts, strict=True)}
@@ -131,7 +130,7 @@ def curvature_correlation(
     for depth in depths:
         start = Batch.initial(seeds, [1, *[units // depth] * depth, 1], seed=0)
         y = np.repeat([_unit(TARGETS[target](x)) for target in targets], seeds, axis=0)
-        trained = _breakpoints(descend(_joined([start] * len(targets)), x, y, steps=steps, lr=lr))
+        trained = _breakpoints(descend(Batch.join([start] * len(targets)), x, y, steps=steps, lr=lr))
         before = _breakpoints(start)
         for k, target in enumerate(targets):
             after = trained[k * seeds : (k + 1) * seeds]
@@ -162,7 +161,7 @@ def spiky_initialisation(
     for target in targets:
         scale = TARGETS[target](_GRID).std()
         y = TARGETS[target](x) / scale
-        batch = _joined([start, _initialised(start, x, "spiky", kappa=kappa)])
+        batch = Batch.join([start, _initialised(start, x, "spiky", kappa=kappa)])
         trained = descend(batch, x, y, steps=steps, lr=lr)
         plain, spiky = squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale).reshape(2, seeds)
         found[target] = {"plain": Spread.of(plain), "spiky": Spread.of(spiky), "ratio": Spread.of(spiky / plain)}
@@ -177,13 +176,6 @@ def _initialised(batch: Batch, x: Floats, how: splines.How, **options: Any) -> B
     for i, model in enumerate(models):
         splines.initialise(model, x, how, seed=i, **options)
     return Batch.of(models)
-
-
-def _joined(batches: Sequence[Batch]) -> Batch:
-    """Batches of one shape, one after another."""
-    weights, biases = zip(*((batch.weights, batch.biases) for batch in batches), strict=True)
-    layers = [tuple(map(np.concatenate, zip(*stacks, strict=True))) for stacks in (weights, biases)]
-    return Batch(layers[0], layers[1], batches[0].leak)
 
 
 def _breakpoints(batch: Batch) -> list[Floats]:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from creases.lab import Batch
 from creases.problems.curves import INTERVAL, TARGETS
-from creases.reproduce.descent import descend
 from creases.splines import Shallow, Tracker, lonely_fraction, loss_slice, ntk, simulate_lonely
-from creases.splines.batched import shallow, squared_errors
+from creases.splines.batched import descend, shallow, squared_errors
 from creases.splines.lonely import Spread
 
 Floats = NDArray[np.float64]

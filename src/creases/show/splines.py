@@ -141,11 +141,12 @@ def spline_figure(
     target: Function | None = None,
     optimum: Function | None = None,
     window: Window | None = None,
+    names: tuple[str, str] = ("$x$", "$f(x)$"),
 ) -> Figure:
     """One figure of a function of one input: fit, delta-slopes and, where there is a target or data, errors below.
 
-    ``optimum``: another fit, such as the best with as many pieces, drawn beside. Other arguments as in
-    :func:`plot_fit`. Errors are against the target where there is one, else at the data.
+    ``optimum``: another fit, such as the best with as many pieces, drawn beside. ``names``: of input and output. Other
+    arguments as in :func:`plot_fit`. Errors are against the target where there is one, else at the data.
     """
     found = model if isinstance(model, Marks) else marks(model)
     low, high = window = _window(found, data, window)
@@ -160,7 +161,7 @@ def spline_figure(
     for ax in rest:
         _draw_errors(ax, found.pieces, optimum, data, target, grid)
         ax.set_xlim(low, high)
-    _one_axis(figure)
+    _name_axes(figure, names)
     return figure
 
 
@@ -174,6 +175,7 @@ def animate_tracks(
     fps: int = 15,
     dpi: int = 90,
     window: Window | None = None,
+    names: tuple[str, str] = ("$x$", "$f(x)$"),
 ) -> Path:
     """Write training as a ``.gif``: function, breakpoints and delta-slopes, frame by frame.
 
@@ -187,6 +189,8 @@ def animate_tracks(
         At most so many pictures, evenly taken from the history.
     fps
         Pictures in a second; the last one stays for a second more.
+    names
+        Of input and output, at the axes.
     """
     path = Path(path)
     if path.suffix != ".gif":
@@ -196,7 +200,7 @@ def animate_tracks(
     frames, fps = check_count(frames, "frames"), check_count(fps, "fps")
     chosen = np.unique(np.linspace(0, len(history) - 1, frames).round().astype(int)).tolist()
     window = _window(history, data, window)
-    stage = _Stage([history.frame(t) for t in chosen], data, target, window)
+    stage = _Stage([history.frame(t) for t in chosen], data, target, window, names)
     with style.styled():
         first, *rest = stage.pictures(dpi)
     lasting = [round(1000 / fps)] * len(rest) + [round(1000 / fps) + 1000]
@@ -208,7 +212,9 @@ def animate_tracks(
 class _Stage:
     """The axes of an animation, scaled for all of its frames, and what moves on them."""
 
-    def __init__(self, frames: list[Frame], data: Any, target: Function | None, window: Window) -> None:
+    def __init__(
+        self, frames: list[Frame], data: Any, target: Function | None, window: Window, names: tuple[str, str]
+    ) -> None:
         self.frames, self.window = frames, window
         self.layers = 1 + max(int(frame.layer.max(initial=0)) for frame in frames)
         self.figure, (self.top, self.bottom) = _panels((3, 1.4))
@@ -224,7 +230,6 @@ class _Stage:
         self.bottom.axhline(0, color=style.INK, linewidth=0.6)
         for ax in (self.top, self.bottom):
             ax.set_xlim(low, high)
-        self.top.set_ylabel("$f(x)$")
         self.bottom.set_ylabel("jump of the slope")
         (self.line,) = self.top.plot([], [], color=_FIT, linewidth=1.6, zorder=4, label="network")
         with style.styled():
@@ -234,7 +239,7 @@ class _Stage:
         self.stems = LineCollection([], linewidths=1.2)
         self.bottom.add_collection(self.stems, autolim=False)
         self.title = self.top.set_title("step", loc="left")
-        _one_axis(self.figure)
+        _name_axes(self.figure, names)
 
     def pictures(self, dpi: int) -> list[Image.Image]:
         """Every frame, drawn: what stands still only once, for matplotlib takes a quarter of a second for it."""
@@ -365,9 +370,10 @@ def _panels(heights: tuple[float, ...]) -> tuple[Figure, list[Axes]]:
     return figure, list(axes[:, 0])
 
 
-def _one_axis(figure: Figure) -> None:
-    """Name the input under the lowest axes only."""
+def _name_axes(figure: Figure, names: tuple[str, str]) -> None:
+    """Name the input under the lowest axes only, and the output at the highest."""
     for ax in figure.axes:
         ax.set_xlabel("")
-    figure.axes[-1].set_xlabel("$x$")
+    figure.axes[-1].set_xlabel(names[0])
+    figure.axes[0].set_ylabel(names[1])
     figure.align_ylabels()

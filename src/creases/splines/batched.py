@@ -1,4 +1,4 @@
-"""Batches of shallow networks of one input, and each of their networks by its weights w, b and v."""
+"""Batches of networks of one input: trained by gradient descent; shallow ones by their weights w, b and v."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from creases.errors import InputError
-from creases.lab import Batch
+from creases.lab import Batch, train
 from creases.splines.spline import Floats, Shallow
 
 
@@ -41,4 +41,12 @@ def batch_of(nets: Sequence[Shallow]) -> Batch:
 def squared_errors(batch: Batch, x: ArrayLike, y: ArrayLike) -> Floats:
     """Mean squared errors (B,) of networks of one input and one output, on data (n,); not finite once one blew up."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(((batch.outputs(np.asarray(x)[:, None])[:, :, 0] - np.asarray(y)) ** 2).mean(axis=1))
+        return batch.losses(np.asarray(x)[:, None], y, "mse")
+
+
+def descend(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr: ArrayLike) -> Batch:
+    """Plain full-batch gradient descent on the mean squared errors of networks of one input and one output.
+
+    Data are (n,) for all networks, or (B, n) for each its own; step lengths one number, or (B,).
+    """
+    return train(batch, np.asarray(x)[..., None], y, epochs=steps, loss="mse", optimizer="sgd", lr=lr).batch

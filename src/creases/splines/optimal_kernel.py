@@ -165,9 +165,15 @@ def _insert(
     ``slack``, so that ties and rounding make no slivers.
     """
     begin, end = rows[new, 3], rows[new, 4]
-    k = np.searchsorted(starts[:count], begin, "right") - 1
+    k, above = 0, count  # the last interval that starts at ``begin`` or before, or the first
+    while k + 1 < above:
+        middle = (k + above) // 2
+        if starts[middle] <= begin:
+            k = middle
+        else:
+            above = middle
     size = 0
-    for at in range(max(k, 0), count):
+    for at in range(k, count):
         if starts[at] >= end:
             break
         old = ids[at]

@@ -34,7 +34,9 @@ def error_at(knots: Floats, x: Floats, y: Floats, w: Floats) -> float:
         diagonal[piece + 1] += w[n] * t * t
         right[piece] += w[n] * (1 - t) * y[n]
         right[piece + 1] += w[n] * t * y[n]
-    ridge = 1e-14 * diagonal.max()  # a knot that no datum sees would divide by zero
+    ridge = 0.0  # a knot that no datum sees would divide by zero
+    for k in range(size):
+        ridge = max(ridge, 1e-14 * diagonal[k])
     diagonal[0] += ridge
     for k in range(1, size):
         factor = above[k - 1] / diagonal[k - 1]

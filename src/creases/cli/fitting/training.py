@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from creases.errors import InputError
 from creases.lab import Batch
-from creases.reproduce.descent import descend
 from creases.splines import Shallow, Tracker, from_module, initialise, relocate, to_module
-from creases.splines.batched import batch_of, shallow, squared_errors
+from creases.splines.batched import batch_of, descend, shallow, squared_errors
 
 if TYPE_CHECKING:
     from creases.splines import History, How
