@@ -3,7 +3,7 @@
 100 networks of n + 1 units in each dimension n, with ReLU and with a leak of 0.01: binary cross-entropy, Adam with
 learning rate 0.01 for 100 epochs over 10,000 samples of their own in batches of 100, inputs normalised; counted are
 those that classify 95, 98, 99 and 99.99 % of 10,000 further samples right. The result that
-``measured.stored("shells_dimensions")`` gives is that of (a minute of one core)::
+``measured.stored("shells_dimensions")`` gives is that of (two minutes of one core)::
 
     python -m creases.reproduce.shells_dimensions --scale full
 
