@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.lab.data import checked
 
 Array = NDArray[Any]
 
@@ -151,16 +152,19 @@ class Batch:
 
     def losses(self, X: Any, y: Any, loss: Literal["ce", "bce", "mse"] = "ce") -> NDArray[np.float64]:
         """Mean losses (B,) at inputs and their targets, which are as :func:`creases.lab.train` takes them."""
-        from creases.lab.data import checked
-
         X, y = checked(self, X, y, loss, np.float64)
-        z = self.outputs(X)
-        if loss == "mse":
-            return np.asarray(((z - y) ** 2).mean(axis=(1, 2)))
-        if loss == "bce":
-            return np.asarray((np.logaddexp(0, z) - z * y).mean(axis=(1, 2)))
-        own = np.take_along_axis(z, np.broadcast_to(y, (*z.shape[:2], 1)).astype(int), axis=2)
-        return np.asarray((logsumexp(z, axis=2) - own[..., 0]).mean(axis=1))
+        with np.errstate(over="ignore", invalid="ignore"):  # of networks that diverged
+            return _means(self.outputs(X), y, loss)
+
+
+def _means(z: Array, y: Array, loss: str) -> NDArray[np.float64]:
+    """Mean losses (B,) of outputs (B, n, C)."""
+    if loss == "mse":
+        return np.asarray(((z - y) ** 2).mean(axis=(1, 2)))
+    if loss == "bce":
+        return np.asarray((np.logaddexp(0, z) - z * y).mean(axis=(1, 2)))
+    own = np.take_along_axis(z, np.broadcast_to(y, (*z.shape[:2], 1)).astype(int), axis=2)
+    return np.asarray((logsumexp(z, axis=2) - own[..., 0]).mean(axis=1))
 
 
 def _stacked(parts: Sequence[Tensor], dtype: Any) -> Array:

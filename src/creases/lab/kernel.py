@@ -70,7 +70,7 @@ WHICH, ALIVE, DONE, EPOCH, STEP = 0, 1, 2, 3, 4
 
 @numba.njit
 def _shares(K: Any, m: Any) -> None:
-    """Of blocks of m samples in all: rows 0, 1 the weight in the mean and the count of samples; 2, 3 in the last one."""
+    """Of m samples in eights: rows 0, 1 each one's weight in the mean, and its count; 2, 3 those of the last eight."""
     last = (m - 1) % SAMPLES + 1
     for s in range(SAMPLES):
         share, counts = filled(1 / m, load(K, 0)), filled(1.0, load(K, 0))

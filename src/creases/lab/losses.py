@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 
-from creases.lab.vectors import SAMPLES, apart, exp, filled, fma, load, log1p, size, store, where_less
+from creases.lab.vectors import SAMPLES, apart, exp, filled, fma, load, log1p, quotient, size, store, where_less
 
 #: How the kernel calls the losses.
 CODES = {"ce": 0, "bce": 1, "mse": 2}
@@ -58,7 +58,7 @@ def _binary(Z: Any, z: Any, T: Any, D: Any, K: Any, k: Any, count: Any, sums: An
         share, counts = load(K, k * SAMPLES + s), load(K, (k + 1) * SAMPLES + s)
         one, zero = filled(1.0, f), filled(0.0, f)
         e = exp(zero - size(f))
-        r = one / (one + e)
+        r = quotient(one, one + e)
         store(D, z * SAMPLES + s, (where_less(zero, f, r, e * r) - y) * share)
         right = where_less(zero, f, y, one - y)
         _add(sums, 0, where_less(size(f), filled(float("inf"), f), right * counts, zero))
@@ -87,7 +87,7 @@ def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, D: Any, K: Any, k: Any, count
             e = exp(load(Z, first + j * SAMPLES) - top)
             store(D, first + j * SAMPLES, e)
             rest = rest + where_less(size(best - filled(j, y)), half, zero, e)
-        r = share / (one + rest)
+        r = quotient(share, one + rest)
         for j in range(C):
             expected = where_less(size(y - filled(j, y)), half, share, zero)
             store(D, first + j * SAMPLES, fma(load(D, first + j * SAMPLES), r, zero - expected))

@@ -18,7 +18,11 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numba.core.typing import templates
 
+# numba's own types for these are not complete
 types: Any = numba.types
+models: Any = extending.models
+lower_builtin: Any = extending.lower_builtin
+infer_global: Any = templates.infer_global
 
 
 def intrinsic(function: Any) -> Any:
@@ -38,11 +42,11 @@ class Vector(numba.types.Type):
 
     def __init__(self, dtype: Any, count: int) -> None:
         self.dtype, self.count = dtype, count
-        super().__init__(name=f"vector({dtype}, {count})")  # type: ignore[no-untyped-call]
+        super().__init__(name=f"vector({dtype}, {count})")
 
 
 @extending.register_model(Vector)
-class _Model(extending.models.PrimitiveModel):
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, dmm: Any, fe_type: Vector) -> None:
         super().__init__(dmm, fe_type, _llvm(fe_type))
 
@@ -55,7 +59,7 @@ def _filled(vector: Vector, value: float) -> Any:
     return ir.Constant(_llvm(vector), [value] * vector.count)
 
 
-def _call(builder: Any, name: str, *args: Any) -> Any:
+def _call(builder: Any, name: str, *args: Any, flags: tuple[str, ...] = ()) -> Any:
     """LLVM's function of vectors of one type, such as ``llvm.sqrt``."""
     kind = args[0].type
     suffix = f"v{kind.count}f{64 if isinstance(kind.element, ir.DoubleType) else 32}"
@@ -63,11 +67,11 @@ def _call(builder: Any, name: str, *args: Any) -> Any:
     function = builder.module.globals.get(whole)
     if function is None:
         function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * len(args)), whole)
-    return builder.call(function, args)
+    return builder.call(function, args, fastmath=flags)
 
 
 def _operator(symbol: Any, instruction: str) -> None:
-    @templates.infer_global(symbol)
+    @infer_global(symbol)
     class Typing(templates.AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
             if len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]:
@@ -77,7 +81,7 @@ def _operator(symbol: Any, instruction: str) -> None:
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return getattr(builder, instruction)(*args)
 
-    extending.lower_builtin(symbol, Vector, Vector)(lower)
+    lower_builtin(symbol, Vector, Vector)(lower)
 
 
 for _symbol, _instruction in (
@@ -229,7 +233,16 @@ def fma(context: Any, a: Any, b: Any, c: Any) -> Any:
 
 @intrinsic
 def sqrt(context: Any, a: Any) -> Any:
-    return a(a), lambda context, builder, sig, args: _call(builder, "llvm.sqrt", *args)
+    """The root of a, within 2 units of the last place: a float32's may come from an estimate and a step of Newton's."""
+    flags = ("afn", "ninf", "nsz") if a.dtype == types.float32 else ()
+    return a(a), lambda context, builder, sig, args: _call(builder, "llvm.sqrt", *args, flags=flags)
+
+
+@intrinsic
+def quotient(context: Any, a: Any, b: Any) -> Any:
+    """a / b, within 2 units of the last place: a float32's may come from an estimate and a step of Newton's."""
+    flags = ("arcp", "afn", "ninf") if a.dtype == types.float32 else ()
+    return a(a, b), lambda context, builder, sig, args: builder.fdiv(*args, flags=flags)
 
 
 @intrinsic
