@@ -72,6 +72,13 @@ def test_without_ray_the_error_says_how_to_install_it(tmp_path, monkeypatch):
         Sweep("sweep_jobs:square", {"x": 1}, tmp_path).run(engine="ray")
 
 
+@pytest.mark.parametrize("port", [1, 99999])
+def test_an_address_where_nothing_listens_is_refused_at_once(tmp_path, port):
+    with pytest.raises(InputError, match=f"address: nothing listens at '127.0.0.1:{port}': "):
+        Sweep("sweep_jobs:square", {"x": 1}, tmp_path / "folder").run(engine="ray", address=f"127.0.0.1:{port}")
+    assert not (tmp_path / "folder").exists()
+
+
 RAY = """
 import os, sys, ray
 from creases.lab import Sweep
@@ -86,11 +93,15 @@ assert one.failures()["x"].tolist() == [5]
 assert words == ("local",) and options["include_dashboard"] is False, inits
 assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
 assert not ray.is_initialized()
+ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)  # the user's own
+assert Sweep("sweep_jobs:square", {"x": [1, 2]}, sys.argv[1] + "/again").run(engine="ray").done == 2
+assert ray.is_initialized()
+ray.shutdown()
 """
 
 
 @pytest.mark.slow
-def test_a_ray_cluster_of_its_own_is_private_and_outlives_nothing(tmp_path):
+def test_a_ray_cluster_of_its_own_is_private_and_ends_and_the_users_own_stays(tmp_path):
     environment = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", RAY, tmp_path], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -45,6 +45,10 @@ def check(engine: str, processes: int | None, address: str | None) -> None:
         raise InputError('engine: Ray is not installed; install it with: pip install "creases[ray]"')
     if engine != "ray" and address is not None:
         raise InputError(f'address: only a Ray cluster has one, got {address!r}; say engine="ray"')
+    if address is not None:
+        from creases.lab.engines.ray import check_address
+
+        check_address(address)
 
 
 def start(

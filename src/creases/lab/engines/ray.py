@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -54,6 +55,17 @@ class Ray:
             self._ray.shutdown()
 
 
+def check_address(address: str) -> None:
+    """Refuse a ``host:port`` where nothing listens: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if "://" in address or not host or not port.isdecimal():
+        return  # such as "auto": Ray knows
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(f"address: nothing listens at {address!r}: {error}") from None
+
+
 def _connect(ray: Any, processes: int | None, address: str | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is None:
@@ -62,4 +74,7 @@ def _connect(ray: Any, processes: int | None, address: str | None) -> None:
     try:
         ray.init(address, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise InputError(f"address: there is no Ray cluster at {address!r}: {error}") from None
+        raise InputError(
+            f"address: cannot join a Ray cluster at {address!r}: {error}; if it asks for a token, this process must "
+            "have it too (see Ray's documentation of RAY_AUTH_MODE)"
+        ) from None
