@@ -1,0 +1,142 @@
+"""Cross-sections of image networks through three images (Figures 6.8 to 6.13 of source 002), all regions and by grid.
+
+    python -m creases.reproduce.image_networks cifar10 --device cuda --out networks
+    python -m creases.reproduce.image_sections --networks networks --scale full --out image_sections.csv
+
+The dissertation tells neighbouring points of a grid apart by their coefficients, with a tolerance that it does not
+print, or by their patterns, and finds "hundreds or thousands of regions". Here all regions of the same piece of the
+plane are counted exactly beside. Convolutional networks have so many that only a small piece about the first image is
+looked at, as in the dissertation.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from creases.compare.sections import Section, on_grid, section
+from creases.errors import InputError
+from creases.network import read
+from creases.reproduce.image_networks import DataName, images, plans
+from creases.reproduce.image_similarity import load
+from creases.reproduce.measured import Measured, Scale, check_scale, write
+
+#: Share of the plane's width and height that is looked at: for dense networks, and for those with convolutions.
+PARTS: dict[Scale, dict[str, tuple[float, float]]] = {
+    "quick": {"mnist": (0.2, 5e-5), "cifar10": (0.2, 3e-4)},
+    "full": {"mnist": (1.0, 2e-4), "cifar10": (1.0, 2e-3)},
+}
+
+#: Points on a side of the grid with relative tolerances of coefficients.
+GRIDS: dict[Scale, tuple[tuple[int, float], ...]] = {
+    "quick": ((8, 1e-6),),
+    "full": ((16, 1e-6), (32, 1e-2), (32, 1e-6)),
+}
+
+#: Images nearer than this, relative to their length, are the same: distances in float32 tell no smaller ones.
+SAME = 0.01
+
+#: Images that the three are chosen among: the first so many test images.
+CHOICE: dict[Scale, int] = {"quick": 500, "full": 10_000}
+
+
+def nearest_three(x: Tensor, *, neighbours: int = 8) -> tuple[int, int, int]:
+    """Three different images (of x (n, ...)) with the least sum of distances, two of them among the third's nearest.
+
+    Images that are equal are not taken: three points must span a plane.
+    """
+    flat = x.flatten(1)
+    if len(flat) < 3:
+        raise InputError(f"x: expected at least three images, got {len(flat)}")
+    best, found = np.inf, (0, 1, 2)
+    for start in range(0, len(flat), 1000):
+        distance = torch.cdist(flat[start : start + 1000], flat)
+        distance[distance <= SAME * flat.norm(dim=1).mean()] = torch.inf  # itself, and copies of it
+        near = distance.topk(min(neighbours, len(flat) - 1), largest=False)
+        for i, (lengths, which) in enumerate(zip(near.values, near.indices, strict=True)):
+            if 2 * float(lengths[0]) >= best:
+                continue
+            sides = lengths[:, None] + lengths[None] + _apart(flat[which])
+            a, b = np.unravel_index(int(sides.argmin()), sides.shape)
+            if float(sides[a, b]) < best:
+                best, found = float(sides[a, b]), (start + i, int(which[a]), int(which[b]))
+    if not np.isfinite(best):
+        raise InputError("x: no three different images")
+    return found
+
+
+def _apart(x: Tensor) -> Tensor:
+    """Distances (k, k) of points (k, n), infinite between equal ones."""
+    distance = torch.cdist(x, x)
+    return torch.where(distance <= SAME * x.norm(dim=1).mean(), torch.inf, distance)
+
+
+def image_sections(
+    networks: Path,
+    scale: Scale = "quick",
+    *,
+    data: Sequence[DataName] = ("mnist", "cifar10"),
+    follow: Callable[[str, Section], None] = lambda name, found: None,
+) -> Measured:
+    """Regions on planes through three images: exact, and as grids of the dissertation count them.
+
+    Parameters
+    ----------
+    networks
+        A folder with the weights of the networks; needs the image files too.
+    scale
+        "quick": small pieces of the planes and coarse grids; "full": the whole plane for dense networks.
+    follow
+        Called with the name of each network and its section on the last grid.
+
+    Returns
+    -------
+    Measured
+        A row for each network, grid and tolerance: ``regions``, those ``seen`` by the grid, the share ``missed`` of
+        the area, and the counts ``by_pattern`` and ``by_coefficients`` of the dissertation's way.
+    """
+    check_scale(scale)
+    rows = []
+    for name in data:
+        x = images(name, "test")[0][: CHOICE[scale]]
+        three = nearest_three(x)
+        for plan in plans(name):
+            if plan.seed or plan.kind == "linear":
+                continue
+            net, part = read(load(networks, plan), (3, 32, 32)), PARTS[scale][name][plan.kind != "dense"]
+            found = None
+            for grid, tolerance in GRIDS[scale]:
+                if found is None:
+                    found = section(net, *x[list(three)], grid=grid, part=part, tolerance=tolerance)
+                else:
+                    found = on_grid(found.partition, found.points, grid=grid, tolerance=tolerance)
+                n = found.counts
+                rows.append((name, plan.kind, plan.optimizer, part, grid, tolerance, n["exact"], n["seen"],
+                             found.missed, n["by pattern"], n["by coefficients"]))  # fmt: skip
+            assert found is not None
+            follow(f"{name}-{plan.kind}-{plan.optimizer}", found)
+    names = ["data", "network", "optimizer", "part", "grid", "tolerance", "regions", "seen", "missed", "by_pattern",
+             "by_coefficients"]  # fmt: skip
+    return Measured(pd.DataFrame(rows, columns=names), {"scale": scale})
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Count the regions on planes through three images and write the table."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--networks", type=Path, required=True)
+    parser.add_argument("--scale", choices=("quick", "full"), default="quick")
+    parser.add_argument("--out", type=Path, default=Path("image_sections.csv"))
+    given = parser.parse_args(arguments)
+    result = image_sections(given.networks, given.scale)
+    command = f"python -m creases.reproduce.image_sections --networks networks --scale {given.scale}"
+    write(Measured(result.table, {"command": f"{command} --out {given.out.name}", **result.about}), given.out)
+
+
+if __name__ == "__main__":
+    main()
