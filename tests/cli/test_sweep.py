@@ -143,6 +143,7 @@ def test_help_shows_the_file_and_every_command(run):
     assert "[grid]" in run("sweep", "run", "--help").stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_and_says_how_to_go_on(file, tmp_path):
     (tmp_path / file).write_text(FILE.replace(":area", ":slow").replace("[1, 2]", "{ from = 1, to = 99 }"))
     paths = str(Path(creases.__file__).parents[1])
