@@ -1,0 +1,221 @@
+import copy
+from importlib import import_module
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from creases import places
+from creases.errors import InputError
+from creases.network import read
+from creases.prune import exact
+from creases.prune.intervals import ranges
+from creases.prune.reductions import Edit
+from creases.prune.tighter import _by_programs, tighter
+from strategies import cases
+from surgery_models import MODELS, built
+
+ROOM = import_module("creases.prune.exact")  # the function has the module's name
+
+
+def module(layers, leak=0.0, dtype=torch.float64):
+    parts = []
+    for W, b in layers:
+        linear = nn.Linear(*np.shape(W)[::-1], dtype=dtype)
+        with torch.no_grad():
+            linear.weight.copy_(torch.as_tensor(np.array(W)))
+            linear.bias.copy_(torch.as_tensor(np.array(b)))
+        parts += [linear, nn.LeakyReLU(leak) if leak else nn.ReLU()]
+    return nn.Sequential(*parts[:-1])
+
+
+def points(box, count=300, seed=1):
+    """Points in a box, its corners among them."""
+    low, high = np.array(box, float).T
+    inner = np.random.default_rng(seed).uniform(low, high, (count, len(low)))
+    corners = np.array(list(product(*box)))
+    return torch.from_numpy(np.vstack([inner, corners]))
+
+
+@torch.no_grad()
+def largest(one, other, x):
+    return float((one(x) - other(x)).abs().max())
+
+
+def widths(model):
+    return [layer.out_features for layer in model if isinstance(layer, nn.Linear)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=cases(), double=st.booleans())
+def test_the_function_stays_on_the_box(case, double):
+    model = module(case.layers, case.leak, torch.float64 if double else torch.float32)
+    found = exact(model, case.box)
+    x = points(case.box)
+    before, after = (copy.deepcopy(one).double()(x).detach() for one in (model, found.model))
+    rounding = 1e-9 * float(before.abs().max())
+    change = float((after - before).abs().max())
+    assert change <= found.bound + rounding
+    assert change <= 1e-6 * max(found.scale, float(before.abs().max())) + rounding
+    assert found.change <= found.bound + rounding
+    assert min(widths(found.model)) >= 1
+    assert found.parameters_after <= found.parameters_before
+
+
+@settings(max_examples=30, deadline=None)
+@given(case=cases(max_depth=2))
+def test_without_a_box_the_function_stays_everywhere(case):
+    model = module(case.layers, case.leak)
+    found = exact(model)
+    far = points([(-1e4, 1e4)] * case.widths[0])
+    before, after = model(far).detach(), found.model(far).detach()
+    assert float((after - before).abs().max()) <= 1e-9 * float(before.abs().max()) + found.bound
+
+
+def wide(rng, hidden=(6, 5), n=2, m=3):
+    sizes = [n, *hidden, m]
+    return [(rng.normal(size=(o, i)), 0.1 * rng.normal(size=o)) for i, o in pairwise(sizes)]
+
+
+def test_planted_units_are_found_and_named():
+    layers = wide(np.random.default_rng(0))
+    W, b = layers[0]
+    b[1] = -100.0  # dead in the box
+    W[3], b[3] = 2.5 * W[0], 2.5 * b[0]  # a multiple
+    layers[1][0][:, 4] = 0.0  # unread
+    W[5], b[5] = 0.0, 2.0  # constant
+    found = exact(module(layers), [(-1, 1), (-1, 1)])
+    first = {step.kind: step.units for step in found.reductions if step.where == "0"}
+    assert first["unread"] == (4,)
+    assert set(first["constant"]) == {1, 4}  # numbered after 4 was taken away
+    assert first["duplicate"] == (2,)
+    assert widths(found.model)[0] == 2
+
+
+def test_always_on_units_become_as_many_as_their_rank():
+    rng = np.random.default_rng(1)
+    layers = wide(rng, hidden=(8,), n=3, m=2)
+    layers[0][1][:] = 50.0
+    layers[0][1][:2] = 0.0
+    found = exact(module(layers), (-1, 1))
+    assert widths(found.model)[0] == 4  # two that bend, two that carry a map to two outputs
+    (step,) = found.reductions
+    assert step.kind == "linear"
+    assert len(step.units) == 4
+
+
+def test_a_dead_unit_of_the_second_layer_needs_more_than_intervals():
+    # h = (relu(x), relu(-x)); relu(h0 + h1 - 1.5) is dead on [-1, 1], but intervals give up to 2 - 1.5.
+    layers = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [1.0, -1.0]], [-1.5, 0.0]), ([[1.0, 1.0]], [0.0])]
+    model = module(layers)
+    plain = ranges(read(model), torch.tensor([[-1.0, 1.0]], dtype=torch.float64))
+    assert float(plain[3].high[0]) == 0.5
+    found = exact(model, [(-1, 1)])
+    assert [step.units for step in found.reductions if step.where == "2"] == [(0,)]
+    assert found.change == 0.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_linear_programs_bound_what_a_partition_gives_exactly(seed):
+    layers = wide(np.random.default_rng(seed), hidden=(5, 5, 4))
+    net, box = read(module(layers)), torch.tensor([[-1.0, 1.0]] * 2, dtype=torch.float64)
+    wide_, exact_, programs = ranges(net, box), tighter(net, box), _by_programs(net, box)
+    for number in (net.steps[i].inputs[0] for i in net.bends):
+        for least, middle, most in ((wide_[number], programs[number], exact_[number]),):
+            assert (middle.high <= least.high + 1e-9).all()
+            assert (middle.high >= most.high - 1e-9).all()
+            assert (middle.low >= least.low - 1e-9).all()
+            assert (middle.low <= most.low + 1e-9).all()
+
+
+def test_what_only_looks_spare_is_named_and_left_alone(monkeypatch):
+    monkeypatch.setattr(ROOM, "tighter", ranges)
+    layers = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [1.0, -1.0]], [-1.5, 0.0]), ([[1.0, 1.0]], [0.0])]
+    found = exact(module(layers), [(-1, 1)])
+    assert found.reductions == ()
+    assert [(one.where, one.dead) for one in found.undecided] == [("2", (0,))]
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_duplicates_and_dead_units_of_any_model_are_taken_away(name):
+    model, shape = built(name)
+    place = next(p for p in places(model, shape) if p.width > 1)
+    layer = model.get_submodule(place.name)
+    with torch.no_grad():
+        axis = 1 if "Transpose" in type(layer).__name__ else 0
+        layer.weight.select(axis, 1).copy_(layer.weight.select(axis, 0))
+        if layer.bias is not None:
+            layer.bias[1] = layer.bias[0]
+        for link in place.carriers:
+            carrier = model.get_submodule(link.path)
+            for entry in (carrier.state_dict()[key] for key in carrier.state_dict() if key != "num_batches_tracked"):
+                entry[link.start + 1] = entry[link.start]
+    found = exact(model, (-1, 1), input_shape=shape)
+    assert any(step.where == place.name and 1 in step.units for step in found.reductions)
+    x = torch.rand(50, *shape, dtype=torch.float64) * 2 - 1
+    assert torch.allclose(model(x), found.model(x), rtol=1e-9, atol=1e-9)
+
+
+def test_a_change_of_the_result_is_told_by_its_certificate():
+    """Honest certificates: the measured change is that of the model handed back, not of a plan."""
+    layers = wide(np.random.default_rng(3))
+    layers[0][1][0] = -100.0
+    model = module(layers)
+    found = exact(model, (-1, 1))
+    x = points([(-1, 1)] * 2)
+    assert largest(found.model, model, x) <= found.bound + 1e-12
+    with torch.no_grad():
+        found.model[0].bias[0] += 0.1
+    assert largest(found.model, model, x) > found.bound + 1e-3
+
+
+def test_a_wrong_reduction_is_seen_in_the_measured_change(monkeypatch):
+    def unread(site):
+        return Edit((0,), "wrong") if site.place.width == 6 else None
+
+    monkeypatch.setattr(ROOM, "unread", unread)
+    found = exact(module(wide(np.random.default_rng(4))), (-1, 1))
+    assert found.change > 1e-3 > found.bound
+
+
+def test_the_model_given_is_left_alone():
+    model = module(wide(np.random.default_rng(0)))
+    with torch.no_grad():
+        model[0].bias[0] = -100.0
+    before = copy.deepcopy(model.state_dict())
+    exact(model, (-1, 1))
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+
+
+def test_where_all_units_are_dead_one_stays():
+    layers = wide(np.random.default_rng(0), hidden=(4,))
+    layers[0][1][:] = -100.0
+    found = exact(module(layers), (-1, 1))
+    assert widths(found.model) == [1, 3]
+
+
+def test_behind_padding_a_constant_is_left_where_it_is():
+    model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Conv2d(3, 2, 3, padding=1), nn.Flatten(), nn.Linear(32, 2))
+    with torch.no_grad():
+        model[0].weight[0], model[0].bias[0] = 0.0, 1.0
+        model[0].bias[1] = -100.0
+    found = exact(model, (0, 1), input_shape=(1, 6, 6))
+    assert [(step.kind, step.units) for step in found.reductions] == [("constant", (1,))]
+
+
+def test_wrong_arguments_are_refused_by_name():
+    model = module(wide(np.random.default_rng(0)))
+    with pytest.raises(InputError, match="box: expected 2 pairs"):
+        exact(model, [(0, 1)] * 3)
+    with pytest.raises(InputError, match="tolerance: expected a share"):
+        exact(model, tolerance=-1)
+    with pytest.raises(InputError, match="samples: expected at least 1"):
+        exact(model, samples=0)
+    with torch.no_grad():
+        model[0].weight[0, 0] = torch.nan
+    with pytest.raises(InputError, match="NaN or infinite"):
+        exact(model)
