@@ -8,14 +8,17 @@ import pytest
 import torch
 
 from creases import boolean, lab
-from creases.errors import InputError
+from creases.errors import FileError, InputError
 from creases.reproduce import boolean_success
+from creases.reproduce.boolean_claims import claims, markdown, parity_claims
 from creases.reproduce.boolean_success import (
     PARITY,
     Scale,
     Success,
+    parity_rates,
     read,
     size,
+    stored,
     success,
     write,
 )
@@ -145,3 +148,60 @@ def test_a_leak_that_was_not_trained_is_refused():
         made_up([[0] * 3] * 3).rate(5, 2, 1, LEAKY)
     with pytest.raises(InputError, match="scale: expected 'quick' or 'full', got 'huge'"):
         success("huge")  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_no_table_is_refused(tmp_path):
+    (tmp_path / "text.parquet").write_text("no table")
+    for name in ("text.parquet", "none.parquet"):
+        with pytest.raises(FileError, match=f"cannot read .*{name} as Parquet"):
+            read(tmp_path / name)
+
+
+def test_the_stored_result_has_all_classes_and_sizes_and_tells_how_it_was_made():
+    found = stored()
+    sizes = found.table.groupby(["leak", "depth", "width"]).size()
+    assert len(sizes) == 2 * 5 * 9
+    assert (sizes == 222).all()
+    assert (found.table["trials"] == 100).all()
+    assert found.about["seed"] == "0"
+    assert "--scale full" in found.about["command"]
+
+
+@pytest.mark.parametrize(
+    ("leak", "depth", "expected"),
+    [
+        (LEAKY, 1, [0, 3, 8, 48, 74, 90, 95, 95, 98]),
+        (LEAKY, 2, [30, 80, 96, 97, 99, 100, 100, 100, 100]),
+        (RELU, 1, [0, 2, 5, 44, 64, 78, 85, 92, 96]),
+    ],
+)
+def test_stored_minima_are_those_of_another_implementation(leak, depth, expected):
+    found = 100 * stored().sizes(leak, "min").loc[depth].to_numpy()
+    p = (np.array(expected) + found) / 200
+    np.testing.assert_array_less(np.abs(found - expected), 3 * np.sqrt(200 * p * (1 - p)) + 1.5)
+
+
+def test_influence_explains_stored_rates_best():
+    for leak, influence, swaps in ((LEAKY, -0.82, -0.66), (RELU, -0.82, -0.62)):
+        found = stored().correlations(leak)["correlation"]
+        assert found["influence"] == pytest.approx(influence, abs=0.03)
+        assert found["swaps"] == pytest.approx(swaps, abs=0.03)
+        assert found.abs().idxmax() == "influence"
+
+
+def test_claims_of_the_text_are_told_true_or_false():
+    found = {row.claim: row for row in claims(stored())}
+    assert len(found) == 10
+    assert found["ReLU: no network of width 2 solves every problem at least once"].holds
+    assert not next(row for text, row in found.items() if "only from width 5" in text).holds
+    assert markdown(list(found.values())).count("\n") == 11
+
+
+@pytest.mark.slow
+def test_parity_is_learnt_as_often_as_by_another_implementation():
+    found = parity_rates(2000)
+    rates = found.set_index(["width", "depth", "leak"])["rate"]
+    known = {(3, 1, LEAKY): 0.029, (6, 1, LEAKY): 0.78, (6, 1, RELU): 0.71, (2, 2, LEAKY): 0.315, (2, 2, RELU): 0.023}
+    for size_and_leak, rate in known.items():
+        assert rates[size_and_leak] == pytest.approx(rate, abs=4 * np.sqrt(rate * (1 - rate) / 2000) + 0.01)
+    assert [row.claim.split(":")[0] for row in parity_claims(found)] == ["3x1", "6x1", "2x2"]

@@ -51,7 +51,7 @@ class Scale(NamedTuple):
 #: Of Fig. 3.7.
 SIZE_SCALES = {
     "quick": Scale(2, {"parity": 1, "random": 1}, 100, (2, 10), (1, 2)),
-    "reduced": Scale(20, {"parity": 1, "random": 3}, EPOCHS, range(2, 11), range(1, 6)),
+    "reduced": Scale(16, {"parity": 1, "random": 2}, EPOCHS, range(2, 11), range(1, 6)),
     "full": Scale(100, {"parity": 1, "random": 10}, EPOCHS, range(2, 11), range(1, 6)),
 }
 
@@ -71,7 +71,7 @@ def by_size(scale: ScaleName = "quick", *, n: int = 10, seed: int = 0, device: s
     Parameters
     ----------
     scale
-        "full" is the dissertation's; "reduced" has 3 random functions instead of 10, and 20 trials instead of 100.
+        "full" is the dissertation's; "reduced" has 2 random functions instead of 10, and 16 trials instead of 100.
 
     Returns
     -------

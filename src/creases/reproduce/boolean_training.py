@@ -8,7 +8,7 @@ has all points right, and fails after 4000 epochs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ LR, EPOCHS = 0.025, 4000
 
 #: Slopes of the bends on their negative side: ReLU, and the leaky ReLU of the dissertation.
 RELU, LEAKY = 0.0, 0.1
+
+
+#: How first weights are drawn.
+Start = Literal["he", "torch"]
 
 
 class Outcome(NamedTuple):
@@ -38,6 +42,7 @@ def train_on(
     leak: float,
     trials: int,
     seeds: Sequence[int],
+    how: Start = "he",
     epochs: int = EPOCHS,
     device: str = "cpu",
 ) -> Outcome:
@@ -51,6 +56,8 @@ def train_on(
         Slope of the bends on their negative side.
     trials, seeds
         Networks of each function, and what each function's are drawn with: its outcome depends on no other's.
+    how
+        First weights, as :meth:`creases.lab.Batch.initial` draws them: the text's "he", or PyTorch's default "torch".
     """
     k, points = labels.shape
     n = points.bit_length() - 1
@@ -59,7 +66,7 @@ def train_on(
             f"labels, seeds: expected values (k, 2^n) and k whole numbers, got {labels.shape} and {len(seeds)}"
         )
     shape = [n, *[width] * depth, 1]
-    starts = [lab.Batch.initial(trials, shape, seed=seed, leak=leak, how="he") for seed in seeds]
+    starts = [lab.Batch.initial(trials, shape, seed=seed, leak=leak, how=how) for seed in seeds]
     done = lab.train(
         lab.Batch.join(starts),
         2 * boolean.points(n) - 1,

@@ -94,7 +94,12 @@ def metrics_figure(result: Success, *, leak: float = 0.1) -> Figure:
             ax.margins(x=0.01, y=0.12)
         grid[0][0].set_title(f"{_bend(leak)}, {len(table)} classes of functions of four bits")
         grid[0][0].legend(
-            title="least width of one layer", ncols=len(widths), loc="lower right", columnspacing=0.8, handletextpad=0.1
+            title="least width of one layer",
+            title_fontsize=8,
+            ncols=len(widths),
+            loc="lower right",
+            columnspacing=0.8,
+            handletextpad=0.1,
         )
         grid[-1][0].set_xlabel("class, the easiest first")
     return figure
