@@ -83,7 +83,7 @@ def _layout(task: Task, blocks: int) -> Any:
     from creases.lab.vectors import SAMPLES
 
     P, units = len(task.W), sum(task.widths[1:])
-    sizes = [P, P, P, P, units * SAMPLES, units * SAMPLES]
+    sizes = [P, P, P, P, units * SAMPLES]
     sizes += [blocks * task.X.shape[2] * SAMPLES, blocks * task.y.shape[2] * SAMPLES, 4 * SAMPLES, 2, 2]
     return Layout(*map(int, np.cumsum([0, *sizes])))
 
@@ -99,4 +99,4 @@ def _lanes(rules: Any) -> Any:
     memory = np.zeros((rules.at.end + 1) * L, dtype)
     memory = memory[-memory.ctypes.data % BYTES // dtype.itemsize :]
     keys, chosen = np.zeros((2 * ROUNDS, L), np.uint32), np.zeros(L, np.uint32)
-    return Lanes(memory, np.zeros((5, L), np.int64), keys, chosen, np.zeros(L))
+    return Lanes(memory, np.zeros((6, L), np.int64), keys, chosen, np.zeros(L))

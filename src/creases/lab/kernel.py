@@ -27,8 +27,7 @@ class Layout(NamedTuple):
     M: int
     V: int
     G: int
-    A: int  #: activities: a wide vector for each unit of all layers but the inputs
-    D: int  #: slopes of the loss by them
+    A: int  #: activities: a wide vector for each unit of all layers but the inputs; then slopes of the loss by them
     inputs: int  #: d wide vectors; for each 8 samples, where they are kept
     targets: int  #: K wide vectors, likewise
     shares: int  #: 4 wide vectors, see _shares
@@ -58,14 +57,15 @@ class Lanes(NamedTuple):
     """What a thread works with."""
 
     memory: Any  #: see Layout
-    state: Any  #: (5, L) int64, see WHICH, ...
+    state: Any  #: (6, L) int64, see WHICH, ...
     order: Any  #: (., L) uint32 keys of each network's order of samples
     chosen: Any  #: (L,) uint32 a sample of each network
     totals: Any  #: (L,) float64 sums of losses
 
 
-#: Rows of a thread's state: the network in each lane, whether it is in work, and done, its epochs, its steps.
-WHICH, ALIVE, DONE, EPOCH, STEP = 0, 1, 2, 3, 4
+#: Rows of a thread's state: the network in each lane, whether it is in work, and done, its epochs, its steps; the
+#: samples for which the shares stand.
+WHICH, ALIVE, DONE, EPOCH, STEP, COUNTED = 0, 1, 2, 3, 4, 5
 
 
 @numba.njit
@@ -114,10 +114,12 @@ def _pass(
     apart()
     widths, leak, at, memory = rules.widths, rules.leak, rules.at, lanes.memory
     d, C, depth, L = widths[0], widths[-1], len(widths) - 1, len(lanes.totals)
-    W, G, A, D = vectors(memory, at.W), vectors(memory, at.G), vectors(memory, at.A), vectors(memory, at.D)
+    W, G, A = vectors(memory, at.W), vectors(memory, at.G), vectors(memory, at.A)
     shares, sums = vectors(memory, at.shares), vectors(memory, at.sums)
     zero = filled(0.0, load(W, 0))
-    _shares(shares, end - start)
+    if lanes.state[COUNTED, 0] != end - start:
+        lanes.state[COUNTED, 0] = end - start
+        _shares(shares, end - start)
     store(sums, 0, zero)
     store(sums, 1, zero)
     for lane in range(L):
@@ -141,7 +143,7 @@ def _pass(
             forward(W, w, m, o, A, a, A, a + m, layer < depth - 1, leak)
             a += m
         k = 2 if first + SAMPLES >= end else 0
-        slopes(rules.loss, A, a, C, vectors(memory, t), D, shares, k, SAMPLES, sums, valued)
+        slopes(rules.loss, A, a, C, vectors(memory, t), shares, k, SAMPLES, sums, valued)
         if valued:
             for lane in range(L):
                 lanes.totals[lane] += memory[(at.sums + 1) * L + lane]
@@ -149,11 +151,11 @@ def _pass(
         if learning:
             for layer in range(depth - 1, 0, -1):
                 m, o = widths[layer], widths[layer + 1]
-                gradients(w, m, o, A, a - m, D, a, G)
-                backward(W, w, m, o, A, a - m, D, a, leak)
+                gradients(w, m, o, A, a - m, A, a, G)
+                backward(W, w, m, o, A, a - m, a, leak)
                 a -= m
                 w -= widths[layer - 1] * m + m
-            gradients(w, d, widths[1], inputs, a, D, a, G)
+            gradients(w, d, widths[1], inputs, a, A, a, G)
 
 
 @numba.njit

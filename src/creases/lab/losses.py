@@ -9,24 +9,22 @@ from typing import Any
 
 import numba
 
-from creases.lab.vectors import SAMPLES, apart, exp, filled, fma, load, log1p, quotient, size, store, where_less
+from creases.lab.vectors import SAMPLES, apart, exp, filled, fma, inverse, load, log1p, size, store, where_less
 
 #: How the kernel calls the losses.
 CODES = {"ce": 0, "bce": 1, "mse": 2}
 
 
 @numba.njit
-def slopes(
-    kind: Any, Z: Any, z: Any, C: Any, T: Any, D: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any
-) -> None:
-    """Write slopes of the loss into D, and add up right samples and, if ``valued``, losses.
+def slopes(kind: Any, Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
+    """Put the slopes of the loss in the place of the outputs; add up right samples and, if ``valued``, losses.
 
     Parameters
     ----------
     kind
         0, 1, 2 for cross-entropy, binary cross-entropy, squared error.
     Z, z, C
-        Outputs in rows z to z + C of Z; slopes go into the same rows of D.
+        Outputs in rows z to z + C of Z.
     T
         Targets: a row of classes or bits, or C rows of numbers.
     K, k
@@ -37,11 +35,11 @@ def slopes(
         Two narrow vectors: samples right, sum of losses.
     """
     if kind == 0:
-        _cross_entropy(Z, z, C, T, D, K, k, count, sums, valued)
+        _cross_entropy(Z, z, C, T, K, k, count, sums, valued)
     elif kind == 1:
-        _binary(Z, z, T, D, K, k, count, sums, valued)
+        _binary(Z, z, T, K, k, count, sums, valued)
     else:
-        _squared(Z, z, C, T, D, K, k, count, sums, valued)
+        _squared(Z, z, C, T, K, k, count, sums, valued)
 
 
 @numba.njit(forceinline=True)
@@ -50,7 +48,7 @@ def _add(sums: Any, at: Any, more: Any) -> None:
 
 
 @numba.njit
-def _binary(Z: Any, z: Any, T: Any, D: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
+def _binary(Z: Any, z: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
     """log(1 + exp(-|f|)) + max(f, 0) - f y for the output f and y in {0, 1}; right if f > 0 is y = 1."""
     apart()
     for s in range(count):
@@ -58,8 +56,8 @@ def _binary(Z: Any, z: Any, T: Any, D: Any, K: Any, k: Any, count: Any, sums: An
         share, counts = load(K, k * SAMPLES + s), load(K, (k + 1) * SAMPLES + s)
         one, zero = filled(1.0, f), filled(0.0, f)
         e = exp(zero - size(f))
-        r = quotient(one, one + e)
-        store(D, z * SAMPLES + s, (where_less(zero, f, r, e * r) - y) * share)
+        r = inverse(one + e)
+        store(Z, z * SAMPLES + s, (where_less(zero, f, r, e * r) - y) * share)
         right = where_less(zero, f, y, one - y)
         _add(sums, 0, where_less(size(f), filled(float("inf"), f), right * counts, zero))
         if valued:
@@ -68,7 +66,7 @@ def _binary(Z: Any, z: Any, T: Any, D: Any, K: Any, k: Any, count: Any, sums: An
 
 
 @numba.njit
-def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, D: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
+def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
     """log(sum of exp(f_j)) - f_y for the outputs f and the class y; right if y is the first largest output."""
     apart()
     for s in range(count):
@@ -85,12 +83,12 @@ def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, D: Any, K: Any, k: Any, count
         rest = zero  # of the sum of exp(f_j - top), but for the largest, which is 1
         for j in range(C):
             e = exp(load(Z, first + j * SAMPLES) - top)
-            store(D, first + j * SAMPLES, e)
+            store(Z, first + j * SAMPLES, e)
             rest = rest + where_less(size(best - filled(j, y)), half, zero, e)
-        r = quotient(share, one + rest)
+        r = share * inverse(one + rest)
         for j in range(C):
             expected = where_less(size(y - filled(j, y)), half, share, zero)
-            store(D, first + j * SAMPLES, fma(load(D, first + j * SAMPLES), r, zero - expected))
+            store(Z, first + j * SAMPLES, fma(load(Z, first + j * SAMPLES), r, zero - expected))
         right = where_less(size(best - y), half, counts, zero)
         _add(sums, 0, where_less(sizes, filled(float("inf"), y), right, zero))
         if valued:
@@ -98,7 +96,7 @@ def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, D: Any, K: Any, k: Any, count
 
 
 @numba.njit
-def _squared(Z: Any, z: Any, C: Any, T: Any, D: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
+def _squared(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
     """The mean over the outputs f of (f - y)^2."""
     apart()
     part = filled(1.0 / C, load(K, k * SAMPLES))
@@ -107,6 +105,6 @@ def _squared(Z: Any, z: Any, C: Any, T: Any, D: Any, K: Any, k: Any, count: Any,
             row = (z + j) * SAMPLES + s
             share, counts = load(K, k * SAMPLES + s), load(K, (k + 1) * SAMPLES + s)
             gap = load(Z, row) - load(T, j * SAMPLES + s)
-            store(D, row, gap * (share * (part + part)))
+            store(Z, row, gap * (share * (part + part)))
             if valued:
                 _add(sums, 1, gap * gap * part * counts)

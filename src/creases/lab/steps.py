@@ -6,7 +6,7 @@ from typing import Any
 
 import numba
 
-from creases.lab.vectors import apart, filled, fma, load, quotient, sqrt, store, where_less
+from creases.lab.vectors import apart, filled, fma, inverse, load, sqrt, store
 
 
 @numba.njit
@@ -14,18 +14,16 @@ def adam(W: Any, M: Any, V: Any, G: Any, P: Any, rates: Any, numbers: Any) -> No
     """Adam; rates: vectors of lr / (1 - beta1^t) and 1 / sqrt(1 - beta2^t); numbers: see ``Rules``."""
     apart()
     rate, root = load(rates, 0), load(rates, 1)
+    down = filled(0.0, rate) - rate
     b1, a1, b2 = filled(numbers[0], rate), filled(numbers[1], rate), filled(numbers[2], rate)
     a2, eps = filled(numbers[3], rate), filled(numbers[4], rate)
-    most = filled(1e30, rate)  # where a second moment is infinite, a quotient's estimate would be NaN
     for p in range(P):
         g = load(G, p)
         m = fma(b1, load(M, p), a1 * g)
         v = fma(b2, load(V, p), a2 * g * g)
         store(M, p, m)
         store(V, p, v)
-        size = fma(sqrt(v), root, eps)
-        size = where_less(size, most, size, most)
-        store(W, p, load(W, p) - quotient(rate * m, size))
+        store(W, p, fma(down * m, inverse(fma(sqrt(v), root, eps)), load(W, p)))
 
 
 @numba.njit

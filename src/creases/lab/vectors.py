@@ -59,15 +59,17 @@ def _filled(vector: Vector, value: float) -> Any:
     return ir.Constant(_llvm(vector), [value] * vector.count)
 
 
-def _call(builder: Any, name: str, *args: Any, flags: tuple[str, ...] = ()) -> Any:
+def _function(builder: Any, name: str, result: Any, args: list[Any]) -> Any:
+    """An LLVM function by its name."""
+    known = builder.module.globals.get(name)
+    return known if known is not None else ir.Function(builder.module, ir.FunctionType(result, args), name)
+
+
+def _call(builder: Any, name: str, *args: Any) -> Any:
     """LLVM's function of vectors of one type, such as ``llvm.sqrt``."""
     kind = args[0].type
     suffix = f"v{kind.count}f{64 if isinstance(kind.element, ir.DoubleType) else 32}"
-    whole = f"{name}.{suffix}"
-    function = builder.module.globals.get(whole)
-    if function is None:
-        function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * len(args)), whole)
-    return builder.call(function, args, fastmath=flags)
+    return builder.call(_function(builder, f"{name}.{suffix}", kind, [kind] * len(args)), args)
 
 
 def _operator(symbol: Any, instruction: str) -> None:
@@ -231,18 +233,47 @@ def fma(context: Any, a: Any, b: Any, c: Any) -> Any:
     return a(a, b, c), lambda context, builder, sig, args: _call(builder, "llvm.fmuladd", *args)
 
 
+def _estimate(context: Any, builder: Any, name: str, vector: Vector, x: Any) -> Any:
+    """The processor's estimate of 1 / x ("rcp") or 1 / sqrt(x) ("rsqrt"), good to 14 bits; None if it has none."""
+    if vector != Vector(types.float32, 16) or "+avx512f" not in context.codegen()._tm_features:
+        return None
+    kind, mask = _llvm(vector), ir.IntType(16)
+    function = _function(builder, f"llvm.x86.avx512.{name}14.ps.512", kind, [kind, kind, mask])
+    return builder.call(function, [x, _filled(vector, 0.0), mask(-1)])
+
+
 @intrinsic
 def sqrt(context: Any, a: Any) -> Any:
-    """The root of a, within 2 units of the last place: a float32's may come from an estimate and a step of Newton's."""
-    flags = ("afn", "ninf", "nsz") if a.dtype == types.float32 else ()
-    return a(a), lambda context, builder, sig, args: _call(builder, "llvm.sqrt", *args, flags=flags)
+    """The root of a >= 0; in float32 within 2 units of the last place, and of 1e-37 at least and 1e38 at most.
+
+    From an estimate y of 1 / sqrt(a), with s = a y and h = y / 2, a step of Goldschmidt's: s + s (1/2 - h s).
+    """
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        high = _filled(a, 1e38)
+        x = builder.select(builder.fcmp_ordered("<", args[0], high), args[0], high)
+        x = builder.fadd(x, _filled(a, 1e-37))
+        y = _estimate(context, builder, "rsqrt", a, x)
+        if y is None:
+            return _call(builder, "llvm.sqrt", args[0])
+        s, h = builder.fmul(x, y), builder.fmul(y, _filled(a, -0.5))
+        return _call(builder, "llvm.fmuladd", s, _call(builder, "llvm.fmuladd", h, s, _filled(a, 0.5)), s)
+
+    return a(a), build
 
 
 @intrinsic
-def quotient(context: Any, a: Any, b: Any) -> Any:
-    """a / b, within 2 units of the last place: a float32's may come from an estimate and a step of Newton's."""
-    flags = ("arcp", "afn", "ninf") if a.dtype == types.float32 else ()
-    return a(a, b), lambda context, builder, sig, args: builder.fdiv(*args, flags=flags)
+def inverse(context: Any, a: Any) -> Any:
+    """1 / a for a of ordinary size; in float32 within 2 units of the last place: y + y (1 - a y) from an estimate y."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        one = _filled(a, 1.0)
+        y = _estimate(context, builder, "rcp", a, args[0])
+        if y is None:
+            return builder.fdiv(one, args[0])
+        return _call(builder, "llvm.fmuladd", y, _call(builder, "llvm.fmuladd", builder.fneg(args[0]), y, one), y)
+
+    return a(a), build
 
 
 @intrinsic
