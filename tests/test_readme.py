@@ -20,13 +20,17 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.M | re.S)
 def run_line(line):
     words = shlex.split(line, comments=True)
     if words[0] == "creases":
+        words, (_, *file) = (words[: words.index(">")], words[words.index(">") :]) if ">" in words else (words, [""])
         result = CliRunner().invoke(app, words[1:])
         assert result.exit_code == 0, result.output
+        for name in file:
+            Path(name).write_text(result.stdout)
     else:  # the set-up itself is not repeated from inside the tests: make only says what it would do
         assert words[0] == "make"
         subprocess.run(["make", "--dry-run", *words[1:]], cwd=ROOT, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_every_block_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

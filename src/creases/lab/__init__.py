@@ -1,4 +1,9 @@
-"""Many trainings at once."""
+"""Many trainings at once.
+
+Train   a ``Batch`` of networks of one shape; ``train`` it as one program: ``Trained``, with ``Moments`` to go on from
+Sweep   a ``Sweep`` runs a function over many jobs into a folder, and goes on after any interruption; its ``Status``;
+        ``job`` marks a function that takes many jobs at once
+"""
 
 from creases.lab.batch import Batch
 from creases.lab.functions import job
