@@ -30,7 +30,7 @@ def channels(
     where: Sequence[str] | None = None,
     per_step: int = 1,
     samples: int | None = None,
-    progress: Callable[[Step], None] | None = None,
+    progress: Callable[[Step, nn.Module], None] | None = None,
 ) -> Pruned:
     """Remove the channel whose loss is least missed, fine-tune, and so on while the model keeps an accuracy.
 
@@ -59,7 +59,7 @@ def channels(
     samples
         Losses are found on so many of the first samples; on all unless given.
     progress
-        Called with the record of each step.
+        Called with the record of each step and the model after it.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def channels(
             own(work)
             steps.append(record(work, X, names, removed, few, tests, loss))
             if progress is not None:
-                progress(steps[-1])
+                progress(steps[-1], work)
             if steps[-1].accuracy >= keep:
                 best, kept = work, len(steps)
             else:

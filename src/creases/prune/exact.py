@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -20,6 +20,9 @@ from creases.prune.reductions import Edit, constant, duplicate, linear, unread
 from creases.prune.site import Site
 from creases.prune.tighter import tighter
 from creases.regions.slices import check_box
+
+#: Bytes that the values of some samples may take.
+BLOCK = 2**27
 
 #: Half the side of the box that samples are drawn from when all inputs count.
 REACH = 10.0
@@ -159,21 +162,29 @@ class _Reducer:
 
     def undecided(self) -> list[Undecided]:
         """Units that are spare on the samples."""
+        every = [Site.found(self.model, self.net, self.ranges, place) for place in self.places if place.width > 1]
+        sites = [site for site in every if site is not None]
+        flags: dict[str, tuple[Tensor, Tensor]] = {}
+        for values in _values(self.net, self.inputs):
+            for site in sites:
+                new = site.zero_at(values), site.one_sided_at(values)
+                old = flags.get(site.place.name, new)
+                flags[site.place.name] = old[0] & new[0], old[1] & new[1]
         found = []
-        values = [self.inputs.reshape(-1, *self.shape).double()]
-        for step in self.net.steps:
+        for site in sites:
+            (dead, fixed), (on, off) = flags[site.place.name], site.one_sided()
+            found.append(Undecided(site.place.name, _numbers(dead), _numbers(fixed & ~dead & ~on & ~off)))
+        return [one for one in found if one.dead or one.linear]
+
+
+def _values(net: Network, inputs: Tensor) -> Iterator[list[Tensor]]:
+    """All values of a network at inputs (n, n_in), some inputs at a time."""
+    block = max(1, BLOCK // (8 * sum(net.sizes)))
+    for start in range(0, len(inputs), block):
+        values = [inputs[start : start + block].reshape(-1, *net.input_shape)]
+        for step in net.steps:
             values.append(step.apply([values[number] for number in step.inputs]))
-        for place in self.places:
-            site = Site.found(self.model, self.net, self.ranges, place)
-            if site is None or place.width == 1:
-                continue
-            dead = site.zero_at(values)
-            fixed = site.one_sided_at(values) & ~dead
-            on, off = site.one_sided()
-            one = Undecided(place.name, _numbers(dead), _numbers(fixed & ~on & ~off))
-            if one.dead or one.linear:
-                found.append(one)
-        return found
+        yield values
 
 
 def _numbers(which: Tensor) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def magnitude(
     shares: Sequence[float] = SHARES,
     judge: tuple[Any, Any] | None = None,
     tune: Tune | None = None,
-    progress: Callable[[Step], None] | None = None,
+    progress: Callable[[Step, nn.Module], None] | None = None,
 ) -> Pruned:
     """Set the smallest weights of all layers to zero, fine-tune the others, and so on while an accuracy is kept.
 
@@ -72,7 +72,7 @@ def magnitude(
                 own(work)
             steps.append(record(work, X, names, {}, (X, y), tests, loss))
             if progress is not None:
-                progress(steps[-1])
+                progress(steps[-1], work)
             if steps[-1].accuracy < keep:
                 ended = "accuracy"
                 break

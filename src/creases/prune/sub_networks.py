@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ def chosen(batch: Batch, n: int, layer: int, units: Ints) -> Batch:
     after = batch.weights[layer + 1][n]  # (out, width)
     weights[layer + 1] = np.ascontiguousarray(after[:, units].swapaxes(0, 1))  # (c, out, k)
     return Batch(tuple(weights), tuple(biases), batch.leak)
+
+
+def all_chosen(batch: Batch, k: int) -> Batch:
+    """All sub-networks with k units of a network with one hidden layer, ordered as ``itertools.combinations``."""
+    return chosen(batch, 0, 0, np.array(list(combinations(range(batch.widths[1]), k))))
 
 
 def without_each(batch: Batch, n: int, layer: int) -> Batch:

@@ -1,0 +1,178 @@
+"""Pruning by data: channels and weights."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from creases import places, remove
+from creases.errors import InputError
+from creases.prune import channels, magnitude, tuner
+from creases.prune.judging import judged, losses, losses_without
+from creases.prune.magnitude import weights
+from surgery_models import MODELS, built
+
+
+def images(n=120, seed=0):
+    """Small images whose class is the brighter half."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.rand(n, 1, 8, 8, generator=generator)
+    y = torch.arange(n) % 2
+    x[y == 0, :, :, :4] += 0.5
+    x[y == 1, :, :, 4:] += 0.5
+    return x, y
+
+
+def network(seed=0):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        blocks = [nn.Conv2d(1, 6, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        blocks += [nn.Conv2d(6, 5, 3, padding=1), nn.BatchNorm2d(5), nn.ReLU(), nn.MaxPool2d(2)]
+        return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(20, 2))
+
+
+def trained():
+    x, y = images()
+    model = network()
+    tuner(x, y, epochs=8, lr=0.05, batch_size=20)(model)
+    return model.eval(), x, y
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_losses_without_a_unit_are_those_of_the_model_after_its_removal(name):
+    model, shape = built(name)
+    x = torch.randn(7, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    out = model(x).detach()
+    last = nn.Sequential(model, nn.Flatten(), nn.Linear(out[0].numel(), 2).double()).eval()
+    y = torch.arange(7) % 2
+    for plain in [model, last] if out.ndim == 2 else [last]:
+        for place in places(plain, data=x[:2]):
+            if place.width == 1:
+                continue
+            expected = []
+            for unit in range(place.width):
+                smaller = copy.deepcopy(plain)
+                remove(smaller, place.name, [unit], data=x[:2])
+                expected.append(float(losses(smaller(x).detach(), y).mean()))
+            found = losses_without(plain, place, x, y).tolist()
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_the_channel_that_is_least_missed_goes_first_and_the_model_gets_smaller():
+    model, x, y = trained()
+    before = copy.deepcopy(model.state_dict())
+    every = {place.name: losses_without(model, place, x, y) for place in places(model, data=x)}
+    found = channels(model, x, y, keep=0.9, tune=lambda model: None)
+    ((name, units),) = found.steps[0].removed.items()
+    assert float(every[name][units[0]]) == min(float(part.min()) for part in every.values())
+    assert found.steps[0].loss_removed == pytest.approx(float(every[name][units[0]]), rel=1e-5)
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+    assert judged(found.model, x, y)[1] == found.last.accuracy >= 0.9
+    assert [place.width for place in places(found.model, data=x)] == list(found.last.widths.values())
+    assert found.last.parameters == sum(p.numel() for p in found.model.parameters()) < found.first.parameters
+    assert found.ended in ("accuracy", "smallest")
+
+
+def test_pruning_by_channels_goes_on_until_one_unit_is_left_at_each_place():
+    model, x, y = trained()
+    found = channels(model, x, y, keep=0.0, per_step=4, tune=lambda model: None)
+    assert found.ended == "smallest"
+    assert set(found.last.widths.values()) == {1}
+
+
+def test_records_are_plain_values(tmp_path):
+    model, x, y = trained()
+    found = channels(model, x, y, keep=0.0, per_step=5, samples=20)
+    written = json.loads(found.save(tmp_path / "steps.json").read_text())
+    assert written["steps"][0]["accuracy"] == found.steps[0].accuracy
+    assert "model" not in written
+
+
+def test_only_named_places_are_pruned():
+    model, x, y = trained()
+    found = channels(model, x, y, keep=0.0, where=["3"], per_step=2, tune=lambda model: None)
+    assert list(found.last.widths) == ["3"]
+    assert found.model[0].out_channels == 6
+
+
+def test_one_output_and_one_class_are_judged():
+    model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))
+    x = torch.randn(30, 2, generator=torch.Generator().manual_seed(0))
+    y = torch.zeros(30, dtype=torch.int64)
+    with torch.no_grad():
+        model[2].bias.fill_(-50.0)
+    found = channels(model, x, y, keep=1.0)
+    assert found.last.accuracy == 1.0
+    assert found.last.widths == {"0": 1}
+
+
+def test_ctrl_c_keeps_the_best_so_far():
+    model, x, y = trained()
+
+    def stop(step, model):
+        if step.widths["0"] + step.widths["3"] == 8:
+            raise KeyboardInterrupt
+
+    found = channels(model, x, y, keep=0.0, tune=lambda model: None, progress=stop)
+    assert (found.ended, found.kept) == ("interrupted", 2)
+    assert sum(place.width for place in places(found.model, data=x)) == 9
+
+
+def test_magnitude_sets_the_smallest_weights_to_zero_and_keeps_them_there():
+    model, x, y = trained()
+    size = sum(weight.numel() for weight in weights(model))
+    seen = []
+    found = magnitude(
+        model, x, y, keep=0.0, shares=[0.3, 0.6], progress=lambda step, model: seen.append(copy.deepcopy(model))
+    )
+    zeros = [sum(int((weight == 0).sum()) for weight in weights(one)) for one in seen]
+    assert zeros == [round(0.3 * size), round(0.6 * size)]
+    first = torch.cat([weight.detach().abs().flatten() for weight in weights(model)])
+    gone = torch.cat([(weight == 0).flatten() for weight in weights(seen[0])])
+    assert first[gone].max() <= first[~gone].min()
+    assert found.ended == "shares"
+    assert found.last.nonzero <= found.first.nonzero - zeros[1]
+
+
+def test_units_that_magnitude_made_dead_are_removed():
+    model, x, y = trained()
+    with torch.no_grad():
+        model[0].weight[2], model[0].bias[2] = 1e-6, -1.0
+    found = magnitude(model, x, y, keep=0.0, shares=[0.1], tune=lambda model: None)
+    assert found.model[0].out_channels == 5
+    assert found.settings["parameters"] == sum(p.numel() for p in found.model.parameters())
+    assert judged(found.model, x, y)[1] == found.last.accuracy
+
+
+def test_a_threshold_ends_pruning_with_the_model_before():
+    model, x, y = trained()
+    first = judged(model, x, y)[1]
+    found = magnitude(model, x, y, keep=first, shares=[0.01, 0.999], tune=lambda model: None)
+    assert found.ended == "accuracy"
+    assert found.kept == 1
+    assert judged(found.model, x, y)[1] >= first
+
+
+def test_wrong_data_are_refused_by_name():
+    model, x, y = trained()
+    with pytest.raises(InputError, match="X, y: has NaN or infinite inputs"):
+        channels(model, x * torch.nan, y, keep=0.5)
+    with pytest.raises(InputError, match="X, y: expected whole class numbers"):
+        magnitude(model, x, y.double(), keep=0.5)
+    with pytest.raises(InputError, match="judge: the model tells 2 classes apart, got class 2"):
+        channels(model, x, y, judge=(x, y + 1), keep=0.5)
+    with pytest.raises(InputError, match=r"X, y: expected inputs \(n, \*shape\) and classes"):
+        channels(model, x[:0], y[:0], keep=0.5)
+    with pytest.raises(InputError, match="keep: expected an accuracy"):
+        channels(model, x, y, keep=99)
+    with pytest.raises(InputError, match="keep: the model has an accuracy of"):
+        channels(network(), x, y, keep=1.0)
+    with pytest.raises(InputError, match="where: no place 'x'; this model's places are '0', '3'"):
+        channels(model, x, y, keep=0.5, where=["x"])
+    with pytest.raises(InputError, match="shares: expected rising numbers"):
+        magnitude(model, x, y, keep=0.5, shares=[0.5, 0.4])
+    with pytest.raises(InputError, match="optimizer: expected"):
+        tuner(x, y, optimizer="lbfgs")
