@@ -229,3 +229,8 @@ def test_breakpoints_do_not_depend_on_weights_drawn_by_the_same_seed() -> None:
     beta = -net.b / net.w
     assert abs(np.corrcoef(beta, np.abs(net.w))[0, 1]) < 0.06
     assert abs((beta < 0).mean() - 0.5) < 0.03
+
+
+def test_the_density_is_the_curvature_to_the_power_two_fifths() -> None:
+    x, q = np.linspace(0, 1, 150), np.array([0.1, 0.25, 0.5, 0.75, 0.9])
+    assert curvature_quantiles(x, x**3, q) == pytest.approx(q ** (5 / 7), abs=0.01)

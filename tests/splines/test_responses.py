@@ -93,3 +93,9 @@ def test_wrong_responses_are_refused():
     with pytest.raises(InputError, match=r"lam: expected a positive whole number, got 1.5"):
         least_norm_fit([1.0], [1.0], [0.0], 1.5)
     assert PowerRelu(2.0).density([], 0.1).tolist() == []
+
+
+def test_the_density_of_a_saturating_relu_is_itself_alone():
+    x = np.linspace(0, 4, 401)
+    density = SaturatingRelu(0.5).density(SaturatingRelu(0.5)(x), 0.01)
+    np.testing.assert_allclose(density, np.where(np.arange(401) == 1, 100.0, 0.0), atol=1e-9)
