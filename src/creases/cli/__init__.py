@@ -12,6 +12,7 @@ from creases.cli.demo import run_demo
 from creases.cli.explain import explain_input
 from creases.cli.grow import grow_table
 from creases.cli.map import map_plane
+from creases.cli.prune import prune_model
 from creases.cli.spline import fit_spline
 from creases.cli.sweep import app as sweep_app
 
@@ -24,6 +25,7 @@ app.command("map")(map_plane)
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_input)
 app.command("spline")(fit_spline)
 app.add_typer(sweep_app, name="sweep")
+app.command("prune")(prune_model)
 app.command("demo")(run_demo)
 
 

@@ -26,7 +26,7 @@ from creases.reproduce.boolean_training import EPOCHS, LR
 from creases.reproduce.measured import Measured, Scale, check_scale, seed_of, write
 
 #: Networks that are trained at each size: those that succeed are pruned.
-TRIALS = {"quick": 4, "full": 40}
+TRIALS = {"quick": 4, "full": 10}
 
 #: Epochs of fine-tuning in the pruning of deep networks; the source says a fixed number, not which.
 DEEP_EPOCHS = 500
@@ -77,7 +77,7 @@ def originals(n: int, hidden: Sequence[int], trials: int, seed: int) -> lab.Batc
 def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> Measured:
     """Exhaustive pruning of networks with one hidden layer, beside Table 3.4.
 
-    The source prunes one network of each size. Here all that learn the problem are pruned (of 40 in "full", of 4 in
+    The source prunes one network of each size. Here all that learn the problem are pruned (of 10 in "full", of 4 in
     "quick", which has widths 4, 6, 8 and digits 2, 4): the outcome depends much on the network.
 
     Returns

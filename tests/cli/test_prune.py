@@ -1,0 +1,133 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import creases
+from creases.cli.pruning.module import rebuilt
+
+
+@pytest.fixture
+def spare(tmp_path):
+    """A network of two inputs with a dead unit (1) and a doubled one (3); written as .npz."""
+    rng = np.random.default_rng(0)
+    W, b = rng.normal(size=(5, 2)), 0.1 * rng.normal(size=5)
+    b[1] = -100.0
+    W[3], b[3] = 2 * W[0], 2 * b[0]
+    np.savez(tmp_path / "spare.npz", W0=W, b0=b, W1=rng.normal(size=(2, 5)), b1=rng.normal(size=2))
+    return tmp_path / "spare.npz"
+
+
+def test_without_data_the_function_stays_and_the_reasons_are_told(run, spare, tmp_path):
+    result = run("prune", spare, "--box", "-1,1", "--out", "small.safetensors")
+    assert result.exit_code == 0, result.output
+    assert "0: constant" in result.stdout
+    assert "0: duplicate" in result.stdout
+    with np.load(spare) as arrays:
+        before = creases.read([(arrays["W0"], arrays["b0"]), (arrays["W1"], arrays["b1"])])
+    after = creases.read(tmp_path / "small.safetensors")
+    assert (before.n_units, after.n_units) == (5, 3)
+    x = np.random.default_rng(1).uniform(-1, 1, (200, 2))
+    np.testing.assert_allclose(after(x), before(x), atol=1e-9)
+
+
+def test_the_result_is_printed_as_json(run, spare):
+    result = run("prune", spare, "--box", "-1,1,-1,1", "--json")
+    found = json.loads(result.stdout)
+    assert found["parameters_after"] < found["parameters_before"]
+    assert found["exact"]["bound"] <= 1e-6 * found["exact"]["scale"]
+    assert [step["kind"] for step in found["exact"]["reductions"]] == ["constant", "duplicate"]
+    assert found["files"] == []
+
+
+@pytest.fixture
+def moons(tmp_path):
+    """A network of 16 units that knows the moons, as .safetensors."""
+    from creases import problems
+
+    problem = problems.get("moons", n=200)
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 2)).double()
+    steps = torch.optim.Adam(model.parameters(), lr=0.05)
+    x, y = torch.from_numpy(problem.X), torch.from_numpy(problem.y)
+    for _ in range(200):
+        steps.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        steps.step()
+    creases.read(model).save(tmp_path / "moons.safetensors")
+    np.savetxt(
+        tmp_path / "moons.csv", np.column_stack([problem.X, problem.y]), delimiter=",", header="a,b,c", comments=""
+    )
+    return tmp_path / "moons.safetensors"
+
+
+@pytest.mark.parametrize("method", ["channels", "magnitude"])
+def test_with_data_the_accuracy_is_kept(run, moons, tmp_path, method):
+    words = ["--method", method, "--per-step", 4, "--epochs", 3, "--lr", 0.01, "--out", "small.onnx"]
+    result = run("prune", moons, "--data", "moons.csv", *words, "--record", "steps.json")
+    assert result.exit_code == 0, result.output
+    for word in ("accuracy", "similarity", "steps", "parameters"):
+        assert word in result.stdout
+    found = json.loads((tmp_path / "steps.json").read_text())
+    by_data = found["by_data"]
+    kept = by_data["steps"][by_data["kept"] - 1] if by_data["kept"] else by_data["first"]
+    assert kept["accuracy"] >= 0.99 * by_data["first"]["accuracy"]
+    assert found["parameters_after"] <= found["parameters_before"]
+    assert 0 <= found["similarity"] <= 1
+    assert creases.read(tmp_path / "small.onnx").n_out == 2
+
+
+def test_torch_modules_in_code_are_pruned(run, code):
+    result = run("prune", "own_models.py:build", "--box", "-1,1", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["parameters_before"] == 13
+
+
+def test_a_network_with_pooling_is_rebuilt_from_its_file(tmp_path):
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(1, 3, 3, padding=1), nn.BatchNorm2d(3), nn.LeakyReLU(0.1), nn.MaxPool2d(2),
+        nn.Conv2d(3, 4, 3, stride=2), nn.PReLU(4), nn.AvgPool2d(1), nn.Flatten(), nn.Linear(4, 2),
+    ).eval()  # fmt: skip
+    net = creases.read(model, (1, 8, 8))
+    net.save(tmp_path / "net.safetensors")
+    again = rebuilt(creases.read(tmp_path / "net.safetensors"))
+    assert [type(module).__name__ for module in again][:3] == ["Conv2d", "LeakyReLU", "MaxPool2d"]
+    assert [place.width for place in creases.places(again, (1, 8, 8))] == [3, 4]
+    x = torch.randn(5, 1, 8, 8)
+    torch.testing.assert_close(again(x.double()).float(), model(x))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--keep-accuracy", "99"], "--keep-accuracy: expected a share"),
+        (["--out", "small.pt"], "--out: expected a name ending in .safetensors"),
+        (["--box", "1,2,3"], "--box: expected pairs lo,hi, got 3 numbers"),
+        (["--data", "moons", "--box", "0,1"], "--box: with --data the box is the range of the data"),
+        (["--data", "iris"], "--data: iris has 4 inputs, the network takes 2"),
+        (["--data", "diabetes"], "--data: diabetes has numbers to predict"),
+        (["--data", "nothing"], "data: 'nothing' is no file"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_line(run, spare, words, message):
+    result = run("prune", spare, *words)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_a_file_that_cannot_be_rebuilt_says_what_to_do(run, tmp_path):
+    class Residual(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return x + torch.relu(self.inner(x))
+
+    creases.read(Residual(), (2,)).save(tmp_path / "net.safetensors")
+    result = run("prune", "net.safetensors")
+    assert result.exit_code == 2
+    assert "give the torch module itself: path.py:name" in " ".join(result.stderr.split())
