@@ -7,6 +7,7 @@ import pytest
 
 from creases import boolean
 from creases.errors import InputError
+from creases.reproduce.boolean_claims import ten_bits_claims
 from creases.reproduce.boolean_ten_bits import by_metrics, by_size, functions, grid, means, predicted
 
 
@@ -52,6 +53,13 @@ def test_by_metrics_measures_every_function():
     assert len(short) == 6
     assert (short["low"] <= short["rate"]).all()
     assert short.query("kind == 'xored' and n == 6")["trials"].item() == 12
+
+
+def test_every_claim_is_told_true_or_false():
+    found = ten_bits_claims(by_size().table, by_metrics(bits=(5, 7, 10)).table)
+    assert len(found) == 5
+    assert found[-1].holds  # entropies do not depend on training
+    assert found[-1].found.endswith("parity 0.00 to 0.00")
 
 
 def test_unknown_kinds_and_scales_are_refused():

@@ -1,4 +1,4 @@
-"""What sections 3.4.2 and 3.4.4 of the dissertation (source 002) say of four bits, beside what was found."""
+"""What sections 3.4.2 to 3.4.4 of the dissertation (source 002) say of Boolean functions, beside what was found."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from creases.reproduce.boolean_success import PARITY, Success
+from creases.reproduce.boolean_ten_bits import KINDS, grid, means, predicted
 from creases.reproduce.boolean_training import LEAKY, RELU
 
 
@@ -93,6 +94,49 @@ def parity_claims(rates: pd.DataFrame) -> list[Claim]:
         holds = bool(((own["low"] <= printed) & (printed <= own["high"])).any())
         found.append(Claim(f"{width}x{depth}: 4-parity is learnt about {printed:.0%} of the time", told, holds))
     return found
+
+
+def ten_bits_claims(sizes: pd.DataFrame, metrics: pd.DataFrame) -> list[Claim]:
+    """The sentences of section 3.4.3, beside tables of :func:`boolean_ten_bits.by_size` and ``by_metrics`` (n = 5..10).
+
+    Intervals are 95 % Wilson's, the functions taken as given.
+    """
+    parity, random = (grid(sizes, kind) for kind in ("parity", "random"))
+    able = predicted(parity, 10).to_numpy()
+    able_rate, other_rate = (parity.to_numpy()[which].mean() for which in (able, ~able))
+    short = means(metrics).set_index(["kind", "n"])
+    right = {kind: short.loc[kind]["right"][10] * 1024 for kind in KINDS}
+    rates = {kind: " ".join(_told(short.loc[kind, n]) for n in (5, 7, 10)) for kind in KINDS}
+    lost = {kind: short.loc[kind]["rate"][5] - short.loc[kind]["rate"][10] for kind in KINDS}
+    entropy = {kind: short.loc[kind]["entropy"] for kind in KINDS}
+    return [
+        Claim(
+            "10-parity is learnt by sizes with a construction (w^l >= 10), little by others",
+            f"mean rates {able_rate:.0%} and {other_rate:.0%}; {(parity.to_numpy()[able] > 0).sum()} of {able.sum()} "
+            f"and {(parity.to_numpy()[~able] > 0).sum()} of {(~able).sum()} sizes ever succeed",
+            bool(able_rate > 0.5 > other_rate),
+        ),
+        Claim(
+            "random functions of ten bits have significantly lower rates than 10-parity",
+            f"mean over the sizes {random.to_numpy().mean():.1%}, parity {parity.to_numpy().mean():.1%}",
+            bool(random.to_numpy().mean() < parity.to_numpy().mean()),
+        ),
+        Claim(
+            "random functions of ten bits are harder than XORed ones and parity",
+            "points right of 1024: " + ", ".join(f"{kind} {right[kind]:.0f}" for kind in KINDS),
+            bool(right["random"] < min(right["xored"], right["parity"])),
+        ),
+        Claim(
+            "from 5 to 10 bits random functions grow difficult fastest",
+            "rates at n = 5, 7, 10: " + "; ".join(f"{kind} {told}" for kind, told in rates.items()),
+            bool(lost["random"] > max(lost["xored"], lost["parity"])),
+        ),
+        Claim(
+            "the entropy of random functions grows with the bits, XORed ones have less",
+            "; ".join(f"{kind} {entropy[kind][5] * 5:.2f} to {entropy[kind][10] * 10:.2f}" for kind in KINDS),
+            bool(entropy["random"].is_monotonic_increasing and (entropy["xored"] < entropy["random"]).all()),
+        ),
+    ]
 
 
 def markdown(rows: Sequence[Claim]) -> str:

@@ -100,30 +100,30 @@ class Success(Measured):
         )
         return found.sort_values("mean", ascending=False, kind="stable")
 
-    def correlations(self, leak: float, *, draws: int = 200) -> pd.DataFrame:
+    def correlations(self, leak: float) -> pd.DataFrame:
         """Correlation over the classes of each metric with the mean rate of success, and its 95 % interval.
 
-        The classes are all there are, so that only the trainings are a sample: the interval is that of ``draws``
-        tables with successes drawn anew, binomially with the rates found.
+        The classes are all there are, so that only the trainings are a sample: the interval is that of 200 tables
+        with successes drawn anew, binomially with the rates found.
         """
         rates = self.rates(leak)
         trials = int(self.table["trials"].iloc[0])
-        again = np.random.default_rng(0).binomial(trials, rates.to_numpy(), (draws, *rates.shape)) / trials
-        means = np.vstack([rates.mean(axis=1), again.mean(axis=2)])  # (1 + draws, classes)
+        again = np.random.default_rng(0).binomial(trials, rates.to_numpy(), (200, *rates.shape)) / trials
+        means = np.vstack([rates.mean(axis=1), again.mean(axis=2)])  # (201, classes)
         with np.errstate(invalid="ignore"):  # what is the same for all classes has no correlation: NaN
             found = {name: [np.corrcoef(self.metrics[name], mean)[0, 1] for mean in means] for name in METRICS}
         low, high = np.percentile([found[name][1:] for name in METRICS], [2.5, 97.5], axis=1)
         first = [found[name][0] for name in METRICS]
         return pd.DataFrame({"correlation": first, "low": low, "high": high}, index=pd.Index(METRICS, name="metric"))
 
-    def hardest(self, leak: float, *, within: float = 0.01) -> pd.DataFrame:
+    def hardest(self, leak: float) -> pd.DataFrame:
         """At how many sizes each class is among the hardest, beside Table 3.3; most often first.
 
         Hardest at a size: a rate within 0.01 of the lowest, and below 1.
         """
         rates = self.rates(leak)
-        count = ((rates <= rates.min() + within + 1e-9) & (rates < 1)).sum(axis=1)
-        printed = pd.Series(PRINTED_HARDEST[leak], dtype="Int64")
+        count = ((rates <= rates.min() + 0.01 + 1e-9) & (rates < 1)).sum(axis=1)
+        printed = pd.Series(PRINTED_HARDEST.get(leak, {}), dtype="Int64")
         found = pd.DataFrame({"count": count, "printed": printed.reindex(count.index)})
         return found[(count > 0) | found["printed"].notna()].sort_values("count", ascending=False, kind="stable")
 
@@ -151,8 +151,8 @@ def success(
     scale
         "full" is the dissertation's; "quick" has 8 of the 45 sizes, and 5 trials instead of 100.
     how
-        First weights: the text's "he", or PyTorch's default, "torch", with which the unbalanced problems of Table 3.3
-        are the hardest for ReLU.
+        First weights: the text's "he", or PyTorch's default, "torch". With "torch" the hardest problems for ReLU are
+        those of Table 3.3 (at depths 1 to 3: 278, 27030, 406, 1641, 5737), with "he" unbalanced ones as 278 are not.
     device
         Where networks are trained, as :func:`creases.lab.train` takes it. A seed's networks differ between devices.
     out
