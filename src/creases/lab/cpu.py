@@ -92,11 +92,11 @@ def _lanes(rules: Any) -> Any:
     """Memory of one thread; lanes without a network have zero weights, and stay there."""
     from creases.lab.kernel import Lanes
     from creases.lab.order import ROUNDS
-    from creases.lab.vectors import BYTES
+    from creases.lab.vectors import BYTES, SAMPLES
 
     dtype = rules.numbers.dtype
     L = BYTES // dtype.itemsize
     memory = np.zeros((rules.at.end + 1) * L, dtype)
     memory = memory[-memory.ctypes.data % BYTES // dtype.itemsize :]
-    keys, chosen = np.zeros((2 * ROUNDS, L), np.uint32), np.zeros(L, np.uint32)
-    return Lanes(memory, np.zeros((6, L), np.int64), keys, chosen, np.zeros(L))
+    keys, chosen = np.zeros((2 * ROUNDS, L), np.uint32), np.zeros((SAMPLES, L), np.uint32)
+    return Lanes(memory, np.zeros((6, L), np.int64), keys, chosen, np.zeros(L, np.int64), np.zeros(L))

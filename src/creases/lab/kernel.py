@@ -59,7 +59,8 @@ class Lanes(NamedTuple):
     memory: Any  #: see Layout
     state: Any  #: (6, L) int64, see WHICH, ...
     order: Any  #: (., L) uint32 keys of each network's order of samples
-    chosen: Any  #: (L,) uint32 a sample of each network
+    chosen: Any  #: (8, L) uint32 samples of each network
+    origin: Any  #: (L,) int64 where a sample of each network begins
     totals: Any  #: (L,) float64 sums of losses
 
 
@@ -81,13 +82,23 @@ def _shares(K: Any, m: Any) -> None:
 
 
 @numba.njit
+def _choose(lanes: Any, first: Any, end: Any, n: Any) -> None:
+    """Samples first, ..., end - 1 of each network's order, at most 8, into ``chosen``."""
+    apart()
+    bits = bits_of(n)
+    for s in range(SAMPLES):
+        places(min(first + s, end - 1), n, bits, lanes.order, lanes.chosen[s])
+
+
+@numba.njit
 def _take(lanes: Any, at: Any, X: Any, first: Any, end: Any, ordered: Any) -> None:
-    """Samples first, ..., end - 1 into memory, by eights, as they stand or in each network's order.
+    """Samples first, ..., end - 1 into memory, by eights: as they stand, or (at most 8) those chosen.
 
     Where there are less than 8, the last one is there again.
     """
     apart()
-    d, L, bits = X.shape[2], len(lanes.totals), bits_of(X.shape[1])
+    n, d, L = X.shape[1], X.shape[2], len(lanes.totals)
+    flat, start = X.reshape(X.size), lanes.origin
     for position in range(first, first + -(-(end - first) // SAMPLES) * SAMPLES):
         i = min(position, end - 1)
         block, s = divmod(position - first, SAMPLES)
@@ -97,13 +108,12 @@ def _take(lanes: Any, at: Any, X: Any, first: Any, end: Any, ordered: Any) -> No
             for k in range(d):
                 store(rows, k * SAMPLES, filled(X[0, i, k], load(rows, 0)))
             continue
-        if ordered:
-            places(i, X.shape[1], bits, lanes.order, lanes.chosen)
         for lane in range(L):
             net = lanes.state[WHICH, lane] if len(X) > 1 else 0
-            sample = np.int64(lanes.chosen[lane]) if ordered else i
-            for k in range(d):
-                lanes.memory[(row + k * SAMPLES) * L + lane] = X[net, sample, k]
+            start[lane] = (net * n + (np.int64(lanes.chosen[s, lane]) if ordered else i)) * d
+        for k in range(d):
+            for lane in range(L):
+                lanes.memory[(row + k * SAMPLES) * L + lane] = flat[start[lane] + k]
 
 
 @numba.njit
@@ -132,6 +142,8 @@ def _pass(
             i, t = i + first * d, t + first * y.shape[2]
         else:
             last = min(first + SAMPLES, end)
+            if ordered:
+                _choose(lanes, first, last, X.shape[1])
             _take(lanes, i, X, first, last, ordered)
             _take(lanes, t, y, first, last, ordered)
         inputs = vectors(memory, i)

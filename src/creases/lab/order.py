@@ -55,11 +55,13 @@ def places(position: Any, n: Any, bits: Any, keys: Any, found: Any) -> None:
         found[lane] = _round(np.uint32(position), lane, keys, mask, half)
     outside = n < (1 << bits)
     while outside:
-        outside = False
-        for lane in range(len(found)):
-            if found[lane] >= n:
-                found[lane] = _round(found[lane], lane, keys, mask, half)
-                outside |= found[lane] >= n
+        count = 0
+        for lane in range(len(found)):  # without branches: one instruction for many lanes
+            x = found[lane]
+            further = _round(x, lane, keys, mask, half)
+            found[lane] = further if x >= n else x
+            count += found[lane] >= n
+        outside = count > 0
 
 
 @numba.njit(forceinline=True)
