@@ -14,7 +14,7 @@ from creases.network import Network, places, read, remove
 from creases.network.surgery import Place
 from creases.network.surgery.certificate import parameters
 from creases.network.surgery.example import unwrapped
-from creases.prune.intervals import ranges, reach
+from creases.prune.intervals import Range, ranges, reach
 from creases.prune.records import Exact, Reduction, Undecided
 from creases.prune.reductions import Edit, constant, duplicate, linear, unread
 from creases.prune.site import Site
@@ -53,9 +53,9 @@ def exact(
       rank A: one, if a single unit reads them.
 
     Bounds of the units over the box are exact for the first layer (interval arithmetic). Behind bends, intervals decide
-    most; what they leave open is decided by the partition of the box (at most 4 inputs), or by linear programs (plain
-    layers, at most 400 units), else it stays, listed in ``undecided`` if samples make it look spare. A layer is never
-    removed whole; one unit stays at every place.
+    most; what they leave open is decided by the partition of the box (at most 4 inputs, 20,000 regions), or by linear
+    programs (plain layers, at most 200 units), else it stays, listed in ``undecided`` if samples make it look spare. A
+    layer is never removed whole; one unit stays at every place.
 
     Parameters
     ----------
@@ -122,10 +122,17 @@ class _Reducer:
         self.made: list[Reduction] = []
         self._look()
 
-    def _look(self) -> None:
+    def _look(self, known: dict[int, Range] | None = None) -> None:
+        """Read the model as it is; where better bounds than those of intervals are not known, find them."""
         self.net: Network = read(self.model, self.shape)
         self.places: list[Place] = places(self.model, self.shape)
-        self.ranges = ranges(self.net, None) if self.box is None else tighter(self.net, self.box)
+        if self.box is None:
+            self.ranges = ranges(self.net, None)
+        elif known is None:
+            self.ranges = tighter(self.net, self.box)
+        else:
+            same = {number: part for number, part in known.items() if part.low.shape == self.net.shapes[number]}
+            self.ranges = ranges(self.net, self.box, same)
 
     def run(self) -> None:
         """Until nothing changes: each kind of reduction, at each place."""
@@ -142,7 +149,7 @@ class _Reducer:
         place = next(place for place in self.places if place.name == name)
         site = Site.found(self.model, self.net, self.ranges, place)
         edit = None if site is None else kind(site)
-        if edit is None:
+        if site is None or edit is None:
             return False
         bound = reach(self.net, edit.changes)
         if not bound <= self.room:
@@ -157,8 +164,19 @@ class _Reducer:
         self.made.append(
             Reduction(kind.__name__, place.name, edit.units, done.old_width, done.new_width, bound, edit.reason)
         )
-        self._look()
+        self._look(None if bound or kind is linear else self._carried(site, edit))
         return True
+
+    def _carried(self, site: Site, edit: Edit) -> dict[int, Range]:
+        """Bounds of what enters bends, for the same values without some units: they cost more to find than to keep."""
+        stay = torch.tensor([unit for unit in range(site.place.width) if unit not in set(edit.units)])
+        known = {}
+        for number in {self.net.steps[i].inputs[0] for i in self.net.bends}:
+            low, high = self.ranges[number]
+            if number == site.own:
+                low, high = low.index_select(site.axis, stay), high.index_select(site.axis, stay)
+            known[number] = Range(low, high)
+        return known
 
     def undecided(self) -> list[Undecided]:
         """Units that are spare on the samples."""

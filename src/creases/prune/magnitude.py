@@ -82,7 +82,7 @@ def magnitude(
         ended = "interrupted"
     settings: dict[str, Any] = {"method": "magnitude", "keep": keep, "shares": list(shares)}
     try:
-        smaller = exact(best, input_shape=tuple(X.shape[1:]))
+        smaller = exact(best, input_shape=tuple(X.shape[1:]), samples=100)
         best, settings["parameters"] = smaller.model, smaller.parameters_after
     except ReadError as problem:
         settings |= {"parameters": parameters(best), "unread": str(problem)}

@@ -17,11 +17,11 @@ from creases.regions import space
 
 Floats = NDArray[np.float64]
 
-#: Inputs up to which a partition is tried, and the regions and seconds it may take.
-DIMENSIONS, REGIONS, SECONDS = 4, 20_000, 10.0
+#: Inputs up to which a partition is tried, and the regions it may have.
+DIMENSIONS, REGIONS = 4, 20_000
 
 #: Units of a network up to which linear programs are solved for those that intervals leave open.
-UNITS = 400
+UNITS = 200
 
 
 def tighter(net: Network, box: Tensor) -> list[Range]:
@@ -36,7 +36,7 @@ def tighter(net: Network, box: Tensor) -> list[Range]:
     if not _open(net, first):
         return first
     if net.n_in <= DIMENSIONS:
-        partition = space(net, box.numpy(), method="vertices", max_regions=REGIONS, max_seconds=SECONDS)
+        partition = space(net, box.numpy(), method="vertices", max_regions=REGIONS)
         if partition.complete:
             return ranges(net, box, _at_corners(net, torch.from_numpy(partition.vertices)))
     return _by_programs(net, box) if _is_chain(net) and net.n_units <= UNITS else first

@@ -57,6 +57,7 @@ class Settings:
     epochs: int = EPOCHS
     per_step: int = 2
     images: int | None = None  #: training images to use, the first; all unless given
+    tested: int | None = None  #: test images to judge by; all unless given
     scored: int = 10_000  #: training images on which losses without a channel are found
     compared: int = 500  #: test images on which coefficients are compared
     often: int = 5  #: coefficients are compared at each so many steps
@@ -112,7 +113,8 @@ def pruned_images(data: DataName, settings: Settings, *, seed: int = 0, device: 
     """
     start = perf_counter()
     (x, y), (tx, ty) = images(data, "train"), images(data, "test")
-    x, y, tx, ty = (part.to(device) for part in (x[: settings.images], y[: settings.images], tx, ty))
+    x, y = x[: settings.images].to(device), y[: settings.images].to(device)
+    tx, ty = tx[: settings.tested].to(device), ty[: settings.tested].to(device)
     model = network("complex", seed).to(device)
     by_epochs(x, y, settings.epochs, seed)(model)
     trained = perf_counter() - start
