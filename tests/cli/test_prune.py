@@ -1,4 +1,5 @@
 import json
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from torch import nn
 
 import creases
 from creases.cli.pruning.module import rebuilt
+from creases.prune.judging import losses_without
 
 
 @pytest.fixture
@@ -77,6 +79,22 @@ def test_with_data_the_accuracy_is_kept(run, moons, tmp_path, method):
     assert found["parameters_after"] <= found["parameters_before"]
     assert 0 <= found["similarity"] <= 1
     assert creases.read(tmp_path / "small.onnx").n_out == 2
+
+
+def test_ctrl_c_writes_the_smallest_network_so_far(run, moons, tmp_path, monkeypatch):
+    room, calls = import_module("creases.prune.channels"), []
+
+    def stopping(model, place, X, y):
+        calls.append(place.width)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return losses_without(model, place, X, y)
+
+    monkeypatch.setattr(room, "losses_without", stopping)
+    result = run("prune", moons, "--data", "moons.csv", "--keep-accuracy", 0.5, "--out", "small.safetensors")
+    assert result.exit_code == 130
+    assert "stopped; this is the smallest network so far" in " ".join(result.stderr.split())
+    assert creases.read(tmp_path / "small.safetensors").n_units == calls[0] - 2
 
 
 def test_torch_modules_in_code_are_pruned(run, code):

@@ -123,7 +123,8 @@ def test_a_dead_unit_of_the_second_layer_needs_more_than_intervals():
 def test_linear_programs_bound_what_a_partition_gives_exactly(seed):
     layers = wide(np.random.default_rng(seed), hidden=(5, 5, 4))
     net, box = read(module(layers)), torch.tensor([[-1.0, 1.0]] * 2, dtype=torch.float64)
-    wide_, exact_, programs = ranges(net, box), tighter(net, box), _by_programs(net, box)
+    wide_, (exact_, is_exact), programs = ranges(net, box), tighter(net, box), _by_programs(net, box)
+    assert is_exact
     for number in (net.steps[i].inputs[0] for i in net.bends):
         for least, middle, most in ((wide_[number], programs[number], exact_[number]),):
             assert (middle.high <= least.high + 1e-9).all()
@@ -133,7 +134,7 @@ def test_linear_programs_bound_what_a_partition_gives_exactly(seed):
 
 
 def test_what_only_looks_spare_is_named_and_left_alone(monkeypatch):
-    monkeypatch.setattr(ROOM, "tighter", ranges)
+    monkeypatch.setattr(ROOM, "tighter", lambda net, box: (ranges(net, box), False))
     layers = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [1.0, -1.0]], [-1.5, 0.0]), ([[1.0, 1.0]], [0.0])]
     found = exact(module(layers), [(-1, 1)])
     assert found.reductions == ()
@@ -205,6 +206,29 @@ def test_behind_padding_a_constant_is_left_where_it_is():
         model[0].bias[1] = -100.0
     found = exact(model, (0, 1), input_shape=(1, 6, 6))
     assert [(step.kind, step.units) for step in found.reductions] == [("constant", (1,))]
+
+
+def test_the_bound_counts_what_sums_over_positions_add_up():
+    """Units that are alike but for rounding differ by as much at each position, and the sum by all of it."""
+
+    class Summed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.act, self.last = nn.Conv2d(1, 2, 1), nn.ReLU(), nn.Linear(2, 1)
+
+        def forward(self, x):
+            return self.last(self.act(self.conv(x)).sum((2, 3)))
+
+    model = Summed().double()
+    with torch.no_grad():
+        model.conv.weight[:, 0, 0, 0] = torch.tensor([1.0, 1.0 + 1e-7], dtype=torch.float64)
+        model.conv.bias[:] = torch.tensor([1.0, 1.0], dtype=torch.float64)
+        model.last.weight[:] = torch.tensor([[1.0, -1.0]], dtype=torch.float64)
+        model.last.bias[:] = 1.0
+    found = exact(model, (-1, 1), input_shape=(1, 8, 8), tolerance=1e-3)
+    assert [step.kind for step in found.reductions] == ["duplicate"]
+    middle = torch.zeros(1, 1, 8, 8, dtype=torch.float64)
+    assert 3e-6 < largest(found.model, model, middle) <= found.bound < 1e-5
 
 
 def test_wrong_arguments_are_refused_by_name():

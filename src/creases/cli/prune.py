@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from creases import prune
     from creases.cli.pruning.data import Data
 
+INTERRUPTED = 130
+
 #: Samples on which the coefficients of the pruned network are compared with those of the original.
 COMPARED = 300
 
@@ -78,13 +80,15 @@ def prune_model(
         result = _pruned(model_, parse_shape(input_shape), asked, begin)
         begin("writing")
         files = _written(result, out, record)
-    summary = result.summary() | {"files": [str(path) for path in files]}
     if as_json:
-        print_json(summary)
-        return
-    print_table("Pruned", [*result.rows(), *(("written", str(path)) for path in files)])
-    if not files:
-        note("nothing was written; name a file with --out small.safetensors")
+        print_json(result.summary() | {"files": [str(path) for path in files]})
+    else:
+        print_table("Pruned", [*result.rows(), *(("written", str(path)) for path in files)])
+        if not files:
+            note("nothing was written; name a file with --out small.safetensors")
+    if result.by_data is not None and result.by_data.ended == "interrupted":
+        note("stopped; this is the smallest network so far that keeps the accuracy")
+        raise typer.Exit(INTERRUPTED)
 
 
 class Asked(NamedTuple):
@@ -141,9 +145,8 @@ class Result:
         rows.append(("change", f"at most {self.exact.bound:.2g} (proved), {self.exact.change:.2g} (largest found)"))
         for one in self.exact.undecided:
             count = len(one.dead) + len(one.linear)
-            rows.append(
-                (f"{one.where}: undecided", f"{count} units look spare on samples, without a proof: left alone")
-            )
+            text = f"{count} of the units that are left look spare on samples; without a proof they stay"
+            rows.append((f"{one.where}: undecided", text))
         if self.by_data is not None and self.data is not None:
             rows += self._rows_by_data(self.by_data, self.data)
         return rows

@@ -120,6 +120,7 @@ class _Reducer:
         self.model, self.shape, self.box, self.inputs = model, shape, box, inputs
         self.room = room  #: change of the outputs that is still allowed
         self.made: list[Reduction] = []
+        self.is_exact = False  #: whether all bounds are, not only those in front of the first bend
         self._look()
 
     def _look(self, known: dict[int, Range] | None = None) -> None:
@@ -129,7 +130,7 @@ class _Reducer:
         if self.box is None:
             self.ranges = ranges(self.net, None)
         elif known is None:
-            self.ranges = tighter(self.net, self.box)
+            self.ranges, self.is_exact = tighter(self.net, self.box)
         else:
             same = {number: part for number, part in known.items() if part.low.shape == self.net.shapes[number]}
             self.ranges = ranges(self.net, self.box, same)
@@ -181,7 +182,8 @@ class _Reducer:
     def undecided(self) -> list[Undecided]:
         """Units that are spare on the samples."""
         every = [Site.found(self.model, self.net, self.ranges, place) for place in self.places if place.width > 1]
-        sites = [site for site in every if site is not None]
+        behind = self.net.bends[0] if self.net.bends else 0  # bounds before it are exact: nothing is open there
+        sites = [site for site in every if site is not None and site.own > behind and not self.is_exact]
         flags: dict[str, tuple[Tensor, Tensor]] = {}
         for values in _values(self.net, self.inputs):
             for site in sites:

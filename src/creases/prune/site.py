@@ -171,9 +171,13 @@ def _between(net: Network, own: int, readers: tuple[Reader, ...], place: Place) 
             offset = step.offset
             moved = torch.zeros_like(part) if offset is None else offset.reshape(-1)[own_entries]
             factor, shift = factor * part, shift * part + moved
-        elif step.op not in ALIKE or step.offset is not None:
-            one = all(tensor.numel() == 1 for tensor in step.tensors.values())
+            continue
+        one = step.op not in ("linear", "matmul", *LAYERS) and all(t.numel() == 1 for t in step.tensors.values())
+        if (step.op not in ALIKE and not (step.op == "scale" and one)) or step.offset is not None:
             same = "equal" if one and same != "nothing" else "nothing"
+        if not step.is_bend:
+            ones = [torch.ones(1, *net.shapes[value], dtype=torch.float64) for value in step.inputs]
+            largest *= max(1.0, float(step.linear_magnitude(ones).max()))
         if step.leak is not None:
             if step.path in norms:  # a PReLU with a slope for each unit
                 slopes.append(step.leak.reshape(-1)[norms[step.path].columns(width)].reshape(width, -1))

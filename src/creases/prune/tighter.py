@@ -24,8 +24,8 @@ DIMENSIONS, REGIONS = 4, 20_000
 UNITS = 200
 
 
-def tighter(net: Network, box: Tensor) -> list[Range]:
-    """Bounds of every value of a network over a box: by intervals, and better where that is possible.
+def tighter(net: Network, box: Tensor) -> tuple[list[Range], bool]:
+    """Bounds of every value of a network over a box, and whether those of what enters bends are exact.
 
     With few inputs the network's partition of the box is made: every value is affine in each region, so its least and
     largest are at the regions' corners, exactly. Otherwise, for layers one after another, linear programs over the
@@ -34,12 +34,12 @@ def tighter(net: Network, box: Tensor) -> list[Range]:
     """
     first = ranges(net, box)
     if not _open(net, first):
-        return first
+        return first, False
     if net.n_in <= DIMENSIONS:
         partition = space(net, box.numpy(), method="vertices", max_regions=REGIONS)
         if partition.complete:
-            return ranges(net, box, _at_corners(net, torch.from_numpy(partition.vertices)))
-    return _by_programs(net, box) if _is_chain(net) and net.n_units <= UNITS else first
+            return ranges(net, box, _at_corners(net, torch.from_numpy(partition.vertices))), True
+    return (_by_programs(net, box) if _is_chain(net) and net.n_units <= UNITS else first), False
 
 
 def _open(net: Network, found: list[Range]) -> bool:
