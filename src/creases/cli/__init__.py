@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from creases.cli.compare import compare_networks
 from creases.cli.console import Door
 from creases.cli.demo import run_demo
 from creases.cli.explain import explain_input
@@ -23,6 +24,7 @@ app.command("grow")(grow_table)
 app.command("map")(map_plane)
 # An input may begin with a minus sign: "-0.2,0.5" is no option.
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_input)
+app.command("compare")(compare_networks)
 app.command("spline")(fit_spline)
 app.add_typer(sweep_app, name="sweep")
 app.command("prune")(prune_model)

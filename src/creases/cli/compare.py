@@ -1,0 +1,116 @@
+"""``creases compare``: how alike networks are, and what changed between two of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.markup import escape
+
+from creases.cli import arguments, model
+from creases.cli.comparing.data import IMAGES, read_samples
+from creases.cli.comparing.report import MEASURES, number, title, write
+from creases.cli.console import note, out, print_json, print_table, progress
+from creases.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from creases.compare import Similarity
+    from creases.network import Network
+
+
+def compare_networks(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL ...", help=model.HELP, show_default=False)],
+    data: Annotated[str, typer.Option(help=f"Samples to compare at: {' or '.join(IMAGES)}, or an .npz or .csv file.")],
+    samples: Annotated[int, typer.Option(min=2, help="How many of them.")] = 1000,
+    train: Annotated[
+        int,
+        typer.Option(min=0, help="Further samples to fit maps from one network's coefficients to another's; 0: none."),
+    ] = 0,
+    normalise: Annotated[
+        bool, typer.Option("--normalise", help="Give images mean 0 and deviation 1 in each channel.")
+    ] = False,
+    input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write comparison.json, heat maps and report.html there."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where to work: cpu, cuda, cuda:1, ...")] = "cpu",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+) -> None:
+    """Compare two or more networks of any architectures by what they decide and by their linear coefficients."""
+    from creases.compare import similarity
+
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise FileError(f"--out: {folder} is a file; give a folder")
+    with progress(6 + 2 * len(models)) as begin:
+        begin("reading the networks")
+        nets = _read(models, arguments.parse_shape(input_shape), device)
+        begin("reading the samples")
+        own = read_samples(data, next(iter(nets.values())), samples, train, normalise)
+        found = similarity(
+            nets, own.x, labels=own.labels, train=own.train if own.labels is not None else None, progress=begin,
+        )  # fmt: skip
+        begin("what changed from the first to the second")
+        changes = _changes(nets, own.x, own.labels)
+        if folder is not None:
+            begin("writing")
+            write(found, own.source, folder, _command(), changes)
+    if train and own.labels is None:
+        note(f"--train: {data} has no classes, so maps cannot be judged; they were left out")
+    if as_json:
+        print_json({"samples_of": own.source, **found.to_dict()})
+        return
+    _print(found, own.source)
+    out.print(f"from {found.names[0]} (a) to {found.names[1]} (b)", style="bold")
+    for sentence in changes:
+        out.print(escape(sentence), soft_wrap=True)
+    if folder is None:
+        note("nothing was written; name a folder with --out DIR")
+    else:
+        out.print(f"written: {folder / 'report.html'}")
+
+
+def _read(models: list[str], shape: tuple[int, ...] | None, device: str) -> dict[str, Network]:
+    if len(models) < 2:
+        raise InputError("MODEL: expected at least two networks to compare, got one")
+    names = [Path(one).stem if Path(one).suffix else one for one in models]
+    short = names if len(set(names)) == len(names) else models
+    if len(set(short)) < len(short):
+        raise InputError("MODEL: a network is given twice")
+    return {name: _single(model.load_model(one, shape)).to(device) for name, one in zip(short, models, strict=True)}
+
+
+def _single(net: Network) -> Network:
+    """Networks of images in float32, which is what they were trained in; small ones stay in float64."""
+    import torch
+
+    return net.to(torch.float32) if net.n_in > 256 else net
+
+
+def _print(found: Similarity, source: str) -> None:
+    order = found.order()
+    names = [found.names[i] for i in order]
+    scores = [""] * len(names) if found.accuracy is None else [f"{100 * found.accuracy[i]:.2f} %" for i in order]
+    print_table(f"{len(names)} networks at {source}", [*zip(names, scores, strict=True)], ("network", "accuracy"))
+    for key, meaning in MEASURES.items():
+        matrix = getattr(found, key)
+        if matrix is None:
+            continue
+        rows = [(name, *(number(matrix[i, j]) for j in order)) for name, i in zip(names, order, strict=True)]
+        print_table(f"{title(key)}: {meaning}", rows, ("", *names))
+
+
+def _changes(nets: dict[str, Network], x: NDArray[Any], labels: NDArray[np.int64] | None) -> list[str]:
+    """What changed from the first network to the second, in sentences."""
+    from creases.compare import difference_at_samples
+
+    a, b, *_ = nets.values()
+    return str(difference_at_samples(a, b, x, labels)).splitlines()
+
+
+def _command() -> list[str]:
+    return ["creases", *sys.argv[1:]]

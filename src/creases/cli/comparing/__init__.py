@@ -1,0 +1,1 @@
+"""What ``creases compare`` is made of."""

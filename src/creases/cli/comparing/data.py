@@ -1,0 +1,78 @@
+"""Samples that networks are compared at: images by name, or a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases.cli import arguments
+from creases.errors import InputError
+
+if TYPE_CHECKING:
+    from creases.network import Network
+
+IMAGES = ("mnist", "cifar10")
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Inputs (p, n_in) to compare at, their classes (p,) if known, and perhaps others to fit maps to."""
+
+    x: NDArray[Any]
+    labels: NDArray[np.int64] | None
+    train: NDArray[Any] | None
+    source: str  #: in words
+
+
+def read_samples(data: str, net: Network, samples: int, train: int, normalise: bool) -> Samples:
+    """The samples that ``--data`` names, as the network takes them.
+
+    Parameters
+    ----------
+    samples, train
+        How many to use: the first test images, or the first rows of a file; and how many others to fit maps to: the
+        first training images, or the rows that follow.
+    """
+    if data in IMAGES:
+        x, labels = _images(data, "test", net, samples, normalise)
+        other = _images(data, "train", net, train, normalise)[0] if train else None
+        kind = "normalised pixels" if normalise else "pixels from 0 to 1"
+        return Samples(x, labels, other, f"{len(x)} test images of {data}, {kind}")
+    if normalise:
+        raise InputError(
+            f"--normalise: is for images ({', '.join(IMAGES)}); the numbers of a file are taken as they are"
+        )
+    table = arguments.read_data(Path(data), net.n_in)
+    if train and len(table.points) < samples + train:
+        raise InputError(
+            f"--train: {data} has {len(table.points)} rows, fewer than --samples {samples} and --train {train} together"
+        )
+    own, others = table.points[:samples], table.points[samples : samples + train]
+    labels = None if table.classes is None else table.classes[:samples]
+    return Samples(own, labels, others if train else None, f"{len(own)} rows of {data}")
+
+
+def _images(
+    data: str, split: Literal["train", "test"], net: Network, count: int, normalise: bool
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Images (count, n_in) in the size that the network takes, and their classes."""
+    from creases import problems
+
+    read = {"mnist": problems.mnist, "cifar10": problems.cifar10}[data]
+    found = read(split)
+    pixels = found.images[:count]
+    shrunk = pixels[0].size
+    if net.n_in == 3072 and shrunk == 784:
+        pixels = problems.to_colour_32(pixels)
+    elif net.n_in != shrunk:
+        raise InputError(f"--data: images of {data} have {shrunk} pixels, the network takes {net.n_in} numbers")
+    if not normalise:
+        return pixels.reshape(len(pixels), -1) / 255.0, found.labels[:count]
+    mean, spread = problems.channel_statistics(read("train").images)
+    repeats = pixels.shape[1] // len(mean)
+    scaled = problems.normalise(pixels, (np.repeat(mean, repeats), np.repeat(spread, repeats)))
+    return scaled.reshape(len(pixels), -1), found.labels[:count]

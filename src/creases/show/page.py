@@ -1,0 +1,71 @@
+"""One HTML file that needs nothing else: headings, words, tables and pictures, for a browser without a network."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from html import escape
+
+from matplotlib.figure import Figure
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1f2933; --paper: #ffffff; --faint: #6b7785; --line: #d9dee4; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --paper: #14181d; --faint: #9aa5b1; --line: #333b45; } }
+body { margin: 0 auto; padding: 2rem 1rem; max-width: 62rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+p.note, figcaption, th { color: var(--faint); }
+div.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+td, th { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap;
+  font-weight: 400; }
+td:first-child, th:first-child { text-align: left; }
+figure { margin: 1rem 0; } img { max-width: 100%; background: #ffffff; border-radius: 4px; }
+pre { overflow-x: auto; padding: .8rem 1rem; border: 1px solid var(--line); border-radius: 4px; }
+"""
+
+
+def page(title: str, parts: Sequence[str]) -> str:
+    """A whole page from its parts, as the functions below make them."""
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n{body}\n"
+        "</body>\n</html>\n"
+    )
+
+
+def heading(text: str) -> str:
+    """The name of a section."""
+    return f"<h2>{escape(text)}</h2>"
+
+
+def words(text: str, *, note: bool = False) -> str:
+    """A paragraph; a note is set apart."""
+    return f'<p class="note">{escape(text)}</p>' if note else f"<p>{escape(text)}</p>"
+
+
+def code(text: str) -> str:
+    """Commands or code, as they are."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; the first column is names, the others numbers."""
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    lines = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>\n'
+        for row in rows
+    )
+    return f'<div class="wide"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table></div>'
+
+
+def picture(figure: Figure, words: str) -> str:
+    """A figure, drawn into the page, with what it shows in words."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=150)
+    coded = base64.b64encode(drawn.getvalue()).decode()
+    text = escape(words)
+    return f'<figure><img src="data:image/png;base64,{coded}" alt="{text}"><figcaption>{text}</figcaption></figure>'
