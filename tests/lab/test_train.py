@@ -382,3 +382,10 @@ def test_labels_of_one_output_are_zeros_and_ones():
         train(batch, np.zeros((3, 3)), [0, 1, 2], epochs=1, loss="bce")
     for y in ([True, False, True], [1.0, 0.0, 1.0]):
         assert np.isfinite(train(batch, np.zeros((3, 3)), y, epochs=1, loss="bce").losses).all()
+
+
+@pytest.mark.parametrize("leak", [-1.0, -0.1, np.nan])
+def test_a_negative_leak_is_refused_since_sides_could_not_be_told(leak):
+    batch = Batch.initial(2, [2, 3, 2], seed=0, leak=leak)
+    with pytest.raises(InputError, match="batch: expected a leak of at least 0"):
+        train(batch, np.zeros((4, 2)), np.zeros(4, int), epochs=1)

@@ -130,7 +130,7 @@ def train(
     memory = _memory(batch, moments)
     task = Task(
         widths=batch.widths,
-        leak=float(batch.leak),
+        leak=_leak(batch),
         W=_flat(batch, dtype),
         first=_flat(memory.first, dtype),
         second=_flat(memory.second, dtype),
@@ -219,6 +219,15 @@ def _seeds(seed: ArrayLike, B: int) -> NDArray[np.int64]:
             f"seed: expected a whole number or ({B},), one for each network, got {seeds.dtype} of shape {seeds.shape}"
         )
     return np.array(np.broadcast_to(seeds, B)).astype(np.int64)
+
+
+def _leak(batch: Batch) -> float:
+    if not (isfinite(batch.leak) and batch.leak >= 0):
+        raise InputError(
+            f"batch: expected a leak of at least 0, got {batch.leak}: a unit's side is told from what it gives, which a "
+            "negative leak makes positive on both sides"
+        )
+    return batch.leak
 
 
 def _memory(batch: Batch, moments: Moments | None) -> Moments:
