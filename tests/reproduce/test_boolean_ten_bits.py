@@ -9,6 +9,7 @@ from creases import boolean
 from creases.errors import InputError
 from creases.reproduce.boolean_claims import ten_bits_claims
 from creases.reproduce.boolean_ten_bits import by_metrics, by_size, functions, grid, means, predicted
+from creases.reproduce.measured import stored
 
 
 def test_xored_functions_of_four_bits_are_the_classes_again():
@@ -60,6 +61,12 @@ def test_every_claim_is_told_true_or_false():
     assert len(found) == 5
     assert found[-1].holds  # entropies do not depend on training
     assert found[-1].found.endswith("parity 0.00 to 0.00")
+
+
+def test_stored_results_bear_out_the_section():
+    sizes, metrics = (stored(f"boolean_ten_bits_{name}") for name in ("sizes", "metrics"))
+    assert sizes.about["scale"] == metrics.about["scale"] == "reduced"
+    assert all(row.holds for row in ten_bits_claims(sizes.table, metrics.table))
 
 
 def test_unknown_kinds_and_scales_are_refused():

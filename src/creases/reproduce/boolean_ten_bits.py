@@ -13,6 +13,8 @@ functions up to NPN: g -> g xor 4-parity takes classes to classes.) Leaky ReLU o
 
     python -m creases.reproduce.boolean_ten_bits sizes --scale reduced --out boolean_ten_bits_sizes.csv
     python -m creases.reproduce.boolean_ten_bits metrics --scale reduced --out boolean_ten_bits_metrics.csv
+
+Those took 178 and 136 CPU seconds; full scale would take about 4200 and 1600.
 """
 
 from __future__ import annotations
