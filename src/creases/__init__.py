@@ -8,6 +8,10 @@ Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``
 Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop;
         ``GrowingClassifier`` and ``GrowingRegressor`` do it for a table, as scikit-learn's estimators
 
+Rooms with more, imported when first asked for: ``splines`` (networks of one input), ``compare`` (how alike networks
+are, what changed), ``prune``, ``lab`` (many trainings at once), ``boolean`` (functions of a few bits), ``problems``
+(data), ``show`` (pictures).
+
 >>> import creases, torch
 >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
 >>> with torch.no_grad():
@@ -16,6 +20,7 @@ Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` 
 4
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from creases import grow
@@ -49,7 +54,16 @@ __all__ = [
 ]
 
 
+_ROOMS = ("boolean", "compare", "lab", "problems", "prune", "show", "splines")
+
+
 def __getattr__(name: str) -> Any:
-    if name not in ("GrowingClassifier", "GrowingRegressor"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(grow, name)  # imported when first asked for: scikit-learn is slow
+    if name in _ROOMS:
+        return import_module(f"creases.{name}")
+    if name in ("GrowingClassifier", "GrowingRegressor"):
+        return getattr(grow, name)  # imported when first asked for: scikit-learn is slow
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])

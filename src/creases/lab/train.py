@@ -224,8 +224,8 @@ def _seeds(seed: ArrayLike, B: int) -> NDArray[np.int64]:
 def _leak(batch: Batch) -> float:
     if not (isfinite(batch.leak) and batch.leak >= 0):
         raise InputError(
-            f"batch: expected a leak of at least 0, got {batch.leak}: a unit's side is told from what it gives, which a "
-            "negative leak makes positive on both sides"
+            f"batch: expected a leak of at least 0, got {batch.leak}: a unit's side is told from what it gives, which "
+            "a negative leak makes positive on both sides"
         )
     return batch.leak
 
