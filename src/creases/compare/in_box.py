@@ -30,6 +30,9 @@ Floats = NDArray[np.float64]
 #: Up to this many inputs all regions of a box are listed, if they are no more than so many.
 EXACT_DIMENSIONS, EXACT_REGIONS = 3, 200_000
 
+#: Numbers that the ways up may take, over all points, steps and outputs: large networks are searched from few points.
+CLIMB = 5 * 10**8
+
 #: Linear programs are used where a region has no more numbers in its rows.
 LP_SIZE = 2**21
 
@@ -136,6 +139,9 @@ def _search(net: Network, box: Floats, points: Tensor) -> tuple[Floats, Floats]:
 def _climb(net: Network, box: Floats, points: Tensor, j: int, *, steps: int = 40) -> Floats:
     """The best point (n_in,) on the ways up ``|output j|`` by signs of gradients, with steps that shrink to 1 %."""
     lo, hi = torch.from_numpy(box).T
+    count = max(2, CLIMB // (steps * net.n_out * sum(net.sizes)))
+    if count < len(points):
+        points = points[net(points).reshape(len(points), -1)[:, j].abs().topk(count).indices]
     x, best, most = points, points[0], -1.0
     for share in np.geomspace(0.5, 0.01, steps):
         x = x.detach().requires_grad_()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -82,6 +82,7 @@ def section(
     grid: int = 64,
     margin: float = 0.25,
     part: float = 1.0,
+    about: Literal["a", "middle"] = "middle",
     tolerance: float = 1e-6,
 ) -> Section:
     """Regions of a network on the plane through three inputs, exactly and by a grid.
@@ -93,8 +94,11 @@ def section(
     margin
         Room around the three points, relative to their extent.
     part
-        Below 1: only so large a part of the box in width and height, with ``a`` in its middle; as the whole plane of a
-        network of many units can have more regions than can be drawn.
+        Below 1: only so large a part of the box in width and height, as the whole plane of a network of many units can
+        have more regions than can be drawn.
+    about
+        What that part has in its middle: the input ``a``, or the mean of the three. An image is no usual point: where
+        its neighbouring pixels are equal, candidates of max-pooling tie, and all those creases go through it.
     tolerance
         Coefficients are the same when they are nearer than this times the length of the longer.
 
@@ -106,7 +110,7 @@ def section(
     {'exact': 6, 'seen': 6, 'by pattern': 6, 'by coefficients': 6}
     """
     origin, basis, corners = through(net, [a, b, c])
-    partition = plane(net, _box(corners, margin, part), origin, basis)
+    partition = plane(net, _box(corners, margin, part, about), origin, basis)
     return on_grid(partition, corners, grid=grid, tolerance=tolerance)
 
 
@@ -129,18 +133,18 @@ def on_grid(partition: PlanePartition, points: Floats, *, grid: int, tolerance: 
     )
 
 
-def _box(corners: Floats, margin: float, part: float) -> Floats:
-    """Bounds (2, 2) around the three points, or those of a part of it about the first."""
+def _box(corners: Floats, margin: float, part: float, about: str) -> Floats:
+    """Bounds (2, 2) around the three points, or those of a part of it."""
+    if about not in ("a", "middle"):
+        raise InputError(f'about: expected "a" or "middle", got {about!r}')
     if not 0 < part <= 1:
         raise InputError(f"part: expected a number above 0 and at most 1, got {part!r}")
     if not 0 <= margin < np.inf:
         raise InputError(f"margin: expected a number from 0, got {margin!r}")
     low, high = corners.min(axis=0), corners.max(axis=0)
     size = (1 + 2 * margin) * (high - low)
-    if part == 1:
-        middle = (low + high) / 2
-        return np.stack([middle - size / 2, middle + size / 2], axis=1)
-    return np.stack([corners[0] - part * size / 2, corners[0] + part * size / 2], axis=1)
+    middle = (low + high) / 2 if part == 1 else corners[0] if about == "a" else corners.mean(axis=0)
+    return np.stack([middle - part * size / 2, middle + part * size / 2], axis=1)
 
 
 def _pattern(net: Network, x: Tensor) -> Tensor:

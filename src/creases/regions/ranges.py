@@ -27,7 +27,7 @@ Range = tuple[Tensor, Tensor]  # least and greatest values, (1, *shape)
 Line = tuple[Tensor, Tensor]  # slope and level
 
 #: Bends are bounded backwards too, not by intervals alone, where that takes no more numbers than this.
-BACKWARDS = 2**26
+BACKWARDS = 2**24
 
 
 def ranges(net: Network, box: Any) -> tuple[Floats, Floats]:
@@ -66,6 +66,7 @@ class _Ranges:
         )
         self.start: Range = (self.centre - self.radius, self.centre + self.radius)
         self.inputs: dict[int, Range] = {}  # of each bend's input, by the step's number
+        self.leads: dict[int, Tensor] = {}  # of each choice: how far any candidate can lead the one of highest floor
 
     def through(self, i: int, inputs: list[Range]) -> Range:
         """The range of what step i gives."""
@@ -75,6 +76,8 @@ class _Ranges:
             radius = step.linear_magnitude([(high - low) / 2 for low, high in inputs])
             return centre - radius, centre + radius
         low, high = self.inputs[i] = self.narrowed(step.inputs[0], inputs[0])
+        if step.op == "choice":
+            self.leads[i] = self._leads(step.inputs[0], low)
         a, b = step.apply([low]), step.apply([high])
         if step.op == "choice":
             return a, b
@@ -84,24 +87,40 @@ class _Ranges:
 
     def narrowed(self, value: int, known: Range) -> Range:
         """A range and what linear bounds say of the same value, where these are affordable."""
-        size = prod(self.net.shapes[value])
-        costly = value < len(self.net.steps) and size * sum(self.net.sizes[: value + 1]) > BACKWARDS
-        if costly or not size:
+        if not self._affordable(value):
             return known
         low, high = known
-        block = max(1, BACKWARDS // max(1, sum(self.net.sizes[: value + 1])))
-        tops = []
-        for sign in (-1.0, 1.0):
-            rows = [self._upper(value, sign, torch.arange(i, min(i + block, size))) for i in range(0, size, block)]
-            tops.append(sign * torch.cat(rows).reshape(known[0].shape))
-        return torch.maximum(low, tops[0]), torch.minimum(high, tops[1])
+        eye = torch.eye(prod(self.net.shapes[value]), dtype=torch.float64)
+        return torch.maximum(low, -self._tops(value, -eye, low)), torch.minimum(high, self._tops(value, eye, high))
 
-    def _upper(self, value: int, sign: float, which: Tensor) -> Tensor:
-        """Upper bounds (k,) of ``sign`` times some entries of a value: affine functions of the input at their worst."""
-        rows = torch.zeros(len(which), prod(self.net.shapes[value]), dtype=torch.float64)
-        rows[torch.arange(len(which)), which] = sign
-        found = {value: rows.reshape(len(which), *self.net.shapes[value])}
-        constant = torch.zeros(len(which), dtype=torch.float64)
+    def _leads(self, value: int, low: Tensor) -> Tensor:
+        """Upper bounds (1, *units) of what other candidates of a choice are above the one with the highest floor.
+
+        Candidates of a window have much in common; their differences can be bounded where their ranges overlap.
+        """
+        if not self._affordable(value):
+            return torch.full(low.shape[:-1], torch.inf, dtype=torch.float64)
+        K, size = low.shape[-1], low.numel()
+        best = low.reshape(-1, K).argmax(dim=-1)
+        eye = torch.eye(size, dtype=torch.float64)
+        rows = eye - eye[torch.arange(len(best)) * K + best].repeat_interleave(K, dim=0)
+        return self._tops(value, rows, low).amax(dim=-1).clamp(min=0)  # the candidate itself leads by 0
+
+    def _affordable(self, value: int) -> bool:
+        size = prod(self.net.shapes[value])
+        ended = value == len(self.net.steps)
+        return size > 0 and (ended or size * sum(self.net.sizes[: value + 1]) <= BACKWARDS)
+
+    def _tops(self, value: int, rows: Tensor, like: Tensor) -> Tensor:
+        """Upper bounds of rows (k, size) times a value, in the shape of one; some rows at a time."""
+        block = max(1, BACKWARDS // max(1, sum(self.net.sizes[: value + 1])))
+        parts = [self._upper(value, rows[start : start + block]) for start in range(0, len(rows), block)]
+        return torch.cat(parts).reshape(like.shape)
+
+    def _upper(self, value: int, rows: Tensor) -> Tensor:
+        """Upper bounds (k,) of rows times a value: affine functions of the input at their worst."""
+        found = {value: rows.reshape(len(rows), *self.net.shapes[value])}
+        constant = rows.new_zeros(len(rows))
         for i in reversed(range(value)):
             G = found.pop(i + 1, None)
             if G is None:
@@ -115,14 +134,14 @@ class _Ranges:
             constant += terms.flatten(1).sum(1)
             for v, part in zip(step.inputs, back, strict=True):
                 found[v] = found[v] + part if v in found else part
-        G = found.get(0, rows.new_zeros(len(which), *self.net.input_shape)).flatten(1)
+        G = found.get(0, rows.new_zeros(len(rows), *self.net.input_shape)).flatten(1)
         return constant + G @ self.centre.flatten() + G.abs() @ self.radius.flatten()
 
     def _bend_back(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor]:
         """Coefficients (k, *shape) of a bend's input instead of its output, and the constants' terms."""
         step, (low, high) = self.net.steps[i], self.inputs[i]
         if step.op == "choice":
-            return _choice_back(G, low, high)
+            return _choice_back(G, low, high, self.leads[i])
         (above, level_above), (below, level_below) = _relu_lines(low, high, step.leak)
         up, down = G.clamp(min=0), G.clamp(max=0)
         return [up * above + down * below], up * level_above + down * level_below
@@ -144,7 +163,7 @@ def _relu_lines(low: Tensor, high: Tensor, leak: Tensor | None) -> tuple[Line, L
     return above, below
 
 
-def _choice_back(G: Tensor, low: Tensor, high: Tensor) -> tuple[list[Tensor], Tensor]:
+def _choice_back(G: Tensor, low: Tensor, high: Tensor, lead: Tensor) -> tuple[list[Tensor], Tensor]:
     """As ``_bend_back``, of a choice: at least a candidate s, at most a line in z_s over the others' top."""
     K = low.shape[-1]
     s = low.argmax(dim=-1, keepdim=True)
@@ -155,6 +174,10 @@ def _choice_back(G: Tensor, low: Tensor, high: Tensor) -> tuple[list[Tensor], Te
     slope = ((own_high - top) / width).clamp(0, 1)
     slope = torch.where(top <= own_low, 1.0, slope)
     level = torch.where(top <= own_low, 0.0, torch.where(top >= own_high, top, own_high - slope * own_high))
+    # Or it is at most z_s and what the others lead by: take the line that is lower in the middle.
+    middle, lead = (own_low + own_high) / 2, lead.unsqueeze(-1)
+    lower = middle + lead < slope * middle + level
+    slope, level = torch.where(lower, 1.0, slope), torch.where(lower, lead, level)
     up, down = G.clamp(min=0).unsqueeze(-1), G.clamp(max=0).unsqueeze(-1)
     back = torch.zeros(*G.shape, K, dtype=G.dtype)
     back.scatter_(-1, s.expand(*G.shape, 1), up * slope + down)

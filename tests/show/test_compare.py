@@ -1,0 +1,206 @@
+"""Pictures of comparisons: what is drawn is what was measured."""
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.collections import LineCollection, PolyCollection
+
+import creases
+from creases.compare import (
+    Compression,
+    active_subspace,
+    coefficients,
+    difference_on_line,
+    difference_on_plane,
+    section,
+)
+from creases.errors import InputError
+from creases.show import new_figure
+from creases.show.compare import (
+    plot_compression,
+    plot_compression_table,
+    plot_disagreement,
+    plot_similarity,
+    section_figure,
+    similarity_order,
+)
+from creases.show.sensitivity import (
+    along_figure,
+    directions_figure,
+    gradients_figure,
+    image_figure,
+    signed_image,
+    spectra_figure,
+)
+from creases.show.style import class_color, tint
+
+#: Networks 0, 2 and 1, 3 are alike.
+PAIRS = np.array([[1, 0.1, 0.9, 0.2], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0.2, 0.8, 0.1, 1]])
+
+
+@pytest.fixture
+def ax():
+    return new_figure()[1][0]
+
+
+def texts(ax):
+    return {(round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in ax.texts}
+
+
+def test_like_networks_stand_together():
+    for values, distance in ((PAIRS, False), (1 - PAIRS, True)):
+        order = similarity_order(values, distance=distance).tolist()
+        assert sorted(order) == [0, 1, 2, 3]
+        assert abs(order.index(0) - order.index(2)) == 1
+        assert abs(order.index(1) - order.index(3)) == 1
+
+
+def test_few_networks_and_missing_values_keep_their_order():
+    assert similarity_order([[1.0, 0.5], [0.5, 1.0]]).tolist() == [0, 1]
+    assert similarity_order(np.full((3, 3), np.nan)).tolist() == [0, 1, 2]
+    assert similarity_order([[1.0]]).tolist() == [0]
+
+
+def test_similarities_are_written_into_cells_and_accuracies_on_the_diagonal(ax):
+    plot_similarity(PAIRS, list("abcd"), ax=ax, accuracy=[0.9, 0.8, 0.7, 0.955], order=[3, 0, 1, 2])
+    cells = texts(ax)
+    assert [cells[i, i] for i in range(4)] == ["95.5", "90.0", "80.0", "70.0"]
+    assert (cells[0, 1], cells[2, 3]) == ("0.20", "0.20")
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["d", "a", "b", "c"]
+    image = ax.images[0].get_array()
+    assert np.isnan(np.ma.filled(image, np.nan).diagonal()).all()
+
+
+def test_small_distances_are_written_in_units_of_a_power_of_ten(ax):
+    plot_similarity(np.array([[0, 0.0021], [0.0021, 0]]), ["a", "b"], ax=ax, distance=True)
+    assert texts(ax)[0, 1] == "2.10"
+    assert "10^{-3}" in ax.get_title(loc="right")
+
+
+def test_alike_is_dark_for_similarities_and_for_distances():
+    dark = []
+    for values, distance in ((PAIRS, False), (1 - PAIRS, True)):
+        ax = new_figure()[1][0]
+        plot_similarity(values, list("abcd"), ax=ax, accuracy=np.ones(4), distance=distance, order=range(4))
+        image = ax.images[0]
+        colors = image.to_rgba(image.get_array())[..., :3].sum(axis=2)
+        dark.append(colors[0, 2] < colors[0, 1])
+    assert dark == [True, True]
+
+
+def test_compression_is_drawn_with_the_networks_own_accuracy(ax):
+    results = {
+        "one": Compression((1, 10), (0.5, 0.75), 0.9, (1.0, 0.5)),
+        "two": Compression((1, 10), (0.2, 0.3), 0.4, (1, 1)),
+    }
+    plot_compression(results, ax=ax)
+    curve, own = ax.lines[:2]
+    assert (curve.get_xdata().tolist(), curve.get_ydata().tolist()) == ([1, 10], [50, 75])
+    assert own.get_ydata()[0] == pytest.approx(90)
+    table = new_figure()[1][0]
+    plot_compression_table(results, ax=table)
+    assert [texts(table)[0, j] for j in range(3)] == ["50.0", "75.0", "90.0"]
+
+
+def planes():
+    a = creases.read([([[1.0, 0.0], [-1.0, 0.0]], [0.0, 0.0])])  # class 0 where x > 0
+    b = creases.read([([[1.0, 0.0], [-1.0, 0.0]], [-0.5, 0.5])])
+    return a, b
+
+
+def test_where_networks_disagree_is_hatched_in_the_seconds_colour(ax):
+    found = difference_on_plane(*planes(), [(-1, 1), (-1, 1)])
+    plot_disagreement(found, ax=ax)
+    sheet, hatched = (c for c in ax.collections if isinstance(c, PolyCollection))
+    assert len(sheet.get_paths()) == found.partition.count
+    (path,) = hatched.get_paths()
+    assert {tuple(v) for v in path.vertices.tolist()} == {(0, -1), (0.5, -1), (0.5, 1), (0, 1)}
+    assert hatched.get_hatch() == "////"
+    np.testing.assert_allclose(hatched.get_edgecolor()[0][:3], tint(class_color(1), 1.0))
+    lines = [c for c in ax.collections if isinstance(c, LineCollection)]
+    assert [line.get_segments()[0][0][0] for line in lines] == [0, 0.5]
+    assert "25 %" in ax.get_title()
+
+
+def test_networks_that_agree_have_no_hatching(ax):
+    a, _ = planes()
+    plot_disagreement(difference_on_plane(a, a, [(-1, 1), (-1, 1)]), ax=ax)
+    assert sum(isinstance(c, PolyCollection) for c in ax.collections) == 1
+
+
+def test_a_section_is_drawn_beside_what_the_grid_makes_of_it():
+    net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 0.0]], [-0.5])])
+    figure = section_figure(section(net, [-1, -1], [1, -1], [-1, 1], grid=8))
+    exact, pattern, coefficients = figure.axes
+    assert len(exact.collections[0].get_paths()) == 4
+    for ax, count in ((pattern, 4), (coefficients, 2)):
+        colors = ax.images[0].get_array().reshape(-1, 3)
+        assert len(np.unique(colors, axis=0)) == count
+        assert str(count) in ax.get_title()
+    assert [t.get_text() for t in exact.texts] == ["A", "B", "C"]
+
+
+def test_signed_numbers_are_white_above_zero_and_black_below():
+    assert signed_image([[2.0, 0.0], [-1.0, -2.0]]).tolist() == [[1.0, 0.5], [0.25, 0.0]]
+    assert signed_image(np.zeros((2, 2))).tolist() == [[0.5, 0.5]] * 2
+    colour = signed_image(np.array([1.0, 0, -1.0]), (3, 1, 1))
+    assert colour.tolist() == [[[1.0, 0.5, 0.0]]]
+    assert signed_image(np.array([1.0, 1.0, -1.0]), (3, 1, 1), grey=True).tolist() == [[1.0]]
+
+
+def sensitivities():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(30, 4, dtype=torch.float64, generator=generator)
+    net = creases.read([(np.eye(4)[:2], [0.0, 0.0]), ([[3.0, 0.0], [0.0, 2.0]], [0.0, 0.0])])
+    C = coefficients(net, x)
+    return x, C, {"net": [active_subspace(C, j) for j in range(2)]}
+
+
+def test_directions_and_gradients_are_the_images_of_their_numbers():
+    x, _, found = sensitivities()
+    figure = directions_figure(found, (1, 2, 2), columns=["0", "1"])
+    shown = [np.asarray(ax.images[0].get_array()) for ax in figure.axes]
+    np.testing.assert_allclose(shown, [[[1, 0.5], [0.5, 0.5]], [[0.5, 1], [0.5, 0.5]]], atol=1e-9)
+    slopes = np.array([[0.0, -1.0, 0.0, 0.0]])
+    figure = gradients_figure({"net": slopes}, [x[0].numpy()], (1, 2, 2))
+    top, below = figure.axes
+    assert np.ptp(top.images[0].get_array()) == 1
+    assert below.images[0].get_array().tolist() == [[0.5, 0.0], [0.5, 0.5]]
+
+
+def test_spectra_are_roots_of_eigenvalues_above_rounding():
+    _, _, found = sensitivities()
+    (ax,) = spectra_figure(found).axes
+    for line, one in zip(ax.lines, found["net"], strict=True):
+        np.testing.assert_allclose(line.get_ydata(), np.sqrt(one.eigenvalues[:1]))
+    assert "100 %" in ax.get_title()
+
+
+def test_outputs_are_drawn_along_their_first_direction():
+    x, C, found = sensitivities()
+    labels = np.arange(30) % 2
+    (ax,) = along_figure(found, x, {"net": C.values}, output=1, labels=labels).axes
+    own = ax.collections[1].get_offsets()
+    np.testing.assert_allclose(own[:, 0], x[labels == 1, 1], atol=1e-12)
+    np.testing.assert_allclose(own[:, 1], 2 * x[labels == 1, 1].clamp(min=0), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plot_similarity(np.ones((2, 3)), ["a", "b"]), r"values: expected a matrix \(N, N\)"),
+        (lambda: plot_similarity(np.ones((2, 2)), ["a"]), "names: expected 2 of them"),
+        (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], accuracy=[1.0]), "accuracy: expected 2"),
+        (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], order=[0, 0]), "order: expected the numbers 0 to 1"),
+        (lambda: plot_compression({}), "results: nothing to draw"),
+        (lambda: plot_compression_table({"a": Compression((1,), (1.0,), 1.0, (0.0,)), "b": Compression((2,), (1.0,), 1.0, (0.0,))}), "results: expected the same k"),  # noqa: E501
+        (lambda: plot_disagreement(difference_on_line(*planes(), [0, 0], [1, 0])), "found: expected a difference on a plane"),  # noqa: E501
+        (lambda: signed_image(np.ones(5), (1, 2, 2)), "values: expected 4 numbers"),
+        (lambda: signed_image(np.ones((2, 2, 2))), "values: expected an image"),
+        (lambda: image_figure([[None]], []), "rows, columns: expected names of 1 rows"),
+        (lambda: spectra_figure({}), "found: nothing to draw"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
