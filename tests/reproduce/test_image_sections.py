@@ -12,6 +12,7 @@ from creases.errors import InputError
 from creases.reproduce import image_sections as module
 from creases.reproduce.image_networks import network, plans
 from creases.reproduce.image_sections import image_sections, nearest_three
+from creases.reproduce.measured import stored
 
 
 def test_the_three_images_have_the_least_sum_of_distances() -> None:
@@ -32,6 +33,17 @@ def test_copies_of_an_image_are_not_taken_together() -> None:
         nearest_three(x[:3])
     with pytest.raises(InputError, match="at least three images, got 2"):
         nearest_three(x[:2])
+
+
+def test_the_stored_counts_show_what_grids_miss_and_count_twice() -> None:
+    table = stored("image_sections").table
+    assert len(table) == 36
+    assert (table["seen"] < table["regions"]).all()
+    assert (table["by_pattern"] >= table["seen"]).all()
+    fine = table[(table["grid"] == 24) & (table["tolerance"] == 1e-6)]
+    convolutional = fine[fine["network"] != "dense"]
+    assert (convolutional["by_coefficients"] < convolutional["by_pattern"]).all()  # as the dissertation says
+    assert (fine["by_pattern"] > fine["seen"]).sum() >= 8  # slanting regions are counted again
 
 
 @pytest.mark.slow

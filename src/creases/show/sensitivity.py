@@ -151,6 +151,8 @@ def spectra_figure(found: Mapping[str, Sequence[ActiveSubspace]], *, most: int =
             ax.set_yscale("log")
             ax.set_xscale("log")
             ax.set_xlim(0.9, most)
+            low, high = ax.get_ylim()
+            ax.set_ylim(min(low, high / 15), high)  # a decade at least, so that a tick has a number
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_minor_formatter(NullFormatter())
             share = float(np.nanmean([one.share for one in own]))
