@@ -7,6 +7,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 import creases
@@ -14,6 +16,7 @@ from agreement import seeded
 from creases.compare import difference, difference_in_box, difference_on_line, difference_on_plane, joined
 from creases.compare.joint import Joint, subtracted
 from creases.errors import InputError
+from strategies import Case, cases
 
 BOX2 = [(-1.0, 1.0), (-1.0, 1.0)]
 
@@ -323,3 +326,27 @@ def test_no_samples_have_no_difference() -> None:
 def test_what_cannot_be_compared_is_refused_with_advice(call, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(st.integers(1, 3).flatmap(lambda n: st.tuples(cases(n, max_depth=2), cases(n, max_depth=2))))
+def test_degenerate_networks_are_compared_as_points_of_the_box_say(pair: tuple[Case, Case]) -> None:
+    a, b = pair[0].net, pair[1].net
+    assume(a.n_out == b.n_out)
+    box = np.array(pair[0].box)
+    assert difference(a, a, box=box).empty
+    found = difference_in_box(a, b, box)
+    x = np.random.default_rng(0).uniform(*box.T, size=(300, a.n_in))
+    values = [a(x), b(x)]
+    slack = 1e-9 * (np.abs(values).max() + found.found)
+    assert (found.found >= np.abs(values[0] - values[1]).max(axis=0) - slack).all()
+    assert found.regions.sizes.sum() == pytest.approx(np.prod(np.ptp(box, axis=1)))
+    region = found.regions.partition.locate(x)
+    for v, classes in zip(values, (found.regions.class_a, found.regions.class_b), strict=True):
+        ranked = np.sort(v, axis=1) if a.n_out > 1 else np.column_stack([np.zeros(len(v)), np.abs(v)])
+        clear = ranked[:, -1] - ranked[:, -2] > slack.max()  # else the outputs tie, but for rounding
+        own = v.argmax(axis=1) if a.n_out > 1 else v[:, 0] > 0
+        np.testing.assert_array_equal(classes[region[clear]], own[clear])
+    apart = difference_in_box(a, b, box, max_regions=1)
+    assert (apart.found <= found.found + slack).all()
+    assert (apart.proved >= found.found - slack).all()
