@@ -6,6 +6,12 @@ learning rate 0.025, 4000 epochs), until all points are right. The results that 
 
     python -m creases.reproduce.pruning_parity wide --scale full --out pruning_wide.csv
     python -m creases.reproduce.pruning_parity deep --scale full --out pruning_deep.csv
+
+Wide: of 62 cells with a width in both tables 58 agree, three are smaller here and one is wider (one of ten networks
+had learned the problem); in five printed cells of the narrowest widths none of ten did. The shares of successful
+sub-networks agree but for three digits: about 80 % there, 25 % (median) here; neither training on after success, nor
+inputs of 0 and 1, nor other first weights, nor leaky ReLU (which gets to two units) brings them together. Deep: every
+printed size is reached.
 """
 
 from __future__ import annotations
@@ -83,10 +89,10 @@ def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> Measured:
     Returns
     -------
     Measured
-        A row for each width and number of digits: ``trials`` and ``learned``; ``width`` and ``successes`` of the
-        smallest of all prunings (the most successes at the least width), ``choices`` of that width, ``median_width``,
-        ``share``: of the prunings that reach that width; ``printed_width`` and ``printed_successes`` (empty: a dash),
-        ``as_small``: the share of prunings that end at most as wide as printed.
+        A row for each width and number of digits: ``trials`` and ``learned``; the least ``width`` of all prunings, its
+        ``choices``, the most ``successes`` among them and the median (``median_successes``) of the prunings that end
+        there, which are a ``share`` of all; ``median_width`` of all; ``printed_width`` and ``printed_successes`` (a
+        dash is empty), ``as_small``: the share of prunings that end at most as wide as printed.
     """
     check_scale(scale)
     widths, digits = (range(2, 15), range(1, 7)) if scale == "full" else ((4, 6, 8), (2, 4))
@@ -106,14 +112,17 @@ def _wide_row(n: int, width: int, trials: int, found: list[prune.Exhaustive]) ->
     row: dict[str, Any] = {"digits": n, "original": width, "trials": trials, "learned": len(found)}
     if found:
         ends = np.array([one.width for one in found])
-        best = max((one for one in found if one.width == ends.min()), key=lambda one: one.successes)
-        row |= {"width": best.width, "successes": best.successes, "choices": best.choices}
+        least = [one for one in found if one.width == ends.min()]
+        counts = [one.successes for one in least]
+        row |= {"width": least[0].width, "choices": least[0].choices, "successes": max(counts)}
+        row["median_successes"] = float(np.median(counts))
         row |= {"median_width": float(np.median(ends)), "share": float((ends == ends.min()).mean())}
         if printed is not None:
             row["as_small"] = float((ends <= printed[0]).mean())
     if printed is not None:
         row |= {"printed_width": printed[0], "printed_successes": printed[1]}
-    columns = ["digits", "original", "trials", "learned", "width", "successes", "choices", "median_width", "share"]
+    columns = ["digits", "original", "trials", "learned", "width", "choices", "successes"]
+    columns += ["median_successes", "median_width", "share"]
     return {name: row.get(name, np.nan) for name in [*columns, "printed_width", "printed_successes", "as_small"]}
 
 
