@@ -75,6 +75,6 @@ def _connect(ray: Any, processes: int | None, address: str | None) -> None:
         ray.init(address, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"address: cannot join a Ray cluster at {address!r}: {error}; if it asks for a token, this process must "
-            "have it too (see Ray's documentation of RAY_AUTH_MODE)"
+            f"address: cannot join a Ray cluster at {address!r}: {error}. If it asks for a token, run with the "
+            "environment variable RAY_AUTH_MODE=token, on the account that has the token (ray get-auth-token)"
         ) from None
