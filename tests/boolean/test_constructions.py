@@ -79,6 +79,17 @@ def test_the_margin_is_negative_where_a_point_is_wrong():
     assert margin(wide(6, 2), 7, 2) < 0
 
 
+def test_the_margin_is_of_modules_in_any_precision():
+    assert margin(wide(6, 2).float(), 6, 2) == pytest.approx(margin(wide(6, 2), 6, 2))
+
+
+def test_modules_that_do_not_fit_have_no_margin():
+    with pytest.raises(InputError, match=r"model: cannot read inputs of shape \(4, 2\)"):
+        margin(torch.nn.Linear(3, 1), 6, 2)
+    with pytest.raises(InputError, match="model: expected one output for each of 4 inputs, got 8 numbers"):
+        margin(torch.nn.Linear(2, 2), 6, 2)
+
+
 def test_modules_are_in_float64_and_bend_as_asked():
     assert isinstance(wide(6, 2)[1], torch.nn.ReLU)
     leaky = wide(6, 2, leak=0.25)
@@ -91,6 +102,7 @@ def test_modules_are_in_float64_and_bend_as_asked():
     [
         ([1, 2, 3], "weights: expected 2 finite numbers"),
         ([1, np.nan], "weights: expected 2 finite numbers"),
+        (["a", "b"], "weights: expected an array of numbers"),
         ([1, 0], "weights: put points of both classes at one place"),
     ],
 )

@@ -86,3 +86,10 @@ def test_swaps_of_four_bits_are_correlated_with_influence_most():
     measures = (boolean.degree, boolean.influence, boolean.entropy)
     found = [correlation(swaps, measure(f, 4)) for measure in measures]
     assert found == pytest.approx([0.116, 0.466, 0.218], abs=5e-4)
+
+
+def test_no_functions_have_no_measures():
+    for measure in (boolean.degree, boolean.influence, boolean.entropy):
+        assert measure([], 3).shape == (0,)
+    assert boolean.influences([], 3).shape == (0, 3)
+    assert boolean.coefficients([], 3).shape == (0, 8)

@@ -78,6 +78,8 @@ def test_no_functions_give_no_rows():
         ({"widths": [0]}, "widths"),
         ({"depth": 0}, "depth"),
         ({"trials": 0}, "trials"),
+        ({"leak": 2}, "leak: expected a number from 0"),
+        ({"n": 7}, "n: must be a whole number of bits from 1 to 6"),
         ({"f": [[XOR]]}, "f: expected one function or a list"),
     ],
 )

@@ -73,7 +73,7 @@ def test_failures_are_told_and_the_exit_code_is_1(run, file, tmp_path):
     result = run("sweep", file, "--engine", "here")
     assert result.exit_code == 1
     assert "6; they are done again when the sweep is run again" in result.stdout
-    assert "3 failed: ValueError: no [width] 1" in result.stderr
+    assert "3 failed: ValueError: no [width] 1\nthe first: width 1, height 3\n" in result.stderr
     assert "Traceback" in result.stderr
 
 

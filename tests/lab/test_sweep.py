@@ -317,6 +317,7 @@ def test_parameters_may_be_anything_plain(tmp_path):
         ({"x": {"a": 1}}, "x: expected plain values .*, got dict"),
         ({3: [1]}, "a parameter's name must be a text, got 3"),
         ({"key": [1]}, "a parameter cannot be called 'key'"),
+        ({"error": [1]}, "a parameter cannot be called 'error'"),
         ({"seed": [-1]}, "seed: expected a whole number from 0 below"),
         ({"x": ["\ud800"]}, "x: .* is no valid Unicode text"),
     ],

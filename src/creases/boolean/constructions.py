@@ -19,6 +19,7 @@ from creases.boolean.intervals import Intervals
 from creases.boolean.swaps import swaps
 from creases.boolean.wide import wide_network
 from creases.errors import InputError
+from creases.regions.arguments import check_numbers
 
 
 def wide(f: int, n: int, *, leak: float = 0.0, sharp: bool = True, weights: Any = None) -> nn.Sequential:
@@ -65,16 +66,26 @@ def deep(f: int, n: int, width: int, *, leak: float = 0.0, weights: Any = None) 
 
 
 def margin(model: nn.Module, f: int, n: int) -> float:
-    """The least value of a network, taken negative where f(x) = 0, over all x in {0, 1}^n: above 0 if all are right."""
-    with torch.no_grad():
-        values = model(torch.from_numpy(points(n)).double()).numpy().ravel()
-    return float((np.where(table_of(f, n), 1, -1) * values).min())
+    """The least value of a network, taken negative where f(x) = 0, over all x in {0, 1}^n: above 0 if all are right.
+
+    ``model`` takes inputs (2^n, n), in the precision and on the device of its parameters, and gives a number for each.
+    """
+    like = next(model.parameters(), torch.zeros((), dtype=torch.float64))
+    x = torch.from_numpy(points(n)).to(like)  # its precision and device
+    try:
+        with torch.no_grad():
+            values = model(x).double().cpu().numpy().ravel()
+    except RuntimeError as error:
+        raise InputError(f"model: cannot read inputs of shape {tuple(x.shape)}: {error}") from None
+    if len(values) != len(x):
+        raise InputError(f"model: expected one output for each of {len(x)} inputs, got {len(values)} numbers")
+    return float((np.where(table_of(check_function(f, n), n), 1, -1) * values).min())
 
 
 def _on_line(f: int, n: int, weights: Any) -> tuple[Intervals, Floats]:
     """The points of a function on the line that weights make of them."""
     f = check_function(f, check_bits(n))
-    project = np.asarray(swaps(f, n).weights if weights is None else weights, np.float64)
+    project = check_numbers(swaps(f, n).weights if weights is None else weights, "weights")
     if project.shape != (n,) or not np.isfinite(project).all():
         raise InputError(f"weights: expected {n} finite numbers, one for each bit, got {weights!r}")
     try:

@@ -43,7 +43,7 @@ def influences(f: Functions, n: int) -> Floats:
     table = table_of(f, n)
     shares = []
     for i in range(n):
-        pairs = table.reshape(*table.shape[:-1], -1, 2, 1 << i)
+        pairs = table.reshape(*table.shape[:-1], 1 << n - 1 - i, 2, 1 << i)
         shares.append((pairs[..., 0, :] != pairs[..., 1, :]).mean(axis=(-2, -1)))
     return np.stack(shares, axis=-1)
 
@@ -75,7 +75,7 @@ def _sums(f: Functions, n: int) -> NDArray[np.int32]:
     """2^n times the coefficients, by the fast Walsh-Hadamard transform."""
     sums = 2 * table_of(f, n).astype(np.int32) - 1
     for i in range(n):
-        pairs = sums.reshape(*sums.shape[:-1], -1, 2, 1 << i)
+        pairs = sums.reshape(*sums.shape[:-1], 1 << n - 1 - i, 2, 1 << i)
         low, high = pairs[..., 0, :].copy(), pairs[..., 1, :].copy()
         pairs[..., 0, :], pairs[..., 1, :] = low + high, high - low
     return sums

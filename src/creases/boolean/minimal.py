@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases import lab
+from creases.boolean.broken_lines import check_leak
 from creases.boolean.deep import layers_needed
 from creases.boolean.functions import Functions, check_bits, points, table_of
 from creases.boolean.swaps import swaps
@@ -75,6 +76,8 @@ def minimal_width(
     ----------
     f
         One function or many (F,); all that are not solved yet are trained in one call.
+    n
+        Number of bits, at most 6.
     depth
         Hidden layers.
     leak
@@ -92,7 +95,8 @@ def minimal_width(
     >>> result.found.tolist(), result.built.tolist()
     ([1, 2], [1, 2])
     """
-    n, depth, trials = check_bits(n), check_count(depth, "depth"), check_count(trials, "trials")
+    n = check_bits(n, 6, "swaps can be found, which say what can be built")
+    depth, trials, leak = check_count(depth, "depth"), check_count(trials, "trials"), check_leak(leak)
     tables = np.atleast_2d(table_of(f, n))
     if tables.ndim != 2:
         raise InputError(f"f: expected one function or a list of them, got an array of shape {tables.shape[:-1]}")

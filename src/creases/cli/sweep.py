@@ -218,11 +218,14 @@ def print_rows(sweep: Sweep) -> None:
 
 
 def _print_failures(sweep: Sweep) -> None:
-    """Each kind of error with how often it occurred, and the first job it stopped in full."""
+    """Each kind of error with how often it occurred and the first job it stopped; of the first, the traceback."""
     failures = sweep.failures()
+    jobs = dict(zip(sweep.keys, sweep.jobs, strict=True))
     lines = failures["error"].map(lambda text: text.splitlines()[-1])
     for line, kind in failures.groupby(lines, sort=False):
         err.print(f"\n[bold red]{len(kind)} failed:[/] {escape(str(line))}", soft_wrap=True)
+        job = ", ".join(f"{name} {value}" for name, value in jobs[kind["key"].iloc[0]].items())
+        err.print(f"{'the first' if len(kind) > 1 else 'the job'}: {escape(job)}", soft_wrap=True)
     err.print(escape(str(failures["error"].iloc[0])), style="dim", soft_wrap=True)
 
 

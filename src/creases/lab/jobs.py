@@ -14,8 +14,8 @@ from creases.errors import InputError
 
 Job = dict[str, Any]  #: a job's parameters by name: plain values
 
-#: Columns of the table that are not the job's own.
-KEY, SEED = "key", "seed"
+#: Columns of the tables of results and failures that are not the job's own.
+KEY, SEED, ERROR = "key", "seed", "error"
 
 
 def expand(jobs: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[Job]:
@@ -93,8 +93,8 @@ def _mapping(place: int, job: Any) -> Mapping[str, Any]:
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not name:
         raise InputError(f"jobs: a parameter's name must be a text, got {name!r}")
-    if name == KEY:
-        raise InputError(f"jobs: a parameter cannot be called {KEY!r}; the table has a column of that name")
+    if name in (KEY, ERROR):
+        raise InputError(f"jobs: a parameter cannot be called {name!r}; a table has a column of that name")
     return name
 
 

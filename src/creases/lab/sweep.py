@@ -14,7 +14,7 @@ import numpy as np
 from creases.errors import InputError
 from creases.lab import functions
 from creases.lab.eta import Left
-from creases.lab.jobs import KEY, SEED, Job, choices, expand, job_seed, key
+from creases.lab.jobs import ERROR, KEY, SEED, Job, choices, expand, job_seed, key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,7 +179,7 @@ class Sweep:
         stored = stored.filter(stored[parts.ERROR].is_valid())
         places = self._places(stored[parts.KEY])
         order = np.argsort(places)
-        errors = stored.select([parts.ERROR]).rename_columns(["error"]).take(order)
+        errors = stored.select([parts.ERROR]).rename_columns([ERROR]).take(order)
         return _beside(self._job_columns(places[order]), errors).to_pandas()
 
     @cached_property

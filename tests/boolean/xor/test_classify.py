@@ -67,3 +67,5 @@ def test_other_shapes_are_refused():
         classify(Batch.initial(1, [1, 3, 1], seed=0))
     with pytest.raises(InputError, match=r"with leak 0\.1"):
         classify(Batch.initial(1, [1, 2, 1], seed=0, leak=0.1))
+    with pytest.raises(InputError, match=r"networks: expected a lab\.Batch or an nn\.Sequential, got Linear"):
+        classify(torch.nn.Linear(1, 1))

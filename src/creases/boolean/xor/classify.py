@@ -50,6 +50,8 @@ def classify(networks: Batch | nn.Sequential) -> Ends:
     >>> classify(batch).region.shape
     (3,)
     """
+    if not isinstance(networks, Batch | nn.Sequential):
+        raise InputError(f"networks: expected a lab.Batch or an nn.Sequential, got {type(networks).__name__}")
     batch = networks if isinstance(networks, Batch) else Batch.of([networks], dtype=np.float64)
     if batch.widths != (1, 2, 1) or batch.leak:
         raise InputError(
