@@ -16,14 +16,14 @@ import numpy as np
 from creases import lab
 from creases.boolean import xor
 from creases.boolean.xor.steady_states import ALL, DEAD, LEFT, RIGHT, RIGHT_TWO
-from creases.errors import InputError
+from creases.reproduce.measured import Scale, check_scale, with_rates
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Loss = Literal["mean", "sum"]
 
-RUNS = {"quick": 2_000, "full": 100_000}
+RUNS: dict[Scale, int] = {"quick": 2_000, "full": 100_000}
 
 #: Learning rates on the mean over the four points.
 RATES: dict[Loss, float] = {"mean": 0.1, "sum": 0.4}
@@ -98,10 +98,9 @@ class Optima:
         return pd.concat(frames, ignore_index=True)
 
 
-def table_3_2(scale: Literal["quick", "full"] = "quick", *, seed: int = 0) -> Optima:
+def table_3_2(scale: Scale = "quick", *, seed: int = 0) -> Optima:
     """Train 2,000 (``quick``) or 100,000 (``full``) networks on the mean and on the sum, from the same starts."""
-    if scale not in RUNS:
-        raise InputError(f"scale: expected one of {', '.join(RUNS)}, got {scale!r}")
+    check_scale(scale)
     start = lab.Batch.initial(RUNS[scale], [1, 2, 1], seed=seed, how="he")
     x, y = np.array([-1.0, 0.0, 0.0, 1.0]), np.array([-1.0, 1.0, 1.0, -1.0])
     runs: dict[Loss, Run] = {}
@@ -112,7 +111,6 @@ def table_3_2(scale: Literal["quick", "full"] = "quick", *, seed: int = 0) -> Op
 
 
 def _with_shares(frame: pd.DataFrame, total: int) -> pd.DataFrame:
-    from scipy.stats import binomtest
-
-    ends = [binomtest(int(count), total).proportion_ci(method="wilson") for count in frame["count"]]
-    return frame.assign(share=frame["count"] / total, low=[e.low for e in ends], high=[e.high for e in ends])
+    """The table with each count's ``share`` of all, and its 95 % Wilson interval ``low``, ``high``."""
+    rates = with_rates(frame.assign(trials=total), "count")
+    return rates.rename(columns={"rate": "share"}).drop(columns="trials")
