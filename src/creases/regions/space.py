@@ -290,7 +290,7 @@ class _Job:
             except Expired:
                 self.ended = late
             return
-        from joblib import Parallel, delayed  # type: ignore[import-untyped]
+        from joblib import Parallel, delayed
 
         todo = opened(self.work, block, 8 * self.processes)
         with Parallel(n_jobs=self.processes) as run:

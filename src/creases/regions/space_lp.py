@@ -68,7 +68,7 @@ def _expand_all(
     if processes == 1:
         yield from (expand(net, sides, box, known) for sides in batch)
         return
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]
+    from joblib import Parallel, delayed
 
     told = frozenset(known)
     yield from Parallel(n_jobs=processes)(delayed(expand)(net, sides, box, told) for sides in batch)

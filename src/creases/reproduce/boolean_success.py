@@ -162,7 +162,7 @@ def success(
     check_scale(scale)
     widths, depths, trials = SCALES[scale]
     sizes = product((RELU, LEAKY), depths, widths)
-    jobs = [{"width": width, "depth": depth, "leak": leak} for leak, depth, width in sizes]
+    jobs: list[dict[str, Any]] = [{"width": width, "depth": depth, "leak": leak} for leak, depth, width in sizes]
     shared: dict[str, Any] = {"trials": trials, "seed": seed, "how": how, "device": device}
     if out is None:
         rows = pd.DataFrame([shared | job | row for job in jobs for row in size(**shared, **job)])

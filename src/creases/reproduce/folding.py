@@ -214,7 +214,7 @@ def _changed(
     batch: Batch, change: Callable[[nn.Sequential, int], tuple[nn.Sequential, bool, bool]], seed: int, workers: int
 ) -> tuple[Batch, int, int]:
     """All networks of a batch after a change of each; how many growths were refused, and how many were changed."""
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]
+    from joblib import Parallel, delayed
 
     each = Parallel(n_jobs=workers)(delayed(change)(batch.module(n), seed + 10_000 * n) for n in range(batch.count))
     models, refused, changed = zip(*each, strict=True)

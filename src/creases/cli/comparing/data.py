@@ -52,8 +52,8 @@ def read_samples(data: str, net: Network, samples: int, train: int, normalise: b
             f"--train: {data} has {len(table.points)} rows, fewer than --samples {samples} and --train {train} together"
         )
     own, others = table.points[:samples], table.points[samples : samples + train]
-    labels = None if table.classes is None else table.classes[:samples]
-    return Samples(own, labels, others if train else None, f"{len(own)} rows of {data}")
+    classes = None if table.classes is None else table.classes[:samples]
+    return Samples(own, classes, others if train else None, f"{len(own)} rows of {data}")
 
 
 def _images(
