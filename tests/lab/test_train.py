@@ -198,6 +198,16 @@ def test_a_network_is_frozen_at_the_first_epoch_at_which_all_its_samples_are_rig
     assert_array_equal(done.moments.steps, done.epochs)
 
 
+@pytest.mark.parametrize(("share", "least"), [(0.8, 8), (0.85, 9), (0.95, 10)])
+def test_a_network_is_frozen_once_a_share_of_its_samples_is_right_and_not_before(share, least):
+    X, y = problem("bce", n=10)
+    done = train(Batch.initial(50, [3, 4, 1], seed=0), X, y, epochs=300, loss="bce", lr=0.02, until=("right", share))
+    right, frozen = np.rint(10 * done.right), (done.epochs > 0) & (done.epochs < 300)
+    assert frozen.sum() > 10
+    assert right[frozen].min() == least  # steps are small: hardly any network jumps beyond
+    assert (right[done.epochs < 300] >= least).all()
+
+
 def test_a_network_is_frozen_once_its_loss_is_small_enough():
     X, y = problem("mse", n=12, C=1)
     batch = Batch.initial(30, [3, 8, 1], seed=0, dtype=np.float64)
