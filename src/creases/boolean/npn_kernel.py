@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.compiled import compiled
+from creases.compiled import compiled
 
 Words = NDArray[np.uint64]
 

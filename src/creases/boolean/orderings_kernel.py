@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.compiled import compiled, inner
+from creases.compiled import compiled, inner
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]

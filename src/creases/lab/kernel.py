@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from creases.compiled import compiled
 from creases.lab.layers import backward, forward, gradients
 from creases.lab.losses import slopes
 from creases.lab.order import bits_of, places, set_keys
@@ -216,7 +217,7 @@ def _leave(
         V[p, net] = lanes.memory[(2 * P + p) * L + lane]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def work(
     queue: Any,
     rules: Any,

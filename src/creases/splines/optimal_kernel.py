@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.compiled import compiled, inner
+from creases.compiled import compiled, inner
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.compiled import compiled, inner
+from creases.compiled import compiled, inner
 from creases.splines.optimal_kernel import joined
 
 Floats = NDArray[np.float64]

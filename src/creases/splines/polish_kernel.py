@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.compiled import compiled, inner
+from creases.compiled import compiled, inner
 from creases.splines.place_kernel import exchange, place_round
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.compiled import compiled, inner
+from creases.compiled import compiled, inner
 
 Array = NDArray[Any]
 

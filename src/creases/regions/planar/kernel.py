@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.regions.compiled import compiled
+from creases.compiled import compiled
 
 Array = NDArray[Any]
 
