@@ -57,6 +57,40 @@ def test_json_holds_every_measure(folder: Path) -> None:
     assert found["agreement"][0][1] == np.mean(old(X).argmax(1) == new(X).argmax(1))
 
 
+def test_a_table_with_named_classes_is_read_as_prune_reads_it(folder: Path) -> None:
+    X = np.load(folder / "data.npz")["X"]
+    kinds = np.where(X[:, 0] > 0, "rose", "daisy")  # in their order: daisy 0, rose 1
+    lines = [",".join([kind, *map(repr, row.tolist())]) for kind, row in zip(kinds, X, strict=True)]
+    (folder / "table.csv").write_text("\n".join(["kind,a,b,c", *lines]))
+    nets = [folder / "old.safetensors", folder / "new.safetensors"]
+    result = run(*nets, "--data", folder / "table.csv", "--target", "kind", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    classes = creases.read(nets[0])(X).argmax(1)
+    assert found["accuracy"][0] == np.mean(classes == (X[:, 0] > 0))
+    assert any("of 60 samples" in sentence for sentence in found["changes"])
+    (folder / "plain.csv").write_text("\n".join(line.split(",", 1)[1] for line in lines))
+    plain = run(*nets, "--data", folder / "plain.csv", "--json")
+    assert json.loads(plain.stdout)["accuracy"] is None
+    narrow = run(*nets, "--data", folder / "table.csv", "--target", "a")
+    assert "has 4 columns beside 'a', the network takes 3" in " ".join(narrow.stderr.split())
+
+
+def test_numbers_are_the_outputs_also_where_a_table_lacks_some(folder: Path) -> None:
+    (folder / "few.csv").write_text("a,b,c,y\n1,2,3,1\n2,2,3,0\n3,1,1,1\n0,1,1,0\n")
+    from creases.cli.tables import read_samples
+
+    points, classes = read_samples(folder / "few.csv", None, 3, 2)
+    assert points.shape == (4, 3)
+    assert classes is not None
+    assert classes.tolist() == [1, 0, 1, 0]
+    (folder / "some.csv").write_text("a,b,c,y\n1,2,3,7\n2,2,3,3\n3,1,1,7\n0,1,1,3\n")
+    for outputs, expected in ((10, [7, 3, 7, 3]), (2, [1, 0, 1, 0])):
+        classes = read_samples(folder / "some.csv", None, 3, outputs)[1]
+        assert classes is not None
+        assert classes.tolist() == expected
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -90,3 +124,17 @@ def test_images_are_made_to_fit_the_network(folder: Path) -> None:
     assert "20 test images of mnist, normalised pixels" in result.stdout
     wrong = run(folder / "old.safetensors", folder / "new.safetensors", "--data", "mnist")
     assert "images of mnist have 784 pixels, the network takes 3 numbers" in " ".join(wrong.stderr.split())
+
+
+def test_two_networks_end_in_a_page_of_what_they_decide_differently(folder: Path) -> None:
+    nets = [folder / "old.safetensors", folder / "new.safetensors"]
+    result = run(*nets, "--data", folder / "data.npz", "--out", folder / "out")
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["comparison.json", "report.html"]
+    X = np.load(folder / "data.npz")["X"]
+    a, b = (creases.read(net)(X).argmax(1) for net in nets)
+    differ = np.flatnonzero(a != b)
+    assert json.loads((folder / "out" / "comparison.json").read_text())["decided_differently"] == differ.tolist()
+    page = (folder / "out" / "report.html").read_text()
+    for i in differ[:20]:
+        assert f'<th scope="row">{i}</th><td>{a[i]}</td><td>{b[i]}</td><td>{int(X[i, 0] > 0)}</td>' in page

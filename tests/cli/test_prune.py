@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 import creases
-from creases.cli.pruning.module import rebuilt
 from creases.prune.judging import losses_without
 
 
@@ -103,19 +102,14 @@ def test_torch_modules_in_code_are_pruned(run, code):
     assert json.loads(result.stdout)["parameters_before"] == 13
 
 
-def test_a_network_with_pooling_is_rebuilt_from_its_file(tmp_path):
-    torch.manual_seed(0)
-    model = nn.Sequential(
-        nn.Conv2d(1, 3, 3, padding=1), nn.BatchNorm2d(3), nn.LeakyReLU(0.1), nn.MaxPool2d(2),
-        nn.Conv2d(3, 4, 3, stride=2), nn.PReLU(4), nn.AvgPool2d(1), nn.Flatten(), nn.Linear(4, 2),
-    ).eval()  # fmt: skip
-    net = creases.read(model, (1, 8, 8))
-    net.save(tmp_path / "net.safetensors")
-    again = rebuilt(creases.read(tmp_path / "net.safetensors"))
-    assert [type(module).__name__ for module in again][:3] == ["Conv2d", "LeakyReLU", "MaxPool2d"]
-    assert [place.width for place in creases.places(again, (1, 8, 8))] == [3, 4]
-    x = torch.randn(5, 1, 8, 8)
-    torch.testing.assert_close(again(x.double()).float(), model(x))
+def test_an_onnx_file_is_pruned_into_another(run, moons, tmp_path):
+    creases.read(moons).save(tmp_path / "net.onnx")
+    result = run("prune", "net.onnx", "--data", "moons", "--per-step", "12", "--out", "small.onnx")
+    assert result.exit_code == 0, result.output
+    small = creases.read(tmp_path / "small.onnx")
+    assert small.n_units <= 4 or "0 kept" in result.stdout
+    x = torch.randn(20, 2, dtype=torch.float64)
+    torch.testing.assert_close(small.module()(x), small(x))
 
 
 @pytest.mark.parametrize(

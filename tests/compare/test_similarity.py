@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import creases
-from creases.compare import cka_matrix, coefficients, similarity
+from creases.compare import cka_matrix, coefficients, similarity, similarity_order
 from creases.errors import InputError
 
 X = torch.randn(60, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -39,6 +39,36 @@ def test_alike_networks_are_put_side_by_side() -> None:
     assert sorted(order) == [0, 1, 2, 3]
     assert abs(order.index(0) - order.index(2)) == 1
     assert abs(order.index(1) - order.index(3)) == 1
+
+
+def test_the_order_of_distances_is_that_of_similarities() -> None:
+    pairs = np.array([[1, 0.1, 0.9, 0.2], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0.2, 0.8, 0.1, 1]])
+    order = similarity_order(pairs)
+    assert order == similarity_order(1 - pairs, distance=True)
+    assert abs(order.index(0) - order.index(2)) == abs(order.index(1) - order.index(3)) == 1
+
+
+def test_few_networks_and_missing_values_keep_their_order() -> None:
+    assert similarity_order([[1.0, 0.5], [0.5, 1.0]]) == [0, 1]
+    assert similarity_order(np.full((3, 3), np.nan)) == [0, 1, 2]
+    assert similarity_order([[1.0]]) == [0]
+    with pytest.raises(InputError, match=r"values: expected a matrix \(N, N\)"):
+        similarity_order([[1.0, 0.5]])
+
+
+def test_networks_of_one_output_decide_by_its_sign() -> None:
+    a = creases.read([([[1.0, 0.0]], [0.0])])  # x0
+    b = creases.read([([[0.0, 1.0]], [0.0])])  # x1
+    labels = (X[:, 0] > 0).long()
+    found = similarity({"a": a, "b": b}, X, labels=labels, train=X)
+    assert found.accuracy is not None
+    assert found.accuracy[0] == 1
+    assert found.accuracy[1] == found.agreement[0, 1] == float(((X[:, 1] > 0) == (X[:, 0] > 0)).double().mean()) < 1
+    p, q = torch.sigmoid(X).T
+    expected = -(p * q.log() + (1 - p) * (1 - q).log()).mean()
+    assert found.cross_entropy[0, 1] == pytest.approx(float(expected), abs=1e-12)
+    assert found.mapped is not None
+    assert found.mapped[0, 1] == found.accuracy[1]  # one piece each: mapped exactly
 
 
 def test_cka_is_the_mean_over_outputs_of_that_of_the_rows() -> None:

@@ -143,7 +143,8 @@ def test_units_that_magnitude_made_dead_are_removed():
         model[0].weight[2], model[0].bias[2] = 1e-6, -1.0
     found = magnitude(model, x, y, keep=0.0, shares=[0.1], tune=lambda model: None)
     assert found.model[0].out_channels == 5
-    assert found.settings["parameters"] == sum(p.numel() for p in found.model.parameters())
+    assert found.last.parameters == sum(p.numel() for p in found.model.parameters())
+    assert found.last.widths == {place.name: place.width for place in places(found.model, data=x[:1])}
     assert judged(found.model, x, y)[1] == found.last.accuracy
 
 

@@ -96,6 +96,16 @@ def test_planted_units_are_found_and_named():
     assert widths(found.model)[0] == 2
 
 
+def test_a_unit_that_is_nearly_another_does_not_keep_an_exact_duplicate():
+    layers = wide(np.random.default_rng(0))
+    W, b = layers[0]
+    W[1], b[1] = W[0], b[0]
+    W[3], b[3] = W[2] + 4e-6 * np.abs(W[2]).max(), b[2]  # changes the function by more than the tolerance
+    for box in ((-1, 1), None):
+        duplicates = [step.units for step in exact(module(layers), box).reductions if step.kind == "duplicate"]
+        assert duplicates[0] == (1,)
+
+
 def test_always_on_units_become_as_many_as_their_rank():
     rng = np.random.default_rng(1)
     layers = wide(rng, hidden=(8,), n=3, m=2)
@@ -176,7 +186,8 @@ def test_a_change_of_the_result_is_told_by_its_certificate():
 
 def test_a_wrong_reduction_is_seen_in_the_measured_change(monkeypatch):
     def unread(site):
-        return Edit((0,), "wrong") if site.place.width == 6 else None
+        if site.place.width == 6:
+            yield Edit((0,), "wrong")
 
     monkeypatch.setattr(ROOM, "unread", unread)
     found = exact(module(wide(np.random.default_rng(4))), (-1, 1))

@@ -22,7 +22,6 @@ from creases.show.compare import (
     plot_disagreement,
     plot_similarity,
     section_figure,
-    similarity_order,
 )
 from creases.show.sensitivity import (
     along_figure,
@@ -45,20 +44,6 @@ def ax():
 
 def texts(ax):
     return {(round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in ax.texts}
-
-
-def test_like_networks_stand_together():
-    for values, distance in ((PAIRS, False), (1 - PAIRS, True)):
-        order = similarity_order(values, distance=distance).tolist()
-        assert sorted(order) == [0, 1, 2, 3]
-        assert abs(order.index(0) - order.index(2)) == 1
-        assert abs(order.index(1) - order.index(3)) == 1
-
-
-def test_few_networks_and_missing_values_keep_their_order():
-    assert similarity_order([[1.0, 0.5], [0.5, 1.0]]).tolist() == [0, 1]
-    assert similarity_order(np.full((3, 3), np.nan)).tolist() == [0, 1, 2]
-    assert similarity_order([[1.0]]).tolist() == [0]
 
 
 def test_similarities_are_written_into_cells_and_accuracies_on_the_diagonal(ax):

@@ -13,18 +13,23 @@ from rich.markup import escape
 
 from creases.cli import arguments, model
 from creases.cli.comparing.data import IMAGES, read_samples
-from creases.cli.comparing.report import MEASURES, number, title, write
+from creases.cli.comparing.report import MEASURES, as_json, number, pair_rows, title, write
 from creases.cli.console import note, out, print_json, print_table, progress
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from creases.compare import Similarity
+    from creases.compare import SampleDifference, Similarity
     from creases.network import Network
 
 
 def compare_networks(
     models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL ...", help=model.HELP, show_default=False)],
-    data: Annotated[str, typer.Option(help=f"Samples to compare at: {' or '.join(IMAGES)}, or an .npz or .csv file.")],
+    data: Annotated[
+        str, typer.Option(help=f"Samples to compare at: {' or '.join(IMAGES)}, or a table (.csv, .npz, ...).")
+    ],
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The table's column of classes; else the last.")
+    ] = None,
     samples: Annotated[int, typer.Option(min=2, help="How many of them.")] = 1000,
     train: Annotated[
         int,
@@ -36,10 +41,10 @@ def compare_networks(
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write comparison.json, heat maps and report.html there."),
+        typer.Option("--out", metavar="DIR", help="Write comparison.json, pictures and report.html there."),
     ] = None,
     device: Annotated[str, typer.Option(help="Where to work: cpu, cuda, cuda:1, ...")] = "cpu",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
     """Compare two or more networks of any architectures by what they decide and by their linear coefficients."""
     from creases.compare import similarity
@@ -50,23 +55,23 @@ def compare_networks(
         begin("reading the networks")
         nets = _read(models, arguments.parse_shape(input_shape), device)
         begin("reading the samples")
-        own = read_samples(data, next(iter(nets.values())), samples, train, normalise)
+        own = read_samples(data, next(iter(nets.values())), samples, train, target=target, normalise=normalise)
         found = similarity(
             nets, own.x, labels=own.labels, train=own.train if own.labels is not None else None, progress=begin,
         )  # fmt: skip
         begin("what changed from the first to the second")
-        changes = _changes(nets, own.x, own.labels)
+        changed = _changed(nets, own.x, own.labels)
         if folder is not None:
             begin("writing")
-            write(found, own.source, folder, _command(), changes)
+            write(found, changed, own, folder, _command())
     if train and own.labels is None:
         note(f"--train: {data} has no classes, so maps cannot be judged; they were left out")
-    if as_json:
-        print_json({"samples_of": own.source, **found.to_dict()})
+    if json:
+        print_json(as_json(found, changed, own))
         return
     _print(found, own.source)
     out.print(f"from {found.names[0]} (a) to {found.names[1]} (b)", style="bold")
-    for sentence in changes:
+    for sentence in str(changed).splitlines():
         out.print(escape(sentence), soft_wrap=True)
     if folder is None:
         note("nothing was written; name a folder with --out DIR")
@@ -96,6 +101,9 @@ def _print(found: Similarity, source: str) -> None:
     names = [found.names[i] for i in order]
     scores = [""] * len(names) if found.accuracy is None else [f"{100 * found.accuracy[i]:.2f} %" for i in order]
     print_table(f"{len(names)} networks at {source}", [*zip(names, scores, strict=True)], ("network", "accuracy"))
+    if len(names) == 2:
+        print_table("how alike", pair_rows(found))
+        return
     for key, meaning in MEASURES.items():
         matrix = getattr(found, key)
         if matrix is None:
@@ -104,12 +112,12 @@ def _print(found: Similarity, source: str) -> None:
         print_table(f"{title(key)}: {meaning}", rows, ("", *names))
 
 
-def _changes(nets: dict[str, Network], x: NDArray[Any], labels: NDArray[np.int64] | None) -> list[str]:
-    """What changed from the first network to the second, in sentences."""
+def _changed(nets: dict[str, Network], x: NDArray[Any], labels: NDArray[np.int64] | None) -> SampleDifference:
+    """What changed from the first network to the second."""
     from creases.compare import difference_at_samples
 
     a, b, *_ = nets.values()
-    return str(difference_at_samples(a, b, x, labels)).splitlines()
+    return difference_at_samples(a, b, x, labels)
 
 
 def _command() -> list[str]:

@@ -37,7 +37,7 @@ def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
             return read(layers, leak=leak)
         return read(Path(model), input_shape)
     if ":" in model:
-        return read(_from_code(model), input_shape)
+        return read(load_code(model), input_shape)
     raise InputError(f"model: {model!r} is neither an .onnx, .safetensors or .npz file nor module:name or path.py:name")
 
 
@@ -58,8 +58,8 @@ def _read_npz(path: Path) -> tuple[list[tuple[Any, Any]], float]:
     return layers, float(content.get("leak", 0.0))
 
 
-def _from_code(model: str) -> Any:
-    """Import the code before the colon; the name behind it is a model, or a function that returns one."""
+def load_code(model: str) -> Any:
+    """What ``module:name`` or ``path.py:name`` names: a model, or what a function returns. Runs the code."""
     place, _, name = model.rpartition(":")
     module = _load_file(Path(place)) if place.endswith(".py") else _import(place)
     found = getattr(module, name, None)

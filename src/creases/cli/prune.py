@@ -142,7 +142,9 @@ class Result:
             rows.append((f"{step.where}: {step.kind}", f"{len(step.units)} {units} of {step.old_width}: {step.reason}"))
         if not self.exact.reductions:
             rows.append(("exactly", "no unit is proved to be spare"))
-        rows.append(("change", f"at most {self.exact.bound:.2g} (proved), {self.exact.change:.2g} (largest found)"))
+        rows.append(
+            ("change", f"at most {self.exact.bound:.2g} but for rounding (proved), {self.exact.change:.2g} found")
+        )
         for one in self.exact.undecided:
             count = len(one.dead) + len(one.linear)
             text = f"{count} of the units that are left look spare on samples; without a proof they stay"

@@ -1,4 +1,25 @@
-"""How alike networks are, by the linear coefficients that they use."""
+"""How alike networks are, by the linear coefficients that they use, and what changed between two of them.
+
+Coefficients  ``coefficients``: for each output the matrix with a row (J, y) for each sample, in memory or in a folder
+Alike         ``similarity`` of many networks by every measure, in a ``similarity_order``; one by one ``cka_matrix`` and
+              ``coefficient_cka``, ``distances``, ``cross_entropies``, ``affine_map`` and ``mapped_accuracies``, and of
+              hidden layers ``hidden_values``, ``hidden_cka``
+Changed       ``difference`` of two networks; of which ``difference_at_samples``, ``difference_on_line``,
+              ``difference_on_plane``, ``difference_through`` three points, ``difference_in_space`` and
+              ``difference_in_box``; two as one network: ``joined``
+One network   ``compress``: its accuracy with k pieces; ``distinct_regions`` that samples lie in; ``active_subspace``:
+              directions along which an output varies, and how much of it one has ``explained``; ``section``: all
+              regions through three inputs beside those that a grid sees
+
+>>> import creases
+>>> from creases import compare
+>>> a = creases.read([([[1.0]], [0.0]), ([[1.0], [0.0]], [0.0, 0.5])])  # class 0 where relu(x) > 0.5
+>>> b = creases.read([([[1.0]], [0.0]), ([[1.0], [0.0]], [0.0, 0.25])])
+>>> print(compare.difference(a, b, box=[(0, 1)]))  # doctest: +NORMALIZE_WHITESPACE
+The networks decide differently in the box on 25 % of it, in 1 part: in the largest, of volume 0.25, a says 1 and
+b says 0.
+Largest |a - b| there, exactly: 0.25 (output 1), 0 (output 0).
+"""
 
 from creases.compare.affine_map import affine_map, mapped_accuracies
 from creases.compare.cka import cka, cka_matrix, coefficient_cka
@@ -20,7 +41,7 @@ from creases.compare.on_partition import (
 from creases.compare.on_samples import SampleDifference, difference_at_samples
 from creases.compare.sections import Section, section
 from creases.compare.sensitivity import ActiveSubspace, active_subspace, explained
-from creases.compare.similarity import Similarity, similarity
+from creases.compare.similarity import Similarity, similarity, similarity_order
 
 __all__ = [
     "ActiveSubspace",
@@ -57,4 +78,5 @@ __all__ = [
     "mapped_accuracies",
     "section",
     "similarity",
+    "similarity_order",
 ]

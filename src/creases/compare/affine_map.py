@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases.compare.coefficients import Coefficients
+from creases.compare.decisions import decisions
 from creases.errors import InputError
 
 #: Eigenvalues of a Gram matrix below this share of the largest are rounding of the coefficients, squared.
@@ -55,7 +56,7 @@ def mapped_accuracies(
                 values[a, b, :, j] = (mapped * seen[b]).sum(1)
     for a, C in enumerate(test):
         values[a, a] = C.values.double()
-    return np.asarray((values.argmax(3) == labels.to(device)).double().mean(2).cpu().numpy())
+    return np.asarray((decisions(values) == labels.to(device)).double().mean(2).cpu().numpy())
 
 
 def _product(A: Coefficients, B: Coefficients, j: int) -> Tensor:

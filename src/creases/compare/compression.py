@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases.compare.coefficients import Coefficients
+from creases.compare.decisions import decisions
 from creases.errors import InputError
 from creases.network import Network
 from creases.network.network import Points
@@ -69,9 +70,9 @@ def compress(
     features = ([C.features[j].cpu().numpy() for C in (train, test)] for j in range(test.n_out))
     found = Parallel(n_jobs=jobs)(delayed(_output)(rows, new, seen, ks, seed) for rows, new in features)
     values = np.stack([values for values, _ in found], axis=2)  # (k, p, outputs)
-    classes = labels.cpu().numpy()
-    accuracy = (values.argmax(2) == classes).mean(1)
-    original = float((test.values.argmax(1).cpu().numpy() == classes).mean())
+    classes = labels.cpu()
+    accuracy = (decisions(torch.from_numpy(values)) == classes).double().mean(1)
+    original = float((decisions(test.values.cpu()) == classes).double().mean())
     inertia = np.mean([inertia for _, inertia in found], axis=0)
     return Compression(tuple(ks), tuple(accuracy.tolist()), original, tuple(inertia.tolist()))
 
@@ -89,12 +90,14 @@ def _centres(rows: Floats, ks: Sequence[int], seed: int) -> Iterator[Floats]:
     """Centres (k, r) of rows (p, r), for each k; fewer where there are fewer distinct rows."""
     from sklearn.cluster import BisectingKMeans  # slow to import
 
-    distinct = len(np.unique(rows, axis=0)) if ks[-1] > 1 else 1
+    distinct = np.unique(rows, axis=0) if ks[-1] > 1 else rows
     for k in ks:
-        if k == 1 or distinct == 1:
+        if k == 1:
             yield rows.mean(axis=0, keepdims=True)
+        elif k >= len(distinct):  # bisections that divide equal rows would leave others together
+            yield distinct
         else:
-            found = BisectingKMeans(min(k, distinct), random_state=seed, copy_x=True).fit(rows)
+            found = BisectingKMeans(k, random_state=seed, copy_x=True).fit(rows)
             yield np.asarray(found.cluster_centers_)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from creases.compare.coefficients import Coefficients
+from creases.compare.decisions import log_probabilities
 from creases.errors import InputError
 
 Scale = Literal["magnitude", "largest"]
@@ -34,6 +34,8 @@ def distances(networks: Sequence[Coefficients], *, scale: Scale = "magnitude") -
             f"{sorted(shapes)}"
         )
     ((n_out, count, columns),) = shapes
+    if not count:
+        raise InputError("networks: expected coefficients of at least one sample")
     sizes = [_size(C, scale) for C in networks]
     N = len(networks)
     total = np.zeros((N, N))
@@ -48,17 +50,20 @@ def distances(networks: Sequence[Coefficients], *, scale: Scale = "magnitude") -
 
 def _size(C: Coefficients, scale: Scale) -> float:
     """Eq. (7.5): the largest coefficient of a network; 1 for one that is zero everywhere."""
-    parts = [C.rows(j, block.start, block.stop) for j in range(C.n_out) for block in C.blocks()]
-    largest = max(float((part.abs() if scale == "magnitude" else part).max()) for part in parts)
-    if largest <= 0 and any(bool(part.any()) for part in parts):
+    parts = (C.rows(j, block.start, block.stop) for j in range(C.n_out) for block in C.blocks())
+    ends = [(float(part.min()), float(part.max())) for part in parts]
+    least, most = min(low for low, _ in ends), max(high for _, high in ends)
+    if scale == "magnitude":
+        return max(-least, most) or 1.0
+    if most <= 0 and least < 0:
         raise InputError('scale: a network has no positive coefficient to scale by; use scale="magnitude"')
-    return largest or 1.0
+    return most or 1.0
 
 
 def cross_entropies(networks: Sequence[Coefficients]) -> NDArray[np.float64]:
     """Mean over samples of ``-sum_i p_i log q_i`` of softmax outputs: (N, N), rows p, columns q, eq. (7.8).
 
-    Not symmetric; the diagonal is a network's own entropy.
+    Not symmetric; the diagonal is a network's own entropy. A single output is that of class 1, against 0.
     """
-    logits = [torch.log_softmax(C.values.double(), dim=1) for C in networks]
-    return np.array([[float(-(p.exp() * q).sum(1).mean()) for q in logits] for p in logits])
+    logs = [log_probabilities(C.values) for C in networks]
+    return np.array([[float(-(p.exp() * q).sum(1).mean()) for q in logs] for p in logs])

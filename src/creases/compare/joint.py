@@ -87,13 +87,6 @@ class Joint:
         return np.asarray(values[:, :m] - values[:, m : 2 * m])
 
 
-def decisions(values: torch.Tensor) -> Ints:
-    """The class that outputs (n, m) decide for: the first largest; for one output 1 where it is positive, else 0."""
-    if values.shape[1] == 1:
-        return np.asarray((values[:, 0] > 0).cpu().numpy(), np.int64)
-    return np.asarray(values.argmax(1).cpu().numpy(), np.int64)
-
-
 def check_pair(a: Any, b: Any, *, outputs: bool = True) -> None:
     """Two networks of the same input, and with as many outputs."""
     for name, net in (("a", a), ("b", b)):

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases.compare.coefficients import coefficients
-from creases.compare.joint import check_pair, decisions
+from creases.compare.decisions import decisions
+from creases.compare.joint import check_pair
 from creases.compare.words import outputs_in_words, percent
 from creases.errors import InputError
 from creases.network import Network
@@ -136,7 +137,7 @@ def _block(a: Network, b: Network, x: Tensor) -> tuple[Ints, Ints, Floats, Float
         change += (own - B.rows(j).double()).square().sum(1)
         size += own.square().sum(1)
     gap = (values[0] - values[1]).abs()
-    classes = decisions(values[0]), decisions(values[1])
+    classes = [decisions(own).cpu().numpy() for own in values]
     return *classes, gap.cpu().numpy(), change.sqrt().cpu().numpy(), size.sqrt().cpu().numpy()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 from torch import Tensor
@@ -16,6 +16,7 @@ from torch import Tensor
 from creases.compare.affine_map import mapped_accuracies
 from creases.compare.cka import coefficient_cka
 from creases.compare.coefficients import Coefficients, coefficients
+from creases.compare.decisions import decisions
 from creases.compare.distance import cross_entropies, distances
 from creases.errors import InputError
 from creases.network import Network
@@ -39,12 +40,7 @@ class Similarity:
 
     def order(self) -> list[int]:
         """The networks in an order that puts alike ones side by side, by their CKA."""
-        if len(self.names) < 3:
-            return [*range(len(self.names))]
-        apart = 1 - np.nan_to_num(self.cka)
-        np.fill_diagonal(apart, 0)
-        tree = linkage(squareform(np.maximum(apart, 0), checks=False), method="average", optimal_ordering=True)
-        return [int(i) for i in leaves_list(tree)]
+        return similarity_order(self.cka)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain lists, for JSON."""
@@ -54,6 +50,29 @@ class Similarity:
             "samples": self.samples,
             **{name: None if part is None else part.tolist() for name, part in parts.items()},
         }
+
+
+def similarity_order(values: ArrayLike, *, distance: bool = False) -> list[int]:
+    """The order of N networks in which like ones stand together: leaves of average linkage, neighbours as like as can.
+
+    Parameters
+    ----------
+    values
+        (N, N) similarities, or distances; a matrix that is not symmetric is taken with its mean over both ways. With
+        values that are not finite the order stays.
+    distance
+        Whether small values mean that networks are alike.
+    """
+    S = np.array(values, np.float64)
+    if S.ndim != 2 or S.shape[0] != S.shape[1]:
+        raise InputError(f"values: expected a matrix (N, N), a row and a column for each network, got shape {S.shape}")
+    if len(S) < 3 or not np.isfinite(S).all():
+        return [*range(len(S))]
+    S = (S + S.T) / 2
+    apart = S if distance else S[~np.eye(len(S), dtype=bool)].max() - S
+    apart = np.maximum(apart - np.diag(np.diag(apart)), 0.0)
+    tree = linkage(squareform(apart, checks=False), method="average", optimal_ordering=True)
+    return [int(i) for i in leaves_list(tree)]
 
 
 _PARTS = ("accuracy", "agreement", "cka", "distance", "cross_entropy", "mapped")
@@ -113,7 +132,7 @@ def similarity(
         progress("maps")
         samples, _ = next(iter(networks.values())).points(x)
         mapped = mapped_accuracies(fitted, at, samples, classes)
-    decided = [C.values.argmax(1) for C in at]
+    decided = [decisions(C.values) for C in at]
     return Similarity(
         tuple(networks),
         at[0].count,

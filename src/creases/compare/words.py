@@ -17,7 +17,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def outputs_in_words(values: NDArray[np.float64], most: int = 3) -> str:
-    """The largest of values (m,) by output: ``4.2 (output 3), 1.1 (output 0), ...``."""
+    """The largest of values (m,) by output: ``4.2 (output 3), 1.1 (output 0)``, and that others are less."""
     order = np.argsort(-values, kind="stable")[:most]
     listed = ", ".join(f"{values[j]:.4g} (output {j})" for j in order)
-    return listed + (", ..." if len(values) > most else "")
+    return listed + (", less for the others" if len(values) > most else "")

@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.network.patterns import pack, unpack
@@ -243,6 +243,25 @@ class Network:
         from creases.network.files import save
 
         return save(self, path)
+
+    def module(self) -> nn.Sequential:
+        """The network as a torch module of the same function, in its own dtype: to train on what was read from a file.
+
+        For layers one after another; others (residual sums) are refused.
+
+        Examples
+        --------
+        >>> import creases
+        >>> creases.read([([[1.0], [2.0]], [0.0, 1.0]), ([[1.0, -1.0]], [0.5])]).module()
+        Sequential(
+          (0): Linear(in_features=1, out_features=2, bias=True)
+          (1): ReLU()
+          (2): Linear(in_features=2, out_features=1, bias=True)
+        )
+        """
+        from creases.network.module import as_module
+
+        return as_module(self)
 
 
 @overload

@@ -137,7 +137,7 @@ class _Reducer:
 
     def run(self) -> None:
         """Until nothing changes: each kind of reduction, at each place."""
-        kinds: list[Callable[[Site], Edit | None]] = [unread, constant, duplicate, linear]
+        kinds: list[Callable[[Site], Iterator[Edit]]] = [unread, constant, duplicate, linear]
         again = True
         while again:
             again = False
@@ -145,15 +145,15 @@ class _Reducer:
                 for name in [place.name for place in self.places]:
                     again |= self._tried(name, kind)
 
-    def _tried(self, name: str, kind: Callable[[Site], Edit | None]) -> bool:
-        """Make the edit that one kind of reduction finds at a place, if it is proved."""
+    def _tried(self, name: str, kind: Callable[[Site], Iterator[Edit]]) -> bool:
+        """Make the first edit that one kind of reduction finds at a place and that is proved, if there is one."""
         place = next(place for place in self.places if place.name == name)
         site = Site.found(self.model, self.net, self.ranges, place)
-        edit = None if site is None else kind(site)
-        if site is None or edit is None:
+        if site is None:
             return False
-        bound = reach(self.net, edit.changes)
-        if not bound <= self.room:
+        bounded = ((edit, reach(self.net, edit.changes)) for edit in kind(site))
+        edit, bound = next((pair for pair in bounded if pair[1] <= self.room), (None, 0.0))
+        if edit is None:
             return False
         self.room -= bound
         with torch.no_grad():

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from creases.errors import InputError, ReadError
 from creases.network import places
-from creases.network.surgery.certificate import parameters
 from creases.network.surgery.example import unwrapped
 from creases.network.surgery.layers import AFFINE
 from creases.prune.channels import record
@@ -41,8 +40,8 @@ def magnitude(
 
     Dissertation, section 3.4.5 (Figs. 3.11 and 3.12). Weights of linear layers and convolutions count, biases and batch
     norms do not. Weights at zero stay there while the model is fine-tuned (their gradients are zero). Units that have
-    become dead or unread by this are really removed from the result (:func:`exact` over all inputs): the last record
-    counts what is left.
+    become dead or unread by this are really removed from the result (:func:`exact` over all inputs): the record of the
+    step that is kept tells what is left.
 
     Parameters
     ----------
@@ -81,11 +80,12 @@ def magnitude(
     except KeyboardInterrupt:
         ended = "interrupted"
     settings: dict[str, Any] = {"method": "magnitude", "keep": keep, "shares": list(shares)}
-    try:
-        smaller = exact(best, input_shape=tuple(X.shape[1:]), samples=100)
-        best, settings["parameters"] = smaller.model, smaller.parameters_after
-    except ReadError as problem:
-        settings |= {"parameters": parameters(best), "unread": str(problem)}
+    if kept:
+        try:
+            best = exact(best, input_shape=tuple(X.shape[1:]), samples=100).model
+            steps[kept - 1] = record(best, X, names, {}, (X, y), tests, steps[kept - 1].loss_removed)
+        except ReadError as problem:
+            settings["unread"] = str(problem)
     return Pruned(best, first, tuple(steps), kept, ended, settings)
 
 

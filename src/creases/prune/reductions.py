@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
@@ -31,19 +32,20 @@ class Edit:
     changes: dict[int, Tensor] = field(default_factory=dict)  #: by value of the network: how much it changes at most
 
 
-def unread(site: Site) -> Edit | None:
+def unread(site: Site) -> Iterator[Edit]:
     """Units that no layer reads."""
     parts = [(reader.weight[reader.columns] == 0).flatten(1).all(1) for reader in site.readers]
     gone = _all_but_one(torch.stack(parts).all(0))
-    return Edit(gone, "no layer reads them: their columns are zero") if gone else None
+    if gone:
+        yield Edit(gone, "no layer reads them: their columns are zero")
 
 
-def constant(site: Site) -> Edit | None:
+def constant(site: Site) -> Iterator[Edit]:
     """Units that have one value in the whole box; what it adds to the layers that read them goes into their biases."""
     fixed = torch.stack([_fixed(reader) for reader in site.readers]).all(0)
     gone = _all_but_one(fixed)
     if not gone:
-        return None
+        return
     units = list(gone)
     biases, changes, zero = [], {}, True
     for reader in site.readers:
@@ -57,18 +59,25 @@ def constant(site: Site) -> Edit | None:
         biases.append((reader.layer, stored))
         changes[reader.gives] = reader.change((stored.double() - new).abs())
     reason = "no input in the box activates them" if zero else "they have one value in all of the box"
-    return Edit(gone, reason, biases=biases, changes=changes)
+    yield Edit(gone, reason, biases=biases, changes=changes)
 
 
-def duplicate(site: Site) -> Edit | None:
-    """Units whose weights are a positive multiple of another's."""
+def duplicate(site: Site) -> Iterator[Edit]:
+    """Units whose weights are a positive multiple of another's: all together, then one by one if that is not proved."""
     if site.between.same == "nothing":
-        return None
+        return
     rows = site.rows()
     length = rows.norm(dim=1)
     pairs = _pairs(site, rows, length)
-    if not pairs:
-        return None
+    if pairs:
+        yield _merged(site, rows, length, pairs)
+    if len(pairs) > 1:
+        for unit, other in pairs.items():
+            yield _merged(site, rows, length, {unit: other})
+
+
+def _merged(site: Site, rows: Tensor, length: Tensor, pairs: dict[int, int]) -> Edit:
+    """Units (keys) that others take the place of, which get their columns added."""
     gone, kept = (torch.tensor(list(part)) for part in (pairs.keys(), pairs.values()))
     factor = length[gone] / length[kept]
     wrong = rows[gone] - factor[:, None] * rows[kept]
@@ -91,17 +100,17 @@ def duplicate(site: Site) -> Edit | None:
     return Edit(tuple(gone.tolist()), reason, values=values, changes=changes)
 
 
-def linear(site: Site) -> Edit | None:
+def linear(site: Site) -> Iterator[Edit]:
     """Units that keep their side in the box: together an affine map, carried by as many units as its rank."""
     if site.bend is None or not site.entering.size.isfinite().all():
-        return None
+        return
     on, off = site.one_sided()
     width = site.place.width
     leak = torch.zeros(width, dtype=torch.float64) if site.bend.leak is None else site.bend.leak.expand(width)
     slope = torch.where(on, 1.0, leak)
     group = (on | (off & (leak != 0))).nonzero().flatten()
     if len(group) < 2:
-        return None
+        return
     (reader,) = site.readers
     rows = site.rows()[group] * slope[group, None]
     V = reader.weight[group].T  # (out, k)
@@ -109,12 +118,14 @@ def linear(site: Site) -> Edit | None:
     U, sizes, P = torch.linalg.svd(A, full_matrices=False)
     rank = max(1, int((sizes > RANK * sizes[0]).sum())) if sizes[0] > 0 else 1
     if rank >= len(group):
-        return None
+        return
     carriers = group[:rank]
     P, M = P[:rank], U[:, :rank] * sizes[:rank]
     low, high = _ends(P, site.entering)
     lift = LIFT * (high - low) - low  # so that P h + lift is above 0 in the box
-    return _carried(site, reader, group, carriers, (P, lift, M), (A, c))
+    edit = _carried(site, reader, group, carriers, (P, lift, M), (A, c))
+    if edit is not None:
+        yield edit
 
 
 def _carried(

@@ -1,11 +1,27 @@
 """Pictures: results drawn in one restrained style; nothing is computed here that a result does not hold."""
 
 from creases.show.cell import plot_cell
+from creases.show.compare import (
+    plot_compression,
+    plot_compression_table,
+    plot_disagreement,
+    plot_similarity,
+    section_figure,
+)
 from creases.show.geometry import plot_polytope
 from creases.show.growth import View, growth_figure, plot_growth
 from creases.show.line import plot_line
 from creases.show.plane import mark_points, plane_height, plot_plane
+from creases.show.pruning import plot_pruning
 from creases.show.save import save_figure
+from creases.show.sensitivity import (
+    along_figure,
+    directions_figure,
+    gradients_figure,
+    image_figure,
+    signed_image,
+    spectra_figure,
+)
 from creases.show.space import plot_space
 from creases.show.splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
 from creases.show.style import new_figure, styled
@@ -13,22 +29,34 @@ from creases.show.sweeps import plot_heatmap
 
 __all__ = [
     "View",
+    "along_figure",
     "animate_tracks",
+    "directions_figure",
+    "gradients_figure",
     "growth_figure",
+    "image_figure",
     "mark_points",
     "new_figure",
     "plane_height",
     "plot_cell",
+    "plot_compression",
+    "plot_compression_table",
     "plot_delta_slopes",
+    "plot_disagreement",
     "plot_fit",
     "plot_growth",
     "plot_heatmap",
     "plot_line",
     "plot_plane",
     "plot_polytope",
+    "plot_pruning",
+    "plot_similarity",
     "plot_space",
     "plot_tracks",
     "save_figure",
+    "section_figure",
+    "signed_image",
+    "spectra_figure",
     "spline_figure",
     "styled",
 ]

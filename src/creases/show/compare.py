@@ -30,28 +30,6 @@ _MOST = 24
 _OWN = "#E9EBEE"  #: cells of the diagonal: a network with itself
 
 
-def similarity_order(values: ArrayLike, *, distance: bool = False) -> NDArray[np.int64]:
-    """The order (N,) in which like networks stand together: leaves of average linkage, neighbours as like as can be.
-
-    Parameters
-    ----------
-    values
-        (N, N) similarities, or distances; one that is not symmetric is taken with its mean over both ways.
-    distance
-        Whether small values mean that networks are alike.
-    """
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    S = _square(values)
-    S = (S + S.T) / 2
-    if len(S) < 3 or not np.isfinite(S).all():
-        return np.arange(len(S))
-    apart = S if distance else S[~np.eye(len(S), dtype=bool)].max() - S
-    apart = np.maximum(apart - np.diag(np.diag(apart)), 0.0)
-    return np.asarray(leaves_list(linkage(squareform(apart, checks=False), "average", optimal_ordering=True)), np.int64)
-
-
 def plot_similarity(
     values: ArrayLike,
     names: Sequence[str],
@@ -78,17 +56,19 @@ def plot_similarity(
     distance
         Whether small values mean that networks are alike: these are then dark.
     order
-        (N,) the order of rows and columns; that of :func:`similarity_order` unless given.
+        (N,) the order of rows and columns; that of :func:`creases.compare.similarity_order` unless given.
     label
         What the values are.
     """
+    from creases.compare import similarity_order
+
     S = _square(values)
     if len(names) != len(S):
         raise InputError(f"names: expected {len(S)} of them, one for each row, got {len(names)}")
     own = None if accuracy is None else np.asarray(accuracy, np.float64)
     if own is not None and own.shape != (len(S),):
         raise InputError(f"accuracy: expected {len(S)} of them, one for each network, got shape {own.shape}")
-    o = similarity_order(S, distance=distance) if order is None else np.asarray(order, np.int64)
+    o = np.asarray(similarity_order(S, distance=distance) if order is None else order, np.int64)
     if sorted(o.tolist()) != list(range(len(S))):
         raise InputError(f"order: expected the numbers 0 to {len(S) - 1}, each once, got {o.tolist()}")
     size = 2.6 + 0.5 * len(S)
@@ -235,7 +215,8 @@ def _matrix(
     ends = [tuple(style.tint(style.class_color(0), strength)) for strength in (0.05, 1.0)]
     colors = LinearSegmentedColormap.from_list("creases", ends[::-1] if dark_low else ends).with_extremes(bad=_OWN)
     power = _power(finite)
-    values, form = values / 10.0**power, form or ".2f"
+    values = values / 10.0**power
+    form = form or (".3f" if ((finite > 0.995) & (finite < 1)).any() else ".2f")
     with style.styled():
         image = ax.imshow(colored, colors, vmin=low, vmax=high if high > low else low + 1, aspect="auto")
         slanted = max(map(len, columns)) > 4
@@ -250,9 +231,10 @@ def _matrix(
         ax.grid(which="minor", color=style.PAPER, linewidth=1.2)
         ax.tick_params(which="both", length=0)
         ax.spines[:].set_visible(False)
-        bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
-        bar.outline.set_visible(False)
-        bar.set_label(label)
+        if high > low:
+            bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
+            bar.outline.set_visible(False)
+            bar.set_label(label)
     if power:
         with style.styled():
             ax.set_title(f"in units of $10^{{{power}}}$", fontsize=8, loc="right")

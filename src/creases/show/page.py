@@ -20,7 +20,7 @@ div.wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 td, th { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap;
   font-weight: 400; }
-td:first-child, th:first-child { text-align: left; }
+td:first-child, th:first-child { text-align: left; white-space: normal; }
 figure { margin: 1rem 0; } img { max-width: 100%; background: #ffffff; border-radius: 4px; }
 pre { overflow-x: auto; padding: .8rem 1rem; border: 1px solid var(--line); border-radius: 4px; }
 """

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from creases import problems
-from creases.cli.growing.divided import as_options, find_data
+from creases.cli.growing.divided import find_data
+from creases.cli.tables import class_numbers, read_labelled
 from creases.errors import InputError
+from creases.prune.judging import evaluating
 
 #: Share of the rows that is only judged by.
 HELD_OUT = 0.25
@@ -41,10 +43,7 @@ def read_data(given: str, target: str | None, model: nn.Module, shape: tuple[int
     """Rows of a table, of a built-in problem, or of the images (their test split to judge by), for a network."""
     name = find_data(given)
     if Path(name).is_file():
-        try:
-            problem = problems.read_table(name, target)
-        except InputError as problem_:
-            raise InputError(as_options(str(problem_))) from None
+        problem = read_labelled(Path(name), target)
     else:
         if target is not None:
             raise InputError(f"--target: is for tables; {given!r} is a built-in problem")
@@ -59,9 +58,10 @@ def read_data(given: str, target: str | None, model: nn.Module, shape: tuple[int
         raise InputError(
             f"--data: {problem.name} has {problem.X.shape[1]} inputs, the network takes {' x '.join(map(str, size))}"
         )
-    own = _rows(problem, size, like)
+    outputs = _outputs(model, size, like)
+    own = _rows(problem, size, like, outputs)
     if name in ("mnist", "cifar10"):
-        judge, held = _rows(problems.get(name, split="test"), size, like), True
+        judge, held = _rows(problems.get(name, split="test"), size, like, outputs), True
         tune = own
     else:
         order = torch.from_numpy(np.random.default_rng(seed).permutation(len(own.y)))
@@ -75,6 +75,11 @@ def read_data(given: str, target: str | None, model: nn.Module, shape: tuple[int
     return Data(problem.name, tune, judge, held, list(zip(low.tolist(), wide.tolist(), strict=True)))
 
 
-def _rows(problem: problems.Problem, shape: tuple[int, ...], like: Any) -> Rows:
+def _outputs(model: nn.Module, shape: tuple[int, ...], like: Any) -> int:
+    with evaluating(model):
+        return int(model(torch.zeros(2, *shape, dtype=like.dtype, device=like.device)).shape[-1])
+
+
+def _rows(problem: problems.Problem, shape: tuple[int, ...], like: Any, outputs: int) -> Rows:
     X = torch.from_numpy(problem.X).to(like.dtype).reshape(-1, *shape)
-    return Rows(X, torch.from_numpy(problem.y))
+    return Rows(X, torch.from_numpy(class_numbers(problem, outputs)))
