@@ -136,5 +136,5 @@ def test_two_networks_end_in_a_page_of_what_they_decide_differently(folder: Path
     differ = np.flatnonzero(a != b)
     assert json.loads((folder / "out" / "comparison.json").read_text())["decided_differently"] == differ.tolist()
     page = (folder / "out" / "report.html").read_text()
-    for i in differ[:20]:
-        assert f'<th scope="row">{i}</th><td>{a[i]}</td><td>{b[i]}</td><td>{int(X[i, 0] > 0)}</td>' in page
+    rows = [f'<th scope="row">{i}</th><td>{a[i]}</td><td>{b[i]}</td><td>{int(X[i, 0] > 0)}</td></tr>' for i in differ]
+    assert sum(row in page for row in rows) == min(20, len(differ)) > 0
