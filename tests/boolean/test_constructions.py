@@ -116,3 +116,14 @@ def test_functions_that_do_not_fit_are_refused():
         wide(16, 2)
     with pytest.raises(InputError, match="n: "):
         deep(0, 7, 2)
+
+
+def test_a_leak_so_near_one_that_rounding_spoils_the_network_is_refused():
+    with pytest.raises(InputError, match=r"leak: 0\.9+ is too near 1 for a network in float64"):
+        [deep(int(f), 4, 2, leak=1 - 1e-12) for f in boolean.classes(4).representatives]
+
+
+def test_fewer_than_no_changes_are_refused():
+    for needed in (boolean.units_needed, lambda changes: boolean.layers_needed(changes, 2)):
+        with pytest.raises(InputError, match="changes: expected at least 0, got -1"):
+            needed(-1)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from torch import nn
 
 from creases.errors import InputError
-from creases.lab import Batch
+from creases.lab import Batch, train
 
 
 def test_losses_are_torchs_and_modules_the_networks():
@@ -78,3 +78,16 @@ def test_batches_that_make_no_networks_are_refused():
     for count, widths in ((-1, [2, 1]), (1, [2]), (1, [2, 0, 1])):
         with pytest.raises(InputError, match="count, widths: expected"):
             Batch.initial(count, widths, seed=0)
+
+
+def test_what_is_no_batch_is_refused_by_name():
+    batch = Batch.initial(3, [2, 4, 1], seed=0)
+    assert batch[1].count == 1
+    assert np.array_equal(batch[1].weights[0][0], batch.weights[0][1])
+    for models in ([], [torch.nn.Linear(2, 1)]):
+        with pytest.raises(InputError, match=r"models: expected at least one, each an nn\.Sequential"):
+            Batch.of(models)
+    with pytest.raises(InputError, match=r"X: expected inputs \(n, 2\) or \(3, n, 2\), got shape \(5, 3\)"):
+        batch.outputs(np.zeros((5, 3)))
+    with pytest.raises(InputError, match=r"batch: expected a Batch, got Sequential; Batch\.of\(\[model\]\)"):
+        train(torch.nn.Sequential(torch.nn.Linear(2, 1)), np.zeros((4, 2)), np.zeros(4), epochs=1, loss="mse")

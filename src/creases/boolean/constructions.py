@@ -46,7 +46,7 @@ def wide(f: int, n: int, *, leak: float = 0.0, sharp: bool = True, weights: Any 
     (3, True)
     """
     line, project = _on_line(f, n, weights)
-    return wide_network(line, leak=check_leak(leak), sharp=sharp, project=project)
+    return _right(wide_network(line, leak=check_leak(leak), sharp=sharp, project=project), f, n, leak)
 
 
 def deep(f: int, n: int, width: int, *, leak: float = 0.0, weights: Any = None) -> nn.Sequential:
@@ -62,7 +62,14 @@ def deep(f: int, n: int, width: int, *, leak: float = 0.0, weights: Any = None) 
     ([2, 2, 2, 1], True)
     """
     line, project = _on_line(f, n, weights)
-    return deep_network(line, width, leak=check_leak(leak), project=project)
+    return _right(deep_network(line, width, leak=check_leak(leak), project=project), f, n, leak)
+
+
+def _right(model: nn.Sequential, f: int, n: int, leak: float) -> nn.Sequential:
+    """The model, unless rounding has spoiled it: the nearer the leak to 1, the larger its weights."""
+    if margin(model, f, n) <= 0:
+        raise InputError(f"leak: {leak} is too near 1 for a network in float64; take a smaller one")
+    return model
 
 
 def margin(model: nn.Module, f: int, n: int) -> float:

@@ -70,6 +70,8 @@ def deep_network(found: Intervals, width: int, *, leak: float, project: Any = (1
 
 def _check_width(width: int, changes: int) -> int:
     width = check_count(width, "width")
+    if changes < 0:
+        raise InputError(f"changes: expected at least 0, got {changes}")
     if width == 1 and changes > 1:
         raise InputError(f"width: layers of one unit make one change of class, not {changes}; give 2 or more")
     return width

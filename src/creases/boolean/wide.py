@@ -18,6 +18,7 @@ from torch import nn
 
 from creases.boolean.broken_lines import BrokenLine, check_leak, constant, network
 from creases.boolean.intervals import Intervals
+from creases.errors import InputError
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +29,8 @@ def units_needed(changes: int, *, leak: float = 0.0, sharp: bool = True) -> int:
     As many as changes; if ``sharp`` one less for 4 changes or more, and with a leak for 3. That is the least: m units
     make at most m + 1 pieces, and fewer pieces cannot have the slopes they need.
     """
+    if changes < 0:
+        raise InputError(f"changes: expected at least 0, got {changes}")
     return changes - (sharp and changes >= (3 if leak else 4))
 
 

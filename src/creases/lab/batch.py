@@ -67,8 +67,9 @@ class Batch:
         """float32 or float64."""
         return self.weights[0].dtype
 
-    def __getitem__(self, which: slice | Sequence[int] | NDArray[Any]) -> Batch:
-        """Some of the networks."""
+    def __getitem__(self, which: int | slice | Sequence[int] | NDArray[Any]) -> Batch:
+        """Some of the networks; one number gives a batch of one."""
+        which = [which] if isinstance(which, int | np.integer) else which
         return Batch(tuple(W[which] for W in self.weights), tuple(b[which] for b in self.biases), self.leak)
 
     @classmethod
@@ -121,6 +122,8 @@ class Batch:
     @classmethod
     def of(cls, models: Sequence[nn.Sequential], *, dtype: Any = np.float32) -> Batch:
         """Networks from torch modules of one shape: linear layers with ReLUs (or leaky ones) between."""
+        if not models or not all(isinstance(model, nn.Sequential) for model in models):
+            raise InputError("models: expected at least one, each an nn.Sequential of linear layers and bends")
         first = [layer for layer in models[0] if isinstance(layer, nn.Linear)]
         leaks = {getattr(layer, "negative_slope", 0.0) for layer in models[0] if not isinstance(layer, nn.Linear)}
         if len(models[0]) != 2 * len(first) - 1 or len(leaks) > 1:
@@ -144,6 +147,10 @@ class Batch:
     def outputs(self, X: Any) -> Array:
         """Outputs (B, n, C) at inputs (n, d), or (B, n, d) for each network's own, in float64."""
         h = np.asarray(X, np.float64)
+        if h.ndim not in (2, 3) or h.shape[-1] != self.widths[0] or (h.ndim == 3 and len(h) not in (1, self.count)):
+            raise InputError(
+                f"X: expected inputs (n, {self.widths[0]}) or ({self.count}, n, {self.widths[0]}), got shape {h.shape}"
+            )
         for k, (W, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             h = h @ W.astype(np.float64).swapaxes(1, 2) + b[:, None].astype(np.float64)
             if k < len(self.weights) - 1:

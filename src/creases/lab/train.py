@@ -122,6 +122,8 @@ def train(
     >>> bool((done.right == 1).mean() > 0.5), bool((done.epochs[done.right == 1] <= 1000).all())
     (True, True)
     """
+    if not isinstance(batch, Batch):
+        raise InputError(f"batch: expected a Batch, got {type(batch).__name__}; Batch.of([model]) makes one of modules")
     B, dtype = batch.count, batch.dtype
     inputs, targets = checked(batch, X, y, loss, dtype)
     n = inputs.shape[1]

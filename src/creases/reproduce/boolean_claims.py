@@ -32,7 +32,7 @@ def claims(result: Success) -> list[Claim]:
     return [
         Claim(
             "ReLU: networks of one hidden layer succeed at least once on every problem only from width 5 on",
-            f"from width {first}; {_least(result, first, 1, RELU)}",
+            f"from width {first}: {_least(result, first, 1, RELU)}; one less: {_least(result, first - 1, 1, RELU)}",
             bool(first == 5),
         ),
         Claim(
