@@ -16,7 +16,7 @@ import numpy as np
 from creases import lab
 from creases.boolean import xor
 from creases.boolean.xor.steady_states import ALL, DEAD, LEFT, RIGHT, RIGHT_TWO
-from creases.reproduce.measured import Scale, check_scale, with_rates
+from creases.reproduce.measured import Measured, Scale, check_scale, run_as_program, with_rates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +110,16 @@ def table_3_2(scale: Scale = "quick", *, seed: int = 0) -> Optima:
     return Optima(runs)
 
 
+def frequencies(scale: Scale = "quick", *, seed: int = 0) -> Measured:
+    """How often each loss of a steady state is where networks end, as :meth:`Optima.frequencies` tells it."""
+    return Measured(table_3_2(scale, seed=seed).frequencies(), {"scale": scale, "seed": str(seed)})
+
+
 def _with_shares(frame: pd.DataFrame, total: int) -> pd.DataFrame:
     """The table with each count's ``share`` of all, and its 95 % Wilson interval ``low``, ``high``."""
     rates = with_rates(frame.assign(trials=total), "count")
     return rates.rename(columns={"rate": "share"}).drop(columns="trials")
+
+
+if __name__ == "__main__":
+    run_as_program(frequencies, "boolean_optima", __doc__)
