@@ -126,6 +126,13 @@ def test_images_are_made_to_fit_the_network(folder: Path) -> None:
     assert "images of mnist have 784 pixels, the network takes 3 numbers" in " ".join(wrong.stderr.split())
 
 
+def test_classes_that_are_no_numbers_are_refused(folder: Path) -> None:
+    np.savez(folder / "named.npz", X=np.zeros((2, 3)), y=np.array(["a", "b"]))
+    result = run(folder / "old.safetensors", folder / "new.safetensors", "--data", folder / "named.npz")
+    assert result.exit_code == 2
+    assert "must hold whole class numbers y, it holds 'a'" in " ".join(result.stderr.split())
+
+
 def test_two_networks_end_in_a_page_of_what_they_decide_differently(folder: Path) -> None:
     nets = [folder / "old.safetensors", folder / "new.safetensors"]
     result = run(*nets, "--data", folder / "data.npz", "--out", folder / "out")

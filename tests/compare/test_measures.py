@@ -108,6 +108,19 @@ def test_with_as_many_clusters_as_pieces_nothing_is_lost() -> None:
     assert found.accuracy[0] < 1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_with_a_cluster_for_each_distinct_row_the_distances_are_zero(seed: int) -> None:
+    torch.manual_seed(seed)
+    net = creases.read(nn.Sequential(nn.Linear(7, 5), nn.ReLU(), nn.Linear(5, 3)).double())
+    x = torch.randn(80, 7, dtype=torch.float64)
+    C = coefficients(net, x)
+    distinct = max(len(np.unique(C.features[j].numpy(), axis=0)) for j in range(3))
+    found = compress(C, C, x, C.values.argmax(1), k=[distinct])
+    assert distinct < 80
+    assert found.inertia == (0.0,)
+    assert found.accuracy == (1.0,)
+
+
 def test_one_cluster_is_the_mean_piece() -> None:
     C = coefficients(net(1, units=9), X)
     labels = C.values.argmax(1)

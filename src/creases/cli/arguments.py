@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +87,15 @@ def read_data(path: Path, n_in: int) -> Data:
     if points.shape[1] != n_in or (classes is not None and len(classes) != len(points)):
         found = f"X {points.shape}" + ("" if classes is None else f", y {classes.shape}")
         raise InputError(f"--data: {path} must hold points X (n, {n_in}) and perhaps classes y (n,), it holds {found}")
-    return Data(points, None if classes is None else classes.astype(np.int64))
+    return Data(points, None if classes is None else _whole(classes, path))
+
+
+def _whole(classes: NDArray[Any], path: Path) -> NDArray[np.int64]:
+    if classes.dtype.kind in "iub":
+        return classes.astype(np.int64)
+    if classes.dtype.kind != "f" or not (classes == np.round(classes)).all():
+        raise InputError(f"--data: {path} must hold whole class numbers y, it holds {classes[:1].tolist()[0]!r}")
+    return classes.astype(np.int64)
 
 
 def _data_npz(path: Path) -> tuple[Array, Array | None]:

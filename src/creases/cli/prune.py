@@ -49,8 +49,8 @@ def prune_model(
     method: Annotated[Method, typer.Option(help="Remove units by the loss without them, or the smallest weights.")] = (
         Method.channels
     ),
-    per_step: Annotated[int, typer.Option(help="Units removed at a time.")] = 1,
-    epochs: Annotated[int, typer.Option(help="Epochs of fine-tuning after each removal.")] = 1,
+    per_step: Annotated[int, typer.Option(min=1, help="Units removed at a time.")] = 1,
+    epochs: Annotated[int, typer.Option(min=0, help="Epochs of fine-tuning after each removal.")] = 1,
     lr: Annotated[float, typer.Option(help="Learning rate of the fine-tuning (Adam).")] = 1e-3,
     box: Annotated[
         str | None,
@@ -77,7 +77,8 @@ def prune_model(
     with progress(4 if data else 3) as begin:
         begin("reading the network")
         asked = Asked(data, target, keep, method, per_step, epochs, lr, box, seed)
-        result = _pruned(model_, parse_shape(input_shape), asked, begin)
+        original, shape = _loaded(model_, parse_shape(input_shape), out)
+        result = _pruned(original, shape, asked, begin)
         begin("writing")
         files = _written(result, out, record)
     if as_json:
@@ -168,12 +169,24 @@ class Result:
         return rows
 
 
-def _pruned(name: str, shape: tuple[int, ...] | None, asked: Asked, begin: Callable[[str], None]) -> Result:
-    from creases import prune
-    from creases.cli.pruning.data import read_data
+def _loaded(name: str, shape: tuple[int, ...] | None, out: Path | None) -> tuple[nn.Module, tuple[int, ...] | None]:
+    """The module to prune; refused before the work if what is left of it could not be written after."""
+    from tempfile import TemporaryDirectory
+
+    from creases import read
     from creases.cli.pruning.module import load_module
 
-    original, shape = load_module(name, shape)
+    model, shape = load_module(name, shape)
+    if out is not None and out.suffix == ".onnx":
+        with TemporaryDirectory() as folder:
+            read(model, shape).save(Path(folder, "net.onnx"))
+    return model, shape
+
+
+def _pruned(original: nn.Module, shape: tuple[int, ...] | None, asked: Asked, begin: Callable[[str], None]) -> Result:
+    from creases import prune
+    from creases.cli.pruning.data import read_data
+
     if asked.data is None:
         begin("looking for spare units")
         return Result(original, shape, prune.exact(original, _box(asked.box), input_shape=shape))

@@ -35,6 +35,8 @@ def tuner(
         raise InputError(f"optimizer: expected 'sgd' or 'adam', got {optimizer!r}")
     if epochs < 0 or batch_size < 1:
         raise InputError(f"epochs, batch_size: expected at least 0 and 1, got {epochs} and {batch_size}")
+    if not 0 <= lr < torch.inf:
+        raise InputError(f"lr: expected a learning rate, at least 0, got {lr!r}")
     order = torch.Generator().manual_seed(seed)
 
     def tune(model: nn.Module) -> None:
