@@ -261,6 +261,11 @@ def test_what_is_found_and_what_is_proved_enclose_the_truth(pair: tuple[creases.
         np.testing.assert_allclose(np.diag(reached), apart.found, rtol=1e-12)
 
 
+def test_what_is_proved_is_the_same_both_ways_round() -> None:
+    a, b, box = mlp(0, inputs=6), mlp(1, inputs=6, widths=(9,)), [(-1, 1)] * 6
+    np.testing.assert_allclose(difference_in_box(a, b, box).proved, difference_in_box(b, a, box).proved, rtol=1e-9)
+
+
 def test_bounds_are_exact_where_no_unit_changes_side() -> None:
     a, b = mlp(0, inputs=6), mlp(1, inputs=6, widths=(9,))
     x = np.full(6, 0.3)

@@ -49,6 +49,23 @@ def test_no_point_of_the_box_is_beyond_the_bounds(name: str, backwards: bool, mo
         assert (y.max(axis=0) <= high).all()
 
 
+@pytest.mark.parametrize("leak", [0.0, 0.2, 1.5, -0.5])
+def test_small_networks_reach_their_bounds_or_nearly(leak: float) -> None:
+    """With few units bounds are near the truth, so that a line a little too low is seen."""
+    rng, slack = np.random.default_rng(0), []
+    for _ in range(100):
+        sizes = [1, *rng.integers(1, 4, size=rng.integers(1, 3)), 1]
+        net = creases.read(
+            [(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in zip(sizes, sizes[1:], strict=False)], leak=leak
+        )
+        low, high = ranges(net, [(-1, 1)])
+        values = net(np.append(creases.line(net, [-1.0], [1.0]).ends, [0, 1])[:, None] * 2 - 1)
+        assert low[0] <= values.min() + 1e-12
+        assert values.max() - 1e-12 <= high[0]
+        slack.append((high[0] - low[0]) - np.ptp(values))
+    assert np.median(slack) < 0.1
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_bounds_are_exact_inside_a_region(name: str) -> None:
     net = creases.read(seeded(MODELS[name].double()), (3,))
