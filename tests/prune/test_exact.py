@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from creases import places
+from creases import line, places
 from creases.errors import InputError
 from creases.network import read
 from creases.prune import exact
@@ -141,6 +141,23 @@ def test_linear_programs_bound_what_a_partition_gives_exactly(seed):
             assert (middle.high >= most.high - 1e-9).all()
             assert (middle.low >= least.low - 1e-9).all()
             assert (middle.low <= most.low + 1e-9).all()
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.3])
+def test_linear_programs_never_cut_off_what_small_networks_reach(leak):
+    """Of few units bounds are near the truth, so that a chord a little too low is seen."""
+    rng, box = np.random.default_rng(0), torch.tensor([[-1.0, 1.0]], dtype=torch.float64)
+    for _ in range(30):
+        sizes = [1, 2, 2, 2, 1]
+        net = read([(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in pairwise(sizes)], leak=leak)
+        programs, corners = _by_programs(net, box), torch.from_numpy(2 * line(net, [-1.0], [1.0]).ends - 1)[:, None]
+        values = [corners]
+        for step in net.steps:
+            values.append(step.apply([values[number] for number in step.inputs]))
+        for i in net.bends:
+            reached, bound = values[net.steps[i].inputs[0]], programs[net.steps[i].inputs[0]]
+            assert (reached.amin(0) >= bound.low - 1e-9).all()
+            assert (reached.amax(0) <= bound.high + 1e-9).all()
 
 
 def test_what_only_looks_spare_is_named_and_left_alone(monkeypatch):

@@ -128,6 +128,18 @@ def test_iterative_pruning_ends_with_networks_that_are_right_and_cannot_lose_a_u
     assert found.best.units == min(one.units for one in found.trajectories)
 
 
+def test_units_are_drawn_by_the_inverse_of_the_loss_without_them():
+    model = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)).double()
+    with torch.no_grad():
+        for parameter, value in zip(model.parameters(), ([[1], [1]], [0, 0], [[1, 10]], [-0.5]), strict=True):
+            parameter.copy_(torch.tensor(value))
+    found = iterative(model, [[-1.0], [1.0]], [0, 1], restarts=300, epochs=0)
+    first = [one.steps[0] for one in found.trajectories]
+    losses = {step.unit: step.loss for step in first}
+    assert losses[1] == pytest.approx(2 * losses[0], rel=1e-3)
+    assert 170 < sum(step.unit == 0 for step in first) < 230  # two thirds
+
+
 def test_iterative_pruning_repeats_by_its_seed_and_does_not_depend_on_the_others():
     batch = learned([3, 6, 6, 1], count=4)[:2]
     both = iterative(batch, POINTS, PARITY, restarts=2, epochs=20, seed=5)
