@@ -121,6 +121,16 @@ def test_with_a_cluster_for_each_distinct_row_the_distances_are_zero(seed: int) 
     assert found.accuracy == (1.0,)
 
 
+def test_samples_may_be_arrays_and_must_be_those_of_the_coefficients() -> None:
+    torch.manual_seed(0)
+    C = coefficients(creases.read(nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)).double()), X)
+    labels = C.values.argmax(1)
+    assert compress(C, C, X.numpy(), labels.numpy(), k=[3]) == compress(C, C, X, labels, k=[3])
+    assert mapped_accuracies([C], [C], X.numpy(), labels.numpy()).tolist() == [[1.0]]
+    with pytest.raises(InputError, match="x, labels: expected the test samples"):
+        compress(C, C, X[1:], labels, k=[3])
+
+
 def test_one_cluster_is_the_mean_piece() -> None:
     C = coefficients(net(1, units=9), X)
     labels = C.values.argmax(1)

@@ -8,6 +8,7 @@ classified by the mapped coefficients: output j at x is ``(row of C1) M_j (x, 1)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,7 +33,10 @@ def affine_map(source: Coefficients, target: Coefficients, j: int) -> Tensor:
 
 
 def mapped_accuracies(
-    train: Sequence[Coefficients], test: Sequence[Coefficients], x: Tensor, labels: Tensor
+    train: Sequence[Coefficients],
+    test: Sequence[Coefficients],
+    x: Tensor | NDArray[Any],
+    labels: Tensor | NDArray[Any],
 ) -> NDArray[np.float64]:
     """Accuracy (N, N) at test samples of each network (row) mapped to each (column); the diagonal is their own.
 
@@ -43,7 +47,9 @@ def mapped_accuracies(
     x, labels
         The test samples (p, ...) and their classes (p,).
     """
-    _check(train, test, x, labels)
+    x, labels = torch.as_tensor(x), torch.as_tensor(labels)
+    _check(train, test)
+    check_samples(test[0], x, labels)
     N, device = len(train), test[0].features.device
     points = torch.nn.functional.pad(x.flatten(1).to(device).double(), (0, 1), value=1.0)  # (p, d + 1)
     seen = [points if C.basis is None else points @ C.basis.to(device).T for C in test]  # B (x, 1), (p, r) each
@@ -78,7 +84,7 @@ def _solver(C: Coefficients, j: int) -> Callable[[Coefficients], Tensor]:
     return lambda target: halves @ (Q[:, kept].T @ _product(C, target, j))
 
 
-def _check(train: Sequence[Coefficients], test: Sequence[Coefficients], x: Tensor, labels: Tensor) -> None:
+def _check(train: Sequence[Coefficients], test: Sequence[Coefficients]) -> None:
     if len(train) != len(test) or not train:
         raise InputError(f"train, test: expected the same networks in both, got {len(train)} and {len(test)}")
     for name, group in (("train", train), ("test", test)):
@@ -87,8 +93,12 @@ def _check(train: Sequence[Coefficients], test: Sequence[Coefficients], x: Tenso
             raise InputError(
                 f"{name}: expected the same outputs, samples and inputs of each network, got {sorted(shapes)}"
             )
-    p, d = test[0].count, test[0].columns - 1
-    if x.flatten(1).shape != (p, d) or labels.shape != (p,):
+
+
+def check_samples(C: Coefficients, x: Tensor, labels: Tensor) -> None:
+    """Refuse samples and classes that are not those of the coefficients."""
+    p, d = C.count, C.columns - 1
+    if x.ndim < 2 or x.flatten(1).shape != (p, d) or labels.shape != (p,):
         raise InputError(
             f"x, labels: expected the test samples ({p}, {d}) and their classes ({p},), got {tuple(x.shape)} and "
             f"{tuple(labels.shape)}"

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases.compare.affine_map import check_samples
 from creases.compare.coefficients import Coefficients
 from creases.compare.decisions import decisions
 from creases.errors import InputError
@@ -38,8 +39,8 @@ class Compression:
 def compress(
     train: Coefficients,
     test: Coefficients,
-    x: Tensor,
-    labels: Tensor,
+    x: Tensor | Floats,
+    labels: Tensor | NDArray[Any],
     *,
     k: Sequence[int] = (1, 10, 100),
     seed: int = 0,
@@ -65,6 +66,8 @@ def compress(
         raise InputError(f"k: expected whole numbers from 1, got {list(k)}")
     if ks[-1] > train.count:
         raise InputError(f"k: expected at most the {train.count} training samples, got {ks[-1]}")
+    x, labels = torch.as_tensor(x), torch.as_tensor(labels)
+    check_samples(test, x, labels)
     points = torch.nn.functional.pad(x.flatten(1).double().cpu(), (0, 1), value=1.0)
     seen = (points if test.basis is None else points @ test.basis.cpu().T).numpy()  # (p, r)
     features = ([C.features[j].cpu().numpy() for C in (train, test)] for j in range(test.n_out))
