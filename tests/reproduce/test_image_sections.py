@@ -51,7 +51,7 @@ def test_every_network_has_a_row_for_each_grid(tmp_path: Path, monkeypatch: pyte
     from safetensors.torch import save_file
 
     drawn = torch.randn(10, 3, 32, 32, generator=torch.Generator().manual_seed(0))
-    monkeypatch.setattr(module, "images", lambda name, split: (drawn, torch.zeros(10, dtype=torch.int64)))
+    monkeypatch.setattr(module, "images", lambda name, split, count=None: (drawn, torch.zeros(10, dtype=torch.int64)))
     monkeypatch.setitem(module.PARTS, "quick", (0.05, 1e-4))
     monkeypatch.setitem(module.GRIDS, "quick", ((3, 1e-6), (4, 1e-2)))
     for plan in plans("cifar10"):

@@ -19,7 +19,7 @@ def test_the_least_share_near_the_original_is_the_one_before_the_first_drop():
 @pytest.mark.slow
 def test_images_are_pruned_both_ways(monkeypatch):
     monkeypatch.setitem(ENOUGH, "mnist", 0.0)
-    settings = Settings(epochs=1, per_step=40, images=80, tested=40, scored=20, compared=10, often=1)
+    settings = Settings(epochs=1, per_step=40, images=80, tested=40, scored=20, compared=4, often=1)
     table = pruned_images("mnist", settings).table
     assert set(table["method"]) == {"channels", "magnitude"}
     assert table.loc[table["method"] == "channels", "widths"].iloc[-1] == "1 1 1"

@@ -12,11 +12,13 @@ import argparse
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from creases.files import replacing
@@ -91,11 +93,22 @@ def network(kind: Kind, seed: int) -> nn.Sequential:
         return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(32 * 4 * 4, 10))
 
 
-def images(data: DataName, split: Literal["train", "test"]) -> tuple[Tensor, Tensor]:
-    """Images (n, 3, 32, 32) as the networks see them (scaled to 32 x 32, three channels, normalised) and classes."""
-    read = {"mnist": mnist, "cifar10": cifar10}[data]
-    train, own = (_colours(read(part).images) for part in ("train", split))
-    return torch.from_numpy(normalise(own, channel_statistics(train))), torch.from_numpy(read(split).labels)
+_READ = {"mnist": mnist, "cifar10": cifar10}
+
+
+def images(data: DataName, split: Literal["train", "test"], count: int | None = None) -> tuple[Tensor, Tensor]:
+    """Images (n, 3, 32, 32) as the networks see them (scaled to 32 x 32, three channels, normalised) and classes.
+
+    The first ``count`` of them, or all. The normalisation is that of all training images.
+    """
+    found = _READ[data](split)
+    own = normalise(_colours(found.images[:count]), _statistics(data))
+    return torch.from_numpy(own), torch.from_numpy(found.labels[:count])
+
+
+@cache
+def _statistics(data: DataName) -> tuple[NDArray[Any], NDArray[Any]]:
+    return channel_statistics(_colours(_READ[data]("train").images))
 
 
 def _colours(pixels: Bytes) -> Bytes:

@@ -106,7 +106,7 @@ def image_sections(
     check_scale(scale)
     rows = []
     for name in data:
-        x = images(name, "test")[0][: CHOICE[scale]]
+        x = images(name, "test", CHOICE[scale])[0]
         three = nearest_three(x)
         for plan in plans(name):
             if plan.seed or plan.kind == "linear":

@@ -89,8 +89,8 @@ def measure(
     train, test, clustered
         Images to use: the first so many; all without train or test.
     """
-    (x, _), (x_test, labels) = (images(data, "train"), images(data, "test"))
-    x, x_test, labels = (part.to(device) for part in (x[:train], x_test[:test], labels[:test]))
+    (x, _), (x_test, labels) = images(data, "train", train), images(data, "test", test)
+    x, x_test, labels = (part.to(device) for part in (x, x_test, labels))
     nets = [read(model.cpu(), (3, 32, 32)).to(torch.float32).to(device) for model in models]
     result = Measured(data, list(names), len(x), len(x_test), min(clustered, len(x)))
     result.regions = [distinct_regions(net, x_test) for net in nets]

@@ -112,9 +112,8 @@ def pruned_images(data: DataName, settings: Settings, *, seed: int = 0, device: 
         and ``cka`` of the coefficients with those of the original where they were compared.
     """
     start = perf_counter()
-    (x, y), (tx, ty) = images(data, "train"), images(data, "test")
-    x, y = x[: settings.images].to(device), y[: settings.images].to(device)
-    tx, ty = tx[: settings.tested].to(device), ty[: settings.tested].to(device)
+    x, y = (part.to(device) for part in images(data, "train", settings.images))
+    tx, ty = (part.to(device) for part in images(data, "test", settings.tested))
     model = network("complex", seed).to(device)
     by_epochs(x, y, settings.epochs, seed)(model)
     trained = perf_counter() - start
