@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +32,16 @@ def test_a_network_beside_itself_and_another() -> None:
     assert found.mapped is not None
     assert np.array_equal(np.diag(found.mapped), found.accuracy)
     assert found.cross_entropy[0, 2] > found.cross_entropy[0, 0] == found.cross_entropy[0, 1]
+
+
+def test_coefficients_may_be_kept_in_a_folder(tmp_path: Path) -> None:
+    nets = {"a/b": net(0), "c": net(1, units=11)}
+    labels = net(0)(X).argmax(1)
+    memory, disk = (similarity(nets, X, labels=labels, train=X + 0.1, out=out) for out in (None, tmp_path))
+    assert memory.to_dict() == disk.to_dict()
+    assert len(list(tmp_path.glob("*/features.npy"))) == 4
+    with pytest.raises(InputError, match="holds coefficients of another network"):
+        similarity(nets | {"a/b": net(2)}, X, labels=labels, train=X + 0.1, out=tmp_path)
 
 
 def test_alike_networks_are_put_side_by_side() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,7 @@ def similarity(
     *,
     labels: Tensor | NDArray[Any] | None = None,
     train: Points | None = None,
+    out: str | Path | None = None,
     dtype: torch.dtype | None = None,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Similarity:
@@ -95,6 +97,8 @@ def similarity(
         Samples (p, ...) to compare at, and their classes (p,) if they are known.
     train
         Other samples, which maps from one network's coefficients to another's are fitted to; they need labels.
+    out
+        A folder to keep the coefficients in, which then need no memory; a run that was interrupted goes on with those.
     progress
         Called with what is done next.
 
@@ -113,9 +117,10 @@ def similarity(
 
     def of(samples: Points, which: str) -> list[Coefficients]:
         found = []
-        for name, net in networks.items():
+        for i, (name, net) in enumerate(networks.items()):
             progress(f"coefficients of {name} at {which} samples")
-            found.append(coefficients(net, samples, dtype=dtype))
+            folder = None if out is None else Path(out, f"{which}-{i}")
+            found.append(coefficients(net, samples, dtype=dtype, out=folder))
         return found
 
     at = of(x, "the" if train is None else "test")
