@@ -12,6 +12,7 @@ import pytest
 
 import creases
 from creases.cli.sweeping.file import EXAMPLE
+from interrupts import interruptible
 
 FILE = """
 function = "own_jobs:area"
@@ -147,7 +148,7 @@ def test_help_shows_the_file_and_every_command(run):
 def test_ctrl_c_stops_and_says_how_to_go_on(file, tmp_path):
     (tmp_path / file).write_text(FILE.replace(":area", ":slow").replace("[1, 2]", "{ from = 1, to = 99 }"))
     paths = str(Path(creases.__file__).parents[1])
-    process = subprocess.Popen(
+    process = interruptible(
         [sys.executable, "-m", "creases.cli", "sweep", file, "--engine", "here"],
         cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": paths},
     )  # fmt: skip

@@ -20,6 +20,7 @@ import pytest
 import creases
 from creases.errors import FileError, InputError
 from creases.lab import Sweep, job
+from interrupts import interruptible
 from killed_sweeps import sweep
 
 TESTS = Path(__file__).parents[1]
@@ -69,7 +70,7 @@ def whole(tmp_path, environment, monkeypatch):
 
 
 def start(environment, *words, **more):
-    return subprocess.Popen([sys.executable, TESTS / "killed_sweeps.py", *map(str, words)], env=environment | more)
+    return interruptible([sys.executable, TESTS / "killed_sweeps.py", *map(str, words)], env=environment | more)
 
 
 def kill_when_parts(process, folder, count):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -56,7 +58,7 @@ def test_small_networks_reach_their_bounds_or_nearly(leak: float) -> None:
     for _ in range(100):
         sizes = [1, *rng.integers(1, 4, size=rng.integers(1, 3)), 1]
         net = creases.read(
-            [(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in zip(sizes, sizes[1:], strict=False)], leak=leak
+            [(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in pairwise(sizes)], leak=leak
         )
         low, high = ranges(net, [(-1, 1)])
         values = net(np.append(creases.line(net, [-1.0], [1.0]).ends, [0, 1])[:, None] * 2 - 1)
