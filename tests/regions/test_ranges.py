@@ -57,9 +57,7 @@ def test_small_networks_reach_their_bounds_or_nearly(leak: float) -> None:
     rng, slack = np.random.default_rng(0), []
     for _ in range(100):
         sizes = [1, *rng.integers(1, 4, size=rng.integers(1, 3)), 1]
-        net = creases.read(
-            [(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in pairwise(sizes)], leak=leak
-        )
+        net = creases.read([(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in pairwise(sizes)], leak=leak)
         low, high = ranges(net, [(-1, 1)])
         values = net(np.append(creases.line(net, [-1.0], [1.0]).ends, [0, 1])[:, None] * 2 - 1)
         assert low[0] <= values.min() + 1e-12
