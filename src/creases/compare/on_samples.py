@@ -13,7 +13,7 @@ from torch import Tensor
 from creases.compare.coefficients import coefficients
 from creases.compare.decisions import decisions
 from creases.compare.joint import check_pair
-from creases.compare.words import outputs_in_words, percent
+from creases.compare.words import counted, outputs_in_words, percent
 from creases.errors import InputError
 from creases.network import Network
 from creases.network.network import Points
@@ -88,7 +88,7 @@ class SampleDifference:
         np.fill_diagonal(table, 0)
         if table.any():
             i, j = np.unravel_index(table.argmax(), table.shape)
-            lines[0] = lines[0][:-1] + f", most often a says {i} and b says {j} ({table[i, j]} times)."
+            lines[0] = lines[0][:-1] + f", most often a says {i} and b says {j} ({counted(int(table[i, j]), 'time')})."
         if self.labels is not None:
             right = [100 * float((own == self.labels).mean()) for own in (self.class_a, self.class_b)]
             lines.append(
