@@ -50,7 +50,7 @@ def jacobians(model: nn.Module, x: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", MODELS)
 def test_rows_are_autograds_jacobians_and_offsets(name: str) -> None:
     model, shape = MODELS[name]
-    model = seeded(model).double()
+    model = seeded(model.double())
     x = torch.randn(7, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     C = coefficients(creases.read(model, shape), x)
     J, out = jacobians(model, x), model(x)
@@ -64,7 +64,7 @@ def test_rows_are_autograds_jacobians_and_offsets(name: str) -> None:
 def test_rows_behind_a_narrow_layer_are_kept_as_isometric_coordinates() -> None:
     model, shape = MODELS["dense"]
     x = torch.randn(9, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
-    C = coefficients(creases.read(seeded(model).double(), shape), x)
+    C = coefficients(creases.read(seeded(model.double()), shape), x)
     assert C.features.shape == (3, 9, 6)  # 5 units and the offset in place of 13 columns
     for j in range(3):
         full, kept = C.rows(j), C.features[j]
@@ -80,7 +80,7 @@ def test_only_a_narrow_first_layer_that_nothing_passes_around_is_split_off(name:
 @pytest.mark.parametrize("name", ["linear", "dense", "convolution"])
 def test_float32_agrees_with_float64_to_its_precision(name: str) -> None:
     model, shape = MODELS[name]
-    net = creases.read(seeded(model).double(), shape)
+    net = creases.read(seeded(model.double()), shape)
     x = torch.randn(5, *shape, generator=torch.Generator().manual_seed(3))
     single, double = coefficients(net, x, dtype=torch.float32), coefficients(net, x)
     assert single.features.dtype == torch.float32
@@ -97,7 +97,7 @@ def kept(folder: Path, x: Tensor, stop_after: int | None = None) -> Coefficients
             raise Killed
 
     model, shape = MODELS["deep"]
-    return coefficients(creases.read(seeded(model).double(), shape), x, out=folder, progress=progress)
+    return coefficients(creases.read(seeded(model.double()), shape), x, out=folder, progress=progress)
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
         kept(tmp_path, x, stop_after=10)
     seen: list[int] = []
     model, shape = MODELS["deep"]
-    net = creases.read(seeded(model).double(), shape)
+    net = creases.read(seeded(model.double()), shape)
     resumed = coefficients(net, x, out=tmp_path, progress=lambda done, total: seen.append(done))
     whole = coefficients(net, x)
     assert seen[0] > 10
@@ -127,12 +127,12 @@ def test_a_folder_of_another_network_or_other_samples_is_refused(tmp_path: Path)
 
 
 def test_no_samples_give_empty_matrices() -> None:
-    C = coefficients(creases.read(seeded(MODELS["dense"][0]).double()), np.zeros((0, 12)))
+    C = coefficients(creases.read(seeded(MODELS["dense"][0].double())), np.zeros((0, 12)))
     assert C.features.shape == (3, 0, 6)
 
 
 def test_one_sample_alone_and_other_dtypes_are_refused() -> None:
-    net = creases.read(seeded(MODELS["dense"][0]).double())
+    net = creases.read(seeded(MODELS["dense"][0].double()))
     with pytest.raises(InputError, match=r"x: expected a batch of samples \(p, 12\), got one alone"):
         coefficients(net, np.zeros(12))
     with pytest.raises(InputError, match=r"dtype: expected torch.float32 or torch.float64"):
