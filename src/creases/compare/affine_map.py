@@ -51,13 +51,12 @@ def mapped_accuracies(
     _check(train, test)
     check_samples(test[0], x, labels)
     N, device = len(train), test[0].features.device
-    points = torch.nn.functional.pad(x.flatten(1).to(device).double(), (0, 1), value=1.0)  # (p, d + 1)
-    seen = [points if C.basis is None else points @ C.basis.to(device).T for C in test]  # B (x, 1), (p, r) each
+    seen = [C.seen(x) for C in test]
     values = torch.empty(N, N, len(x), test[0].n_out, dtype=torch.float64, device=device)
     for j in range(test[0].n_out):
         for a in range(N):
             solve, own = _solver(train[a], j), test[a].features[j].double()
-            for b in range(N):
+            for b in (b for b in range(N) if b != a):  # a network itself needs no map
                 mapped = own @ solve(train[b])  # (p, r_b)
                 values[a, b, :, j] = (mapped * seen[b]).sum(1)
     for a, C in enumerate(test):

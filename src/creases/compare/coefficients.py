@@ -55,6 +55,11 @@ class Coefficients:
         own = self.features[j, start:stop]
         return own if self.basis is None else own @ self.basis.to(own.dtype)
 
+    def seen(self, x: Tensor) -> Tensor:
+        """Coordinates (q, r) of inputs (q, ...) with a 1 behind them, in float64: ``features . seen`` is an output."""
+        points = torch.nn.functional.pad(x.flatten(1).to(self.features.device).double(), (0, 1), value=1.0)
+        return points if self.basis is None else points @ self.basis.to(points).T
+
     def blocks(self) -> Iterator[slice]:
         """Slices of samples whose rows take up to 128 MiB each."""
         size = max(1, BLOCK // (8 * self.columns))

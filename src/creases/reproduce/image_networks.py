@@ -124,6 +124,22 @@ def trained(plan: Plan, x: Tensor, y: Tensor, *, epochs: int = 15, batch: int = 
         else torch.optim.AdamW(model.parameters(), capturable=x.is_cuda)
     )
 
+    train(model, optimizer, x, y, epochs=epochs, batch=batch, order=torch.Generator().manual_seed(plan.seed))
+    return model
+
+
+def train(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    x: Tensor,
+    y: Tensor,
+    *,
+    epochs: int,
+    batch: int,
+    order: torch.Generator,
+) -> None:
+    """Train on the cross-entropy for some epochs, in batches drawn by ``order``; on CUDA by a recorded step."""
+
     def step(part: Tensor) -> None:
         optimizer.zero_grad(set_to_none=False)
         loss: Tensor = F.cross_entropy(model(x[part]), y[part])
@@ -131,13 +147,11 @@ def trained(plan: Plan, x: Tensor, y: Tensor, *, epochs: int = 15, batch: int = 
         optimizer.step()
 
     quick = captured(step, model, optimizer, batch) if x.is_cuda else step
-    order = torch.Generator().manual_seed(plan.seed)
     for _ in range(epochs):
         shuffled = torch.randperm(len(x), generator=order).to(x.device)
         for start in range(0, len(x), batch):
             part = shuffled[start : start + batch]
             (quick if len(part) == batch else step)(part)
-    return model
 
 
 def captured(

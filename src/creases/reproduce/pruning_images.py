@@ -21,13 +21,12 @@ from typing import Any
 
 import pandas as pd
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from creases import prune, read
 from creases.compare import coefficient_cka, coefficients
 from creases.prune.tuning import Tune
-from creases.reproduce.image_networks import DataName, captured, images, network
+from creases.reproduce.image_networks import DataName, images, network, train
 from creases.reproduce.measured import Measured, write
 
 EPOCHS, BATCH = 30, 40
@@ -82,19 +81,7 @@ def by_epochs(x: Tensor, y: Tensor, epochs: int, seed: int) -> Tune:
 
     def tune(model: nn.Module) -> None:
         optimizer = torch.optim.SGD(model.parameters(), **RULE)
-
-        def step(part: Tensor) -> None:
-            optimizer.zero_grad(set_to_none=False)
-            loss: Tensor = F.cross_entropy(model(x[part]), y[part])
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-
-        quick = captured(step, model, optimizer, BATCH) if x.is_cuda else step
-        for _ in range(epochs):
-            shuffled = torch.randperm(len(x), generator=order).to(x.device)
-            for start in range(0, len(x), BATCH):
-                part = shuffled[start : start + BATCH]
-                (quick if len(part) == BATCH else step)(part)
+        train(model, optimizer, x, y, epochs=epochs, batch=BATCH, order=order)
         for parameter in model.parameters():
             parameter.grad = None  # else copies of the model would carry it along
 
