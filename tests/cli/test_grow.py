@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import creases
-from creases.cli.growing import run as runs
 from creases.grow import History
+from creases.runs import run as runs
 
 FILES = {"model.safetensors", "model.json", "history.json", "growth.png", "report.txt", "run.json", "checkpoint.pt"}
 

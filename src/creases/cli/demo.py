@@ -11,9 +11,9 @@ import typer
 from creases.cli import summary
 from creases.cli.console import out, print_table
 from creases.cli.grow import grow_into, interruptible, print_report
-from creases.cli.growing.settings import NAME, Settings
 from creases.cli.kernels import load_kernels
 from creases.errors import CreasesError
+from creases.runs.settings import NAME, Settings
 
 if TYPE_CHECKING:
     from creases.cli.growing.report import Report
@@ -51,7 +51,7 @@ def is_demo(folder: Path) -> bool:
 def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
     """Every region of the grown network around the data, and the summary of them."""
     import creases
-    from creases.cli.growing.write import box
+    from creases.runs.divided import box
 
     load_kernels()
     start = perf_counter()

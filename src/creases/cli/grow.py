@@ -12,9 +12,9 @@ import typer
 
 from creases.cli.arguments import parse_numbers
 from creases.cli.console import note, out, print_json
-from creases.cli.growing import folder as names
-from creases.cli.growing.settings import NAME, Settings
 from creases.errors import InputError
+from creases.runs import folder as names
+from creases.runs.settings import NAME, Settings
 
 if TYPE_CHECKING:
     from creases.cli.growing.report import Report
@@ -96,7 +96,7 @@ def grow_table(
 
     Leaves the network (for the table's own units), its history, a picture and a report in the folder.
     """
-    from creases.cli.growing.divided import find_data
+    from creases.runs.divided import find_data
 
     given = _given(ctx)
     if resume is not None:
@@ -135,11 +135,11 @@ def grow_table(
 
 def grow_into(settings: Settings, home: Path, *, force: bool, fresh: bool) -> tuple[Report, dict[str, Path]]:
     """Make a run, or go on with it, and write all its files; the report and the files by name."""
-    from creases.cli.growing.divided import divided
     from creases.cli.growing.report import Report
-    from creases.cli.growing.run import run, start
-    from creases.cli.growing.scores import rivals
     from creases.cli.growing.write import write
+    from creases.runs.divided import divided
+    from creases.runs.run import run, start
+    from creases.runs.scores import rivals
 
     data = divided(settings)
     start(settings, data)  # what cannot begin is refused before anything is written

@@ -15,6 +15,7 @@ from creases.cli import arguments, model, output, summary
 from creases.cli.console import note, print_json, print_table, progress
 from creases.cli.kernels import load_kernels
 from creases.errors import InputError
+from creases.files import write_json
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -129,7 +130,7 @@ def _write(
     if path.suffix == ".npz":
         partition.save(path)
     elif path.suffix == ".json":
-        output.write_json(output.partition_json(partition, result), path)
+        write_json(output.partition_json(partition, result), path)
     else:
         points = None if data is None else _on_plane(partition, data.points)
         labels = None if data is None else data.classes

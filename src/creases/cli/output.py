@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from creases.errors import FileError, InputError
-from creases.files import replacing
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,13 +24,6 @@ def check_outputs(paths: list[Path], endings: tuple[str, ...] = ENDINGS, option:
             raise InputError(f"{option}: expected a name ending in {', '.join(endings)}, got {path.name!r}")
         if not path.parent.is_dir():
             raise FileError(f"{option}: there is no folder {path.parent} to write {path.name} in")
-
-
-def write_json(value: dict[str, Any], path: Path) -> Path:
-    """Write JSON, whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=1) + "\n")
-    return path
 
 
 def partition_json(partition: PlanePartition, summary: dict[str, Any]) -> dict[str, Any]:

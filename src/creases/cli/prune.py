@@ -14,6 +14,7 @@ from creases.cli import model, output
 from creases.cli.arguments import parse_numbers, parse_shape
 from creases.cli.console import note, print_json, print_table, progress
 from creases.errors import InputError
+from creases.files import write_json
 
 if TYPE_CHECKING:
     from torch import nn
@@ -245,5 +246,5 @@ def _written(result: Result, out: Path | None, record: Path | None) -> list[Path
         dtype = next(p for p in result.model.parameters()).dtype
         files.append(read(result.model, result.shape).to(dtype).save(out))
     if record is not None:
-        files.append(output.write_json(result.summary(), record))
+        files.append(write_json(result.summary(), record))
     return files

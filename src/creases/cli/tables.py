@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.cli import arguments
-from creases.cli.growing.divided import as_options
 from creases.errors import FileError, InputError
+from creases.runs.divided import as_options
 
 if TYPE_CHECKING:
     from creases.problems import Problem

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases.cli import output
 from creases.errors import FileError
+from creases.files import write_json
 
 if TYPE_CHECKING:
     from creases.cli.comparing.data import Samples
@@ -55,7 +55,7 @@ def write(found: Similarity, changed: SampleDifference, samples: Samples, folder
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise FileError(f"--out: cannot make the folder {folder}: {problem.strerror}") from None
-    output.write_json(as_json(found, changed, samples), folder / "comparison.json")
+    write_json(as_json(found, changed, samples), folder / "comparison.json")
     parts = [page.words(f"Compared at {samples.source}.", note=True)]
     if found.accuracy is not None:
         rows = [(found.names[i], f"{100 * found.accuracy[i]:.2f} %") for i in found.order()]

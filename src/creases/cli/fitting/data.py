@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.cli.growing.divided import as_options
 from creases.errors import FileError, InputError
 from creases.problems import TARGETS, curve, read_table
 from creases.problems.curves import FORMULAS, INTERVAL
 from creases.problems.table_files import read_columns
+from creases.runs.divided import as_options
 
 Floats = NDArray[np.float64]
 

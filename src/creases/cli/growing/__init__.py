@@ -1,1 +1,1 @@
-"""What ``creases grow`` is made of: its settings, the data divided, the run in its folder, the report."""
+"""What ``creases grow`` tells of a run: the report, the files."""

@@ -13,12 +13,12 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from creases.cli.growing.divided import Divided
-from creases.cli.growing.run import Outcome
-from creases.cli.growing.scores import Rival
-from creases.cli.growing.settings import Settings
 from creases.grow import Record
 from creases.grow.naming import number
+from creases.runs.divided import Divided
+from creases.runs.run import Outcome
+from creases.runs.scores import Rival
+from creases.runs.settings import Settings
 
 #: Growth steps whose reasons are printed; all are in the report's file.
 PRINTED = 12

@@ -7,22 +7,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from creases.cli.growing import folder as names
 from creases.cli.growing.report import Report, text
-from creases.cli.output import write_json
-from creases.files import replacing
+from creases.files import replacing, write_json
+from creases.runs import folder as names
+from creases.runs.divided import box
 
 if TYPE_CHECKING:
     from creases.network import Network
     from creases.regions.line_partition import LinePartition
     from creases.regions.plane import PlanePartition
     from creases.show import View
-
-#: How far pictures go beyond the data, as a share of their range.
-MARGIN = 0.05
 
 
 def write(report: Report, folder: Path) -> dict[str, Path]:
@@ -79,10 +73,3 @@ def _partition(net: Network, report: Report) -> LinePartition | PlanePartition:
         return creases.line(net, [low], [high])
     load_kernels()
     return creases.plane(net, around)
-
-
-def box(X: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """What is around inputs (n, d): their range, and a little more."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    margin = np.where(high > low, MARGIN * (high - low), 1.0)
-    return [(float(a), float(b)) for a, b in zip(low - margin, high + margin, strict=True)]

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from creases import problems
-from creases.cli.growing.divided import find_data
 from creases.cli.tables import class_numbers, read_labelled
 from creases.errors import InputError
 from creases.prune.judging import evaluating
+from creases.runs.divided import find_data
 
 #: Share of the rows that is only judged by.
 HELD_OUT = 0.25

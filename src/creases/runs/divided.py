@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases import problems
-from creases.cli.growing.settings import Settings
 from creases.errors import FileError, InputError
 from creases.grow import Scaling
 from creases.problems import Problem
+from creases.runs.settings import Settings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from creases.grow.samples import Memory
 
 Ints = NDArray[np.int64]
+
+#: How far pictures go beyond the data, as a share of their range.
+MARGIN = 0.05
 
 #: Rows below which nothing can be held out.
 LEAST_ROWS = 10
@@ -128,3 +131,10 @@ def as_options(message: str) -> str:
     message = message.replace("header=True", "--header").replace("header=False", "--no-header")
     message = re.sub(r'\b(task|missing)="(\w+)"', r"--\1 \2", message)
     return re.sub(r"^target: ", "--target: ", message)
+
+
+def box(X: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """What is around inputs (n, d): their range, and a little more."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    margin = np.where(high > low, MARGIN * (high - low), 1.0)
+    return [(float(a), float(b)) for a, b in zip(low - margin, high + margin, strict=True)]

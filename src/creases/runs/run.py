@@ -14,11 +14,11 @@ import torch
 from torch import nn
 
 import creases
-from creases.cli.growing import folder as names
-from creases.cli.growing.divided import Divided
-from creases.cli.growing.settings import Settings
 from creases.errors import InputError
 from creases.grow import Budget, History, NoImprovement, grow
+from creases.runs import folder as names
+from creases.runs.divided import Divided
+from creases.runs.settings import Settings
 
 if TYPE_CHECKING:
     from creases.grow.policies.stop import Stop

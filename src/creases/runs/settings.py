@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from creases.cli.output import write_json
 from creases.errors import FileError, InputError
+from creases.files import write_json
 from creases.grow.policies.when import TIMES
 from creases.grow.policies.where import PLACES
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from creases.cli.growing.settings import NAME
 from creases.errors import FileError, InputError
+from creases.runs.settings import NAME
 
 CHECKPOINT = "checkpoint.pt"
 FIRST = "first.safetensors"  #: the network before its first growth step

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.cli.growing.divided import Divided, Ints
+from creases.runs.divided import Divided, Ints
 
 if TYPE_CHECKING:
     from creases.network import Network

@@ -1,0 +1,165 @@
+/** What to learn: a built-in problem, a table, a formula, or points drawn by hand. */
+
+import { signal } from "@preact/signals";
+import { classColour } from "./colours";
+import { brush, change, draft, drawn, type Kind } from "./draft";
+import { errors, say, source } from "./state";
+
+const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "My table"], ["formula", "Formula"], ["draw", "Draw"]];
+
+/** Largest table that is sent, in bytes; the server has its own limit. */
+const LARGEST = 20e6;
+
+export const BUILTIN: [string, string][] = [
+  ["xor_circles", "Disc and ring, exchanged"],
+  ["moons", "Two moons"],
+  ["spirals", "Two spirals"],
+  ["circle_annulus", "Disc in a ring"],
+  ["circle", "Circle"],
+  ["sine", "Above a sine"],
+  ["quadratic", "Above a parabola"],
+  ["xor", "Exclusive or"],
+  ["sine_curve", "Sine curve (one input)"],
+  ["chirp_curve", "Chirp (one input)"],
+  ["sawtooth_curve", "Sawtooth (one input)"],
+  ["iris", "Iris (four inputs)"],
+  ["wine", "Wine (thirteen inputs)"],
+  ["breast_cancer", "Breast cancer (thirty inputs)"],
+];
+
+const table = signal<{ name: string; text: string } | null>(null);
+
+export function ProblemPanel() {
+  const { kind } = draft.value;
+  const choose = (to: Kind) => {
+    say("problem", "");
+    change({ kind: to });
+    if (to === "builtin") propose();
+  };
+  return (
+    <section aria-labelledby="problem-title">
+      <h2 id="problem-title"><b class="number">1</b> Problem</h2>
+      <div class="tabs" role="tablist" aria-label="Where the data come from">
+        {KINDS.map(([key, label]) => (
+          <button key={key} role="tab" id={`tab-${key}`} aria-selected={kind === key} aria-controls="problem-part" onClick={() => choose(key)}>
+            {label}
+          </button>
+        ))}
+      </div>
+      <div id="problem-part" role="tabpanel" aria-labelledby={`tab-${kind}`}>
+        {kind === "builtin" && <Builtin />}
+        {kind === "csv" && <Table />}
+        {kind === "formula" && <Formula />}
+        {kind === "draw" && <Draw />}
+        <p class="error" role="alert">{errors.value.problem}</p>
+      </div>
+    </section>
+  );
+}
+
+/** What the server needs to make the problem; null, with a message, where something is missing. */
+export function problemMessage(): Record<string, unknown> | null {
+  const { kind, name, formula, rows, noise, target, seed } = draft.value;
+  if (kind === "builtin") return { kind, name };
+  if (kind === "formula") return { kind, formula, rows, noise, seed };
+  if (kind === "csv") {
+    if (table.value) return { kind, name: table.value.name, text: table.value.text, target };
+    say("problem", "Choose a file first.");
+    return null;
+  }
+  if (new Set(drawn.value.map((point) => point.label)).size < 2 || drawn.value.length < 10) {
+    say("problem", "Draw at least 10 points, of two classes.");
+    return null;
+  }
+  return { kind, X: drawn.value.map((p) => p.x), y: drawn.value.map((p) => p.label) };
+}
+
+/** Ask the server to show the problem, before anything is trained; drawn points show themselves. */
+export function propose(): void {
+  say("problem", "");
+  if (draft.value.kind === "draw" || (draft.value.kind === "csv" && !table.value)) return;
+  const problem = problemMessage();
+  if (problem) source.value?.send({ do: "problem", problem });
+}
+
+function Builtin() {
+  return (
+    <label>
+      Data
+      <select
+        value={draft.value.name}
+        onChange={(event) => {
+          change({ name: event.currentTarget.value });
+          propose();
+        }}
+      >
+        {BUILTIN.map(([name, label]) => <option key={name} value={name}>{label}</option>)}
+      </select>
+    </label>
+  );
+}
+
+function Table() {
+  const read = async (file: File | undefined) => {
+    if (!file) return;
+    if (file.size > LARGEST) {
+      return say("problem", `${file.name} has ${Math.round(file.size / 1e6)} MB; the studio takes up to ${LARGEST / 1e6} MB. Use creases grow FILE for larger tables.`);
+    }
+    table.value = { name: file.name, text: await file.text() };
+    propose();
+  };
+  return (
+    <>
+      <label>
+        CSV file with a header
+        <input type="file" accept=".csv,.tsv,.txt,text/csv" onChange={(event) => read(event.currentTarget.files?.[0])} />
+      </label>
+      <label>
+        Column to predict (empty: the last)
+        <input value={draft.value.target} onChange={(event) => (change({ target: event.currentTarget.value }), table.value && propose())} />
+      </label>
+    </>
+  );
+}
+
+function Formula() {
+  return (
+    <form onSubmit={(event) => (event.preventDefault(), propose())}>
+      <label>
+        Class “above” where y &gt;
+        <input class="code" value={draft.value.formula} spellcheck={false} onInput={(event) => change({ formula: event.currentTarget.value })} />
+      </label>
+      <p class="quiet">For example sin(3*x), x**2 - 0.5, abs(x); x and y run from −1 to 1.</p>
+      <div class="row">
+        <label>
+          Points
+          <input type="number" min={20} max={20000} value={draft.value.rows} onInput={(event) => change({ rows: Number(event.currentTarget.value) })} />
+        </label>
+        <label>
+          Noise
+          <input type="number" min={0} max={1} step={0.05} value={draft.value.noise} onInput={(event) => change({ noise: Number(event.currentTarget.value) })} />
+        </label>
+        <button type="submit">Show</button>
+      </div>
+    </form>
+  );
+}
+
+function Draw() {
+  return (
+    <>
+      <p class="quiet">Click in the plane to put points. Keys: arrows move the cross, Enter puts a point.</p>
+      <div class="row" role="radiogroup" aria-label="Class of the next points">
+        {[0, 1, 2].map((k) => (
+          <button key={k} role="radio" class="swatch" aria-checked={brush.value === k} onClick={() => (brush.value = k)}>
+            <i style={{ background: classColour(k) }} /> {"ABC"[k]} {drawn.value.filter((p) => p.label === k).length}
+          </button>
+        ))}
+      </div>
+      <div class="row">
+        <button onClick={() => (drawn.value = drawn.value.slice(0, -1))} disabled={!drawn.value.length}>Take back</button>
+        <button onClick={() => (drawn.value = [])} disabled={!drawn.value.length}>Clear</button>
+      </div>
+    </>
+  );
+}

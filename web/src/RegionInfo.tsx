@@ -1,0 +1,106 @@
+/** What is known of the region under the pointer, or of the one that was clicked. */
+
+import { classColour } from "./colours";
+import { unitOn, type Frame, type PlaneFrame } from "./frame";
+import { area, rowRegions } from "./plane/locate";
+import { frameColumns } from "./plane/PlaneView";
+import { frame, looked, number, region, run } from "./state";
+import type { Problem } from "./types";
+
+export function RegionInfo() {
+  const now = frame.value;
+  const problem = run.value?.problem;
+  const chosen = looked.value ?? region.value;
+  if (!now || !problem || chosen === null || chosen >= now.regions) {
+    return <p class="quiet">Point at the picture to look into a region; click to keep it.</p>;
+  }
+  return (
+    <dl class="facts" aria-live="polite">
+      <dt>Region</dt>
+      <dd>
+        {chosen + 1} of {now.regions}
+        {now.kind === "plane" ? `, area ${number(area(now, chosen))}` : `, ${number(now.x[chosen])} to ${number(now.x[chosen + 1])}`}
+      </dd>
+      {now.kind === "plane" && problem.classes && (
+        <>
+          <dt>Decides</dt>
+          <dd>{classesIn(now, chosen).map((k) => <ClassName key={k} index={k} problem={problem} />)}</dd>
+        </>
+      )}
+      <dt>Piece</dt>
+      <dd>{pieces(now, chosen, problem)}</dd>
+      <dt>Pattern</dt>
+      <dd>
+        <code class="pattern">{pattern(now, chosen)}</code>
+      </dd>
+      {now.kind === "plane" && problem.features.length === 2 && (
+        <>
+          <dt>Data in it</dt>
+          <dd>{dataIn(now, chosen, problem)}</dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+export function ClassName({ index, problem }: { index: number; problem: Problem }) {
+  return (
+    <span class="class">
+      <i style={{ background: classColour(index) }} />
+      {problem.classes?.[index] ?? index}
+    </span>
+  );
+}
+
+function classesIn(now: PlaneFrame, chosen: number): number[] {
+  const found = new Set<number>();
+  for (let p = 0; p < now.part_region.length; p++) if (now.part_region[p] === chosen) found.add(now.part_class[p]);
+  return [...found].sort((a, b) => a - b);
+}
+
+/** The affine function on the region, one line for each output (ten at most). */
+function pieces(now: Frame, chosen: number, problem: Problem) {
+  const names = now.outputs === 1 ? ["f"] : Array.from({ length: now.outputs }, (_, k) => problem.classes?.[k] ?? `f${k + 1}`);
+  const columns = now.kind === "plane" ? frameColumns(now, problem.features) : [problem.features[0] ?? "x"];
+  const lines = names.slice(0, 10).map((name, k) => {
+    const at = chosen * now.outputs + k;
+    const slopes = now.kind === "plane" ? [now.J[2 * at], now.J[2 * at + 1]] : [now.slopes[at]];
+    const offset = now.kind === "plane" ? now.y[at] : now.values[at] - now.slopes[at] * now.x[chosen];
+    return (
+      <span class="piece" key={name}>
+        {name} = {slopes.map((slope, i) => `${term(slope, i === 0)} ${columns[i]}`).join(" ")} {term(offset, false)}
+      </span>
+    );
+  });
+  return lines;
+}
+
+function term(value: number, first: boolean): string {
+  const size = number(Math.abs(value));
+  if (first) return value < 0 ? `−${size}` : size;
+  return `${value < 0 ? "−" : "+"} ${size}`;
+}
+
+function pattern(now: Frame, chosen: number): string {
+  let unit = 0;
+  return now.layers
+    .map(({ width }) => {
+      const bits = Array.from({ length: width }, (_, k) => (unitOn(now, chosen, unit + k) ? "1" : "0")).join("");
+      unit += width;
+      return bits.length > 64 ? `${bits.slice(0, 64)}…` : bits;
+    })
+    .join(" | ");
+}
+
+function dataIn(now: PlaneFrame, chosen: number, problem: Problem) {
+  const where = rowRegions(now, problem.X);
+  const counts = new Map<number, number>();
+  for (let i = 0; i < where.length; i++) if (where[i] === chosen) counts.set(problem.classes ? problem.y[i] : 0, (counts.get(problem.classes ? problem.y[i] : 0) ?? 0) + 1);
+  if (!counts.size) return "none";
+  if (!problem.classes) return `${counts.get(0)} points`;
+  return [...counts].sort((a, b) => a[0] - b[0]).map(([k, count]) => (
+    <span key={k}>
+      {count} <ClassName index={k} problem={problem} />
+    </span>
+  ));
+}

@@ -1,0 +1,49 @@
+/** The colours of creases' pictures, on white or dark paper. */
+
+export const CLASS_COLOURS = [
+  "#0077BB", "#EE7733", "#009988", "#AA3377", "#DDAA33", "#33BBEE", "#CC3311", "#332288", "#999933", "#777777",
+];
+
+export type RGB = [number, number, number];
+
+export type Paper = { dark: boolean; paper: RGB; ink: string; creaseFirst: RGB; creaseLast: RGB; boundary: RGB; sheet: [RGB, RGB] };
+
+const LIGHT: Paper = {
+  dark: false,
+  paper: [255, 255, 255],
+  ink: "#222222",
+  creaseFirst: rgb("#A9B0BA"),
+  creaseLast: rgb("#39414D"),
+  boundary: [0, 0, 0],
+  sheet: [rgb("#FAFBFD"), rgb("#B4C1D3")],
+};
+const DARK: Paper = {
+  dark: true,
+  paper: rgb("#181B20"),
+  ink: "#E6E8EB",
+  creaseFirst: rgb("#5A626E"),
+  creaseLast: rgb("#A9B3C1"),
+  boundary: [255, 255, 255],
+  sheet: [rgb("#1F242B"), rgb("#46566B")],
+};
+
+export function paper(dark: boolean): Paper {
+  return dark ? DARK : LIGHT;
+}
+
+export function rgb(hex: string): RGB {
+  const n = parseInt(hex.slice(1), 16);
+  return [n >> 16, (n >> 8) & 255, n & 255];
+}
+
+export function classColour(index: number): string {
+  return CLASS_COLOURS[index % CLASS_COLOURS.length];
+}
+
+export function blend(a: RGB, b: RGB, share: number): RGB {
+  return [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share];
+}
+
+export function css([r, g, b]: RGB): string {
+  return `rgb(${Math.round(r)} ${Math.round(g)} ${Math.round(b)})`;
+}

@@ -1,0 +1,32 @@
+/** A report where the page holds one, else the studio. */
+
+import { render } from "preact";
+import { batch } from "@preact/signals";
+import { App } from "./App";
+import { connect } from "./connection";
+import { keepInAddress } from "./draft";
+import { timing } from "./plane/PlaneView";
+import { propose } from "./ProblemPanel";
+import { openReport } from "./report";
+import { moment, run, say, source } from "./state";
+import "./style.css";
+
+const inlined = document.getElementById("creases-report");
+if (inlined) {
+  openReport(inlined.textContent ?? "").then(
+    (opened) => {
+      inlined.remove();
+      batch(() => {
+        run.value = opened.run;
+        moment.value = opened.run.moments.length - 1;
+        source.value = opened.source;
+      });
+    },
+    (problem: Error) => say("page", `This report cannot be read (${problem.message}). Make it anew with creases report.`),
+  );
+} else {
+  source.value = connect(propose);
+  keepInAddress();
+}
+render(<App />, document.getElementById("app")!);
+Object.assign(window, { creasesTiming: timing });

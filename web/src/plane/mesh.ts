@@ -1,0 +1,150 @@
+/** What the GPU draws of a partition: triangles with colours, creases and the boundary as segments. */
+
+import { blend, classColour, rgb, type Paper, type RGB } from "../colours";
+import { MANY } from "./gl";
+import { unitPlace, type PlaneFrame } from "../frame";
+
+/** The class of a plane with no network on it yet. */
+export const NO_CLASS = 255;
+
+export type Colouring = "class" | "value" | "regions";
+
+export type Sheet = { positions: Float32Array; colours: Uint8Array; indices: Uint32Array };
+
+/** Every part of every region that one class has, as a fan of triangles; corners are not shared: colours are flat. */
+export function sheet(frame: PlaneFrame, colouring: Colouring, paper: Paper, names: number): Sheet {
+  const { vertices, part_corners, part_starts } = frame;
+  const corners = part_corners.length;
+  const positions = new Float32Array(2 * corners);
+  for (let c = 0; c < corners; c++) {
+    positions[2 * c] = vertices[2 * part_corners[c]];
+    positions[2 * c + 1] = vertices[2 * part_corners[c] + 1];
+  }
+  const parts = part_starts.length - 1;
+  const indices = new Uint32Array(3 * Math.max(0, corners - 2 * parts));
+  let at = 0;
+  for (let p = 0; p < parts; p++) {
+    const first = part_starts[p];
+    for (let c = first + 1; c + 1 < part_starts[p + 1]; c++) {
+      indices[at++] = first;
+      indices[at++] = c;
+      indices[at++] = c + 1;
+    }
+  }
+  return { positions, colours: colours(frame, colouring, paper, names), indices: indices.subarray(0, at) };
+}
+
+function colours(frame: PlaneFrame, colouring: Colouring, paper: Paper, names: number): Uint8Array {
+  const { part_starts, part_class, part_region, part_corners } = frame;
+  const out = new Uint8Array(4 * part_corners.length);
+  const put = (c: number, [r, g, b]: RGB) => {
+    out[4 * c] = r;
+    out[4 * c + 1] = g;
+    out[4 * c + 2] = b;
+    out[4 * c + 3] = 255;
+  };
+  const shade = shades(frame);
+  const classes = Array.from({ length: 256 }, (_, k) => rgb(classColour(k)));
+  const height = colouring === "value" ? heights(frame) : null;
+  for (let p = 0; p + 1 < part_starts.length; p++) {
+    const region = part_region[p];
+    const flat =
+      part_class[p] === NO_CLASS
+        ? paper.paper
+        : colouring === "regions"
+        ? blend(paper.sheet[0], paper.sheet[1], shade[region])
+        : blend(paper.paper, classes[part_class[p]], names > 1 ? 0.14 + 0.3 * shade[region] : 0.1 + 0.3 * shade[region]);
+    for (let c = part_starts[p]; c < part_starts[p + 1]; c++) {
+      if (!height) put(c, flat);
+      else put(c, blend(paper.paper, classes[part_class[p]], 0.75 * height[part_corners[c]]));
+    }
+  }
+  return out;
+}
+
+/** How far the decision is from a tie at every vertex, from 0 to 1; vertices of the boundary are ties. */
+function heights(frame: PlaneFrame): Float32Array {
+  const { values, outputs, vertices } = frame;
+  const out = new Float32Array(vertices.length / 2);
+  let most = 0;
+  for (let v = 0; v * outputs < values.length; v++) {
+    let first = -Infinity, second = -Infinity;
+    for (let k = 0; k < outputs; k++) {
+      const y = values[v * outputs + k];
+      if (y > first) [first, second] = [y, first];
+      else if (y > second) second = y;
+    }
+    out[v] = outputs === 1 ? Math.abs(first) : first - second;
+    if (out[v] > most) most = out[v];
+  }
+  if (most > 0) for (let v = 0; v < out.length; v++) out[v] /= most;
+  return out;
+}
+
+/** How far each region is turned from a light at the upper left, 0 to 1: the graph of the winning output as paper. */
+export function shades(frame: PlaneFrame): Float32Array {
+  const { J, outputs, regions, values, corners, starts } = frame;
+  const gradients = new Float32Array(2 * regions);
+  const sizes = new Float32Array(regions);
+  for (let r = 0; r < regions; r++) {
+    let best = 0, most = -Infinity;
+    for (let k = 0; k < outputs; k++) {
+      let sum = 0;
+      for (let c = starts[r]; c < starts[r + 1]; c++) sum += values[corners[c] * outputs + k];
+      if (sum > most) [best, most] = [k, sum];
+    }
+    gradients[2 * r] = J[(r * outputs + best) * 2];
+    gradients[2 * r + 1] = J[(r * outputs + best) * 2 + 1];
+    sizes[r] = Math.hypot(gradients[2 * r], gradients[2 * r + 1]);
+  }
+  const sorted = sizes.filter((s) => s > 0).sort();
+  const usual = sorted.length ? sorted[sorted.length >> 1] : 1;
+  const norm = Math.hypot(0.45, 0.65, 0.62);
+  return sizes.map((_, r) => {
+    const x = -gradients[2 * r] / usual, y = -gradients[2 * r + 1] / usual;
+    return (1 - (-0.45 * x + 0.65 * y + 0.62) / (Math.hypot(x, y, 1) * norm)) / 2;
+  });
+}
+
+export type Segments = { ends: Float32Array; colours: Uint8Array };
+
+/** Creases, those of deeper layers darker and later. */
+export function creases(frame: PlaneFrame, paper: Paper): Segments {
+  const { edges, edge_units, layers } = frame;
+  const units = layers.reduce((sum, layer) => sum + layer.width, 0);
+  const depth = Uint8Array.from({ length: units }, (_, u) => unitPlace(layers, u).layer);
+  let count = 0;
+  for (const unit of edge_units) if (unit >= 0) count++;
+  const out = room(count);
+  let at = 0;
+  layers.forEach((_, k) => {
+    const tone = blend(paper.creaseFirst, paper.creaseLast, k / Math.max(1, layers.length - 1));
+    for (let e = 0; e < edge_units.length; e++)
+      if (edge_units[e] >= 0 && depth[edge_units[e]] === k) put(out, at++, frame, edges[2 * e], edges[2 * e + 1], tone, count > MANY ? 110 : 255);
+  });
+  return out;
+}
+
+/** The decision boundary. */
+export function boundary(frame: PlaneFrame, paper: Paper): Segments {
+  const { boundary_edges: ends } = frame;
+  const out = room(ends.length / 2);
+  for (let i = 0; 2 * i < ends.length; i++) put(out, i, frame, ends[2 * i], ends[2 * i + 1], paper.boundary, 255);
+  return out;
+}
+
+function room(count: number): Segments {
+  return { ends: new Float32Array(4 * count), colours: new Uint8Array(4 * count) };
+}
+
+function put(out: Segments, i: number, { vertices }: PlaneFrame, a: number, b: number, [red, green, blue]: RGB, alpha: number): void {
+  const { ends, colours } = out;
+  ends[4 * i] = vertices[2 * a];
+  ends[4 * i + 1] = vertices[2 * a + 1];
+  ends[4 * i + 2] = vertices[2 * b];
+  ends[4 * i + 3] = vertices[2 * b + 1];
+  colours[4 * i] = red;
+  colours[4 * i + 1] = green;
+  colours[4 * i + 2] = blue;
+  colours[4 * i + 3] = alpha;
+}

@@ -1,0 +1,143 @@
+/** What the page knows, as signals; components read them, and actions below change them. */
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import { unitNumber, type Frame } from "./frame";
+import type { Colouring } from "./plane/mesh";
+import type { Run, Status, Step } from "./types";
+
+/** Where frames come from: a report's own bytes, or the server. */
+export type Source = {
+  live: boolean;
+  frame(moment: number, slice: number): Promise<Frame>;
+  send(message: Record<string, unknown>): void;
+};
+
+export const source = signal<Source | null>(null);
+export const run = signal<Run | null>(null);
+export const status = signal<Status>("idle");
+export const connected = signal(true);
+export const errors = signal<Record<string, string>>({}); // by the place they are shown at
+export const notice = signal("");
+
+export const moment = signal(0); // index into run.moments
+export const slice = signal(0);
+export const following = signal(true); // whether the newest moment is shown as it comes
+export const frame = signal<Frame | null>(null);
+export const pinned = signal<{ frame: Frame; label: string } | null>(null);
+
+export const unit = signal<number | null>(null); // counted through all layers
+export const region = signal<number | null>(null); // the one that was clicked
+export const hovered = signal<number | null>(null);
+/** The region under the pointer for all that is slow to draw: it follows a little later. */
+export const looked = signal<number | null>(null);
+let looking = 0;
+effect(() => {
+  void hovered.value;
+  looking ||= window.setTimeout(() => {
+    looking = 0;
+    looked.value = hovered.peek();
+  }, 60);
+});
+export const colouring = signal<Colouring>("class");
+export const showData = signal(true);
+
+const media = matchMedia("(prefers-color-scheme: dark)");
+const kept = localStorageValue("creases-theme");
+export const dark = signal(kept ? kept === "dark" : media.matches);
+effect(() => {
+  document.documentElement.dataset.theme = dark.value ? "dark" : "light";
+});
+
+export function turnTheme(): void {
+  dark.value = !dark.value;
+  try {
+    localStorage.setItem("creases-theme", dark.value ? "dark" : "light");
+  } catch {
+    // a page opened from a file may not keep anything; the choice then lasts as long as the page
+  }
+}
+
+function localStorageValue(name: string): string | null {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+/** The last growth step that the network shown has in it. */
+export const step = computed<Step | null>(() => {
+  const all = run.value;
+  const now = all?.moments[moment.value];
+  if (!all || !now) return null;
+  if (now.kind === "end") return all.records.findLast((record) => !record.undone) ?? null;
+  if (now.record !== null) return all.records.find((record) => record.number === now.record) ?? null;
+  const before = all.moments.slice(0, moment.value).findLast((m) => m.record !== null);
+  return before ? (all.records.find((record) => record.number === before.record) ?? null) : null;
+});
+
+/** Whether the moment shown is the growth step itself, not the training after it. */
+export const atStep = computed(() => run.value?.moments[moment.value]?.record != null);
+
+/** The newest units, counted through all layers, at the moment shown. */
+export const newest = computed<number[]>(() => {
+  const now = frame.value;
+  const grown = step.value;
+  if (!now || !grown) return [];
+  return grown.units.map((index) => unitNumber(now.layers, grown.place, index)).filter((u) => u >= 0);
+});
+
+export function goTo(index: number): void {
+  const last = (run.value?.moments.length ?? 1) - 1;
+  batch(() => {
+    moment.value = Math.max(0, Math.min(last, index));
+    following.value = moment.value === last;
+  });
+}
+
+/** Go to the moment right after a growth step. */
+export function goToStep(number: number): void {
+  const index = run.value?.moments.findIndex((m) => m.record === number) ?? -1;
+  if (index >= 0) goTo(index);
+}
+
+/** Go to the growth step before (-1) or after (1) the moment shown. */
+export function nextStep(direction: 1 | -1): void {
+  const moments = run.value?.moments ?? [];
+  for (let i = moment.value + direction; i >= 0 && i < moments.length; i += direction)
+    if (moments[i].record !== null) return goTo(i);
+  goTo(direction > 0 ? moments.length - 1 : 0);
+}
+
+let wanted = 0;
+effect(() => {
+  const from = source.value;
+  const now = run.value?.moments[moment.value];
+  if (!from || !now) return;
+  const ticket = ++wanted;
+  from.frame(now.id, slice.value).then(
+    (found) => {
+      if (ticket !== wanted) return;
+      batch(() => {
+        frame.value = found;
+        hovered.value = null;
+        region.value = null;
+        const units = found.layers.reduce((sum, layer) => sum + layer.width, 0);
+        if (unit.value !== null && unit.value >= units) unit.value = null;
+      });
+    },
+    (problem: Error) => say("plane", problem.message),
+  );
+});
+
+export function say(place: string, message: string): void {
+  errors.value = { ...errors.value, [place]: message };
+}
+
+export function number(value: number | null | undefined, digits = 3): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e5 || size < 1e-3) return value.toExponential(2).replace("-", "−");
+  return Number(value.toPrecision(digits)).toString().replace("-", "−");
+}

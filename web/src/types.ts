@@ -1,0 +1,63 @@
+/** The JSON of a run, as PROTOCOL.md describes it. */
+
+export type Problem = {
+  name: string;
+  about: string;
+  task: "classification" | "regression";
+  features: string[];
+  classes: string[] | null;
+  X: number[][];
+  y: number[];
+  split: number[]; // 0 train, 1 validation, 2 test
+};
+
+export type Measured = { loss?: number | null; score?: number | null; validation_loss?: number | null; validation_score?: number | null };
+
+export type Step = {
+  number: number;
+  action: "grow" | "recycle" | "revive";
+  epoch: number;
+  place: string;
+  method: string;
+  units: number[];
+  removed: number[];
+  width: [number, number];
+  parameters: [number, number];
+  before: Measured;
+  after: Measured;
+  later: Measured;
+  changed: number | null;
+  undone: boolean;
+  why: string;
+  text: string;
+  marks: { instance?: number; mistakes?: number[]; fold_point?: number[] };
+  near: { size?: number | null; wrong?: number | null; share?: number | null };
+  outcome: { fixed: number[]; broken: number[]; moved?: number | null; turned?: number | null };
+};
+
+export type Moment = {
+  id: number;
+  epoch: number;
+  kind: "start" | "training" | "before" | "grown" | "end";
+  record: number | null;
+  regions: number;
+};
+
+export type Epochs = Record<"epoch" | "loss" | "score" | "validation_loss" | "validation_score" | "parameters", (number | null)[]>;
+
+export type Section = { title: string; text?: string; code?: string; table?: { columns: string[]; rows: string[][] } };
+
+export type Run = {
+  problem: Problem;
+  setting: Record<string, unknown>;
+  measure: string;
+  epochs: Epochs;
+  records: Step[];
+  moments: Moment[];
+  ended: string;
+  kept: number;
+  sections: Section[];
+  slices?: string[]; // names of the slices that frames come in, where there is more than one
+};
+
+export type Status = "idle" | "running" | "paused" | "ended";

@@ -1,0 +1,20 @@
+// node tests/zoom.mjs FILE.html: the picture while zooming and once it has settled, and that pointing finds the same region.
+import { chromium } from "playwright-core";
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"] });
+const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+page.on("console", (m) => console.log(m.text()));
+await page.goto(process.argv[2]);
+await page.waitForFunction(() => window.creasesTiming?.first > 0);
+const b = await page.locator(".plane").boundingBox();
+await page.mouse.move(b.x + b.width * .4, b.y + b.height * .5);
+await page.waitForTimeout(500);
+const read = () => page.locator(".region dd").first().textContent();
+const before = await read();
+for (let k = 0; k < 6; k++) await page.mouse.wheel(0, -200);
+await page.screenshot({ path: "out/zooming.png" });
+await page.waitForTimeout(3000);
+await page.mouse.move(b.x + b.width * .4 + .4, b.y + b.height * .5);
+await page.waitForTimeout(300);
+console.log("the region under the pointer before and after zooming:", before, "|", await read());
+await page.screenshot({ path: "out/zoomed.png" });
+await browser.close();
