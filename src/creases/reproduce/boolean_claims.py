@@ -12,7 +12,7 @@ from creases.reproduce.boolean_ten_bits import KINDS, grid, means, predicted
 from creases.reproduce.boolean_training import LEAKY, RELU
 
 
-class Claim(NamedTuple):
+class Sentence(NamedTuple):
     """A sentence of the source, what was found, and whether it holds."""
 
     claim: str
@@ -20,7 +20,7 @@ class Claim(NamedTuple):
     holds: bool
 
 
-def claims(result: Success) -> list[Claim]:
+def claims(result: Success) -> list[Sentence]:
     """The sentences of section 3.4.2 that a result at full scale can tell true or false."""
     lowest = {leak: result.sizes(leak, "min") for leak in (RELU, LEAKY)}
     shallow = lowest[RELU].loc[1]
@@ -30,33 +30,33 @@ def claims(result: Success) -> list[Claim]:
     leaky_better = (result.sizes(LEAKY, "mean") > result.sizes(RELU, "mean")).sum().sum()
     correlation = {leak: result.correlations(leak)["correlation"] for leak in lowest}
     return [
-        Claim(
+        Sentence(
             "ReLU: networks of one hidden layer succeed at least once on every problem only from width 5 on",
             f"from width {first}: {_least(result, first, 1, RELU)}; one less: {_least(result, first - 1, 1, RELU)}",
             bool(first == 5),
         ),
-        Claim(
+        Sentence(
             "ReLU: no network of width 2 solves every problem at least once",
             f"lowest successes by depth: {_percent(narrow[RELU])}",
             not (narrow[RELU] > 0).any(),
         ),
-        Claim(
+        Sentence(
             "ReLU: 3x2 networks solve every problem at least once",
             _least(result, 3, 2, RELU),
             bool(lowest[RELU].loc[2, 3] > 0),
         ),
-        Claim(
+        Sentence(
             "ReLU: a second hidden layer makes success on the hardest problems more frequent",
             f"at {layers} of {shallow.size} widths: {_percent(shallow)} -> {_percent(lowest[RELU].loc[2])}",
             bool(layers > shallow.size / 2),
         ),
-        Claim(
+        Sentence(
             "leaky ReLU has higher rates than ReLU",
             f"means over the classes are higher at {leaky_better} of {lowest[RELU].size} sizes",
             bool(leaky_better > lowest[RELU].size / 2),
         ),
         *(
-            Claim(
+            Sentence(
                 f"leaky ReLU: {width}x{depth} networks solve every problem at least once",
                 _least(result, width, depth, LEAKY),
                 bool(lowest[LEAKY].loc[depth, width] > 0),
@@ -64,14 +64,14 @@ def claims(result: Success) -> list[Claim]:
             for width, depth in ((3, 1), (2, 2))
         ),
         *(
-            Claim(
+            Sentence(
                 f"{name}: parity is the hardest at most sizes, {printed} of 45 (Table 3.3)",
                 f"at {result.hardest(leak)['count'].get(PARITY, 0)}",
                 bool(result.hardest(leak)["count"].idxmax() == PARITY),
             )
             for name, leak, printed in (("ReLU", RELU, 19), ("leaky ReLU", LEAKY, 12))
         ),
-        Claim(
+        Sentence(
             "influence explains success best of the metrics, entropy least",
             "; ".join(
                 f"{name} {correlation[RELU][name]:.2f} ReLU, {correlation[LEAKY][name]:.2f} leaky"
@@ -82,7 +82,7 @@ def claims(result: Success) -> list[Claim]:
     ]
 
 
-def parity_claims(rates: pd.DataFrame) -> list[Claim]:
+def parity_claims(rates: pd.DataFrame) -> list[Sentence]:
     """Section 3.4.4 on how often 4-parity is learnt, beside what :func:`boolean_success.parity_rates` gives.
 
     The text does not say with which bends. A claim holds if the printed rate lies in the interval of either.
@@ -92,11 +92,11 @@ def parity_claims(rates: pd.DataFrame) -> list[Claim]:
         own = rates.query("width == @width and depth == @depth").set_index("leak")
         told = f"ReLU {_told(own.loc[RELU])}, leaky ReLU {_told(own.loc[LEAKY])}"
         holds = bool(((own["low"] <= printed) & (printed <= own["high"])).any())
-        found.append(Claim(f"{width}x{depth}: 4-parity is learnt about {printed:.0%} of the time", told, holds))
+        found.append(Sentence(f"{width}x{depth}: 4-parity is learnt about {printed:.0%} of the time", told, holds))
     return found
 
 
-def ten_bits_claims(sizes: pd.DataFrame, metrics: pd.DataFrame) -> list[Claim]:
+def ten_bits_claims(sizes: pd.DataFrame, metrics: pd.DataFrame) -> list[Sentence]:
     """The sentences of section 3.4.3, beside tables of :func:`boolean_ten_bits.by_size` and ``by_metrics`` (n = 5..10).
 
     Intervals are 95 % Wilson's, the functions taken as given.
@@ -110,28 +110,28 @@ def ten_bits_claims(sizes: pd.DataFrame, metrics: pd.DataFrame) -> list[Claim]:
     lost = {kind: short.loc[kind]["rate"][5] - short.loc[kind]["rate"][10] for kind in KINDS}
     entropy = {kind: short.loc[kind]["entropy"] for kind in KINDS}
     return [
-        Claim(
+        Sentence(
             "10-parity is learnt by the sizes that the analysis predicts (w^l >= 10), minimal ones seldom",
             f"mean rates {able_rate:.0%} and {other_rate:.0%}; {(parity.to_numpy()[able] > 0).sum()} of {able.sum()} "
             f"and {(parity.to_numpy()[~able] > 0).sum()} of {(~able).sum()} sizes ever succeed",
             bool(other_rate == 0 and (parity.to_numpy()[able] > 0).mean() > 0.5),
         ),
-        Claim(
+        Sentence(
             "random functions of ten bits have significantly lower rates than 10-parity",
             f"mean over the sizes {random.to_numpy().mean():.1%}, parity {parity.to_numpy().mean():.1%}",
             bool(random.to_numpy().mean() < parity.to_numpy().mean()),
         ),
-        Claim(
+        Sentence(
             "random functions of ten bits are harder than XORed ones and parity",
             "points right of 1024: " + ", ".join(f"{kind} {right[kind]:.0f}" for kind in KINDS),
             bool(right["random"] < min(right["xored"], right["parity"])),
         ),
-        Claim(
+        Sentence(
             "from 5 to 10 bits random functions grow difficult fastest",
             "rates at n = 5, 7, 10: " + "; ".join(f"{kind} {told}" for kind, told in rates.items()),
             bool(lost["random"] > max(lost["xored"], lost["parity"])),
         ),
-        Claim(
+        Sentence(
             "the entropy of random functions grows with the bits, XORed ones have less",
             "; ".join(f"{kind} {entropy[kind][5] * 5:.2f} to {entropy[kind][10] * 10:.2f}" for kind in KINDS),
             bool(entropy["random"].is_monotonic_increasing and (entropy["xored"] < entropy["random"]).all()),
@@ -139,7 +139,7 @@ def ten_bits_claims(sizes: pd.DataFrame, metrics: pd.DataFrame) -> list[Claim]:
     ]
 
 
-def markdown(rows: Sequence[Claim]) -> str:
+def markdown(rows: Sequence[Sentence]) -> str:
     """Claims as a table."""
     lines = [["the dissertation", "found", "holds"], ["---"] * 3]
     lines += [[row.claim, row.found, "yes" if row.holds else "no"] for row in rows]

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from creases.reproduce.boolean_claims import Claim
+from creases.reproduce.boolean_claims import Sentence
 from creases.reproduce.image_networks import PRINTED, DataName
 from creases.reproduce.image_similarity import Measured
 
@@ -76,13 +76,13 @@ class _Networks:
         return float(matrix[np.outer(rows, columns) & ~np.eye(len(matrix), dtype=bool)].mean())
 
 
-def claims() -> list[Claim]:
+def claims() -> list[Sentence]:
     """The sentences on compression, similarity and sensitivity that the stored results can tell true or false."""
     mnist, cifar = (_Networks(data) for data in DATA)
     return [*_compression(mnist, cifar), *_maps(mnist, cifar), *_alike(mnist, cifar), *_sensitivity(mnist, cifar)]
 
 
-def _compression(mnist: _Networks, cifar: _Networks) -> list[Claim]:
+def _compression(mnist: _Networks, cifar: _Networks) -> list[Sentence]:
     both = (mnist, cifar)
     lost = {k: [own.accuracy - own.clustered[k] for own in both] for k in (1, 1000)}
     bends = [~own.linear for own in both]
@@ -97,19 +97,19 @@ def _compression(mnist: _Networks, cifar: _Networks) -> list[Claim]:
     far = min(lost[1000][0][mnist.conv & mnist.adamw].min(), lost[1000][1][cifar.conv].min())
     overlap = 1 - min(mnist.found.regions[i] for i in np.flatnonzero(mnist.conv)) / mnist.found.test
     return [
-        Claim("networks do poorly with one cluster", f"they lose at least {least:.0f} points", bool(least > 10)),
-        Claim(
+        Sentence("networks do poorly with one cluster", f"they lose at least {least:.0f} points", bool(least > 10)),
+        Sentence(
             "with one cluster dense networks do not fail as badly as convolutional ones",
             f"right: {dense[0]:.0f} and {conv[0]:.0f} % on MNIST, {dense[1]:.0f} and {conv[1]:.0f} % on CIFAR-10",
             bool(dense[0] > conv[0] and dense[1] > conv[1]),
         ),
-        Claim("accuracies rise with the number of clusters", f"at {up} of {of} steps", up > 0.9 * of),
-        Claim(
+        Sentence("accuracies rise with the number of clusters", f"at {up} of {of} steps", up > 0.9 * of),
+        Sentence(
             "the original accuracy is nearly reached on MNIST with SGD, not by convolutions with AdamW or on CIFAR-10",
             f"with 1000 clusters {near:.1f} points are lost at most there, at least {far:.1f} here",
             bool(near < 5 < far),
         ),
-        Claim(
+        Sentence(
             "even simple networks on MNIST use one region for less than 1 % of the inputs",
             f"convolutional ones: {100 * overlap:.2g} % of the test images share a region",
             bool(overlap < 0.01),
@@ -117,7 +117,7 @@ def _compression(mnist: _Networks, cifar: _Networks) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _maps(mnist: _Networks, cifar: _Networks) -> list[Claim]:
+def _maps(mnist: _Networks, cifar: _Networks) -> list[Sentence]:
     hard, bends = mnist.dense & mnist.adamw, ~mnist.linear
     kept = {
         name: mnist.mean(mnist.mapped - mnist.accuracy, bends, own)
@@ -130,17 +130,17 @@ def _maps(mnist: _Networks, cifar: _Networks) -> list[Claim]:
         for a in ("sgd", "adamw") for b in ("sgd", "adamw")
     }  # fmt: skip
     return [
-        Claim(
+        Sentence(
             "on MNIST maps keep most of the accuracy, but not to dense networks trained by AdamW",
             f"lost to those: {-kept['hard']:.1f} points, to networks trained by SGD: {-kept['other']:.1f}",
             kept["hard"] < -10 < -3 < kept["other"],
         ),
-        Claim(
+        Sentence(
             "on CIFAR-10 mapping the linear network to the dense ones (SGD) raises its accuracy",
             f"by {', '.join(f'{one:.1f}' for one in gain.ravel())} points",
             bool((gain > 2).all()),
         ),
-        Claim(
+        Sentence(
             "on CIFAR-10 convolutional networks trained by SGD represent each other and those by AdamW better than the "
             "latter do",
             ", ".join(f"{a} to {b} {one:.0f} %" for (a, b), one in means.items()),
@@ -149,7 +149,7 @@ def _maps(mnist: _Networks, cifar: _Networks) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _alike(mnist: _Networks, cifar: _Networks) -> list[Claim]:
+def _alike(mnist: _Networks, cifar: _Networks) -> list[Sentence]:
     both = (mnist, cifar)
     inside = [own.mean(own.cka, own.conv & own.sgd, own.conv & own.sgd) for own in both]
     across = [own.mean(own.cka, ~own.linear & own.sgd, ~own.linear & own.adamw) for own in both]
@@ -159,13 +159,13 @@ def _alike(mnist: _Networks, cifar: _Networks) -> list[Claim]:
         own.mean(own.distance, own.dense, own.conv) / own.mean(own.distance, own.linear, ~own.linear) for own in both
     ]
     return [
-        Claim(
+        Sentence(
             "by CKA convolutional networks trained by SGD are a block; those by AdamW are distinct, so are optimizers",
             "; ".join(f"{a:.2f}, {b:.2f}, {c:.2f}" for a, b, c in zip(inside, adamw, across, strict=True)),
             all(a > 1.5 * max(b, c) for a, b, c in zip(inside, adamw, across, strict=True)),
         ),
-        Claim("by CKA linear and dense networks are alike", f"{linear[0]:.2f}, {linear[1]:.2f}", min(linear) > 0.3),
-        Claim(
+        Sentence("by CKA linear and dense networks are alike", f"{linear[0]:.2f}, {linear[1]:.2f}", min(linear) > 0.3),
+        Sentence(
             "by distance all networks that are not linear are alike",
             f"dense to convolutional: {apart[0]:.2f} and {apart[1]:.2f} of the distance to linear ones",
             max(apart) < 0.25,
@@ -173,16 +173,16 @@ def _alike(mnist: _Networks, cifar: _Networks) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _sensitivity(mnist: _Networks, cifar: _Networks) -> list[Claim]:
+def _sensitivity(mnist: _Networks, cifar: _Networks) -> list[Sentence]:
     means = [[own.explained[~own.linear & which].mean() for which in (own.sgd, own.adamw)] for own in (mnist, cifar)]
     listed = "; ".join(f"{sgd:.2f} and {adamw:.2f}" for sgd, adamw in means)
     return [
-        Claim(
+        Sentence(
             "the first direction explains networks trained by SGD better than those by AdamW",
             f"share of the outputs' variance, MNIST; CIFAR-10: {listed}",
             all(sgd > adamw for sgd, adamw in means),
         ),
-        Claim(
+        Sentence(
             "but for linear networks the first direction explains less on CIFAR-10 than on MNIST",
             listed,
             all(ours > other for ours, other in zip(*means, strict=True)),
