@@ -13,6 +13,7 @@ from creases.show.growth import View, growth_figure, plot_growth
 from creases.show.line import plot_line
 from creases.show.plane import mark_points, plane_height, plot_plane
 from creases.show.pruning import plot_pruning
+from creases.show.reproduction import claim_figure, plot_claim
 from creases.show.save import save_figure
 from creases.show.sensitivity import (
     along_figure,
@@ -26,11 +27,13 @@ from creases.show.space import plot_space
 from creases.show.splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
 from creases.show.style import new_figure, styled
 from creases.show.sweeps import plot_heatmap
+from creases.show.themes import theme
 
 __all__ = [
     "View",
     "along_figure",
     "animate_tracks",
+    "claim_figure",
     "directions_figure",
     "gradients_figure",
     "growth_figure",
@@ -39,6 +42,7 @@ __all__ = [
     "new_figure",
     "plane_height",
     "plot_cell",
+    "plot_claim",
     "plot_compression",
     "plot_compression_table",
     "plot_delta_slopes",
@@ -59,4 +63,5 @@ __all__ = [
     "spectra_figure",
     "spline_figure",
     "styled",
+    "theme",
 ]

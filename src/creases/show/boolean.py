@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -27,11 +26,14 @@ _LABELS = {
     "mean": "all sizes (%)",
 }
 
-_KINDS: dict[str, dict[str, Any]] = {
-    "random": {"color": style.class_color(0), "marker": "o"},
-    "xored": {"color": style.class_color(1), "marker": "s"},
-    "parity": {"color": style.INK, "marker": "D"},
-}
+
+def _kinds() -> dict[str, dict[str, Any]]:
+    """How each kind of function is marked."""
+    return {
+        "random": {"color": style.class_color(0), "marker": "o"},
+        "xored": {"color": style.class_color(1), "marker": "s"},
+        "parity": {"color": style.now().ink, "marker": "D"},
+    }
 
 
 def plot_sizes(rates: pd.DataFrame, ax: Axes | None = None, *, outlined: pd.DataFrame | None = None) -> Axes:
@@ -48,10 +50,9 @@ def plot_sizes(rates: pd.DataFrame, ax: Axes | None = None, *, outlined: pd.Data
     """
     ax = style.own_axes(ax, 5, 3.2)
     percent = 100 * rates.to_numpy(np.float64)  # (depths, widths)
-    pale_to_full = LinearSegmentedColormap.from_list("rates", [style.PAPER, style.class_color(0)])
-    ax.imshow(percent, cmap=pale_to_full, vmin=0, vmax=100, origin="lower", aspect="auto")
+    ax.imshow(percent, cmap=style.amount_colors(), vmin=0, vmax=100, origin="lower", aspect="auto")
     for (row, column), value in np.ndenumerate(percent):
-        color = style.PAPER if value > 65 else style.INK
+        color = style.now().paper if value > 65 else style.now().ink
         ax.text(column, row, _whole(value), ha="center", va="center", color=color, fontsize=8)
         if outlined is not None and outlined.iat[row, column]:
             corner = (column - 0.46, row - 0.46)
@@ -66,7 +67,7 @@ def plot_sizes(rates: pd.DataFrame, ax: Axes | None = None, *, outlined: pd.Data
 def success_figure(result: Success, *, leaks: tuple[float, ...] = (0.0, 0.1)) -> Figure:
     """Mean and lowest successes over the classes for each size of network, by leak (Fig. 3.5)."""
     rows = len(leaks)
-    figure, axes = _grid(9, 3.1 * rows, rows, 2)
+    figure, axes = style.new_grid(9, 3.1 * rows, rows, 2)
     with style.styled():
         for k, leak in enumerate(leaks):
             for column, (how, what) in enumerate((("mean", "mean over the classes"), ("min", "hardest class"))):
@@ -81,7 +82,7 @@ def metrics_figure(result: Success, *, leak: float = 0.1) -> Figure:
     The width is that of networks with one hidden layer.
     """
     table = result.performance(leak)
-    figure, grid = _grid(8, 9.5, len(_LABELS), 1, sharex=True)
+    figure, grid = style.new_grid(8, 9.5, len(_LABELS), 1, sharex=True)
     place = np.arange(len(table))
     widths = sorted(table["width"].dropna().unique())
     with style.styled():
@@ -131,7 +132,7 @@ def difficulty_figure(table: pd.DataFrame) -> Figure:
     figure, axes = style.new_figure(9, 3.4, panels=3)
     with style.styled():
         for ax, metric in zip(axes, ("degree", "entropy", "influence"), strict=True):
-            for kind, mark in _KINDS.items():
+            for kind, mark in _kinds().items():
                 own = table[table["kind"] == kind]
                 ax.scatter(own[metric], own["right"] * 2**n, s=22 if kind == "parity" else 10, label=kind, **mark)
             ax.set_xlabel(f"Fourier {metric}" if metric != "influence" else metric)
@@ -149,7 +150,7 @@ def bits_figure(means: pd.DataFrame) -> Figure:
     figure, axes = style.new_figure(11, 3, panels=4)
     with style.styled():
         for ax, (name, label) in zip(axes, labels.items(), strict=True):
-            for kind, mark in _KINDS.items():
+            for kind, mark in _kinds().items():
                 own = means[means["kind"] == kind]
                 ax.plot(own["n"], own[name], color=mark["color"], marker=mark["marker"], markersize=4, label=kind)
                 if name == "rate":
@@ -159,13 +160,6 @@ def bits_figure(means: pd.DataFrame) -> Figure:
             ax.set_ylim(-0.04, 1.04)
         axes[0].legend()
     return figure
-
-
-def _grid(width: float, height: float, rows: int, columns: int, **shared: Any) -> tuple[Figure, Any]:
-    """A figure in the style with rows of axes (rows, columns)."""
-    with style.styled():
-        figure = Figure(figsize=(width, height), layout="constrained")
-        return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
 def _bend(leak: float) -> str:

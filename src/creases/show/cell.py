@@ -38,21 +38,22 @@ def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
     ax = style.own_axes(ax, 5, 5)
     corners = _in_order(cell.vertices)
     face = style.tint(style.class_color(0), 0.15)
-    ax.add_patch(Polygon(corners, closed=True, facecolor=face, edgecolor=style.CREASE_LAST, linewidth=1.0))
+    ax.add_patch(Polygon(corners, closed=True, facecolor=face, edgecolor=style.now().crease_last, linewidth=1.0))
     for row in cell.facets:
         _name_side(ax, cell, corners, int(row))
-    ax.plot(*cell.x, "o", color=style.INK, markersize=6, label="input")
+    ax.plot(*cell.x, "o", color=style.now().ink, markersize=6, label="input")
     crease, boundary = cell.nearest_crease, cell.nearest_boundary
     if crease is not None:
         normal = cell.Q[crease.row] / np.linalg.norm(cell.Q[crease.row])
-        _reach(ax, cell.x, cell.x + crease.distance * normal, style.CREASE_LAST, "nearest crease")
+        _reach(ax, cell.x, cell.x + crease.distance * normal, style.now().crease_last, "nearest crease")
     if boundary is not None:
-        _reach(ax, cell.x, boundary.point, style.BOUNDARY, "nearest boundary")
+        _reach(ax, cell.x, boundary.point, style.now().boundary, "nearest boundary")
     ax.set_aspect("equal")
     ax.margins(0.3, 0.15)
     ax.set_xlabel("$x_1$")
     ax.set_ylabel("$x_2$")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False, fontsize=8)
+    with style.styled():
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3)
     return ax
 
 
@@ -69,7 +70,9 @@ def _name_side(ax: Axes, cell: Cell, corners: Array, row: int) -> None:
     unit = int(cell.units[row])
     name = str(cell.net.unit(unit)) if unit >= 0 else "box"
     align = "left" if out[0] > 0.3 else "right" if out[0] < -0.3 else "center"
-    ax.annotate(name, middle, 8 * out, textcoords="offset points", ha=align, va="center", fontsize=7)
+    ax.annotate(
+        name, middle, 8 * out, textcoords="offset points", ha=align, va="center", fontsize=7, color=style.now().ink
+    )
 
 
 def _reach(ax: Axes, start: Array, stop: Array, color: str, label: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -26,8 +25,6 @@ Floats = NDArray[np.float64]
 
 #: Values are written into cells of matrices of up to this many networks.
 _MOST = 24
-
-_OWN = "#E9EBEE"  #: cells of the diagonal: a network with itself
 
 
 def plot_similarity(
@@ -88,7 +85,7 @@ def plot_compression(results: Mapping[str, Compression], *, ax: Axes | None = No
         raise InputError("results: nothing to draw")
     ax = style.own_axes(ax, 6, 4)
     for i, (name, one) in enumerate(results.items()):
-        color, mark = style.class_color(i), "os^Dv"[i // len(style.CLASS_COLORS) % 5]
+        color, mark = style.class_color(i), "os^Dv"[i // len(style.now().classes) % 5]
         ax.plot(one.k, 100 * np.array(one.accuracy), marker=mark, markersize=4, color=color, linewidth=1.3, label=name)
         ax.axhline(100 * one.original, color=color, linewidth=0.8, linestyle=":")
     with style.styled():
@@ -138,7 +135,8 @@ def plot_disagreement(found: PartitionDifference, *, ax: Axes | None = None, nam
     for classes, dashes in ((found.class_a, "solid"), (found.class_b, (0, (3, 2)))):
         lines = _between(partition, classes)
         ax.add_collection(
-            LineCollection(lines, colors=style.BOUNDARY, linewidths=1.1, linestyles=[dashes], zorder=3), autolim=False
+            LineCollection(lines, colors=style.now().boundary, linewidths=1.1, linestyles=[dashes], zorder=3),
+            autolim=False,
         )
     _dress_plane(ax, partition)
     _name_decisions(ax, found, names)
@@ -152,7 +150,7 @@ def _name_decisions(ax: Axes, found: PartitionDifference, names: Sequence[str]) 
         Patch(facecolor=(style.class_color(c), 0.4), edgecolor=style.class_color(c), label=f"class {c}")
         for c in np.union1d(found.class_a, found.class_b).tolist()
     ]
-    line: Any = {"color": style.BOUNDARY, "linewidth": 1.1}
+    line: Any = {"color": style.now().boundary, "linewidth": 1.1}
     handles.append(Line2D([], [], linestyle="solid", label=f"boundary of {first}", **line))
     handles.append(Line2D([], [], linestyle="dashed", label=f"boundary of {second}", **line))
     with style.styled():
@@ -169,13 +167,13 @@ def section_figure(found: Section) -> Figure:
     height = plane_height(partition, 3.4) + 0.2
     figure, (exact, pattern, coefficients) = style.new_figure(12, height, panels=3)
     polygons = np.split(partition.vertices[partition.corners], partition.starts[1:-1])
-    colors = _random_colors(partition.count)
+    colors = style.random_colors(partition.count)
     exact.add_collection(
         PolyCollection(polygons, facecolors=colors, edgecolors="face", linewidths=0.2, rasterized=True), autolim=False
     )
     extent = (*partition.box[0], *partition.box[1])
     for ax, groups in ((pattern, found.by_pattern), (coefficients, found.by_coefficients)):
-        shown = _random_colors(int(groups.max()) + 1)[groups]
+        shown = style.random_colors(int(groups.max()) + 1)[groups]
         ax.imshow(shown, extent=extent, interpolation="nearest", aspect="auto")
     p = len(found.grid)
     titles = [
@@ -185,14 +183,14 @@ def section_figure(found: Section) -> Figure:
     ]
     decision = partition.boundary().segments
     for ax, title in zip((exact, pattern, coefficients), titles, strict=True):
-        ax.add_collection(LineCollection(list(decision), colors=style.BOUNDARY, linewidths=1.2), autolim=False)
+        ax.add_collection(LineCollection(list(decision), colors=style.now().boundary, linewidths=1.2), autolim=False)
         _dress_plane(ax, partition)
         with style.styled():
             ax.set_title(title)
         for name, point in zip("ABC", found.points, strict=True):
             if (point >= partition.box[:, 0]).all() and (point <= partition.box[:, 1]).all():
-                ax.plot(*point, "o", color=style.INK, markeredgecolor=style.PAPER, markersize=6, zorder=5)
-                ax.annotate(name, point, (6, 6), textcoords="offset points", color=style.INK, zorder=5)
+                ax.plot(*point, "o", color=style.now().ink, markeredgecolor=style.now().paper, markersize=6, zorder=5)
+                ax.annotate(name, point, (6, 6), textcoords="offset points", color=style.now().ink, zorder=5)
     return figure
 
 
@@ -212,8 +210,8 @@ def _matrix(
     colored = np.where(own, np.nan, values)
     finite = colored[np.isfinite(colored)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    ends = [tuple(style.tint(style.class_color(0), strength)) for strength in (0.05, 1.0)]
-    colors = LinearSegmentedColormap.from_list("creases", ends[::-1] if dark_low else ends).with_extremes(bad=_OWN)
+    rising = style.amount_colors(0.05)
+    colors = (rising.reversed() if dark_low else rising).with_extremes(bad=style.now().missing)
     power = _power(finite)
     values = values / 10.0**power
     form = form or (".3f" if ((finite > 0.995) & (finite < 1)).any() else ".2f")
@@ -228,24 +226,22 @@ def _matrix(
         ax.set_yticks(range(len(rows)), rows)
         ax.set_xticks(np.arange(1, len(columns)) - 0.5, minor=True)
         ax.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
-        ax.grid(which="minor", color=style.PAPER, linewidth=1.2)
+        ax.grid(which="minor", color=style.now().paper, linewidth=1.2)
         ax.tick_params(which="both", length=0)
         ax.spines[:].set_visible(False)
         if high > low:
-            bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
-            bar.outline.set_visible(False)
-            bar.set_label(label)
+            style.colorbar(ax, image, label, shrink=0.7)
     if power:
         with style.styled():
             ax.set_title(f"in units of $10^{{{power}}}$", fontsize=8, loc="right")
     if len(columns) > _MOST:
         return
-    light = image.to_rgba(colored)[..., :3] @ [0.299, 0.587, 0.114]
+    shown = image.to_rgba(colored)[..., :3]
     for (i, j), number in np.ndenumerate(values):
         written = f"{number:{form}}" if np.isfinite(number) else ""
         if diagonal is not None and i == j:
             written = diagonal[i]
-        ink = style.INK if light[i, j] > 0.55 else style.PAPER
+        ink = style.readable(shown[i, j])
         ax.text(j, i, written, ha="center", va="center", color=ink, fontsize=7, weight="bold" if own[i, j] else None)
 
 
@@ -276,15 +272,6 @@ def _between(partition: PlanePartition, classes: NDArray[np.int64]) -> list[Floa
     on = (left >= 0) & (right >= 0)
     on[on] = classes[left[on]] != classes[right[on]]
     return list(partition.vertices[partition.edges[on]])
-
-
-def _random_colors(count: int) -> Floats:
-    """Pale colours (count, 3), the same for the same count."""
-    rng = np.random.default_rng(0)
-    from matplotlib.colors import hsv_to_rgb
-
-    hsv = np.stack([rng.random(count), 0.2 + 0.35 * rng.random(count), 0.8 + 0.18 * rng.random(count)], axis=1)
-    return np.asarray(hsv_to_rgb(hsv))
 
 
 def _dress_plane(ax: Axes, partition: PlanePartition) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.ticker import MaxNLocator
@@ -27,14 +26,16 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_KIND_COLORS = {
-    "hyperoctahedron": style.class_color(0),
-    "between": style.class_color(2),
-    "expanded simplex": style.class_color(1),
-    "other": style.class_color(4),
-    "unbounded": "#BBBBBB",
-    "none": "#E4E4E4",
-}
+
+def _kind_colors() -> dict[str, str]:
+    return {
+        "hyperoctahedron": style.class_color(0),
+        "between": style.class_color(2),
+        "expanded simplex": style.class_color(1),
+        "other": style.class_color(4),
+        "unbounded": style.now().quiet,
+        "none": style.now().missing,
+    }
 
 
 def plot_polytope(polytope: DecisionPolytope, ax: Axes | None = None, *, centre: Any = None) -> Axes:
@@ -112,7 +113,9 @@ def orthogonality_figure(result: Measured) -> Figure:
         color = style.class_color(k)
         ax.plot(table["n"], table[name], color=color, linewidth=1.4, label=name)
         ax.fill_between(table["n"], table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=0.25, linewidth=0)
-    ax.plot(table["n"], table["formula"], color=style.INK, linewidth=0.8, linestyle=(0, (4, 3)), label="expected mean")
+    ax.plot(
+        table["n"], table["formula"], color=style.now().ink, linewidth=0.8, linestyle=(0, (4, 3)), label="expected mean"
+    )
     ax.set_xlabel("dimension $n$ and number of vectors")
     ax.set_ylabel("magnitude of the cosine")
     ax.set_ylim(0, 1)
@@ -125,13 +128,13 @@ def kinds_figure(result: Measured) -> Figure:
     """What trained networks of n + 1 units enclose, by dimension and leak."""
     figure, (ax,) = style.new_figure(6.4, 3.4)
     bars = list(result.table.groupby(["dimension", "leak"], sort=True))
+    colors = _kind_colors()
     for x, (_, own) in enumerate(bars):
         below = 0.0
         for kind, rate in zip(own["kind"], own["rate"], strict=True):
-            ax.bar(x, 100 * rate, 0.62, bottom=below, color=_KIND_COLORS[kind], label=kind if x == 0 else None)
+            ax.bar(x, 100 * rate, 0.62, bottom=below, color=colors[kind], label=kind if x == 0 else None)
             if rate >= 0.06:
-                dark = kind in ("hyperoctahedron", "between", "expanded simplex")
-                color = style.PAPER if dark else style.INK
+                color = style.readable(colors[kind])
                 ax.text(x, below + 50 * rate, f"{100 * rate:.0f}", ha="center", va="center", color=color, fontsize=8)
             below += 100 * rate
     names = [f"$n$ = {n}\n{'ReLU' if leak == 0 else f'leak {leak:g}'}" for (n, leak), _ in bars]
@@ -149,10 +152,9 @@ def sine_figure(result: Measured) -> Figure:
     printed = table.pivot(index="width", columns="depth", values="printed").to_numpy()
     agrees = table.pivot(index="width", columns="depth", values="agrees").to_numpy()
     figure, (ax,) = style.new_figure(7.2, 4.6)
-    pale_to_full = LinearSegmentedColormap.from_list("rates", [style.PAPER, style.class_color(0)])
-    ax.imshow(rates, cmap=pale_to_full, vmin=0, vmax=1, aspect="auto")
+    ax.imshow(rates, cmap=style.amount_colors(), vmin=0, vmax=1, aspect="auto")
     for (row, column), rate in np.ndenumerate(rates.to_numpy()):
-        color = style.PAPER if rate > 0.65 else style.INK
+        color = style.now().paper if rate > 0.65 else style.now().ink
         number = f"{100 * rate:.3g}" if rate else "0"
         ax.text(column, row - 0.16, number, ha="center", va="center", color=color, fontsize=8)
         count = f"{printed[row, column]}" if printed[row, column] else ">1000"
@@ -172,7 +174,8 @@ def sine_networks_figure(found: SineNetworks, *, coefficients: bool = False) -> 
     import creases
 
     widths, depths = (sorted(found.table[name].unique()) for name in ("width", "depth"))
-    figure = _grid(len(widths), len(depths))
+    rows, columns = len(widths), len(depths)
+    figure, _ = style.new_grid(1 + 1.7 * columns, 0.8 + 1.35 * rows, rows, columns, sharex=True, sharey=True)
     for row, width in enumerate(widths):
         for column, depth in enumerate(depths):
             ax = figure.axes[row * len(depths) + column]
@@ -182,9 +185,9 @@ def sine_networks_figure(found: SineNetworks, *, coefficients: bool = False) -> 
                 own = found.table.query("width == @width and depth == @depth").iloc[0]
                 (_draw_coefficients if coefficients else _draw_sine)(ax, line)
                 note = f"{int(own['regions'])} regions" if coefficients else f"MSE {own['mse']:.2g}"
-                ax.text(0.04, 0.95, note, transform=ax.transAxes, va="top", fontsize=7)
+                ax.text(0.04, 0.95, note, transform=ax.transAxes, va="top", fontsize=7, color=style.now().ink)
             if row == 0:
-                ax.set_title(f"{depth} hidden", fontsize=9)
+                ax.set_title(f"{depth} hidden", fontsize=9, color=style.now().ink)
             if column == 0:
                 ax.set_ylabel(f"width {width}\n" + ("constant" if coefficients else "$f(x)$"))
             if row == len(widths) - 1:
@@ -195,12 +198,12 @@ def sine_networks_figure(found: SineNetworks, *, coefficients: bool = False) -> 
 def _draw_polygon(polytope: DecisionPolytope, ax: Axes, centre: Any) -> Axes:
     corners = around(polytope.vertices)
     pale: Any = style.tint(style.class_color(1), 0.3)
-    ax.add_patch(Polygon(corners, facecolor=pale, edgecolor=style.BOUNDARY, linewidth=1.2))
+    ax.add_patch(Polygon(corners, facecolor=pale, edgecolor=style.now().boundary, linewidth=1.2))
     c = np.zeros(2) if centre is None else check_points(centre, 2, "centre")[0]
     angle = np.linspace(0, 2 * pi, 361)
     for radius in polytope.radii(c):
         x, y = c[:, None] + radius * np.array([np.cos(angle), np.sin(angle)])
-        ax.plot(x, y, color=style.CREASE_LAST, linewidth=0.7, linestyle=(0, (4, 3)))
+        ax.plot(x, y, color=style.now().crease_last, linewidth=0.7, linestyle=(0, (4, 3)))
     ax.set_aspect("equal")
     ax.set_xlabel("$x_1$")
     ax.set_ylabel("$x_2$")
@@ -210,16 +213,14 @@ def _draw_polygon(polytope: DecisionPolytope, ax: Axes, centre: Any) -> Axes:
 def _draw_solid(polytope: DecisionPolytope, ax: Any) -> Axes:
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    if ax is None:
-        from matplotlib import pyplot
-
-        with style.styled():
-            ax = pyplot.figure(figsize=(5, 5), layout="constrained").add_subplot(projection="3d")
+    ax = style.own_axes(ax, 5, 5, solid=True)
     middle = polytope.vertices.mean(axis=0)
     facets = [outward(around(polytope.vertices[own]), middle) for own in polytope.incidence]
     color = style.tint(style.class_color(1), 0.45)
     faces = np.tile(color, (len(facets), 1))
-    ax.add_collection(Poly3DCollection(facets, facecolors=faces, edgecolors=style.INK, linewidths=0.8, shade=True))
+    ax.add_collection(
+        Poly3DCollection(facets, facecolors=faces, edgecolors=style.now().ink, linewidths=0.8, shade=True)
+    )
     reach = np.abs(polytope.vertices - middle).max()
     for k, name in enumerate("xyz"):
         getattr(ax, f"set_{name}lim")(middle[k] - reach, middle[k] + reach)
@@ -248,7 +249,7 @@ def _draw_interval(ax: Axes, x: Any, own: pd.DataFrame, *, color: str, marker: s
 
 def _draw_sine(ax: Axes, line: Any) -> None:
     x = np.linspace(-pi, pi, 200)
-    ax.plot(x, np.sin(x), color="#999999", linewidth=1.0)
+    ax.plot(x, np.sin(x), color=style.now().quiet, linewidth=1.0)
     ends = np.concatenate([[0.0], line.breakpoints, [1.0]])
     at = -pi + 2 * pi * ends
     values = line.net(at[:, None])[:, 0]
@@ -260,16 +261,9 @@ def _draw_sine(ax: Axes, line: Any) -> None:
 def _draw_coefficients(ax: Axes, line: Any) -> None:
     """Slope and constant of each piece, over those of sine's tangents."""
     x = np.linspace(-pi, pi, 400)
-    ax.plot(np.cos(x), np.sin(x) - x * np.cos(x), color="#999999", linewidth=1.0)
+    ax.plot(np.cos(x), np.sin(x) - x * np.cos(x), color=style.now().quiet, linewidth=1.0)
     middle = (np.concatenate([[0.0], line.breakpoints]) + np.concatenate([line.breakpoints, [1.0]])) / 2
     piece = line.net.piece((-pi + 2 * pi * middle)[:, None])
     ax.plot(np.asarray(piece.J)[:, 0, 0], np.asarray(piece.y)[:, 0], "o", color=style.class_color(0), markersize=2.5)
     ax.set_xlim(-2, 2)
     ax.set_ylim(-4.5, 4.5)
-
-
-def _grid(rows: int, columns: int) -> Figure:
-    with style.styled():
-        figure = Figure(figsize=(1 + 1.7 * columns, 0.8 + 1.35 * rows), layout="constrained")
-        figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    return figure

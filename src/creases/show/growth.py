@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from creases.grow import History, Record, Scaling
     from creases.regions.plane import PlanePartition
 
-_TRAIN, _VALIDATION = style.CLASS_COLORS[0], style.CLASS_COLORS[1]
-
 #: How each kind of growth step is marked above the curves.
 _MARKS = {"grow": "v", "recycle": "D", "revive": "s"}
 #: Legends that stay readable over lines.
@@ -74,14 +72,15 @@ def growth_figure(
         raise InputError("history: has no epochs to draw")
     with style.styled():
         if view is None:
-            figure = Figure(figsize=(12, 3.8), layout="constrained")
-            curves = figure.subplots(1, 3)
+            figure, (curves,) = style.new_grid(12, 3.8, 1, 3)
         else:
             figure = Figure(figsize=(12, 9.2), layout="constrained")
             parts: Any = figure.subfigures(2, 1, height_ratios=(1.6, 1))
             upper, lower = parts
             _draw_view(upper, view, history, kept, scaling)
             curves = lower.subplots(1, 3)
+            for ax in curves:
+                style.dress(ax)
         plot_growth(history, axes=list(curves), kept=kept, score=score)
     return figure
 
@@ -95,6 +94,14 @@ def plot_growth(
 
         with style.styled():
             axes = list(pyplot.subplots(1, 3, figsize=(12, 3.8), layout="constrained")[1])
+        for ax in axes:
+            style.dress(ax)
+    with style.styled():
+        _draw_curves(history, axes, kept, score)
+    return list(axes)
+
+
+def _draw_curves(history: History, axes: Sequence[Axes], kept: int | None, score: str) -> None:
     loss, scored, size = axes
     epochs = [epoch["epoch"] for epoch in history.epochs]
     _curve(loss, epochs, history, "loss")
@@ -114,14 +121,13 @@ def plot_growth(
         _steps(ax, history, kept)
     loss.legend(loc="best", **_SOLID)
     _legend_of_steps(scored, history, kept)
-    return list(axes)
 
 
 def _curve(ax: Axes, epochs: list[int], history: History, name: str) -> None:
-    for key, color, label in ((name, _TRAIN, "training"), (f"validation_{name}", _VALIDATION, "validation")):
+    for k, (key, label) in enumerate(((name, "training"), (f"validation_{name}", "validation"))):
         values = [epoch[key] for epoch in history.epochs]
         if all(value is not None for value in values):
-            ax.plot(epochs, values, color=color, linewidth=1.3, label=label)
+            ax.plot(epochs, values, color=style.class_color(k), linewidth=1.3, label=label)
 
 
 def _sizes(ax: Axes, epochs: list[int], history: History, kept: int | None) -> None:
@@ -143,25 +149,27 @@ def _steps(ax: Axes, history: History, kept: int | None) -> None:
     """A mark on the upper edge and a thin line for every growth step; a dashed line where the network was kept."""
     across = ax.get_xaxis_transform()
     for record in history.records:
-        ax.axvline(record.epoch, color=style.CREASE_FIRST, linewidth=0.6, zorder=0)
+        ax.axvline(record.epoch, color=style.now().crease_first, linewidth=0.6, zorder=0)
         gone = kept is not None and record.epoch >= kept
-        face = style.PAPER if gone else style.CREASE_LAST
-        look: dict[str, Any] = {"markersize": 4.5, "color": face, "markeredgecolor": style.CREASE_LAST}
+        face = style.now().paper if gone else style.now().crease_last
+        look: dict[str, Any] = {"markersize": 4.5, "color": face, "markeredgecolor": style.now().crease_last}
         ax.plot([record.epoch], [1.0], _MARKS[record.action], transform=across, clip_on=False, zorder=5, **look)
     if kept is not None and kept < len(history.epochs):
-        ax.axvline(kept, color=style.INK, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+        ax.axvline(kept, color=style.now().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
 
 
 def _legend_of_steps(ax: Axes, history: History, kept: int | None) -> None:
     handles = []
     for action in dict.fromkeys(record.action for record in history.records):
-        (mark,) = ax.plot([], [], _MARKS[action], color=style.CREASE_LAST, markersize=4.5, label=_SAID[action])
+        (mark,) = ax.plot([], [], _MARKS[action], color=style.now().crease_last, markersize=4.5, label=_SAID[action])
         handles.append(mark)
     if kept is not None and any(record.epoch >= kept for record in history.records):
-        look: dict[str, Any] = {"color": style.PAPER, "markeredgecolor": style.CREASE_LAST}
+        look: dict[str, Any] = {"color": style.now().paper, "markeredgecolor": style.now().crease_last}
         handles.append(ax.plot([], [], "v", markersize=4.5, label="of no use, undone", **look)[0])
     if kept is not None and kept < len(history.epochs):
-        handles.append(ax.plot([], [], color=style.INK, linewidth=1.0, linestyle=(0, (4, 2)), label="network kept")[0])
+        handles.append(
+            ax.plot([], [], color=style.now().ink, linewidth=1.0, linestyle=(0, (4, 2)), label="network kept")[0]
+        )
     if handles:
         ax.legend(handles=handles, loc="best", **_SOLID)
 
@@ -172,6 +180,7 @@ def _draw_view(figure: Any, view: View, history: History, kept: int | None, scal
     one = isinstance(view.after, LinePartition)
     axes = figure.subplots(1, len(shown), squeeze=False, sharey=one)[0]
     for ax, (partition, name) in zip(axes, shown, strict=True):
+        style.dress(ax)
         marks = points if name == "After" else []
         if isinstance(partition, LinePartition):
             _draw_line(ax, partition, view, marks)
@@ -226,13 +235,13 @@ def _draw_plane(ax: Axes, partition: PlanePartition, view: View, marks: Marks) -
 def _draw_line(ax: Axes, partition: LinePartition, view: View, marks: Marks) -> None:
     """A network of one input and one output over the data it was fitted to, its breakpoints marked."""
     size = float(np.clip(3000 / max(1, len(view.X)), 4, 16))
-    dots: dict[str, Any] = {"s": size, "color": style.CREASE_FIRST, "linewidths": 0, "zorder": 1}
+    dots: dict[str, Any] = {"s": size, "color": style.now().crease_first, "linewidths": 0, "zorder": 1}
     ax.scatter(view.X[:, 0], view.y, label="data", **dots)
     a, b = float(partition.a[0]), float(partition.b[0])
     x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
     values = np.asarray(partition.net(x[:, None]))[:, 0]
-    ax.plot(x, values, color=style.INK, linewidth=1.5, zorder=2, label="network")
-    ax.plot(x[1:-1], values[1:-1], "o", color=style.INK, markersize=4, zorder=3, label="breakpoints")
+    ax.plot(x, values, color=style.now().ink, linewidth=1.5, zorder=2, label="network")
+    ax.plot(x[1:-1], values[1:-1], "o", color=style.now().ink, markersize=4, zorder=3, label="breakpoints")
     ax.set_xlabel(view.features[0])
     ax.set_ylabel("target")
     ax.legend(loc="best")
@@ -242,6 +251,6 @@ def _draw_line(ax: Axes, partition: LinePartition, view: View, marks: Marks) -> 
 def _number(ax: Axes, marks: Marks) -> None:
     """The number of a growth step at its fold point."""
     for number, (x, y) in marks:
-        at: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 7, "color": style.PAPER}
-        box = {"boxstyle": "circle,pad=0.18", "facecolor": style.INK, "edgecolor": style.PAPER, "linewidth": 0.7}
+        at: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 7, "color": style.now().paper}
+        box = {"boxstyle": "circle,pad=0.18", "fc": style.now().ink, "ec": style.now().paper, "linewidth": 0.7}
         ax.annotate(str(number), (x, y), bbox=box, annotation_clip=True, **at)

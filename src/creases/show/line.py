@@ -87,11 +87,11 @@ def _draw_outputs(ax: Axes, partition: LinePartition, low: float, high: float) -
     values: Floats = np.concatenate([first[None], partition.values, last[None]])  # (k + 2, m)
     size = float(np.clip(60 / max(1, len(t)), 0, 3))
     for index, output in enumerate(values.T):
-        color = style.INK if len(values.T) == 1 else style.class_color(index)
+        color = style.now().ink if len(values.T) == 1 else style.class_color(index)
         ax.plot(t, output, color=color, linewidth=1.4, zorder=3, label=f"output {index}")
         ax.plot(t[1:-1], output[1:-1], "o", color=color, markersize=size, zorder=4)
     if len(values.T) == 1:
-        ax.axhline(0, color=style.BOUNDARY, linewidth=0.6, linestyle=(0, (4, 3)), zorder=2)  # the tie
+        ax.axhline(0, color=style.now().boundary, linewidth=0.6, linestyle=(0, (4, 3)), zorder=2)  # the tie
     else:
         with style.styled():
             ax.legend(loc="best")

@@ -15,7 +15,6 @@ from creases.show import style
 if TYPE_CHECKING:
     from creases.reproduce.boolean_optima import Loss, Optima, Run
 
-_TARGET = style.class_color(1)
 _NAMES = {"mean": "trained on the mean, rate 0.1", "sum": "trained on the sum, rate 0.1"}
 
 
@@ -34,8 +33,8 @@ def optima_figure(result: Optima, *, loss: Loss = "mean", functions: int = 60) -
     with style.styled():
         figure = Figure(figsize=(8, 6), layout="constrained")
         grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.1))
-        plot_loss_shares(result, figure.add_subplot(grid[0, :]))
-        below = [figure.add_subplot(grid[1, k]) for k in range(3)]
+        plot_loss_shares(result, style.dress(figure.add_subplot(grid[0, :])))
+        below = [style.dress(figure.add_subplot(grid[1, k])) for k in range(3)]
     for level, ax in enumerate(below):
         plot_solutions(result.runs[loss], level, ax, functions=functions)
         ax.set_ylabel("$v(x)$" if level == 0 else "")
@@ -51,10 +50,11 @@ def plot_loss_shares(result: Optima, ax: Axes | None = None) -> Axes:
         at = np.arange(len(part)) + (k - 0.5) * width
         share = part["share"].to_numpy()
         error = np.abs(np.stack([part["low"], part["high"]]) - share)
-        error_look: Any = {"elinewidth": 0.8, "capsize": 2, "ecolor": style.INK}
+        error_look: Any = {"elinewidth": 0.8, "capsize": 2, "ecolor": style.now().ink}
         ax.bar(at, share, width, color=style.class_color(2 * k), label=_NAMES[loss], yerr=error, error_kw=error_look)
         for x, one, top in zip(at, share, part["high"], strict=True):
-            ax.annotate(f"{one:.3f}", (x, top), (0, 3), textcoords="offset points", ha="center", fontsize=8)
+            look: Any = {"ha": "center", "fontsize": 8, "color": style.now().ink}
+            ax.annotate(f"{one:.3f}", (x, top), (0, 3), textcoords="offset points", **look)
     ax.set_xticks(range(len(xor.LOSSES)), [str(one) for one in xor.LOSSES])
     ax.set_xlabel("loss: sum of squared errors at $-1, 0, 0, 1$")
     ax.set_ylabel("share of networks")
@@ -72,7 +72,7 @@ def plot_solutions(run: Run, level: int, ax: Axes | None = None, *, functions: i
     values = run.networks[which[:functions]].outputs(x[:, None])[:, :, 0]
     lines = [np.column_stack([x, row]) for row in values]
     ax.add_collection(LineCollection(lines, colors=style.class_color(0), linewidths=0.7, alpha=0.35))
-    ax.plot(xor.POINTS, xor.TARGETS, "o", color=_TARGET, markersize=6, zorder=3)
+    ax.plot(xor.POINTS, xor.TARGETS, "o", color=style.class_color(1), markersize=6, zorder=3)
     ax.set_xlim(-2, 2)
     ax.set_ylim(-2.5, 2.5)
     ax.set_xlabel("$x$")

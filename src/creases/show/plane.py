@@ -71,7 +71,9 @@ def plot_plane(
     _draw_creases(ax, partition, raster)
     if boundary:
         ax.add_collection(
-            LineCollection(list(decision.segments), colors=style.BOUNDARY, linewidths=1.8, capstyle="round", zorder=3),
+            LineCollection(
+                list(decision.segments), colors=style.now().boundary, linewidths=1.8, capstyle="round", zorder=3
+            ),
             autolim=False,
         )
     if points is not None:
@@ -97,8 +99,8 @@ def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
     """Mark named points, each two slice coordinates, on a plane that is drawn."""
     for name, point in points.items():
         t1, t2 = np.asarray(point, np.float64)
-        ax.plot(t1, t2, "o", color=style.INK, markeredgecolor=style.PAPER, markersize=6, zorder=5)
-        ax.annotate(name, (t1, t2), (6, 6), textcoords="offset points", color=style.INK, fontsize=11, zorder=5)
+        ax.plot(t1, t2, "o", color=style.now().ink, markeredgecolor=style.now().paper, markersize=6, zorder=5)
+        ax.annotate(name, (t1, t2), (6, 6), textcoords="offset points", color=style.now().ink, fontsize=11, zorder=5)
 
 
 def _data(
@@ -139,7 +141,7 @@ def _draw_sheet(ax: Axes, partition: PlanePartition, decision: Boundary | None, 
     shades = _shades(partition)
     if decision is None:
         polygons = _polygons(partition.vertices, partition.corners, partition.starts)
-        colors = style.blend(style.SHEET_LIGHT, style.SHEET_DARK, shades)
+        colors = style.blend(style.now().sheet_light, style.now().sheet_dark, shades)
     else:
         polygons = _polygons(decision.vertices, decision.part_corners, decision.part_starts)
         strength = 0.14 + 0.36 * shades[decision.part_region]
@@ -182,10 +184,7 @@ def _draw_values(ax: Axes, partition: PlanePartition, decision: Boundary) -> Non
         zorder=1,
         rasterized=True,
     )
-    with style.styled():
-        bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.8, pad=0.02)
-        bar.set_label("output" if partition.net.n_out == 1 else "output 0")
-        bar.outline.set_linewidth(0.5)
+    style.colorbar(ax, mesh, "output" if partition.net.n_out == 1 else "output 0")
 
 
 def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:
@@ -210,9 +209,9 @@ def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:
 
 def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64] | None) -> None:
     size = float(np.clip(6000 / max(1, len(points)), 4, 20))
-    look: dict[str, Any] = {"s": size, "edgecolors": style.PAPER, "linewidths": 0.35, "zorder": 4}
+    look: dict[str, Any] = {"s": size, "edgecolors": style.now().paper, "linewidths": 0.35, "zorder": 4}
     if classes is None:
-        ax.scatter(points[:, 0], points[:, 1], color=style.INK, **look)
+        ax.scatter(points[:, 0], points[:, 1], color=style.now().ink, **look)
         return
     for index in np.unique(classes):
         chosen = points[classes == index]

@@ -82,9 +82,8 @@ def image_figure(
             f"rows, columns: expected names of {len(images)} rows and {count} columns, got {len(rows)} and "
             f"{len(columns)}"
         )
+    figure, axes = style.new_grid(1.4 + size * count, 0.4 + size * len(images), len(images), count)
     with style.styled():
-        figure = Figure(figsize=(1.4 + size * count, 0.4 + size * len(images)), layout="constrained")
-        axes = figure.subplots(len(images), count, squeeze=False)
         for i, row in enumerate(images):
             for j, ax in enumerate(axes[i]):
                 ax.set_xticks([])
@@ -190,7 +189,7 @@ def along_figure(
         if len(t) != len(v):
             raise InputError(f"values: expected {len(t)} rows for {name}, one for each sample, got {len(v)}")
         mine = np.zeros(len(t), bool) if labels is None else np.asarray(labels) == output
-        for chosen, color in ((~mine, "#9AA3AF"), (mine, style.class_color(1))):
+        for chosen, color in ((~mine, style.now().quiet), (mine, style.class_color(1))):
             ax.scatter(t[chosen], v[chosen], s=4, color=color, linewidths=0, alpha=0.7)
         with style.styled():
             ax.set_title(name, fontsize=8)
@@ -205,9 +204,8 @@ def _panels(count: int, across: int = 4) -> tuple[Figure, list[Axes]]:
         raise InputError("found: nothing to draw")
     columns = min(count, across)
     rows = -(-count // columns)
-    with style.styled():
-        figure = Figure(figsize=(0.6 + 2.2 * columns, 0.6 + 1.7 * rows), layout="constrained")
-        axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    figure, grid = style.new_grid(0.6 + 2.2 * columns, 0.6 + 1.7 * rows, rows, columns)
+    axes = list(grid.ravel())
     for ax in axes[count:]:
         ax.set_visible(False)
     for ax in axes[:count]:

@@ -29,9 +29,6 @@ Floats = NDArray[np.float64]
 Function = Callable[[Floats], Any]
 Window = tuple[float, float]
 
-_FIT, _OTHER, _DATA = style.class_color(0), style.class_color(1), "#888888"
-_UP, _DOWN = style.class_color(1), style.class_color(0)  # jumps of the slope
-
 
 def plot_fit(
     model: Any,
@@ -82,10 +79,10 @@ def plot_delta_slopes(
     found = model if isinstance(model, Marks) else marks(model)
     ax = style.own_axes(ax, 7, 2)
     low, high = _window(found, data, window)
-    ax.axhline(0, color=style.INK, linewidth=0.6)
+    ax.axhline(0, color=style.now().ink, linewidth=0.6)
     shown = (found.x >= low) & (found.x <= high)
     x, jump = found.x[shown], found.jump[shown]
-    colors = np.where(jump > 0, _UP, _DOWN).tolist()
+    colors = _jump_colors(jump)
     ax.vlines(x, 0, jump, colors=colors, linewidth=1.2)
     ax.scatter(x, jump, c=colors, s=10, zorder=3)
     ax.set_xlim(low, high)
@@ -110,7 +107,7 @@ def plot_tracks(history: History, ax: Axes | None = None, *, window: Window | No
     low, high = _window(history, None, window)
     tracks = list(history.tracks().values())
     layers = np.array([track.layer for track in tracks], np.int64)
-    pale: Any = style.tint(_OTHER, 0.25)
+    pale: Any = style.tint(style.class_color(1), 0.25)
     ax.vlines(history.data, 0, 1, colors=pale, linewidth=0.5, transform=ax.get_xaxis_transform())
     ax.add_collection(
         LineCollection(
@@ -120,7 +117,7 @@ def plot_tracks(history: History, ax: Axes | None = None, *, window: Window | No
         ),
         autolim=False,
     )
-    for kind, marker, color in (("birth", "^", _OTHER), ("death", "v", style.INK)):
+    for kind, marker, color in (("birth", "^", style.class_color(1)), ("death", "v", style.now().ink)):
         points = [(event.x, event.step) for event in history.events() if event.kind == kind and low < event.x < high]
         if points:
             ax.plot(*np.transpose(points), marker, color=color, markersize=3.5, label=f"{kind}s")
@@ -154,7 +151,14 @@ def spline_figure(
     plot_fit(found, top, data=data, target=target, window=window)
     grid = np.linspace(low, high, 1000)
     if optimum is not None:
-        top.plot(grid, _values(optimum, grid), color=_OTHER, linewidth=1.2, linestyle=(0, (4, 2)), label="best fit")
+        top.plot(
+            grid,
+            _values(optimum, grid),
+            color=style.class_color(1),
+            linewidth=1.2,
+            linestyle=(0, (4, 2)),
+            label="best fit",
+        )
         with style.styled():
             top.legend(loc="best")
     plot_delta_slopes(found, middle, window=window)
@@ -227,11 +231,11 @@ class _Stage:
         jumps = np.concatenate([frame.jump[_inside(frame.x, window)] for frame in frames])
         reach = float(np.abs(jumps).max(initial=0)) or 1.0
         self.bottom.set_ylim(-1.1 * reach, 1.1 * reach)
-        self.bottom.axhline(0, color=style.INK, linewidth=0.6)
+        self.bottom.axhline(0, color=style.now().ink, linewidth=0.6)
         for ax in (self.top, self.bottom):
             ax.set_xlim(low, high)
         self.bottom.set_ylabel("jump of the slope")
-        (self.line,) = self.top.plot([], [], color=_FIT, linewidth=1.6, zorder=4, label="network")
+        (self.line,) = self.top.plot([], [], color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
         with style.styled():
             self.top.legend(loc="best")
         self.rug = LineCollection([], transform=self.top.get_xaxis_transform(), linewidths=0.8, zorder=2)
@@ -272,32 +276,32 @@ class _Stage:
         shades: Any = style.crease_colors(frame.layer[shown], self.layers)
         self.rug.set_color(shades)
         self.stems.set_segments([[(place, 0), (place, height)] for place, height in zip(x, jump, strict=True)])
-        self.stems.set_color(np.where(jump > 0, _UP, _DOWN).tolist())
+        self.stems.set_color(_jump_colors(jump))
         self.title.set_text(f"step {frame.step:,}, {len(frame.x)} breakpoints")
 
 
 def _draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high: float) -> None:
     if target is not None:
         grid = np.linspace(low, high, 1000)
-        ax.plot(grid, _values(target, grid), color=style.INK, linewidth=1.0, alpha=0.6, zorder=2, label="target")
+        ax.plot(grid, _values(target, grid), color=style.now().ink, linewidth=1.0, alpha=0.6, zorder=2, label="target")
     if data is not None:
         x, y = checked_data(*data)
-        ax.plot(x, y, "o", color=_DATA, markersize=_marker_size(x), zorder=3, label="data")
+        ax.plot(x, y, "o", color=style.now().quiet, markersize=_marker_size(x), zorder=3, label="data")
 
 
 def _draw_errors(
     ax: Axes, function: Function, optimum: Function | None, data: Any, target: Function | None, grid: Floats
 ) -> None:
     """Errors of a function and of another over the grid, or at the data where there is no target."""
-    ax.axhline(0, color=style.INK, linewidth=0.6)
+    ax.axhline(0, color=style.now().ink, linewidth=0.6)
     x, y = (grid, _values(target, grid)) if target is not None else checked_data(*data)
     looks: Any = [{"linestyle": "-", "linewidth": 1.2}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}]
     if target is None:
         size = _marker_size(x)
         looks = [{"linestyle": "", "marker": "o", "markersize": size}, {"linestyle": "", "marker": "x", "ms": size}]
-    for one, color, look in zip((function, optimum), (_FIT, _OTHER), looks, strict=True):
+    for one, color, look in zip((function, optimum), (0, 1), looks, strict=True):
         if one is not None:
-            ax.plot(x, _values(one, x) - y, color=color, **look)
+            ax.plot(x, _values(one, x) - y, color=style.class_color(color), **look)
     ax.set_ylabel("error")
 
 
@@ -325,9 +329,9 @@ def _draw_breakpoints(ax: Axes, found: Marks, low: float, high: float) -> None:
 
 def _draw_function(ax: Axes, found: Marks, low: float, high: float) -> None:
     x, f = _curve(found.pieces, low, high)
-    ax.plot(x, f, color=_FIT, linewidth=1.6, zorder=4, label="network")
+    ax.plot(x, f, color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
     size = float(np.clip(60 / max(1, len(x)), 0, 3))
-    ax.plot(x[1:-1], f[1:-1], "o", color=_FIT, markersize=size, zorder=5)
+    ax.plot(x[1:-1], f[1:-1], "o", color=style.class_color(0), markersize=size, zorder=5)
 
 
 def _curve(pieces: Any, low: float, high: float) -> tuple[Floats, Floats]:
@@ -354,6 +358,10 @@ def _padded(low: float, high: float) -> Window:
     return low - margin, high + margin
 
 
+def _jump_colors(jump: Floats) -> list[str]:
+    return [style.class_color(int(one > 0)) for one in jump]
+
+
 def _inside(x: Floats, window: Window) -> NDArray[np.bool_]:
     return (x >= window[0]) & (x <= window[1])
 
@@ -364,9 +372,8 @@ def _values(function: Function, grid: Floats) -> Floats:
 
 def _panels(heights: tuple[float, ...]) -> tuple[Figure, list[Axes]]:
     """A figure in the style with axes above each other."""
-    with style.styled():
-        figure = Figure(figsize=(7, 0.6 + 1.25 * sum(heights)), layout="constrained")
-        axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
+    height = 0.6 + 1.25 * sum(heights)
+    figure, axes = style.new_grid(7, height, len(heights), 1, sharex=True, height_ratios=heights)
     return figure, list(axes[:, 0])
 
 

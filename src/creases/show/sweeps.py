@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.colors import Colormap
 from numpy.typing import NDArray
 
 from creases.errors import InputError
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 #: Cells are annotated as long as there are no more of them in a row.
 _MOST = 16
-
-_MISSING = "#E4E6E9"  #: a cell without a value
 
 
 def plot_heatmap(table: pd.DataFrame, x: str, y: str, value: str, ax: Axes | None = None) -> Axes:
@@ -46,26 +45,33 @@ def plot_heatmap(table: pd.DataFrame, x: str, y: str, value: str, ax: Axes | Non
     """
     cells = heatmap_cells(table, x, y, value)
     values = cells.to_numpy(np.float64)
-    columns, rows = len(cells.columns), len(cells.index)
     ax = style.own_axes(ax, *heatmap_size(cells))
+    label = f"mean {value}" if len(table) > np.isfinite(values).sum() else value
+    draw_cells(ax, values, [_short(name) for name in cells.columns], [_short(name) for name in cells.index], label)
+    with style.styled():
+        ax.set_xlabel(x)
+        ax.set_ylabel(y)
+    return ax
+
+
+def draw_cells(
+    ax: Axes, values: NDArray[np.float64], x_names: Sequence[str], y_names: Sequence[str], label: str
+) -> None:
+    """Draw numbers (rows, columns) as coloured cells, the first row lowest, with a bar that says what they are."""
+    rows, columns = values.shape
     low, high = _limits(values)
     with style.styled():
         image = ax.imshow(values, _colors(low < 0 < high), origin="lower", aspect="auto", vmin=low, vmax=high)
-        ax.set_xticks(range(columns), [_short(name) for name in cells.columns])
-        ax.set_yticks(range(rows), [_short(name) for name in cells.index])
+        ax.set_xticks(range(columns), x_names)
+        ax.set_yticks(range(rows), y_names)
         ax.set_xticks(np.arange(1, columns) - 0.5, minor=True)
         ax.set_yticks(np.arange(1, rows) - 0.5, minor=True)
-        ax.grid(which="minor", color=style.PAPER, linewidth=1.5)
+        ax.grid(which="minor", color=style.now().paper, linewidth=1.5)
         ax.tick_params(which="both", length=0)
         ax.spines[:].set_visible(False)
-        ax.set_xlabel(x)
-        ax.set_ylabel(y)
         if columns <= _MOST:
             _annotate(ax, values, image.to_rgba(values))
-        bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
-        bar.outline.set_visible(False)
-        bar.set_label(f"mean {value}" if len(table) > np.isfinite(values).sum() else value)
-    return ax
+        style.colorbar(ax, image, label)
 
 
 def heatmap_cells(table: pd.DataFrame, x: str, y: str, value: str) -> pd.DataFrame:
@@ -137,17 +143,15 @@ def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _colors(both_signs: bool) -> Colormap:
-    ends = [tuple(style.tint(style.class_color(0), strength)) for strength in (0.06, 1.0)]
-    found = style.value_colors() if both_signs else LinearSegmentedColormap.from_list("creases", ends)
-    return found.with_extremes(bad=_MISSING)
+    found = style.value_colors() if both_signs else style.amount_colors(0.06)
+    return found.with_extremes(bad=style.now().missing)
 
 
 def _annotate(ax: Axes, values: NDArray[np.float64], colors: NDArray[np.float64]) -> None:
     form = ".2f" if np.abs(np.nan_to_num(values)).max() <= 1 else ".3g"
-    light = colors[..., :3] @ [0.299, 0.587, 0.114]
     for (row, column), number in np.ndenumerate(values):
         if np.isfinite(number):
-            ink = style.INK if light[row, column] > 0.55 else style.PAPER
+            ink = style.readable(colors[row, column, :3])
             ax.text(column, row, f"{number:{form}}", ha="center", va="center", color=ink, fontsize=8)
 
 
