@@ -38,6 +38,7 @@ from creases.grow.policies import (
 from creases.grow.proposal import Proposal, apply
 from creases.grow.records import History, Record
 from creases.grow.recycle import Redundant, redundant, release
+from creases.grow.run import Mark, Run
 from creases.grow.scaling import Scaling
 from creases.grow.state import State
 from creases.grow.words import words
@@ -61,6 +62,7 @@ __all__ = [
     "Grown",
     "History",
     "LargestBottleneck",
+    "Mark",
     "NoImprovement",
     "NothingToAdd",
     "Plateau",
@@ -69,6 +71,7 @@ __all__ = [
     "Record",
     "Redundant",
     "RoundRobin",
+    "Run",
     "Scaling",
     "Search",
     "Split",

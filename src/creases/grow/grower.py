@@ -161,6 +161,18 @@ class Grower:
         self.history.ended = reason
         return state.record
 
+    def grow_now(self) -> Record | None:
+        """Grow at once, whatever the policies say; the growth step's record, or None where nothing can be added.
+
+        Budgets hold all the same. Where a layer is dead, its units are drawn anew: nothing else would help.
+        """
+        if not self._begun:
+            self.begin()
+        state = self.state
+        self._look_back()
+        state.record = revived(state) or grown(state, self.stops)
+        return state.record
+
     def _idle(self) -> str:
         """Nothing was added: why the run ends with that, "" where it is tried again."""
         state = self.state
@@ -205,7 +217,7 @@ class Grower:
 
     def _look_back(self) -> None:
         """What became of the last growth step by now."""
-        if not self.history.records:
+        if not self.history.records or not self.history.epochs:
             return
         record, last = self.history.records[-1], self.history.last
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")

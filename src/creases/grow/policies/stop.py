@@ -157,8 +157,7 @@ class NothingToAdd:
 
     def enough(self, state: State, proposal: Proposal) -> bool:
         """Whether a proposal is worth adding."""
-        loss = abs(state.history.last["loss"])
-        return proposal.count > 0 and (not self.tau or worth_of(proposal) > self.tau * loss)
+        return proposal.count > 0 and (not self.tau or worth_of(proposal) > self.tau * abs(state.history.last["loss"]))
 
 
 @dataclass(frozen=True)
