@@ -9,7 +9,16 @@ import creases
 from creases.grow import History
 from creases.runs import run as runs
 
-FILES = {"model.safetensors", "model.json", "history.json", "growth.png", "report.txt", "run.json", "checkpoint.pt"}
+FILES = {
+    "model.safetensors",
+    "model.json",
+    "history.json",
+    "growth.png",
+    "report.txt",
+    "run.json",
+    "checkpoint.pt",
+    "moments",
+}
 
 
 @pytest.fixture
@@ -31,7 +40,7 @@ QUICK = ("--epochs", 60, "--when", 15, "--seed", 1)
 def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp_path):
     result = run("grow", orchard, "--target", "picked", "--out", "o", *QUICK)
     assert result.exit_code == 0, result.output
-    assert {path.name for path in (tmp_path / "o").iterdir()} - {"model.onnx", "first.safetensors"} == FILES
+    assert {path.name for path in (tmp_path / "o").iterdir()} - {"model.onnx"} == FILES
     model = json.loads((tmp_path / "o" / "model.json").read_text())
     assert model["inputs"] == ["height", "age", "kind=apple", "kind=pear"]
     assert model["classes"] == ["early", "late"]
@@ -109,7 +118,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_comes_to_the_same_network(run,
             if len(state.history.epochs) == 40:
                 raise KeyboardInterrupt
 
-        return real(*args, **{**options, "callbacks": [stop], "checkpoint_seconds": 0})
+        return real(*args, **{**options, "callbacks": [*options["callbacks"], stop], "checkpoint_seconds": 0})
 
     monkeypatch.setattr(runs, "grow", interrupted)
     result = run("grow", orchard, "--out", "parts", *QUICK)
@@ -119,6 +128,11 @@ def test_an_interrupted_run_says_how_to_go_on_and_comes_to_the_same_network(run,
     assert run("grow", "--resume", "parts").exit_code == 0
     for name in ("model.safetensors", "model.json", "growth.png"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / n / "moments").iterdir()} for n in ("whole", "parts")
+    )
+    assert one == two
+    assert len(one) > 8
     again = json.loads(run("grow", "--resume", "parts", "--json").stdout)
     assert again["epochs"] == 60
     longer = json.loads(run("grow", "--resume", "parts", "--epochs", 70, "--json").stdout)
@@ -135,7 +149,7 @@ def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "report.txt").write_text("mine")
     refused = run("grow", orchard, "--out", "mine")
-    assert "--out: mine holds a file report.txt" in refused.stderr
+    assert "--out: mine holds report.txt" in refused.stderr
     assert (tmp_path / "mine" / "report.txt").read_text() == "mine"
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from creases.errors import FileError, InputError
+from creases.runs import moments
 from creases.runs.settings import NAME
 
 CHECKPOINT = "checkpoint.pt"
-FIRST = "first.safetensors"  #: the network before its first growth step
+MOMENTS = "moments"  #: a folder: the networks on the way
 MODEL = "model.safetensors"
 DESCRIPTION = "model.json"
 ONNX = "model.onnx"
@@ -16,7 +17,7 @@ HISTORY = "history.json"
 PICTURE = "growth.png"
 REPORT = "report.txt"
 
-OWN = (NAME, CHECKPOINT, FIRST, MODEL, DESCRIPTION, ONNX, HISTORY, PICTURE, REPORT)
+OWN = (NAME, CHECKPOINT, MOMENTS, MODEL, DESCRIPTION, ONNX, HISTORY, PICTURE, REPORT)
 
 
 def prepare(folder: Path, *, force: bool) -> None:
@@ -30,10 +31,17 @@ def prepare(folder: Path, *, force: bool) -> None:
                 f"--out: {folder} holds a growth run; go on with it by --resume {folder}, write over it with --force, "
                 "or give another folder"
             )
-        raise InputError(f"--out: {folder} holds a file {there[0]}; give another folder, or write over it with --force")
+        raise InputError(f"--out: {folder} holds {there[0]}; give another folder, or write over it with --force")
     try:
         for name in there:
-            (folder / name).unlink()
+            _remove(folder / name)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise FileError(f"--out: {folder} cannot be written to: {problem.strerror}") from None
+
+
+def _remove(path: Path) -> None:
+    if path.name == MOMENTS and path.is_dir():
+        moments.clear(path)
+    else:
+        path.unlink()

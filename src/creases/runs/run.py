@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-import creases
 from creases.errors import InputError
 from creases.grow import Budget, History, NoImprovement, grow
 from creases.runs import folder as names
 from creases.runs.divided import Divided
+from creases.runs.moments import Moments
 from creases.runs.settings import Settings
 
 if TYPE_CHECKING:
     from creases.grow.policies.stop import Stop
-    from creases.grow.state import State
     from creases.network import Network
 
 #: Growth steps in a row that may fail to better the validation loss before a run ends.
@@ -40,24 +39,23 @@ class Outcome:
     """What a growth run came to."""
 
     net: Network  #: takes the data's own units
-    first: Network | None  #: the network before its first growth step; None if it never was time to grow
     history: History
+    moments: Moments  #: the networks on the way
     widths: tuple[int, ...]  #: of the hidden layers
     kept: int  #: the epoch whose network it is
+
+    @property
+    def first(self) -> Network | None:
+        """The network before its first growth step; None if there was none."""
+        return next((one.net for one in self.moments if one.kind == "before" and one.step == 1), None)
 
 
 def run(settings: Settings, data: Divided, folder: Path) -> Outcome:
     """Run to the end, from the checkpoint in the folder if there is one."""
     model = start(settings, data)
-    before = folder / names.FIRST
-
-    def keep_first(state: State) -> str:
-        """Not a reason to end: asked before every growth step, it writes down the network before the first."""
-        if state.due and not any(record.action != "revive" for record in state.history.records):
-            _own_units(state.model, data).save(before)
-        return ""
-
-    stop: list[Stop] = [keep_first, NoImprovement(patience=PATIENCE)]
+    moments = Moments(data, folder / names.MOMENTS)
+    moments.start(model)
+    stop: list[Stop] = [moments.before, NoImprovement(patience=PATIENCE)]
     if settings.parameters is not None:
         stop.append(Budget(parameters=settings.parameters))
     with _threads(data, settings.device):
@@ -77,11 +75,12 @@ def run(settings: Settings, data: Divided, folder: Path) -> Outcome:
             seed=settings.seed,
             checkpoint=folder / names.CHECKPOINT,
             checkpoint_seconds=CHECKPOINT_SECONDS,
+            callbacks=[moments.after],
         )
-    net = _own_units(model, data)
-    first = creases.read(before) if before.exists() else None
+    kept = history.best["epoch"]
+    moments.end(model, kept)
     widths = tuple(layer.out_features for layer in model if isinstance(layer, nn.Linear))[:-1]
-    return Outcome(net, first, history, widths, history.best["epoch"])
+    return Outcome(moments[-1].net, history, moments, widths, kept)
 
 
 @contextmanager
@@ -112,8 +111,3 @@ def start(settings: Settings, data: Divided) -> nn.Sequential:
         return model.to(settings.device)
     except (RuntimeError, AssertionError) as problem:  # torch raises either for a device that is not there
         raise InputError(f"--device: {settings.device!r} cannot be used: {str(problem).splitlines()[0]}") from None
-
-
-def _own_units(model: nn.Module, data: Divided) -> Network:
-    assert isinstance(model, nn.Sequential)
-    return creases.read(data.scaling.undone(model))
