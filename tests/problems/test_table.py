@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from creases.errors import FileError, InputError
-from creases.problems import read_table
+from creases.problems import parse_table, read_table
 
 FLOWERS = "length,colour,kind\n1.5,red,rose\n0.5,blue,violet\n1.4,white,rose\n0.4,blue,violet\n"
 
@@ -354,3 +354,19 @@ def test_inputs_choose_columns_and_what_others_hold_does_not_matter(table):
     for inputs in (["t"], ["a", 1], []):
         with pytest.raises(InputError, match="inputs: expected different columns, none of them the target's"):
             read_table(path, "t", inputs=inputs)
+
+
+def test_the_text_of_a_table_is_parsed_as_its_file_is_read(tmp_path):
+    text = "length,colour,kind\n1.5,red,rose\n0.5,blue,violet\n1.4,white,rose\n"
+    file = tmp_path / "flowers.csv"
+    file.write_text(text)
+    parsed, read = parse_table(text, "flowers.csv", "kind"), read_table(file, "kind")
+    assert (parsed.X == read.X).all()
+    assert (parsed.y == read.y).all()
+    for name in ("name", "features", "classes", "description", "target"):
+        assert getattr(parsed, name) == getattr(read, name)
+
+
+def test_text_that_is_no_table_is_refused_by_the_name_it_was_given():
+    with pytest.raises(InputError, match="^mine.csv is empty"):
+        parse_table("", "mine.csv")

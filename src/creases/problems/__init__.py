@@ -5,7 +5,8 @@ Plane     ``sine``, ``quadratic``, ``circle``, ``overlapping_quadratic``; ``circ
           ``moons``, ``spirals``
 Space     ``shells`` in any dimension
 Curves    ``curve``: functions of one input to fit, ``TARGETS``
-Tables    ``iris``, ``wine``, ``breast_cancer``, ``digits``, ``diabetes``; ``read_table`` for one's own
+Tables    ``iris``, ``wine``, ``breast_cancer``, ``digits``, ``diabetes``; ``read_table`` (a file) and ``parse_table``
+          (its text) for one's own
 Images    ``mnist``, ``cifar10``; ``normalise``, ``channel_statistics``, ``to_colour_32``
 
 All but the images give a ``Problem``: X, y, names of features and classes.
@@ -21,7 +22,7 @@ from creases.problems.problem import Problem
 from creases.problems.registry import get, names
 from creases.problems.shells import equal_volume_radii, printed_radii, shells
 from creases.problems.shipped import breast_cancer, diabetes, digits, iris, wine
-from creases.problems.table import read_table
+from creases.problems.table import parse_table, read_table
 from creases.problems.toy import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus, xor, xor_circles
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "names",
     "normalise",
     "overlapping_quadratic",
+    "parse_table",
     "printed_radii",
     "quadratic",
     "read_table",

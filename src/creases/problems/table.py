@@ -23,7 +23,7 @@ from creases.problems.columns import (
     plural,
 )
 from creases.problems.problem import Array, Problem, Task
-from creases.problems.table_files import read_columns
+from creases.problems.table_files import csv_columns, read_columns
 
 Missing = Literal["error", "drop", "mean"]
 
@@ -79,11 +79,49 @@ def read_table(
     ('length', 'colour=blue', 'colour=red', 'colour=white')
     """
     path = Path(path)
+    _check_options(task, missing)
+    return _problem(path, read_columns(path, header), target, task, missing, inputs)
+
+
+def parse_table(
+    text: str,
+    name: str = "table.csv",
+    target: str | int | None = None,
+    *,
+    task: Task | None = None,
+    missing: Missing = "error",
+    header: bool | None = None,
+    inputs: Sequence[str | int] | None = None,
+) -> Problem:
+    """The text of a CSV file as a problem: as :func:`read_table` reads the file; ``name`` is what it is called.
+
+    Examples
+    --------
+    >>> from creases.problems import parse_table
+    >>> parse_table("length,kind\\n1.5,rose\\n0.5,violet\\n1.4,rose\\n", "flowers.csv")
+    <Problem flowers: 3 x 1, 2 classes>
+    """
+    _check_options(task, missing)
+    path = Path(name)
+    return _problem(path, csv_columns(text, path, header), target, task, missing, inputs)
+
+
+def _check_options(task: str | None, missing: str) -> None:
     if task not in (None, "classification", "regression"):
         raise InputError(f'task: expected "classification" or "regression", got {task!r}')
     if missing not in ("error", "drop", "mean"):
         raise InputError(f'missing: expected "error", "drop" or "mean", got {missing!r}')
-    columns = read_columns(path, header)
+
+
+def _problem(
+    path: Path,
+    columns: list[Column],
+    target: str | int | None,
+    task: Task | None,
+    missing: Missing,
+    inputs: Sequence[str | int] | None,
+) -> Problem:
+    """The columns of a table as a problem."""
     _check_table(path, columns)
     place = _find(columns, target, path)
     if inputs is not None:

@@ -45,6 +45,11 @@ def read_csv(path: Path, header: bool | None) -> list[Column]:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    return csv_columns(text, path, header)
+
+
+def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
+    """Columns of the text of a CSV file; ``path`` is what messages call it."""
     if not text.strip():
         raise InputError(f"{path} is empty: expected a row of column names and rows of values")
     delimiter = _delimiter(next(line for line in text.splitlines() if line.strip()))

@@ -72,8 +72,12 @@ class Divided:
 
 
 def divided(settings: Settings) -> Divided:
-    """Read the data and divide them: at random by the seed, each class in its share where there are enough of it."""
-    problem = read_problem(settings)
+    """Read the data that the settings name, and divide them."""
+    return divide(read_problem(settings), settings)
+
+
+def divide(problem: Problem, settings: Settings) -> Divided:
+    """A problem divided: at random by the seed, each class in its share where there are enough of it."""
     n = len(problem.X)
     if n < LEAST_ROWS:
         raise InputError(f"data: {n} rows are too few to hold some out; at least {LEAST_ROWS} are needed")
