@@ -368,5 +368,5 @@ def test_the_text_of_a_table_is_parsed_as_its_file_is_read(tmp_path):
 
 
 def test_text_that_is_no_table_is_refused_by_the_name_it_was_given():
-    with pytest.raises(InputError, match="^mine.csv is empty"):
+    with pytest.raises(InputError, match=r"^mine\.csv is empty"):
         parse_table("", "mine.csv")

@@ -119,8 +119,14 @@ class Moments:
         """Not a reason to end: asked before every growth step, it holds the network that may grow now."""
         epoch = len(state.history.epochs)
         self.keep(lambda moment: moment.epoch < epoch and moment.kind != "end")  # of a run that got further once
-        self._pending = self.own_units(state.model) if state.due else None
+        self._pending = None
+        if state.due:
+            self.hold(state.model)
         return ""
+
+    def hold(self, model: nn.Module) -> None:
+        """Hold a network that may grow now: a growth step that :meth:`after` hears of next was made on it."""
+        self._pending = self.own_units(model)
 
     def after(self, state: State) -> None:
         """The end of an epoch, as a callback: take the moments of a growth step, or now and then of training."""

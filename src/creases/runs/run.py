@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -55,24 +55,10 @@ def run(settings: Settings, data: Divided, folder: Path) -> Outcome:
     model = start(settings, data)
     moments = Moments(data, folder / names.MOMENTS)
     moments.start(model)
-    stop: list[Stop] = [moments.before, NoImprovement(patience=PATIENCE)]
-    if settings.parameters is not None:
-        stop.append(Budget(parameters=settings.parameters))
     with _threads(data, settings.device):
         _, history = grow(
             model,
-            data.scaled(data.train, settings.device),
-            data.problem.task,
-            how=settings.how,
-            where=settings.where.replace("-", " "),
-            when=int(settings.when) if settings.when.isdecimal() else settings.when,
-            stop=stop,
-            max_epochs=settings.epochs,
-            validation=data.scaled(data.validation, settings.device),
-            recycle=settings.recycle,
-            lr=settings.lr,
-            batch_size=settings.batch,
-            seed=settings.seed,
+            **options(settings, data, first=[moments.before]),
             checkpoint=folder / names.CHECKPOINT,
             checkpoint_seconds=CHECKPOINT_SECONDS,
             callbacks=[moments.after],
@@ -81,6 +67,39 @@ def run(settings: Settings, data: Divided, folder: Path) -> Outcome:
     moments.end(model, kept)
     widths = tuple(layer.out_features for layer in model if isinstance(layer, nn.Linear))[:-1]
     return Outcome(moments[-1].net, history, moments, widths, kept)
+
+
+def options(settings: Settings, data: Divided, *, first: Sequence[Stop] = ()) -> dict[str, Any]:
+    """What the settings of a run are to :func:`creases.grow` besides the model; ``first`` are asked before its stops.
+
+    Examples
+    --------
+    >>> import creases
+    >>> from creases.runs.divided import divided
+    >>> from creases.runs.settings import Settings
+    >>> settings = Settings("moons", epochs=3)
+    >>> data = divided(settings)
+    >>> model, history = creases.grow(start(settings, data), **options(settings, data))
+    >>> len(history.epochs)
+    3
+    """
+    stop = [*first, NoImprovement(patience=PATIENCE)]
+    if settings.parameters is not None:
+        stop.append(Budget(parameters=settings.parameters))
+    return {
+        "data": data.scaled(data.train, settings.device),
+        "loss": data.problem.task,
+        "how": settings.how,
+        "where": settings.where.replace("-", " "),
+        "when": int(settings.when) if settings.when.isdecimal() else settings.when,
+        "stop": stop,
+        "max_epochs": settings.epochs,
+        "validation": data.scaled(data.validation, settings.device),
+        "recycle": settings.recycle,
+        "lr": settings.lr,
+        "batch_size": settings.batch,
+        "seed": settings.seed,
+    }
 
 
 @contextmanager
