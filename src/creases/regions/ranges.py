@@ -56,6 +56,21 @@ def ranges(net: Network, box: Any) -> tuple[Floats, Floats]:
     return np.asarray(low.flatten().numpy()), np.asarray(high.flatten().numpy())
 
 
+def bend_ranges(net: Network, box: Any) -> list[tuple[Floats, Floats]]:
+    """Bounds over a box of what enters each bend: least and greatest, (units,) each; of a choice (units * K,).
+
+    Arguments as of :func:`ranges`. A ReLU with a greatest of at most 0 is never on in the box, one with a least of at
+    least 0 always.
+    """
+    ends = check_box(box, check_network(net).n_in)
+    work = net.to("cpu").to(torch.float64)
+    walk = _Ranges(work, ends)
+    with torch.no_grad():
+        carry(work, {0: walk.start}, walk.through)
+    found = [walk.inputs[i] for i in work.bends]
+    return [(np.asarray(low.flatten().numpy()), np.asarray(high.flatten().numpy())) for low, high in found]
+
+
 class _Ranges:
     """Ranges of all values of a network over a box, made step by step."""
 

@@ -1,0 +1,1 @@
+"""``creases report``: one HTML file of a result, with the viewer in it."""

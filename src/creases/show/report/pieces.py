@@ -1,0 +1,59 @@
+"""The pieces themselves: how few of them would do."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from creases.compare import Compression, coefficients, compress
+from creases.compare.decisions import decisions
+from creases.show.report.pictures import both
+from creases.show.report.subject import Section, Subject
+from creases.show.report.words import counted, percent
+
+#: Numbers of pieces that the network is compressed to.
+KS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+#: Numbers that the coefficients of samples may be.
+_NUMBERS = 2**22
+
+
+def compression_sections(subject: Subject) -> list[Section]:
+    """Accuracy with the pieces of each output clustered to k, on every other sample."""
+    found = _compressed(subject)
+    if found is None:
+        return []
+
+    def draw() -> Figure:
+        from creases.show import new_figure, plot_compression
+
+        figure, (ax,) = new_figure(5.4, 3.4)
+        plot_compression({"with k pieces": found}, ax=ax)
+        return figure
+
+    enough = [k for k, share in zip(found.k, found.accuracy, strict=True) if share >= found.original - 0.01]
+    measure = "of the samples right" if subject.y is not None else "of the samples decided as before"
+    text = (
+        f"How many of its pieces does the network need? For each output the coefficients at every other of "
+        f"{subject.looked} are clustered to k; the samples between them take the nearest centre. The network itself "
+        f"has {percent(found.original)} {measure}"
+    )
+    text += f"; {counted(enough[0], 'piece')} for each output " if enough else "; no number tried "
+    text += ("come" if not enough or enough[0] > 1 else "comes") + " within 1 % of it."
+    columns = ["k", *map(str, found.k), "all"]
+    table = {"columns": columns, "rows": [["right", *map(percent, found.accuracy), percent(found.original)]]}
+    return [{"title": "How many pieces it takes", "text": text, "table": table, "picture": both(draw)}]
+
+
+def _compressed(subject: Subject) -> Compression | None:
+    """None where outputs are no classes, or there are too few samples to divide."""
+    X, net = subject.X, subject.net
+    if subject.classes is None or X is None or len(X) < 8 or not net.n_units:
+        return None
+    most = max(8, _NUMBERS // (net.n_out * (net.n_in + 1)))
+    X, y = X[:most], None if subject.y is None else np.asarray(subject.y)[:most].astype(np.int64)
+    found = coefficients(net, X, dtype=torch.float64)
+    labels = decisions(found.values).cpu().numpy() if y is None else y
+    train, test = (coefficients(net, X[first::2], dtype=torch.float64) for first in (0, 1))
+    return compress(train, test, X[1::2], labels[1::2], k=[k for k in KS if k <= train.count])
