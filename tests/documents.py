@@ -1,0 +1,58 @@
+"""Documents whose code blocks run: Python in one name space, shell lines of `creases` through the command line."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import torch
+from typer.testing import CliRunner
+
+from creases.cli import app
+
+ROOT = Path(__file__).parents[1]
+
+#: Of these only the help is asked for: they would go on for ever.
+SERVERS = ("studio",)
+
+
+def blocks(path):
+    """The code blocks of a document, ``(language, text)``; indented ones too."""
+    found = re.findall(r"^( *)```(\w*)\n(.*?)^\1```", path.read_text(), re.M | re.S)
+    return [(language, re.sub(rf"^{indent}", "", text, flags=re.M)) for indent, language, text in found]
+
+
+def run_line(line):
+    words = shlex.split(line, comments=True)
+    if words[0] == "creases":
+        words, (_, *file) = (words[: words.index(">")], words[words.index(">") :]) if ">" in words else (words, [""])
+        if words[1] in SERVERS:
+            words = [*words[:2], "--help"]
+        result = CliRunner().invoke(app, words[1:])
+        assert result.exit_code == 0, (line, result.output)
+        for name in file:
+            Path(name).write_text(result.stdout)
+    elif words[0] == "make":  # the set-up is not repeated from inside the tests: make only says what it would do
+        subprocess.run(["make", "--dry-run", *words[1:]], cwd=ROOT, check=True, capture_output=True)
+    elif words[0] == "python":  # benchmarks and experiments take long: they must be there
+        named = Path("src", *words[2].split(".")).with_suffix(".py") if words[1] == "-m" else Path(words[1])
+        assert (ROOT / named).is_file(), line
+    else:
+        assert words[:2] == ["pip", "install"], line
+
+
+def run_blocks(path):
+    """Run every block of a document in order, in the working directory."""
+    names: dict[str, object] = {}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for language, text in blocks(path):
+            assert language in ("python", "sh", "text"), f"{path.name}: a block of {language!r} is not run"
+            if language == "python":
+                exec(compile(text, str(path), "exec"), names)
+            elif language == "sh":
+                for line in text.replace("\\\n", " ").splitlines():
+                    if line.strip() and not line.startswith("#"):
+                        run_line(line)
+    plt.close("all")

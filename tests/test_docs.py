@@ -1,0 +1,44 @@
+"""The documentation: every code block runs, links lead somewhere, nothing is fetched when a page is opened."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from documents import ROOT, blocks, run_blocks
+
+DOCS = ROOT / "docs"
+_CLI = "import cli, sys; sys.stdout.write(cli.page())"
+PAGES = sorted(DOCS.rglob("*.md"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
+def test_every_block_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_blocks(page)
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    fetched = re.compile(r"""<(?:script|link|img|iframe)[^>]*(?:src|href)=["']?https?://""")
+    for page in tmp_path.rglob("*.html"):
+        assert not fetched.search(page.read_text()), page
+
+
+def test_the_page_of_the_command_line_is_what_the_help_says():
+    done = subprocess.run([sys.executable, "-c", _CLI], cwd=DOCS, capture_output=True, text=True, check=True)
+    assert done.stdout == (DOCS / "reference" / "cli.md").read_text(), "make it again: python docs/cli.py"
+
+
+def test_every_page_is_in_the_navigation():
+    listed = (ROOT / "mkdocs.yml").read_text()
+    for page in PAGES:
+        assert str(page.relative_to(DOCS)) in listed, page
