@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from documents import ROOT, blocks, run_blocks
 
 DOCS = ROOT / "docs"

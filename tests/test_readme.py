@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from documents import ROOT, run_blocks
 
 README = (ROOT / "README.md").read_text()
