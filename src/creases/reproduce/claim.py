@@ -79,6 +79,8 @@ class Claim:
     cannot: str = ""  #: why it cannot be computed here
     full: str = ""  #: what the full scale takes, in words: "2 minutes of 2 cores", "an H200: 9 s"
     misprints: Sequence[str] = field(default_factory=tuple)  #: of reproduce/misprints.py that concern it
+    #: Numbers of a full run whose table comes with the package, and how that table was made (kept.py writes these).
+    kept: Callable[[], tuple[Numbers, Mapping[str, str]]] | None = None
 
     @property
     def source(self) -> str:
