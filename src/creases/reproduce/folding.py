@@ -75,6 +75,14 @@ def _fold(model: nn.Module, place: Place, problem: Problem, seed: int) -> Propos
     return fold(model, place, problem.X, problem.y)
 
 
+def _aligned(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return fold(model, place, problem.X, problem.y, direction="alignment")
+
+
+def _foot(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return fold(model, place, problem.X, problem.y, point="foot")
+
+
 def _search(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
     return search(model, place, problem.X, problem.y)
 
@@ -86,6 +94,8 @@ GROWTHS: dict[str, Propose] = {
     "tiny": _tiny,
     "slides": _slides,
     "fold": _fold,
+    "aligned": _aligned,  # a fold but for the direction, which is the slides'
+    "foot": _foot,  # a fold but for the point, which is the slides'
     "search": _search,
 }
 METHODS = ("random 2-3-2", *(f"A {name}" for name in GROWTHS), "B random", "B tiny", "B fold", "B search")
@@ -191,7 +201,7 @@ def _ends(method: str, problem: Problem, count: int, seed: int, workers: int) ->
         return batch.losses(problem.X, problem.y), 0, 0
     group, name = method.split()
     times = (*RECYCLED, GROWN) if group == "B" else (GROWN,)
-    batch, done, refused, recycled = _small(problem.name, count, seed, times[0]), times[0], 0, 0
+    batch, done, refused, recycled = small_networks(problem.name, count, seed, times[0]), times[0], 0, 0
     for at in times:
         batch, done = _trained(batch, problem, at - done), at
         change = partial(_grown if at == GROWN else _recycled, name, problem)
@@ -201,7 +211,7 @@ def _ends(method: str, problem: Problem, count: int, seed: int, workers: int) ->
 
 
 @lru_cache(maxsize=2)
-def _small(name: str, count: int, seed: int, steps: int) -> Batch:
+def small_networks(name: str, count: int, seed: int, steps: int) -> Batch:
     """The 2-2-2 networks that all methods start from."""
     return _trained(Batch.initial(count, [2, 2, 2], seed=seed), get(name), steps)
 
