@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,21 @@ def rivals(net: Network, data: Divided) -> list[Rival]:
             warnings.simplefilter("ignore")  # of a fit that has not quite converged: it is a yardstick
             found.append(_rival(name, model.fit(X[rows], y[rows]).predict(X), data))
     return found
+
+
+def verdict(found: Sequence[Rival], data: Divided) -> str:
+    """The network against the linear model, row by row of the test; "" for a regression."""
+    net, linear = found[:2]
+    if data.problem.classes is None:
+        return ""
+    right, other = ((one.predictions == data.problem.y)[data.test] for one in (net, linear))
+    gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
+    if gained == lost == 0:
+        return f"On the {len(data.test)} test rows the network is right and wrong where {linear.name} is."
+    return (
+        f"On the {len(data.test)} test rows the network is right on {gained} that {linear.name} gets wrong, and "
+        f"wrong on {lost} that it gets right."
+    )
 
 
 def _usual(classification: bool) -> list[tuple[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -75,23 +76,37 @@ class Settings:
         except OSError as problem:
             raise FileError(f"data: {self.data} cannot be read: {problem.strerror}") from None
 
+    def command(self, folder: str) -> str:
+        """The command that makes this run in a folder; a data file goes by its name without its own folder."""
+        given = [Path(self.data).name if self.is_file else self.data]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "data" or value == field.default:
+                continue
+            if isinstance(value, bool):
+                given.append(f"--{'' if value else 'no-'}{field.name}")
+            else:
+                text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                given += [f"--{field.name}", text]
+        return shlex.join(["creases", "grow", *given, "--out", folder])
+
     def save(self, folder: Path) -> None:
         """Write them into the run's folder, with what the data were."""
         value = {"creases-run": _VERSION, "settings": asdict(self), "digest": self.digest()}
         write_json(value, folder / NAME)
 
     @classmethod
-    def load(cls, folder: Path) -> Settings:
-        """Those of the run in a folder; refused if its data are not what they were."""
+    def load(cls, folder: Path, *, name: str = "--resume") -> Settings:
+        """Those of the run in a folder; refused, by the argument's name, if its data are not what they were."""
         try:
             found = json.loads((folder / NAME).read_text())
             settings = _settings(found)
         except FileNotFoundError:
-            raise FileError(f"--resume: {folder} holds no growth run (there is no {NAME} in it)") from None
+            raise FileError(f"{name}: {folder} holds no growth run (there is no {NAME} in it)") from None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
-            raise FileError(f"--resume: {folder / NAME} is damaged ({problem})") from None
+            raise FileError(f"{name}: {folder / NAME} is damaged ({problem})") from None
         if settings.digest() != found.get("digest"):
-            raise InputError(f"--resume: {settings.data} is not what it was when the run began; begin another run")
+            raise InputError(f"{name}: {settings.data} is not what it was when the run began; begin another run")
         return settings
 
 

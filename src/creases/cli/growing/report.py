@@ -17,8 +17,9 @@ from creases.grow import Record
 from creases.grow.naming import number
 from creases.runs.divided import Divided
 from creases.runs.run import Outcome
-from creases.runs.scores import Rival
+from creases.runs.scores import Rival, verdict
 from creases.runs.settings import Settings
+from creases.runs.words import made
 
 #: Growth steps whose reasons are printed; all are in the report's file.
 PRINTED = 12
@@ -129,7 +130,9 @@ def parts(report: Report, *, most: int = PRINTED) -> Iterator[RenderableType]:
     yield _ending(report)
     yield ""
     yield _scores(report)
-    yield from _verdict(report)
+    if said := verdict(report.rivals, report.data):
+        yield ""
+        yield escape(said)
 
 
 def _opening(report: Report) -> Iterator[RenderableType]:
@@ -173,7 +176,7 @@ def _steps(report: Report) -> Table:
     table.add_column(f"validation {report.measure}", justify="right")
     scored = history.epochs
     for record in history.records:
-        what = _what(record) + (f" in {record.place}" if many else "") + ("" if report.kept(record) else ", undone")
+        what = made(record) + (f" in {record.place}" if many else "") + ("" if report.kept(record) else ", undone")
         before = scored[record.epoch - 1]["validation_score"] if record.epoch else None
         after = record.later.get("validation_score")
         table.add_row(
@@ -186,19 +189,6 @@ def _steps(report: Report) -> Table:
             style=None if report.kept(record) else "dim",
         )
     return table
-
-
-def _what(record: Record) -> str:
-    new, gone = len(record.units), len(record.removed)
-    if record.action == "revive":
-        return f"{_units(gone)} drawn anew"
-    if record.action == "recycle":
-        return f"{_units(gone)} replaced" + (f", {_units(new - gone)} added" if new > gone else "")
-    return f"{_units(new)} added"
-
-
-def _units(count: int) -> str:
-    return "1 unit" if count == 1 else f"{count} units"
 
 
 def _arrow(before: float | None, after: float | None) -> str:
@@ -257,21 +247,3 @@ def _most_frequent(report: Report) -> str:
     assert problem.classes is not None
     constant = report.rivals[-1].predictions[0]
     return problem.classes[int(constant)]
-
-
-def _verdict(report: Report) -> Iterator[RenderableType]:
-    """The network against the linear model, row by row of the test."""
-    data, (net, linear) = report.data, report.rivals[:2]
-    if data.problem.classes is None:
-        return
-    right, other = ((one.predictions == data.problem.y)[data.test] for one in (net, linear))
-    gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
-    if gained == lost == 0:
-        said = f"On the {len(data.test)} test rows the network is right and wrong where {linear.name} is."
-    else:
-        said = (
-            f"On the {len(data.test)} test rows the network is right on {gained} that {linear.name} gets wrong, and "
-            f"wrong on {lost} that it gets right."
-        )
-    yield ""
-    yield escape(said)

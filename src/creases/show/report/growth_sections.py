@@ -1,0 +1,166 @@
+"""What a growth run's report tells below the picture, section by section."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import fields
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from creases.grow.naming import number
+from creases.runs.divided import box
+from creases.runs.folder import MODEL
+from creases.runs.kept import Kept
+from creases.runs.scores import Rival, rivals, verdict
+from creases.runs.words import made
+from creases.show.report.hardest import hardest_section
+from creases.show.report.sections import network_sections
+from creases.show.report.slices import relevance
+from creases.show.report.subject import Section
+from creases.show.viewer.run import measure
+
+if TYPE_CHECKING:
+    from creases.regions import LinePartition, PlanePartition
+
+
+def growth_sections(
+    run: Kept, partition: LinePartition | PlanePartition, folder: str, asked: Sequence[str] = ()
+) -> list[Section]:
+    """All sections; ``partition`` is what the report shows of the network kept, ``asked`` the report's own options."""
+    problem, found = run.data.problem, rivals(run.net, run.data)
+    order = np.argsort(-relevance(run.net, run.data), kind="stable").tolist()
+    own = network_sections(
+        run.net,
+        box=box(problem.X),
+        X=problem.X,
+        y=problem.y,
+        features=problem.features,
+        classes=problem.classes,
+        partition=partition,
+    )
+    return [
+        _overview(run, found),
+        *([_ledger(run)] if run.history.records else []),
+        _scores(run, found),
+        hardest_section(run.net, run.data, order),
+        *own,
+        _loading(run, folder),
+        _again(run, folder, asked),
+    ]
+
+
+def _overview(run: Kept, found: Sequence[Rival]) -> Section:
+    data, history = run.data, run.history
+    records = [record for record in history.records if record.epoch < run.epoch or not history.ended]
+    last = max(1, min(run.epoch, len(history.epochs)))
+    first, kept = history.epochs[0], history.epochs[last - 1]
+    before, after = ("-".join(map(str, one["widths"].values())) for one in (first, kept))
+    rows = [
+        ["rows to train on, to stop by, to test with", f"{len(data.train)}, {len(data.validation)}, {len(data.test)}"],
+        ["inputs", str(data.problem.X.shape[1])],
+        ["hidden units at the start, at the end", f"{before}, {after}"],
+        ["parameters", f"{first['parameters']}, {kept['parameters']}"],
+        ["growth steps", f"{len(records)} in the network, {len(history.records) - len(records)} undone"],
+        ["epochs", f"{len(history.epochs)}; the network is that of epoch {run.epoch}"],
+        ["time to train", f"{history.last['seconds']:.3g} s"],
+        [f"test {measure(data.problem.task)}", f"{found[0].test:.3f} ({found[1].name}: {found[1].test:.3f})"],
+    ]
+    ended = f"It ended: {history.ended}." if history.ended else "The run has not ended: this is what it has come to."
+    return {"title": "Overview", "text": ended, "table": {"columns": ["what", "value"], "rows": rows}}
+
+
+def _ledger(run: Kept) -> Section:
+    """A row for each growth step: what, where, why, and what it did to the loss and to the function."""
+    rows = []
+    changes = _changes(run)
+    for record in run.history.records:
+        kept = not run.history.ended or record.epoch < run.epoch
+        later = record.later.get("loss")
+        rows.append(
+            [
+                str(record.number),
+                str(record.epoch),
+                made(record) + ("" if kept else " (undone)"),
+                record.place,
+                record.why(**run.data.names),
+                _loss(record.before.get("loss")),
+                _loss(record.after.get("loss")),
+                _loss(later),
+                "–" if record.changed is None else str(record.changed),
+                changes.get(record.number, "–"),
+            ]
+        )
+    loss = "squared error, 1 for predicting the mean" if run.data.problem.classes is None else "cross-entropy"
+    text = (
+        f"Every growth step with its reason. Losses ({loss}) are on the training rows: just before it, at once after "
+        "it, and when the network had trained on, just before the next. Changed decisions are counted on the training "
+        "rows, the largest change of an output is over all rows; both are the step's own, before any training."
+    )
+    heads = ["step", "epoch", "what", "where", "why", "loss before", "at once", "later", "decisions changed"]
+    return {"title": "Growth ledger", "text": text, "table": {"columns": [*heads, "largest change"], "rows": rows}}
+
+
+def _loss(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _changes(run: Kept) -> dict[int, str]:
+    """By growth step how much an output changed at most at once, over all rows; where its two networks were kept."""
+    X = run.data.problem.X
+    before = {moment.epoch: moment.net for moment in run.moments if moment.kind == "before"}
+    found = {}
+    for moment in run.moments:
+        if moment.record is not None and moment.epoch in before:
+            difference = np.asarray(moment.net(X)) - np.asarray(before[moment.epoch](X))
+            found[moment.record] = number(float(np.abs(difference).max()))
+    return found
+
+
+def _scores(run: Kept, found: Sequence[Rival]) -> Section:
+    regression = run.data.problem.classes is None
+    rows = [
+        [one.name, *(f"{value:.3f}" for value in (one.train, one.validation, one.test))]
+        + ([] if one.error is None else [number(one.error)])
+        for one in found
+    ]
+    heads = [measure(run.data.problem.task), "training", "validation", "test", *(["test RMSE"] if regression else [])]
+    text = "The others are scikit-learn's, fitted to the rows that the network was trained on and stopped by."
+    said = verdict(found, run.data)
+    return {"title": "Scores", "text": f"{said} {text}".strip(), "table": {"columns": heads, "rows": rows}}
+
+
+def _loading(run: Kept, folder: str) -> Section:
+    names = run.data.problem.features
+    shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    title = "Load it in three lines"
+    if not run.history.ended:
+        return {"title": title, "text": f"When it has ended, after: creases grow --resume {folder}"}
+    gives = "one output for each class; the largest decides" if run.data.problem.classes else "the target"
+    code = f'import creases\nnet = creases.read("{folder}/{MODEL}")\nnet(X)'
+    text = f"X is (n, {len(names)}), in the data's own units: {shown}. The answer: {gives}."
+    return {"title": title, "text": text, "code": code}
+
+
+def _again(run: Kept, folder: str, asked: Sequence[str]) -> Section:
+    """The commands, the settings, the data's digest and the versions."""
+    out = " ".join(["creases report", folder, "--out report.html", *asked])
+    settings = [[field.name, _text(getattr(run.settings, field.name))] for field in fields(run.settings)]
+    settings[0][1] = run.data.problem.name
+    packages = ("creases", "torch", "numpy", "scikit-learn")
+    versions = [[name, version(name)] for name in packages]
+    about = [["data, sha256", run.digest]] if run.digest else []
+    rows = [*settings, *about, ["python", platform.python_version()], *versions]
+    return {
+        "title": "Make it again",
+        "text": "The same seed gives the same network, on one kind of machine bit for bit."
+        + (" Run it where the data's file is." if run.settings.is_file else ""),
+        "code": f"{run.settings.command(folder)}\n{out}",
+        "table": {"columns": ["setting", "value"], "rows": rows},
+    }
+
+
+def _text(value: object) -> str:
+    return "–" if value is None else ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
