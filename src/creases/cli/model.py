@@ -10,8 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -27,35 +25,18 @@ HELP = (
 def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
     """The network that a MODEL argument names."""
     from creases.network import read
+    from creases.network.weights import read_npz
 
     suffix = Path(model).suffix
     if suffix in (".onnx", ".safetensors", ".npz"):
         if not Path(model).is_file():
             raise FileError(f"model: there is no file {model}")
         if suffix == ".npz":
-            layers, leak = _read_npz(Path(model))
-            return read(layers, leak=leak)
+            return read_npz(Path(model))
         return read(Path(model), input_shape)
     if ":" in model:
         return read(load_code(model), input_shape)
     raise InputError(f"model: {model!r} is neither an .onnx, .safetensors or .npz file nor module:name or path.py:name")
-
-
-def _read_npz(path: Path) -> tuple[list[tuple[Any, Any]], float]:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            content = dict(arrays)
-    except (OSError, ValueError) as error:
-        raise FileError(f"model: {path} cannot be read as an .npz file of weights: {error}") from None
-    layers: list[tuple[Any, Any]] = []
-    while f"W{len(layers)}" in content:
-        bias = f"b{len(layers)}"
-        if bias not in content:
-            raise FileError(f"model: {path} has W{len(layers)} but no {bias}")
-        layers.append((content[f"W{len(layers)}"], content[bias]))
-    if not layers:
-        raise FileError(f"model: {path} must hold W0, b0, W1, b1, ...; it holds {', '.join(content) or 'nothing'}")
-    return layers, float(content.get("leak", 0.0))
 
 
 def load_code(model: str) -> Any:

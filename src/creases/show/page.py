@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from matplotlib.figure import Figure
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2933; --paper: #ffffff; --faint: #6b7785; --line: #d9dee4; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --paper: #14181d; --faint: #9aa5b1; --line: #333b45; } }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --paper: #181b20; --faint: #9aa5b1; --line: #333b45; } }
 body { margin: 0 auto; padding: 2rem 1rem; max-width: 62rem; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
@@ -22,6 +22,7 @@ td, th { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid var(
   font-weight: 400; }
 td:first-child, th:first-child { text-align: left; white-space: normal; }
 figure { margin: 1rem 0; } img { max-width: 100%; background: #ffffff; border-radius: 4px; }
+figure.drawn img { background: none; }
 pre { overflow-x: auto; padding: .8rem 1rem; border: 1px solid var(--line); border-radius: 4px; }
 """
 
@@ -69,3 +70,13 @@ def picture(figure: Figure, words: str) -> str:
     coded = base64.b64encode(drawn.getvalue()).decode()
     text = escape(words)
     return f'<figure><img src="data:image/png;base64,{coded}" alt="{text}"><figcaption>{text}</figcaption></figure>'
+
+
+def image(address: str | Mapping[str, str], words: str) -> str:
+    """A picture that is drawn already, as a data address; or one for light paper and one for dark, by these names."""
+    light, dark = (address, None) if isinstance(address, str) else (address["light"], address["dark"])
+    img = f'<img src="{light}" alt="{escape(words)}">'
+    if dark is None:
+        return f"<figure>{img}</figure>"
+    other = f'<source srcset="{dark}" media="(prefers-color-scheme: dark)">'
+    return f'<figure class="drawn"><picture>{other}{img}</picture></figure>'

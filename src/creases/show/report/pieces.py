@@ -1,4 +1,4 @@
-"""The pieces themselves: how few of them would do."""
+"""The pieces themselves: their coefficients as a picture, and how few of them would do."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from creases.compare import Compression, coefficients, compress
 from creases.compare.decisions import decisions
+from creases.regions import PlanePartition
 from creases.show.report.pictures import both
 from creases.show.report.subject import Section, Subject
 from creases.show.report.words import counted, percent
@@ -15,8 +16,35 @@ from creases.show.report.words import counted, percent
 #: Numbers of pieces that the network is compressed to.
 KS = (1, 2, 3, 5, 10, 20, 50, 100)
 
-#: Numbers that the coefficients of samples may be.
-_NUMBERS = 2**22
+#: Numbers that the coefficients of samples may be, dots that a dual plot may have, and outputs that have one.
+_NUMBERS, _DOTS, _PANELS = 2**22, 20_000, 2
+
+
+def dual_sections(subject: Subject) -> list[Section]:
+    """Each region's slopes as a point, for the first outputs (Figure 7.5)."""
+    partition = subject.partition
+    if not isinstance(partition, PlanePartition) or partition.count > _DOTS or not subject.net.n_units:
+        return []
+    outputs = range(min(_PANELS, subject.net.n_out))
+
+    def draw() -> Figure:
+        from creases.show import new_figure, plot_dual, styled
+
+        figure, axes = new_figure(0.6 + 3.6 * len(outputs), 3.9, panels=len(outputs))
+        for j, ax in zip(outputs, axes, strict=True):
+            plot_dual(partition, output=j, ax=ax, color="bias" if subject.classes is None else "class")
+            with styled():
+                ax.set_title(subject.output_name(j))
+        return figure
+
+    text = (
+        "Every region as a dot, placed by the slopes of the output there and as large as the region. A line joins "
+        "neighbours, at a right angle to the crease between them; the longer, the sharper the fold. Dots in one place "
+        "are regions with the same slopes."
+    )
+    if len(outputs) < subject.net.n_out:
+        text += f" Shown are {len(outputs)} of {subject.net.n_out} outputs."
+    return [{"title": "Dual plot", "text": text, "picture": both(draw)}]
 
 
 def compression_sections(subject: Subject) -> list[Section]:

@@ -9,7 +9,7 @@ from creases.network import Network
 from creases.regions import LinePartition, PlanePartition
 from creases.show.report.census import census_sections
 from creases.show.report.certificate import certificate_section
-from creases.show.report.pieces import compression_sections
+from creases.show.report.pieces import compression_sections, dual_sections
 from creases.show.report.sensitivity import sensitivity_sections
 from creases.show.report.spline import spline_sections
 from creases.show.report.subject import Section, Subject
@@ -50,6 +50,7 @@ def network_sections(
         *census_sections(subject),
         units_section(subject),
         *spline_sections(subject),
+        *dual_sections(subject),
         *compression_sections(subject),
         *sensitivity_sections(subject),
     ]
