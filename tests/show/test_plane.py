@@ -125,7 +125,7 @@ def test_without_axes_new_ones_of_pyplot_are_made(fold):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"color": "rainbow"}, "color: expected 'regions', 'value' or 'class', got 'rainbow'"),
+        ({"color": "rainbow"}, "color: expected 'regions', 'random', 'value' or 'class', got 'rainbow'"),
         ({"data": np.zeros((4, 3))}, r"data: expected points \(n, 2\) in slice coordinates, got shape \(4, 3\)"),
         ({"data": np.zeros((4, 2)), "labels": [1]}, "labels: expected 4 classes, one for each point"),
         ({"labels": [1]}, "labels: given without data"),

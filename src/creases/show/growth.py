@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
 from creases.errors import InputError
@@ -110,7 +110,9 @@ def _draw_curves(history: History, axes: Sequence[Axes], kept: int | None, score
     values = [float(np.min(line.get_ydata())) for line in loss.lines]
     if positive and max(float(np.max(line.get_ydata())) for line in loss.lines) > 20 * min(values):
         loss.set_yscale("log")
+        loss.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         loss.yaxis.set_major_formatter("{x:g}")
+        loss.yaxis.set_minor_formatter(NullFormatter())
     _curve(scored, epochs, history, "score")
     scored.set_ylabel(score)
     _sizes(size, epochs, history, kept)
@@ -220,10 +222,7 @@ def _draw_plane(ax: Axes, partition: PlanePartition, view: View, marks: Marks) -
     if view.classes is None:
         plot_plane(partition, ax=ax, color="regions", boundary=False)
     else:
-        plot_plane(partition, ax=ax, color="class", data=view.X, labels=view.y)
-        named = ax.get_legend()
-        for text in named.get_texts() if named is not None else []:
-            text.set_text(view.classes[int(text.get_text().removeprefix("class "))])
+        plot_plane(partition, ax=ax, color="class", data=view.X, labels=view.y, classes=view.classes)
     sides = np.diff(partition.box, axis=1).ravel()
     if not 0.5 <= sides[0] / sides[1] <= 2:  # inputs of different kinds: no shape is the true one
         ax.set_aspect("auto")

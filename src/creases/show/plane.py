@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.patches import Patch
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 
 from creases.errors import InputError
 from creases.show import style
+from creases.show.marks import mark_record
 
 if TYPE_CHECKING:
+    from creases.grow import Record, Scaling
     from creases.regions.boundary import Boundary
     from creases.regions.plane import PlanePartition
 
-Coloring = Literal["regions", "value", "class"]
+Coloring = Literal["regions", "random", "value", "class"]
 
 # Above this many regions an SVG holds the sheet and the creases as pixels: as paths no viewer opens it.
 _AS_PATHS = 5_000
@@ -32,7 +33,10 @@ def plot_plane(
     color: Coloring = "regions",
     data: ArrayLike | None = None,
     labels: ArrayLike | None = None,
+    classes: Sequence[str] | None = None,
     boundary: bool = True,
+    record: Record | None = None,
+    scaling: Scaling | None = None,
 ) -> Axes:
     """Draw a plane partition: its regions, its creases (darker with depth), the boundary, and data on top.
 
@@ -44,30 +48,36 @@ def plot_plane(
         Axes to draw on; new ones unless given.
     color
         ``"regions"``: every region in one shade, as a sheet of folded paper lit from the upper left;
+        ``"random"``: every region in a pale colour of its own;
         ``"value"``: the network's output (its first, if it has several);
         ``"class"``: the class that is decided, in the shades of the sheet.
     data
         Points (n, 2) in slice coordinates.
     labels
         Classes (n,) of the points.
+    classes
+        Names of the classes; without them they go by number.
     boundary
         Whether to draw where the decision is a tie.
+    record, scaling
+        A growth step that made this network: its new creases, fold point and typical instance are marked, as
+        :func:`creases.show.mark_record` does.
 
     Returns
     -------
     Axes
         The axes drawn on.
     """
-    points, classes = _data(data, labels)
-    if color not in ("regions", "value", "class"):
-        raise InputError(f"color: expected 'regions', 'value' or 'class', got {color!r}")
-    ax = style.own_axes(ax, 6, plane_height(partition, 6))
+    points, numbers = check_data(data, labels)
+    if color not in get_args(Coloring):
+        raise InputError(f"color: expected 'regions', 'random', 'value' or 'class', got {color!r}")
+    ax = style.own_axes(ax, 6 if color != "value" else 6.9, plane_height(partition, 6))
     raster = partition.count > _AS_PATHS
     decision = partition.boundary()
     if color == "value":
         _draw_values(ax, partition, decision)
     else:
-        _draw_sheet(ax, partition, decision if color == "class" else None, raster)
+        _draw_sheet(ax, partition, decision if color == "class" else None, raster, random=color == "random")
     _draw_creases(ax, partition, raster)
     if boundary:
         ax.add_collection(
@@ -77,16 +87,18 @@ def plot_plane(
             autolim=False,
         )
     if points is not None:
-        _draw_data(ax, points, classes)
+        _draw_data(ax, points, numbers)
     _dress(ax, partition)
     if color == "class":
-        _name_classes(ax, np.unique(decision.part_class))
+        style.legend_below(ax, style.class_patches(_known(np.unique(decision.part_class).tolist(), classes), classes))
+    if record is not None:
+        mark_record(ax, partition, record, scaling=scaling)
     return ax
 
 
 def plane_height(partition: PlanePartition, width: float) -> float:
     """Height in inches of a picture of this width: the box in its own shape, and the labels below it."""
-    return width / _shape(partition) + 0.8
+    return (width - 0.6) / _shape(partition) + 0.85
 
 
 def _shape(partition: PlanePartition) -> float:
@@ -103,9 +115,16 @@ def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
         ax.annotate(name, (t1, t2), (6, 6), textcoords="offset points", color=style.now().ink, fontsize=11, zorder=5)
 
 
-def _data(
+def axis_names(partition: PlanePartition) -> tuple[str, str]:
+    """What the two axes are: inputs, or coordinates t on the slice x = origin + basis t."""
+    whole = partition.net.n_in == 2 and np.array_equal(partition.basis, np.eye(2)) and not partition.origin.any()
+    return ("$x_1$", "$x_2$") if whole else ("$t_1$", "$t_2$")
+
+
+def check_data(
     data: ArrayLike | None, labels: ArrayLike | None
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    """Points (n, 2) of a plane and their classes (n,), where they are given."""
     if data is None:
         if labels is not None:
             raise InputError("labels: given without data; give the points as data=(n, 2)")
@@ -113,6 +132,9 @@ def _data(
     points = np.asarray(data, np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise InputError(f"data: expected points (n, 2) in slice coordinates, got shape {points.shape}")
+    if not np.isfinite(points).all():
+        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise InputError(f"data: expected finite numbers, got NaN or infinity in point {row}; leave such points out")
     if labels is None:
         return points, None
     classes = np.asarray(labels).astype(np.int64)
@@ -121,14 +143,15 @@ def _data(
     return points, classes
 
 
-def _shades(partition: PlanePartition) -> NDArray[np.float64]:
+def shades(partition: PlanePartition, output: int | None = None) -> NDArray[np.float64]:
     """How far each region is turned from the light, in [0, 1]: (R,).
 
-    The sheet is the graph of the winning output, its height scaled so that the usual slope is about 45 degrees.
+    The sheet is the graph of an output (of the winning one unless given), its height scaled so that the usual slope
+    is about 45 degrees.
     """
     slopes = partition.pieces().J  # (R, m, 2)
     middle = np.add.reduceat(partition.values[partition.corners], partition.starts[:-1], axis=0)  # (R, m)
-    gradient = slopes[np.arange(len(slopes)), middle.argmax(axis=1)]  # (R, 2)
+    gradient = slopes[np.arange(len(slopes)), middle.argmax(axis=1) if output is None else output]  # (R, 2)
     size = np.linalg.norm(gradient, axis=1)
     gradient = gradient / (np.median(size[size > 0]) if (size > 0).any() else 1.0)
     light = np.array([-0.45, 0.65, 0.62])
@@ -137,14 +160,17 @@ def _shades(partition: PlanePartition) -> NDArray[np.float64]:
     return np.asarray((1 - lit) / 2)
 
 
-def _draw_sheet(ax: Axes, partition: PlanePartition, decision: Boundary | None, raster: bool) -> None:
-    shades = _shades(partition)
+def _draw_sheet(
+    ax: Axes, partition: PlanePartition, decision: Boundary | None, raster: bool, *, random: bool = False
+) -> None:
+    turned = shades(partition)
     if decision is None:
         polygons = _polygons(partition.vertices, partition.corners, partition.starts)
-        colors = style.blend(style.now().sheet_light, style.now().sheet_dark, shades)
+        sheet = style.blend(style.now().sheet_light, style.now().sheet_dark, turned)
+        colors = style.random_colors(partition.count) if random else sheet
     else:
         polygons = _polygons(decision.vertices, decision.part_corners, decision.part_starts)
-        strength = 0.14 + 0.36 * shades[decision.part_region]
+        strength = 0.14 + 0.36 * turned[decision.part_region]
         colors = np.ones((len(polygons), 3))
         for index in np.unique(decision.part_class):
             chosen = decision.part_class == index
@@ -218,14 +244,11 @@ def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64]
         ax.scatter(chosen[:, 0], chosen[:, 1], color=style.class_color(int(index)), **look)
 
 
-def _name_classes(ax: Axes, classes: NDArray[np.int16]) -> None:
-    """Which colour is which class, in a row below the picture."""
-    patches = []
-    for index in classes.tolist():
-        full = style.class_color(index)
-        patches.append(Patch(facecolor=(full, 0.4), edgecolor=full, label=f"class {index}"))
-    with style.styled():
-        ax.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=5, handlelength=1.2)
+def _known(present: list[int], names: Sequence[str] | None) -> list[int]:
+    """The classes that are drawn, each of which must have a name where names are given."""
+    if names is not None and present and max(present) >= len(names):
+        raise InputError(f"classes: expected a name for each of {max(present) + 1} classes, got {len(names)}")
+    return present
 
 
 def _dress(ax: Axes, partition: PlanePartition) -> None:
@@ -233,7 +256,6 @@ def _dress(ax: Axes, partition: PlanePartition) -> None:
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
     ax.set_aspect("equal" if _shape(partition) == (right - left) / (top - bottom) else "auto")
-    whole = partition.net.n_in == 2 and np.array_equal(partition.basis, np.eye(2)) and not partition.origin.any()
-    name = "x" if whole else "t"  # t: coordinates on the slice x = origin + basis t
-    ax.set_xlabel(f"${name}_1$")
-    ax.set_ylabel(f"${name}_2$")
+    first, second = axis_names(partition)
+    ax.set_xlabel(first)
+    ax.set_ylabel(second)

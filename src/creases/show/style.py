@@ -5,7 +5,7 @@ Its colours are those of the active theme (:func:`creases.show.theme`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,8 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, hsv_to_rgb, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from creases.show.themes import now as now
@@ -107,6 +109,29 @@ def colorbar(ax: Axes, drawn: ScalarMappable, label: str, *, shrink: float = 0.8
     return bar
 
 
+def legend_below(ax: Axes, handles: Sequence[Any]) -> None:
+    """Say what is what in a row under the axes, after what is said there already."""
+    before = ax.get_legend()
+    if before is not None:
+        handles = [*before.legend_handles, *handles]
+    if not handles:
+        return
+    columns = len(handles) if len(handles) <= 3 else min(5, -(-len(handles) // 2))
+    below = ScaledTranslation(0, -0.46, ax.figure.dpi_scale_trans)  # inches: clear of ticks and label
+    look: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": ax.transAxes + below}
+    with styled():
+        ax.legend(handles=handles, ncols=columns, handlelength=1.2, columnspacing=1.4, borderaxespad=0, **look)
+
+
+def class_patches(classes: Sequence[int], names: Sequence[str] | None = None) -> list[Patch]:
+    """For a legend: the colour of each class with its name, its number unless given."""
+    patches = []
+    for index in classes:
+        full, name = class_color(index), f"class {index}" if names is None else names[index]
+        patches.append(Patch(facecolor=(full, 0.4), edgecolor=full, label=name))
+    return patches
+
+
 def class_color(index: int) -> str:
     """Full colour of a class."""
     classes = now().classes
@@ -134,8 +159,8 @@ def random_colors(count: int) -> NDArray[np.float64]:
     rng = np.random.default_rng(0)
     hue, saturation, value = rng.random((3, count))
     if now().name == "dark":
-        return np.asarray(hsv_to_rgb(np.stack([hue, 0.35 + 0.3 * saturation, 0.25 + 0.25 * value], axis=1)))
-    return np.asarray(hsv_to_rgb(np.stack([hue, 0.2 + 0.35 * saturation, 0.8 + 0.18 * value], axis=1)))
+        return np.asarray(hsv_to_rgb(np.stack([hue, 0.3 + 0.3 * saturation, 0.22 + 0.22 * value], axis=1)))
+    return np.asarray(hsv_to_rgb(np.stack([hue, 0.08 + 0.24 * saturation, 0.88 + 0.1 * value], axis=1)))
 
 
 def value_colors() -> LinearSegmentedColormap:
