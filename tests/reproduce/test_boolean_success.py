@@ -146,7 +146,7 @@ def test_a_leak_that_was_not_trained_is_refused():
         made_up([[0] * 3] * 3).rates(0.5)
     with pytest.raises(InputError, match=r"function, width, depth, leak: no row for 5, 2, 1, 0\.1"):
         made_up([[0] * 3] * 3).rate(5, 2, 1, LEAKY)
-    with pytest.raises(InputError, match="scale: expected 'quick' or 'full', got 'huge'"):
+    with pytest.raises(InputError, match="scale: expected 'quick', 'hard', 'full', got 'huge'"):
         success("huge")  # type: ignore[arg-type]
 
 

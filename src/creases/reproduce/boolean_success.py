@@ -28,7 +28,7 @@ from creases import boolean, lab
 from creases.errors import CreasesError, FileError, InputError
 from creases.files import replacing
 from creases.reproduce.boolean_training import LEAKY, RELU, Start, train_on
-from creases.reproduce.measured import Measured, check_scale, seed_of, with_rates
+from creases.reproduce.measured import Measured, seed_of, with_rates
 
 BITS = 4
 PARITY = 27030  #: the class of 4-parity
@@ -40,14 +40,23 @@ class Scale(NamedTuple):
     widths: Sequence[int]
     depths: Sequence[int]
     trials: int
+    classes: Sequence[int] | None = None  #: all unless given
 
-
-SCALES = {"quick": Scale((2, 3, 4, 6), (1, 2), 5), "full": Scale(range(2, 11), range(1, 6), 100)}
 
 #: Table 3.3: classes that are hardest at several sizes, and at how many, by leak.
 PRINTED_HARDEST = {
     RELU: {27030: 19, 278: 14, 5737: 12, 406: 6, 5805: 5, 1641: 5, 6042: 4, 5804: 4, 1716: 4, 7140: 4},
     LEAKY: {27030: 12, 7128: 5, 6038: 2, 5737: 2, 7905: 2, 5774: 2, 1717: 2, 5786: 2, 1713: 2, 2022: 2},
+}
+
+#: Classes that are hard for small networks: those of Table 3.3 for ReLU, and two that were hardest at some size here.
+HARD = tuple(sorted({*PRINTED_HARDEST[RELU], 5865, 7128}))
+
+#: "hard" has what the full scale has of the hard classes at small sizes: the same networks.
+SCALES = {
+    "quick": Scale((2, 3, 4, 6), (1, 2), 5),
+    "hard": Scale((2, 3, 4, 5), (1, 2), 100, HARD),
+    "full": Scale(range(2, 11), range(1, 6), 100),
 }
 
 #: Where the result at full scale is kept.
@@ -137,7 +146,7 @@ class Success(Measured):
 
 
 def success(
-    scale: Literal["quick", "full"] = "quick",
+    scale: Literal["quick", "hard", "full"] = "quick",
     *,
     seed: int = 0,
     how: Start = "he",
@@ -149,7 +158,8 @@ def success(
     Parameters
     ----------
     scale
-        "full" is the dissertation's; "quick" has 8 of the 45 sizes, and 5 trials instead of 100.
+        "full" is the dissertation's; "quick" has 8 of the 45 sizes, and 5 trials instead of 100; "hard" has 8 sizes and
+        only the hardest classes, with all 100 trials.
     how
         First weights: the text's "he", or PyTorch's default, "torch". With "torch" the hardest problems for ReLU are
         those of Table 3.3 (at depths 1 to 3: 278, 27030, 406, 1641, 5737), with "he" unbalanced ones as 278 are not.
@@ -159,11 +169,14 @@ def success(
         A folder for the results as they come (a :class:`creases.lab.Sweep`, on all cores): a run that was killed goes
         on where it was. Without, all is done in this process.
     """
-    check_scale(scale)
-    widths, depths, trials = SCALES[scale]
+    if scale not in SCALES:
+        raise InputError(f"scale: expected {', '.join(map(repr, SCALES))}, got {scale!r}")
+    widths, depths, trials, classes = SCALES[scale]
     sizes = product((RELU, LEAKY), depths, widths)
     jobs: list[dict[str, Any]] = [{"width": width, "depth": depth, "leak": leak} for leak, depth, width in sizes]
     shared: dict[str, Any] = {"trials": trials, "seed": seed, "how": how, "device": device}
+    if classes is not None:
+        shared["classes"] = [int(f) for f in classes]
     if out is None:
         rows = pd.DataFrame([shared | job | row for job in jobs for row in size(**shared, **job)])
     else:
@@ -185,30 +198,37 @@ def _swept(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.DataF
 
 
 def size(
-    width: int, depth: int, leak: float, trials: int, seed: int = 0, how: Start = "he", device: str = "cpu"
+    width: int,
+    depth: int,
+    leak: float,
+    trials: int,
+    seed: int = 0,
+    how: Start = "he",
+    device: str = "cpu",
+    classes: Sequence[int] | None = None,
 ) -> list[dict[str, float]]:
-    """Train networks of one size on all 222 classes, all in one call.
+    """Train networks of one size on all 222 classes, or on those given, all in one call.
 
     Returns
     -------
     list of dict
         For each class: class, successes, mean epochs, and its share of the CPU seconds.
     """
-    classes, begun = boolean.classes(BITS).representatives, process_time()
+    functions, begun = boolean.classes(BITS).representatives if classes is None else classes, process_time()
     done = train_on(
-        boolean.table_of(classes, BITS),
+        boolean.table_of(functions, BITS),
         width,
         depth,
         leak=leak,
         trials=trials,
-        seeds=[seed_of(seed, int(f), width, depth, round(1000 * leak)) for f in classes],
+        seeds=[seed_of(seed, int(f), width, depth, round(1000 * leak)) for f in functions],
         how=how,
         device=device,
     )
-    cpu = (process_time() - begun) / len(classes)
+    cpu = (process_time() - begun) / len(functions)
     return [
         {"class": int(f), "successes": int(successes), "epochs": float(epochs), "cpu": cpu}
-        for f, successes, epochs in zip(classes, done.successes, done.epochs, strict=True)
+        for f, successes, epochs in zip(functions, done.successes, done.epochs, strict=True)
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -117,7 +119,7 @@ def backpropagation(scale: Scale) -> Numbers:
     """The rules (2.23) for sigmoids and squared error, against automatic differentiation: the largest difference."""
     draw, off = np.random.default_rng(0), 0.0
     for widths in ([3, 4, 2], [2, 5, 3, 1], [1, 1, 1, 1]):
-        W = [draw.normal(size=(b, a)) for a, b in zip(widths, widths[1:], strict=False)]
+        W = [draw.normal(size=(b, a)) for a, b in pairwise(widths)]
         bias = [draw.normal(size=b) for b in widths[1:]]
         x, t = draw.normal(size=widths[0]), draw.normal(size=widths[-1])
         parameters = [torch.tensor(one, requires_grad=True) for one in [*W, *bias]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from math import factorial
 
 import numpy as np
@@ -221,7 +221,7 @@ def average_swaps(scale: Scale) -> Numbers:
 
 def judge_average_swaps(numbers: Numbers) -> Judged:
     means = numbers["means"]
-    ratios = [b / a for a, b in zip(means, means[1:], strict=False)]
+    ratios = [b / a for a, b in pairwise(means)]
     words = f"means {', '.join(f'{one:.3g}' for one in means)} for n = 1, 2, ...: each bit more has "
     words += f"{min(ratios):.2f} to {max(ratios):.2f} times as many swaps"
     return Judged("agrees" if min(ratios) > 1.5 else "disagrees", words)
