@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection, TriMesh
 
+import creases
 from creases.errors import InputError
 from creases.show import mark_points, new_figure, plot_plane
 from creases.show.style import class_color, crease_colors, now, tint
@@ -129,8 +130,31 @@ def test_without_axes_new_ones_of_pyplot_are_made(fold):
         ({"data": np.zeros((4, 3))}, r"data: expected points \(n, 2\) in slice coordinates, got shape \(4, 3\)"),
         ({"data": np.zeros((4, 2)), "labels": [1]}, "labels: expected 4 classes, one for each point"),
         ({"labels": [1]}, "labels: given without data"),
+        ({"data": [[0.0, 1.0], [np.nan, 0.0]]}, "data: expected finite numbers, got NaN or infinity in point 1"),
     ],
 )
 def test_bad_options_are_refused(fold, options, message):
     with pytest.raises(InputError, match=message):
         plot_plane(fold, **options)
+
+
+def test_every_region_may_have_a_random_colour(fold, ax):
+    plot_plane(fold, ax=ax, color="random")
+    (sheet,) = drawn(ax, PolyCollection)
+    assert len(np.unique(sheet.get_facecolor(), axis=0)) == fold.count
+
+
+def test_classes_are_called_by_their_names(fold, ax):
+    plot_plane(fold, ax=ax, color="class", classes=["no", "yes"])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["no", "yes"]
+    with pytest.raises(InputError, match="classes: expected a name for each of 2 classes, got 1"):
+        plot_plane(fold, color="class", classes=["no"])
+
+
+@pytest.mark.parametrize("color", ["regions", "random", "value", "class"])
+@pytest.mark.parametrize("box", [[(-1, 1), (-1, 1)], [(0, 1e6), (0, 1)], [(0, 1e-6), (0, 1)]])
+def test_one_region_one_class_and_any_box_are_drawn(color, box, ax):
+    net = creases.read([([[0.0, 0.0]], [0.0])])
+    plot_plane(creases.plane(net, box), ax=ax, color=color, data=[[0.0, 0.0]], labels=[0])
+    ax.figure.draw_without_rendering()
+    assert not ax.lines

@@ -1,0 +1,70 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+
+import creases
+from creases.errors import InputError
+from creases.grow import Scaling
+from creases.show import mark_record, new_figure, plot_plane
+from creases.show.marks import units_of
+from creases.show.style import now, tint
+from show.pictures import DEEP, FOLDS, LABELS, POINTS, RECORD, folds
+
+
+@pytest.fixture
+def ax():
+    return new_figure()[1][0]
+
+
+def marked(ax):
+    return {line.get_label(): tuple(np.ravel(line.get_data())) for line in ax.lines}
+
+
+def lit(ax):
+    """The segments in the accent's colour."""
+    found = [c for c in ax.collections if isinstance(c, LineCollection) and len(c.get_colors())]
+    return [s for c in found if np.allclose(c.get_colors()[0][:3], tint(now().accent, 1.0)) for s in c.get_segments()]
+
+
+def test_new_creases_lie_where_the_new_unit_is_zero(ax):
+    plot_plane(folds(), ax=ax, color="class", data=POINTS, labels=LABELS, record=RECORD)
+    points = np.concatenate(lit(ax))
+    np.testing.assert_allclose(0.8 * points[:, 0] - 0.8 * points[:, 1] - 0.4, 0, atol=1e-12)
+    assert marked(ax) == {"typical instance": (0.35, -0.45), "fold point": (0.55, 0.05)}
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["class 0", "class 1", "newest crease", "typical instance", "fold point"]
+
+
+def test_points_are_in_the_data_s_units(ax):
+    plot_plane(folds(), ax=ax)
+    mark_record(ax, folds(), RECORD, scaling=Scaling(np.array([10.0, 0.0]), np.array([2.0, 1.0])), legend=False)
+    assert marked(ax)["fold point"] == pytest.approx((11.1, 0.05))
+    assert ax.get_legend() is None
+
+
+def test_a_turned_slice_shows_the_points_in_its_coordinates(ax):
+    part = creases.plane(FOLDS, origin=[0.5, 0.0], basis=[[0.0, 1.0], [1.0, 0.0]])
+    plot_plane(part, ax=ax, record=RECORD)
+    assert marked(ax)["fold point"] == pytest.approx((0.05, 0.05))
+
+
+def test_other_methods_and_deeper_layers_have_creases_alone(ax):
+    later = replace(RECORD, place="layers.1", units=[2], explanation={"method": "tiny"})
+    assert units_of(DEEP, later) == [6]
+    part = creases.plane(DEEP)
+    plot_plane(part, ax=ax, record=later)
+    assert len(lit(ax)) == (part.edge_units == 6).sum() > 1
+    assert not ax.lines
+
+
+def test_a_crease_outside_the_box_is_no_error(ax):
+    plot_plane(creases.plane(FOLDS, [(5, 6), (-6, -5)]), ax=ax, record=RECORD)
+    assert not lit(ax)
+
+
+def test_a_place_that_is_not_there_is_named():
+    message = r"record: its place 'hidden9' is no layer of this network; it has \['layers\.0'\]"
+    with pytest.raises(InputError, match=message):
+        units_of(FOLDS, replace(RECORD, place="hidden9"))

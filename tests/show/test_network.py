@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+import torch
+from matplotlib.collections import LineCollection, PathCollection
+from torch import nn
+
+import creases
+from creases.errors import InputError
+from creases.show import new_figure, plot_network
+from creases.show.style import class_color, now, tint
+from show.pictures import FOLDS, RECORD
+
+
+@pytest.fixture
+def ax():
+    return new_figure()[1][0]
+
+
+def nodes(ax, color=None):
+    found = [c for c in ax.collections if isinstance(c, PathCollection) and c.get_sizes()[0] > 50]
+    if color is not None:
+        found = [c for c in found if np.allclose(c.get_facecolor()[0][:3], tint(color, 1.0))]
+    return [tuple(at) for c in found for at in c.get_offsets().tolist()]
+
+
+def lines(ax):
+    return [c for c in ax.collections if isinstance(c, LineCollection)]
+
+
+def test_there_is_a_node_for_everything_and_a_line_for_every_weight(ax):
+    plot_network(FOLDS, ax=ax)
+    assert [sum(x == k for x, _ in nodes(ax)) for k in range(3)] == [2, 5, 2]
+    assert [len(c.get_segments()) for c in lines(ax)] == [10, 10]
+    assert [text.get_text() for text in ax.texts] == ["2 inputs", "5 units", "2 outputs"]
+
+
+def test_lines_are_as_wide_as_weights_and_coloured_by_sign(ax):
+    plot_network(creases.read([([[2.0], [-1.0], [0.0]], [0.0] * 3)]), ax=ax)
+    (drawn,) = lines(ax)
+    width = dict(zip([s[1][1] for s in drawn.get_segments()], drawn.get_linewidths(), strict=True))
+    assert len(width) == 2  # a weight of zero is no line
+    assert width[1.0] > 1.5 * width[0.0]
+    colors = [c[:3] for c in drawn.get_colors()]
+    np.testing.assert_allclose(colors[-1], tint(class_color(1), 1.0))
+    assert colors[0][2] > colors[0][0]  # blue
+
+
+def test_the_newest_units_are_marked(ax):
+    plot_network(FOLDS, record=RECORD, ax=ax)
+    assert nodes(ax, now().accent) == [(1.0, -2.0)]
+    assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "newest"
+
+
+def test_of_wide_layers_some_are_drawn_and_always_the_newest(ax):
+    model = nn.Sequential(nn.Linear(200, 300), nn.ReLU(), nn.Linear(300, 1))
+    plot_network(model, newest=[150], ax=ax, most=8)
+    assert [sum(x == k for x, _ in nodes(ax)) for k in range(3)] == [8, 8, 1]
+    assert len(nodes(ax, now().accent)) == 1
+    dots = [c for c in ax.collections if isinstance(c, PathCollection) and c.get_sizes()[0] < 50]
+    assert len(dots) == 2
+    assert "300 units" in [text.get_text() for text in ax.texts]
+
+
+def test_weights_are_those_of_all_that_lies_between_two_bends(ax):
+    model = nn.Sequential(nn.Conv1d(1, 2, 2), nn.BatchNorm1d(2), nn.ReLU(), nn.Flatten(), nn.Linear(4, 1)).eval()
+    nn.init.ones_(model[0].weight)
+    net = creases.read(model, (1, 3))
+    plot_network(net, ax=ax)
+    assert [sum(x == k for x, _ in nodes(ax)) for k in range(3)] == [3, 4, 1]
+    assert len(lines(ax)[0].get_segments()) == 8  # each unit of a convolution sees two of three inputs
+
+
+@pytest.mark.parametrize("layers", [[([[1.0, -1.0]], [0.0])], [([[0.0, 0.0]], [0.0]), ([[0.0]], [0.0])]])
+def test_networks_without_units_or_weights_are_drawn(layers, ax):
+    plot_network(creases.read(layers), ax=ax)
+    ax.figure.draw_without_rendering()
+    assert len(nodes(ax)) == 1 + sum(len(W) + (W is layers[0][0]) for W, _ in layers)
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return x + torch.relu(self.inner(x))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plot_network(creases.read(Residual(), (2,))), "model: only chains can be drawn"),
+        (lambda: plot_network(FOLDS, newest=[5]), "newest: expected a number from 0 to 4, got 5"),
+        (lambda: plot_network(FOLDS, features=["a"]), "features: expected 2 names, got 1"),
+        (lambda: plot_network(FOLDS, most=0), "most: expected a positive whole number"),
+        (lambda: plot_network(nn.Linear(3000, 3000)), "model: a map from 3000 to 3000 values is too large"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
