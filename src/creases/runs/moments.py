@@ -141,6 +141,13 @@ class Moments:
         self._pending = None
         self._thin(epoch, len(state.history.records))
 
+    def look(self, state: State) -> None:
+        """Take a moment of training now, unless the last one is of this epoch."""
+        epoch = len(state.history.epochs)
+        if not self._all or self._all[-1].epoch != epoch:
+            made = sum(one.action != "revive" for one in state.history.records)
+            self._take("training", epoch, None, self.own_units(state.model), made)
+
     def end(self, model: nn.Module, kept: int) -> None:
         """Take the network that was kept, that of epoch ``kept``."""
         self.keep(lambda moment: moment.kind != "end")

@@ -1,0 +1,84 @@
+"""The studio's end of a worker: starts the process, talks with it without holding up other sessions, ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from creases.show.studio.limits import Limits
+from creases.show.studio.worker import main
+
+#: Seconds that a process gets to end by itself.
+GRACE = 2.0
+
+
+class Worker:
+    """A worker process; ``heard`` is called in the event loop with what it says, ``None`` when it has ended."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.heard: Callable[[tuple[Any, ...] | None], None] = lambda said: None
+        self._asked = 0  #: messages that it has not handled yet
+        self._running = False
+        self._sign = time.monotonic()
+        self._sending = asyncio.Lock()
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self.process = context.Process(target=main, args=(theirs, limits), daemon=True)
+        self.process.start()
+        theirs.close()  # so that the pipe ends with the process
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    @property
+    def silent(self) -> float:
+        """Seconds since the last sign of life of a worker that has something to do; 0 for one that has not."""
+        return time.monotonic() - self._sign if self._asked or self._running else 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether it trains, or has messages to handle."""
+        return bool(self._asked) or self._running
+
+    async def ask(self, text: str) -> None:
+        """Give it a message; whether it lives is told by ``heard``."""
+        if not self.busy:
+            self._sign = time.monotonic()
+        self._asked += 1
+        async with self._sending:  # in the order in which they came
+            try:
+                await asyncio.to_thread(self._pipe.send, text)
+            except OSError:
+                return  # it has ended, which is heard of
+
+    def end(self) -> None:
+        """End the process; at once, whatever it does."""
+        self.heard = lambda said: None
+        self.process.kill()  # it holds nothing that could be left half-done
+        self.process.join(GRACE)
+
+    def _listen(self) -> None:
+        """In a thread: pass on what it says."""
+        while True:
+            try:
+                said = self._pipe.recv()
+            except (EOFError, OSError):
+                said = None
+                self._pipe.close()
+            try:
+                self._loop.call_soon_threadsafe(self._note, said)
+            except RuntimeError:
+                return  # the loop has ended
+            if said is None:
+                return
+
+    def _note(self, said: tuple[Any, ...] | None) -> None:
+        self._sign = time.monotonic()
+        if said is not None and said[0] in ("handled", "worked"):
+            self._running = said[1] == "running"
+            self._asked -= said[0] == "handled"
+        else:
+            self.heard(said)
