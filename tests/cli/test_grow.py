@@ -1,13 +1,16 @@
 """``creases grow``: a network grown on a table, its files, its report, and how it goes on after an interruption."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
 
 import creases
+from creases.cli import grow as verb
 from creases.grow import History
 from creases.runs import run as runs
+from creases.runs.settings import Settings
 
 FILES = {
     "model.safetensors",
@@ -228,3 +231,23 @@ def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
     result = run("grow", "fewer.csv", "--out", "p")
     assert result.exit_code == 2
     assert "data: 9 rows are too few to hold some out; at least 10 are needed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(data="moons"),
+        Settings(data="moons", how="tiny", where="hidden2", when="12", hidden=(3, 4), parameters=90, recycle=False),
+        Settings(data="moons", epochs=7, lr=0.003, batch=8, validation=0.1, test=0.3, seed=5),
+    ],
+)
+def test_the_command_makes_a_run_of_the_same_settings(run, settings, monkeypatch):
+    made = []
+
+    def seen(given, home, **options):
+        made.append((given, str(home)))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verb, "grow_into", seen)
+    run(*shlex.split(settings.command("my run"))[1:])
+    assert made == [(settings, "my run")]

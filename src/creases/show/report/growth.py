@@ -77,7 +77,8 @@ def growth_report(
     progress("mapping the network")
     frames, moments, last = _replay(run, planes, rows, progress)
     progress("looking at the network")
-    asked = [*(f"--columns {text}" for text in columns), *(f"--through {text}" for text in through)]
+    asked = [word for text in columns for word in ("--columns", text)]
+    asked += [word for text in through for word in ("--through", text)]
     sections = growth_sections(run, last, Path(folder).resolve().name, asked)
     counts = {"moments": (len(moments), len(run.moments)), "rows": (len(rows), len(run.data.problem.X))}
     sections.append(_about(counts, planes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import version
@@ -146,7 +147,7 @@ def _loading(run: Kept, folder: str) -> Section:
 
 def _again(run: Kept, folder: str, asked: Sequence[str]) -> Section:
     """The commands, the settings, the data's digest and the versions."""
-    out = " ".join(["creases report", folder, "--out report.html", *asked])
+    page = shlex.join(["creases", "report", folder, "--out", "report.html", *asked])
     settings = [[field.name, _text(getattr(run.settings, field.name))] for field in fields(run.settings)]
     settings[0][1] = run.data.problem.name
     packages = ("creases", "torch", "numpy", "scikit-learn")
@@ -157,7 +158,7 @@ def _again(run: Kept, folder: str, asked: Sequence[str]) -> Section:
         "title": "Make it again",
         "text": "The same seed gives the same network, on one kind of machine bit for bit."
         + (" Run it where the data's file is." if run.settings.is_file else ""),
-        "code": f"{run.settings.command(folder)}\n{out}",
+        "code": f"{run.settings.command(folder)}\n{page}",
         "table": {"columns": ["setting", "value"], "rows": rows},
     }
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.grow.naming import number
+from creases.problems import Problem
 from creases.runs.divided import Divided
 from creases.show.report.subject import Section
 
@@ -54,7 +55,7 @@ def hardest_section(net: Network, data: Divided, columns: Sequence[int]) -> Sect
         for row in rows:
             values = [number(problem.X[row, column]) for column in shown]
             found.append([part, str(numbers[row]), *values, *_judged(data, f[row], row, loss[row])])
-    heads = ["data", instance, *(problem.features[column] for column in shown), problem.target or "is"]
+    heads = ["data", instance, *(problem.features[column] for column in shown), problem.target or _asked(problem)]
     text = (
         f"The {instance}s with the largest error in each part of the data, in the target's own units."
         if problem.classes is None
@@ -69,6 +70,10 @@ def hardest_section(net: Network, data: Divided, columns: Sequence[int]) -> Sect
         "text": text,
         "table": {"columns": [*heads, "predicted", *told], "rows": found},
     }
+
+
+def _asked(problem: Problem) -> str:
+    return "value" if problem.classes is None else "class"
 
 
 def _judged(data: Divided, f: Floats, row: int, loss: float) -> list[str]:

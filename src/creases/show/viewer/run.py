@@ -141,8 +141,8 @@ def run_json(
 
 
 def _short(value: float) -> float:
-    """Nine digits: as many as a picture can ever tell apart."""
-    return value if isinstance(value, int) else float(f"{value:.9g}")
+    """Twelve digits: more than a picture can ever tell apart."""
+    return value if isinstance(value, int) else float(f"{value:.12g}")
 
 
 def _places(data: Divided, rows: Rows | None) -> dict[int, int]:

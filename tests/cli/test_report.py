@@ -1,0 +1,98 @@
+"""``creases report``: what it is given tells what it writes; what it cannot show is refused in one line."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from creases.cli import app
+from creases.cli import report as verb
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A growth run of four inputs."""
+    home = tmp_path_factory.mktemp("cli") / "grown"
+    words = ["grow", "iris", "--epochs", "12", "--when", "5", "--how", "random", "--out", str(home)]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    return home
+
+
+def test_a_growth_run_becomes_one_page(run, folder, tmp_path):
+    result = run("report", folder, "--out", "page.html", "--columns", "0,1", "--through", "0,60,120")
+    assert result.exit_code == 0, result.output
+    assert "page.html: growth run, " in result.stdout
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    told = json.loads(run("report", folder, "--json").stdout)
+    assert told["file"] == "report.html"
+    assert told["bytes"] == (tmp_path / "report.html").stat().st_size < 5_000_000
+    assert told["ended"]
+    assert len(told["slices"]) == 4
+
+
+def test_a_run_that_has_not_ended_is_shown_with_the_way_on(run, folder, tmp_path):
+    there = shutil.copytree(folder, tmp_path / "run")
+    history = json.loads((there / "history.json").read_text())
+    (there / "checkpoint.pt").unlink()
+    (there / "history.json").write_text(json.dumps({**history, "ended": ""}))
+    result = run("report", "run")
+    assert result.exit_code == 0, result.output
+    assert "the run has not ended" in result.stderr
+    assert "creases grow --resume run" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("run.json", "growth run"), ("comparison.json", "comparison"), ("sweep.json", "sweep")],
+)
+def test_a_folder_is_told_by_what_it_holds(tmp_path, name, kind):
+    (tmp_path / name).touch()
+    assert verb.kind_of(tmp_path) == kind
+
+
+def test_a_map_is_told_by_its_name(run, fold, tmp_path):
+    assert run("map", fold, "--out", "map.npz").exit_code == 0
+    result = run("report", "map.npz")
+    assert result.exit_code == 0, result.output
+    assert "report.html: map, " in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nowhere",), "RESULT: there is no file or folder nowhere"),
+        (
+            ("empty",),
+            "RESULT: empty holds no growth run (run.json), comparison (comparison.json) or sweep (sweep.json)",
+        ),
+        (("notes.txt",), "RESULT: expected a folder, or a map or network (.npz, .safetensors, .onnx), got 'notes.txt'"),
+        (("empty", "--out", "page.pdf"), "--out: expected a name ending in .html, got 'page.pdf'"),
+        (("empty", "--out", "no/page.html"), "--out: there is no folder no to write page.html in"),
+        (("empty", "--out", "folder.html"), "--out: folder.html is a folder; give the name of a file"),
+        (("compared", "--columns", "a,b"), "--columns: is for a growth run; compared is a comparison"),
+        (("run", "--box", "0,1,0,1"), "--box: is for a map; run is a growth run"),
+        (("run",), "folder: run/run.json is damaged"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_one_line(run, tmp_path, words, said):
+    for name in ("empty", "folder.html", "compared", "run"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "compared" / "comparison.json").touch()
+    (tmp_path / "run" / "run.json").touch()
+    (tmp_path / "notes.txt").touch()
+    result = run("report", *words)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+
+
+def test_a_damaged_moment_is_named_and_nothing_is_written(run, folder, tmp_path):
+    there = shutil.copytree(folder, tmp_path / "run")
+    broken = sorted((there / "moments").iterdir())[0]
+    broken.write_bytes(np.random.default_rng(0).bytes(50))
+    result = run("report", "run")
+    assert result.exit_code == 2
+    assert f"{broken.name}: is damaged" in " ".join(result.stderr.split())
+    assert not (tmp_path / "report.html").exists()

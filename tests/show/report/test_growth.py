@@ -1,0 +1,299 @@
+"""The report of a growth run: one file that needs nothing else, and tells what the run was."""
+
+import base64
+import json
+import re
+import shutil
+import zlib
+
+import numpy as np
+import pytest
+
+import creases
+from creases.errors import InputError
+from creases.grow import History, checkpoint
+from creases.runs.divided import divided
+from creases.runs.kept import read_run
+from creases.runs.run import run
+from creases.runs.settings import Settings
+from creases.show.report import growth, slices
+from creases.show.report.growth import growth_report
+from creases.show.report.hardest import losses
+from creases.show.viewer import decode
+
+
+def made(folder, **settings):
+    """A run in a folder, as ``creases grow`` leaves it but for pictures."""
+    folder.mkdir()
+    given = Settings(**settings)
+    given.save(folder)
+    outcome = run(given, divided(given), folder)
+    outcome.net.save(folder / "model.safetensors")
+    outcome.history.save(folder / "history.json")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("growth")
+
+
+@pytest.fixture(scope="module")
+def circles(place):
+    return made(place / "circles", data="xor_circles", epochs=45, when="12")
+
+
+@pytest.fixture(scope="module")
+def iris(place):
+    return made(place / "iris", data="iris", epochs=30, when="10")
+
+
+@pytest.fixture(scope="module")
+def sine(place):
+    return made(place / "sine", data="sine_curve", epochs=40, when="15")
+
+
+def read(path):
+    """The run and the frames that a report's page holds."""
+    packed = re.search(r'id="creases-report">([^<]*)<', path.read_text()).group(1)
+    header, arrays = decode(zlib.decompress(base64.b64decode(packed)))
+    return header["run"], {name: decode(data.tobytes()) for name, data in arrays.items()}
+
+
+@pytest.fixture(scope="module")
+def circles_report(circles):
+    path = circles.parent / "circles.html"
+    return growth_report(circles, path), *read(path)
+
+
+@pytest.fixture(scope="module")
+def iris_report(iris):
+    path = iris.parent / "iris.html"
+    return growth_report(iris, path), *read(path)
+
+
+def section(run, title):
+    return next(one for one in run["sections"] if one["title"] == title)
+
+
+def test_the_page_refers_to_nothing_outside(circles_report):
+    text = circles_report[0].path.read_text()
+    assert set(re.findall(r"https?://[^\"'`\s)]*", text)) <= {
+        "http://www.w3.org/1999/xlink",
+        "http://www.w3.org/1998/Math/MathML",
+        "http://www.w3.org/1999/xhtml",
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/XML/1998/namespace",
+    }
+    head = re.split(r"<script|<style", text)[0]
+    assert all(address.startswith("data:") for address in re.findall(r'(?:href|src)="([^"]*)"', head))
+    assert "<title>xor_circles: a growth run</title>" in text
+
+
+def test_every_moment_has_a_frame_and_every_growth_step_a_moment(circles_report):
+    _, found, frames = circles_report
+    assert set(frames) == {str(moment["id"]) for moment in found["moments"]}
+    steps = {moment["record"] for moment in found["moments"] if moment["record"] is not None}
+    assert steps == {record["number"] for record in found["records"]} != set()
+    for moment in found["moments"]:
+        header, arrays = frames[str(moment["id"])]
+        assert header["moment"] == moment["id"]
+        assert len(arrays["patterns"]) == moment["regions"]
+    assert [moment["kind"] for moment in found["moments"]][:: len(found["moments"]) - 1] == ["start", "end"]
+
+
+def test_the_last_frame_is_of_the_network_that_was_kept(circles, circles_report):
+    _, found, frames = circles_report
+    kept = read_run(circles)
+    header, arrays = frames[str(found["moments"][-1]["id"])]
+    low, size = np.array(header["box"])[:, 0], np.diff(header["box"], axis=1)[:, 0]
+    t = low + arrays["vertices"][: len(arrays["values"])].astype(float) * size
+    assert np.allclose(arrays["values"], kept.net(t), atol=1e-3)
+    assert found["kept"] == kept.epoch
+
+
+def test_the_sections_tell_what_a_reader_asks(circles, circles_report):
+    _, found, _ = circles_report
+    titles = [one["title"] for one in found["sections"]]
+    wanted = ["Overview", "Growth ledger", "Scores", "Hardest instances", "Exactness", "Load it in three lines"]
+    assert [title for title in titles if title in wanted] == wanted
+    assert titles[-2:] == ["Make it again", "About this report"]
+    assert section(found, "Load it in three lines")["code"].splitlines() == [
+        "import creases",
+        'net = creases.read("circles/model.safetensors")',
+        "net(X)",
+    ]
+    assert "creases grow xor_circles --when 12 --epochs 45 --out circles" in section(found, "Make it again")["code"]
+    for one in found["sections"]:
+        table = one.get("table", {"columns": [], "rows": []})
+        assert all(len(row) == len(table["columns"]) for row in table["rows"]), one["title"]
+
+
+def test_the_ledger_has_a_row_for_every_growth_step(circles, circles_report):
+    _, found, _ = circles_report
+    table = section(found, "Growth ledger")["table"]
+    history = History.load(circles / "history.json")
+    columns = {name: [row[k] for row in table["rows"]] for k, name in enumerate(table["columns"])}
+    assert columns["step"] == [str(record.number) for record in history.records]
+    assert columns["decisions changed"] == [str(record.changed) for record in history.records]
+    assert columns["loss before"] == [f"{record.before['loss']:.4g}" for record in history.records]
+    assert all("because" in why for why in columns["why"])
+    assert all(float(change) > 0 for change in columns["largest change"])
+
+
+def test_the_hardest_instances_have_the_largest_losses(circles, circles_report):
+    _, found, _ = circles_report
+    kept = read_run(circles)
+    table = section(found, "Hardest instances")["table"]
+    loss, data = losses(kept.net, kept.data), kept.data
+    f = np.asarray(kept.net(data.problem.X))
+    expected = -f[np.arange(len(f)), data.problem.y] + np.log(np.exp(f).sum(axis=1))
+    assert np.allclose(loss, expected)
+    at = {name: k for k, name in enumerate(table["columns"])}
+    for part, rows in (("test", data.test), ("validation", data.validation), ("training", data.train)):
+        shown = [int(row[at["point"]]) for row in table["rows"] if row[0] == part]
+        assert set(shown) <= set(rows.tolist())
+        assert loss[shown].min() >= np.delete(loss[rows], np.searchsorted(rows, shown)).max()
+    for row in table["rows"]:
+        wrong = float(row[at["margin"]]) < 0
+        assert wrong == (row[at["class"]] != row[at["predicted"]])
+
+
+def test_more_inputs_are_shown_on_slices_with_their_data(iris, iris_report):
+    written, found, frames = iris_report
+    assert len(found["slices"]) == 4
+    assert found["slices"][0].count(" × ") == 1
+    assert found["slices"][3].startswith("through rows ")
+    assert written.slices == tuple(found["slices"])
+    names = {str(moment["id"]) + tail for moment in found["moments"] for tail in ("", "/1", "/2", "/3")}
+    assert set(frames) == names
+    X, features = np.array(found["problem"]["X"]), found["problem"]["features"]
+    last = found["moments"][-1]["id"]
+    for number, name in enumerate(found["slices"]):
+        header, arrays = frames[f"{last}/{number}" if number else str(last)]
+        assert header["slice"] == number
+        low, size = np.array(header["box"])[:, 0], np.diff(header["box"], axis=1)[:, 0]
+        t = low + arrays["points"].astype(float) * size
+        if number < 3:
+            pair = [features.index(one) for one in name.split(" × ")]
+            assert np.allclose(t, X[:, pair], atol=1e-4)
+            assert ((arrays["points"] > 0) & (arrays["points"] < 1)).all()
+        else:
+            rows = [int(word) for word in re.findall(r"\d+", name)]
+            assert np.allclose(arrays["distance"][rows], 0, atol=1e-5)
+            assert len({found["problem"]["y"][row] for row in rows}) == 3
+        kept = read_run(iris)
+        inside = np.array(header["origin"]) + t[:5] @ np.array(header["basis"]).T
+        assert kept.net(inside).shape == (5, 3)
+
+
+def test_slices_that_are_asked_for_are_shown(iris, tmp_path):
+    asked = {"columns": ["sepal length (cm),3"], "through": ["0,60,120", "1,2,140"]}
+    written = growth_report(iris, tmp_path / "r.html", **asked)
+    assert written.slices == (
+        "sepal length (cm) × petal width (cm)",
+        "through rows 0, 60 and 120",
+        "through rows 1, 2 and 140",
+    )
+    found, frames = read(tmp_path / "r.html")
+    header, arrays = frames[f"{found['moments'][0]['id']}"]
+    kept = read_run(iris)
+    assert header["origin"] == [0, np.median(kept.data.problem.X[:, 1]), np.median(kept.data.problem.X[:, 2]), 0]
+    assert "--columns 'sepal length (cm),3'" in section(found, "Make it again")["code"]
+    assert len(arrays["points"]) == 150
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"columns": ["colour,3"]}, "--columns: there is no column 'colour'; give two of sepal length"),
+        ({"columns": ["3,3"]}, "--columns: expected two different columns such as sepal length"),
+        ({"columns": ["1"]}, "--columns: expected two different columns"),
+        ({"through": ["1,2"]}, "--through: expected the numbers of three rows such as 0,1,2, got '1,2'"),
+        ({"through": ["1,2,x"]}, "--through: expected the numbers of three rows"),
+        ({"through": ["1,2,150"]}, "--through: there is no row 150; rows are from 0 to 149"),
+    ],
+)
+def test_slices_that_are_not_there_are_refused(iris, tmp_path, asked, said):
+    with pytest.raises(InputError, match=re.escape(said)):
+        growth_report(iris, tmp_path / "r.html", **asked)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_problems_of_two_inputs_have_no_slices_to_choose(circles, tmp_path):
+    with pytest.raises(InputError, match="--columns: xor_circles has 2 inputs, which are shown whole; leave it out"):
+        growth_report(circles, tmp_path / "r.html", columns=["0,1"])
+
+
+def test_columns_that_matter_most_come_first():
+    settings = Settings(data="iris")
+    data = divided(settings)
+    weights = np.array([[0.0, 0, 3, 0.1], [0.0, 0, -3, 0], [0.0, 5, 0, 0]])  # sepal width, petal length, petal width
+    net = creases.read([(weights, np.zeros(3)), (np.eye(3), np.zeros(3))])
+    order = np.argsort(-slices.relevance(net, data), kind="stable")
+    assert order[-1] == 0
+    assert set(order[:2]) == {1, 2}
+
+
+def test_one_input_is_shown_as_a_function(sine, tmp_path):
+    growth_report(sine, tmp_path / "r.html")
+    found, frames = read(tmp_path / "r.html")
+    assert {header["kind"] for header, _ in frames.values()} == {"line"}
+    assert "slices" not in found
+    assert found["measure"] == "R²"
+    table = section(found, "Hardest instances")["table"]
+    assert "error" in table["columns"]
+    assert section(found, "Scores")["table"]["columns"][-1] == "test RMSE"
+
+
+def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path, monkeypatch):
+    monkeypatch.setattr(growth, "BUDGET", 5_000)
+    monkeypatch.setattr(growth, "ROWS", 50)
+    written = growth_report(circles, tmp_path / "r.html")
+    found, frames = read(tmp_path / "r.html")
+    assert len(frames) == len(found["moments"]) == written.moments[0] < written.moments[1]
+    assert found["moments"][-1]["kind"] == "end"
+    assert len(found["problem"]["X"]) == 50
+    said = section(found, "About this report")["text"]
+    assert f"{written.moments[0]} of the {written.moments[1]} networks" in said
+    assert "50 of the 400 rows" in said
+    for record in found["records"]:
+        assert record["marks"].get("instance", 0) < 50
+    assert any("instance" in record["marks"] for record in found["records"])
+
+
+def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path):
+    folder = shutil.copytree(circles, tmp_path / "circles")
+    (folder / "history.json").unlink()
+    state = checkpoint.read(folder / "checkpoint.pt")
+    history = History.from_json(state["history"])
+    history.ended, history.epochs = "", history.epochs[:30]
+    history.records = [record for record in history.records if record.epoch <= 30]
+    checkpoint.write(folder / "checkpoint.pt", {**state, "history": history.to_json()})
+    written = growth_report(folder, tmp_path / "r.html")
+    found, _ = read(tmp_path / "r.html")
+    assert not written.ended
+    assert found["kept"] == found["moments"][-1]["epoch"] <= 30
+    assert not any(record["undone"] for record in found["records"])
+    assert "has not ended" in section(found, "Overview")["text"]
+    assert section(found, "Load it in three lines")["text"].endswith("creases grow --resume circles")
+
+
+def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
+    lines = [",".join([*(f"{value:.4f}" for value in row), label]) for row, label in zip(X, y, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,answer", *[",1,2,no"] * 5, *lines]))
+    folder = made(tmp_path / "o", data=str(tmp_path / "t.csv"), epochs=20, when="8", missing="drop")
+    growth_report(folder, tmp_path / "r.html", through=["5,6,64"])
+    found, frames = read(tmp_path / "r.html")
+    _, arrays = frames[str(found["moments"][-1]["id"])]
+    assert np.allclose(arrays["distance"][[0, 1, 59]], 0, atol=1e-5)
+    table = section(found, "Hardest instances")["table"]
+    at = {name: k for k, name in enumerate(table["columns"])}
+    for row in table["rows"]:
+        line = lines[int(row[at["row"]]) - 5].split(",")
+        assert row[at["answer"]] == line[3]
+        assert float(row[at["a"]]) == pytest.approx(float(line[0]), rel=1e-2)
+    assert json.dumps(found, allow_nan=False)

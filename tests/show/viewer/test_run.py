@@ -1,0 +1,101 @@
+"""A growth run as the viewer's JSON: everything in it, nothing that JSON has not."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from creases.problems import Problem
+from creases.runs.divided import divided
+from creases.runs.run import run
+from creases.runs.settings import Settings
+from creases.show.viewer import epochs_json, moment_json, plain, problem_json, record_json, run_json
+
+SETTINGS = Settings(data="xor_circles", epochs=60, when="15", hidden=(3,))
+
+
+@pytest.fixture(scope="module")
+def data():
+    return divided(SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def outcome(data, tmp_path_factory):
+    return run(SETTINGS, data, tmp_path_factory.mktemp("run"))
+
+
+def test_the_problem_has_its_samples_with_their_part_of_the_data(data):
+    found = problem_json(data)
+    assert np.allclose(found["X"], data.problem.X, rtol=1e-8)
+    assert found["y"] == data.problem.y.tolist()
+    for number, rows in enumerate((data.train, data.validation, data.test)):
+        assert np.flatnonzero(np.array(found["split"]) == number).tolist() == rows.tolist()
+    assert (found["task"], found["classes"]) == ("classification", list(data.problem.classes))
+    assert problem_json(data.problem)["split"] == [0] * len(data.problem.X)
+
+
+def test_values_of_any_size_keep_their_digits():
+    tiny = Problem("tiny", [[1.23456789e-12], [1700000001.0]], [0.5, 2.0], features=("x",))
+    assert problem_json(tiny)["X"] == [[1.23456789e-12], [1700000001.0]]
+
+
+def test_a_run_is_json_without_nan(data, outcome):
+    moments = [moment_json(one, 3) for one in outcome.moments]
+    found = run_json(data, SETTINGS, outcome.history, moments, slices=["a", "b"], sections=[{"title": "t"}])
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["kept"] == outcome.kept
+    assert found["slices"] == ["a", "b"]
+    assert found["moments"][0] == {"id": 0, "epoch": 0, "kind": "start", "record": None, "regions": 3}
+    assert len(found["records"]) == len(outcome.history.records) > 0
+
+
+def test_while_a_run_goes_on_nothing_is_undone_and_no_network_is_kept(data, outcome):
+    going = replace(outcome.history, ended="")
+    found = run_json(data, SETTINGS, going, [])
+    assert found["kept"] is None
+    assert not any(record["undone"] for record in found["records"])
+
+
+def test_a_growth_step_at_the_end_of_the_epoch_that_was_kept_is_undone(data, outcome):
+    record = outcome.history.records[0]
+    assert record_json(record, data, record.epoch)["undone"]
+    assert not record_json(record, data, record.epoch + 1)["undone"]
+
+
+def test_marks_are_in_the_datas_own_units(data, outcome):
+    record = next(one for one in outcome.history.records if one.action == "grow")
+    found = record_json(record, data, None)
+    why, where = record.explanation["why"], record.explanation["where"]
+    row = found["marks"]["instance"]
+    assert np.allclose(data.scaling.inputs(data.problem.X[[row]])[0], why["features"], atol=1e-5)
+    assert np.allclose(data.scaling.inputs(np.array([found["marks"]["fold_point"]]))[0], where["fold_point"])
+    assert row in found["marks"]["mistakes"]
+    assert found["near"]["wrong"] == len(found["marks"]["mistakes"])
+
+
+def test_rows_are_places_among_the_samples_shown_whatever_their_numbers_in_the_table(data, outcome):
+    record = next(one for one in outcome.history.records if one.action == "grow")
+    all_ = record_json(record, data, None)
+    kept = np.sort([all_["marks"]["instance"], *range(0, len(data.problem.X), 2)])
+    kept = np.unique(kept)
+    some = record_json(record, data, None, rows=kept)
+    assert kept[some["marks"]["instance"]] == all_["marks"]["instance"]
+    assert kept[some["marks"]["mistakes"]].tolist() == [row for row in all_["marks"]["mistakes"] if row in kept]
+    assert len(problem_json(data, rows=kept)["X"]) == len(kept)
+    numbered = replace(data, problem=replace(data.problem, rows=np.arange(len(data.problem.X)) - 1))
+    moved = record_json(record, numbered, None)
+    assert moved["marks"]["instance"] == all_["marks"]["instance"] + 1
+
+
+def test_epochs_are_columns_of_equal_length(outcome):
+    found = epochs_json(outcome.history.epochs)
+    assert {len(column) for column in found.values()} == {60}
+    assert found["epoch"] == list(range(1, 61))
+    assert epochs_json([{"epoch": 1, "loss": float("nan")}])["loss"] == [None]
+    assert set(epochs_json([])) == set(found)
+
+
+def test_what_json_has_not_becomes_null_a_list_or_text():
+    given = {1: np.float32(2), "a": [np.inf, np.array([1, 2])], "b": (True, None), "c": SETTINGS.hidden, "d": 1j}
+    assert plain(given) == {"1": 2.0, "a": [None, [1, 2]], "b": [True, None], "c": [3], "d": "1j"}
