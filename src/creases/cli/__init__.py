@@ -14,7 +14,9 @@ from creases.cli.explain import explain_input
 from creases.cli.grow import grow_table
 from creases.cli.map import map_plane
 from creases.cli.prune import prune_model
+from creases.cli.report import write_report
 from creases.cli.spline import fit_spline
+from creases.cli.studio import open_studio
 from creases.cli.sweep import app as sweep_app
 
 __all__ = ["app"]
@@ -28,6 +30,8 @@ app.command("compare")(compare_networks)
 app.command("spline")(fit_spline)
 app.add_typer(sweep_app, name="sweep")
 app.command("prune")(prune_model)
+app.command("report")(write_report)
+app.command("studio")(open_studio)
 app.command("demo")(run_demo)
 
 
