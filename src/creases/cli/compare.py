@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from creases.cli import arguments, model
 from creases.cli.comparing.data import IMAGES, read_samples
-from creases.cli.comparing.report import MEASURES, as_json, number, pair_rows, title, write
+from creases.cli.comparing.report import as_json, write
 from creases.cli.console import note, out, print_json, print_table, progress
 from creases.errors import FileError, InputError
 
@@ -41,7 +41,7 @@ def compare_networks(
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write comparison.json, pictures and report.html there."),
+        typer.Option("--out", metavar="DIR", help="Write comparison.json, networks, pictures and report.html there."),
     ] = None,
     device: Annotated[str, typer.Option(help="Where to work: cpu, cuda, cuda:1, ...")] = "cpu",
     json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
@@ -63,7 +63,7 @@ def compare_networks(
         changed = _changed(nets, own.x, own.labels)
         if folder is not None:
             begin("writing")
-            write(found, changed, own, folder, _command())
+            write(found, changed, own, nets, folder, _command())
     if train and own.labels is None:
         note(f"--train: {data} has no classes, so maps cannot be judged; they were left out")
     if json:
@@ -97,12 +97,14 @@ def _single(net: Network) -> Network:
 
 
 def _print(found: Similarity, source: str) -> None:
+    from creases.show.report.measures import MEASURES, number, pair_rows, title
+
     order = found.order()
     names = [found.names[i] for i in order]
     scores = [""] * len(names) if found.accuracy is None else [f"{100 * found.accuracy[i]:.2f} %" for i in order]
     print_table(f"{len(names)} networks at {source}", [*zip(names, scores, strict=True)], ("network", "accuracy"))
     if len(names) == 2:
-        print_table("how alike", pair_rows(found))
+        print_table("how alike", [(f"{name}: {meaning}", value) for name, meaning, value in pair_rows(found)])
         return
     for key, meaning in MEASURES.items():
         matrix = getattr(found, key)

@@ -23,6 +23,8 @@ td, th { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid var(
 td:first-child, th:first-child { text-align: left; white-space: normal; }
 figure { margin: 1rem 0; } img { max-width: 100%; background: #ffffff; border-radius: 4px; }
 figure.drawn img { background: none; }
+div.beside { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); gap: 0 2.5rem; }
+div.beside > section { min-width: 0; }
 pre { overflow-x: auto; padding: .8rem 1rem; border: 1px solid var(--line); border-radius: 4px; }
 """
 
@@ -41,6 +43,12 @@ def page(title: str, parts: Sequence[str]) -> str:
 def heading(text: str) -> str:
     """The name of a section."""
     return f"<h2>{escape(text)}</h2>"
+
+
+def beside(sections: Sequence[Sequence[str]]) -> str:
+    """Sections, each of its parts, side by side where there is room."""
+    inner = "\n".join("<section>\n" + "\n".join(parts) + "\n</section>" for parts in sections)
+    return f'<div class="beside">\n{inner}\n</div>'
 
 
 def words(text: str, *, note: bool = False) -> str:

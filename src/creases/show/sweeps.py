@@ -47,7 +47,7 @@ def plot_heatmap(table: pd.DataFrame, x: str, y: str, value: str, ax: Axes | Non
     values = cells.to_numpy(np.float64)
     ax = style.own_axes(ax, *heatmap_size(cells))
     label = f"mean {value}" if len(table) > np.isfinite(values).sum() else value
-    draw_cells(ax, values, [_short(name) for name in cells.columns], [_short(name) for name in cells.index], label)
+    draw_cells(ax, values, [short(name) for name in cells.columns], [short(name) for name in cells.index], label)
     with style.styled():
         ax.set_xlabel(x)
         ax.set_ylabel(y)
@@ -86,7 +86,7 @@ def heatmap_cells(table: pd.DataFrame, x: str, y: str, value: str) -> pd.DataFra
         raise InputError(f"value: expected a column of numbers, {value!r} holds {table[value].dtype}")
     if table.empty:
         raise InputError("table: it has no rows; nothing is to be drawn")
-    texts = {name: table[name].map(_short) for name in (x, y) if table[name].dtype.kind == "O"}  # lists, say
+    texts = {name: table[name].map(short) for name in (x, y) if table[name].dtype.kind == "O"}  # lists, say
     numbers = table.assign(**texts, **{value: table[value].astype(np.float64)})
     return numbers.pivot_table(index=y, columns=x, values=value, aggfunc="mean", dropna=False)
 
@@ -104,7 +104,7 @@ def result_table(table: pd.DataFrame, *, most: int = 20) -> Table:
     shown = table.drop(columns=["key", "seed"], errors="ignore")
     agreed = _agreed(shown)
     shown = shown.drop(columns=list(agreed))
-    title = ", ".join(f"{name} {_short(value)}" for name, value in agreed.items())
+    title = ", ".join(f"{name} {short(value)}" for name, value in agreed.items())
     listed = Table(
         box=None,
         pad_edge=False,
@@ -116,7 +116,7 @@ def result_table(table: pd.DataFrame, *, most: int = 20) -> Table:
     for name in shown.columns:
         listed.add_column(escape(str(name)), justify="right" if shown[name].dtype.kind in "iufb" else "left")
     for row in shown.head(most).itertuples(index=False):
-        listed.add_row(*(escape(_short(value)) for value in row))
+        listed.add_row(*(escape(short(value)) for value in row))
     return listed
 
 
@@ -124,7 +124,7 @@ def _agreed(table: pd.DataFrame) -> dict[str, Any]:
     """Columns in which all rows agree, if there are several rows, with their values."""
     if len(table) < 2:
         return {}
-    texts = {name: table[name].map(_short) for name in table.columns}
+    texts = {name: table[name].map(short) for name in table.columns}
     same = {name: table[name].iloc[0] for name, column in texts.items() if column.nunique(dropna=False) == 1}
     return same if len(same) < len(texts) else {}
 
@@ -155,7 +155,7 @@ def _annotate(ax: Axes, values: NDArray[np.float64], colors: NDArray[np.float64]
             ax.text(column, row, f"{number:{form}}", ha="center", va="center", color=ink, fontsize=8)
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """A value in a few letters."""
     if isinstance(value, float | np.floating):
         return "" if np.isnan(value) else f"{value:.4g}"

@@ -61,17 +61,20 @@ def write_viewer(
 
 def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
     """Write a report of sections alone: a page without a program in it."""
-    parts = [page.words(lead, note=True)]
-    for section in sections:
-        parts.append(page.heading(section["title"]))
-        if "text" in section:
-            parts.append(page.words(section["text"]))
-        if "picture" in section:
-            parts.append(page.image(section["picture"], section["title"]))
-        if "table" in section:
-            parts.append(page.table(section["table"]["columns"], section["table"]["rows"]))
-        if "code" in section:
-            parts.append(page.code(section["code"]))
+    parts = [page.words(lead, note=True), page.beside([_parts(section) for section in sections])]
     with replacing(out) as temporary:
         temporary.write_text(page.page(title, parts), "utf-8")
     return out
+
+
+def _parts(section: Section) -> list[str]:
+    parts = [page.heading(section["title"])]
+    if "text" in section:
+        parts.append(page.words(section["text"]))
+    if "picture" in section:
+        parts.append(page.image(section["picture"], section["title"]))
+    if "table" in section:
+        parts.append(page.table(section["table"]["columns"], section["table"]["rows"]))
+    if "code" in section:
+        parts.append(page.code(section["code"]))
+    return parts
