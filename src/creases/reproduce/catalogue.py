@@ -10,7 +10,11 @@ from creases.errors import InputError
 from creases.reproduce.claim import SOURCES, Claim
 
 #: Modules of this package that have a list ``CLAIMS``, in the order of the catalogue.
-MODULES: tuple[str, ...] = ("folding_claims",)
+MODULES: tuple[str, ...] = (
+    "folding_claims",
+    "splines_claims",
+    "splines_training_claims",
+)
 
 
 @cache

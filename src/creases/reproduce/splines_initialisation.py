@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from creases import splines
 from creases.lab import Batch
 from creases.problems.curves import INTERVAL, TARGETS
-from creases.splines.batched import descend, squared_errors
+from creases.splines.batched import descend, shallow, squared_errors
 
 Floats = NDArray[np.float64]
 
@@ -165,6 +165,57 @@ def spiky_initialisation(
         trained = descend(batch, x, y, steps=steps, lr=lr)
         plain, spiky = squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale).reshape(2, seeds)
         found[target] = {"plain": Spread.of(plain), "spiky": Spread.of(spiky), "ratio": Spread.of(spiky / plain)}
+    return found
+
+
+def final_roughness(
+    widths: Sequence[int] = (20, 40, 200),
+    kappas: Sequence[float] = (1.0, 5.0, 20.0),
+    *,
+    seeds: int = 10,
+    n: int = 20,
+    steps: int = 20_000,
+    lr: float = 0.005,
+) -> dict[int, dict[float, tuple[Spread, Spread]]]:
+    """Roughness sum mu^2 before and after training, ``{width: {kappa: (first, last)}}``.
+
+    torch's first weights with outgoing ones ``kappa`` times as large, on a smooth target, the parabola.
+    """
+    x = np.linspace(*INTERVAL, n)
+    y = _unit(TARGETS["quadratic"](x))
+    found: dict[int, dict[float, tuple[Spread, Spread]]] = {}
+    for width in widths:
+        start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
+        batch = Batch.join([_initialised(start, x, "spiky", kappa=kappa) for kappa in kappas])
+        trained = descend(batch, x, y, steps=steps, lr=lr)
+        rough = np.array([[splines.roughness(shallow(one, k)) for k in range(one.count)] for one in (batch, trained)])
+        first, last = rough.reshape(2, len(kappas), seeds)
+        found[width] = {kappa: (Spread.of(first[i]), Spread.of(last[i])) for i, kappa in enumerate(kappas)}
+    return found
+
+
+def errors_by_depth(
+    targets: Sequence[str] = ("sine", "arctan", "sawtooth", "cubic", "quadratic"),
+    *,
+    depths: Sequence[int] = (1, 4),
+    units: int = 40,
+    seeds: int = 10,
+    n: int = 60,
+    steps: int = 10_000,
+    lr: float = 0.01,
+) -> dict[str, dict[int, Spread]]:
+    """Test losses of networks with as many units in one layer or several, ``{target: {depth: losses}}``.
+
+    Targets are divided by their deviation. The source's second table of losses, its columns Shallow and Deep.
+    """
+    x = np.linspace(*INTERVAL, n)
+    found: dict[str, dict[int, Spread]] = {target: {} for target in targets}
+    for depth in depths:
+        start = Batch.initial(seeds, [1, *[units // depth] * depth, 1], seed=0)
+        for target in targets:
+            scale = TARGETS[target](_GRID).std()
+            trained = descend(start, x, TARGETS[target](x) / scale, steps=steps, lr=lr)
+            found[target][depth] = Spread.of(squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale))
     return found
 
 
