@@ -76,10 +76,9 @@ class Door:
         if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
         if reason := _stranger(scope):
-            refusal = _refusal(reason)
             if scope["type"] == "websocket":
-                return await WebSocket(scope, receive, send).send_denial_response(refusal)
-            return await refusal(scope, receive, send)
+                return await send({"type": "websocket.close", "code": 1008})  # before it is accepted: 403
+            return await _refusal(reason)(scope, receive, send)
         host = Headers(scope=scope)["host"]
 
         async def headed(message: Message) -> None:

@@ -53,7 +53,8 @@ _WORDS = (
      "give every column a name in words, or no names at all"),
     (r"^target: column", "column"),
     (r"^target: ", "column to predict: "),
-    (r"^(?:data|problem|rows|n|X, y): ", ""),
+    (r"^(?:data|problem|n|X, y): ", ""),
+    (r"^how: ", "Method: "),
     (r"--(\w+)", r"\1"),
 )  # fmt: skip
 

@@ -27,12 +27,14 @@ def main(pipe: Connection, limits: Limits) -> None:
 
 
 def _serve(pipe: Connection, limits: Limits) -> None:
-    desk = Desk(lambda said: pipe.send(_packed(said)), limits)
-    _load_kernels()
+    desk, warm = Desk(lambda said: pipe.send(_packed(said)), limits), False
     while True:
         if desk.state != "running" or pipe.poll():
             desk.handle(pipe.recv())
             pipe.send(("handled", desk.state))
+            if not warm and not pipe.poll():
+                _warm_up(limits)
+                warm = True
         else:
             desk.work()
             pipe.send(("worked", desk.state))
@@ -64,11 +66,12 @@ def _one_thread() -> None:
     threadpool_limits(1)
 
 
-def _load_kernels() -> None:
-    """Before the first message: what is compiled once, or loaded, should not hold up the first frame."""
-    import creases
-    from creases.network.arrays import from_arrays
-    from creases.show.viewer import plane_frame
+def _warm_up(limits: Limits) -> None:
+    """What is imported, compiled or loaded once should not hold up the first run: after the page shows its problem."""
+    from creases import problems
+    from creases.runs.settings import Settings
+    from creases.show.studio.live import Live
 
-    net = from_arrays([([[1.0, 0.5], [0.5, -1.0]], [0.0, 0.0]), ([[1.0, -1.0], [0.5, 1.0]], [0.0, 0.1])])
-    plane_frame(creases.plane(net, [(-1, 1), (-1, 1)]))
+    live = Live(problems.get("moons", n=20), Settings("moons"), limits)
+    live.epoch()
+    live.whole()

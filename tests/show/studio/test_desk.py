@@ -1,0 +1,474 @@
+"""A session's work: every message of a page, answered or refused in its place."""
+
+from __future__ import annotations
+
+import copy
+import json
+import runpy
+
+import numpy as np
+import pytest
+import torch
+
+import creases
+from creases.show.studio.desk import Desk
+from creases.show.studio.exports import Export
+from creases.show.studio.limits import Limits
+from creases.show.viewer import decode
+from creases.show.viewer.run import COLUMNS
+
+MOONS = {"kind": "builtin", "name": "moons"}
+CSV = "a,b,kind\n" + "".join(f"{k % 7},{k % 5 - 2},{'red' if k % 7 > k % 5 else 'blue'}\n" for k in range(60))
+TABLE = {"kind": "csv", "name": "mine.csv", "text": CSV, "target": ""}
+FORMULA = {"kind": "formula", "formula": "abs(x) - 0.4", "rows": 120, "noise": 0.02, "seed": 3}
+DRAWN = {
+    "kind": "draw",
+    "X": [[k / 20 - 1, (-1) ** k * 0.4 + k / 99] for k in range(40)],
+    "y": [k % 2 * 2 for k in range(40)],
+}
+LINE = {"kind": "builtin", "name": "sine_curve"}
+IRIS = {"kind": "builtin", "name": "iris"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """As a worker, and as the exported code: sums of floats depend on it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Page:
+    """A page and its desk in one process: sends messages, keeps what it is told as the viewer does."""
+
+    def __init__(self, **limits):
+        self.said: list = []
+        self.run: dict = {}
+        self.status: dict = {}
+        self.desk = Desk(self._hear, Limits(**limits))
+
+    def _hear(self, said):
+        self.said.append(json.loads(json.dumps(said)) if isinstance(said, dict) else said)
+        if not isinstance(said, dict):
+            return
+        said = self.said[-1]
+        if said["type"] == "run":
+            self.run = said["run"]
+        elif said["type"] == "status":
+            self.status = said
+        elif said["type"] == "slices":
+            self.run["slices"] = said["slices"]
+        elif said["type"] == "changes":
+            self._change(said)
+
+    def _change(self, said):
+        keep = said.get("keep", {})
+        for name in COLUMNS:
+            self.run["epochs"][name] = self.run["epochs"][name][: keep.get("epochs")] + said.get("epochs", {}).get(
+                name, []
+            )
+        for name in ("records", "moments"):
+            self.run[name] = self.run[name][: keep.get(name)] + said.get(name, [])
+        self.run["moments"] = [one for one in self.run["moments"] if one["id"] not in said.get("gone", [])]
+        self.run["records"] = [said.get("later", {}).get(str(one["number"]), one) for one in self.run["records"]]
+        self.run |= {name: said[name] for name in ("ended", "kept") if name in said}
+
+    def send(self, do, **more):
+        """What a message is answered with."""
+        before = len(self.said)
+        self.desk.handle(json.dumps({"do": do, **more}))
+        return self.said[before:]
+
+    def refused(self, do, **more):
+        """Where, and with which words."""
+        (error,) = [one for one in self.send(do, **more) if isinstance(one, dict) and one["type"] == "error"]
+        return error["where"], error["message"]
+
+    def start(self, problem=MOONS, **more):
+        self.send("start", problem=problem, **more)
+        assert self.status["state"] == "running", self.said[-1]
+        return self
+
+    def work(self, epochs=10**6):
+        for _ in range(epochs):
+            if self.desk.state != "running":
+                break
+            self.desk.work()
+        return self
+
+    def steps(self, count):
+        for _ in range(count):
+            self.send("step")
+        return self
+
+    @property
+    def live(self):
+        return self.desk._live
+
+    @property
+    def model(self):
+        return self.live.state.model
+
+    def as_told(self):
+        """The page's run is what the desk would tell one that comes now."""
+        told = copy.deepcopy(self.run)
+        self.send("hello")
+        return told == self.run
+
+
+@pytest.fixture(scope="module")
+def ended():
+    """A run that has ended by itself."""
+    return Page().start(FORMULA, when="10", epochs=60).work()
+
+
+def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
+    a, b = one.state_dict(), other.state_dict()
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("problem", [MOONS, TABLE, FORMULA, DRAWN, LINE, IRIS])
+def test_a_problem_is_shown_before_anything_is_trained(problem):
+    page = Page()
+    page.send("problem", problem=problem)
+    assert page.status["state"] == "idle"
+    assert page.run["moments"] == []
+    shown = page.run["problem"]
+    assert len(shown["X"]) == len(shown["y"]) == len(shown["split"])
+    assert len(shown["X"][0]) == len(shown["features"])
+
+
+@pytest.mark.parametrize("problem", [MOONS, TABLE, FORMULA, DRAWN, LINE, IRIS])
+def test_a_run_of_every_kind_of_problem_gives_a_frame(problem):
+    page = Page().start(problem)
+    page.work(3)
+    page.send("pause")
+    assert page.status["state"] == "paused"
+    last = page.run["moments"][-1]
+    (frame,) = page.send("frame", moment=last["id"], slice=0)
+    header, arrays = decode(frame)
+    assert header["moment"] == last["id"]
+    if problem is LINE:
+        assert header["kind"] == "line"
+        assert len(arrays["x"]) == last["regions"] + 1
+    else:
+        assert header["kind"] == "plane"
+        assert len(arrays["starts"]) == last["regions"] + 1
+    assert header["layers"] == [{"name": "hidden1", "width": 2}]
+    assert ("points" in arrays) == (problem is IRIS)
+
+
+def test_a_run_to_its_end_is_told_piece_by_piece_as_it_is_told_whole(ended):
+    assert ended.status["state"] == "ended"
+    assert ended.status["message"].startswith("It ended: ")
+    assert ended.run["ended"]
+    assert ended.run["kept"] == ended.live.history.best["epoch"]
+    kinds = [one["kind"] for one in ended.run["moments"]]
+    assert kinds[0] == "start"
+    assert kinds[-1] == "end"
+    assert kinds.count("grown") == kinds.count("before") == len(ended.run["records"]) > 0
+    assert ended.as_told()
+
+
+def test_a_step_is_one_epoch_and_a_moment_to_see_it_by():
+    page = Page().start()
+    page.send("pause")
+    before = len(page.run["epochs"]["epoch"])
+    for k in range(1, 4):
+        page.send("step")
+        assert page.run["epochs"]["epoch"] == list(range(1, before + k + 1))
+        assert page.run["moments"][-1]["epoch"] == before + k
+        assert page.status["state"] == "paused"
+    assert page.as_told()
+
+
+def test_grow_now_adds_a_unit_and_says_why():
+    page = Page().start().work(8)
+    page.send("pause")
+    units = page.live.units
+    page.send("grow")
+    assert page.live.units == units + 1
+    assert [one["kind"] for one in page.run["moments"][-2:]] == ["before", "grown"]
+    assert page.run["moments"][-1]["record"] == page.run["records"][-1]["number"] == 1
+    assert "mis-predicted" in page.run["records"][-1]["text"] or "because" in page.run["records"][-1]["text"]
+    assert page.status["state"] == "paused"
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_undo_restores_network_history_and_moments_bit_for_bit(by_hand):
+    page = Page().start(when="1000" if by_hand else "12").work(11)
+    page.send("pause")
+    if not by_hand:
+        straight = copy.deepcopy(page.live.run)  # its next epoch would grow: this one must not
+        straight.grower.when = lambda state: False
+        straight.epoch()
+        page.send("step")
+        assert len(page.run["records"]) == 1
+        network, epochs = copy.deepcopy(straight.grower.state.model), 12
+    else:
+        page.send("step")
+        network, epochs = copy.deepcopy(page.model), 12
+        page.send("grow")
+    page.steps(2)
+    ids = {one["id"] for one in page.run["moments"]}
+    page.send("undo")
+    assert same(page.model, network)
+    assert page.run["records"] == []
+    assert page.run["epochs"]["epoch"] == list(range(1, epochs + 1))
+    assert page.run["moments"][-1]["kind"] == "before"
+    assert page.status["state"] == "paused"
+    assert page.as_told()
+    page.send("step")
+    new = page.run["moments"][-1]["id"]
+    assert new not in ids
+    assert page.as_told()
+
+
+def test_undo_takes_a_run_back_from_its_end_to_the_start_of_growth():
+    page = Page().start(FORMULA, when="7", epochs=30).work()
+    assert page.status["state"] == "ended"
+    count = len(page.run["records"])
+    assert count >= 3
+    for left in range(count - 1, -1, -1):
+        page.send("undo")
+        assert len(page.run["records"]) == left
+        assert page.run["ended"] == ""
+        assert page.as_told()
+    assert page.refused("undo") == ("run", "There is no growth step to take back")
+    page.send("go")
+    assert page.work().status["state"] == "ended"
+
+
+def test_more_than_two_inputs_have_the_slices_asked_for():
+    page = Page().start(IRIS).work(2)
+    page.send("pause")
+    (told,) = page.send("slice", columns=[2, 3])
+    assert told["slices"][told["slice"]] == "petal length (cm) × petal width (cm)"
+    (told,) = page.send("slice", rows=[0, 60, 120])
+    assert told["slice"] == 2
+    for number in range(3):
+        (frame,) = page.send("frame", moment=page.run["moments"][-1]["id"], slice=number)
+        assert decode(frame)[0]["slice"] == number
+    (again,) = page.send("slice", columns=[2, 3])
+    assert again["slice"] == 1
+    assert page.as_told()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"columns": [1, 1]}, "Columns: expected two different ones"),
+        ({"columns": [1, 9]}, "Columns: expected two different ones"),
+        ({"columns": "ab"}, "Columns: expected two different ones"),
+        ({"rows": [1, 2]}, "Rows: expected three different numbers from 0 to 149"),
+        ({"rows": [1, 2, None]}, "Rows: expected three different numbers"),
+        ({"rows": [1, 2, 500]}, "Rows: expected three different numbers"),
+        ({}, "Columns: expected two different ones"),
+    ],
+)
+def test_a_slice_that_is_none_is_refused_in_its_place(asked, told):
+    page = Page().start(IRIS)
+    where, message = page.refused("slice", **asked)
+    assert where == "slice"
+    assert message.startswith(told)
+
+
+BAD_TABLES = [
+    ("", "is empty"),
+    ("a,b\n", "has no rows of values"),
+    ("a\n1\n2\n", "has only one column, 'a'"),
+    ("a,b\n1,x\n2,x\n3,x\n", "has the one value 'x' in all 3 rows; there is nothing to learn"),
+    ("a,b\n" + "1,1\n,0\n" * 9, "Missing values in 'a' 9"),
+    ("a,b\n" + "1,0\nNaN,1\n" * 9, "Missing values in 'a' 9 (the first in row 1"),
+    ("a,b\n1,2\n1,2,3\n", "line 3 has 3 cells"),
+    ("a,b\n" + "".join(f"w{k},{k % 2}\n" for k in range(40)), "'a'"),
+    ("a,1\n2,3\n", "has both numbers and text"),
+    ("a,b\n" + "1,1\n2,0\n" * 3, "rows are too few"),
+    ("a,b\ninf,1\n" + "1,0\n" * 20, "infinite|not finite|'a'"),
+    ("\0\0\1", "is no text"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), BAD_TABLES)
+def test_a_bad_table_is_refused_in_words_for_a_page(text, told):
+    where, message = Page().refused("start", problem={**TABLE, "text": text})
+    assert where in ("problem", "method")
+    assert any(part in message for part in told.split("|")), message
+    assert "--" not in message
+    assert '="' not in message
+    assert "Traceback" not in message
+
+
+def test_the_words_for_missing_values_say_what_can_be_done():
+    _, message = Page().refused("problem", problem={**TABLE, "text": "a,b\n" + "1,0\nNaN,1\n" * 9})
+    assert message.endswith("fill them in, or leave those rows out")
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        ({}, "There is no kind of problem"),
+        ({"kind": "pickle"}, "There is no kind of problem 'pickle'"),
+        ({"kind": "builtin", "name": "moon"}, "There is no built-in 'moon'; did you mean 'moons'?"),
+        ({"kind": "builtin", "name": 7}, "Name: expected a text"),
+        ({"kind": "builtin", "name": "mnist"}, "too large to be watched"),
+        ({**TABLE, "target": "colour"}, "Column to predict: mine.csv has no column 'colour'"),
+        ({**TABLE, "text": 5}, "Table: expected a text"),
+        ({**TABLE, "text": "a,b\n" + "1,2\n" * 50_000}, "Mine.csv has more than 20000 rows"),
+        ({**TABLE, "text": "a,b\n" + "1,2\n2,1\n" * 15_000}, "Mine has 30000 rows"),
+        (
+            {**TABLE, "text": ",".join(f"c{k}" for k in range(600)) + "\n" + "\n".join([",".join("12" * 300)] * 9)},
+            "Column",
+        ),
+        ({**FORMULA, "formula": "import os"}, "Formula: 'import os' is no formula"),
+        ({**FORMULA, "formula": "log(x)"}, "Formula: 'log(x)' is not a finite number"),
+        ({**FORMULA, "rows": 10**9}, "Points: expected a whole number from 20 to 20000"),
+        ({**FORMULA, "noise": float("nan")}, "Noise: expected a number from 0 to 1"),
+        ({**FORMULA, "seed": -1}, "Seed: expected a whole number"),
+        ({**DRAWN, "y": [0] * 40}, "Points: there is one class only"),
+        ({**DRAWN, "X": [[1, 2]]}, "Points: expected a place and a class for each"),
+        ({**DRAWN, "X": [[1, 2, 3]] * 40}, "Points: expected two numbers for each"),
+        ({**DRAWN, "X": [[1, 1e300]] * 40}, "Points: expected a number from"),
+        ({**DRAWN, "X": [["a", "b"]] * 40}, "Points: expected a number from"),
+        ({**DRAWN, "y": [99] * 40}, "Class: expected a whole number from 0 to 9"),
+        ({"kind": "draw", "X": [[0, k] for k in range(6)], "y": [0, 1] * 3}, "6 rows are too few"),
+    ],
+)
+def test_a_bad_problem_is_refused_in_its_place(problem, told):
+    where, message = Page().refused("start", problem=problem)
+    assert message.startswith(told) or told in message, message
+    assert where in ("problem", "method")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"how": "magic"}, "Method: expected one of tiny, "),
+        ({"how": "steepest_split"}, "Method: the method can grow no place"),
+        ({"where": "attic"}, "Where: expected one of bottleneck, round-robin, gain, hidden1, got 'attic'"),
+        ({"when": "never"}, "When: expected plateau, converged or a number of epochs, got 'never'"),
+        ({"hidden": []}, "Hidden layers: expected 1 to 8 widths"),
+        ({"hidden": [2.5]}, "Hidden layers: expected a whole number from 1 to 2000, got 2.5"),
+        ({"hidden": [1500, 1500]}, "Hidden layers: 3000 units; the studio takes up to 2000"),
+        ({"seed": "x"}, "Seed: expected a whole number"),
+        ({"lr": 0}, "Learning rate: expected a number from"),
+        ({"epochs": 10**9}, "Epochs: expected a whole number from 1 to 20000"),
+    ],
+)
+def test_a_bad_setting_is_refused_beside_the_method(asked, told):
+    where, message = Page().refused("start", problem=MOONS, **asked)
+    assert where == "method"
+    assert message.startswith(told), message
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '"go"', "{}", '{"do": "fly"}', '{"do": ["go"]}', "\ud800"])
+def test_what_is_no_message_is_refused(text):
+    page = Page()
+    page.desk.handle(text)
+    assert page.said[-1]["type"] == "error"
+
+
+@pytest.mark.parametrize("do", ["pause", "go", "step", "grow", "undo", "frame", "slice", "export"])
+def test_what_needs_a_run_says_so(do):
+    assert "press Start" in Page().refused(do, moment=0)[1]
+
+
+def test_frames_and_exports_that_are_not_there_are_refused(ended):
+    assert ended.refused("frame", moment=10**6) == ("plane", "Moment 1000000 is not kept any more; choose another")
+    assert ended.refused("frame", moment=0, slice=5) == ("plane", "There is no slice 5")
+    assert ended.refused("frame", moment="0")[0] == "plane"
+    assert ended.refused("export", what="house")[1].startswith("There is no export 'house'")
+    for do in ("go", "step", "grow"):
+        assert ended.refused(do)[1].startswith("The run has ended")
+
+
+def test_too_many_regions_are_told_where_the_plane_is():
+    page = Page(regions=3).start().work(2)
+    assert page.run["moments"][0]["regions"] is None
+    where, message = page.refused("frame", moment=0)
+    assert where == "plane"
+    assert "more than 3 regions" in message
+
+
+def test_a_run_pauses_after_so_much_work_and_at_so_many_units():
+    page = Page(work=0.0).start().work()
+    assert page.status["state"] == "paused"
+    assert "press Go on" in page.status["message"]
+    page = Page(units=3).start(when="3").work(30)
+    assert page.status["message"].startswith("Paused: the network has 3 units")
+    assert "as many as the studio takes" in page.refused("go")[1]
+    assert "as many as the studio takes" in page.refused("grow")[1]
+
+
+def test_frames_are_kept_within_bounds():
+    page = Page(frames=1).start().work(40)
+    assert len(page.live._frames) == 1
+
+
+def test_diverged_training_pauses_with_what_to_do():
+    page = Page().start(LINE, lr=10.0)
+    page.live.run.grower.state.model[0].weight.data.fill_(float("nan"))
+    page.work(1)
+    assert page.status["state"] == "paused"
+    (error,) = [one for one in page.said if one.get("type") == "error"]
+    assert error["where"] == "run"
+    assert "smaller lr" in error["message"]
+
+
+def test_the_network_is_exported_for_the_datas_own_units(ended, tmp_path):
+    (export,) = ended.send("export", what="model")
+    assert isinstance(export, Export)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(export.content)
+    X = ended.live.data.problem.X
+    assert np.array_equal(creases.read(path)(X), ended.live.net(X))
+    (onnx,) = ended.send("export", what="onnx")
+    assert onnx.name.endswith(".onnx")
+
+
+def exported_code(page, folder, monkeypatch):
+    """The network that the exported script makes."""
+    (export,) = page.send("export", what="code")
+    (folder / "code.py").write_bytes(export.content)
+    monkeypatch.chdir(folder)
+    runpy.run_path("code.py")
+    return creases.read(folder / "model.safetensors")
+
+
+def test_the_exported_code_makes_the_same_network_and_tells_the_same(ended, tmp_path, monkeypatch, capsys):
+    net = exported_code(ended, tmp_path, monkeypatch)
+    X = ended.live.data.problem.X
+    assert np.array_equal(net(X), ended.live.net(X))
+    assert capsys.readouterr().out.strip() == ended.live.history.explain(**ended.live.data.names)
+
+
+@pytest.mark.parametrize("problem", [TABLE, DRAWN], ids=["table", "drawn"])
+def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, monkeypatch):
+    (tmp_path / "mine.csv").write_text(CSV)
+    page = Page().start(problem, when="6", hidden=[2, 2], how="tiny", seed=4).work(6)
+    page.send("pause")
+    assert len(page.run["records"]) == 1
+    page.send("undo")
+    page.steps(1)
+    page.send("undo")  # at the seventh it grew
+    page.steps(2)
+    page.send("grow")
+    page.steps(3)
+    assert page.live.undone
+    net = exported_code(page, tmp_path, monkeypatch)
+    X = page.live.data.problem.X
+    assert net.n_units == page.live.net.n_units > 4
+    assert np.array_equal(net(X), page.live.net(X))
+
+
+def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
+    for problem in (MOONS, FORMULA, {**FORMULA, "formula": "x**2 + min(y, 0.5) < 0.3", "noise": 0}):
+        page = Page().start(problem)
+        (export,) = page.send("export", what="code")
+        head = export.content.decode().partition("settings =")[0]
+        made: dict = {}
+        exec(head, made)
+        assert np.array_equal(made["problem"].X, page.live.data.problem.X)
+        assert np.array_equal(made["problem"].y, page.live.data.problem.y)
+        assert made["problem"].classes == page.live.data.problem.classes
