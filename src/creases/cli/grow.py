@@ -177,6 +177,7 @@ def print_report(report: Report, files: dict[str, Path]) -> None:
     use = f'creases.read("{files["network"]}")(X), the columns of X as {names.DESCRIPTION} lists them'
     out.print(f"\nIn Python: {use}.", soft_wrap=True)
     out.print(f"Open {files['picture']} to see it grow; {files['report']} tells every step in full.", soft_wrap=True)
+    out.print(f"A page to explore it: creases report {files['network'].parent} --out report.html", soft_wrap=True)
 
 
 def _given(ctx: typer.Context) -> set[str]:

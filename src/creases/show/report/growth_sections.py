@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,7 +68,7 @@ def _overview(run: Kept, found: Sequence[Rival]) -> Section:
         ["growth steps", f"{len(records)} in the network, {len(history.records) - len(records)} undone"],
         ["epochs", f"{len(history.epochs)}; the network is that of epoch {run.epoch}"],
         ["time to train", f"{history.last['seconds']:.3g} s"],
-        [f"test {measure(data.problem.task)}", f"{found[0].test:.3f} ({found[1].name}: {found[1].test:.3f})"],
+        [f"test {measure(data.problem.task)}", f"{_score(found[0].test)} ({found[1].name}: {_score(found[1].test)})"],
     ]
     ended = f"It ended: {history.ended}." if history.ended else "The run has not ended: this is what it has come to."
     return {"title": "Overview", "text": ended, "table": {"columns": ["what", "value"], "rows": rows}}
@@ -123,7 +124,7 @@ def _changes(run: Kept) -> dict[int, str]:
 def _scores(run: Kept, found: Sequence[Rival]) -> Section:
     regression = run.data.problem.classes is None
     rows = [
-        [one.name, *(f"{value:.3f}" for value in (one.train, one.validation, one.test))]
+        [one.name, *map(_score, (one.train, one.validation, one.test))]
         + ([] if one.error is None else [number(one.error)])
         for one in found
     ]
@@ -131,6 +132,10 @@ def _scores(run: Kept, found: Sequence[Rival]) -> Section:
     text = "The others are scikit-learn's, fitted to the rows that the network was trained on and stopped by."
     said = verdict(found, run.data)
     return {"title": "Scores", "text": f"{said} {text}".strip(), "table": {"columns": heads, "rows": rows}}
+
+
+def _score(value: float) -> str:
+    return f"{round(value, 3) + 0.0:.3f}"  # no minus before a zero
 
 
 def _loading(run: Kept, folder: str) -> Section:
@@ -149,7 +154,7 @@ def _again(run: Kept, folder: str, asked: Sequence[str]) -> Section:
     """The commands, the settings, the data's digest and the versions."""
     page = shlex.join(["creases", "report", folder, "--out", "report.html", *asked])
     settings = [[field.name, _text(getattr(run.settings, field.name))] for field in fields(run.settings)]
-    settings[0][1] = run.data.problem.name
+    settings[0][1] = Path(run.settings.data).name
     packages = ("creases", "torch", "numpy", "scikit-learn")
     versions = [[name, version(name)] for name in packages]
     about = [["data, sha256", run.digest]] if run.digest else []

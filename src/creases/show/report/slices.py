@@ -87,9 +87,9 @@ def of_rows(net: Network, data: Divided, rows: Sequence[int]) -> Slice:
 
 
 def relevance(net: Network, data: Divided) -> Floats:
-    """How much each column matters (d,): the mean size of the slopes that decide, in the column's standard deviations.
+    """How much each column matters (d,): what its distance from its median contributes to what decides, in the mean.
 
-    For classes the slope of the largest output less that of the second.
+    That is |slope times distance|, over training rows; for classes the slope of the largest output less the second's.
     """
     rows = data.train[:: max(1, len(data.train) // LOOK)]
     X = data.problem.X[rows]
@@ -98,8 +98,8 @@ def relevance(net: Network, data: Divided) -> Floats:
         first = np.argsort(-np.asarray(net(X)), axis=1)[:, :2]
         each = np.arange(len(X))
         J = (J[each, first[:, 0]] - J[each, first[:, 1]])[:, None]
-    spread = np.where(np.ptp(data.problem.X, axis=0) > 0, data.scaling.spread, 0.0)
-    return np.asarray(np.abs(J).mean(axis=(0, 1)) * spread)
+    away = X - np.median(data.problem.X, axis=0)
+    return np.asarray(np.abs(J * away[:, None]).mean(axis=(0, 1)))
 
 
 def typical_rows(net: Network, data: Divided) -> list[int]:
