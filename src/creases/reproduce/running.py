@@ -12,7 +12,7 @@ import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
@@ -103,6 +103,12 @@ def judged(claim: Claim, numbers: Mapping[str, Any]) -> tuple[str, str]:
         return NOT_HERE, claim.cannot
     found: Judged = claim.judge(numbers)
     return found.verdict, found.why
+
+
+def judged_again(result: Result) -> Result:
+    """A result whose numbers are judged as they would be now."""
+    verdict, why = judged(find(result.id), result.numbers)
+    return replace(result, verdict=verdict, why=why)
 
 
 def run_all(

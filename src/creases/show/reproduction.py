@@ -66,7 +66,7 @@ def claim_figure(picture: Picture, title: str) -> Figure:
     figure, (ax,) = style.new_figure(*claim_size(picture))
     plot_claim(picture, ax)
     with style.styled():
-        ax.set_title(title)
+        figure.suptitle(title, fontsize=10)  # above the legend
     return figure
 
 
