@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from creases.cli.animate import animate_run
 from creases.cli.compare import compare_networks
 from creases.cli.console import Door
 from creases.cli.demo import run_demo
@@ -15,6 +16,7 @@ from creases.cli.grow import grow_table
 from creases.cli.map import map_plane
 from creases.cli.prune import prune_model
 from creases.cli.report import write_report
+from creases.cli.reproduce import reproduce_claims
 from creases.cli.spline import fit_spline
 from creases.cli.studio import open_studio
 from creases.cli.sweep import app as sweep_app
@@ -30,7 +32,9 @@ app.command("compare")(compare_networks)
 app.command("spline")(fit_spline)
 app.add_typer(sweep_app, name="sweep")
 app.command("prune")(prune_model)
+app.command("reproduce")(reproduce_claims)
 app.command("report")(write_report)
+app.command("animate")(animate_run)
 app.command("studio")(open_studio)
 app.command("demo")(run_demo)
 

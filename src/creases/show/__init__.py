@@ -1,5 +1,6 @@
 """Pictures: results drawn in one restrained style; nothing is computed here that a result does not hold."""
 
+from creases.show.animation import animate_growth, animate_training
 from creases.show.cell import plot_cell
 from creases.show.compare import (
     plot_compression,
@@ -36,7 +37,9 @@ from creases.show.themes import theme
 __all__ = [
     "View",
     "along_figure",
+    "animate_growth",
     "animate_tracks",
+    "animate_training",
     "claim_figure",
     "directions_figure",
     "gradients_figure",

@@ -44,6 +44,7 @@ def plot_dual(
     ax: Axes | None = None,
     color: Literal["bias", "class"] = "bias",
     data: ArrayLike | None = None,
+    legend: bool = True,
 ) -> Axes:
     """Draw each region's coefficients of one output as a point: where the plane has a region, the dual has a dot.
 
@@ -62,6 +63,8 @@ def plot_dual(
         of the region (partitions only).
     data
         Points (n, 2) in slice coordinates: the pieces that hold there are ringed (partitions only).
+    legend
+        Whether to say what the colours mean.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def plot_dual(
     output = check_index(output, found.net.n_out if isinstance(found, PlanePartition) else found.n_out, "output")
     dots = _of_plane(found, output) if isinstance(found, PlanePartition) else _of_samples(found, output)
     ax = style.own_axes(ax, 5.6, 5)
-    _draw(ax, dots, color)
+    _draw(ax, dots, color, legend)
     if data is not None and isinstance(found, PlanePartition):
         _ring(ax, dots, found, data)
     return ax
@@ -122,7 +125,7 @@ def _of_samples(found: Coefficients, output: int) -> _Dots:
     return _Dots(at, ("first direction of $J$", "second direction of $J$"), share, y, None, none)
 
 
-def _draw(ax: Axes, dots: _Dots, color: str) -> None:
+def _draw(ax: Axes, dots: _Dots, color: str, legend: bool) -> None:
     size = np.clip(_LARGEST * dots.share / dots.share.max(), _SMALLEST, None)
     order = np.argsort(-size)  # small dots on top
     width = float(np.clip(20 / np.sqrt(max(1, len(dots.links))), 0.15, 0.8))
@@ -133,12 +136,14 @@ def _draw(ax: Axes, dots: _Dots, color: str) -> None:
     if color == "class" and dots.decided is not None:
         faces = [style.tint(style.class_color(int(index)), 0.7) for index in dots.decided[order]]
         ax.scatter(x, y, s=size[order], color=faces, **{**look, "edgecolors": style.now().paper})
-        style.legend_below(ax, style.class_patches(np.unique(dots.decided).tolist()))
+        if legend:
+            style.legend_below(ax, style.class_patches(np.unique(dots.decided).tolist()))
     else:
         limit = float(np.abs(dots.constant).max()) or 1.0
         norm = Normalize(-limit, limit)
         drawn = ax.scatter(x, y, s=size[order], c=dots.constant[order], cmap=style.value_colors(), norm=norm, **look)
-        style.colorbar(ax, drawn, "constant $y$")
+        if legend:
+            style.colorbar(ax, drawn, "constant $y$")
     ax.margins(0.1)
     ax.autoscale_view()
     ax.set_xlabel(dots.names[0])

@@ -125,6 +125,16 @@ def _draw_curves(history: History, axes: Sequence[Axes], kept: int | None, score
     _legend_of_steps(scored, history, kept)
 
 
+def draw_score(ax: Axes, history: History) -> None:
+    """Draw the score over the epochs on one of the axes, each growth step marked above it."""
+    _curve(ax, [epoch["epoch"] for epoch in history.epochs], history, "score")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("score")
+    ax.margins(x=0.02)
+    _steps(ax, history, None)
+    ax.legend(loc="lower right", **_SOLID)
+
+
 def _curve(ax: Axes, epochs: list[int], history: History, name: str) -> None:
     for k, (key, label) in enumerate(((name, "training"), (f"validation_{name}", "validation"))):
         values = [epoch[key] for epoch in history.epochs]

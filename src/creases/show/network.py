@@ -217,7 +217,8 @@ def _say_colors(ax: Axes, marked: bool) -> None:
     if marked:
         look: dict[str, Any] = {"markersize": 8, "color": style.now().accent, "linestyle": "none"}
         handles.append(Line2D([], [], marker="o", label="newest", **look))
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, borderaxespad=0)
+    close: Any = {"handlelength": 1.0, "handletextpad": 0.5, "columnspacing": 1.0, "borderaxespad": 0}
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, **close)
 
 
 def _name(ax: Axes, layers: list[_Layer], features: Sequence[str] | None, classes: Sequence[str] | None) -> None:

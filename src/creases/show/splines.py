@@ -14,15 +14,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.files import replacing
 from creases.regions.arguments import check_count
 from creases.show import style
+from creases.show.movie import check_movie, write_movie
 from creases.splines.marks import Marks, marks
 from creases.splines.residuals import data as checked_data
 
 if TYPE_CHECKING:
-    from PIL import Image
-
     from creases.splines.history import Frame, History
 
 Floats = NDArray[np.float64]
@@ -181,7 +179,7 @@ def animate_tracks(
     window: Window | None = None,
     names: tuple[str, str] = ("$x$", "$f(x)$"),
 ) -> Path:
-    """Write training as a ``.gif``: function, breakpoints and delta-slopes, frame by frame.
+    """Write training as a ``.gif`` or ``.mp4``: function, breakpoints and delta-slopes, frame by frame.
 
     Parameters
     ----------
@@ -196,21 +194,18 @@ def animate_tracks(
     names
         Of input and output, at the axes.
     """
-    path = Path(path)
-    if path.suffix != ".gif":
-        raise InputError(f"path: an animation's name must end in .gif, got {path.name!r}")
     if not len(history):
         raise InputError("history: is empty; call the tracker with the model at least once")
     frames, fps = check_count(frames, "frames"), check_count(fps, "fps")
     chosen = np.unique(np.linspace(0, len(history) - 1, frames).round().astype(int)).tolist()
     window = _window(history, data, window)
     stage = _Stage([history.frame(t) for t in chosen], data, target, window, names)
+    width, height = stage.figure.get_size_inches()
+    path = check_movie(path, (int(width * dpi), int(height * dpi)))
     with style.styled():
-        first, *rest = stage.pictures(dpi)
-    lasting = [round(1000 / fps)] * len(rest) + [round(1000 / fps) + 1000]
-    with replacing(path) as temporary:
-        first.save(temporary, format="GIF", save_all=True, append_images=rest, duration=lasting, loop=0)
-    return path
+        pictures = stage.pictures(dpi)
+    lasting = [1 / fps] * (len(pictures) - 1) + [1 / fps + 1]
+    return write_movie(zip(pictures, lasting, strict=True), path)
 
 
 class _Stage:
@@ -245,10 +240,8 @@ class _Stage:
         self.title = self.top.set_title("step", loc="left")
         _name_axes(self.figure, names)
 
-    def pictures(self, dpi: int) -> list[Image.Image]:
-        """Every frame, drawn: what stands still only once, for matplotlib takes a quarter of a second for it."""
-        from PIL import Image
-
+    def pictures(self, dpi: int) -> list[NDArray[np.uint8]]:
+        """Every frame (h, w, 3): what stands still is drawn once, for matplotlib takes a quarter of a second for it."""
         moving = (self.line, self.rug, self.stems, self.title)
         for artist in moving:
             artist.set_animated(True)
@@ -263,8 +256,7 @@ class _Stage:
             canvas.restore_region(still)
             for artist in moving:
                 self.figure.draw_artist(artist)
-            picture = Image.fromarray(np.array(canvas.buffer_rgba())).convert("RGB")
-            drawn.append(picture.quantize(64, dither=Image.Dither.NONE))
+            drawn.append(np.array(canvas.buffer_rgba())[:, :, :3])
         return drawn
 
     def show(self, frame: Frame) -> None:

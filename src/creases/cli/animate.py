@@ -1,0 +1,106 @@
+"""``creases animate``: a growth run as a GIF or MP4."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from creases.cli.console import note, out, print_json, progress
+from creases.cli.kernels import load_kernels
+from creases.cli.output import check_outputs
+
+
+class Panel(StrEnum):
+    """What is beside the picture."""
+
+    curves = "curves"
+    network = "network"
+    dual = "dual"
+
+
+class Paper(StrEnum):
+    """What it is drawn on."""
+
+    light = "light"
+    dark = "dark"
+
+
+def animate_run(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder of a growth run, of creases grow.", show_default=False)
+    ],
+    path: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="The .gif or .mp4 file to write (MP4: creases[video]).")
+    ] = Path("growth.gif"),
+    beside: Annotated[
+        list[Panel] | None,
+        typer.Option(help="Panels beside the picture; may be repeated.", show_default="curves, network"),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="More than two inputs: the slice along two columns.", show_default="those that matter"
+        ),
+    ] = None,
+    frames: Annotated[int, typer.Option(min=1, max=1000, help="Pictures at most.")] = 120,
+    fps: Annotated[float, typer.Option(min=0.1, max=60, help="Pictures in a second.")] = 4,
+    dpi: Annotated[int, typer.Option(min=20, max=300, help="Size: a picture is about nine inches wide.")] = 80,
+    theme: Annotated[Paper, typer.Option(help="Light or dark.")] = Paper.light,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+) -> None:
+    """Show a growth run as an animation: regions, boundary, data, and each new crease where it folds.
+
+    Growth steps stay a little longer, with the reason below the picture.
+    """
+    from creases import show
+    from creases.runs.divided import box
+    from creases.runs.kept import read_run
+    from creases.show.report.slices import slices
+
+    check_outputs([path], (".gif", ".mp4"))
+    load_kernels()
+    run = read_run(folder)
+    problem = run.data.problem
+    shown: dict[str, Any] = {
+        "box": box(problem.X),
+        "data": problem.X,
+        "labels": problem.y,
+        "features": problem.features,
+    }
+    cut = None
+    if problem.X.shape[1] > 2 or columns is not None:
+        cut = slices(run.net, run.data, [] if columns is None else [columns])[0]
+        shown = {"box": cut.box, "origin": cut.origin, "basis": cut.basis}
+        if len(names := cut.name.split(" × ")) == 2:
+            shown["features"] = names
+    with show.theme(theme.value), progress(1) as begin:
+        show.animate_growth(
+            run.moments,
+            path,
+            history=run.history,
+            classes=problem.classes,
+            scaling=run.data.scaling,
+            names=run.data.names,
+            beside=None if not beside else [panel.value for panel in beside],
+            frames=frames,
+            fps=fps,
+            dpi=dpi,
+            progress=lambda done, count: begin(f"drawing {done} of {count}"),
+            **shown,
+        )
+    if not run.history.ended:
+        note(f"the run has not ended; this is what is there. Go on with: creases grow --resume {folder}")
+    told = {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "moments": len(run.moments),
+        "slice": cut.name if cut else None,
+    }
+    if as_json:
+        print_json(told)
+        return
+    on = f" on the slice {cut.name}" if cut else ""
+    out.print(f"{path}: {len(run.moments)} moments{on}, {path.stat().st_size / 1e6:.2g} MB", soft_wrap=True)

@@ -1,0 +1,175 @@
+"""Growth and training through time: the pictures of an animation are those of its moments."""
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PolyCollection
+from PIL import Image
+
+import creases
+from creases.errors import FileError, InputError
+from creases.grow import History
+from creases.show import animate_growth, animate_training, theme
+from creases.show.animation import _shots
+from creases.show.stage import Scene, Stage
+from show.pictures import FOLDS, LABELS, POINTS, RECORD, history
+
+
+@dataclass
+class Moment:
+    epoch: int
+    kind: str
+    record: int | None
+    net: Any
+
+
+def before():
+    """The folds without their last unit."""
+    first, _, last = FOLDS.steps
+    layers = [
+        (first.tensors["weight"][:4].numpy(), first.tensors["offset"][:4].numpy()),
+        (last.tensors["weight"][:, :4].numpy(), last.tensors["offset"].numpy()),
+    ]
+    return creases.read(layers)
+
+
+RECORDED = replace(RECORD, explanation={**RECORD.explanation, "method": "hand", "place": "layers.0", "units": 1})
+MOMENTS = [
+    Moment(0, "start", None, before()),
+    Moment(12, "grown", 3, FOLDS),
+    Moment(18, "end", None, FOLDS),
+]
+TOLD = History(epochs=history().epochs, records=[RECORDED])
+LOOK: dict[str, Any] = {"history": TOLD, "data": POINTS, "labels": LABELS, "dpi": 30}
+
+
+def pictures(path):
+    with Image.open(path) as image:
+        found = []
+        for k in range(image.n_frames):
+            image.seek(k)
+            found.append((np.asarray(image.convert("RGB")), image.info["duration"]))
+        return found
+
+
+def test_every_moment_is_a_picture_and_growth_steps_stay_longer(tmp_path):
+    path = animate_growth(MOMENTS, tmp_path / "growth.gif", fps=5, **LOOK)
+    found = pictures(path)
+    assert [duration for _, duration in found] == [200, 800, 2200]
+    assert len({picture.tobytes() for picture, _ in found}) == 3
+    assert [entry.name for entry in tmp_path.iterdir()] == ["growth.gif"]
+
+
+def stage(beside=("curves", "network"), records=(None, RECORDED, None), **scene):
+    nets = [moment.net for moment in MOMENTS]
+    shots = _shots(nets, [moment.epoch for moment in MOMENTS], records, {"box": [(-1, 1), (-1, 1)]})
+    given: dict[str, Any] = {"data": POINTS, "labels": LABELS, "history": TOLD, **scene}
+    return Stage(shots, Scene(**given), beside, 30)
+
+
+def test_a_picture_shows_its_moment_and_nothing_of_the_one_before():
+    film = stage()
+    for shot in (*film.shots, film.shots[0]):
+        film.picture(shot)
+        sheets = [c for c in film.main.collections if isinstance(c, PolyCollection)]
+        assert len(sheets) == 1
+        assert len(sheets[0].get_paths()) == len(shot.partition.boundary().part_class)
+        marks = {line.get_label() for line in film.main.lines}
+        assert marks == (set() if shot.record is None else {"typical instance", "fold point"})
+        assert film.now.get_xdata() == [shot.epoch, shot.epoch]
+        assert f"epoch {shot.epoch}, {shot.partition.net.n_units} units, {shot.partition.count} regions" in shot.words
+        assert bool(film.why.get_text()) == (shot.record is not None)
+
+
+def test_axes_stand_still():
+    film = stage(("dual",))
+    limits = []
+    for shot in film.shots:
+        film.picture(shot)
+        limits.append([(*ax.get_xlim(), *ax.get_ylim(), *ax.get_position().bounds) for ax in film.figure.axes])
+        segments = [
+            s for c in film.panels["dual"].collections if isinstance(c, LineCollection) for s in c.get_segments()
+        ]
+        low, high = np.array(film.slopes).T
+        assert ((np.concatenate(segments) >= low) & (np.concatenate(segments) <= high)).all()
+    assert limits[0] == limits[1] == limits[2]
+
+
+def test_it_is_drawn_in_the_active_theme(tmp_path):
+    with theme("dark"):
+        path = animate_growth(MOMENTS[:1], tmp_path / "dark.gif", beside=(), **LOOK)
+    assert np.abs(pictures(path)[0][0][0, 0].astype(int) - [0x18, 0x1B, 0x20]).max() < 8
+
+
+def test_an_mp4_lasts_as_long_as_its_pictures(tmp_path):
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    path = animate_growth(MOMENTS, tmp_path / "growth.mp4", fps=5, **LOOK)
+    meta = next(ffmpeg.read_frames(str(path)))
+    assert meta["duration"] == pytest.approx(0.2 + 0.8 + 2.2, abs=0.11)
+    assert meta["codec"] == "h264"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["growth.mp4"]
+
+
+def test_without_ffmpeg_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(InputError, match=r"pip install 'creases\[video\]', or write a \.gif"):
+        animate_growth(MOMENTS, tmp_path / "growth.mp4", **LOOK)
+
+
+def test_training_shows_some_of_many_networks_the_first_and_the_last_among_them(tmp_path):
+    told = []
+    networks = [creases.read([([[1.0, k / 10]], [0.0]), ([[1.0]], [-0.2])]) for k in range(10)]
+    path = animate_training(networks, tmp_path / "t.gif", frames=4, dpi=30, progress=lambda *done: told.append(done))
+    assert len(pictures(path)) == 4
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_one_input_is_shown_as_a_function_over_its_data(tmp_path):
+    networks = [creases.read([([[1.0]], [-k / 4]), ([[k]], [0.0])]) for k in range(3)]
+    x = np.linspace(-1, 2, 9)[:, None]
+    path = animate_training(networks, tmp_path / "t.gif", data=x, labels=np.abs(x[:, 0]), features=["load"], dpi=30)
+    assert len(pictures(path)) == 3
+
+
+def test_values_of_two_inputs_are_no_classes(tmp_path):
+    film = stage((), labels=None)
+    film.picture(film.shots[0])
+    path = animate_training([FOLDS], tmp_path / "t.gif", data=POINTS, labels=LABELS + 0.5, beside=(), dpi=30)
+    assert path.is_file()
+
+
+def test_more_inputs_are_shown_on_a_slice(tmp_path):
+    net = creases.read([(np.eye(3), np.zeros(3)), ([[1.0, -1.0, 1.0]], [0.1])])
+    cut = {"origin": np.zeros(3), "basis": np.eye(3)[:, :2], "box": [(-1, 1), (-1, 1)]}
+    assert animate_training([net], tmp_path / "t.gif", dpi=30, features=["a", "b"], **cut).is_file()
+    with pytest.raises(InputError, match="a network of 3 inputs is shown on a slice"):
+        animate_training([net], tmp_path / "t.gif")
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (
+            {"path": "growth.avi"},
+            InputError,
+            r"path: an animation's name must end in \.gif or \.mp4, got 'growth\.avi'",
+        ),
+        ({"path": "none/growth.gif"}, FileError, "there is no folder"),
+        ({"moments": []}, InputError, "moments: there is no network to animate"),
+        ({"frames": 0}, InputError, "frames: expected a positive whole number"),
+        ({"fps": 0}, InputError, "fps: expected a number of pictures in a second"),
+        ({"dpi": 900}, InputError, "dpi: pictures of .* pixels are over 4 million; give a lower one"),
+        ({"beside": ["film"]}, InputError, "beside: expected some of curves, network, dual, got 'film'"),
+        ({"history": None, "beside": ["curves"]}, InputError, "beside: curves need a history"),
+        ({"features": ["a"]}, InputError, "features: expected 2 names, got 1"),
+        ({"data": np.full((48, 2), np.nan)}, InputError, "data: expected finite numbers"),
+    ],
+)
+def test_what_cannot_be_animated_is_refused_and_nothing_is_written(options, kind, message, tmp_path):
+    given = {"moments": MOMENTS, "path": "growth.gif", **LOOK, **options}
+    with pytest.raises(kind, match=message):
+        animate_growth(given.pop("moments"), tmp_path / given.pop("path"), **given)
+    assert not list(tmp_path.iterdir())
