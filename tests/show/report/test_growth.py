@@ -262,6 +262,15 @@ def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path,
     assert any("instance" in record["marks"] for record in found["records"])
 
 
+def test_of_large_networks_fewer_slices_are_shown_so_that_time_has_room(iris, tmp_path, monkeypatch):
+    monkeypatch.setattr(growth, "BUDGET", 20_000)
+    found = growth_report(iris, tmp_path / "r.html")
+    assert len(found.slices) == 2
+    assert found.slices[1].startswith("through rows ")
+    asked = growth_report(iris, tmp_path / "r.html", columns=["0,1", "1,2", "2,3"])
+    assert len(asked.slices) == 3
+
+
 def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path):
     folder = shutil.copytree(circles, tmp_path / "circles")
     (folder / "history.json").unlink()

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 #: What the frames may take together, compressed, in bytes: a third more in the file.
 BUDGET = 3_000_000
 
+#: Moments that there should be room for; else fewer slices are shown.
+TIMES = 20
+
 #: Frames that are made at most: a moment has one for each slice.
 FRAMES = 240
 
@@ -75,6 +78,8 @@ def growth_report(
     planes = slices(run.net, run.data, columns, through)
     rows = _shown_rows(run)
     progress("mapping the network")
+    if not columns and not through:
+        planes = _affordable(run, planes, rows)
     frames, moments, last = _replay(run, planes, rows, progress)
     progress("looking at the network")
     asked = [word for text in columns for word in ("--columns", text)]
@@ -92,6 +97,18 @@ def growth_report(
     return Written(
         Path(path), Path(path).stat().st_size, counts["moments"], counts["rows"], names, bool(run.history.ended)
     )
+
+
+def _affordable(run: Kept, planes: list[Slice], rows: NDArray[np.int64]) -> list[Slice]:
+    """Slices, fewer where the networks are so large that hardly a moment would fit in: the first and the last stay."""
+    last = run.moments[-1]
+    while len(planes) > 2:
+        partitions = _partitions(last.net, planes, run.data)
+        frames = [_frame(one, last, k, run.data, rows) for k, one in enumerate(partitions)]
+        if min(TIMES, len(run.moments)) * sum(len(zlib.compress(frame)) for frame in frames) <= BUDGET:
+            break
+        planes = [*planes[:-2], planes[-1]]
+    return planes
 
 
 def _replay(
