@@ -109,6 +109,8 @@ def _samples(net: Network, X: Any, y: Any) -> tuple[Floats | None, NDArray[Any] 
     if X is None:
         return None, None
     points = np.asarray(X, np.float64)
+    if not len(points):
+        return None, None
     points = points.reshape(len(points), -1)
     if points.shape[1] != net.n_in:
         raise InputError(f"X: expected samples of {net.n_in} numbers, got {points.shape[1]}")
@@ -116,4 +118,4 @@ def _samples(net: Network, X: Any, y: Any) -> tuple[Floats | None, NDArray[Any] 
     if known is not None and len(known) != len(points):
         raise InputError(f"y: expected {len(points)} of them, one for each sample, got {len(known)}")
     finite = np.isfinite(points).all(axis=1)
-    return (points[finite], None if known is None else known[finite]) if len(points) else (None, None)
+    return (points[finite], None if known is None else known[finite]) if finite.any() else (None, None)

@@ -1,0 +1,16 @@
+"""What a report's page holds."""
+
+import base64
+import re
+import zlib
+
+from creases.show.viewer import decode
+
+
+def read(path):
+    """The run and the frames, by name, of a page with the viewer in it."""
+    page = path.read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    packed = re.search(r'id="creases-report">([^<]*)<', page).group(1)
+    header, arrays = decode(zlib.decompress(base64.b64decode(packed)))
+    return header["run"], {name: decode(data.tobytes()) for name, data in arrays.items()}

@@ -1,0 +1,106 @@
+"""The report of a map: one page with every region, from a partition or from a network."""
+
+import numpy as np
+import pytest
+
+import creases
+from creases.errors import FileError, InputError
+from creases.show.report.maps import map_report
+from report_pages import read
+
+FOLD = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])
+
+
+def test_a_partition_is_shown_as_it_was_saved(tmp_path, drawn):
+    partition = creases.plane(FOLD, box=[(-1, 1), (-2, 2)])
+    partition.save(tmp_path / "map.npz")
+    out = map_report(tmp_path / "map.npz", tmp_path / "map.html", command=["creases", "report", "my map.npz"])
+    run, frames = read(out)
+    header, arrays = frames["0"]
+    assert header["box"] == [[-1, 1], [-2, 2]]
+    assert len(arrays["starts"]) - 1 == partition.count == run["moments"][0]["regions"]
+    assert run["records"] == run["epochs"]["loss"] == run["problem"]["X"] == []
+    assert run["problem"]["classes"] == ["class 0", "class 1"]
+    titles = [section["title"] for section in run["sections"]]
+    assert titles[0] == "Exactness"
+    assert titles[-1] == "Make it again"
+    assert run["sections"][-1]["code"] == "creases report 'my map.npz'"
+
+
+def test_a_network_is_mapped_around_its_data_or_in_the_box_given(tmp_path, drawn):
+    FOLD.save(tmp_path / "net.safetensors")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (50, 2))
+    np.savez(tmp_path / "data.npz", X=X, y=(X.sum(axis=1) > 1).astype(int))
+    out = tmp_path / "report.html"
+    run, frames = read(map_report(tmp_path / "net.safetensors", out, data=tmp_path / "data.npz"))
+    (low, high), _ = frames["0"][0]["box"]
+    assert low < X[:, 0].min() < X[:, 0].max() < high
+    assert np.array(run["problem"]["X"]) == pytest.approx(X)
+    assert run["problem"]["classes"] == ["0", "1"]
+    shares = next(s for s in run["sections"] if s["title"] == "How many pieces it takes")["table"]["rows"][0]
+    assert shares[-1] == "100 %"  # the network decides as the data are
+    _, frames = read(map_report(tmp_path / "net.safetensors", out, box=[(0, 2), (0, 3)]))
+    assert frames["0"][0]["box"] == [[0, 2], [0, 3]]
+
+
+def test_weights_in_an_npz_file_and_networks_of_one_input_are_maps_too(tmp_path, drawn):
+    np.savez(tmp_path / "kink.npz", W0=[[1.0], [-1.0]], b0=[0.0, 0.5], W1=[[1.0, 1.0]], b1=[0.0])
+    run, frames = read(map_report(tmp_path / "kink.npz", tmp_path / "kink.html", box=[(-2, 2)]))
+    header, arrays = frames["0"]
+    assert header["kind"] == "line"
+    assert arrays["x"].tolist() == [-2, 0, 0.5, 2]
+    assert run["problem"]["task"] == "regression"
+    creases.line(creases.read(FOLD), [-1, 0.5], [1, 0.5]).save(tmp_path / "line.npz")
+    assert read(map_report(tmp_path / "line.npz", tmp_path / "line.html"))[1]["0"][0]["kind"] == "line"
+
+
+def test_a_slice_through_more_inputs_is_shown_on_its_plane(tmp_path, drawn):
+    rng = np.random.default_rng(0)
+    net = creases.read([(rng.normal(size=(6, 4)), rng.normal(size=6)), (rng.normal(size=(3, 6)), np.zeros(3))])
+    creases.plane_through(net, *rng.normal(size=(3, 4))).save(tmp_path / "cut.npz")
+    X = rng.normal(size=(20, 4))
+    np.savez(tmp_path / "data.npz", X=X, y=rng.integers(0, 3, 20))
+    run, frames = read(map_report(tmp_path / "cut.npz", tmp_path / "cut.html", data=tmp_path / "data.npz"))
+    assert frames["0"][1]["points"].shape == (20, 2)
+    assert len(run["problem"]["features"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "said"),
+    [
+        ("none.npz", {}, FileError, "path: there is no file"),
+        ("notes.txt", {}, FileError, "path: expected a map"),
+        ("broken.npz", {}, FileError, "path: .* is not an .npz file that creases wrote, or damaged"),
+        ("other.npz", {}, FileError, "must hold W0, b0"),
+        ("wide.safetensors", {}, InputError, "the network has 3 inputs, so a plane must be chosen"),
+        ("map.npz", {"box": [(0, 1), (0, 1)]}, InputError, "box: map.npz is a map, which has its box"),
+        ("fold.safetensors", {"box": [(1, 0), (0, 1)]}, InputError, "box: empty on axis 0"),
+        ("fold.safetensors", {"data": "three.npz"}, InputError, "data: three.npz has 3 columns to predict from"),
+        (
+            "fold.safetensors",
+            {"data": "many.npz"},
+            InputError,
+            "data: many.npz has 3 classes, the network tells 2 apart",
+        ),
+    ],
+)
+def test_what_cannot_be_mapped_is_refused(tmp_path, name, options, error, said):
+    (tmp_path / "notes.txt").write_text("no network")
+    (tmp_path / "broken.npz").write_text("no archive")
+    np.savez(tmp_path / "other.npz", a=1)
+    creases.read([(np.ones((2, 3)), np.zeros(2))]).save(tmp_path / "wide.safetensors")
+    creases.plane(FOLD).save(tmp_path / "map.npz")
+    FOLD.save(tmp_path / "fold.safetensors")
+    np.savez(tmp_path / "three.npz", X=np.zeros((4, 3)), y=[0, 1, 0, 1])
+    np.savez(tmp_path / "many.npz", X=np.zeros((6, 2)), y=[0, 1, 2, 0, 1, 2])
+    if "data" in options:
+        options = {"data": tmp_path / options["data"]}
+    with pytest.raises(error, match=said):
+        map_report(tmp_path / name, tmp_path / "out.html", **options)
+    assert not (tmp_path / "out.html").exists()
+
+
+def test_a_page_has_a_page_s_name(tmp_path):
+    with pytest.raises(InputError, match=r"out: expected a name ending in .html, got 'out.pdf'"):
+        map_report(tmp_path / "map.npz", tmp_path / "out.pdf")
