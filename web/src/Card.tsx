@@ -20,7 +20,7 @@ export function Card() {
         {grown.action === "grow" ? "New unit" : grown.action === "recycle" ? "Unit replaced" : "Unit revived"} · growth step {grown.number}
         {grown.undone && <em class="tag">not kept</em>}
       </h3>
-      <p>{grown.why || grown.text}</p>
+      <p>{sentence(grown)}</p>
       <Facts grown={grown} measure={all.measure} />
       {!atStep.value && (
         <button class="link" onClick={() => goToStep(grown.number)}>
@@ -33,6 +33,17 @@ export function Card() {
       </details>
     </article>
   );
+}
+
+/** The growth step in one sentence: what was added and why, where its crease passes, what came of it. */
+function sentence({ why, text, action, units, epoch, marks, outcome: { fixed, broken } }: Step): string {
+  const because = /^(?:\d+ )?units? added to [^]*? because ([^]*?)\.?$/i.exec(why)?.[1];
+  if (action !== "grow" || !because) return why || text;
+  const parts = [`Unit${units.length === 1 ? "" : "s"} ${units.join(", ")} ${units.length === 1 ? "was" : "were"} added at epoch ${epoch} because ${because}`];
+  if (marks.fold_point?.length === 1) parts.push(`its breakpoint is at ${number(marks.fold_point[0])}`);
+  else if (marks.fold_point) parts.push(`its crease passes through (${marks.fold_point.map((value) => number(value)).join(", ")})`);
+  if (fixed.length || broken.length) parts.push(`it corrected ${fixed.length} ${fixed.length === 1 ? "point" : "points"} and broke ${broken.length}`);
+  return `${parts.join("; ")}.`;
 }
 
 function Facts({ grown, measure }: { grown: Step; measure: string }) {
@@ -75,35 +86,4 @@ function Facts({ grown, measure }: { grown: Step; measure: string }) {
       </dd>
     </dl>
   );
-}
-
-/** All growth steps, one line each. */
-export function StepList() {
-  const all = run.value;
-  if (!all?.records.length) return null;
-  return (
-    <ol class="steps" aria-label="Growth steps">
-      {all.records.map((record) => (
-        <li key={record.number}>
-          <button
-            class={step.value?.number === record.number ? "here" : ""}
-            aria-current={step.value?.number === record.number ? "step" : undefined}
-            onClick={() => goToStep(record.number)}
-          >
-            <b>{record.number}</b>
-            <span>
-              {line(record)}
-              {record.undone && <em class="tag">not kept</em>}
-            </span>
-          </button>
-        </li>
-      ))}
-    </ol>
-  );
-}
-
-function line(record: Step): string {
-  const what = record.action === "grow" ? `unit ${record.units.join(", ")} added` : record.action === "recycle" ? `unit ${record.removed.join(", ")} replaced` : `unit ${record.units.join(", ")} revived`;
-  const { fixed, broken } = record.outcome;
-  return `epoch ${record.epoch}: ${what}${fixed.length || broken.length ? `; ${fixed.length} put right, ${broken.length} broken` : ""}`;
 }

@@ -1,25 +1,29 @@
 /** Loss and score by epoch, with the growth steps and the moment that is shown. */
 
 import { goTo, moment, number, run } from "./state";
+import type { Run } from "./types";
 
 const W = 320, H = 118, LEFT = 40, RIGHT = 8, TOP = 18, BOTTOM = 98;
 
-export function Curves() {
-  const all = run.value;
+/** The curves of the run and moment shown, or of another run; only those shown can be clicked to go in time. */
+export function Curves({ of, at, small = false }: { of?: Run; at?: number; small?: boolean }) {
+  const all = of ?? run.value;
+  const now = at ?? moment.value;
   if (!all || all.epochs.epoch.length < 2) return <p class="quiet">Curves appear as the network trains.</p>;
+  const known = { all, now, still: all !== run.value };
+  if (small) return <Curve {...known} name={all.measure} train={all.epochs.score} held={all.epochs.validation_score} />;
   return (
     <>
-      <Curve name="loss" train={all.epochs.loss} held={all.epochs.validation_loss} zero />
-      <Curve name={all.measure} train={all.epochs.score} held={all.epochs.validation_score} />
+      <Curve {...known} name="loss" train={all.epochs.loss} held={all.epochs.validation_loss} zero />
+      <Curve {...known} name={all.measure} train={all.epochs.score} held={all.epochs.validation_score} />
       <p class="key"><i class="train" /> training <i class="held" /> validation <i class="steps" /> growth step</p>
     </>
   );
 }
 
-type Props = { name: string; train: (number | null)[]; held: (number | null)[]; zero?: boolean };
+type Props = { all: Run; now: number; still: boolean; name: string; train: (number | null)[]; held: (number | null)[]; zero?: boolean };
 
-function Curve({ name, train, held, zero = false }: Props) {
-  const all = run.value!;
+function Curve({ all, now: index, still, name, train, held, zero = false }: Props) {
   const values = [...train, ...held].filter((v): v is number => v !== null && Number.isFinite(v));
   if (!values.length) return null;
   const high = values.reduce((a, b) => Math.max(a, b)), least = values.reduce((a, b) => Math.min(a, b));
@@ -29,9 +33,10 @@ function Curve({ name, train, held, zero = false }: Props) {
   const y = (value: number) => BOTTOM - ((BOTTOM - TOP) * (value - low)) / (high - low || 1);
   const path = (series: (number | null)[]) =>
     series.map((v, i) => (v === null ? "" : `${i && series[i - 1] !== null ? "L" : "M"}${x(all.epochs.epoch[i]!).toFixed(1)} ${y(v).toFixed(1)}`)).join("");
-  const now = all.moments[moment.value];
+  const now = all.moments[index];
   const here = Math.max(0, Math.min(train.length - 1, (now?.epoch ?? 1) - 1));
   const go = (event: MouseEvent) => {
+    if (still) return;
     const bounds = (event.currentTarget as Element).getBoundingClientRect();
     const epoch = ((((event.clientX - bounds.left) / bounds.width) * W - LEFT) / (W - LEFT - RIGHT)) * end;
     let best = 0;

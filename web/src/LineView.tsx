@@ -2,13 +2,20 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { classColour } from "./colours";
 import type { LineFrame } from "./frame";
-import { ACCENT, ticks } from "./plane/overlay";
-import { atStep, hovered, newest, number, region, run, showData, step, unit } from "./state";
+import { ticks } from "./plane/overlay";
+import { atStep, hovered, newest, number, region, showData, step, unit } from "./state";
+import type { Problem } from "./types";
 
 const LEFT = 52, RIGHT = 12, TOP = 22;
 
-export function LineView({ frame }: { frame: LineFrame }) {
+/** Dots that are drawn at most, and breakpoints that are stops of the Tab key. */
+const MOST_DOTS = 3000, MOST_STOPS = 60;
+
+type Props = { frame: LineFrame; problem: Problem; second?: boolean };
+
+export function LineView({ frame, problem, second = false }: Props) {
   const svg = useRef<SVGSVGElement>(null);
   const size = useSignal<[number, number]>([640, 520]);
   useEffect(() => {
@@ -18,43 +25,54 @@ export function LineView({ frame }: { frame: LineFrame }) {
   }, []);
   const [W, H] = size.value;
   const BOTTOM = H - 38, SPLIT = TOP + 0.72 * (BOTTOM - TOP);
-  const problem = run.value!.problem;
-  const rows = showData.value ? problem.X.map((x, i) => [x[0], problem.y[i]]) : [];
+  const decides = problem.classes !== null;
+  const rows = showData.value ? problem.X.slice(0, MOST_DOTS).map((x, i) => [x[0], problem.y[i]]) : [];
   const [x0, x1] = frame.range;
-  const heights = [...frame.values.filter((_, i) => i % frame.outputs === 0), ...rows.map((row) => row[1])];
-  const [y0, y1] = padded(heights);
+  const [y0, y1] = padded([...frame.values, ...(decides ? [] : rows.map((row) => row[1]))]);
   const X = (x: number) => LEFT + ((x - x0) / (x1 - x0)) * (W - LEFT - RIGHT);
   const Y = (y: number) => SPLIT - ((y - y0) / (y1 - y0)) * (SPLIT - TOP);
-  const value = (i: number) => frame.values[i * frame.outputs];
-  const path = Array.from(frame.x, (x, i) => `${i ? "L" : "M"}${X(x).toFixed(2)} ${Y(value(i)).toFixed(2)}`).join("");
-  const jumps = Array.from({ length: frame.regions - 1 }, (_, i) => frame.slopes[(i + 1) * frame.outputs] - frame.slopes[i * frame.outputs]);
+  const value = (i: number, k = 0) => frame.values[i * frame.outputs + k];
+  const known = Number.isFinite(value(0));
+  const path = (k: number) => Array.from(frame.x, (x, i) => `${i ? "L" : "M"}${X(x).toFixed(2)} ${Y(value(i, k)).toFixed(2)}`).join("");
+  const jumps = changes(frame);
   const most = Math.max(1e-12, ...jumps.map(Math.abs));
   const middle = (SPLIT + BOTTOM) / 2 + 12;
   const D = (jump: number) => middle - (jump / most) * ((BOTTOM - SPLIT) / 2 - 18);
-  const units = (i: number) => Array.from(frame.unit_ids.slice(frame.unit_starts[i], frame.unit_starts[i + 1]));
-  const lit = unit.value !== null ? [unit.value] : atStep.value ? newest.value : [];
+  const lit = second ? [] : unit.value !== null ? [unit.value] : atStep.value ? newest.value : [];
 
-  const look = (event: PointerEvent) => {
+  const look = (event: { clientX: number }) => {
+    if (second || !known) return null;
     const bounds = svg.current!.getBoundingClientRect();
     const x = x0 + ((((event.clientX - bounds.left) / bounds.width) * W - LEFT) / (W - LEFT - RIGHT)) * (x1 - x0);
     hovered.value = x < x0 || x > x1 ? null : Math.max(0, Math.min(frame.regions - 1, frame.x.findLastIndex((end) => end <= x)));
     return hovered.value;
   };
-  const chosen = hovered.value ?? region.value;
-  const marks = atStep.value ? step.value?.marks : undefined;
+  const key = (event: KeyboardEvent) => {
+    const moves: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 };
+    if (!moves[event.key] || second || !known) return;
+    event.preventDefault();
+    region.value = Math.max(0, Math.min(frame.regions - 1, (region.value ?? 0) + moves[event.key]));
+  };
+  const chosen = second ? null : (hovered.value ?? region.value);
+  const marks = atStep.value && !second ? step.value?.marks : undefined;
+  const told = known
+    ? `The function of ${problem.features[0]} with ${frame.regions - 1} breakpoints, and the change of slope at each. Arrows go from piece to piece.`
+    : `The data over ${problem.features[0]}`;
   return (
     <svg
       ref={svg}
       class="line"
       viewBox={`0 0 ${W} ${H}`}
-      role="img"
-      aria-label={`The function of ${problem.features[0]} with ${frame.regions - 1} breakpoints, and the change of slope at each`}
+      role="application"
+      tabindex={0}
+      aria-label={told}
+      onKeyDown={key}
       onPointerMove={look}
-      onPointerLeave={() => (hovered.value = null)}
-      onClick={(event) => (region.value = look(event as unknown as PointerEvent))}
+      onPointerLeave={() => !second && (hovered.value = null)}
+      onClick={(event) => (region.value = look(event))}
     >
       {chosen !== null && chosen < frame.regions && (
-        <rect class="chosen" x={X(frame.x[chosen])} width={X(frame.x[chosen + 1]) - X(frame.x[chosen])} y={TOP} height={SPLIT - TOP} />
+        <rect class="chosen" x={X(frame.x[chosen])} width={Math.max(1, X(frame.x[chosen + 1]) - X(frame.x[chosen]))} y={TOP} height={SPLIT - TOP} />
       )}
       {ticks(x0, x1, W / 90).map((x) => (
         <g key={x}>
@@ -70,47 +88,65 @@ export function LineView({ frame }: { frame: LineFrame }) {
       ))}
       <path class="axis" d={`M${LEFT} ${TOP}V${BOTTOM}H${W - RIGHT}`} />
       <text class="name" x={(LEFT + W - RIGHT) / 2} y={H - 4} text-anchor="middle">{problem.features[0]}</text>
-      {rows.map(([x, y], i) => <circle class="datum" key={i} cx={X(x)} cy={Y(y)} r={2.6} />)}
+      {rows.map(([x, y], i) =>
+        decides ? (
+          <line key={i} x1={X(x)} x2={X(x)} y1={SPLIT} y2={SPLIT - 9} stroke={classColour(y)} stroke-opacity={0.6} />
+        ) : (
+          <circle class="datum" key={i} cx={X(x)} cy={Y(y)} r={2.6} />
+        ),
+      )}
       {jumps.map((_, i) => <line class="breakpoint" key={i} x1={X(frame.x[i + 1])} x2={X(frame.x[i + 1])} y1={TOP} y2={SPLIT} />)}
-      <path class="function" d={path} />
+      {known && Array.from({ length: frame.outputs }, (_, k) => (
+        <path key={k} class="function" style={decides && frame.outputs > 1 ? { stroke: classColour(k) } : undefined} d={path(k)} />
+      ))}
       {jumps.map((jump, i) => {
-        const mine = units(i);
-        const on = mine.some((u) => lit.includes(u));
+        const mine = Array.from(frame.unit_ids.slice(frame.unit_starts[i], frame.unit_starts[i + 1]));
+        const choose = () => (unit.value = unit.value === mine[0] ? null : mine[0]);
         return (
           <g
             key={i}
-            class={on ? "knot lit" : "knot"}
+            class={mine.some((u) => lit.includes(u)) ? "knot lit" : "knot"}
             role="button"
-            tabindex={jumps.length <= 60 ? 0 : -1}
+            tabindex={jumps.length <= MOST_STOPS && !second ? 0 : -1}
             aria-label={`Breakpoint at ${number(frame.x[i + 1])} of unit ${mine.join(", ")}: the slope changes by ${number(jump)}`}
-            onClick={(event) => {
-              event.stopPropagation();
-              unit.value = unit.value === mine[0] ? null : mine[0];
-            }}
-            onKeyDown={(event) => event.key === "Enter" && (unit.value = mine[0])}
+            onClick={(event) => (event.stopPropagation(), second || choose())}
+            onKeyDown={(event) => event.key === "Enter" && choose()}
           >
-            <circle cx={X(frame.x[i + 1])} cy={Y(value(i + 1))} r={on ? 6 : 4} fill={on ? ACCENT : undefined} />
-            <line x1={X(frame.x[i + 1])} x2={X(frame.x[i + 1])} y1={middle} y2={D(jump)} stroke={on ? ACCENT : undefined} />
-            <circle cx={X(frame.x[i + 1])} cy={D(jump)} r={on ? 6 : 4} fill={on ? ACCENT : undefined} />
+            <circle cx={X(frame.x[i + 1])} cy={Y(value(i + 1))} r={4.5} />
+            <line x1={X(frame.x[i + 1])} x2={X(frame.x[i + 1])} y1={middle} y2={D(jump)} />
+            <circle cx={X(frame.x[i + 1])} cy={D(jump)} r={4.5} />
           </g>
         );
       })}
-      {marks?.instance !== undefined && (
+      {marks?.instance !== undefined && !decides && (
         <g>
           <circle class="typical" cx={X(problem.X[marks.instance][0])} cy={Y(problem.y[marks.instance])} r={8} />
-          <text class="name" x={X(problem.X[marks.instance][0]) + 12} y={Y(problem.y[marks.instance]) + 4}>largest error</text>
+          <text class="name" x={X(problem.X[marks.instance][0]) + 12} y={Y(problem.y[marks.instance]) + 4}>typical instance</text>
         </g>
       )}
-      <line class="tick" x1={LEFT} x2={W - RIGHT} y1={middle} y2={middle} />
-      <text class="name" x={LEFT + 6} y={SPLIT + 16}>change of slope at breakpoints (to {number(most)})</text>
-      <text class="name" x={LEFT + 6} y={TOP - 8}>f({problem.features[0]}): {frame.regions} pieces</text>
+      {known && <line class="tick" x1={LEFT} x2={W - RIGHT} y1={middle} y2={middle} />}
+      {known && <text class="name" x={LEFT + 6} y={SPLIT + 16}>change of slope at breakpoints{jumps.length ? (W > 420 ? ` (up to ${number(most)})` : "") : ": none yet"}</text>}
+      <text class="name" x={LEFT + 6} y={TOP - 8}>{known ? `f(${problem.features[0]}): ${frame.regions} ${frame.regions === 1 ? "piece" : "pieces"}` : "data"}</text>
     </svg>
   );
 }
 
+/** The change of slope at each breakpoint: of the only output, or of the one whose slope changes most. */
+function changes({ slopes, outputs, regions }: LineFrame): number[] {
+  return Array.from({ length: Math.max(0, regions - 1) }, (_, i) => {
+    let best = 0;
+    for (let k = 0; k < outputs; k++) {
+      const jump = slopes[(i + 1) * outputs + k] - slopes[i * outputs + k];
+      if (Math.abs(jump) > Math.abs(best)) best = jump;
+    }
+    return best;
+  });
+}
+
 function padded(values: number[]): [number, number] {
   const finite = values.filter(Number.isFinite);
-  const low = finite.reduce((a, b) => Math.min(a, b), Infinity), high = finite.reduce((a, b) => Math.max(a, b), -Infinity);
+  if (!finite.length) return [-1, 1];
+  const low = finite.reduce((a, b) => Math.min(a, b)), high = finite.reduce((a, b) => Math.max(a, b));
   const more = high > low ? 0.06 * (high - low) : 1;
   return [low - more, high + more];
 }

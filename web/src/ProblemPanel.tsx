@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { classColour } from "./colours";
 import { brush, change, draft, drawn, type Kind } from "./draft";
-import { errors, say, source } from "./state";
+import { ask, errors, say } from "./state";
 
 const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "My table"], ["formula", "Formula"], ["draw", "Draw"]];
 
@@ -79,7 +79,7 @@ export function propose(): void {
   say("problem", "");
   if (draft.value.kind === "draw" || (draft.value.kind === "csv" && !table.value)) return;
   const problem = problemMessage();
-  if (problem) source.value?.send({ do: "problem", problem });
+  if (problem) ask({ do: "problem", problem }, "Preparing the data…", "problem");
 }
 
 function Builtin() {

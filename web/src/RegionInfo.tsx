@@ -3,7 +3,7 @@
 import { classColour } from "./colours";
 import { unitOn, type Frame, type PlaneFrame } from "./frame";
 import { area, rowRegions } from "./plane/locate";
-import { frameColumns } from "./plane/PlaneView";
+import { frameColumns } from "./plane/overlay";
 import { frame, looked, number, region, run } from "./state";
 import type { Problem } from "./types";
 
@@ -33,9 +33,9 @@ export function RegionInfo() {
       <dd>
         <code class="pattern">{pattern(now, chosen)}</code>
       </dd>
-      {now.kind === "plane" && problem.features.length === 2 && (
+      {problem.X.length > 0 && (
         <>
-          <dt>Data in it</dt>
+          <dt>{now.kind === "plane" && now.points ? "Data over it" : "Data in it"}</dt>
           <dd>{dataIn(now, chosen, problem)}</dd>
         </>
       )}
@@ -92,8 +92,8 @@ function pattern(now: Frame, chosen: number): string {
     .join(" | ");
 }
 
-function dataIn(now: PlaneFrame, chosen: number, problem: Problem) {
-  const where = rowRegions(now, problem.X);
+function dataIn(now: Frame, chosen: number, problem: Problem) {
+  const where = now.kind === "plane" ? rowRegions(now, problem.X) : problem.X.map(([x]) => (x >= now.x[chosen] && x < now.x[chosen + 1] ? chosen : -1));
   const counts = new Map<number, number>();
   for (let i = 0; i < where.length; i++) if (where[i] === chosen) counts.set(problem.classes ? problem.y[i] : 0, (counts.get(problem.classes ? problem.y[i] : 0) ?? 0) + 1);
   if (!counts.size) return "none";

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { goTo, moment, nextStep, run } from "./state";
+import { following, frame, goTo, moment, nextStep, run, source, status } from "./state";
 import type { Moment } from "./types";
 
 const playing = signal(false);
@@ -92,15 +92,21 @@ export function Timeline() {
         ))}
         <b class="thumb" style={{ left: `${100 * at(now)}%` }} />
       </div>
-      <output class="when">{describe(now)}</output>
+      <output class="when">
+        {describe(now)}
+        {source.value!.live && status.value === "running" && !following.value && (
+          <button class="link" onClick={() => goTo(last)}>Back to now</button>
+        )}
+      </output>
     </div>
   );
 }
 
 function describe(now: Moment): string {
-  const regions = `${now.regions.toLocaleString("en")} ${now.regions === 1 ? "region" : "regions"}`;
-  if (now.kind === "start") return `Start: ${regions}`;
-  if (now.kind === "end") return `The network that was kept, of epoch ${now.epoch}: ${regions}`;
-  if (now.kind === "grown") return `Growth step ${now.record}, epoch ${now.epoch}: ${regions}`;
-  return `Epoch ${now.epoch}${now.kind === "before" ? ", just before a growth step" : ""}: ${regions}`;
+  const what = frame.value?.kind === "line" ? "piece" : "region";
+  const regions = now.regions === null ? "" : `: ${now.regions.toLocaleString("en")} ${what}${now.regions === 1 ? "" : "s"}`;
+  if (now.kind === "start") return `Start${regions}`;
+  if (now.kind === "end") return `The network that was kept, of epoch ${now.epoch}${regions}`;
+  if (now.kind === "grown") return `Growth step ${now.record}, epoch ${now.epoch}${regions}`;
+  return `Epoch ${now.epoch}${now.kind === "before" ? ", just before a growth step" : ""}${regions}`;
 }

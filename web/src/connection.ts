@@ -1,12 +1,20 @@
 /** The studio's connection: JSON both ways, frames as bytes; it comes back by itself when it drops. */
 
 import { batch } from "@preact/signals";
+import { fromAddress } from "./address";
 import { readFrame, type Frame } from "./frame";
-import { connected, errors, following, frame, moment, notice, run, say, slice, status, type Source } from "./state";
+import { busy, connected, errors, following, frame, moment, notice, run, say, slice, status, type Source } from "./state";
 import type { Epochs } from "./types";
 
 /** Frames that are kept; older ones are asked for again. */
 const KEPT = 60;
+
+/** Codes after which it is of no use to try again (see the server's sessions), and what to do. */
+const FINAL: Record<number, string> = {
+  4403: "This page belongs to another start of the studio: open the address that it printed.",
+  4409: "This session goes on in another tab or window; load this page anew to have it here.",
+  4429: "More pages are open than the studio takes: close one, then load this page anew.",
+};
 
 type Waiting = { resolve(frame: Frame): void; reject(problem: Error): void };
 
@@ -17,6 +25,7 @@ export function connect(fresh: () => void): Source {
   const unsent: string[] = [];
   let socket: WebSocket;
   let delay = 500;
+  let again = false; // whether the session was there before this connection
 
   const open = () => {
     const address = new URL("ws", location.href);
@@ -32,8 +41,13 @@ export function connect(fresh: () => void): Source {
       for (const key of waiting.keys()) ask(key);
     };
     socket.onmessage = ({ data }) => (typeof data === "string" ? told(JSON.parse(data)) : shown(data));
-    socket.onclose = () => {
-      connected.value = false;
+    socket.onclose = ({ code }) => {
+      batch(() => {
+        connected.value = false;
+        busy.value = "";
+        if (FINAL[code]) say("page", FINAL[code]);
+      });
+      if (FINAL[code]) return;
       setTimeout(open, delay);
       delay = Math.min(8000, 2 * delay);
     };
@@ -46,7 +60,7 @@ export function connect(fresh: () => void): Source {
   };
   const ask = (key: string) => {
     const [id, slice] = key.split("/").map(Number);
-    send({ do: "frame", moment: id, slice });
+    if (socket.readyState === WebSocket.OPEN) send({ do: "frame", moment: id, slice }); // else when it opens
   };
 
   const shown = (data: ArrayBuffer) => {
@@ -56,23 +70,34 @@ export function connect(fresh: () => void): Source {
     if (frames.size > KEPT) frames.delete(frames.keys().next().value!);
     for (const { resolve } of waiting.get(key) ?? []) resolve(got);
     waiting.delete(key);
+    const unknown = run.value?.moments.find((m) => m.id === got.moment && m.regions === null);
+    if (unknown && !got.slice) run.value = { ...run.value!, moments: run.value!.moments.map((m) => (m === unknown ? { ...m, regions: got.regions } : m)) };
   };
 
   const told = (message: any) => {
     if (message.type === "run") {
       frames.clear();
       waiting.clear();
+      const stay = again && !following.value && moment.value < message.run.moments.length;
+      const before = run.value;
       batch(() => {
         run.value = message.run;
+        busy.value = "";
+        if (again && before) return void (moment.value = stay ? moment.value : Math.max(0, message.run.moments.length - 1));
         frame.value = null;
         errors.value = {};
         following.value = true;
         slice.value = 0;
         moment.value = Math.max(0, message.run.moments.length - 1);
+        if (again) fromAddress(); // the page was loaded anew
       });
+      again = false;
     } else if (message.type === "session") {
+      again = !message.fresh;
       keep("session", message.session);
-      if (message.fresh) fresh();
+      if (!message.fresh) return;
+      if (run.value?.moments.length) say("run", "The run is gone: the studio ended, or was left for more than a minute. Press Start for another.");
+      fresh();
     } else if (message.type === "status") {
       batch(() => {
         status.value = message.state;
@@ -83,10 +108,22 @@ export function connect(fresh: () => void): Source {
       batch(() => {
         run.value = { ...run.value!, slices: message.slices };
         slice.value = message.slice;
+        busy.value = "";
       });
-    } else if (message.type === "error") say(message.where, message.message);
-    else if (message.type === "exported") download(message.url, message.name);
+    } else if (message.type === "error") refused(message.where, message.message);
+    else if (message.type === "exported") {
+      busy.value = "";
+      download(message.url, message.name);
+    }
     else if (message.type === "changes") changed(message);
+  };
+
+  const refused = (where: string, message: string) => {
+    busy.value = "";
+    say(where, message);
+    if (where !== "plane") return;
+    for (const all of waiting.values()) for (const { reject } of all) reject(new Error(message));
+    waiting.clear();
   };
 
   open();
@@ -115,16 +152,21 @@ function changed(message: any): void {
   for (const key of Object.keys(old.epochs) as (keyof Epochs)[])
     epochs[key] = [...cut(old.epochs[key], message.keep?.epochs), ...(message.epochs?.[key] ?? [])];
   const records = cut(old.records, message.keep?.records).map((record) => message.later?.[record.number] ?? record);
+  const gone = new Set<number>(message.gone ?? []); // long runs are thinned
+  const moments = [...cut(old.moments, message.keep?.moments).filter((m) => !gone.has(m.id)), ...(message.moments ?? [])];
+  const shown = old.moments[moment.value]?.id;
   batch(() => {
     run.value = {
       ...old,
       epochs,
       records: [...records, ...(message.records ?? [])],
-      moments: [...cut(old.moments, message.keep?.moments), ...(message.moments ?? [])],
+      moments,
       ended: message.ended ?? old.ended,
+      kept: message.kept ?? old.kept,
     };
-    const last = run.value.moments.length - 1;
-    if (following.value || moment.value > last) moment.value = Math.max(0, last);
+    const last = Math.max(0, moments.length - 1);
+    const same = moments.findIndex((m) => m.id === shown);
+    moment.value = following.value ? last : same >= 0 ? same : Math.min(moment.value, last);
   });
 }
 

@@ -1,6 +1,6 @@
-/** What the user has chosen and not yet started, kept in the address so that it can be shared. */
+/** What the user has chosen and not yet started; address.ts keeps it in the address. */
 
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 
 export type Kind = "builtin" | "csv" | "formula" | "draw";
 export type Draft = {
@@ -42,11 +42,9 @@ function fromAddress(): Draft {
   return found as Draft;
 }
 
-/** Keep the address up to date: only what differs from the usual. */
-export function keepInAddress(): void {
-  effect(() => {
-    const changed = Object.entries(draft.value).filter(([key, value]) => value !== FIRST[key as keyof Draft]);
-    const text = new URLSearchParams(changed.map(([key, value]) => [key, String(value)])).toString();
-    history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
-  });
+/** What of the draft differs from the usual. */
+export function changes(): [string, string][] {
+  return Object.entries(draft.value)
+    .filter(([key, value]) => value !== FIRST[key as keyof Draft])
+    .map(([key, value]) => [key, String(value)]);
 }

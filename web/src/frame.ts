@@ -32,6 +32,8 @@ export type PlaneFrame = Common & {
   part_starts: Uint32Array; // (P + 1,)
   part_class: Uint8Array; // (P,)
   part_region: Uint32Array; // (P,)
+  points?: Float32Array; // (n, 2) the data projected onto a slice of more inputs, in units of the box
+  distance?: Float32Array; // (n,) how far from the slice they lie
 };
 
 export type LineFrame = Common & {

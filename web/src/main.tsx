@@ -2,10 +2,10 @@
 
 import { render } from "preact";
 import { batch } from "@preact/signals";
+import { fromAddress, keepInAddress } from "./address";
 import { App } from "./App";
 import { connect } from "./connection";
-import { keepInAddress } from "./draft";
-import { timing } from "./plane/PlaneView";
+import { timing } from "./plane/stage";
 import { propose } from "./ProblemPanel";
 import { openReport } from "./report";
 import { moment, run, say, source } from "./state";
@@ -20,13 +20,17 @@ if (inlined) {
         run.value = opened.run;
         moment.value = opened.run.moments.length - 1;
         source.value = opened.source;
+        fromAddress();
       });
+      keepInAddress(false);
     },
     (problem: Error) => say("page", `This report cannot be read (${problem.message}). Make it anew with creases report.`),
   );
 } else {
   source.value = connect(propose);
-  keepInAddress();
+  keepInAddress(true);
 }
-render(<App />, document.getElementById("app")!);
+const app = document.getElementById("app")!;
+app.textContent = "";
+render(<App />, app);
 Object.assign(window, { creasesTiming: timing });

@@ -23,7 +23,11 @@ export const moment = signal(0); // index into run.moments
 export const slice = signal(0);
 export const following = signal(true); // whether the newest moment is shown as it comes
 export const frame = signal<Frame | null>(null);
-export const pinned = signal<{ frame: Frame; label: string } | null>(null);
+/** A moment of a run, this one or an earlier one, that is kept for comparison. */
+export type Pinned = { run: Run; moment: number; frame: Frame; label: string };
+export const pinned = signal<Pinned | null>(null);
+export const busy = signal(""); // what the server has been asked to make
+export const waiting = signal(false); // whether a frame is long in coming
 
 export const unit = signal<number | null>(null); // counted through all layers
 export const region = signal<number | null>(null); // the one that was clicked
@@ -36,7 +40,7 @@ effect(() => {
   looking ||= window.setTimeout(() => {
     looking = 0;
     looked.value = hovered.peek();
-  }, 60);
+  }, 100);
 });
 export const colouring = signal<Colouring>("class");
 export const showData = signal(true);
@@ -72,8 +76,7 @@ export const step = computed<Step | null>(() => {
   if (!all || !now) return null;
   if (now.kind === "end") return all.records.findLast((record) => !record.undone) ?? null;
   if (now.record !== null) return all.records.find((record) => record.number === now.record) ?? null;
-  const before = all.moments.slice(0, moment.value).findLast((m) => m.record !== null);
-  return before ? (all.records.find((record) => record.number === before.record) ?? null) : null;
+  return all.records.findLast((record) => record.epoch < now.epoch) ?? null;
 });
 
 /** Whether the moment shown is the growth step itself, not the training after it. */
@@ -97,8 +100,11 @@ export function goTo(index: number): void {
 
 /** Go to the moment right after a growth step. */
 export function goToStep(number: number): void {
-  const index = run.value?.moments.findIndex((m) => m.record === number) ?? -1;
-  if (index >= 0) goTo(index);
+  const all = run.value;
+  const record = all?.records.find((one) => one.number === number);
+  if (!all || !record) return;
+  const index = all.moments.findIndex((m) => m.record === number);
+  goTo(index >= 0 ? index : all.moments.findIndex((m) => m.epoch > record.epoch)); // long runs do not keep every moment
 }
 
 /** Go to the growth step before (-1) or after (1) the moment shown. */
@@ -115,10 +121,13 @@ effect(() => {
   const now = run.value?.moments[moment.value];
   if (!from || !now) return;
   const ticket = ++wanted;
+  const late = setTimeout(() => (waiting.value = ticket === wanted), 300);
   from.frame(now.id, slice.value).then(
     (found) => {
+      clearTimeout(late);
       if (ticket !== wanted) return;
       batch(() => {
+        waiting.value = false;
         frame.value = found;
         hovered.value = null;
         region.value = null;
@@ -126,12 +135,23 @@ effect(() => {
         if (unit.value !== null && unit.value >= units) unit.value = null;
       });
     },
-    (problem: Error) => say("plane", problem.message),
+    (problem: Error) => {
+      clearTimeout(late);
+      waiting.value = false;
+      say("plane", problem.message);
+    },
   );
 });
 
 export function say(place: string, message: string): void {
   errors.value = { ...errors.value, [place]: message };
+}
+
+/** Ask the server to make something; `what` is shown until an answer comes, and what was wrong in that place goes. */
+export function ask(message: Record<string, unknown>, what: string, place: string): void {
+  say(place, "");
+  busy.value = what;
+  source.value?.send(message);
 }
 
 export function number(value: number | null | undefined, digits = 3): string {

@@ -40,12 +40,15 @@ export type Moment = {
   epoch: number;
   kind: "start" | "training" | "before" | "grown" | "end";
   record: number | null;
-  regions: number;
+  regions: number | null; // of the first slice; null while unknown
 };
 
 export type Epochs = Record<"epoch" | "loss" | "score" | "validation_loss" | "validation_score" | "parameters", (number | null)[]>;
 
-export type Section = { title: string; text?: string; code?: string; table?: { columns: string[]; rows: string[][] } };
+/** A picture as a data URI, or one for each paper. */
+export type Image = string | { light: string; dark: string };
+
+export type Section = { title: string; text?: string; code?: string; table?: { columns: string[]; rows: string[][] }; picture?: Image };
 
 export type Run = {
   problem: Problem;
@@ -55,9 +58,10 @@ export type Run = {
   records: Step[];
   moments: Moment[];
   ended: string;
-  kept: number;
+  kept: number | null; // null before the run ended
   sections: Section[];
   slices?: string[]; // names of the slices that frames come in, where there is more than one
+  slices_are?: string; // what the slices are: "Slice" unless given
 };
 
 export type Status = "idle" | "running" | "paused" | "ended";

@@ -38,63 +38,66 @@ void main() {
   float r = length(gl_PointCoord - .5) * size, edge = size / 2. - 1.;
   pixel = vec4(mix(tone.rgb, rim, clamp(r - edge + 1., 0., 1.)), clamp(edge + .8 - r, 0., 1.));
 }`;
+const COPY = `#version 300 es
+uniform vec4 place; out vec2 at;
+void main() { at = vec2(gl_VertexID & 1, gl_VertexID >> 1); gl_Position = vec4((place.xy + place.zw * at) * 2. - 1., 0, 1); }`;
+const LOOK = `#version 300 es
+precision highp float; in vec2 at; uniform sampler2D picture; out vec4 pixel; void main() { pixel = texture(picture, at); }`;
 type Program = { program: WebGLProgram; at: Record<string, WebGLUniformLocation | null> };
 type Batch = { vao: WebGLVertexArrayObject; buffers: WebGLBuffer[]; count: number };
-type Target = { texture: WebGLTexture; buffer: WebGLFramebuffer; view: View; stale: boolean };
+/** A picture of a view that the GPU holds. */
+export type Target = { texture: WebGLTexture; buffer: WebGLFramebuffer; view: View };
+type Name = "sheet" | "creases" | "boundary" | "points";
+
+const ORDER: Name[] = ["sheet", "creases", "boundary", "points"];
 
 /** Creases above which they are drawn as lines one pixel wide. */
 export const MANY = 20_000;
 
-/** Fewest and most items, triangles or segments, that one frame draws; between them it goes by what the GPU manages. */
-const FEWEST = 8_000, MOST = 1e7;
-
-/** Milliseconds without a move after which it has ended. */
-const STILL = 90;
-
-/** Milliseconds between parts on a machine that is slow even with the smallest. */
-const PAUSE = 120;
-
+/** Draws a partition into pictures that the GPU holds, and those onto the canvas. */
 export class Painter {
   private readonly gl: WebGL2RenderingContext;
-  private readonly programs: Record<"sheet" | "strip" | "disc", Program>;
-  private batches: Partial<Record<"sheet" | "creases" | "boundary" | "points", Batch>> = {};
-  private front: Target | null = null;
-  private back: Target | null = null;
-  private done = 0; // items of the back picture that are drawn
-  private budget = 40_000; // items that one frame draws
-  private fence: WebGLSync | null = null;
-  private late = false;
-  private last: View | null = null; // the view asked for last, and since when
-  private moved = 0;
-  private before = 0; // when the GPU was last given something
-  private painted = 0; // when the last frame was
-  private slow = false; // whether frames come slowly
-  private canvas: [number, number] = [1, 1];
+  private programs!: Record<"sheet" | "strip" | "disc" | "copy", Program>;
+  private batches: Partial<Record<Name, Batch>> = {};
   private ratio = 1;
   private hair = false; // whether creases are lines one pixel wide
   private background: RGB = [255, 255, 255];
+  private target: Target | null = null; // what is being drawn
+  private done = 0; // items of the picture that are drawn
+  private fence: WebGLSync | null = null;
 
-  constructor(element: HTMLCanvasElement) {
-    const gl = element.getContext("webgl2", { antialias: false, alpha: false, depth: false, powerPreference: "high-performance" });
+  constructor(readonly canvas: HTMLCanvasElement, lost: () => void, restored: () => void) {
+    const gl = canvas.getContext("webgl2", { antialias: false, depth: false });
     if (!gl) throw new Error("This browser has no WebGL2, which the plane is drawn with. Switch on hardware acceleration, or try another browser.");
     this.gl = gl;
-    this.programs = {
-      sheet: this.link(SHEET, FLAT, ["view", "canvas"]),
-      strip: this.link(STRIP, SOFT, ["view", "canvas", "width"]),
-      disc: this.link(DISC, ROUND, ["view", "canvas", "size", "rim"]),
-    };
-    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE);
+    this.prepare();
+    this.canvas.addEventListener("webglcontextlost", (event) => {
+      event.preventDefault(); // asks for it to be given back
+      this.batches = {};
+      this.fence = null;
+      lost();
+    });
+    this.canvas.addEventListener("webglcontextrestored", () => {
+      this.prepare();
+      restored();
+    });
+  }
+
+  get lost(): boolean {
+    return this.gl.isContextLost();
+  }
+
+  /** Give all that the GPU holds back. */
+  close(): void {
+    for (const name of ORDER) this.free(name);
+    this.gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
 
   /** Give the canvas a size in pixels of the device. */
   resize(width: number, height: number, ratio: number): void {
-    this.canvas = [width, height];
     this.ratio = ratio;
-    this.gl.canvas.width = width;
-    this.gl.canvas.height = height;
-    for (const target of [this.front, this.back]) if (target) this.drop(target);
-    this.front = null;
-    this.back = null;
+    this.canvas.width = width;
+    this.canvas.height = height;
   }
 
   load(sheet: Sheet, creases: Segments, boundary: Segments, background: RGB): void {
@@ -103,7 +106,6 @@ export class Painter {
     this.hair = creases.ends.length / 4 > MANY;
     this.put("creases", this.hair ? this.hairs(creases) : this.strips(creases));
     this.put("boundary", this.strips(boundary));
-    this.back = this.abandon();
   }
 
   loadPoints(positions: Float32Array, colours: Uint8Array): void {
@@ -112,119 +114,91 @@ export class Painter {
     gl.bindVertexArray(vao);
     const buffers = [this.attribute(0, positions, 2, gl.FLOAT), this.attribute(1, colours, 4, gl.UNSIGNED_BYTE)];
     this.put("points", { vao, buffers, count: positions.length / 2 });
-    this.back = this.abandon();
   }
 
-  /** Draw a part of the picture for a view; the view of the picture that the canvas holds, null before the first. */
-  paint(view: View): View | null {
-    const now = performance.now();
-    this.slow = now - this.painted > 26;
-    this.painted = now;
-    if (!this.last || !same(this.last, view)) [this.last, this.moved] = [{ ...view }, now];
-    if (!this.current(view)) {
-      // The first picture, and the one when a move has ended, come whole; in between a part is drawn at a time.
-      const whole = !this.front || now - this.moved > STILL;
-      if (whole && this.back && !same(this.back.view, view)) this.back = this.abandon();
-      if (!this.back) this.begin(view);
-      if ((whole || this.ready()) && this.advance(whole ? Infinity : this.budget)) {
-        if (this.front) this.drop(this.front);
-        this.front = this.back;
-        this.back = null;
-        this.present();
-      }
-    }
-    return this.front?.view ?? null;
-  }
-
-  /** Whether the GPU has done all that it was given: drawing is only asked for above. */
-  settled(): boolean {
-    return !this.fence || this.gl.getSyncParameter(this.fence, this.gl.SYNC_STATUS) === this.gl.SIGNALED;
-  }
-
-  /** Put the front picture on the canvas. */
-  private present(): void {
+  /** Begin a picture of a view. */
+  begin(view: View): Target {
     const { gl } = this;
-    const [width, height] = this.canvas;
-    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, this.front!.buffer);
-    gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
-    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
-  }
-
-  /** Whether the last whole picture is of this view. */
-  current(view: View): boolean {
-    return !this.back && !!this.front && !this.front.stale && same(this.front.view, view);
-  }
-
-  /** Whether the GPU has done with what it was last given; what it is given next grows or shrinks with that. */
-  private ready(): boolean {
-    const { gl } = this;
-    const now = performance.now();
-    if (this.fence) {
-      if (gl.getSyncParameter(this.fence, gl.SYNC_STATUS) !== gl.SIGNALED) {
-        this.late = true;
-        return false;
-      }
-      gl.deleteSync(this.fence);
-      this.fence = null;
-      const less = this.late || this.slow;
-      this.budget = less ? Math.max(FEWEST, this.budget * 0.7) : Math.min(MOST, this.budget * 1.3);
-      this.late = false;
-    }
-    if (this.slow && this.budget === FEWEST && now - this.before < PAUSE) return false; // moving smoothly comes first
-    this.before = now;
-    return true;
-  }
-
-  private begin(view: View): void {
-    const { gl } = this;
+    const [r, g, b] = this.background;
     const texture = gl.createTexture()!;
     gl.bindTexture(gl.TEXTURE_2D, texture);
-    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA8, ...this.canvas);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA8, this.canvas.width, this.canvas.height);
+    for (const side of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, side, gl.CLAMP_TO_EDGE);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
     const buffer = gl.createFramebuffer()!;
     gl.bindFramebuffer(gl.FRAMEBUFFER, buffer);
     gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, texture, 0);
-    this.clear();
-    this.back = { texture, buffer, view: { ...view }, stale: false };
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.clearColor(r / 255, g / 255, b / 255, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT);
     this.done = 0;
+    return (this.target = { texture, buffer, view });
   }
 
-  /** Draw the next items of the back picture within the budget; true when all are drawn. */
-  private advance(left: number): boolean {
-    const { gl, batches, back } = this;
-    gl.bindFramebuffer(gl.FRAMEBUFFER, back!.buffer);
-    gl.viewport(0, 0, ...this.canvas);
+  drop(target: Target): void {
+    this.gl.deleteTexture(target.texture);
+    this.gl.deleteFramebuffer(target.buffer);
+  }
 
-    let before = 0;
-    for (const name of ["sheet", "creases", "boundary", "points"] as const) {
+  /** Put pictures onto the canvas, each where it belongs in a view. */
+  show(targets: Target[], view: View): void {
+    const { gl } = this;
+    const { program, at } = this.programs.copy;
+    const { width, height } = this.canvas;
+    const [r, g, b] = this.background;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    gl.viewport(0, 0, width, height);
+    gl.clearColor(r / 255, g / 255, b / 255, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.disable(gl.BLEND);
+    gl.useProgram(program);
+    for (const { texture, view: old } of targets) {
+      const across = view.width / old.width, up = view.height / old.height;
+      gl.bindTexture(gl.TEXTURE_2D, texture);
+      gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, across === 1 ? gl.NEAREST : gl.LINEAR);
+      gl.uniform4f(at.place, (view.x - old.x * across) / width, (view.y - old.y * up) / height, across, up);
+      gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    }
+  }
+
+  /** Whether the GPU has done all that it was given. */
+  settled(): boolean {
+    const { gl } = this;
+    return !this.fence || gl.getSyncParameter(this.fence, gl.SYNC_STATUS) === gl.SIGNALED;
+  }
+
+  /** Draw the next items of the picture, so many at most; true when all are drawn. */
+  advance(left: number): boolean {
+    const { gl, batches, target } = this;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, target!.buffer);
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    let before = 0, whole = true;
+    for (const name of ORDER) {
       const batch = batches[name];
       if (!batch) continue;
       const from = Math.max(0, this.done - before);
-      const count = Math.min(batch.count - from, name === "points" ? batch.count : Math.max(1, Math.floor(left)));
+      const count = Math.max(0, Math.min(batch.count - from, left));
       before += batch.count;
-      if (count <= 0) continue;
-      this.draw(name, batch, from, count, back!.view);
+      if (count > 0) this.draw(name, batch, from, count, target!.view);
       this.done += count;
       left -= count;
-      if (left <= 0) break;
+      whole = whole && this.done >= before;
     }
     gl.bindVertexArray(null);
+    if (this.fence) gl.deleteSync(this.fence);
     this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
     gl.flush();
-    return this.done >= this.total();
+    return whole;
   }
 
-  private total(): number {
-    return Object.values(this.batches).reduce((sum, batch) => sum + batch.count, 0);
-  }
-
-  private draw(name: "sheet" | "creases" | "boundary" | "points", batch: Batch, from: number, count: number, view: View): void {
+  private draw(name: Name, batch: Batch, from: number, count: number, view: View): void {
     const { gl } = this;
     const hair = name === "creases" && this.hair;
     const kind = name === "sheet" || hair ? "sheet" : name === "points" ? "disc" : "strip";
     const { program, at } = this.programs[kind];
     gl.useProgram(program);
     gl.uniform4f(at.view, view.x, view.y, view.width, view.height);
-    gl.uniform2f(at.canvas, ...this.canvas);
+    gl.uniform2f(at.canvas, this.canvas.width, this.canvas.height);
     gl.bindVertexArray(batch.vao);
     if (name === "sheet") {
       gl.disable(gl.BLEND);
@@ -245,13 +219,6 @@ export class Painter {
     }
     gl.uniform1f(at.width, (name === "boundary" ? 2.2 : 1.1) * this.ratio);
     gl.drawElements(gl.TRIANGLES, 6 * count, gl.UNSIGNED_INT, 24 * from);
-  }
-
-  private clear(): void {
-    const [r, g, b] = this.background;
-    this.gl.viewport(0, 0, ...this.canvas);
-    this.gl.clearColor(r / 255, g / 255, b / 255, 1);
-    this.gl.clear(this.gl.COLOR_BUFFER_BIT);
   }
 
   private indexed(positions: Float32Array, size: number, colours: Uint8Array, indices: Uint32Array): Batch {
@@ -300,24 +267,28 @@ export class Painter {
     return buffer;
   }
 
-  private put(name: keyof typeof this.batches, batch: Batch): void {
-    const old = this.batches[name];
-    if (old) {
-      this.gl.deleteVertexArray(old.vao);
-      for (const buffer of old.buffers) this.gl.deleteBuffer(buffer);
-    }
+  private put(name: Name, batch: Batch): void {
+    this.free(name);
     this.batches[name] = batch;
   }
 
-  private abandon(): null {
-    if (this.back) this.drop(this.back);
-    if (this.front) this.front.stale = true;
-    return null;
+  private free(name: Name): void {
+    const old = this.batches[name];
+    if (!old) return;
+    this.gl.deleteVertexArray(old.vao);
+    for (const buffer of old.buffers) this.gl.deleteBuffer(buffer);
+    delete this.batches[name];
   }
 
-  private drop(target: Target): void {
-    this.gl.deleteTexture(target.texture);
-    this.gl.deleteFramebuffer(target.buffer);
+  private prepare(): void {
+    const { gl } = this;
+    this.programs = {
+      sheet: this.link(SHEET, FLAT, ["view", "canvas"]),
+      strip: this.link(STRIP, SOFT, ["view", "canvas", "width"]),
+      disc: this.link(DISC, ROUND, ["view", "canvas", "size", "rim"]),
+      copy: this.link(COPY, LOOK, ["place"]),
+    };
+    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE);
   }
 
   private link(vertex: string, fragment: string, uniforms: string[]): Program {
@@ -330,11 +301,7 @@ export class Painter {
       gl.attachShader(program, shader);
     }
     gl.linkProgram(program);
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program) ?? "the drawing program failed");
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) throw new Error(gl.getProgramInfoLog(program) ?? "the drawing program failed");
     return { program, at: Object.fromEntries(uniforms.map((name) => [name, gl.getUniformLocation(program, name)])) };
   }
-}
-
-function same(a: View, b: View): boolean {
-  return a.x === b.x && a.y === b.y && a.width === b.width && a.height === b.height;
 }

@@ -11,12 +11,15 @@ export function locator(frame: PlaneFrame): Locator {
   return made.get(frame)!;
 }
 
-/** The region of every row (n, 2) of the data, -1 outside the box. */
+/** The region of every row of the data (projected, on a slice of more inputs), -1 outside the box. */
 export function rowRegions(frame: PlaneFrame, X: number[][]): Int32Array {
   if (!sorted.has(frame)) {
     const [[x0, x1], [y0, y1]] = frame.box;
-    const find = locator(frame);
-    sorted.set(frame, Int32Array.from(X, ([a, b]) => find.at((a - x0) / (x1 - x0), (b - y0) / (y1 - y0))));
+    const find = locator(frame), { points } = frame;
+    sorted.set(
+      frame,
+      Int32Array.from(X, ([a, b], i) => (points ? find.at(points[2 * i], points[2 * i + 1]) : find.at((a - x0) / (x1 - x0), (b - y0) / (y1 - y0)))),
+    );
   }
   return sorted.get(frame)!;
 }

@@ -118,11 +118,16 @@ export function creases(frame: PlaneFrame, paper: Paper): Segments {
   const out = room(count);
   let at = 0;
   layers.forEach((_, k) => {
-    const tone = blend(paper.creaseFirst, paper.creaseLast, k / Math.max(1, layers.length - 1));
+    const tone = creaseTone(paper, k, layers.length);
     for (let e = 0; e < edge_units.length; e++)
       if (edge_units[e] >= 0 && depth[edge_units[e]] === k) put(out, at++, frame, edges[2 * e], edges[2 * e + 1], tone, count > MANY ? 110 : 255);
   });
   return out;
+}
+
+/** The tone of the creases of one of so many layers. */
+export function creaseTone(paper: Paper, layer: number, layers: number): RGB {
+  return blend(paper.creaseFirst, paper.creaseLast, layer / Math.max(1, layers - 1));
 }
 
 /** The decision boundary. */

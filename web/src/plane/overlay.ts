@@ -4,13 +4,9 @@ import { classColour, css, type Paper } from "../colours";
 import type { PlaneFrame } from "../frame";
 import { number } from "../state";
 import type { Problem, Step } from "../types";
+import { inBox, MARGIN, type Placed } from "./camera";
 
 export const ACCENT = "#CC3311"; // a lit crease and the newest unit
-export const MARGIN = { left: 46, right: 10, top: 10, bottom: 38 };
-
-/** The box on the canvas in CSS pixels, y downwards: left, bottom, width, height. */
-export type Placed = { x: number; y: number; width: number; height: number };
-
 export type Drawn = {
   frame: PlaneFrame;
   placed: Placed;
@@ -23,42 +19,24 @@ export type Drawn = {
   cursor: [number, number] | null;
 };
 
-export function drawOverlay(context: CanvasRenderingContext2D, drawn: Drawn): void {
-  const { size, paper } = drawn;
-  const [width, height] = size;
-  context.clearRect(0, 0, width, height);
-  context.save();
-  context.beginPath();
-  context.rect(MARGIN.left, MARGIN.top, width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom);
-  context.clip();
+/** A cleared canvas drawn by the CPU (software GPUs are slow with text), its origin moved by so many CSS pixels. */
+export function plain(canvas: HTMLCanvasElement, ratio: number, x: number, y: number): CanvasRenderingContext2D {
+  const context = canvas.getContext("2d", { willReadFrequently: true })!;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.setTransform(ratio, 0, 0, ratio, x * ratio, y * ratio);
+  return context;
+}
+
+/** Lit creases, the marks of a growth step and the cross, over the window. */
+export function drawMarks(context: CanvasRenderingContext2D, drawn: Drawn): void {
   for (const unit of drawn.units) crease(context, drawn, unit);
   if (drawn.step) marks(context, drawn, drawn.step);
   if (drawn.cursor) cross(context, drawn, drawn.cursor);
-  context.restore();
-  axes(context, drawn);
-  context.strokeStyle = paper.dark ? "#5A626E" : "#8A929D";
-  context.lineWidth = 1;
-  context.strokeRect(MARGIN.left - 0.5, MARGIN.top - 0.5, width - MARGIN.left - MARGIN.right + 1, height - MARGIN.top - MARGIN.bottom + 1);
 }
 
 function pixel({ placed }: Drawn, u: number, v: number): [number, number] {
   return [placed.x + placed.width * u, placed.y - placed.height * v];
-}
-
-/** Slice coordinates in units of the box. */
-export function inBox(frame: PlaneFrame, [a, b]: number[]): [number, number] {
-  const [[x0, x1], [y0, y1]] = frame.box;
-  return [(a - x0) / (x1 - x0), (b - y0) / (y1 - y0)];
-}
-
-/** A region's corners x, y, x, y, ... on the canvas; none for no region. */
-export function outline({ vertices, corners, starts, regions }: PlaneFrame, placed: Placed, region: number | null): number[] {
-  if (region === null || region >= regions) return [];
-  const limit = (value: number) => Math.max(-5000, Math.min(5000, value)); // far outside the window nothing is drawn
-  const points: number[] = [];
-  for (let c = starts[region]; c < starts[region + 1]; c++)
-    points.push(limit(placed.x + placed.width * vertices[2 * corners[c]]), limit(placed.y - placed.height * vertices[2 * corners[c] + 1]));
-  return points;
 }
 
 function crease(context: CanvasRenderingContext2D, drawn: Drawn, unit: number): void {
@@ -98,7 +76,7 @@ function marks(context: CanvasRenderingContext2D, drawn: Drawn, step: Step): voi
       context.fill();
       context.lineWidth = 3;
       context.stroke();
-      label(context, drawn, "typical mistake", at);
+      label(context, drawn, "typical instance", at);
     }
   }
   if (fold_point) {
@@ -156,38 +134,50 @@ export function ticks(low: number, high: number, about: number): number[] {
   return found;
 }
 
-function axes(context: CanvasRenderingContext2D, drawn: Drawn): void {
+/** The axes below and at the left of the window: a context for each. */
+export function drawAxes(below: CanvasRenderingContext2D, beside: CanvasRenderingContext2D, drawn: Drawn): void {
   const { frame, placed, size, paper, columns } = drawn;
   const [[x0, x1], [y0, y1]] = frame.box;
   const [right, bottom] = [size[0] - MARGIN.right, size[1] - MARGIN.bottom];
-  context.fillStyle = paper.ink;
-  context.strokeStyle = paper.ink;
-  context.lineWidth = 1;
-  context.font = "12px system-ui, sans-serif";
+  for (const context of [below, beside]) {
+    context.fillStyle = paper.ink;
+    context.font = "12px system-ui, sans-serif";
+  }
   const atX = (pixel: number) => x0 + ((pixel - placed.x) / placed.width) * (x1 - x0);
   const atY = (pixel: number) => y0 + ((placed.y - pixel) / placed.height) * (y1 - y0);
-  context.textAlign = "center";
-  context.textBaseline = "top";
+  below.fillRect(MARGIN.left, bottom, right - MARGIN.left, 1);
+  below.textAlign = "center";
+  below.textBaseline = "top";
   for (const value of ticks(atX(MARGIN.left), atX(right), (right - MARGIN.left) / 90)) {
     const x = placed.x + ((value - x0) / (x1 - x0)) * placed.width;
-    context.fillRect(x - 0.5, bottom, 1, 4);
-    context.fillText(number(value, 5), x, bottom + 6);
+    below.fillRect(x - 0.5, bottom, 1, 4);
+    below.fillText(number(value, 5), x, bottom + 6);
   }
-  context.textAlign = "right";
-  context.textBaseline = "middle";
+  below.font = "600 12.5px system-ui, sans-serif";
+  below.textBaseline = "bottom";
+  below.fillText(columns[0], (MARGIN.left + right) / 2, size[1] - 1);
+
+  beside.fillRect(MARGIN.left - 1, MARGIN.top, 1, bottom - MARGIN.top);
+  beside.textAlign = "right";
+  beside.textBaseline = "middle";
   for (const value of ticks(atY(bottom), atY(MARGIN.top), (bottom - MARGIN.top) / 70)) {
     const y = placed.y - ((value - y0) / (y1 - y0)) * placed.height;
-    context.fillRect(MARGIN.left - 5, y - 0.5, 4, 1);
-    context.fillText(number(value, 5), MARGIN.left - 8, y);
+    beside.fillRect(MARGIN.left - 5, y - 0.5, 4, 1);
+    beside.fillText(number(value, 5), MARGIN.left - 8, y);
   }
-  context.font = "600 12.5px system-ui, sans-serif";
-  context.textAlign = "center";
-  context.textBaseline = "bottom";
-  context.fillText(columns[0], (MARGIN.left + right) / 2, size[1] - 1);
-  context.save();
-  context.translate(2, (MARGIN.top + bottom) / 2);
-  context.rotate(-Math.PI / 2);
-  context.textBaseline = "top";
-  context.fillText(columns[1], 0, 0);
-  context.restore();
+  beside.font = "600 12.5px system-ui, sans-serif";
+  beside.textAlign = "center";
+  beside.translate(2, (MARGIN.top + bottom) / 2);
+  beside.rotate(-Math.PI / 2);
+  beside.textBaseline = "top";
+  beside.fillText(columns[1], 0, 0);
+}
+
+/** The names of a slice's axes: inputs where it runs along them, else t1 and t2. */
+export function frameColumns(frame: PlaneFrame, features: string[]): [string, string] {
+  return [0, 1].map((axis) => {
+    const along = frame.basis.map((row) => row[axis]);
+    const one = along.filter((value) => value !== 0).length === 1 ? along.findIndex((value) => value === 1) : -1;
+    return one >= 0 ? (features[one] ?? `x${one + 1}`) : `t${axis + 1}`;
+  }) as [string, string];
 }

@@ -1,0 +1,86 @@
+/** What is to be seen: one line in words, then the marks by their looks. */
+
+import { css, paper } from "./colours";
+import type { Frame, PlaneFrame } from "./frame";
+import { ClassName } from "./RegionInfo";
+import { creaseTone } from "./plane/mesh";
+import { atStep, busy, dark, run, showData, source, step } from "./state";
+
+const BEFORE =
+  "These points are to be told apart. Press Start: a network of two units begins to learn. Each unit folds the plane along a crease; " +
+  "where the network keeps failing it gets another unit, and says why.";
+const BEFORE_LINE =
+  "This curve is to be learnt. Press Start: a network of two units begins. Each unit bends the line at a breakpoint; where the network keeps " +
+  "failing it gets another unit, and says why.";
+const DRAWING = "Click to put points of a class, choose another class at the left, then press Start.";
+
+export function Legend({ now, drawing }: { now: Frame | null; drawing: boolean }) {
+  const problem = run.value?.problem;
+  if (drawing) return <figcaption class="legend"><p>{DRAWING}</p></figcaption>;
+  if (!problem || !now) {
+    if (!source.value!.live || !problem) return <figcaption class="legend">{busy.value || "Opening…"}</figcaption>;
+    return (
+      <figcaption class="legend">
+        <p class="lead">{problem.features.length === 1 && !problem.classes ? BEFORE_LINE : BEFORE}</p>
+        <Classes />
+      </figcaption>
+    );
+  }
+  return (
+    <figcaption class="legend">
+      {now.kind === "line" ? <OfLine /> : <OfPlane now={now} />}
+    </figcaption>
+  );
+}
+
+function Classes() {
+  const problem = run.value!.problem;
+  return <>{problem.classes?.slice(0, 10).map((_, k) => <ClassName key={k} index={k} problem={problem} />)}</>;
+}
+
+function OfPlane({ now }: { now: PlaneFrame }) {
+  const problem = run.value!.problem;
+  const tones = paper(dark.value);
+  return (
+    <>
+      <p>Every patch is a region, on which the network is one linear function; point at one to look into it.</p>
+      <Classes />
+      {now.layers.slice(0, 4).map((layer, k) => (
+        <span key={layer.name}>
+          <i class="line" style={{ borderColor: css(creaseTone(tones, k, now.layers.length)) }} />
+          crease{now.layers.length > 1 ? ` of ${layer.name}` : ": a unit turns on"}
+        </span>
+      ))}
+      {problem.classes && <span><i class="line boundary" /> decision boundary</span>}
+      {showData.value && now.points && <span>pale points lie far from this slice</span>}
+      <OfStep />
+    </>
+  );
+}
+
+function OfLine() {
+  const problem = run.value!.problem;
+  return (
+    <>
+      <p>The line is the network: straight pieces that meet at breakpoints, where a unit turns on. Below, how much the slope changes at each.</p>
+      {problem.classes ? <Classes /> : <span><i class="line function" /> network</span>}
+      {problem.X.length > 0 && !problem.classes && showData.value && <span><i class="dot" /> data</span>}
+      <span><i class="ring" /> breakpoint</span>
+      <OfStep />
+    </>
+  );
+}
+
+/** The marks of a growth step. */
+function OfStep() {
+  const marks = step.value?.marks;
+  if (!atStep.value || !marks) return null;
+  return (
+    <>
+      <span><i class="line new" /> the new unit</span>
+      {marks.instance !== undefined && <span><i class="ring typical" /> typical instance</span>}
+      {!!marks.mistakes?.length && <span><i class="ring" /> mistakes like it</span>}
+      {marks.fold_point?.length === 2 && <span><i class="diamond" /> fold point</span>}
+    </>
+  );
+}

@@ -1,0 +1,71 @@
+/** The picture of the moment shown, a second one beside it for comparison, and what is to be seen. */
+
+import { useMemo } from "preact/hooks";
+import { Curves } from "./Curves";
+import { brush, draft, drawn } from "./draft";
+import type { Frame } from "./frame";
+import { Legend } from "./Legend";
+import { LineView } from "./LineView";
+import { blank, EMPTY } from "./plane/blank";
+import { PlaneView } from "./plane/PlaneView";
+import type { Editor } from "./plane/stage";
+import { errors, frame, moment, pinned, run, source, status, waiting } from "./state";
+import { Toolbar } from "./Toolbar";
+import type { Run } from "./types";
+
+export function PicturePanel() {
+  const all = run.value;
+  const drawing = source.value!.live && draft.value.kind === "draw" && status.value === "idle";
+  const problem = (drawing ? null : all?.problem) ?? EMPTY;
+  const empty = useMemo(() => blank(problem), [problem]);
+  const editor = useMemo<Editor | undefined>(
+    () => (drawing ? { points: drawn.value, add: (x) => (drawn.value = [...drawn.value, { x, label: brush.peek() }]) } : undefined),
+    [drawing, drawn.value],
+  );
+  const now = drawing ? null : frame.value;
+  const kept = pinned.value;
+  return (
+    <figure class={kept ? "picture two" : "picture"}>
+      <Toolbar now={now} />
+      <div class="planes">
+        <Shown frame={now ?? empty} shown={{ ...(all ?? NOTHING), problem }} at={moment.value} editor={editor} label={problem.name || "An empty plane"} side={!!kept} />
+        {kept && <Shown frame={kept.frame} shown={kept.run} at={kept.moment} label={kept.label} second side />}
+      </div>
+      {waiting.value && <p class="quiet" role="status">Drawing…</p>}
+      <p class="error" role="alert">{errors.value.plane}</p>
+      <Legend now={now} drawing={drawing} />
+    </figure>
+  );
+}
+
+const NOTHING: Run = {
+  problem: EMPTY, setting: {}, measure: "", records: [], moments: [], ended: "", kept: null, sections: [],
+  epochs: { epoch: [], loss: [], score: [], validation_loss: [], validation_score: [], parameters: [] },
+};
+
+type Props = { frame: Frame; shown: Run; at: number; label: string; second?: boolean; side: boolean; editor?: Editor };
+
+/** One picture; beside another it has its name and its own curves. */
+function Shown({ frame, shown, at, label, second = false, side, editor }: Props) {
+  const { problem } = shown;
+  return (
+    <div class="shown">
+      {side && <p class="pin">{second ? `Kept: ${label}` : named(shown, at)}</p>}
+      {frame.kind === "line" ? (
+        <LineView frame={frame} problem={problem} second={second} />
+      ) : (
+        <PlaneView frame={frame} problem={problem} label={second ? `Kept for comparison: ${label}` : label} second={second} editor={editor} />
+      )}
+      {side && shown.epochs.epoch.length > 1 && <Curves of={shown} at={at} small />}
+    </div>
+  );
+}
+
+/** What a moment of a run is called beside another. */
+export function named(shown: Run, at: number): string {
+  const now = shown.moments[at];
+  if (!now) return shown.problem.name;
+  const what = shown.problem.features.length === 1 ? "pieces" : "regions";
+  const regions = now.regions === null ? "" : `, ${now.regions.toLocaleString("en")} ${what}`;
+  return `${String(shown.setting.how ?? shown.problem.name)}, epoch ${now.epoch}${regions}`;
+}

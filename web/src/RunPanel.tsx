@@ -1,0 +1,49 @@
+/** The run itself: start, pause, step, grow now, undo. */
+
+import { draft } from "./draft";
+import { ExportPanel } from "./ExportPanel";
+import { problemMessage } from "./ProblemPanel";
+import { ask, busy, connected, errors, notice, run, say, source, status } from "./state";
+
+const STATES = { idle: "Ready.", running: "Training and growing…", paused: "Paused.", ended: "The run has ended." };
+
+export function RunPanel() {
+  const state = status.value;
+  const begun = state !== "idle";
+  const send = (what: string) => {
+    say("run", "");
+    source.value?.send({ do: what });
+  };
+  return (
+    <section aria-labelledby="run-title">
+      <h2 id="run-title"><b class="number">3</b> Run</h2>
+      <div class="row run">
+        {state === "running" && <button class="main" onClick={() => send("pause")}>Pause</button>}
+        {state === "paused" && <button class="main" onClick={() => send("go")}>Go on</button>}
+        <button class={begun ? "" : "main"} onClick={start} disabled={!connected.value}>{begun ? "Start anew" : "Start"}</button>
+      </div>
+      <div class="row">
+        <button onClick={() => send("step")} disabled={state !== "paused"} title="Train one epoch">Step</button>
+        <button onClick={() => send("grow")} disabled={state !== "running" && state !== "paused"} title="Add a unit now">Grow now</button>
+        <button onClick={() => send("undo")} disabled={!begun || !run.value?.records.length} title="Take the last growth step back">Undo</button>
+      </div>
+      <p class="state" role="status">{busy.value || notice.value || STATES[state]}</p>
+      <p class="error" role="alert">{errors.value.run}</p>
+      <ExportPanel />
+    </section>
+  );
+}
+
+function start(): void {
+  errors.value = {};
+  const problem = problemMessage();
+  if (!problem) return;
+  const { how, where, when, hidden, seed } = draft.value;
+  const widths = hidden.split(",").map((part) => Number(part.trim()));
+  if (!widths.every((width) => Number.isInteger(width) && width > 0)) {
+    say("method", `Hidden layers: expected widths such as 2 or 4,4, got “${hidden}”.`);
+    return;
+  }
+  ask({ do: "start", problem, how, where, when, hidden: widths, seed }, "Starting…", "run");
+  if (innerWidth <= 1000) document.querySelector(".middle")?.scrollIntoView();
+}

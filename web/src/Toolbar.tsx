@@ -1,0 +1,48 @@
+/** How the picture is shown: colours, data, slice, comparison, all of it. */
+
+import { named } from "./PicturePanel";
+import type { Frame } from "./frame";
+import { camera, WHOLE } from "./plane/camera";
+import type { Colouring } from "./plane/mesh";
+import { colouring, moment, pinned, run, showData, slice } from "./state";
+
+const COLOURINGS: [Colouring, string][] = [["class", "Class"], ["value", "Certainty"], ["regions", "Paper"]];
+
+export function Toolbar({ now }: { now: Frame | null }) {
+  const all = run.value;
+  const slices = all?.slices ?? [];
+  const pin = () => {
+    if (pinned.value || !now || !all) return (pinned.value = null);
+    const label = all.epochs.epoch.length ? named(all, moment.value) : (slices[slice.value] ?? named(all, moment.value));
+    pinned.value = { run: all, moment: moment.value, frame: now, label };
+  };
+  const classes = (all?.problem.classes?.length ?? 0) > 0;
+  return (
+    <div class="toolbar">
+      {now?.kind === "plane" && (
+        <div class="tabs" role="group" aria-label="Colours">
+          {COLOURINGS.map(([key, text]) => (
+            <button key={key} aria-pressed={colouring.value === key} onClick={() => (colouring.value = key)}>
+              {key === "class" && !classes ? "Shade" : key === "value" && !classes ? "Value" : text}
+            </button>
+          ))}
+        </div>
+      )}
+      {now && !!all?.problem.X.length && (
+        <label class="check">
+          <input type="checkbox" checked={showData.value} onChange={() => (showData.value = !showData.value)} /> data
+        </label>
+      )}
+      {slices.length > 1 && (
+        <label class="slice">
+          {all?.slices_are ?? "Slice"}
+          <select value={slice.value} onChange={(event) => (slice.value = Number(event.currentTarget.value))}>
+            {slices.map((name, k) => <option key={k} value={k}>{name}</option>)}
+          </select>
+        </label>
+      )}
+      {now?.kind === "plane" && camera.value !== WHOLE && <button onClick={() => (camera.value = WHOLE)}>Show all</button>}
+      {now && <button class="end" aria-pressed={!!pinned.value} title="Keep this picture beside those to come" onClick={pin}>{pinned.value ? "End comparison" : "Compare"}</button>}
+    </div>
+  );
+}
