@@ -79,7 +79,6 @@ CLAIMS = [
         facts.initial_roughness,
         judges.judge_roughness,
         judges.roughness_rows,
-        misprints=("003-roughness",),
     ),
     Claim(
         "003-theorem-3",
@@ -117,6 +116,7 @@ CLAIMS = [
         "",
         surface.critical_points,
         judges.judge_gram,
+        misprints=("003-psd",),
     ),
     Claim(
         "003-hessian-definite",
@@ -134,7 +134,7 @@ CLAIMS = [
         "",
         surface.degenerate_types,
         judges.judge_types,
-        misprints=("003-b-zero",),
+        misprints=("003-b-zero", "003-v-zero", "003-types"),
     ),
     Claim(
         "003-hessian-full",

@@ -1,0 +1,193 @@
+"""Make the pages "Reproduction" and "Misprints" out of the results that come with the package.
+
+    python docs/reproduction.py
+
+judges the stored results again, draws their pictures and writes ``reproduction.md``, ``reproduction/*.md`` and
+``misprints.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+
+from creases.files import replacing
+from creases.reproduce.catalogue import claims
+from creases.reproduce.claim import SOURCES, Claim, Row
+from creases.reproduce.misprints import Misprint, misprints
+from creases.reproduce.running import STORED, VERDICTS, Result, judged_again, read, status, stored, write
+from creases.show import claim_figure
+
+HERE = Path(__file__).parent
+PAGES = HERE / "reproduction"
+
+_MADE = "<!-- Made by docs/reproduction.py out of the stored results; change those, or the claims. -->"
+_MEANING = """\
+- **agrees**: the printed numbers lie within the measured spread, or the theorem holds at every case tried;
+- **agrees in kind**: what is said of the numbers holds, the numbers themselves differ;
+- **disagrees**: it does not hold; the measured value and, where it is known, the reason are given;
+- **not computable here**: the reason is given.
+"""
+
+
+def main() -> None:
+    """Bring everything up to date."""
+    for path in sorted(STORED.glob("*.json")):
+        result = read(path)
+        again = judged_again(result)
+        if again != result:
+            write(again, STORED)
+    PAGES.mkdir(exist_ok=True)
+    texts = pages()
+    for path, text in texts.items():
+        with replacing(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    wanted = {path.name for path in _draw_all()} | {path.name for path in texts}
+    for path in PAGES.iterdir():
+        if path.name not in wanted:
+            path.unlink()
+
+
+def pages() -> dict[Path, str]:
+    """Every page's text."""
+    texts = {HERE / "reproduction.md": _index(), HERE / "misprints.md": _misprints()}
+    return texts | {PAGES / f"{source}.md": _source(source) for source in SOURCES}
+
+
+def pictures() -> list[tuple[Claim, Result]]:
+    """Claims that have a picture, with their results."""
+    found = [(claim, stored(claim.id)) for claim in claims() if claim.picture is not None]
+    return [(claim, result) for claim, result in found if result is not None]
+
+
+def _draw_all() -> list[Path]:
+    made = []
+    for claim, result in pictures():
+        assert claim.picture is not None
+        path = PAGES / f"{claim.id}.png"
+        data = BytesIO()
+        claim_figure(claim.picture(result.numbers), f"{claim.place} ({result.scale})").savefig(data, dpi=80)
+        few = Image.open(data).convert("RGB").quantize(32)  # a third of the size
+        with replacing(path) as temporary:
+            few.save(temporary, optimize=True)
+        made.append(path)
+    return made
+
+
+def _index() -> str:
+    found = {source: Counter(status(claim) for claim in claims(source)) for source in SOURCES}
+    total = sum(found.values(), Counter())
+    names = [name for name in (*VERDICTS, "not run") if name in VERDICTS or total[name]]
+    rows = [
+        [f"[{source}](reproduction/{source}.md): {_cell(name)}", *(str(found[source][one]) for one in names)]
+        for source, name in SOURCES.items()
+    ]
+    rows.append(["**all**", *(f"**{total[one]}**" for one in names)])
+    lists = "\n\n".join(f"## {source}: {name}\n\n{_listed(source)}" for source, name in SOURCES.items())
+    return f"""{_MADE}
+
+# The sources, beside what we find
+
+Every table, figure, theorem and number of the four sources that can be computed, {total.total()} in all, run through
+the library's own functions. `creases reproduce --list` lists them, `creases reproduce ID --scale quick` runs one in
+seconds, `--scale full` as in the source. What is misprinted in the sources is [listed apart](misprints.md).
+
+{_MEANING}
+{_table(["source", *names], rows)}
+
+{lists}
+"""
+
+
+def _listed(source: str) -> str:
+    rows = [
+        [f"[{claim.id}](reproduction/{source}.md#{_anchor(claim.id)})", _cell(claim.says), status(claim)]
+        for claim in claims(source)
+    ]
+    return _table(["claim", "what it says", "verdict"], rows)
+
+
+def _source(source: str) -> str:
+    parts = [_claim(claim) for claim in claims(source)]
+    return f"{_MADE}\n\n# {source}: {SOURCES[source]}\n\n[All sources](../reproduction.md)\n\n" + "\n".join(parts)
+
+
+def _claim(claim: Claim) -> str:
+    """A claim's section: what is printed, what we find, how to run it."""
+    result = stored(claim.id)
+    lines = [f"## {claim.id} {{ #{_anchor(claim.id)} }}", "", f"*{_plain(claim.place)}.* {_plain(claim.says)}", ""]
+    if claim.printed:
+        lines += [f"**Printed:** {_plain(claim.printed)}", ""]
+    if claim.measure is None:
+        return "\n".join([*lines, f"**Not computable here:** {_plain(claim.cannot)}", ""])
+    if result is None:
+        return "\n".join([*lines, f"Not run yet: `creases reproduce {claim.id} --scale full`", ""])
+    lines += [f"**{result.verdict.capitalize()}.** {_plain(result.why)}", ""]
+    if claim.picture is not None:
+        rows = claim.picture(result.numbers).rows
+        if any(row.printed is not None for row in rows):
+            lines += [_table(["", "printed", "here", "95 % interval"], [_words(row) for row in rows]), ""]
+        lines += [f"![{claim.id}]({claim.id}.png)", ""]
+    if claim.misprints:
+        links = ", ".join(f"[{one}](../misprints.md#{_anchor(one)})" for one in claim.misprints)
+        lines += [f"Misprints: {links}.", ""]
+    versions = ", ".join(f"{name} {number}" for name, number in result.versions.items())
+    took = f"{result.seconds:.1f} s on " if result.seconds else ""
+    lines += [f"Run: `{result.command}`. Made at {result.scale} scale: {took}{_plain(result.machine)}; {versions}.", ""]
+    return "\n".join(lines)
+
+
+def _misprints() -> str:
+    parts = []
+    for source, name in SOURCES.items():
+        own = "\n".join(_misprint(one) for one in misprints(source))
+        parts.append(f"## {source}: {name}\n\n{own}")
+    count = len(misprints())
+    return f"""{_MADE}
+
+# Misprints in the sources
+
+{count} places where a source prints something that is not right, each with the correction and the test that shows it.
+The library follows the corrections.
+
+{chr(10).join(parts)}"""
+
+
+def _misprint(one: Misprint) -> str:
+    why = f" {_plain(one.why)}" if one.why else ""
+    return (
+        f"### {_plain(one.place)} {{ #{_anchor(one.id)} }}\n\n"
+        f"- printed: {_plain(one.printed)}\n- right: {_plain(one.right)}\n\n{why.strip()}\n\nShown by `{one.test}`.\n"
+    ).replace("\n\n\n\n", "\n\n")
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in [heads, ["---"] * len(heads), *rows])
+
+
+def _words(row: Row) -> list[str]:
+    numbers = ["" if number is None else f"{number:.4g}" for number in (row.printed, row.measured)]
+    interval = "" if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}"
+    return [_cell(row.what), *numbers, interval]
+
+
+def _anchor(id: str) -> str:
+    """As a heading's id: letters, digits and hyphens, beginning with a letter."""
+    return "c" + re.sub(r"[^0-9A-Za-z]+", "-", id).lower()
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is taken for Markdown or HTML."""
+    return re.sub(r"([\\`*_\[\]#$])", r"\\\1", text).replace("<", "&lt;")
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    main()
