@@ -42,8 +42,8 @@ def forked(folder: Path) -> int:
 
 
 def moments(folder: Path) -> dict[str, bytes]:
-    """The moments' files, but for what a kill left half-written."""
-    return {path.name: path.read_bytes() for path in (folder / "moments").glob("[0-9]*")}
+    """The moments' files, and whatever else is beside them."""
+    return {path.name: path.read_bytes() for path in (folder / "moments").iterdir()}
 
 
 def main(kills: int, folder: Path) -> dict:

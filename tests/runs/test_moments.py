@@ -135,6 +135,7 @@ def test_what_is_written_is_what_is_kept(data, tmp_path):
 def test_a_run_that_goes_on_forgets_what_it_had_written_after_its_checkpoint(data, tmp_path):
     moments = Moments(data, tmp_path / "moments")
     model, _ = grown(data, moments)
+    (tmp_path / "moments" / ".0000020-training-00000-00002-abc.safetensors").write_bytes(b"half")
     again = Moments(data, tmp_path / "moments")
     again.start(model)
     again.before(told(model, 17))

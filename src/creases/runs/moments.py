@@ -98,6 +98,8 @@ class Moments:
         self._next = 0
         self._pending: Network | None = None  #: the network as it was before what may become a growth step
         if folder is not None and folder.is_dir():
+            for path in filter(_half_written, folder.iterdir()):
+                path.unlink()
             self._all = load(folder)
             self._next = len(self._all)
 
@@ -197,10 +199,15 @@ def load(folder: Path) -> list[Moment]:
 def clear(folder: Path) -> None:
     """Remove the moments in a folder, also half-written ones, and the folder if nothing else is in it."""
     for path in folder.iterdir():
-        if _NAME.fullmatch(path.name) or (path.name.startswith(".") and path.suffix == ".safetensors"):
+        if _NAME.fullmatch(path.name) or _half_written(path):
             path.unlink()
     if not any(folder.iterdir()):
         folder.rmdir()
+
+
+def _half_written(path: Path) -> bool:
+    """Whether a file is what a kill left of one that was being written."""
+    return path.name.startswith(".") and path.suffix == ".safetensors"
 
 
 def _kind(match: re.Match[str]) -> int:

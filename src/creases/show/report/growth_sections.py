@@ -61,10 +61,10 @@ def _overview(run: Kept, found: Sequence[Rival]) -> Section:
     first, kept = history.epochs[0], history.epochs[last - 1]
     before, after = ("-".join(map(str, one["widths"].values())) for one in (first, kept))
     rows = [
-        ["rows to train on, to stop by, to test with", f"{len(data.train)}, {len(data.validation)}, {len(data.test)}"],
+        ["rows: training, validation, test", f"{len(data.train)}, {len(data.validation)}, {len(data.test)}"],
         ["inputs", str(data.problem.X.shape[1])],
-        ["hidden units at the start, at the end", f"{before}, {after}"],
-        ["parameters", f"{first['parameters']}, {kept['parameters']}"],
+        ["hidden units", f"{before} at the start, {after} at the end"],
+        ["parameters", f"{first['parameters']} at the start, {kept['parameters']} at the end"],
         ["growth steps", f"{len(records)} in the network, {len(history.records) - len(records)} undone"],
         ["epochs", f"{len(history.epochs)}; the network is that of epoch {run.epoch}"],
         ["time to train", f"{history.last['seconds']:.3g} s"],
@@ -87,12 +87,12 @@ def _ledger(run: Kept) -> Section:
                 str(record.epoch),
                 made(record) + ("" if kept else " (undone)"),
                 record.place,
-                record.why(**run.data.names),
                 _loss(record.before.get("loss")),
                 _loss(record.after.get("loss")),
                 _loss(later),
                 "–" if record.changed is None else str(record.changed),
                 changes.get(record.number, "–"),
+                record.why(**run.data.names),
             ]
         )
     loss = "squared error, 1 for predicting the mean" if run.data.problem.classes is None else "cross-entropy"
@@ -101,8 +101,8 @@ def _ledger(run: Kept) -> Section:
         "it, and when the network had trained on, just before the next. Changed decisions are counted on the training "
         "rows, the largest change of an output is over all rows; both are the step's own, before any training."
     )
-    heads = ["step", "epoch", "what", "where", "why", "loss before", "at once", "later", "decisions changed"]
-    return {"title": "Growth ledger", "text": text, "table": {"columns": [*heads, "largest change"], "rows": rows}}
+    heads = ["step", "epoch", "what", "where", "loss before", "at once", "later", "decisions changed", "largest change"]
+    return {"title": "Growth ledger", "text": text, "table": {"columns": [*heads, "why"], "rows": rows}}
 
 
 def _loss(value: float | None) -> str:
