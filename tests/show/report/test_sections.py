@@ -70,7 +70,7 @@ def test_dead_and_doubled_units_are_named(spare):
 
 
 def test_pictures_come_for_light_and_for_dark_paper(spare):
-    for title in ("Dual plot", "How many pieces it takes"):
+    for title in ("Dual plot of output", "How many pieces it takes"):
         light, dark = (base64.b64decode(spare[title]["picture"][name].split(",")[1]) for name in ("light", "dark"))
         assert light[:8] == dark[:8] == b"\x89PNG\r\n\x1a\n"
         assert light != dark

@@ -85,7 +85,7 @@ def partition_report(
     about = {"moment": 0, "slice": 0}
     shown = _shown(problem)
     if isinstance(partition, PlanePartition):
-        points = None if problem is None or not len(shown) else problem.X[shown]
+        points = problem.X[shown] if problem is not None and net.n_in > 2 else None
         frame = plane_frame(partition, decides=classes is not None, points=points, about=about)
     else:
         frame = line_frame(partition, about=about)

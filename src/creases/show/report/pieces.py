@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 from matplotlib.figure import Figure
@@ -17,7 +19,7 @@ from creases.show.report.words import counted, percent
 KS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 #: Numbers that the coefficients of samples may be, dots that a dual plot may have, and outputs that have one.
-_NUMBERS, _DOTS, _PANELS = 2**22, 20_000, 2
+_NUMBERS, _DOTS, _DUALS = 2**22, 20_000, 2
 
 
 def dual_sections(subject: Subject) -> list[Section]:
@@ -25,26 +27,28 @@ def dual_sections(subject: Subject) -> list[Section]:
     partition = subject.partition
     if not isinstance(partition, PlanePartition) or partition.count > _DOTS or not subject.net.n_units:
         return []
-    outputs = range(min(_PANELS, subject.net.n_out))
+    outputs = range(min(_DUALS, subject.net.n_out))
+    sections: list[Section] = []
+    for j in outputs:
+        name = subject.output_name(j)
+        text = (
+            f"Every region as a dot, placed by the slopes of {name} there and as large as the region. A line joins "
+            "neighbours, at a right angle to the crease between them; the longer, the sharper the fold. Dots in one "
+            "place are regions with the same slopes."
+        )
+        if len(outputs) < subject.net.n_out:
+            text += f" Shown for {len(outputs)} of {subject.net.n_out} outputs."
+        drawn = both(partial(_dual, subject, partition, j))
+        sections.append({"title": f"Dual plot of {name}", "text": text, "picture": drawn})
+    return sections
 
-    def draw() -> Figure:
-        from creases.show import new_figure, plot_dual, styled
 
-        figure, axes = new_figure(0.6 + 3.6 * len(outputs), 3.9, panels=len(outputs))
-        for j, ax in zip(outputs, axes, strict=True):
-            plot_dual(partition, output=j, ax=ax, color="bias" if subject.classes is None else "class")
-            with styled():
-                ax.set_title(subject.output_name(j))
-        return figure
+def _dual(subject: Subject, partition: PlanePartition, output: int) -> Figure:
+    from creases.show import new_figure, plot_dual
 
-    text = (
-        "Every region as a dot, placed by the slopes of the output there and as large as the region. A line joins "
-        "neighbours, at a right angle to the crease between them; the longer, the sharper the fold. Dots in one place "
-        "are regions with the same slopes."
-    )
-    if len(outputs) < subject.net.n_out:
-        text += f" Shown are {len(outputs)} of {subject.net.n_out} outputs."
-    return [{"title": "Dual plot", "text": text, "picture": both(draw)}]
+    figure, (ax,) = new_figure(5.4, 4.8)
+    plot_dual(partition, output=output, ax=ax, color="bias" if subject.classes is None else "class")
+    return figure
 
 
 def compression_sections(subject: Subject) -> list[Section]:
