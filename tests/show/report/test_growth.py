@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from creases.runs.kept import read_run
 from creases.runs.run import run
 from creases.runs.settings import Settings
 from creases.show.report import growth, slices
-from creases.show.report.growth import growth_report
+from creases.show.report.growth import growth_report, run_report
 from creases.show.report.hardest import losses
 from creases.show.viewer import decode
 
@@ -285,7 +286,13 @@ def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path)
     assert found["kept"] == found["moments"][-1]["epoch"] <= 30
     assert not any(record["undone"] for record in found["records"])
     assert "has not ended" in section(found, "Overview")["text"]
-    assert section(found, "Load it in three lines")["text"].endswith("creases grow --resume circles")
+    assert section(found, "Load it in three lines")["text"].endswith("its network is in circles/model.safetensors.")
+
+
+def test_a_run_that_was_never_trained_is_refused(circles, tmp_path):
+    kept = read_run(circles)
+    with pytest.raises(InputError, match="run: has not been trained for an epoch yet"):
+        run_report(replace(kept, history=History()), tmp_path / "r.html", model="m", again="")
 
 
 def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path):

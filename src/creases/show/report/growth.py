@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases.errors import InputError
 from creases.runs.divided import Divided, box
+from creases.runs.folder import MODEL
 from creases.runs.kept import Kept, read_run
 from creases.runs.moments import Moment
 from creases.show.report.growth_sections import growth_sections
@@ -74,7 +77,37 @@ def growth_report(
         Called with the name of each step as it begins.
     """
     progress("reading the run")
-    run = read_run(Path(folder))
+    run, name = read_run(Path(folder)), Path(folder).resolve().name
+    asked = [word for text in columns for word in ("--columns", text)]
+    asked += [word for text in through for word in ("--through", text)]
+    again = f"{run.settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html', *asked])}"
+    given: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
+    return run_report(run, path, model=f"{name}/{MODEL}", again=again, **given)
+
+
+def run_report(
+    run: Kept,
+    path: str | Path,
+    *,
+    model: str,
+    again: str,
+    columns: Sequence[str] = (),
+    through: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda step: None,
+) -> Written:
+    """Write the report of a growth run at hand.
+
+    Parameters
+    ----------
+    model
+        The file that the network is in, for whoever loads it.
+    again
+        Commands or code that make the run again.
+    columns, through, progress
+        As for :func:`growth_report`.
+    """
+    if not run.history.epochs:
+        raise InputError("run: has not been trained for an epoch yet; there is nothing to report")
     planes = slices(run.net, run.data, columns, through)
     rows = _shown_rows(run)
     progress("mapping the network")
@@ -82,9 +115,7 @@ def growth_report(
         planes = _affordable(run, planes, rows)
     frames, moments, last = _replay(run, planes, rows, progress)
     progress("looking at the network")
-    asked = [word for text in columns for word in ("--columns", text)]
-    asked += [word for text in through for word in ("--through", text)]
-    sections = growth_sections(run, last, Path(folder).resolve().name, asked)
+    sections = growth_sections(run, last, model, again)
     counts = {"moments": (len(moments), len(run.moments)), "rows": (len(rows), len(run.data.problem.X))}
     sections.append(_about(counts, planes))
     told = run_json(

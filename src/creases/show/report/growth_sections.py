@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shlex
 from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import version
@@ -14,7 +13,6 @@ import numpy as np
 
 from creases.grow.naming import number
 from creases.runs.divided import box
-from creases.runs.folder import MODEL
 from creases.runs.kept import Kept
 from creases.runs.scores import Rival, rivals, verdict
 from creases.runs.words import made
@@ -28,10 +26,8 @@ if TYPE_CHECKING:
     from creases.regions import LinePartition, PlanePartition
 
 
-def growth_sections(
-    run: Kept, partition: LinePartition | PlanePartition, folder: str, asked: Sequence[str] = ()
-) -> list[Section]:
-    """All sections; ``partition`` is what the report shows of the network kept, ``asked`` the report's own options."""
+def growth_sections(run: Kept, partition: LinePartition | PlanePartition, model: str, again: str) -> list[Section]:
+    """All sections; ``partition`` is what is shown of the network kept, ``model`` its file, ``again`` what makes it."""
     problem, found = run.data.problem, rivals(run.net, run.data)
     order = np.argsort(-relevance(run.net, run.data), kind="stable").tolist()
     own = network_sections(
@@ -49,8 +45,8 @@ def growth_sections(
         _scores(run, found),
         hardest_section(run.net, run.data, order),
         *own,
-        _loading(run, folder),
-        _again(run, folder, asked),
+        _loading(run, model),
+        _again(run, again),
     ]
 
 
@@ -138,21 +134,20 @@ def _score(value: float) -> str:
     return f"{round(value, 3) + 0.0:.3f}"  # no minus before a zero
 
 
-def _loading(run: Kept, folder: str) -> Section:
+def _loading(run: Kept, model: str) -> Section:
     names = run.data.problem.features
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     title = "Load it in three lines"
     if not run.history.ended:
-        return {"title": title, "text": f"When it has ended, after: creases grow --resume {folder}"}
+        return {"title": title, "text": f"When the run has ended, its network is in {model}."}
     gives = "one output for each class; the largest decides" if run.data.problem.classes else "the target"
-    code = f'import creases\nnet = creases.read("{folder}/{MODEL}")\nnet(X)'
+    code = f'import creases\nnet = creases.read("{model}")\nnet(X)'
     text = f"X is (n, {len(names)}), in the data's own units: {shown}. The answer: {gives}."
     return {"title": title, "text": text, "code": code}
 
 
-def _again(run: Kept, folder: str, asked: Sequence[str]) -> Section:
+def _again(run: Kept, again: str) -> Section:
     """The commands, the settings, the data's digest and the versions."""
-    page = shlex.join(["creases", "report", folder, "--out", "report.html", *asked])
     settings = [[field.name, _text(getattr(run.settings, field.name))] for field in fields(run.settings)]
     settings[0][1] = Path(run.settings.data).name
     packages = ("creases", "torch", "numpy", "scikit-learn")
@@ -163,7 +158,7 @@ def _again(run: Kept, folder: str, asked: Sequence[str]) -> Section:
         "title": "Make it again",
         "text": "The same seed gives the same network, on one kind of machine bit for bit."
         + (" Run it where the data's file is." if run.settings.is_file else ""),
-        "code": f"{run.settings.command(folder)}\n{page}",
+        "code": again,
         "table": {"columns": ["setting", "value"], "rows": rows},
     }
 
