@@ -10,7 +10,6 @@ import torch
 from creases import boolean, lab
 from creases.errors import FileError, InputError
 from creases.reproduce import boolean_success
-from creases.reproduce.boolean_claims import claims, markdown, parity_claims
 from creases.reproduce.boolean_success import (
     PARITY,
     Scale,
@@ -189,12 +188,14 @@ def test_influence_explains_stored_rates_best():
         assert found.abs().idxmax() == "influence"
 
 
-def test_claims_of_the_text_are_told_true_or_false():
-    found = {row.claim: row for row in claims(stored())}
-    assert len(found) == 10
-    assert found["ReLU: no network of width 2 solves every problem at least once"].holds
-    assert not next(row for text, row in found.items() if "only from width 5" in text).holds
-    assert markdown(list(found.values())).count("\n") == 11
+def test_hard_classes_alone_are_the_networks_of_the_full_sweep(monkeypatch):
+    monkeypatch.setitem(boolean_success.SCALES, "hard", Scale((4,), (1,), 100, (278, PARITY)))
+    found, whole = success("hard"), stored()
+    assert sorted(found.table["class"].unique()) == [278, PARITY]
+    for f in (278, PARITY):
+        for leak in (RELU, LEAKY):
+            here, there = (one.rate(f, 4, 1, leak)["successes"] for one in (found, whole))
+            assert abs(int(here) - int(there)) <= 3  # the same starts; rounding may differ between machines
 
 
 @pytest.mark.slow
@@ -204,4 +205,3 @@ def test_parity_is_learnt_as_often_as_by_another_implementation():
     known = {(3, 1, LEAKY): 0.029, (6, 1, LEAKY): 0.78, (6, 1, RELU): 0.71, (2, 2, LEAKY): 0.315, (2, 2, RELU): 0.023}
     for size_and_leak, rate in known.items():
         assert rates[size_and_leak] == pytest.approx(rate, abs=4 * np.sqrt(rate * (1 - rate) / 2000) + 0.01)
-    assert [row.claim.split(":")[0] for row in parity_claims(found)] == ["3x1", "6x1", "2x2"]

@@ -53,14 +53,14 @@ class Scale(NamedTuple):
 
 #: Of Fig. 3.7.
 SIZE_SCALES = {
-    "quick": Scale(2, {"parity": 1, "random": 1}, 100, (2, 10), (1, 2)),
+    "quick": Scale(4, {"parity": 1, "random": 1}, EPOCHS, (2, 10), (1, 4)),
     "reduced": Scale(16, {"parity": 1, "random": 2}, EPOCHS, range(2, 11), range(1, 6)),
     "full": Scale(100, {"parity": 1, "random": 10}, EPOCHS, range(2, 11), range(1, 6)),
 }
 
 #: Of Fig. 3.8 and 3.9, with the former's trials.
 METRIC_SCALES = {
-    "quick": Scale(2, {"random": 2, "xored": 6, "parity": 1}, 100),
+    "quick": Scale(2, {"random": 4, "xored": 6, "parity": 1}),
     "reduced": Scale(4, {"random": 50, "xored": 222, "parity": 10}),
     "full": Scale(20, {"random": 100, "xored": 222, "parity": 1}),
 }

@@ -12,6 +12,18 @@ from creases.reproduce.claim import SOURCES, Claim
 #: Modules of this package that have a list ``CLAIMS``, in the order of the catalogue.
 MODULES: tuple[str, ...] = (
     "folding_claims",
+    "linearity_chapter2_perceptrons",
+    "linearity_chapter2_regions",
+    "linearity_chapter3_functions",
+    "linearity_chapter3_networks",
+    "linearity_chapter3_optima",
+    "linearity_chapter3_training",
+    "linearity_chapter3_ten_bits",
+    "linearity_chapter3_pruning",
+    "linearity_chapter3_images",
+    "linearity_chapter4_shapes",
+    "linearity_chapter4_formulas",
+    "linearity_chapter4_training",
     "splines_claims",
     "splines_training_claims",
 )

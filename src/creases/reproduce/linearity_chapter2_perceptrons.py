@@ -65,7 +65,7 @@ def masks(scale: Scale) -> Numbers:
     for bits in range(1, 7 if scale == "full" else 5):
         x = np.arange(1 << bits)
         products = (x[:, None] & x == x).astype(np.float64)  # (points, masks): whether all bits of the mask are 1
-        signs = 1 - 2.0 * boolean.table_of(boolean.parity(bits), bits)
+        signs = np.where(boolean.table_of(boolean.parity(bits), bits), -1.0, 1.0)
         holds.append(_separable(products, signs))
         holds += [not _separable(np.delete(products, mask, axis=1), signs) for mask in x]
     return failed(holds)

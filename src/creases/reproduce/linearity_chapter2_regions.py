@@ -77,13 +77,13 @@ def judge_product_bound(numbers: Numbers) -> Judged:
 
 def zigzags(scale: Scale) -> Numbers:
     """(2.27): networks of as many folds as there can be, in each input by itself, against the lower bound."""
-    plain = bounds([6], 2)
-    rows = [[2, 6, 1, creases.space(random_network([2, 6, 1], 0), [(-1e3, 1e3)] * 2).count, plain.lower, plain.upper]]
+    generic = creases.space(random_network([2, 6, 1], 0), [(-1e3, 1e3)] * 2).count
+    rows = [[2, 6, 1, generic, bounds([6], 2).lower or 0, bounds([6], 2).upper]]
     for d, units, depth in [(1, 3, 1), (1, 3, 2), (1, 3, 3), (1, 4, 2), (2, 3, 2)]:
         net = creases.read(_apart(boolean.most_changes(units, depth), d))
         count = creases.line(net, [-2.0], [2.0]).count if d == 1 else creases.plane(net, box=[(-2, 2)] * 2).count
         known = bounds([d * units] * depth, d)
-        rows.append([d, d * units, depth, count, known.lower, known.upper])
+        rows.append([d, d * units, depth, count, known.lower or 0, known.upper])
     return {"networks": rows, **failed(low <= count <= high for *_, count, low, high in rows)}
 
 

@@ -31,6 +31,13 @@ def values(model: nn.Module, x: Floats) -> Floats:
         return np.asarray(model(torch.from_numpy(x)[:, None]).numpy()[:, 0])
 
 
+def units(model: nn.Sequential) -> int:
+    """Of the first hidden layer."""
+    first = model[0]
+    assert isinstance(first, nn.Linear)
+    return first.out_features
+
+
 def intervals(count: int, draw: np.random.Generator) -> Floats:
     """Random intervals (count, 2) from left to right."""
     return np.cumsum(draw.uniform(0.1, 3, 2 * count)).reshape(count, 2)
@@ -78,9 +85,10 @@ def wide(scale: Scale) -> Numbers:
         model = boolean.wide_on_line(ends, first=first, leak=leak)
         signs = first * (-1.0) ** np.arange(count)
         right = all(
-            (values(model, np.linspace(*own, 9)) * sign > 0).all() for own, sign in zip(ends, signs, strict=True)
+            (values(model, np.linspace(own[0], own[1], 9)) * sign > 0).all()
+            for own, sign in zip(ends, signs, strict=True)
         )
-        holds.append(right and model[0].out_features <= count - 1)
+        holds.append(right and units(model) <= count - 1)
     return failed(holds)
 
 
@@ -94,7 +102,7 @@ def proof(scale: Scale) -> Numbers:
         f.append(f[-1] + slope * (y[i] - y[i - 1]))
     line = BrokenLine.of(y[:-1], np.diff(f) / np.diff(y), through=(y[0], 1.0), leak=leak)
     repaired = boolean.wide_on_line(ends, leak=leak)
-    first = np.linspace(*ends[0], 101)
+    first = np.linspace(ends[0, 0], ends[0, 1], 101)
     return {"printed": float(line.values(first, leak=leak).min()), "repaired": float(values(repaired, first).min())}
 
 

@@ -184,7 +184,7 @@ def judge_table(numbers: Numbers) -> Judged:
 def _consistent(printed: float, share: float | None) -> bool:
     """Whether a share of 1,000 trials may come from the measured one: 95 % interval."""
     interval = binomtest(round(1000 * printed), 1000).proportion_ci(method="wilson")
-    return share is not None and interval.low <= share <= interval.high
+    return share is not None and bool(interval.low <= share <= interval.high)
 
 
 def _shares(own: Numbers) -> str:

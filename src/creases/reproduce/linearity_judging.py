@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import pandas as pd
+
+from creases.reproduce import measured
 from creases.reproduce.claim import Claim, Judged, Numbers, Picture, Row
 
 
@@ -81,3 +84,15 @@ def failed(results: Iterable[bool]) -> Mapping[str, int]:
     """How many cases were tried, and at how many a theorem failed: True is a case at which it holds."""
     found = list(results)
     return {"cases": len(found), "failed": len(found) - sum(map(bool, found))}
+
+
+def kept_table(
+    name: str, numbers: Callable[[pd.DataFrame], Numbers]
+) -> Callable[[], tuple[Numbers, Mapping[str, str]]]:
+    """How a claim's numbers are had from the table that ``measured.stored`` gives by a name."""
+
+    def kept() -> tuple[Numbers, Mapping[str, str]]:
+        found = measured.stored(name)
+        return numbers(found.table), found.about
+
+    return kept
