@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.markup import escape
-from rich.table import Table
+from rich.padding import Padding
 
 from creases.cli.console import err, note, out, print_json, print_table, progress
 from creases.errors import FileError, InputError
@@ -64,7 +64,7 @@ def reproduce_claims(
     if listed:
         _list(chosen, as_json)
         return
-    results = _run(chosen, cast("Scale", scale.value), folder, processes, again)
+    results = _run(chosen, scale.value, folder, processes, again)
     if as_json:
         _print_json(results)
     else:
@@ -146,15 +146,14 @@ def _list(chosen: list[Claim], as_json: bool) -> None:
 
 
 def _print_list(title: str, own: list[Claim]) -> None:
+    """Claims of one source, each with its status, what it says and what is printed."""
     from creases.reproduce.running import status
 
     out.print(escape(title), style="bold", soft_wrap=True)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for head in ("id", "claims", "printed", "status"):
-        table.add_column(head, no_wrap=head == "id")
     for claim in own:
-        table.add_row(claim.id, escape(f"{claim.place}: {claim.says}"), escape(claim.printed), _colored(status(claim)))
-    out.print(table)
+        out.print(f"[bold]{claim.id}[/]  {_colored(status(claim))}", soft_wrap=True)
+        printed = f" [dim]Printed: {escape(claim.printed)}[/]" if claim.printed else ""
+        out.print(Padding(f"{escape(claim.place)}: {escape(claim.says)}{printed}", (0, 0, 0, 2)))
     out.print()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 #: Names longer than this are cut in the drawing.
 _LONGEST = 44
+
+#: Curves over more than this ratio of x have a logarithmic axis.
+_WIDE = 30
 
 
 def plot_claim(picture: Picture, ax: Axes | None = None) -> Axes:
@@ -66,7 +70,7 @@ def claim_figure(picture: Picture, title: str) -> Figure:
     figure, (ax,) = style.new_figure(*claim_size(picture))
     plot_claim(picture, ax)
     with style.styled():
-        figure.suptitle(title, fontsize=10)  # above the legend
+        figure.suptitle(fill(title, 80), fontsize=10)  # above the legend
     return figure
 
 
@@ -114,6 +118,9 @@ def _draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
             ax.fill_between(curve.x, _numbers(curve.low), _numbers(curve.high), color=color, alpha=0.18, linewidth=0)
     if any(curve.name for curve in curves):
         ax.legend()
+    x = np.concatenate([np.asarray(curve.x, np.float64) for curve in curves])
+    if x.min(initial=1) > 0 and x.max(initial=1) > _WIDE * x.min(initial=1):
+        ax.set_xscale("log")
     ax.spines[["top", "right"]].set_visible(False)
 
 
