@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from creases.errors import InputError
 from creases.regions.slices import through
 from creases.runs.divided import Divided, box
+from creases.show.viewer.frames import on_slice
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -26,8 +27,8 @@ COLUMNS = 3
 #: Samples that tell which columns matter.
 LOOK = 500
 
-#: How far a slice goes beyond its three samples, as a share of their range.
-MARGIN = 0.4
+#: The share of samples on each side that a slice through three of them need not reach, and how far it goes beyond.
+LEFT_OUT, MARGIN = 0.02, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +77,19 @@ def of_columns(data: Divided, i: int, j: int) -> Slice:
 
 
 def of_rows(net: Network, data: Divided, rows: Sequence[int]) -> Slice:
-    """The plane through three samples; t counts standard deviations, so that no column's units decide alone."""
-    scaled, numbers = data.scaling.inputs(data.problem.X[list(rows)]), table_rows(data)
-    _, basis, t = through(net, list(scaled))
-    low, high = t.min(axis=0), t.max(axis=0)
+    """The plane through three samples, with them and most others in its box.
+
+    t counts standard deviations, so that no column's units decide alone.
+    """
+    X, numbers, spread = data.problem.X, table_rows(data), data.scaling.spread
+    _, basis, t = through(net, list(data.scaling.inputs(X[list(rows)])))
+    origin, directions = X[rows[0]], basis * spread[:, None]
+    most = np.quantile(on_slice(X, origin, directions, spread)[0], [LEFT_OUT, 1 - LEFT_OUT], axis=0)
+    there = np.concatenate([t, most])
+    low, high = there.min(axis=0), there.max(axis=0)
     pad = MARGIN * (high - low)
     name = "through {} {}, {} and {}".format(f"{data.names['instance']}s", *(int(numbers[row]) for row in rows))
-    bounds = np.stack([low - pad, high + pad], axis=1)
-    return Slice(name, data.problem.X[rows[0]], basis * data.scaling.spread[:, None], bounds)
+    return Slice(name, origin, directions, np.stack([low - pad, high + pad], axis=1))
 
 
 def relevance(net: Network, data: Divided) -> Floats:
