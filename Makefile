@@ -37,8 +37,9 @@ bench: $(VENV)/dev ## measure the partitions against their limit and against rel
 docs: $(VENV)/dev ## build the documentation into out/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-pictures: $(VENV)/installed ## make the README's pictures again
+pictures: $(VENV)/installed ## make the README's pictures and the gallery again
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/gallery.py
 
 chromium:
 	@.ci/chromium

@@ -103,7 +103,7 @@ def test_a_function_without_breakpoints_is_drawn(ax):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda h, p: animate_tracks(h, p / "a.avi"), r"path: an animation's name must end in \.gif or \.mp4, got 'a\.avi'"),
+        (lambda h, p: animate_tracks(h, p / "a.avi"), r"path: an animation's name must end in \.gif or"),
         (lambda h, p: animate_tracks(Tracker().history(), p / "a.gif"), "history: is empty"),
         (lambda h, p: animate_tracks(h, p / "a.gif", frames=0), "frames: expected a positive whole number"),
         (lambda h, p: plot_tracks(h, window=(1, 0)), "window: expected two finite numbers"),

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from creases.errors import InputError
 from creases.show import style
-from creases.show.plane import plane_height
+from creases.show.plane import axis_names, plane_height
 
 if TYPE_CHECKING:
     from creases.compare import Compression, PartitionDifference, Section
@@ -117,7 +117,7 @@ def plot_disagreement(found: PartitionDifference, *, ax: Axes | None = None, nam
     The boundary of the first network is a whole line, that of the second dashed. Classes are paler where both agree.
     """
     partition = _plane_of(found)
-    ax = style.own_axes(ax, 6, plane_height(partition, 6) + 0.5)
+    ax = style.own_axes(ax, 6, plane_height(partition, 6) + 0.4)
     polygons = np.split(partition.vertices[partition.corners], partition.starts[1:-1])
     strength = np.where(found.differ, 0.6, 0.18)
     colors = np.array(
@@ -155,7 +155,7 @@ def _name_decisions(ax: Axes, found: PartitionDifference, names: Sequence[str]) 
     handles.append(Line2D([], [], linestyle="dashed", label=f"boundary of {second}", **line))
     with style.styled():
         ax.set_title(f"hatched, {100 * found.share:.3g} %: {second} says otherwise", fontsize=9)
-        ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4)
+    style.legend_below(ax, handles)
 
 
 def section_figure(found: Section) -> Figure:
@@ -280,6 +280,7 @@ def _dress_plane(ax: Axes, partition: PlanePartition) -> None:
         ax.set_ylim(*partition.box[1])
         width, height = np.diff(partition.box, axis=1).ravel()
         ax.set_aspect("equal" if 0.25 <= width / height <= 4 else "auto")
-        ax.set_xlabel("$t_1$")
-        ax.set_ylabel("$t_2$")
+        first, second = axis_names(partition)
+        ax.set_xlabel(first)
+        ax.set_ylabel(second)
         ax.ticklabel_format(useOffset=False, style="sci", scilimits=(-3, 4))

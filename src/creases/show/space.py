@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from creases.errors import InputError
@@ -98,6 +99,7 @@ def _dress(ax: Any, partition: SpacePartition) -> None:
     for name, (low, high) in zip("xyz", partition.box, strict=True):
         getattr(ax, f"set_{name}lim")(low, high)
         getattr(ax, f"set_{name}label")(f"$x_{'xyz'.index(name) + 1}$")
+        getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
         getattr(ax, f"{name}axis").set_pane_color((1, 1, 1, 0))
     ax.set_box_aspect(np.diff(partition.box, axis=1).ravel())
     ax.grid(False)

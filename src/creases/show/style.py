@@ -150,8 +150,9 @@ def blend(first: str, last: str, share: NDArray[np.float64] | float) -> NDArray[
 
 
 def crease_colors(bends: NDArray[np.integer[Any]], n_bends: int) -> NDArray[np.float64]:
-    """Colour (e, 3) of creases by the bend they belong to: the deeper, the stronger."""
-    return blend(now().crease_first, now().crease_last, bends / max(1, n_bends - 1))
+    """Colour (e, 3) of creases by the bend they belong to: the deeper, the stronger; in between where there is one."""
+    share = bends / (n_bends - 1) if n_bends > 1 else np.full(len(bends), 0.4)
+    return blend(now().crease_first, now().crease_last, share)
 
 
 def random_colors(count: int) -> NDArray[np.float64]:

@@ -1,0 +1,313 @@
+"""Make the gallery: each picture from the code that is printed beside it, on light paper and on dark.
+
+``make pictures`` runs the code and writes ``docs/gallery/*.png`` and ``docs/gallery.md``;
+``python docs/gallery.py NAME ...`` makes the pictures of some sections only.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+HERE = Path(__file__).parent
+
+HEAD = """# Gallery
+
+Every picture is made by the code below it, and drawn again for a dark page by the same code inside
+`with show.theme("dark"):`. All of them are functions of a result that return matplotlib's axes, or a figure where there
+is more than one panel; the reference is in [creases.show](reference/show.md).
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Some pictures and the code that makes them: variables with the pictures' names."""
+
+    title: str
+    words: str
+    pictures: dict[str, str]  #: what each shows, for those who cannot see it
+    code: str
+    language: str = "python"
+
+
+SECTIONS = [
+    Section(
+        "One network, four views",
+        "A network of two hidden layers, trained on two moons: what it decides, its output over the plane as the flat "
+        "facets that it is made of, and the dual plot, in which every region is a dot at its slopes and neighbours are "
+        "joined.",
+        {
+            "decisions": "regions coloured by class, the decision boundary and the data",
+            "values": "the output as colours over the plane",
+            "surface": "the same function as a surface of flat facets",
+            "dual": "each region as a dot at its two slopes",
+        },
+        """
+import creases
+from creases import lab, problems, show
+
+moons = problems.get("moons")
+start = lab.Batch.initial(1, (2, 8, 8, 1), seed=3)
+trained = lab.train(start, moons.X, moons.y, loss="bce", epochs=300, lr=0.02)
+net = creases.read(trained.batch.module(0))
+partition = creases.plane(net, box=[(-2.2, 2.4), (-2.2, 2.2)])
+
+decisions = show.plot_plane(partition, color="class", data=moons.X, labels=moons.y, classes=moons.classes)
+values = show.plot_plane(partition, color="value")
+surface = show.plot_surface(partition)
+dual = show.plot_dual(partition, color="class", data=moons.X[::40])
+""",
+    ),
+    Section(
+        "A growth step",
+        "A network grows by folding. The ring is the typical instance of what goes wrong, the diamond the point of the "
+        "boundary where the new crease folds the plane; then the network with its newest unit, and the curves with a "
+        "mark for each growth step.",
+        {
+            "step": "regions with the newest crease, fold point and typical instance",
+            "drawing": "the network as units and weights, the newest unit marked",
+            "curves": "loss, score and width over the epochs",
+        },
+        """
+import torch
+
+import creases
+from creases import problems, show
+from creases.grow import grow
+
+moons = problems.get("moons")
+with torch.random.fork_rng():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+grown = []
+
+
+def keep(state):
+    if state.record is not None:
+        grown.append((creases.read(state.model), state.record))
+
+
+data = (moons.X, moons.y)
+options = {"how": "fold", "when": 5, "max_epochs": 32, "lr": 0.02, "validation": 0.2, "recycle": False}
+model, history = grow(model, data, "classification", callbacks=[keep], **options)
+net, record = grown[3]
+partition = creases.plane(net, box=[(-2.2, 2.4), (-2.2, 2.2)])
+
+look = {"data": moons.X, "labels": moons.y, "classes": moons.classes}
+step = show.plot_plane(partition, color="class", record=record, **look)
+drawing = show.plot_network(net, record=record, features=["$x_1$", "$x_2$"], classes=moons.classes)
+curves = show.growth_figure(history, score="accuracy")
+""",
+    ),
+    Section(
+        "Growth as a film",
+        "The same through time, with the reason of every growth step. From Python: `show.animate_growth`, and "
+        "`show.animate_training` for networks that only train; MP4 as well, with `pip install 'creases[video]'`.",
+        {"film": "an animation of a network that grows: regions, boundary, curve and network"},
+        """
+creases grow moons --when 8 --epochs 80 --out run
+creases animate run --out film.gif
+""",
+        "sh",
+    ),
+    Section(
+        "Regions, and how many",
+        "Every region of a network with random weights in a colour of its own, creases darker with depth; and the "
+        "number of regions by width and depth, a table as a heat map.",
+        {
+            "regions": "regions of a deep network in random colours",
+            "counts": "a heat map of the number of regions by width and depth",
+        },
+        """
+import pandas as pd
+
+import creases
+from creases import lab, show
+
+box = [(-2, 2), (-2, 2)]
+
+
+def random_network(width, depth, seed):
+    batch = lab.Batch.initial(1, (2, *[width] * depth, 1), seed=seed, how="he")
+    return creases.read(batch.module(0))
+
+
+regions = show.plot_plane(creases.plane(random_network(14, 3, seed=5), box), color="random")
+rows = [
+    {"width": width, "depth": depth, "regions": creases.plane(random_network(width, depth, seed), box).count}
+    for width in (2, 4, 6, 8, 10, 12)
+    for depth in (1, 2, 3, 4)
+    for seed in range(3)
+]
+counts = show.plot_heatmap(pd.DataFrame(rows), "width", "depth", "regions")
+""",
+    ),
+    Section(
+        "A function of one input",
+        "The fit with its breakpoints, the jump of the slope at each (the delta-slopes), errors below; and every "
+        "breakpoint through training, over the data.",
+        {
+            "spline": "a fit of sine with breakpoints, delta-slopes and errors",
+            "tracks": "breakpoints moving during training",
+        },
+        """
+import numpy as np
+
+from creases import lab, show
+from creases.splines import Tracker
+
+x = np.linspace(-3, 3, 40)
+y = np.sin(2 * x)
+batch, tracker, moments = lab.Batch.initial(1, (1, 24, 1), seed=3, dtype=np.float64), Tracker(x), None
+for _ in range(75):
+    trained = lab.train(batch, x[:, None], y, loss="mse", epochs=20, lr=0.02, moments=moments)
+    batch, moments = trained.batch, trained.moments
+    tracker(batch.module(0))
+
+spline = show.spline_figure(batch.module(0), data=(x, y), target=lambda x: np.sin(2 * x))
+tracks = show.plot_tracks(tracker.history(), window=(-3.2, 3.2))
+""",
+    ),
+    Section(
+        "What digits are recognised by",
+        "The coefficients of the pieces that hold at some digits, as images: white pixels speak for the class, black "
+        "ones against it. And how alike four networks are by their coefficients (CKA): two of eight units, two of 24.",
+        {
+            "images": "digits and the slopes that two networks use at them",
+            "alike": "a matrix of similarities of four networks",
+        },
+        """
+import numpy as np
+
+import creases
+from creases import lab, problems, show
+from creases.compare import similarity
+
+digits = problems.get("digits")
+X, y = digits.X / 16, digits.y
+nets = {}
+for width in (8, 24):
+    batch = lab.train(lab.Batch.initial(2, (64, width, 10), seed=1), X, y, epochs=60, lr=0.02).batch
+    nets |= {f"{width} units, {'ab'[k]}": creases.read(batch.module(k)) for k in range(2)}
+
+chosen = [int(np.flatnonzero(y == digit)[0]) for digit in range(8)]
+names = ["8 units, a", "24 units, a"]
+slopes = {name: nets[name].piece(X[chosen]).J[np.arange(8), y[chosen]] for name in names}
+images = show.gradients_figure(slopes, X[chosen], (1, 8, 8), columns=[str(digit) for digit in range(8)])
+found = similarity(nets, X[:600], labels=y[:600])
+alike = show.plot_similarity(found.cka, found.names, accuracy=found.accuracy, label="CKA of coefficients")
+""",
+    ),
+    Section(
+        "Where two networks disagree",
+        "Two networks of the same shape and data, but other starts: the first decides by colour, the second says "
+        "otherwise where it is hatched. And both outputs of the first along a line through the plane.",
+        {
+            "disagreement": "the decisions of two networks on one plane",
+            "line": "the two outputs along a line, with breakpoints and classes",
+        },
+        """
+import creases
+from creases import lab, problems, show
+from creases.compare import difference_on_plane
+
+spirals = problems.get("spirals")
+start = lab.Batch.initial(2, (2, 20, 2), seed=4)
+batch = lab.train(start, spirals.X, spirals.y, epochs=60, lr=0.02).batch
+a, b = (creases.read(batch.module(k)) for k in range(2))
+
+disagreement = show.plot_disagreement(difference_on_plane(a, b, [(-1.2, 1.2), (-1.2, 1.2)]))
+line = show.plot_line(creases.line(a, [-1.2, -0.6], [1.2, 0.4]))
+""",
+    ),
+    Section(
+        "Regions one by one",
+        "One region with the unit behind each of its sides and what is nearest to an input; all regions of a network "
+        "of three inputs as solids, moved a little apart.",
+        {"cell": "one region with the units that bound it", "space": "regions of three inputs as solids"},
+        """
+import creases
+from creases import lab, show
+
+net = creases.read(lab.Batch.initial(1, (2, 8, 8, 1), seed=8).module(0))
+cell = show.plot_cell(creases.cell(net, [0.2, -0.1], box=[(-1, 1), (-1, 1)]))
+
+solid = creases.read(lab.Batch.initial(1, (3, 4, 2), seed=8).module(0))
+space = show.plot_space(creases.space(solid, [(-1, 1)] * 3))
+""",
+    ),
+]
+
+
+def main(names: list[str]) -> None:
+    (HERE / "gallery").mkdir(exist_ok=True)
+    for section in SECTIONS:
+        if not names or set(names) & set(section.pictures):
+            film(section) if section.language == "sh" else draw(section)
+    (HERE / "gallery.md").write_text(page())
+
+
+def page() -> str:
+    """The page: every section with its pictures and its code."""
+    parts = [HEAD]
+    for section in SECTIONS:
+        ending = "gif" if section.language == "sh" else "png"
+        shown = [
+            f"![{words}](gallery/{name}-{on}.{ending}#only-{on})"
+            for name, words in section.pictures.items()
+            for on in ("light", "dark")
+        ]
+        code = f"```{section.language}\n{section.code.strip()}\n```\n"
+        parts.append("\n".join([f"## {section.title}\n", f"{section.words}\n", *shown, "", code]))
+    return "\n".join(parts)
+
+
+def draw(section: Section) -> None:
+    from matplotlib import pyplot
+    from matplotlib.axes import Axes
+
+    from creases import show
+
+    for on in ("light", "dark"):
+        made: dict[str, object] = {}
+        with show.theme(on):
+            exec(section.code, made)
+        for name in section.pictures:
+            drawn = made[name]
+            figure = drawn.figure if isinstance(drawn, Axes) else drawn
+            small(show.save_figure(figure, HERE / "gallery" / f"{name}-{on}.png", dpi=88))
+        pyplot.close("all")
+
+
+def film(section: Section) -> None:
+    from typer.testing import CliRunner
+
+    from creases.cli import app
+
+    (name,) = section.pictures
+    grow, animate = (line.split()[1:] for line in section.code.strip().splitlines())
+    with TemporaryDirectory() as folder:
+        run = str(Path(folder) / "run")
+        words = [[*grow[:-1], run]]
+        for on in ("light", "dark"):
+            out = str(HERE / "gallery" / f"{name}-{on}.gif")
+            words.append([animate[0], run, "--out", out, "--theme", on, "--dpi", "60", "--frames", "24"])
+        for one in words:
+            result = CliRunner().invoke(app, one)
+            if result.exit_code:
+                sys.exit(result.output)
+
+
+def small(path: Path) -> None:
+    """The same picture in 255 colours: a third of the bytes. Rare colours are kept, frequent ones refined."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        reduced = image.convert("RGB").quantize(255, Image.Quantize.MAXCOVERAGE, kmeans=8, dither=Image.Dither.NONE)
+    reduced.save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
