@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
+import re
 import runpy
+import zlib
 
 import numpy as np
 import pytest
@@ -413,7 +416,8 @@ def test_diverged_training_pauses_with_what_to_do():
     assert page.status["state"] == "paused"
     (error,) = [one for one in page.said if one.get("type") == "error"]
     assert error["where"] == "run"
-    assert "smaller lr" in error["message"]
+    assert error["message"].startswith("The loss is nan in epoch 1")
+    assert error["message"].endswith("start anew with a smaller learning rate")
 
 
 def test_the_network_is_exported_for_the_datas_own_units(ended, tmp_path):
@@ -427,9 +431,44 @@ def test_the_network_is_exported_for_the_datas_own_units(ended, tmp_path):
     assert onnx.name.endswith(".onnx")
 
 
+def test_the_report_is_one_page_with_the_run_and_its_code_in_it(ended):
+    (export,) = ended.send("export", what="report")
+    page = export.content.decode()
+    assert export.name.endswith(".html")
+    packed = re.search(r'id="creases-report">([^<]+)<', page)[1]
+    header, frames = decode(zlib.decompress(base64.b64decode(packed)))
+    run = header["run"]
+    assert run["records"] == ended.run["records"]
+    assert run["epochs"] == ended.run["epochs"]
+    assert {str(one["id"]) for one in run["moments"]} == set(frames)
+    again = next(section for section in run["sections"] if "again" in section["title"])
+    assert "creases.grow(model, **options(settings, data))" in again["code"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", [FORMULA, LINE, IRIS], ids=["plane", "line", "slice"])
+def test_the_animation_and_report_of_every_kind_of_picture_are_made(problem):
+    page = Page().start(problem, when="2").work(3)
+    page.send("pause")
+    *_, export = page.send("export", what="animation")
+    assert export.content.startswith(b"GIF89a")
+    *_, export = page.send("export", what="report")
+    assert export.content.startswith(b"<!doctype html>")
+
+
+def test_gaps_of_a_table_are_filled_where_that_is_asked_for():
+    page = Page()
+    gaps = {**TABLE, "text": "a,b\n" + "1,0\nNaN,1\n2,1\n" * 9}
+    page.send("problem", problem={**gaps, "missing": "drop"})
+    assert len(page.run["problem"]["X"]) == 18
+    page.send("problem", problem={**gaps, "missing": "mean"})
+    assert len(page.run["problem"]["X"]) == 27
+    assert page.refused("problem", problem={**gaps, "missing": "guess"})[1].startswith("Missing: expected")
+
+
 def exported_code(page, folder, monkeypatch):
     """The network that the exported script makes."""
-    (export,) = page.send("export", what="code")
+    *_, export = page.send("export", what="code")
     (folder / "code.py").write_bytes(export.content)
     monkeypatch.chdir(folder)
     runpy.run_path("code.py")
@@ -465,7 +504,7 @@ def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, mon
 def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
     for problem in (MOONS, FORMULA, {**FORMULA, "formula": "x**2 + min(y, 0.5) < 0.3", "noise": 0}):
         page = Page().start(problem)
-        (export,) = page.send("export", what="code")
+        *_, export = page.send("export", what="code")
         head = export.content.decode().partition("settings =")[0]
         made: dict = {}
         exec(head, made)

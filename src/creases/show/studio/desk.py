@@ -30,10 +30,18 @@ _NO_RUN = "there is no run yet; press Start"
 
 
 class Desk:
-    """A session: what it does goes through ``say``, as a dict (JSON), bytes (a frame) or an Export."""
+    """A session: what it tells goes through ``say``, as a dict (JSON), bytes (a frame) or an Export.
 
-    def __init__(self, say: Callable[[dict[str, Any] | bytes | Export], None], limits: Limits) -> None:
-        self._say, self._limits = say, limits
+    ``sign`` is called now and then in the middle of long work.
+    """
+
+    def __init__(
+        self,
+        say: Callable[[dict[str, Any] | bytes | Export], None],
+        limits: Limits,
+        sign: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._say, self._limits, self._sign = say, limits, sign
         self._given: Mapping[str, Any] = {}
         self._problem: Problem | None = None
         self._live: Live | None = None
@@ -144,7 +152,10 @@ class Desk:
         self._say({"type": "slices", "slices": [one.name for one in live.slices], "slice": number})
 
     def _export(self, asked: Mapping[str, Any]) -> None:
-        self._say(export(asked.get("what"), self._given, self._run()))
+        live = self._run()
+        live.look()
+        self._tell()
+        self._say(export(asked.get("what"), self._given, live, self._sign))
 
     def _run(self) -> Live:
         if self._live is None:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from creases.show.studio.live import Live
 
 
+#: Pictures of an animation.
+PICTURES = 80
+
+
 class Export(NamedTuple):
     """A file to download."""
 
@@ -24,27 +28,76 @@ class Export(NamedTuple):
     content: bytes
 
 
-def export(what: Any, given: Mapping[str, Any], live: Live) -> Export:
-    """Make a file of a run on the problem that a page gave."""
+class Asked(NamedTuple):
+    """What a file is made of."""
+
+    given: Mapping[str, Any]  #: the problem, as the page gave it
+    live: Live
+    stem: str  #: what files are called, without their endings
+    sign: Callable[[], None]  #: called now and then on the way
+
+
+def export(what: Any, given: Mapping[str, Any], live: Live, sign: Callable[[], None] = lambda: None) -> Export:
+    """Make a file of a run on the problem that a page gave; ``sign`` is called now and then on the way."""
     if not isinstance(what, str) or what not in _EXPORTS:
         raise InputError(f"there is no export {str(what)[:40]!r}; there are: {', '.join(_EXPORTS)}")
     ending, media, make = _EXPORTS[what]
     stem = re.sub(r"[^\w-]+", "_", live.data.problem.name).strip("_")[:40] or "run"
-    return Export(f"{stem}{ending}", media, make(given, live))
+    return Export(f"{stem}{ending}", media, make(Asked(given, live, stem, sign)))
 
 
-def _model(given: Mapping[str, Any], live: Live) -> bytes:
-    return _written("model.safetensors", live.net.save)
+def _model(asked: Asked) -> bytes:
+    return _written("model.safetensors", asked.live.net.save)
 
 
-def _onnx(given: Mapping[str, Any], live: Live) -> bytes:
+def _onnx(asked: Asked) -> bytes:
     if find_spec("onnx") is None:
         raise InputError("ONNX files need the package onnx where the studio runs: pip install 'creases[onnx]'")
-    return _written("model.onnx", live.net.save)
+    return _written("model.onnx", asked.live.net.save)
 
 
-def _code(given: Mapping[str, Any], live: Live) -> bytes:
-    return script(given, live).encode()
+def _code(asked: Asked) -> bytes:
+    return script(asked.given, asked.live).encode()
+
+
+def _report(asked: Asked) -> bytes:
+    """The report that ``creases report`` writes of a run in a folder."""
+    from creases.runs.kept import Kept
+    from creases.show.report.growth import run_report
+
+    live = asked.live
+    run = Kept(live.settings, live.data, live.history, tuple(live.moments), "")
+    model, again = f"{asked.stem}.safetensors", script(asked.given, live)
+    return _written(
+        "report.html",
+        lambda path: run_report(run, path, model=model, again=again, progress=lambda step: asked.sign()),
+    )
+
+
+def _animation(asked: Asked) -> bytes:
+    """The way of the run, on the first slice, with its curves and the network."""
+    from creases.runs.divided import box
+    from creases.show import animate_growth
+
+    live = asked.live
+    problem = live.data.problem
+    shown: dict[str, Any] = {"box": box(problem.X), "data": problem.X, "labels": problem.y}
+    shown["features"] = problem.features
+    if problem.X.shape[1] > 2:
+        cut = live.slices[0]
+        shown = {"box": cut.box, "origin": cut.origin, "basis": cut.basis, "features": cut.name.split(" × ")}
+    shown |= {"classes": problem.classes, "scaling": live.data.scaling, "names": live.data.names}
+    return _written(
+        "growth.gif",
+        lambda path: animate_growth(
+            list(live.moments),
+            path,
+            history=live.history,
+            frames=PICTURES,
+            progress=lambda done, count: asked.sign(),
+            **shown,
+        ),
+    )
 
 
 def _written(name: str, write: Callable[[Path], Any]) -> bytes:
@@ -56,8 +109,10 @@ def _written(name: str, write: Callable[[Path], Any]) -> bytes:
 
 
 #: By name: the file's ending, its media type, and what makes it.
-_EXPORTS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any], Live], bytes]]] = {
+_EXPORTS: Mapping[str, tuple[str, str, Callable[[Asked], bytes]]] = {
     "model": (".safetensors", "application/octet-stream", _model),
     "onnx": (".onnx", "application/octet-stream", _onnx),
+    "report": (".html", "text/html", _report),
+    "animation": (".gif", "image/gif", _animation),
     "code": (".py", "text/x-python", _code),
 }

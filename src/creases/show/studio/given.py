@@ -55,6 +55,8 @@ _WORDS = (
     (r"^target: ", "column to predict: "),
     (r"^(?:data|problem|n|X, y): ", ""),
     (r"^how: ", "Method: "),
+    (r"^loss: is ", "the loss is "),
+    (r"use a smaller lr, or scale the data", "start anew with a smaller learning rate"),
     (r"--(\w+)", r"\1"),
 )  # fmt: skip
 
@@ -108,7 +110,12 @@ def _table(given: Mapping[str, Any], limits: Limits) -> Problem:
         raise InputError(f"{name} is no text; save the table as CSV")
     if content.count("\n") > 2 * limits.rows:  # before anything is taken apart
         raise _too_many(name, f"more than {limits.rows} rows")
-    return problems.parse_table(content, name, target or None)
+    return problems.parse_table(content, name, target or None, **table_options(given))
+
+
+def table_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """How a table is read, where that is not the usual way."""
+    return {name: given[name] for name in ("task", "missing", "header") if given.get(name) is not None}
 
 
 def _formula(given: Mapping[str, Any], limits: Limits) -> Problem:

@@ -24,7 +24,7 @@ class Worker:
         self.heard: Callable[[tuple[Any, ...] | None], None] = lambda said: None
         self._asked = 0  #: messages that it has not handled yet
         self._running = False
-        self._sign = time.monotonic()
+        self._sign: float | None = None  #: when it last gave one of life; None while it starts
         self._sending = asyncio.Lock()
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
@@ -36,7 +36,7 @@ class Worker:
     @property
     def silent(self) -> float:
         """Seconds since the last sign of life of a worker that has something to do; 0 for one that has not."""
-        return time.monotonic() - self._sign if self._asked or self._running else 0.0
+        return time.monotonic() - self._sign if self.busy and self._sign is not None else 0.0
 
     @property
     def busy(self) -> bool:
@@ -45,7 +45,7 @@ class Worker:
 
     async def ask(self, text: str) -> None:
         """Give it a message; whether it lives is told by ``heard``."""
-        if not self.busy:
+        if not self.busy and self._sign is not None:
             self._sign = time.monotonic()
         self._asked += 1
         async with self._sending:  # in the order in which they came
@@ -77,7 +77,7 @@ class Worker:
 
     def _note(self, said: tuple[Any, ...] | None) -> None:
         self._sign = time.monotonic()
-        if said is not None and said[0] in ("handled", "worked"):
+        if said is not None and said[0] in ("ready", "handled", "worked"):
             self._running = said[1] == "running"
             self._asked -= said[0] == "handled"
         else:

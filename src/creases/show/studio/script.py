@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from creases.runs.settings import Settings
 from creases.show.studio.formula import parse
+from creases.show.studio.given import table_options
 
 if TYPE_CHECKING:
     from creases.show.studio.live import Live
@@ -46,9 +47,9 @@ def _problem(given: Mapping[str, Any], live: Live) -> tuple[list[str], str]:
     if kind == "builtin":
         return ["from creases import problems"], f"problem = problems.get({given['name']!r})\n"
     if kind == "csv":
-        target = f", {problem.target!r}"
-        name = live.settings.data
-        return ["from creases import problems"], f"problem = problems.read_table({name!r}{target})  # your file\n"
+        options = "".join(f", {name}={value!r}" for name, value in table_options(given).items())
+        read = f"problems.read_table({live.settings.data!r}, {problem.target!r}{options})"
+        return ["from creases import problems"], f"problem = {read}  # your file\n"
     parts = f"features={problem.features!r}, classes={problem.classes!r}"
     if kind == "draw":
         points = "\n".join(f"    {point}," for point in problem.X.tolist())

@@ -27,7 +27,9 @@ def main(pipe: Connection, limits: Limits) -> None:
 
 
 def _serve(pipe: Connection, limits: Limits) -> None:
-    desk, warm = Desk(lambda said: pipe.send(_packed(said)), limits), False
+    desk = Desk(lambda said: pipe.send(_packed(said)), limits, lambda: pipe.send(("worked", desk.state)))
+    warm = False
+    pipe.send(("ready", desk.state))
     while True:
         if desk.state != "running" or pipe.poll():
             desk.handle(pipe.recv())

@@ -1,0 +1,59 @@
+"""``creases studio`` at the terminal: an address, an end, and what it says where it cannot begin."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(folder)}
+    command = [sys.executable, "-m", "creases.cli", "studio", "--no-browser", "--port", "0"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, cwd=folder, env=environment, **pipes)
+
+
+def workers(process: int) -> list[int]:
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [int(one) for one in found if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
+
+
+def test_the_studio_says_where_it_is_and_an_interrupt_ends_it_and_its_workers(tmp_path):
+    studio = start(tmp_path)
+    assert "creases studio is at http://127.0.0.1:" in studio.stdout.readline()
+    while not (found := workers(studio.pid)):
+        time.sleep(0.05)
+    studio.send_signal(signal.SIGINT)
+    _, errors = studio.communicate(timeout=30)
+    assert studio.returncode == 0
+    assert errors.splitlines() == ["Ctrl-C ends it", "the studio has ended"]
+    until = time.monotonic() + 20
+    while any(Path(f"/proc/{one}/cmdline").exists() for one in found) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{one}/cmdline").exists() for one in found)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_refused(run):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        result = run("studio", "--no-browser", "--port", port)
+    assert result.exit_code == 2
+    assert f"--port: {port} cannot be used" in result.stderr
+    assert "leave it out for a free one" in result.stderr
+
+
+def test_without_its_packages_the_studio_says_what_to_install(run, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("creases.show.studio")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    result = run("studio")
+    assert result.exit_code == 2
+    assert "the studio needs uvicorn: pip install 'creases[studio]'" in result.stderr
