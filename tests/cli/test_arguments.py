@@ -8,6 +8,7 @@ from creases.errors import FileError, InputError
 def test_numbers_boxes_and_shapes_are_parsed():
     np.testing.assert_array_equal(arguments.parse_numbers("-1, 2e-3,4", "x"), [-1, 0.002, 4])
     assert arguments.parse_box("-1,1,-2,2") == [(-1, 1), (-2, 2)]
+    assert arguments.parse_limits("-1,1") == [(-1, 1)]
     assert arguments.parse_shape("3,32,32") == (3, 32, 32)
     assert arguments.parse_shape(None) is None
 
@@ -16,6 +17,7 @@ def test_numbers_boxes_and_shapes_are_parsed():
     ("parse", "text", "message"),
     [
         (arguments.parse_box, "-1,1", "--box: expected four numbers lo,hi,lo,hi, got 2"),
+        (arguments.parse_limits, "0,1,2", "--box: expected pairs lo,hi, one for each input, got 3 numbers"),
         (arguments.parse_box, "a,b,c,d", "--box: expected comma-separated numbers, got 'a,b,c,d'"),
         (arguments.parse_shape, "3,0", "--input-shape: expected positive whole numbers"),
         (arguments.parse_shape, "3.5", "--input-shape: expected positive whole numbers"),

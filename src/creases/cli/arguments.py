@@ -27,8 +27,15 @@ def parse_box(text: str) -> Box:
     numbers = parse_numbers(text, "--box")
     if len(numbers) != 4:
         raise InputError(f"--box: expected four numbers lo,hi,lo,hi, got {len(numbers)}: {text!r}")
-    low1, high1, low2, high2 = map(float, numbers)
-    return [(low1, high1), (low2, high2)]
+    return parse_limits(text)
+
+
+def parse_limits(text: str) -> Box:
+    """``"-1,1"`` to ``[(-1, 1)]``, and so on for as many inputs as there are."""
+    numbers = parse_numbers(text, "--box").tolist()
+    if len(numbers) % 2:
+        raise InputError(f"--box: expected pairs lo,hi, one for each input, got {len(numbers)} numbers: {text!r}")
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def parse_shape(text: str | None) -> tuple[int, ...] | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from creases.cli.arguments import parse_box
+from creases.cli.arguments import parse_limits
 from creases.cli.console import note, out, print_json, progress
 from creases.cli.kernels import load_kernels
 from creases.cli.output import check_outputs
@@ -49,7 +49,9 @@ def write_report(
             metavar="I,J,K", help="Growth runs: a slice through three rows; may be repeated.", show_default=False
         ),
     ] = None,
-    box: Annotated[str | None, typer.Option(metavar="LO,HI,LO,HI", help="Networks: the rectangle to map.")] = None,
+    box: Annotated[
+        str | None, typer.Option(metavar="LO,HI,LO,HI", help="Networks: what to map, LO,HI for each input.")
+    ] = None,
     data: Annotated[Path | None, typer.Option(help="Maps and networks: a table of samples to show.")] = None,
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Its column of what is predicted; else the last.")
@@ -65,7 +67,7 @@ def write_report(
     if path.is_dir():
         raise FileError(f"--out: {path} is a folder; give the name of a file")
     kind = kind_of(result)
-    given = {"columns": columns, "through": through, "box": box and parse_box(box), "data": data, "target": target}
+    given = {"columns": columns, "through": through, "box": box and parse_limits(box), "data": data, "target": target}
     options: dict[str, Any] = {name: value for name, value in given.items() if value}
     for name in options:
         if FOR[name] != kind:
