@@ -33,6 +33,7 @@ def rates(numbers: Numbers) -> Picture:
 
 
 def spoken_rates(numbers: Numbers, *names: str) -> str:
+    """Rates of success with their intervals, in words."""
     found = numbers["methods"]
     return ", ".join(
         f"{name} {found[name]['rate']:.1%} ({found[name]['low']:.1%} to {found[name]['high']:.1%})" for name in names
@@ -40,6 +41,7 @@ def spoken_rates(numbers: Numbers, *names: str) -> str:
 
 
 def judge_count(numbers: Numbers) -> Judged:
+    """Slide 36: the printed counts beside ours."""
     drawn, grown = (numbers["methods"][name] for name in PRINTED)
     told = f"Of {numbers['networks']} networks on sine: {spoken_rates(numbers, *PRINTED, 'A fold')}"
     inside = all(
@@ -53,6 +55,7 @@ def judge_count(numbers: Numbers) -> Judged:
 
 
 def judge_growth(numbers: Numbers) -> Judged:
+    """Whether grown networks end below those from random weights."""
     found = numbers["methods"]
     drawn = found["random 2-3-2"]
     told = spoken_rates(numbers, "random 2-3-2", "A slides", "A fold")
@@ -77,6 +80,7 @@ def below(one: Any, other: Any) -> bool:
 
 
 def judge_gradmax(numbers: Numbers) -> Judged:
+    """Whether GradMax's networks end above folded ones."""
     found = numbers["methods"]
     grown, drawn = found["A gradmax"], found["A random"]
     told = (
@@ -92,6 +96,7 @@ def judge_gradmax(numbers: Numbers) -> Judged:
 
 
 def judge_direction(numbers: Numbers) -> Judged:
+    """Milestone 1: how much of the best direction's gain the slides' has."""
     grown = numbers["grown"]["methods"]
     told = (
         f"the direction x_t - x_f has {numbers['ratio']:.0%} of the best direction's predicted gain (median of "
@@ -102,6 +107,7 @@ def judge_direction(numbers: Numbers) -> Judged:
 
 
 def judge_foot(numbers: Numbers) -> Judged:
+    """Milestone 2: how many closed-form fold points are of no use."""
     grown = numbers["grown"]["methods"]
     told = (
         f"Of {numbers['cases']} typical mis-predictions {numbers['no_foot']} lie in a piece that does not tell the "
@@ -113,6 +119,7 @@ def judge_foot(numbers: Numbers) -> Judged:
 
 
 def judge_closed_form(numbers: Numbers) -> Judged:
+    """Milestone 3: the closed form beside a constrained optimiser."""
     told = (
         f"The closed form has {numbers['median']:.1%} (median of {numbers['cases']}; least "
         f"{numbers['least']:.1%}) of the "
@@ -126,6 +133,7 @@ def judge_closed_form(numbers: Numbers) -> Judged:
 
 
 def judge_shallow(numbers: Numbers) -> Judged:
+    """Theorem 2: exact for one input, false from two on."""
     told = (
         f"One input: {numbers['cases']} networks of 3 layers written with one hidden layer, deviation "
         f"{numbers['deviation']:.1g}. Two inputs: {numbers['bent']:.0%} of networks of two layers have a crease that "
@@ -135,6 +143,7 @@ def judge_shallow(numbers: Numbers) -> Judged:
 
 
 def judge_majority(numbers: Numbers) -> Judged:
+    """Theorem 1: whether most networks predict more than half of the data right."""
     found = numbers["problems"]
     told = ", ".join(
         f"{name} {one['mean']:.0%} right ({one['majority']:.0%} of networks)" for name, one in found.items()
@@ -146,6 +155,7 @@ def judge_majority(numbers: Numbers) -> Judged:
 
 
 def judge_regions(numbers: Numbers) -> Judged:
+    """Observation 1: whether folds make more regions."""
     told = (
         f"{numbers['cases']} folds: {numbers['before']:.2f} regions before, {numbers['after']:.2f} after; "
         f"more in {numbers['more']:.0%}, fewer in {numbers['fewer']:.0%}"
@@ -154,6 +164,7 @@ def judge_regions(numbers: Numbers) -> Judged:
 
 
 def judge_span(numbers: Numbers) -> Judged:
+    """Lemma 1: constant on the crease in the span, and not outside."""
     inside, outside = numbers["in the span"], numbers["least spread outside"]
     told = (
         f"over {numbers['cases']} cases w . x varies by {inside:.1g} on the crease for w in the span, "
@@ -163,6 +174,7 @@ def judge_span(numbers: Numbers) -> Judged:
 
 
 def judge_lemma2(numbers: Numbers) -> Judged:
+    """Lemma 2: right where the new unit is active."""
     told = (
         f"Where the new unit is active the formula is autograd's to {numbers['active']:.1g}; where it is not, the "
         f"second term must be left out (as printed it is wrong by up to {numbers['inactive, as printed']:.0%})"
@@ -174,6 +186,7 @@ def judge_lemma2(numbers: Numbers) -> Judged:
 
 
 def judge_lemma4(numbers: Numbers) -> Judged:
+    """Lemma 4: changes within their bound."""
     changes, shares = numbers["largest_change"], numbers["share_of_bound"]
     told = ", ".join(f"{change:.2g} for eps = {eps}" for eps, change in changes.items())
     fits = max(shares.values()) < 1 + 1e-9
@@ -184,6 +197,7 @@ def judge_lemma4(numbers: Numbers) -> Judged:
 
 
 def judge_lemma5(numbers: Numbers) -> Judged:
+    """Lemma 5: no gradient at zero, some beyond."""
     zero, small = numbers["zero outgoing weights"], numbers["small ones, at least"]
     holds = zero == 0 and small > 0
     return Judged(
@@ -196,6 +210,7 @@ def judge_lemma5(numbers: Numbers) -> Judged:
 
 
 def judge_svd(numbers: Numbers) -> Judged:
+    """Slide 7: no other choice has a larger gradient."""
     best = numbers["largest ratio"]
     told = f"{numbers['cases']} random choices reach at most {best:.0%} of it, {numbers['mean ratio']:.0%} in the mean"
     return Judged(
@@ -205,6 +220,7 @@ def judge_svd(numbers: Numbers) -> Judged:
 
 
 def judge_dead(numbers: Numbers) -> Judged:
+    """Slide 30: whether dead layers occur."""
     told = ", ".join(f"{name} {share:.1%}" for name, share in numbers["shares"].items())
     return Judged(
         "agrees" if max(numbers["shares"].values()) > 0 else "disagrees",

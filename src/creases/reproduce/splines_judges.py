@@ -8,6 +8,7 @@ from creases.reproduce.claim import Curve, Judged, Numbers, Picture, Row
 
 
 def judge_conversion(numbers: Numbers) -> Judged:
+    """Conversions are exact; the jump's sign is told."""
     worst = max(numbers[name] for name in ("spline", "pieces", "back"))
     told = f"{numbers['cases']} networks become splines, pieces and networks again to {worst:.1g}"
     return Judged(
@@ -32,6 +33,7 @@ def judge_density(what: str) -> Callable[[Numbers], Judged]:
 
 
 def judge_roughness(numbers: Numbers) -> Judged:
+    """Means within four standard errors, tails within the bound."""
     laws = numbers["laws"].values()
     off = max(abs(one["mean"] - one["printed"]) / one["error"] for one in laws)
     bound = all(seen <= most for one in laws for seen, most in zip(one["tail"], one["bound"], strict=True))
@@ -43,6 +45,7 @@ def judge_roughness(numbers: Numbers) -> Judged:
 
 
 def roughness_rows(numbers: Numbers) -> Picture:
+    """Mean roughness by law."""
     rows = [
         Row(
             f"{name} units",
@@ -57,6 +60,7 @@ def roughness_rows(numbers: Numbers) -> Picture:
 
 
 def judge_gaussian(numbers: Numbers) -> Judged:
+    """Kurtosis falls to that of a Gaussian."""
     found = {int(width): value for width, value in numbers["kurtosis"].items()}
     told = ", ".join(f"{value:.2f} at width {width}" for width, value in found.items())
     falls = abs(found[400]) < 0.15 * found[4]
@@ -67,6 +71,7 @@ def judge_gaussian(numbers: Numbers) -> Judged:
 
 
 def judge_critical(numbers: Numbers) -> Judged:
+    """The gradient vanishes."""
     return Judged(
         "agrees" if numbers["gradient"] < 1e-12 else "disagrees",
         (
@@ -77,6 +82,7 @@ def judge_critical(numbers: Numbers) -> Judged:
 
 
 def judge_gram(numbers: Numbers) -> Judged:
+    """The Hessian is the Gram matrix, without negative eigenvalues."""
     told = (
         f"At {numbers['cases']} critical points the Hessian is the Gram matrix to {numbers['off gram']:.1g}, "
         f"and no eigenvalue is below {-numbers['negative']:.1g}"
@@ -85,6 +91,7 @@ def judge_gram(numbers: Numbers) -> Judged:
 
 
 def judge_definite(numbers: Numbers) -> Judged:
+    """It is never definite."""
     return Judged(
         "disagrees",
         f"The network's Hessian is never positive definite: at {numbers['cases']} critical points "
@@ -96,6 +103,7 @@ def judge_definite(numbers: Numbers) -> Judged:
 
 
 def judge_types(numbers: Numbers) -> Judged:
+    """Every type but b = 0 adds zero eigenvalues."""
     extra = numbers["extra"]
     told = "; ".join(f"{name}: {value}" for name, value in extra.items())
     right = all(extra[name] > 0 for name in extra if name[0] in "1234" or name in ("5 v = 0", "5 w = 0"))
@@ -108,6 +116,7 @@ def judge_types(numbers: Numbers) -> Judged:
 
 
 def judge_lonely(numbers: Numbers) -> Judged:
+    """Interpolation and the count of lonely partitions."""
     holds = numbers["interpolation"] < 1e-9 and numbers["wrong counts"] == 0
     return Judged(
         "agrees" if holds else "disagrees",
@@ -118,6 +127,7 @@ def judge_lonely(numbers: Numbers) -> Judged:
 
 
 def judge_probability(numbers: Numbers) -> Judged:
+    """Printed, corrected and drawn probabilities."""
     rows = numbers["rows"]
     fits = all(abs(one["formula"] - one["drawn"]) < 4 * one["error"] for one in rows.values())
     told = "; ".join(
@@ -134,6 +144,7 @@ def judge_probability(numbers: Numbers) -> Judged:
 
 
 def probability_rows(numbers: Numbers) -> Picture:
+    """Printed and drawn probabilities."""
     rows = [
         Row(name, one["printed"], one["drawn"], one["drawn"] - 1.96 * one["error"], one["drawn"] + 1.96 * one["error"])
         for name, one in numbers["rows"].items()
@@ -142,6 +153,7 @@ def probability_rows(numbers: Numbers) -> Picture:
 
 
 def judge_velocities(numbers: Numbers) -> Judged:
+    """The laws are autograd's, the middle terms are not."""
     worst = max(numbers["beta"], numbers["mu"])
     return Judged(
         "agrees in kind" if worst < 1e-9 else "disagrees",
@@ -153,6 +165,7 @@ def judge_velocities(numbers: Numbers) -> Judged:
 
 
 def judge_derivatives(numbers: Numbers) -> Judged:
+    """Gradient and Hessian are autograd's."""
     worst = max(numbers["gradient"], numbers["hessian"])
     return Judged(
         "agrees" if worst < 1e-9 else "disagrees",
@@ -161,6 +174,7 @@ def judge_derivatives(numbers: Numbers) -> Judged:
 
 
 def judge_active(numbers: Numbers) -> Judged:
+    """Activity is a change of slope."""
     pair = numbers["cancelling pair"]
     told = (
         f"{numbers['breakpoints']} breakpoints of {numbers['networks']} deep networks: "
@@ -171,6 +185,7 @@ def judge_active(numbers: Numbers) -> Judged:
 
 
 def judge_slices(numbers: Numbers) -> Judged:
+    """Slices are exact; what is said of curvature and of both coordinates is not."""
     told = ", ".join(f"type {name} {share:.1%}" for name, share in numbers["types"].items() if name != "one-sided")
     return Judged(
         "agrees in kind" if numbers["deviation"] < 1e-9 else "disagrees",
@@ -183,6 +198,7 @@ def judge_slices(numbers: Numbers) -> Judged:
 
 
 def judge_least_norm(numbers: Numbers) -> Judged:
+    """Descent ends at the least norm."""
     return Judged(
         "agrees" if numbers["deviation"] < 0.02 else "disagrees",
         (
@@ -193,6 +209,7 @@ def judge_least_norm(numbers: Numbers) -> Judged:
 
 
 def judge_responses(numbers: Numbers) -> Judged:
+    """Deviations halve with the spacing."""
     worst, halves = 0.0, True
     for one in numbers["deviation"].values():
         values = list(one.values())
@@ -208,6 +225,7 @@ def judge_responses(numbers: Numbers) -> Judged:
 
 
 def response_curves(numbers: Numbers) -> Picture:
+    """Deviations against the spacing."""
     curves = [
         Curve(name, [float(h) for h in one], [max(value, 1e-17) for value in one.values()])
         for name, one in numbers["deviation"].items()
