@@ -26,21 +26,6 @@ def read_labelled(path: Path, target: str | None) -> Problem:
         raise InputError(as_options(str(problem))) from None
 
 
-def class_numbers(problem: Problem, outputs: int) -> NDArray[np.int64]:
-    """Classes (n,) of a problem by the number of a network's output.
-
-    Classes that are named 0, 1, ... are those outputs, also where a table has not all of them. Others (names, or
-    numbers beyond the outputs) are numbered in their order, as ``creases grow`` and ``problems.read_table`` do.
-    """
-    names, count = problem.classes, max(2, outputs)
-    assert names is not None
-    if all(name.isdigit() and int(name) < count for name in names):
-        return np.asarray(np.array([int(name) for name in names])[problem.y], np.int64)
-    if len(names) > count:
-        raise InputError(f"--data: {problem.name} has {len(names)} classes, the network tells {count} apart")
-    return np.asarray(problem.y, np.int64)
-
-
 def read_samples(
     path: Path, target: str | None, n_in: int, outputs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
@@ -67,7 +52,9 @@ def read_samples(
             f"--data: {path.name} has {problem.X.shape[1]} columns beside {problem.target!r}, the network takes {n_in} "
             "numbers"
         )
-    return problem.X, None if problem.classes is None else class_numbers(problem, outputs)
+    from creases.problems.numbering import by_outputs
+
+    return problem.X, None if problem.classes is None else by_outputs(problem, outputs).y
 
 
 def _finite(points: NDArray[np.float64], path: Path) -> NDArray[np.float64]:

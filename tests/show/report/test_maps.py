@@ -81,7 +81,7 @@ def test_a_slice_through_more_inputs_is_shown_on_its_plane(tmp_path, drawn):
             "fold.safetensors",
             {"data": "many.npz"},
             InputError,
-            "data: many.npz has 3 classes, the network tells 2 apart",
+            "data: many has 3 classes, the network tells 2 apart",
         ),
     ],
 )
@@ -99,6 +99,28 @@ def test_what_cannot_be_mapped_is_refused(tmp_path, name, options, error, said):
     with pytest.raises(error, match=said):
         map_report(tmp_path / name, tmp_path / "out.html", **options)
     assert not (tmp_path / "out.html").exists()
+
+
+def test_classes_of_a_table_are_the_outputs_of_their_numbers(tmp_path, drawn):
+    third = creases.read([(np.eye(2), np.zeros(2)), ([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.1, 0.0, 0.0])])
+    third.save(tmp_path / "three.safetensors")
+    X = np.random.default_rng(0).uniform(0.2, 1, (30, 2))  # class 0 is decided nowhere here, and not in the table
+    (tmp_path / "two.csv").write_text("\n".join(["a,b,y", *(f"{a},{b},{1 + (b > a)}" for a, b in X)]))
+    run, _ = read(map_report(tmp_path / "three.safetensors", tmp_path / "page.html", data=tmp_path / "two.csv"))
+    assert run["problem"]["classes"] == ["0", "1", "2"]
+    assert set(run["problem"]["y"]) == {1, 2}
+    found = next(s for s in run["sections"] if s["title"] == "How many pieces it takes")
+    assert found["table"]["rows"][0][-1] == "100 %"
+
+
+def test_a_line_is_shown_without_samples_that_are_not_on_it(tmp_path, drawn):
+    creases.line(FOLD, [-1, 0.5], [1, 0.5]).save(tmp_path / "line.npz")
+    np.savez(tmp_path / "data.npz", X=np.zeros((9, 2)), y=np.arange(9) % 2)
+    run, _ = read(map_report(tmp_path / "line.npz", tmp_path / "line.html", data=tmp_path / "data.npz"))
+    assert run["problem"]["X"] == []
+    creases.line(FOLD, [-1, 0.5], [1, 0.5], infinite=True).save(tmp_path / "endless.npz")
+    with pytest.raises(InputError, match=r"endless.npz is of a whole line, which no picture shows"):
+        map_report(tmp_path / "endless.npz", tmp_path / "endless.html")
 
 
 def test_a_page_has_a_page_s_name(tmp_path):

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from creases import problems
-from creases.cli.tables import class_numbers, read_labelled
+from creases.cli.tables import read_labelled
 from creases.errors import InputError
+from creases.problems.numbering import by_outputs
 from creases.prune.judging import evaluating
 from creases.runs.divided import find_data
 
@@ -82,4 +83,4 @@ def _outputs(model: nn.Module, shape: tuple[int, ...], like: Any) -> int:
 
 def _rows(problem: problems.Problem, shape: tuple[int, ...], like: Any, outputs: int) -> Rows:
     X = torch.from_numpy(problem.X).to(like.dtype).reshape(-1, *shape)
-    return Rows(X, torch.from_numpy(class_numbers(problem, outputs)))
+    return Rows(X, torch.from_numpy(by_outputs(problem, outputs).y))

@@ -14,6 +14,7 @@ from creases.errors import FileError, InputError
 from creases.network import Network, read
 from creases.network.weights import read_npz
 from creases.problems import Problem, read_table
+from creases.problems.numbering import by_outputs
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.slices import check_box
 from creases.show.report.sections import network_sections
@@ -83,7 +84,7 @@ def partition_report(
     sections = network_sections(net, box=box, X=X, y=y, features=features, classes=classes, partition=partition)
     sections = [*sections, *_again(command)]
     about = {"moment": 0, "slice": 0}
-    shown = _shown(problem)
+    shown = _shown(problem if isinstance(partition, PlanePartition) or net.n_in == 1 else None)  # not beside a line
     if isinstance(partition, PlanePartition):
         points = problem.X[shown] if problem is not None and net.n_in > 2 else None
         frame = plane_frame(partition, decides=classes is not None, points=points, about=about)
@@ -110,9 +111,12 @@ def _opened(path: Path) -> Network | Partition:
         raise FileError(f"path: {path} is not an .npz file that creases wrote, or damaged: {error}") from None
     if not kind:
         return read_npz(path)
-    if kind == "LinePartition":
-        return LinePartition.load(path)
-    return PlanePartition.load(path)
+    if kind != "LinePartition":
+        return PlanePartition.load(path)
+    found = LinePartition.load(path)
+    if found.infinite:
+        raise InputError(f"path: {path.name} is of a whole line, which no picture shows; save that of a segment")
+    return found
 
 
 def _mapped(net: Network, box: Sequence[Sequence[float]] | None, problem: Problem | None) -> Partition:
@@ -127,26 +131,20 @@ def _mapped(net: Network, box: Sequence[Sequence[float]] | None, problem: Proble
 
 
 def _samples(data: Path, target: str | None, net: Network) -> Problem:
+    """The table's rows, with their classes as the network numbers them."""
     problem = read_table(data, target)
     if problem.X.shape[1] != net.n_in:
         raise InputError(
             f"data: {data.name} has {problem.X.shape[1]} columns to predict from, the network takes {net.n_in} numbers"
         )
-    if problem.classes is not None and len(problem.classes) > max(2, net.n_out):
-        raise InputError(
-            f"data: {data.name} has {len(problem.classes)} classes, the network tells {max(2, net.n_out)} apart"
-        )
-    return problem
+    return by_outputs(problem, net.n_out)
 
 
 def _classes(net: Network, problem: Problem | None) -> tuple[str, ...] | None:
     """Names of the classes that the outputs decide between; None where they are values."""
-    count = max(2, net.n_out)
-    if problem is None and not (net.n_in == net.n_out == 1):
-        return tuple(f"class {index}" for index in range(count))
-    if problem is None or problem.classes is None:
-        return None
-    return (*problem.classes, *(f"class {index}" for index in range(len(problem.classes), count)))
+    if problem is not None:
+        return problem.classes
+    return None if net.n_in == net.n_out == 1 else tuple(f"class {index}" for index in range(max(2, net.n_out)))
 
 
 def _data_box(X: Floats) -> list[tuple[float, float]]:
