@@ -226,3 +226,23 @@ def judge_dead(numbers: Numbers) -> Judged:
         "agrees" if max(numbers["shares"].values()) > 0 else "disagrees",
         f"Of {numbers['networks']} trained networks without an active unit: {told}.",
     )
+
+
+def judge_nearest(numbers: Numbers) -> Judged:
+    """Slide 28: whether the instance chosen is always a mis-predicted one."""
+    told = (
+        f"The instance nearest to the centroid is predicted right in {numbers['share']:.0%} of {numbers['cases']} cases"
+    )
+    if numbers["right"]:
+        return Judged("disagrees", f"{told}; the nearest mis-predicted one must be taken.")
+    return Judged("agrees", f"{told}.")
+
+
+def judge_location(numbers: Numbers) -> Judged:
+    """Theorem 5: the bias has a say in where the crease meets the boundary."""
+    told = (
+        f"With b = -w . x_f the crease meets the boundary {numbers['with the bias']:.1g} from the "
+        "fold point, whatever w is; "
+        f"with b = 0 {numbers['with none']:.2g} from it (median of {numbers['cases']})"
+    )
+    return Judged("agrees in kind", f"{told}: weights and bias together determine it.")

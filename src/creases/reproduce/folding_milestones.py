@@ -1,4 +1,4 @@
-"""The open questions of the XNG slides ("next milestones"): the direction of a fold, and its constrained optimum."""
+"""What the XNG slides leave open or to their algorithms: typical instances, directions, the constrained optimum."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.optimize import NonlinearConstraint, minimize
 from torch import nn
@@ -16,7 +17,9 @@ from creases.grow.folding.decision import decide, logits
 from creases.grow.folding.direction import units_at
 from creases.grow.folding.score import Score
 from creases.grow.folding.tail import tail_of
+from creases.grow.folding.typical import typical
 from creases.lab import Batch, train
+from creases.network.surgery import Place, widen
 from creases.problems import get
 from creases.reproduce.folding import GROWN, LR, PROBLEMS, small_networks
 from creases.reproduce.measured import Scale
@@ -50,6 +53,63 @@ def proposed(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> Proposed | No
     towards = X[about["why"]["instance"]] - point
     u = np.array(about["crease"]["normal"])
     return Proposed(Score(tail.features(X), q, r), X - point, u, towards / np.linalg.norm(towards))
+
+
+def nearest_instances(scale: Scale) -> dict[str, Any]:
+    """Slide 28: how often the instance nearest to the centroid of the costliest cluster is predicted right."""
+    right, cases = 0, 0
+    for name in PROBLEMS:
+        problem, batch = get(name), small_networks(name, 10 if scale == "quick" else 200, 0, GROWN)
+        X = problem.X.astype(np.float64)
+        for k in range(batch.count):
+            state = decide(tail_of(batch.module(k).double(), _place()).outputs(X), problem.y)
+            found = typical(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight)
+            if found:
+                first = found[0]  # of the largest mean loss
+                nearest = first.members[((X[first.members] - first.centroid) ** 2).sum(axis=1).argmin()]
+                right += int(not state.wrong[nearest])
+                cases += 1
+    return {"cases": cases, "right": right, "share": right / cases}
+
+
+def equivalent_deepening(scale: Scale) -> dict[str, Any]:
+    """Slide 26: the largest change of any output when a layer is inserted behind the bend."""
+    worst, cases = 0.0, 0
+    for name in PROBLEMS:
+        problem, batch = get(name), small_networks(name, 5 if scale == "quick" else 100, 0, GROWN)
+        X = torch.from_numpy(problem.X).double()
+        for k in range(batch.count):
+            done = creases.deepen(batch.module(k).double(), "0", data=X)
+            worst, cases = max(worst, done.change or 0.0), cases + 1
+    return {"cases": cases, "change": worst}
+
+
+def where_units_act(scale: Scale) -> dict[str, Any]:
+    """Lemma 3 and Theorem 5: which data a new unit acts on; how far from the fold point its crease meets the boundary.
+
+    The crease of random incoming weights w, with the bias of Theorem 3 and with the slide's 0, in the plane.
+    """
+    rng, cases, wrong = np.random.default_rng(0), 50 if scale == "quick" else 1000, 0
+    at_point: list[float] = []
+    at_zero: list[float] = []
+    X = rng.normal(size=(100, 2))
+    for case in range(cases):
+        model = Batch.initial(1, [2, 3, 2], seed=case, dtype=np.float64).module(0)
+        w, normal, point = rng.normal(size=(3, 2))
+        widen(model, creases.places(model)[0], *_unit(w, point), {"2": torch.ones(2, 1, dtype=torch.float64)})
+        wrong += int((creases.read(model).sides(X)[:, -1] != ((X - point) @ w > 0)).sum())
+        both = np.stack([normal, w])
+        for bias, found in ((w @ point, at_point), (0.0, at_zero)):
+            found.append(float(np.linalg.norm(np.linalg.solve(both, [normal @ point, bias]) - point)))
+    return {"cases": cases, "wrong": wrong, "with the bias": np.median(at_point), "with none": np.median(at_zero)}
+
+
+def _unit(w: Floats, point: Floats) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.from_numpy(w)[None], torch.tensor([-(w @ point)], dtype=torch.float64)
+
+
+def _place() -> Place:
+    return creases.places(nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2)))[0]
 
 
 def direction_against_instance(scale: Scale) -> dict[str, Any]:

@@ -46,6 +46,14 @@ MISPRINTS = [
         "tests/grow/folding/test_point.py::test_where_a_third_class_is_above_the_foot_the_nearest_point_below_it_is_taken",
     ),
     Misprint(
+        "000-slide-28",
+        "slide 28, Find Typical Mis-Predicted Instance",
+        "the instance of the cluster nearest to its centroid",
+        "the mis-predicted one nearest to it",
+        "The nearest instance is often predicted right, and then there is nothing to fold.",
+        "tests/grow/folding/test_typical.py::test_the_typical_one_is_the_mistake_nearest_to_the_loss_weighted_centroid",
+    ),
+    Misprint(
         "000-slide-29",
         "slide 29, Hidden Layer Broaden",
         "the new bias is 0",

@@ -57,6 +57,14 @@ MISPRINTS = [
         "tests/boolean/test_broken_lines.py::test_coefficients_are_the_inverse_of_the_transposed_matrix_of_the_lemma",
     ),
     Misprint(
+        "002-eq-A.15",
+        "eq. (A.15)",
+        "alpha / (alpha - 1) for i = 0, j = k - 1",
+        "for i = 1, j = k - 1",
+        "Rows are counted from 1.",
+        "tests/reproduce/test_linearity_chapter3.py::test_the_printed_inverse_has_its_last_entry_in_the_first_row",
+    ),
+    Misprint(
         "002-sec-A.2-proof",
         "appendix A.2, proof of Theorem 3.3.2",
         "breakpoints at the middles of the intervals",
@@ -111,6 +119,14 @@ MISPRINTS = [
         "one of them must be another",
         "",
         f"{_RUN}[002-table-3.2]",
+    ),
+    Misprint(
+        "002-table-3.4",
+        "Table 3.4, width 9 and 6 digits",
+        "1/128",
+        "1/126",
+        "9 units make C(9, 5) = 126 sub-networks of 5.",
+        "tests/reproduce/test_linearity_chapter3.py::test_the_cell_of_nine_units_and_six_digits_has_126_choices_not_128",
     ),
     Misprint(
         "002-sec-3.4.3-expected",

@@ -212,6 +212,15 @@ CLAIMS = [
         misprints=("003-relu-squared", "003-right-sided"),
     ),
     Claim(
+        "003-activations",
+        "slides 'For General Non-Decreasing Activation Functions'",
+        "The response sets the implicit regularisation: steps, ReLU and ReLU^2 end at smoother and smoother functions.",
+        "pictures for lambda = 1, 1.25, 2, 4",
+        facts.natural_splines,
+        judges.judge_splines,
+        misprints=("003-relu-squared",),
+    ),
+    Claim(
         "003-radon",
         "Theorem 2, Corollaries 4 and 5, Lemmas 3 and 6 (D > 1)",
         "In several dimensions the density is an inverse dual Radon transform.",
@@ -245,6 +254,14 @@ CLAIMS = [
         "pictures",
         None,
         cannot=_GAN,
+    ),
+    Claim(
+        "003-fourier",
+        "last slide",
+        "Implicit Fourier regularisation is responsible for high-frequency low-amplitude adversarial attacks.",
+        "",
+        None,
+        cannot="a heading without formula, experiment or number",
     ),
     Claim(
         "003-neurons",

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.interpolate import make_interp_spline
 
 from creases import splines
 from creases.lab import Batch
@@ -229,3 +230,18 @@ def responses(scale: Scale) -> dict[str, Any]:
             back = response.integral(response.density(f, spacing), spacing)
             found[name][str(spacing)] = off(np.asarray(back), f)
     return {"deviation": found}
+
+
+def natural_splines(scale: Scale) -> dict[str, Any]:
+    """Power ReLUs in the kernel regime: largest distance to the natural spline of degree 2 lam - 1."""
+    x, t = np.linspace(-3, 3, 12), np.linspace(-3, 3, 500)
+    y, places = np.sin(2 * x), np.linspace(-3, 3, count(scale, 1000, 4000))
+    flat: Any = [(3, 0.0), (4, 0.0)]
+    quintic = make_interp_spline(x, y, k=5, bc_type=(flat, flat))
+    limits = {1: np.interp(t, x, y), 2: splines.natural_spline(x, y)(t), 3: quintic(t)}
+    found = {}
+    for lam, right in limits.items():
+        mu, polynomial = splines.least_norm_fit(x, y, places, lam)
+        fit = splines.PowerRelu(lam)(t[:, None] - places) @ mu + np.polyval(polynomial, t)
+        found[str(lam)] = float(np.abs(fit - right).max())
+    return {"distance": found, "units": len(places)}

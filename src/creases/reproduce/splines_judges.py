@@ -231,3 +231,13 @@ def response_curves(numbers: Numbers) -> Picture:
         for name, one in numbers["deviation"].items()
     ]
     return Picture(curves=curves, x="spacing", y="deviation", log=True)
+
+
+def judge_splines(numbers: Numbers) -> Judged:
+    """Whether each response gives the natural spline of its degree."""
+    names = {"1": "step: straight lines", "2": "ReLU: cubic", "3": "ReLU^2: quintic"}
+    told = ", ".join(f"{names[lam]} {value:.1g}" for lam, value in numbers["distance"].items())
+    return Judged(
+        "agrees" if max(numbers["distance"].values()) < 0.02 else "disagrees",
+        f"Largest distance of {numbers['units']} units' least-norm fit to the natural spline: {told}.",
+    )
