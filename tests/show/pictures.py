@@ -6,8 +6,10 @@ from matplotlib.axes import Axes
 
 import creases
 from creases import show
-from creases.compare import difference_on_plane
+from creases.compare import Compression, difference_on_plane, section
 from creases.grow import History, Record
+from creases.network import expanded_simplex
+from creases.regions import decision_polytopes
 from creases.splines import Shallow, Tracker
 
 #: Two classes of two inputs, folded by five units.
@@ -87,6 +89,25 @@ def disagreement():
     return show.plot_disagreement(difference_on_plane(FOLDS, shifted, [(-1, 1), (-1, 1)]))
 
 
+def pruned():
+    rows = [("magnitude", s, 1 - (1 - s) ** 3, "all") for s in (0.1, 0.3, 0.6, 1.0)]
+    rows += [("channels", s, 1 - (1 - s) ** 2, f"{w}-{w}") for s, w in ((0.2, 4), (0.5, 9), (1.0, 16))]
+    return show.plot_pruning(pd.DataFrame(rows, columns=["method", "share", "accuracy", "widths"]))
+
+
+def compression():
+    results = {
+        "one": Compression((1, 10, 100), (0.5, 0.75, 0.88), 0.9, (1.0, 0.5, 0.1)),
+        "two": Compression((1, 10, 100), (0.2, 0.3, 0.38), 0.4, (1.0, 0.8, 0.2)),
+    }
+    return show.plot_compression(results)
+
+
+def polygon():
+    (found,) = decision_polytopes(creases.read(expanded_simplex(2), (2,)), inside=0)
+    return show.plot_polytope(found)
+
+
 #: By name; each gives axes or a figure.
 PICTURES = {
     "plane-class": lambda: show.plot_plane(folds(), color="class", data=POINTS, labels=LABELS, record=RECORD),
@@ -105,6 +126,10 @@ PICTURES = {
     "heat-map": heat,
     "images": images,
     "similarity": similarities,
+    "section": lambda: show.section_figure(section(FOLDS, [-1, -1], [1, -1], [-1, 1], grid=12)),
+    "compression": compression,
+    "pruning": pruned,
+    "polytope": polygon,
     "space": solids,
     "disagreement": disagreement,
 }

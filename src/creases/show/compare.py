@@ -164,7 +164,7 @@ def section_figure(found: Section) -> Figure:
     After Figure 6.13. Boundaries between classes are black; the three inputs are marked where they are in the picture.
     """
     partition, counts = found.partition, found.counts
-    height = plane_height(partition, 3.4) + 0.2
+    height = plane_height(partition, 3.4) + 0.6
     figure, (exact, pattern, coefficients) = style.new_figure(12, height, panels=3)
     polygons = np.split(partition.vertices[partition.corners], partition.starts[1:-1])
     colors = style.random_colors(partition.count)

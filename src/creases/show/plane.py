@@ -25,6 +25,9 @@ Coloring = Literal["regions", "random", "value", "class"]
 # Above this many regions an SVG holds the sheet and the creases as pixels: as paths no viewer opens it.
 _AS_PATHS = 5_000
 
+#: Inches: what fits on a page.
+_TALLEST = 9.0
+
 
 def plot_plane(
     partition: PlanePartition,
@@ -71,7 +74,8 @@ def plot_plane(
     points, numbers = check_data(data, labels)
     if color not in get_args(Coloring):
         raise InputError(f"color: expected 'regions', 'random', 'value' or 'class', got {color!r}")
-    ax = style.own_axes(ax, 6 if color != "value" else 6.9, plane_height(partition, 6))
+    height = plane_height(partition, 6)
+    ax = style.own_axes(ax, (6 if height < _TALLEST else 4.5) + 0.9 * (color == "value"), height)
     raster = partition.count > _AS_PATHS
     decision = partition.boundary()
     if color == "value":
@@ -97,8 +101,8 @@ def plot_plane(
 
 
 def plane_height(partition: PlanePartition, width: float) -> float:
-    """Height in inches of a picture of this width: the box in its own shape, and the labels below it."""
-    return (width - 0.6) / _shape(partition) + 0.85
+    """Height in inches of a picture of this width: the box in its own shape, the labels below it; not beyond a page."""
+    return min(_TALLEST, (width - 0.6) / _shape(partition) + 0.85)
 
 
 def _shape(partition: PlanePartition) -> float:

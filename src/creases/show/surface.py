@@ -96,7 +96,7 @@ def _dress(ax: Any, partition: PlanePartition, height: NDArray[np.float64], outp
     limits = [*partition.box.tolist(), (low - margin, high + margin)]
     names = [*axis_names(partition), "output" if partition.net.n_out == 1 else f"output {output}"]
     sides = np.diff(partition.box, axis=1).ravel()
-    flat = np.clip(sides / sides.max(), 0.3, 1)
+    flat = np.clip(sides / sides.max(), 0.6, 1)
     for axis, (start, stop), name in zip("xyz", limits, names, strict=True):
         getattr(ax, f"set_{axis}lim")(start, stop)
         getattr(ax, f"set_{axis}label")(name)
