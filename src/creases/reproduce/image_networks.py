@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -78,19 +79,27 @@ def plans(data: DataName) -> list[Plan]:
     ]
 
 
-def network(kind: Kind, seed: int) -> nn.Sequential:
-    """An untrained network of 3 x 32 x 32 inputs and 10 outputs; convolutions keep the size (padding 1)."""
+SHAPE = (3, 32, 32)  #: of the images as the networks see them
+
+
+def network(kind: Kind, seed: int, shape: Sequence[int] = SHAPE) -> nn.Sequential:
+    """An untrained network of images of a shape and 10 outputs; convolutions keep the size (padding 1)."""
+    n, (channels, height, width) = prod(shape), shape
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         if kind == "linear":
-            return nn.Sequential(nn.Flatten(), nn.Linear(3072, 10))
+            return nn.Sequential(nn.Flatten(), nn.Linear(n, 10))
         if kind == "dense":
-            return nn.Sequential(nn.Flatten(), nn.Linear(3072, 128), nn.ReLU(), nn.Linear(128, 10))
+            return nn.Sequential(nn.Flatten(), nn.Linear(n, 128), nn.ReLU(), nn.Linear(128, 10))
         if kind == "simple":
-            blocks = [layer for c in (3, 32) for layer in (nn.Conv2d(c, 32, 3, padding=1), nn.MaxPool2d(2), nn.ReLU())]
-            return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(32 * 8 * 8, 10))
-        blocks = [layer for c in (3, 32, 32) for layer in (nn.Conv2d(c, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))]
-        return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(32 * 4 * 4, 10))
+            blocks = [
+                layer for c in (channels, 32) for layer in (nn.Conv2d(c, 32, 3, padding=1), nn.MaxPool2d(2), nn.ReLU())
+            ]
+            return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(32 * (height // 4) * (width // 4), 10))
+        blocks = [
+            layer for c in (channels, 32, 32) for layer in (nn.Conv2d(c, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))
+        ]
+        return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(32 * (height // 8) * (width // 8), 10))
 
 
 _READ = {"mnist": mnist, "cifar10": cifar10}
@@ -117,7 +126,7 @@ def _colours(pixels: Bytes) -> Bytes:
 
 def trained(plan: Plan, x: Tensor, y: Tensor, *, epochs: int = 15, batch: int = 32) -> nn.Sequential:
     """The network of a plan, trained on the device of the samples."""
-    model = network(plan.kind, plan.seed).to(x.device)
+    model = network(plan.kind, plan.seed, x.shape[1:]).to(x.device)
     optimizer: torch.optim.Optimizer = (
         torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5, weight_decay=0.01)
         if plan.optimizer == "sgd"

@@ -19,12 +19,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from creases.compare.sections import Section, on_grid, section
 from creases.errors import InputError
 from creases.network import read
-from creases.reproduce.image_networks import DataName, images, plans
+from creases.reproduce.image_networks import DataName, Plan, images, plans
 from creases.reproduce.image_similarity import load
 from creases.reproduce.measured import Measured, Scale, check_scale, write
 
@@ -104,22 +104,38 @@ def image_sections(
         the area, and the counts ``by_pattern`` and ``by_coefficients`` of the dissertation's way.
     """
     check_scale(scale)
-    rows = []
+    rows: list[pd.DataFrame] = []
     for name in data:
+        own = [plan for plan in plans(name) if not plan.seed and plan.kind != "linear"]
         x = images(name, "test", CHOICE[scale])[0]
-        three = nearest_three(x)
-        for plan in plans(name):
-            if plan.seed or plan.kind == "linear":
-                continue
-            net, part = read(load(networks, plan), (3, 32, 32)), PARTS[scale][plan.kind != "dense"]
-            (grid, tolerance), *others = GRIDS[scale]
-            found = [section(net, *x[list(three)], grid=grid, part=part, about=ABOUT[name], tolerance=tolerance)]
-            found += [on_grid(found[0].partition, found[0].points, grid=p, tolerance=t) for p, t in others]
-            rows += [(name, plan.kind, plan.optimizer, ABOUT[name], part, *_row(one)) for one in found]
-            follow(f"{name}-{plan.kind}-{plan.optimizer}", found[-1])
+        rows.append(sections([load(networks, plan) for plan in own], own, x, scale, follow=follow))
+    return Measured(pd.concat(rows, ignore_index=True), {"scale": scale})
+
+
+def sections(
+    models: Sequence[nn.Module],
+    own: Sequence[Plan],
+    x: Tensor,
+    scale: Scale,
+    *,
+    parts: tuple[float, float] | None = None,
+    follow: Callable[[str, Section], None] = lambda name, found: None,
+) -> pd.DataFrame:
+    """The rows of :func:`image_sections` for networks of one data set, through three of the images x (n, c, h, w).
+
+    ``parts``: of the plane that is looked at, for dense networks and those with convolutions; PARTS unless given.
+    """
+    three, rows = x[list(nearest_three(x))], []
+    for model, plan in zip(models, own, strict=True):
+        net, about = read(model, x.shape[1:]), ABOUT[plan.data]
+        part = (parts or PARTS[scale])[plan.kind != "dense"]
+        (grid, tolerance), *others = GRIDS[scale]
+        found = [section(net, *three, grid=grid, part=part, about=about, tolerance=tolerance)]
+        found += [on_grid(found[0].partition, found[0].points, grid=p, tolerance=t) for p, t in others]
+        rows += [(plan.data, plan.kind, plan.optimizer, about, part, *_row(one)) for one in found]
+        follow(f"{plan.data}-{plan.kind}-{plan.optimizer}", found[-1])
     names = ["data", "network", "optimizer", "about", "part", "grid", "tolerance", "regions", "seen", "missed"]
-    names += ["by_pattern", "by_coefficients"]
-    return Measured(pd.DataFrame(rows, columns=names), {"scale": scale})
+    return pd.DataFrame(rows, columns=[*names, "by_pattern", "by_coefficients"])
 
 
 def _row(found: Section) -> tuple[float, ...]:

@@ -75,23 +75,38 @@ def measure(
     models: Sequence[nn.Module],
     names: Sequence[str],
     *,
-    device: str = "cpu",
     train: int | None = None,
     test: int | None = None,
+    **options: Any,
+) -> Measured:
+    """:func:`measure_images` on the images of a data set: the first ``train`` and ``test`` of them, or all."""
+    return measure_images(data, models, names, images(data, "train", train)[0], images(data, "test", test), **options)
+
+
+def measure_images(
+    data: str,
+    models: Sequence[nn.Module],
+    names: Sequence[str],
+    train: Tensor,
+    test: tuple[Tensor, Tensor],
+    *,
+    device: str = "cpu",
     clustered: int = 10_000,
     k: Sequence[int] = (1, 10, 100, 1000),
+    jobs: int = -1,
     follow: Callable[[str, Measured], None] = lambda stage, measured: None,
 ) -> Measured:
     """Everything that chapters 6 and 7 measure of image networks; ``follow`` is called after each stage.
 
     Parameters
     ----------
-    train, test, clustered
-        Images to use: the first so many; all without train or test.
+    train, test
+        Images (n, c, h, w) that maps are fitted to; others with their classes.
+    clustered
+        How many of the first, at most, are clustered, by ``jobs`` processes.
     """
-    (x, _), (x_test, labels) = images(data, "train", train), images(data, "test", test)
-    x, x_test, labels = (part.to(device) for part in (x, x_test, labels))
-    nets = [read(model.cpu(), (3, 32, 32)).to(torch.float32).to(device) for model in models]
+    x, x_test, labels = (part.to(device) for part in (train, *test))
+    nets = [read(model.cpu(), x.shape[1:]).to(torch.float32).to(device) for model in models]
     result = Measured(data, list(names), len(x), len(x_test), min(clustered, len(x)))
     result.regions = [distinct_regions(net, x_test) for net in nets]
     at_test = [coefficients(net, x_test) for net in nets]
@@ -108,7 +123,7 @@ def measure(
     at_train = [coefficients(net, x) for net in nets]
     result.mapped = mapped_accuracies(at_train, at_test, x_test, labels).tolist()
     follow("maps", result)
-    _compression(result, at_train, at_test, x_test, labels, k)
+    _compression(result, at_train, at_test, x_test, labels, k, jobs)
     follow("compression", result)
     return result
 
@@ -129,12 +144,13 @@ def _compression(
     x: Tensor,
     labels: Tensor,
     k: Sequence[int],
+    jobs: int,
 ) -> None:
     own = [one for one in k if one <= result.clustered]
     found = []
     for a, b in zip(at_train, at_test, strict=True):
         part = Coefficients(a.features[:, : result.clustered], a.basis, a.values[: result.clustered])
-        found.append(compress(part, b, x, labels, k=own, jobs=-1))
+        found.append(compress(part, b, x, labels, k=own, jobs=jobs))
     result.compression = {str(one): [net.accuracy[i] for net in found] for i, one in enumerate(own)}
 
 
@@ -153,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def keep(stage: str, measured: Measured) -> None:
         print(stage, flush=True)
         with replacing(asked.out) as path:
-            path.write_text(json.dumps(_rounded(measured.__dict__), indent=0))
+            path.write_text(json.dumps(rounded(measured.__dict__), indent=0))
 
     models = [load(asked.networks, plan) for plan in own]
     measure(
@@ -167,13 +183,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
     """Numbers to six digits, so that the file stays small."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
-        return {key: _rounded(one) for key, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list) else value
+        return {key: rounded(one) for key, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Chapter 5 of the dissertation (source 002), sections 5.1, 5.2, 5.4 and 5.5: what a ReLU network is, in other words."""
+"""Chapter 5 of the dissertation (source 002), sections 5.1, 5.2, 5.4, 5.5: what a ReLU network is, in other words."""
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from math import comb, factorial
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import creases
 from creases import Network
 from creases.regions import bounds
-from creases.reproduce.claim import Claim, Curve, Judged, Numbers, Picture
+from creases.reproduce.claim import Claim, Curve, Judged, Numbers, Picture, Verdict
 from creases.reproduce.linearity_chapter2_regions import random_network
 from creases.reproduce.linearity_judging import failed, formula, row, theorem
 from creases.reproduce.measured import Scale
@@ -49,7 +49,11 @@ def exact(scale: Scale) -> Numbers:
         off = max(off, float(error / np.abs(net(inner)).max()))
         far = draw.normal(size=(20, 3)) * 3
         outside += np.abs(net(far) - (v0 + (far - x0) @ J.T)).max(axis=1)[~found.contains(far)].tolist()
-    return {"networks": seed + 1, "largest relative error inside": off, "median error outside": float(np.median(outside))}
+    return {
+        "networks": seed + 1,
+        "largest relative error inside": off,
+        "median error outside": float(np.median(outside)),
+    }
 
 
 def judge_exact(numbers: Numbers) -> Judged:
@@ -89,7 +93,7 @@ def judge_figure_5_1(numbers: Numbers) -> Judged:
     if numbers["J"] == numbers["printed J"] and numbers["offset"] == numbers["printed offset"]:
         return Judged("agrees", "the product of the matrices is the printed one")
     J, y = ([[round(v) for v in line] for line in numbers["J"]], [round(v) for v in numbers["offset"]])
-    seen = f"no input of 20,000 has the pattern" if not numbers["inputs"] else "some inputs have the pattern"
+    seen = "no input of 20,000 has the pattern" if not numbers["inputs"] else "some inputs have the pattern"
     return Judged(
         "disagrees",
         f"the matrices multiply to J = {J} and the offset {y}, another one than printed; {seen}: the second layer has "
@@ -130,12 +134,10 @@ def eq_5_14(scale: Scale) -> Numbers:
         net = xor(first)
         line = creases.line(net, [-4.0, -4.0], [4.0, 4.0])
         ends = [-8.0, *(8 * np.asarray(line.breakpoints) * 2 - 8).tolist(), 8.0]
-        middles = np.array([[(a + b) / 4] * 2 for a, b in zip(ends[:-1], ends[1:], strict=True)])
+        middles = np.array([[(a + b) / 4] * 2 for a, b in pairwise(ends)])
         J, y = net.piece(middles)
         bits = ["".join(map(str, one)) for one in net.sides(middles)]
-        found[name] = {
-            bit: [float(J[i, 0, 0]), float(y[i, 0]), ends[i], ends[i + 1]] for i, bit in enumerate(bits)
-        }
+        found[name] = {bit: [float(J[i, 0, 0]), float(y[i, 0]), ends[i], ends[i + 1]] for i, bit in enumerate(bits)}
     return found
 
 
@@ -148,13 +150,15 @@ def judge_eq_5_14(numbers: Numbers) -> Judged:
     if own == PRINTED_PIECES:
         return Judged("agrees", "pieces and patterns are as printed, and 01 has no inputs")
     right = numbers["b = (2, 0)"]
-    terms = all(right[bit][:2] == PRINTED_PIECES[bit][:2] for bit in PRINTED_PIECES) and set(right) == set(PRINTED_PIECES)
-    kind = "agrees in kind" if terms else "disagrees"
+    terms = all(right[bit][:2] == PRINTED_PIECES[bit][:2] for bit in PRINTED_PIECES) and set(right) == set(
+        PRINTED_PIECES
+    )
+    kind: Verdict = "agrees in kind" if terms else "disagrees"
     return Judged(
         kind,
-        f"the printed terms are those of b = (2, 0), with the lower crease at {right['10'][2]:g} in place of -1; with b "
-        f"as in (5.11) the constants are {own['11'][1]:g} and {own['10'][1]:g}; 01 is empty as said (its term would be "
-        "-2 x1 - 2 x2 - 1, not -4 x1 - 4 x2 + 3)",
+        f"the printed terms are those of b = (2, 0), with the lower crease at {right['10'][2]:g} in place of -1; with "
+        f"b as in (5.11) the constants are {own['11'][1]:g} and {own['10'][1]:g}; 01 is empty as said (its term would "
+        "be -2 x1 - 2 x2 - 1, not -4 x1 - 4 x2 + 3)",
     )
 
 
@@ -199,7 +203,8 @@ def judge_arrangements(numbers: Numbers) -> Judged:
 def deep_bound(scale: Scale) -> Numbers:
     """Regions of deep networks against the product of the layers' sums, over random networks."""
     shapes = [[2, 3, 3, 1], [2, 5, 5, 1], [2, 8, 8, 8, 1], [3, 3, 4, 1]]
-    holds, seen = [], {}
+    holds: list[bool] = []
+    seen: dict[str, list[int]] = {}
     for shape, seed in product(shapes, range(20 if scale == "full" else 4)):
         count = creases.space(random_network(shape, seed), [(-50.0, 50.0)] * shape[0]).count
         bound = bounds(shape).product
@@ -244,17 +249,18 @@ def judge_eq_5_22(numbers: Numbers) -> Judged:
     constants = [numbers[name]["F"][1][2] for name in ("printed b", "b = (2, 0)")]
     return Judged(
         "disagrees",
-        f"the first maximum is max(-1, {constants[0]:g} + x1 + x2) with b as printed, and {constants[1]:g} + x1 + x2 with "
-        "the b that makes it XOR; printed is -1 + x1 + x2",
+        f"the first maximum is max(-1, {constants[0]:g} + x1 + x2) with b as printed, and {constants[1]:g} + x1 + x2 "
+        "with the b that makes it XOR; printed is -1 + x1 + x2",
     )
 
 
 def terms(scale: Scale) -> Numbers:
-    """Terms of the tropical form by width, before and after those that are never the largest are removed."""
+    """Terms of the tropical form of one hidden layer by width, before and after those never the largest are removed."""
     widths = list(range(2, 9 if scale == "full" else 7))
     found: dict[str, list[int]] = {"all": [], "needed": []}
     for width in widths:
-        net = random_network([2, width, 1], width)
+        draw = np.random.default_rng(width)
+        net = creases.read([(draw.normal(size=(width, 2)), draw.normal(size=width)), (np.ones((1, width)), [0.0])])
         for name, prune in (("all", False), ("needed", True)):
             found[name].append(sum(creases.tropical(net, prune=prune).n_terms[0]))
     return {"widths": widths, **found}
@@ -319,8 +325,8 @@ CLAIMS = [
     Claim("002-fig-5.1", "Figure 5.1", "A network of two hidden layers with a given pattern is the affine function "
           "printed.", f"J = {PRINTED_J}, offset {PRINTED_Y}", figure_5_1, judge_figure_5_1, full="a second",
           misprints=("002-fig-5.1",)),
-    Claim("002-fig-5.2", "(5.10), (5.11), Figure 5.2", "The network w ReLU(A x + b) + c with the printed weights solves "
-          "XOR.", "w = (1, -2), c = -1, A = ((1, 1), (1, 1)), b = (1, 0)", solves_xor, judge_solves_xor,
+    Claim("002-fig-5.2", "(5.10), (5.11), Figure 5.2", "The network w ReLU(A x + b) + c with the printed weights "
+          "solves XOR.", "w = (1, -2), c = -1, A = ((1, 1), (1, 1)), b = (1, 0)", solves_xor, judge_solves_xor,
           full="a second", misprints=("002-eq-5.11",)),
     Claim("002-eq-5.13", "(5.12), (5.13)", "At (-1, 0.5) the first unit is on and the second off: the pattern 10.",
           "A x + b = (0.5, -0.5)", eq_5_13, formula(1e-12), full="a second"),

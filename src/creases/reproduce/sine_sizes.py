@@ -102,6 +102,30 @@ def sine_networks(scale: Scale = "quick", *, seed: int = 0) -> SineNetworks:
     return SineNetworks(pd.DataFrame(rows, columns=["width", "depth", "start", "mse", "regions"]), models)
 
 
+def failed_starts(*, width: int, depth: int, starts: int, seed: int = 0) -> dict[str, int | str]:
+    """Of the starts of one size that fail: how many end as a constant function, and how many had a dead layer.
+
+    A layer is dead where all its units are off at every sample, so that nothing in front of it gets a gradient.
+    """
+    x = np.linspace(-pi, pi, 100)[:, None]
+    begun = lab.Batch.initial(starts, [1, *[width] * depth, 1], seed=seed_of(seed, width, depth))
+    done = _trained(width, depth, starts, seed_of(seed, width, depth), "cpu")
+    failed = np.flatnonzero(done.losses >= ENOUGH)
+    values = done.batch.outputs(x)[failed]
+    dead = 0
+    for k in failed:
+        net = creases.read(begun.module(int(k)), (1,))
+        on = net.sides(x).reshape(len(x), depth, width).any(axis=(0, 2))
+        dead += not on.all()
+    return {
+        "size": f"{width}x{depth}",
+        "starts": starts,
+        "failed": len(failed),
+        "constant": int((np.ptp(values, axis=1) < 1e-3).sum()),
+        "dead": int(dead),
+    }
+
+
 def interpolation_error(lines: int) -> float:
     """Mean squared error on [-pi, pi] of the function that is sine at lines + 1 equally spaced points, linear between.
 
