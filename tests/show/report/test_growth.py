@@ -17,7 +17,7 @@ from creases.runs.divided import divided
 from creases.runs.kept import read_run
 from creases.runs.run import run
 from creases.runs.settings import Settings
-from creases.show.report import growth, slices
+from creases.show.report import growth, growth_sections, slices
 from creases.show.report.growth import growth_report, run_report
 from creases.show.report.hardest import losses
 from creases.show.viewer import decode
@@ -71,6 +71,12 @@ def circles_report(circles):
 def iris_report(iris):
     path = iris.parent / "iris.html"
     return growth_report(iris, path), *read(path)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Without the sections about the network itself, which have tests of their own."""
+    monkeypatch.setattr(growth_sections, "network_sections", lambda net, **given: [])
 
 
 def section(run, title):
@@ -188,7 +194,7 @@ def test_more_inputs_are_shown_on_slices_with_their_data(iris, iris_report):
         assert kept.net(inside).shape == (5, 3)
 
 
-def test_slices_that_are_asked_for_are_shown(iris, tmp_path):
+def test_slices_that_are_asked_for_are_shown(iris, tmp_path, quick):
     asked = {"columns": ["sepal length (cm),3"], "through": ["0,60,120", "1,2,140"]}
     written = growth_report(iris, tmp_path / "r.html", **asked)
     assert written.slices == (
@@ -247,7 +253,7 @@ def test_one_input_is_shown_as_a_function(sine, tmp_path):
     assert section(found, "Scores")["table"]["columns"][-1] == "test RMSE"
 
 
-def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path, monkeypatch):
+def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path, monkeypatch, quick):
     monkeypatch.setattr(growth, "BUDGET", 5_000)
     monkeypatch.setattr(growth, "ROWS", 50)
     written = growth_report(circles, tmp_path / "r.html")
@@ -263,7 +269,7 @@ def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path,
     assert any("instance" in record["marks"] for record in found["records"])
 
 
-def test_of_large_networks_fewer_slices_are_shown_so_that_time_has_room(iris, tmp_path, monkeypatch):
+def test_of_large_networks_fewer_slices_are_shown_so_that_time_has_room(iris, tmp_path, monkeypatch, quick):
     monkeypatch.setattr(growth, "BUDGET", 20_000)
     found = growth_report(iris, tmp_path / "r.html")
     assert len(found.slices) == 2
@@ -272,7 +278,7 @@ def test_of_large_networks_fewer_slices_are_shown_so_that_time_has_room(iris, tm
     assert len(asked.slices) == 3
 
 
-def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path):
+def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path, quick):
     folder = shutil.copytree(circles, tmp_path / "circles")
     (folder / "history.json").unlink()
     state = checkpoint.read(folder / "checkpoint.pt")
@@ -295,7 +301,7 @@ def test_a_run_that_was_never_trained_is_refused(circles, tmp_path):
         run_report(replace(kept, history=History()), tmp_path / "r.html", model="m", again="")
 
 
-def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path):
+def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, quick):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
@@ -312,4 +318,14 @@ def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path):
         line = lines[int(row[at["row"]]) - 5].split(",")
         assert row[at["answer"]] == line[3]
         assert float(row[at["a"]]) == pytest.approx(float(line[0]), rel=1e-2)
+    assert json.dumps(found, allow_nan=False)
+
+
+def test_few_rows_and_columns_that_tell_nothing_are_reported_too(tmp_path):
+    lines = [f"{k},{k},5,{'red' if k % 2 else 'blue'},{'yes' if k > 5 else 'no'}" for k in range(11)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,same,constant,text,answer", *lines]))
+    settings = {"data": str(tmp_path / "t.csv"), "epochs": 8, "test": 0.3, "validation": 0.4}
+    written = growth_report(made(tmp_path / "o", **settings), tmp_path / "r.html")
+    found, _ = read(tmp_path / "r.html")
+    assert len(written.slices) >= 3
     assert json.dumps(found, allow_nan=False)

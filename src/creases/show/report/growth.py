@@ -194,7 +194,7 @@ def _frame(
     cut = data.problem.X.shape[1] > 2
     return plane_frame(
         partition,
-        decides=data.problem.classes is not None,
+        decides=data.outputs > 1,
         points=data.problem.X[rows] if cut else None,
         spread=data.scaling.spread,
         about=about,

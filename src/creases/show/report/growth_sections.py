@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from creases.grow.naming import number
 from creases.runs.divided import box
@@ -24,6 +25,11 @@ from creases.show.viewer.run import measure
 
 if TYPE_CHECKING:
     from creases.regions import LinePartition, PlanePartition
+
+Floats = NDArray[np.float64]
+
+#: Rows on which the change of the function is looked at.
+LOOK = 5000
 
 
 def growth_sections(run: Kept, partition: LinePartition | PlanePartition, model: str, again: str) -> list[Section]:
@@ -95,7 +101,8 @@ def _ledger(run: Kept) -> Section:
     text = (
         f"Every growth step with its reason. Losses ({loss}) are on the training rows: just before it, at once after "
         "it, and when the network had trained on, just before the next. Changed decisions are counted on the training "
-        "rows, the largest change of an output is over all rows; both are the step's own, before any training."
+        f"rows, the largest change of an output is that on {len(_looked_at(run)):,} rows; both are the step's own, "
+        "before any training."
     )
     heads = ["step", "epoch", "what", "where", "loss before", "at once", "later", "decisions changed", "largest change"]
     return {"title": "Growth ledger", "text": text, "table": {"columns": [*heads, "why"], "rows": rows}}
@@ -106,8 +113,8 @@ def _loss(value: float | None) -> str:
 
 
 def _changes(run: Kept) -> dict[int, str]:
-    """By growth step how much an output changed at most at once, over all rows; where its two networks were kept."""
-    X = run.data.problem.X
+    """By growth step how much an output changed at most at once on the rows; where its two networks were kept."""
+    X = _looked_at(run)
     before = {moment.epoch: moment.net for moment in run.moments if moment.kind == "before"}
     found = {}
     for moment in run.moments:
@@ -115,6 +122,12 @@ def _changes(run: Kept) -> dict[int, str]:
             difference = np.asarray(moment.net(X)) - np.asarray(before[moment.epoch](X))
             found[moment.record] = number(float(np.abs(difference).max()))
     return found
+
+
+def _looked_at(run: Kept) -> Floats:
+    """All inputs (n, d), or of very many every second, third, ..."""
+    X = run.data.problem.X
+    return X[:: -(-len(X) // LOOK)]
 
 
 def _scores(run: Kept, found: Sequence[Rival]) -> Section:

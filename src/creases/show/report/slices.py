@@ -62,8 +62,9 @@ def slices(net: Network, data: Divided, columns: Sequence[str] = (), samples: Se
         ]
     best = np.argsort(-relevance(net, data), kind="stable")[:COLUMNS]
     found = [of_columns(data, *sorted((i, j))) for i, j in combinations(best.tolist(), 2)]
+    typical = typical_rows(net, data)
     with suppress(InputError):  # where the three lie on one line
-        found.append(of_rows(net, data, typical_rows(net, data)))
+        found += [of_rows(net, data, typical)] if len(typical) == 3 else []
     return found
 
 
