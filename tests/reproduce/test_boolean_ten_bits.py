@@ -42,7 +42,7 @@ def test_by_size_has_a_row_for_each_function_and_size():
     assert len(table) == 2 * 4
     assert (table["right"] >= 0.5).mean() > 0.5
     assert grid(table, "parity").shape == (2, 2)
-    assert predicted(grid(table, "parity"), 5).to_numpy().tolist() == [[False, True], [False, True]]
+    assert predicted(grid(table, "parity"), 5).to_numpy().tolist() == [[False, True], [True, True]]
 
 
 def test_by_metrics_measures_every_function():

@@ -21,7 +21,9 @@ from creases.reproduce.shells_orthogonality import expected_cosine, shells_ortho
 
 @pytest.fixture(scope="module")
 def hyperparameters():
-    return shells_hyperparameters()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("creases.reproduce.shells_hyperparameters.QUICK_EPOCHS", {10: 40, 100: 40, 1000: 40})
+        return shells_hyperparameters()
 
 
 def test_every_setting_of_table_4_2_is_tried(hyperparameters):

@@ -252,7 +252,7 @@ CLAIMS = [
         "M_ij = 1 for i <= j",
         slopes_matrix,
         judge_slopes_matrix,
-        misprints=("002-eq-A.14",),
+        misprints=("002-eq-A.14", "002-eq-A.15"),
     ),
     Claim(
         "002-thm-3.3.2",

@@ -52,14 +52,29 @@ def judge_wide(numbers: Numbers) -> Judged:
     cells, same = numbers["cells"], numbers["same width"]
     words = f"of {cells} cells {same} have the printed width, {numbers['smaller here']} are smaller here and "
     words += f"{numbers['wider here']} wider; {numbers['only printed']} printed ones were learned by none of ours, "
-    words += f"{numbers['only here']} dashes were. Shares of sub-networks that succeed: "
-    found = rows(numbers)
-    words += "; ".join(told(one, ".2f") for one in found)
-    if cells and same == cells and all(inside(one) for one in found):
+    words += f"{numbers['only here']} dashes were"
+    if cells and same == cells and not numbers["only printed"] and not numbers["only here"]:
         return Judged("agrees", words)
     if same >= 0.8 * cells > 0:
         return Judged("agrees in kind", f"{words} (a printed cell is of one network, and networks differ much)")
     return Judged("disagrees", words)
+
+
+def judge_shares(numbers: Numbers) -> Judged:
+    found = rows(numbers)
+    off = [one for one in found if not inside(one)]
+    words = "; ".join(told(one, ".3f") for one in found)
+    if found and not off:
+        return Judged("agrees", words)
+    ratios = [max(one.measured or 1e-9, one.printed or 1e-9) / min(one.measured or 1e-9, one.printed or 1e-9)
+              for one in off]  # fmt: skip
+    if ratios and max(ratios) < 2:
+        return Judged("agrees in kind", words)
+    return Judged(
+        "disagrees",
+        f"{words}. Neither training on after success, nor inputs of 0 and 1, nor other first weights, nor a leak "
+        "brings those of three digits together",
+    )
 
 
 def deep_table(table: pd.DataFrame) -> Numbers:
@@ -238,6 +253,12 @@ def picture_curves(numbers: Numbers) -> Picture:
 
 
 @cache
+def wide(scale: Scale) -> Measured:
+    """The prunings of Table 3.4, once for all claims."""
+    return pruned_wide(scale)
+
+
+@cache
 def deep(scale: Scale) -> Measured:
     """The prunings of Table 3.5, once for all claims."""
     return pruned_deep(scale)
@@ -247,10 +268,22 @@ CLAIMS = [
     Claim(
         "002-table-3.4",
         "Table 3.4",
-        "Least widths of sub-networks of wide networks that still have parity, and how many there are.",
+        "Least widths of sub-networks of wide networks that still have parity.",
         "13 widths by 6 digits, from 1, 1/2 to 5, 3/2002",
-        lambda scale: wide_table(pruned_wide(scale).table),
+        lambda scale: wide_table(wide(scale).table),
         judge_wide,
+        rows_picture("share of sub-networks that succeed", log=True),
+        full="three minutes of one core",
+        kept=kept_table("pruning_wide", wide_table),
+        misprints=("002-table-3.4",),
+    ),
+    Claim(
+        "002-table-3.4-shares",
+        "Table 3.4",
+        "Which share of all sub-networks of the least width has parity, means over the cells of equal width.",
+        "52, 38, 79, 4.5, 5.7, 1.5 % for 1 to 6 digits",
+        lambda scale: wide_table(wide(scale).table),
+        judge_shares,
         rows_picture("share of sub-networks that succeed", log=True),
         full="three minutes of one core",
         kept=kept_table("pruning_wide", wide_table),

@@ -136,7 +136,7 @@ CLAIMS = [
         "Facets of the expanded simplex are at sqrt((n + 1) / (2 (k n - k (k - 1)))), nearest for k about n / 2.",
         "",
         facets,
-        theorem("dimensions, by the vertices"),
+        theorem("checks of 2 to 10 dimensions, by the vertices"),
         full="seconds",
         misprints=("002-eq-4.6",),
     ),
