@@ -76,8 +76,11 @@ class Page:
         """Read on until a message of this kind with these values."""
         while True:
             said = self.read()
-            if isinstance(said, dict) and said["type"] == kind and wanted.items() <= said.items():
+            if isinstance(said, bytes):
+                continue
+            if said["type"] == kind and wanted.items() <= said.items():
                 return said
+            assert said["type"] != "error", said
 
     def closed(self) -> int:
         """Read on until the connection is closed; with which code."""

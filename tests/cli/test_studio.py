@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 
 def start(folder: Path) -> subprocess.Popen[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(folder)}
@@ -23,6 +25,7 @@ def workers(process: int) -> list[int]:
     return [int(one) for one in found if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
 
 
+@pytest.mark.slow
 def test_the_studio_says_where_it_is_and_an_interrupt_ends_it_and_its_workers(tmp_path):
     studio = start(tmp_path)
     assert "creases studio is at http://127.0.0.1:" in studio.stdout.readline()
