@@ -159,7 +159,7 @@ def test_more_breakpoints_than_data_interpolate(run):
         (["--noise", -1], "--noise: expected a standard deviation of at least 0, got -1"),
         (["--points", 4, "--init", "curvature"], "curvature needs at least 5 points"),
         (["--out", "a.gif"], "--out: expected a name ending in .png, .svg, .safetensors, .onnx, got 'a.gif'"),
-        (["--animate", "a.mp4"], "--animate: expected a name ending in .gif, got 'a.mp4'"),
+        (["--animate", "a.avi"], "--animate: expected a name ending in .gif, .mp4, got 'a.avi'"),
         (["--animate", "no/a.gif"], "--animate: there is no folder no to write a.gif in"),
     ],
 )

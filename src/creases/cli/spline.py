@@ -72,9 +72,7 @@ def fit_spline(
             show_default=False,
         ),
     ] = None,
-    animate: Annotated[
-        Path | None, typer.Option(metavar="FILE.gif", help="Where to write the training as an animation.")
-    ] = None,
+    animate: Annotated[Path | None, typer.Option(metavar="FILE", help="A .gif or .mp4 of the training.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Train a network of one input and find the best piecewise-linear function with as many breakpoints.
@@ -85,7 +83,7 @@ def fit_spline(
 
     paths = files or []
     output.check_outputs(paths, (*PICTURES, *NETWORKS))
-    output.check_outputs([] if animate is None else [animate], (".gif",), "--animate")
+    output.check_outputs([] if animate is None else [animate], (".gif", ".mp4"), "--animate")
     plan = training.Plan(width, steps, lr, init.value, relocate, seed)
     if table is None:
         if x is not None:
