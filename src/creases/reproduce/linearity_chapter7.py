@@ -172,7 +172,7 @@ CLAIMS = [
           "linear map, nearly.", "", mapped, judge_mapped, full="20 s"),
     Claim("002-eq-7.7", "sections 7.3.2 and 7.3.3, (7.5) to (7.7)", "CKA does not change with an orthogonal transform "
           "or a uniform scaling, the distance not with a positive scaling.", "", invariances, judge_invariances,
-          full="a second", misprints=("002-eq-7.5",)),
+          full="a second", misprints=("002-eq-7.6",)),
     Claim("002-eq-7.8", "(7.8), (7.9)", "Cross-entropy of outputs after softmax.", "", entropies, judge_entropies,
           full="a second"),
 ]  # fmt: skip

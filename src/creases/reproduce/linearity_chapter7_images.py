@@ -351,7 +351,7 @@ CLAIMS = [
     Claim("002-fig-7.4", "Figure 7.4", "CIFAR-10: the same; only dense networks come near the original accuracy.", "",
           judge=judge_cifar_clusters, picture=picture_clusters, **of(compression, "cifar10")),
     Claim("002-sec-7.2-optimizers", "section 7.2", "Networks trained by SGD bear clustering much better than those by "
-          "AdamW.", "", judge=judge_optimizers, **of(compression, "mnist"), misprints=("002-sec-7.2",)),
+          "AdamW.", "", judge=judge_optimizers, **of(compression, "mnist"), misprints=("002-sec-7.2-decay",)),
     Claim("002-fig-7.7", "Figure 7.7", "Mapped coefficients of a dense network match those of a convolutional one on "
           "MNIST.", "", judge=judge_dense_to_conv, **of(maps, "mnist")),
     Claim("002-fig-7.8", "Figure 7.8", "MNIST: mapping keeps a large part of the target's accuracy, but not to dense "
@@ -364,7 +364,7 @@ CLAIMS = [
     Claim("002-sec-7.3-imagenet", "section 7.3", "ResNet-18 represents other networks, which do not represent it; "
           "ResNet-152 and Inception-v3 are unlike the others.", "", None, cannot=NO_WEIGHTS),
     *(Claim(f"002-fig-7.{n}", f"Figure 7.{n}", f"{what}: all that are not linear are alike by distance.", "",
-            judge=judge_distance, picture=picture_heat("distance"), **of(distance, data), misprints=("002-eq-7.5",))
+            judge=judge_distance, picture=picture_heat("distance"), **of(distance, data), misprints=("002-eq-7.6",))
       for n, data, what in _pair(10, "Mean squared distance")),
     *(Claim(f"002-fig-7.{n}", f"Figure 7.{n}", f"{what}: convolutional networks trained by SGD are a block, others "
             "distinct; linear and dense ones are alike.", "", judge=judge_alignment, picture=picture_heat("cka"),

@@ -61,4 +61,20 @@ MISPRINTS = [
         "Read as cumulative it explodes.",
         "tests/grow/first_order/test_tiny.py::test_samples_grow_with_the_square_root_of_the_widths",
     ),
+    Misprint(
+        "001-corollary-1",
+        "first corollary of section 3.2",
+        "dW* of Proposition 3.1 minimises (4) over both dW and the new neurons",
+        "it minimises (4) without new neurons; chosen together, dW and a neuron leave less",
+        "What enters the neurons is correlated with what the layer has already.",
+        "tests/reproduce/test_tiny_claims.py::test_move_and_unit_chosen_together_leave_less_than_one_after_the_other",
+    ),
+    Misprint(
+        "001-variance",
+        "section 3.4",
+        "the variance of the directions grows as sqrt(p) and falls as sqrt(N)",
+        "their standard deviation does",
+        "",
+        "tests/reproduce/test_tiny_claims.py::test_the_variance_of_a_unit_falls_with_the_samples_not_with_their_root",
+    ),
 ]

@@ -110,7 +110,8 @@ def at_zero(scale: Scale) -> Numbers:
 
 CLAIMS = [
     Claim("001-cor-1", "first corollary of section 3.2", "The dW that minimises (4) over both dW and the new units is "
-          "dW* of Proposition 3.1.", "", corollary_1, judge_corollary_1, full="20 s"),
+          "dW* of Proposition 3.1.", "", corollary_1, judge_corollary_1, full="20 s",
+          misprints=("001-corollary-1",)),
     Claim("001-cor-2", "second corollary of section 3.2", "To add m units and then m' is, to first order, to add "
           "m + m'.", "", corollary_2, small(1e-9, "off"), full="2 s"),
     Claim("001-sec-B.3", "appendix B.3", "A root of a singular S comes from the QR decomposition of sqrt(Sigma) U'.",

@@ -206,7 +206,7 @@ CLAIMS = [
     Claim("001-sec-3.4", "section 3.4", "The variance of the directions grows as sqrt(p), the larger of the widths "
           "before and after, and falls as sqrt(N), the samples.", "sqrt(p), sqrt(N)", variance, judge_variance,
           picture_variance,
-          full="10 s", misprints=("001-sec-3.4",)),
+          full="10 s", misprints=("001-variance", "001-batch")),
     Claim("001-sec-1-alone", "section 1", "A network can be trained without gradient descent, by adding units only.",
           "",
           alone, judge_alone, lambda n: Picture(curves=[Curve("growth alone", n["steps"], n["accuracy"])],

@@ -309,12 +309,12 @@ CLAIMS = [
     Claim("001-prop-3.2", "Proposition 3.2, (10)", "The best new units are (S^(-1/2)' u_k, v_k), as many as N has "
           "rank; K of them reduce the lack of expressivity by sum lambda_k^2.", "", prop_3_2, judge_prop_3_2,
           full="5 s",
-          misprints=("001-prop-3.2",)),
+          misprints=("001-neurons", "001-index")),
     Claim("001-sec-3.2-orthogonal", "section 3.2", "The changes that the new units make are orthogonal.", "", prop_3_2,
           judge_orthogonal, full="5 s"),
     Claim("001-eq-11", "Proposition 3.2, (11)", "To first order the loss falls by sigma'(0) / eta sum lambda_k^2.", "",
-          eq_11, judge_eq_11, full="5 s", misprints=("001-eq-11", "001-prop-3.2-sign")),
+          eq_11, judge_eq_11, full="5 s", misprints=("001-cross-term", "001-relu", "001-sign")),
     Claim("001-prop-3.3", "Proposition 3.3", "The units solve N N' alpha = lambda S alpha.", "", prop_3_3,
           judge_prop_3_3,
-          full="2 s", misprints=("001-prop-3.3",)),
+          full="2 s", misprints=("001-proposition-3.3",)),
 ]  # fmt: skip
