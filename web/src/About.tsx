@@ -2,12 +2,13 @@
 
 import { ClassName } from "./RegionInfo";
 import { StepList } from "./StepList";
-import { number, run } from "./state";
+import { frame, number, run } from "./state";
 
 export function About() {
   const { problem, records, epochs, kept, measure, ended, moments } = run.value!;
   const at = Math.max(0, (kept ?? epochs.epoch.length) - 1);
   const inIt = records.filter((record) => !record.undone);
+  const pieces = frame.value?.regions ?? moments.at(-1)?.regions ?? 0;
   const widths = inIt.length ? [Math.min(...inIt.map((r) => r.parameters[0])), inIt.at(-1)!.parameters[1]] : null;
   return (
     <>
@@ -24,7 +25,7 @@ export function About() {
           {!records.length && moments[0]?.regions != null && (
             <>
               <dt>Pieces</dt>
-              <dd>{moments.at(-1)!.regions!.toLocaleString("en")} regions</dd>
+              <dd>{pieces.toLocaleString("en")} {pieces === 1 ? "region" : "regions"}</dd>
             </>
           )}
           {widths && (

@@ -9,7 +9,7 @@ import { LineView } from "./LineView";
 import { blank, EMPTY } from "./plane/blank";
 import { PlaneView } from "./plane/PlaneView";
 import type { Editor } from "./plane/stage";
-import { errors, frame, moment, pinned, run, source, status, waiting } from "./state";
+import { errors, frame, moment, pinned, run, slice, source, status, waiting } from "./state";
 import { Toolbar } from "./Toolbar";
 import type { Run } from "./types";
 
@@ -65,6 +65,7 @@ function Shown({ frame, shown, at, label, second = false, side, editor }: Props)
 export function named(shown: Run, at: number): string {
   const now = shown.moments[at];
   if (!now) return shown.problem.name;
+  if (!shown.epochs.epoch.length && shown.slices) return shown.slices[slice.value];
   const what = shown.problem.features.length === 1 ? "pieces" : "regions";
   const regions = now.regions === null ? "" : `, ${now.regions.toLocaleString("en")} ${what}`;
   return `${String(shown.setting.how ?? shown.problem.name)}, epoch ${now.epoch}${regions}`;

@@ -12,7 +12,7 @@ export function Sections() {
 }
 
 function Part({ title, text, code, table, picture }: Section) {
-  const wide = picture !== undefined || (table !== undefined && table.columns.length > 4);
+  const wide = table !== undefined && table.columns.length > 4;
   return (
     <section class={wide ? "wide" : ""}>
       <h2>{title}</h2>

@@ -13,8 +13,7 @@ export function Toolbar({ now }: { now: Frame | null }) {
   const slices = all?.slices ?? [];
   const pin = () => {
     if (pinned.value || !now || !all) return (pinned.value = null);
-    const label = all.epochs.epoch.length ? named(all, moment.value) : (slices[slice.value] ?? named(all, moment.value));
-    pinned.value = { run: all, moment: moment.value, frame: now, label };
+    pinned.value = { run: all, moment: moment.value, frame: now, label: named(all, moment.value) };
   };
   const classes = (all?.problem.classes?.length ?? 0) > 0;
   return (

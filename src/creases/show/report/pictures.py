@@ -12,7 +12,7 @@ from creases.show.style import styled
 from creases.show.themes import THEMES, theme
 
 
-def both(draw: Callable[[], Figure], *, dpi: int = 110) -> dict[str, str]:
+def both(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, str]:
     """What ``draw`` draws, in each theme by its name, as PNG in a data address."""
     found = {}
     for name in THEMES:

@@ -46,7 +46,7 @@ def dual_sections(subject: Subject) -> list[Section]:
 def _dual(subject: Subject, partition: PlanePartition, output: int) -> Figure:
     from creases.show import new_figure, plot_dual
 
-    figure, (ax,) = new_figure(5.4, 4.8)
+    figure, (ax,) = new_figure(4.4, 4.0)
     plot_dual(partition, output=output, ax=ax, color="bias" if subject.classes is None else "class")
     return figure
 
@@ -60,7 +60,7 @@ def compression_sections(subject: Subject) -> list[Section]:
     def draw() -> Figure:
         from creases.show import new_figure, plot_compression
 
-        figure, (ax,) = new_figure(5.4, 3.4)
+        figure, (ax,) = new_figure(4.6, 3.0)
         plot_compression({"with k pieces": found}, ax=ax)
         return figure
 

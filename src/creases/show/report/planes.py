@@ -202,6 +202,6 @@ def _drawn(found: PartitionDifference, names: list[str]) -> Figure:
     from creases.show import new_figure, plane_height, plot_disagreement
 
     assert isinstance(found.partition, PlanePartition)
-    figure, (ax,) = new_figure(6, plane_height(found.partition, 6) + 0.5)
+    figure, (ax,) = new_figure(4.6, plane_height(found.partition, 4.6) + 0.4)
     plot_disagreement(found, ax=ax, names=names[:2])
     return figure
