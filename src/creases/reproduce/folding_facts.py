@@ -41,7 +41,7 @@ def _count(scale: Scale, quick: int, full: int) -> int:
 def _trained(scale: Scale) -> Iterator[tuple[Problem, nn.Sequential]]:
     """2-2-2 networks trained as in the experiment, on each of its problems."""
     for name in PROBLEMS:
-        batch = small_networks(name, _count(scale, 5, 100), 0, GROWN)
+        batch = small_networks(name, _count(scale, 3, 100), 0, GROWN)
         yield from ((get(name), batch.module(k).double()) for k in range(batch.count))
 
 
@@ -316,10 +316,10 @@ def dead_layers(scale: Scale) -> dict[str, Any]:
     """Slide 31: how many trained 2-2-2 networks have a hidden layer that no instance activates."""
     shares = {}
     for name in PROBLEMS:
-        problem, batch = get(name), small_networks(name, _count(scale, 50, 1000), 0, GROWN)
+        problem, batch = get(name), small_networks(name, _count(scale, 20, 1000), 0, GROWN)
         dead = [
             bool(dead_layer(tail_of(model, creases.places(model)[0]), problem.X.astype(np.float64)))
             for model in (batch.module(k).double() for k in range(batch.count))
         ]
         shares[name] = float(np.mean(dead))
-    return {"shares": shares, "networks": _count(scale, 50, 1000)}
+    return {"shares": shares, "networks": _count(scale, 20, 1000)}

@@ -59,7 +59,7 @@ def nearest_instances(scale: Scale) -> dict[str, Any]:
     """Slide 28: how often the instance nearest to the centroid of the costliest cluster is predicted right."""
     right, cases = 0, 0
     for name in PROBLEMS:
-        problem, batch = get(name), small_networks(name, 10 if scale == "quick" else 200, 0, GROWN)
+        problem, batch = get(name), small_networks(name, 5 if scale == "quick" else 200, 0, GROWN)
         X = problem.X.astype(np.float64)
         for k in range(batch.count):
             state = decide(tail_of(batch.module(k).double(), _place()).outputs(X), problem.y)
@@ -76,7 +76,7 @@ def equivalent_deepening(scale: Scale) -> dict[str, Any]:
     """Slide 26: the largest change of any output when a layer is inserted behind the bend."""
     worst, cases = 0.0, 0
     for name in PROBLEMS:
-        problem, batch = get(name), small_networks(name, 5 if scale == "quick" else 100, 0, GROWN)
+        problem, batch = get(name), small_networks(name, 3 if scale == "quick" else 100, 0, GROWN)
         X = torch.from_numpy(problem.X).double()
         for k in range(batch.count):
             done = creases.deepen(batch.module(k).double(), "0", data=X)
@@ -119,7 +119,7 @@ def direction_against_instance(scale: Scale) -> dict[str, Any]:
     """
     angles, ratios = [], []
     for name in PROBLEMS:
-        problem, batch = get(name), small_networks(name, 5 if scale == "quick" else 100, 0, GROWN)
+        problem, batch = get(name), small_networks(name, 3 if scale == "quick" else 100, 0, GROWN)
         for k in range(batch.count):
             one = proposed(batch.module(k).double(), problem.X.astype(np.float64), problem.y)
             if one is not None:

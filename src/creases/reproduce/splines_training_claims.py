@@ -69,8 +69,8 @@ def _comparisons(found: Any) -> dict[str, Any]:
 
 
 def _against_descent(scale: Scale) -> dict[str, Any]:
-    curves = optimum.random_curves(5 if scale == "quick" else 20)
-    more: dict[str, Any] = {"restarts": 5, "steps": 1000} if scale == "quick" else {}
+    curves = optimum.random_curves(4 if scale == "quick" else 20)
+    more: dict[str, Any] = {"restarts": 4, "steps": 300} if scale == "quick" else {}
     return _comparisons(optimum.against_descent(curves, **more))
 
 
