@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 
 import creases
 from creases.compare import (
@@ -96,7 +96,8 @@ def planes():
 def test_where_networks_disagree_is_hatched_in_the_seconds_colour(ax):
     found = difference_on_plane(*planes(), [(-1, 1), (-1, 1)])
     plot_disagreement(found, ax=ax)
-    sheet, hatched = (c for c in ax.collections if isinstance(c, PolyCollection))
+    (sheet,) = (c for c in ax.collections if isinstance(c, PolyCollection))
+    (hatched,) = (c for c in ax.collections if isinstance(c, PathCollection))
     assert len(sheet.get_paths()) == found.partition.count
     (path,) = hatched.get_paths()
     assert {tuple(v) for v in path.vertices.tolist()} == {(0, -1), (0.5, -1), (0.5, 1), (0, 1)}
@@ -110,7 +111,7 @@ def test_where_networks_disagree_is_hatched_in_the_seconds_colour(ax):
 def test_networks_that_agree_have_no_hatching(ax):
     a, _ = planes()
     plot_disagreement(difference_on_plane(a, a, [(-1, 1), (-1, 1)]), ax=ax)
-    assert sum(isinstance(c, PolyCollection) for c in ax.collections) == 1
+    assert not any(isinstance(c, PathCollection) for c in ax.collections)
 
 
 def test_a_section_is_drawn_beside_what_the_grid_makes_of_it():

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
 
 from creases.errors import InputError
@@ -128,8 +129,10 @@ def plot_disagreement(found: PartitionDifference, *, ax: Axes | None = None, nam
         PolyCollection(polygons, facecolors=colors, edgecolors=colors, linewidths=0.4, **look), autolim=False
     )
     for c in np.unique(found.class_b[found.differ]).tolist():
-        chosen = [polygons[r] for r in np.flatnonzero(found.differ & (found.class_b == c))]
-        hatched = PolyCollection(chosen, facecolors="none", edgecolors=style.class_color(c), hatch="////", **look)
+        # One path of all: each path is hatched on its own, which takes a millisecond.
+        chosen = [Path(polygons[r], closed=False) for r in np.flatnonzero(found.differ & (found.class_b == c))]
+        whole = [Path.make_compound_path(*chosen)]
+        hatched = PathCollection(whole, facecolors="none", edgecolors=style.class_color(c), hatch="////", **look)
         hatched.set_linewidth(0)
         ax.add_collection(hatched, autolim=False)
     for classes, dashes in ((found.class_a, "solid"), (found.class_b, (0, (3, 2)))):
