@@ -17,7 +17,7 @@ from creases.problems import Problem, circle_annulus, xor_circles
 from creases.regions.slices import through
 from creases.reproduce.claim import Claim, Curve, Judged, Numbers, Picture
 from creases.reproduce.linearity_chapter2_regions import random_network
-from creases.reproduce.linearity_judging import failed, formula, row, theorem
+from creases.reproduce.linearity_judging import drawing, failed, formula, row, theorem
 from creases.reproduce.measured import Scale
 
 BOX = [(-4.0, 4.0), (-4.0, 4.0)]
@@ -234,6 +234,10 @@ def mnist_images(scale: Scale) -> Numbers:
 
 
 CLAIMS = [
+    drawing("002-fig-6.1", "Figure 6.1", "Circle against annulus, and the same with XOR."),
+    drawing("002-fig-6.2", "Figure 6.2", "Images of MNIST and CIFAR-10."),
+    drawing("002-fig-6.8", "Figure 6.8", "Three near CIFAR-10 images, and the plane through them."),
+    drawing("002-fig-6.9", "Figure 6.9", "Three near MNIST images, and the plane through them."),
     Claim("002-sec-6.1-images", "section 6.1", "There are about 10^1888 images of 28 x 28 pixels of 256 values.",
           "256^(28 x 28) = 10^1888", mnist_images, formula(0), full="a second"),
     Claim("002-fig-6.4", "Figure 6.4", "Trained on circle against annulus, three units make three lines, seven regions "

@@ -16,6 +16,7 @@ from creases.reproduce.claim import Claim, Judged, Numbers, Picture, Row
 from creases.reproduce.linearity_chapter2_regions import random_network
 from creases.reproduce.linearity_chapter5 import XOR, xor
 from creases.reproduce.linearity_chapter6 import SOLVED, network, problem, trained
+from creases.reproduce.linearity_judging import drawing
 from creases.reproduce.measured import Scale
 
 GRID = np.stack(np.meshgrid(*[np.linspace(-1, 1, 101)] * 2), axis=-1).reshape(-1, 2)  #: the 101 x 101 uniform grid
@@ -162,6 +163,7 @@ def judge_entropies(numbers: Numbers) -> Judged:
 
 
 CLAIMS = [
+    drawing("002-fig-7.1", "Figure 7.1", "XOR, and circle against annulus."),
     Claim("002-fig-7.2", "section 7.2, Figure 7.2", "A network of three layers of eight units on circle against "
           "annulus has 93 regions in the domain; its coefficients cluster into ten.", "93 regions, 10 clusters",
           clusters,

@@ -215,8 +215,13 @@ def _beside_print(numbers: Numbers) -> str:
 
 
 def picture_heat(name: str) -> Callable[[Numbers], Picture]:
-    """A heat map of a measure of all pairs."""
-    return lambda n: Picture(heat=n[name], x="to", y="from", x_names=n["names"], y_names=n["names"])
+    """A heat map of a measure of all pairs; the columns' names are set in lines, as there are many."""
+
+    def drawn(n: Numbers) -> Picture:
+        columns = [one.replace(" ", "\n") for one in n["names"]]
+        return Picture(heat=n[name], x="to", y="from", x_names=columns, y_names=n["names"])
+
+    return drawn
 
 
 # Figures 7.10 to 7.17: distance, CKA, cross-entropy.

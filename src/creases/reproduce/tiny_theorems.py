@@ -20,6 +20,7 @@ from creases.grow.first_order.optimal import Units, best_moves, bottleneck, proj
 from creases.network.surgery import Place, places
 from creases.reproduce.bottlenecks import perceptron
 from creases.reproduce.claim import Claim, Judged, Numbers
+from creases.reproduce.linearity_judging import drawing
 from creases.reproduce.measured import Scale
 
 loss = nn.functional.cross_entropy
@@ -301,6 +302,10 @@ def judge_prop_3_3(numbers: Numbers) -> Judged:
 
 
 CLAIMS = [
+    drawing("001-fig-1", "Figure 1", "Notations."),
+    drawing("001-fig-2", "Figure 2", "The lack of expressivity as the distance of V_goal from the tangent space."),
+    drawing("001-fig-4", "Figure 4", "Two new units and their weights."),
+    drawing("001-fig-7", "Figure 7", "Left to be done, says the source."),
     Claim("001-sec-2.2", "section 2.2, Figure 3", "No update of a x + b improves the prediction of 2 sin x + x at all "
           "four points.", "", example, judge_example, full="a second"),
     Claim("001-prop-3.1", "Proposition 3.1, Definition 3.1", "dW* = (1/n) V_goal B' ((1/n) B B')^+ is the best move; "
