@@ -9,7 +9,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq -c constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs pictures chromium clean
+.PHONY: help demo test lint format bench docs pictures viewer chromium clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ docs: $(VENV)/dev ## build the documentation into out/site
 pictures: $(VENV)/installed ## make the README's pictures and the gallery again
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/gallery.py
+
+viewer: ## build the report's and the studio's viewer from web/ (needs Node)
+	cd web && npm ci --no-audit --no-fund && npm run check && npm run build
 
 chromium:
 	@.ci/chromium

@@ -1,0 +1,95 @@
+"""The plane's drawing: what a lost WebGL context, a browser without WebGL, fingers and many regions do to it."""
+
+import re
+
+import numpy as np
+import pytest
+
+import creases
+from creases.show.report.maps import map_report
+
+
+
+def test_a_lost_context_is_told_and_the_picture_comes_back(visit, reports):
+    one = visit()
+    page = one.page
+    page.goto(reports("plane"))
+    one.drawn()
+    page.evaluate(
+        """() => { const gl = document.querySelector(".plane canvas").getContext("webgl2");
+        window.lose = gl.getExtension("WEBGL_lose_context"); lose.loseContext(); }"""
+    )
+    page.get_by_text("The graphics card was reset").wait_for()
+    page.locator(".track").focus()
+    page.keyboard.press("Home")  # the page goes on
+    page.locator(".when").filter(has_text="Start").wait_for()
+    page.evaluate("lose.restoreContext()")
+    page.get_by_text("The graphics card was reset").wait_for(state="detached")
+    page.keyboard.press("End")
+    before = page.evaluate("creasesTiming.frames")
+    page.locator(".plane").focus()
+    page.keyboard.press("+")
+    one.until(f"creasesTiming.frames > {before}")
+    box = page.locator(".plane").bounding_box()
+    shot = page.screenshot(clip={**box, "x": box["x"] + 100, "y": box["y"] + 100, "width": 200, "height": 200})
+    assert len(shot) > 2000, "a picture, not an empty plane"
+
+
+#: A browser that has no WebGL.
+WITHOUT = """HTMLCanvasElement.prototype.getContext = ((usual) => function (kind, ...more) {
+  return kind === "webgl2" ? null : usual.call(this, kind, ...more);
+})(HTMLCanvasElement.prototype.getContext)"""
+
+
+def test_a_browser_without_webgl_is_told_and_the_rest_works(visit, reports):
+    page = visit().page
+    page.add_init_script(WITHOUT)
+    page.goto(reports("plane"))
+    page.get_by_text("This browser has no WebGL2").wait_for()
+    page.locator(".track").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("PageDown")
+    page.locator(".card").filter(has_text="because").wait_for()
+
+
+def test_two_fingers_zoom(visit, reports):
+    one = visit("390")
+    page = one.page
+    page.goto(reports("plane"))
+    one.drawn()
+    page.locator(".plane").scroll_into_view_if_needed()
+    box = page.locator(".plane").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    wire = one.context.new_cdp_session(page)
+    for k, apart in enumerate((40, 60, 80, 100)):
+        fingers = [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
+        wire.send("Input.dispatchTouchEvent", {"type": "touchMove" if k else "touchStart", "touchPoints": fingers})
+    wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.get_by_role("button", name="Show all").wait_for()
+    one.until("location.hash.includes('view=')")
+    zoom = float(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('view').split(',')[2]"))
+    assert zoom == pytest.approx(2.5, rel=0.15)
+
+
+def test_what_is_said_of_a_region_is_what_the_library_computes(visit, tmp_path):
+    """The reader, the finder of regions and the pieces, against the network itself at nine points."""
+    random = np.random.default_rng(4)
+    net = creases.read([(random.normal(size=(8, 2)), random.normal(size=8)), (random.normal(size=(2, 8)), random.normal(size=2))])
+    net.save(tmp_path / "net.safetensors")
+    one = visit()
+    one.page.goto(map_report(tmp_path / "net.safetensors", tmp_path / "map.html", box=[(-1, 1), (-1, 1)]).as_uri())
+    one.drawn()
+    page, point = one.page, np.zeros(2)
+    page.get_by_role("application").focus()
+    for key, move in {"ArrowLeft": (-0.04, 0), "ArrowUp": (0, 0.04), "ArrowRight": (0.04, 0)}.items():
+        for _ in range(3):
+            for _ in range(5):
+                page.keyboard.press(f"Shift+{key}")
+                point = point + move
+            page.wait_for_timeout(250)  # what is said follows a little later
+            said = page.locator(".region").inner_text().replace("−", "-")
+            pattern = "".join("01"[on] for on in np.ravel(net.unpack(net.pattern(point[None]))).astype(int))
+            assert re.search(r"Pattern\s+([01]+)", said).group(1) == pattern
+            for line, value in zip(re.findall(r"= (.*)", said), np.ravel(net(point[None])), strict=True):
+                a, b, c = (float(part.replace(" ", "")) for part in re.findall(r"[+-]? ?[\d.]+(?:e-?\d+)?(?= x|$)", line))
+                assert a * point[0] + b * point[1] + c == pytest.approx(value, abs=0.02)

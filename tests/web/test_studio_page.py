@@ -1,0 +1,272 @@
+"""The studio in a browser against its own server: what a person does with it, from the first look to the export.
+
+Two pages serve all tests, a wide and a narrow one: starting the process of a session takes longer than most tests.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from browsing import PALE, UNNAMED, Visit
+from studio_wire import Studio
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory) -> Iterator[Studio]:
+    started = Studio(tmp_path_factory.mktemp("studio"))
+    yield started
+    assert started.end() == (0, "")
+
+
+def opened(browser, studio: Studio, size: str) -> Iterator[Visit]:
+    one = Visit(browser, size)
+    one.sockets = []
+    one.page.route_web_socket(re.compile("/ws"), lambda socket: one.sockets.append((socket, socket.connect_to_server())))
+    one.page.goto(studio.address)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def wide(browser, studio) -> Iterator[Visit]:
+    yield from opened(browser, studio, "1280")
+
+
+@pytest.fixture(scope="module")
+def narrow(browser, studio) -> Iterator[Visit]:
+    yield from opened(browser, studio, "390")
+
+
+@pytest.fixture(autouse=True)
+def _no_errors(request) -> Iterator[None]:
+    """No test may leave an error on a console."""
+    yield
+    for name in {"wide", "narrow"} & set(request.fixturenames):
+        one = request.getfixturevalue(name)
+        found, one.errors = one.errors, []
+        assert found == []
+
+
+def go(one: Visit, studio: Studio, said: str) -> None:
+    """Load the page anew with what the address is to say; its session stays."""
+    one.page.goto("about:blank")
+    one.page.goto(f"{studio.base}/{said}")
+    one.page.get_by_role("button", name=re.compile("^Start( anew)?$")).and_(one.page.locator(":enabled")).wait_for()
+
+
+def start(one: Visit, steps: int) -> None:
+    """Start a run, and pause it after so many growth steps."""
+    page = one.page
+    page.get_by_role("button", name=re.compile("^Start( anew)?$")).click()
+    page.get_by_role("button", name="Pause", exact=True).first.wait_for()
+    page.locator(".steps li").nth(steps - 1).wait_for()
+    page.get_by_role("button", name="Pause", exact=True).first.click()
+    page.get_by_role("button", name="Go on").wait_for()
+
+
+def moments(one: Visit) -> int:
+    return int(one.page.locator(".track").get_attribute("aria-valuemax") or 0) + 1
+
+
+def longer(one: Visit, than: int) -> None:
+    one.until(f"+document.querySelector('.track').getAttribute('aria-valuemax') >= {than}")
+
+
+@pytest.mark.parametrize("size", ["wide", "narrow"])
+def test_a_newcomer_starts_a_run_and_steers_it(request, size):
+    one: Visit = request.getfixturevalue(size)
+    page = one.page
+    page.locator(".lead").wait_for()
+    assert "token" not in page.url, "the token leaves the address"
+    assert page.get_by_role("button", name="Start", exact=True).is_visible()
+    assert "Press Start" in page.locator(".lead").inner_text()
+    assert page.evaluate(UNNAMED) == []
+    assert page.evaluate(PALE) == []
+    assert one.overflows() <= 0
+    page.get_by_text("Policy, layers, seed").click()
+    page.get_by_label("When").select_option("10")
+    start(one, 2)
+    one.drawn()
+    # regions, the card, the network, the curves
+    assert re.search(r"Unit \d was added at epoch \d+ because", page.locator(".card").inner_text())
+    assert re.search(r": \d+ regions?", page.locator(".when").inner_text())
+    assert page.locator(".curve").count() == 2
+    # one epoch more, one unit more, one unit less
+    before = moments(one)
+    page.get_by_role("button", name="Step", exact=True).click()
+    longer(one, before)
+    known = page.locator(".steps li").count()
+    page.get_by_role("button", name="Grow now").click()
+    page.locator(".steps li").nth(known).wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.locator(".steps li").nth(known).wait_for(state="detached")
+    # back in time by keys; the picture follows
+    page.locator(".track").focus()
+    page.keyboard.press("Home")
+    page.locator(".when").filter(has_text=re.compile("^Start")).wait_for()
+    page.keyboard.press("PageDown")
+    page.locator(".when").filter(has_text="Growth step 1").wait_for()
+    page.get_by_role("button", name=re.compile("^Unit 0 of")).click()
+    page.get_by_role("button", name=re.compile("^Unit 0 of"), pressed=True).wait_for()
+    assert page.evaluate(UNNAMED) == []
+    assert page.evaluate(PALE) == []
+    assert one.overflows() <= 0
+
+
+def test_all_that_can_be_taken_away_is(wide, studio):
+    go(wide, studio, "#when=10&name=moons")
+    start(wide, 1)
+    page = wide.page
+    page.get_by_text("Export").click()
+    endings = {"Network": "safetensors", "ONNX": "onnx", "Report (HTML)": "html", "Animation (GIF)": "gif", "Python code": "py"}
+    for button, ending in endings.items():
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=button, exact=True).click()
+        assert waiting.value.suggested_filename.endswith(f".{ending}")
+        assert Path(waiting.value.path()).stat().st_size > 100
+
+
+def test_a_bad_table_is_refused_in_place_and_a_good_one_taken(wide, tmp_path):
+    page = wide.page
+    page.get_by_role("tab", name="My table").click()
+    refused = page.locator("#problem-part .error")
+    bad = {
+        "a,b,c\n1,2,u\n3,nan,v\n5,6,u\n": "missing values in 'b'",
+        "a\n1\n2\n3\n": "only one column",
+        "a,b,c\n1,2,u\n3,4,u\n5,6,u\n": "nothing to learn",
+        '"a,b\n1,2\n': ".",
+    }
+    for k, (text, words) in enumerate(bad.items()):
+        file = {"name": f"bad{k}.csv", "mimeType": "text/csv", "buffer": text.encode()}
+        page.set_input_files("input[type=file]", file)
+        refused.filter(has_text=re.compile(words, re.IGNORECASE)).wait_for()
+    with open(tmp_path / "large.csv", "wb") as large:
+        large.truncate(100_000_000)
+    page.set_input_files("input[type=file]", tmp_path / "large.csv")
+    refused.filter(has_text="the studio takes up to 20 MB").wait_for()
+    rows = "".join(f"{k / 20},{(k % 7) / 7},{'u' if k % 7 > 3 else 'v'}\n" for k in range(60))
+    good = {"name": "good.csv", "mimeType": "text/csv", "buffer": f"left,right,what\n{rows}".encode()}
+    page.set_input_files("input[type=file]", good)
+    page.get_by_role("application", name=re.compile("left and right")).wait_for()
+    assert not refused.is_visible()
+
+
+def test_a_formula_is_kept_in_the_address_and_a_wrong_one_is_refused(wide, studio):
+    go(wide, studio, "#kind=formula&formula=cos(2*x)&rows=100&seed=3")
+    page = wide.page
+    assert page.get_by_label("Class").input_value() == "cos(2*x)"
+    page.get_by_label("Class").fill("import os")
+    page.get_by_role("button", name="Show", exact=True).click()
+    refused = page.locator("#problem-part .error")
+    refused.filter(has_text=re.compile("formula", re.IGNORECASE)).wait_for()
+    page.get_by_label("Class").fill("abs(x) - 0.5")
+    page.get_by_role("button", name="Show", exact=True).click()
+    page.wait_for_url(re.compile("formula=abs"))
+    page.get_by_role("application", name=re.compile("plane of x and y")).wait_for()
+    assert not refused.is_visible()
+    assert "seed=3" in page.url
+
+
+def test_points_are_drawn_by_pointer_and_by_keys_and_learnt(wide):
+    page = wide.page
+    page.get_by_role("tab", name="Draw").click()
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.get_by_text("Draw at least 10 points, of two classes.").wait_for()
+    plane = page.get_by_role("application")
+    box = plane.bounding_box()
+    for k in range(10):
+        if k == 5:
+            page.get_by_role("radio", name=re.compile("^B")).click()
+        plane.click(position={"x": box["width"] * (0.3 + 0.04 * k), "y": box["height"] * (0.3 + 0.05 * (k % 4))})
+    plane.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    assert page.get_by_role("radio", name=re.compile("^A")).inner_text().split() == ["A", "5"]
+    assert page.get_by_role("radio", name=re.compile("^B")).inner_text().split() == ["B", "6"]
+    page.get_by_role("button", name="Take back").click()
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.locator(".legend").filter(has_text="decision boundary").wait_for()
+    page.get_by_role("button", name="Pause", exact=True).first.click()
+
+
+def test_slices_through_more_inputs_are_chosen(wide, studio):
+    go(wide, studio, "#name=iris&when=5")
+    start(wide, 1)
+    page = wide.page
+    page.get_by_label("Or through three rows").fill("1, 1, 1")
+    page.get_by_role("button", name="Cut").click()
+    page.get_by_text("expected three different numbers").wait_for()
+    page.get_by_label("Or through three rows").fill("0, 60, 120")
+    page.get_by_role("button", name="Cut").click()
+    page.get_by_role("application", name=re.compile("plane of t1 and t2")).wait_for()
+    page.get_by_label("Across").select_option("2")
+    page.get_by_role("application", name=re.compile("plane of petal length")).wait_for()
+    page.get_by_text("pale points lie far").wait_for()
+
+
+def test_two_runs_are_compared_side_by_side(wide, studio):
+    go(wide, studio, "#when=10&name=sine_curve")
+    start(wide, 1)
+    page = wide.page
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_label("Method").select_option("random")
+    page.get_by_role("button", name="Start anew").click()
+    page.locator(".pin").filter(has_text="random").wait_for()
+    assert "fold" in page.locator(".pin").nth(1).inner_text()
+    page.locator(".shown .curve").nth(1).wait_for()
+    page.get_by_role("button", name="Pause", exact=True).first.click()
+    page.get_by_role("button", name="End comparison").click()
+    assert page.locator("svg.line").count() == 1
+
+
+def test_two_pages_at_once_do_not_disturb_each_other(wide, narrow, studio):
+    go(wide, studio, "#when=10&name=sine_curve")
+    go(narrow, studio, "#when=10&name=moons")
+    wide.page.get_by_role("button", name="Start anew").click()
+    start(narrow, 1)
+    wide.page.locator("svg.line .function").wait_for()
+    assert (wide.page.locator(".plane").count(), narrow.page.locator("svg.line").count()) == (0, 0)
+    wide.page.get_by_role("button", name="Pause", exact=True).first.click()
+    wide.page.get_by_role("button", name="Go on").wait_for()
+
+
+def test_a_dropped_connection_is_told_and_comes_back_by_itself(wide, studio):
+    go(wide, studio, "#when=10")
+    start(wide, 1)
+    page, known = wide.page, moments(wide)
+    for side in wide.sockets[-1]:
+        side.close(code=4000)
+    page.get_by_text("The connection is lost; trying again.").wait_for()
+    page.get_by_text("The connection is lost; trying again.").wait_for(state="detached")
+    page.get_by_role("button", name="Go on").click()
+    longer(wide, known)
+    page.get_by_role("button", name="Pause", exact=True).first.click()
+    page.get_by_role("button", name="Go on").wait_for()
+    # a page that is loaded anew goes on with its session
+    page.reload()
+    page.get_by_role("button", name="Go on").wait_for()
+    wide.drawn()
+    assert moments(wide) > known
+
+
+def test_a_run_needs_no_mouse(wide, studio):
+    go(wide, studio, "#when=10&name=moons")
+    page = wide.page
+
+    def to(name: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            told = page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent")
+            if told.startswith(name):
+                return
+        raise AssertionError(f"Tab does not come to {name}")
+
+    to("Start anew")
+    page.keyboard.press("Enter")
+    page.locator(".steps li").first.wait_for()
+    to("Time")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.locator(".track[aria-valuenow='1']").wait_for()
