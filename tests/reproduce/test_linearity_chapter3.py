@@ -84,6 +84,8 @@ NETWORKS = {
     "002-sec-3.3.3-equations": ({"from descent": 0.0}, STORED),
     "002-sec-3.3.3-regions": (STORED, {"regions": 64}),
     "002-sec-3.3.3-steady": (STORED, FAILS),
+    "002-sec-3.3.3-symmetry": ({"differ": {"w_1 negated": 0}}, STORED),
+    "002-sec-3.4.1-freedom": (STORED, {"dimensions": {"1": 3}}),
     "002-sec-3.4.1-losses": (STORED, {"losses": {"0": 22, "4": 14}}),
     "002-table-3.2": (with_rows_and_loss, far_off),
 }
@@ -98,6 +100,9 @@ TRAINING = {
     "002-sec-3.4.2-minimal": (STORED, lowest(0.0, "leaky")),
     "002-sec-3.3.2-hypothesis": (STORED, {"never": [[6, 2, 2]]}),
     "002-table-3.3": (as_printed, {"ReLU": {"278": 40, "27030": 1}}),
+    "002-sec-3.4.2-unbalanced": (STORED, {"not for leaky": 0}),
+    "002-sec-3.4.2-requirements": (other("hardest", degree=[3] * 20), other("hardest", degree=[1] * 20)),
+    "002-sec-3.4.2-five-bits": ({"seconds": 1e9}, STORED),
     "002-fig-3.6": (STORED, {"leaky": ENTROPY_BEST}),
     "002-fig-3.7": (STORED, lambda numbers: {**numbers, "parity": np.ones_like(numbers["parity"], float)}),
     "002-sec-3.4.3-random": (STORED, lambda numbers: {**numbers, "random": np.ones_like(numbers["random"], float)}),
@@ -127,7 +132,7 @@ IN_KIND = {"002-fig-3.5", "002-fig-3.10"}
 
 
 def test_every_claim_is_here():
-    names = ("functions", "networks", "optima", "training", "ten_bits", "pruning", "images")
+    names = ("functions", "networks", "optima", "training", "hardness", "ten_bits", "pruning", "images")
     assert set(CASES) == computable(*(f"linearity_chapter3_{name}" for name in names))
 
 

@@ -10,11 +10,9 @@ NPN classes: 1,998,000 trainings (Fig. 3.5, 3.6 and Table 3.3), by the settings 
 from __future__ import annotations
 
 import argparse
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import metadata
 from importlib.resources import as_file, files
 from itertools import product
 from pathlib import Path
@@ -28,7 +26,7 @@ from creases import boolean, lab
 from creases.errors import CreasesError, FileError, InputError
 from creases.files import replacing
 from creases.reproduce.boolean_training import LEAKY, RELU, Start, train_on
-from creases.reproduce.measured import Measured, seed_of, with_rates
+from creases.reproduce.measured import Measured, seed_of, versions, with_rates
 
 BITS = 4
 PARITY = 27030  #: the class of 4-parity
@@ -182,7 +180,7 @@ def success(
     else:
         rows = _swept([shared | job for job in jobs], out, device)
     about = {"scale": scale, "seed": str(seed), "how": how, "device": device, "cpu_seconds": f"{rows['cpu'].sum():.0f}"}
-    return Success(_typed(rows), about | _versions())
+    return Success(_typed(rows), about | versions())
 
 
 def _swept(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.DataFrame:
@@ -292,12 +290,6 @@ def _typed(rows: pd.DataFrame) -> pd.DataFrame:
         "epochs": "float32",
     }
     return rows[list(types)].astype(types).sort_values(["leak", "depth", "width", "class"], ignore_index=True)
-
-
-def _versions() -> dict[str, str]:
-    """Of what the results depend on."""
-    names = ("creases", "numba", "numpy", "torch")
-    return {"python": platform.python_version()} | {name: metadata.version(name) for name in names}
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from creases import boolean
 from creases.errors import InputError
 from creases.reproduce.boolean_training import EPOCHS, LEAKY, train_on
-from creases.reproduce.measured import Measured, seed_of, with_rates, write
+from creases.reproduce.measured import Measured, seed_of, versions, with_rates, write
 
 KINDS = ("random", "xored", "parity")
 METRICS = ("degree", "entropy", "influence")
@@ -220,4 +220,4 @@ if __name__ == "__main__":
         result = by_metrics(given.scale, bits=range(5, 11), trials=trials, seed=given.seed, device=given.device)
     command = f"python -m creases.reproduce.boolean_ten_bits {given.what} --scale {given.scale} --seed {given.seed}"
     command += f" --device {given.device} --out {given.out.name}"
-    write(Measured(result.table, {"command": command, **result.about}), given.out)
+    write(Measured(result.table, {"command": command, **result.about, **versions()}), given.out)

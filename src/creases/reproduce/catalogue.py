@@ -18,6 +18,7 @@ MODULES: tuple[str, ...] = (
     "linearity_chapter3_networks",
     "linearity_chapter3_optima",
     "linearity_chapter3_training",
+    "linearity_chapter3_hardness",
     "linearity_chapter3_ten_bits",
     "linearity_chapter3_pruning",
     "linearity_chapter3_images",

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 
 from creases.reproduce.catalogue import claims
 from creases.reproduce.claim import Claim
+from creases.reproduce.measured import PACKAGES
 from creases.reproduce.running import STORED, Result, judged, plain, write
 
-#: What a table's first lines tell of versions.
-VERSIONS = ("python", "creases", "torch", "numpy", "numba")
+#: Where tables were made, by the device that their first lines tell.
+MACHINES = {"cpu": "2 cores", "cuda": "an H200"}
 
 
 def kept(claim: Claim) -> Result:
@@ -22,14 +23,15 @@ def kept(claim: Claim) -> Result:
     if claim.kept is None:
         raise ValueError(f"{claim.id} has no table of a full run")
     numbers, about = claim.kept()
+    device = about.get("device", "cpu")
     numbers = plain(numbers)
     verdict, why = judged(claim, numbers)
     return Result(
         id=claim.id,
         scale="full",
         command=about["command"],
-        versions={name: about[name] for name in VERSIONS if name in about},
-        machine=about.get("device", "cpu"),
+        versions={name: about[name] for name in ("python", *PACKAGES) if name in about},
+        machine=MACHINES.get(device, device),
         seconds=_seconds(about),
         numbers=numbers,
         verdict=verdict,

@@ -62,7 +62,7 @@ def image_claim(data: Any, figure: str, says: str, printed: str) -> Claim:
 
     def kept() -> tuple[Numbers, dict[str, str]]:
         found = measured.stored("pruning_images")
-        return image_curves(found.table[found.table["data"] == data]), found.about | {"device": "an H200"}
+        return image_curves(found.table[found.table["data"] == data]), found.about | {"device": "cuda"}
 
     full = "two minutes of an H200, with the image files"
     return Claim(f"002-fig-{figure}", f"Figure {figure}, section 3.4.5", says, printed, measure, judge_images,

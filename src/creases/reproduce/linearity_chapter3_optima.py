@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.stats import binomtest
 from torch import Tensor
 
 from creases.boolean import xor
-from creases.boolean.xor.steady_states import ALL, DEAD, LEFT, LEFT_TWO, RIGHT, RIGHT_TWO
+from creases.boolean.xor.steady_states import ALL, DEAD, LEFT, LEFT_TWO, RIGHT, RIGHT_TWO, Sides
 from creases.reproduce.boolean_optima import Optima, table_3_2
 from creases.reproduce.claim import Claim, Judged, Numbers
 from creases.reproduce.linearity_judging import failed, row, rows, rows_picture, theorem
@@ -113,6 +114,45 @@ def judge_losses(numbers: Numbers) -> Judged:
     words = ", ".join(f"{count} regions of loss {name}" for name, count in sorted(losses.items()))
     right = set(losses) == {"0", "8/3", "4"}
     return Judged("agrees" if right else "disagrees", f"with both outer weights not 0: {words}; {none} have none")
+
+
+def symmetries(scale: Scale) -> Numbers:
+    """In how many regions the loss of steady states is another than in the one that a symmetry makes of it."""
+    losses = {one.sides: one.loss for one in xor.REGIONS}
+    maps: dict[str, Callable[[Sides, Sides], tuple[Sides, Sides]]] = {
+        "units exchanged": lambda first, second: (second, first),
+        "both w negated": lambda first, second: (_mirrored(first), _mirrored(second)),
+        "w_1 negated": lambda first, second: (_mirrored(first), second),
+    }
+    differ = {name: sum(losses[sides] != losses[of(*sides)] for sides in losses) for name, of in maps.items()}
+    return {"regions": len(losses), "differ": differ}
+
+
+def _mirrored(sides: Sides) -> Sides:
+    """A unit's sides with the sign of w changed."""
+    left, middle, right = sides
+    return right, middle, left
+
+
+def judge_symmetries(numbers: Numbers) -> Judged:
+    off = {name: count for name, count in numbers["differ"].items() if count}
+    if not off:
+        return Judged("agrees", f"in all {numbers['regions']} regions losses stay the same")
+    words = ", ".join(
+        f"with {name} the loss is another in {count} of {numbers['regions']} regions" for name, count in off.items()
+    )
+    return Judged("disagrees", f"{words}; units exchanged and both w negated make four equivalent optima, not eight")
+
+
+def freedom(scale: Scale) -> Numbers:
+    """Dimensions of the families of steady states."""
+    return {"dimensions": dict(Counter(str(one.dimension) for one in xor.REGIONS if one.dimension is not None))}
+
+
+def judge_freedom(numbers: Numbers) -> Judged:
+    found = numbers["dimensions"]
+    words = ", ".join(f"{count} of dimension {name}" for name, count in sorted(found.items()))
+    return Judged("agrees" if min(map(int, found)) >= 2 else "disagrees", f"families: {words}")
 
 
 def families(scale: Scale) -> Numbers:
@@ -225,6 +265,23 @@ CLAIMS = [
         "4",
         families,
         theorem("members of the three families: gradient 0 and loss 4"),
+    ),
+    Claim(
+        "002-sec-3.3.3-symmetry",
+        "section 3.3.3",
+        "Exchanging the units, or the sign of w_1 or of w_2, changes no solution: optima come in classes of eight.",
+        "8",
+        symmetries,
+        judge_symmetries,
+        misprints=("002-sec-3.3.3-symmetry",),
+    ),
+    Claim(
+        "002-sec-3.4.1-freedom",
+        "section 3.4.1",
+        "Solutions are no points: they have at least two degrees of freedom.",
+        "2",
+        freedom,
+        judge_freedom,
     ),
     Claim(
         "002-sec-3.4.1-losses",

@@ -239,9 +239,12 @@ def _best(last: pd.DataFrame, width: int) -> int:
 
 def judge_curves(numbers: Numbers) -> Judged:
     loss = np.array(numbers["three units, successful"])
-    plateau = int((np.abs(np.diff(loss)) < 0.002).sum()) * 20
-    words = f"{numbers['successful of 20']} of 20 succeed; the first starts at {loss[0]:.2f}, is almost level for "
-    words += f"{plateau} epochs, right at epoch {numbers['right at epoch']}, and ends at {loss[-1]:.3f}"
+    before = loss[: numbers["epochs"].index(numbers["right at epoch"]) + 1]
+    level = int((np.abs(np.diff(before)) < 0.01).sum()) * 20
+    words = f"{numbers['successful of 20']} of 20 succeed; the first starts at a loss of {loss[0]:.2f}, has all points "
+    words += (
+        f"right at epoch {numbers['right at epoch']}, {level} of these epochs almost level, and ends at {loss[-1]:.3f}"
+    )
     fails = min(numbers["best of two units"][-1], numbers["best of one unit"][-1]) > 0.1
     right = numbers["successful of 20"] <= 5 and numbers["right at epoch"] > 100 and fails
     return Judged("agrees in kind" if right else "disagrees", f"{words} (another network than the one drawn)")

@@ -8,15 +8,14 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import chi2_contingency, spearmanr
+from scipy.stats import chi2_contingency
 
 from creases import boolean
 from creases.reproduce import boolean_success
 from creases.reproduce.boolean_success import PARITY, Success
 from creases.reproduce.boolean_training import LEAKY, RELU, train_on
-from creases.reproduce.claim import Claim, Judged, Numbers, Picture, Row
+from creases.reproduce.claim import Claim, Judged, Numbers, Picture
 from creases.reproduce.linearity_chapter3_functions import npn_image
-from creases.reproduce.linearity_judging import row, rows, rows_picture
 from creases.reproduce.measured import Scale, seed_of
 
 LEAKS = {"ReLU": RELU, "leaky": LEAKY}
@@ -127,68 +126,6 @@ def judge_minimal(numbers: Numbers) -> Judged:
     return Judged("agrees" if min(rates.values()) > 0 else "disagrees", words)
 
 
-def hardest(found: Success) -> Numbers:
-    """Table 3.3: at how many sizes each printed class, and each that is so more often, is among the hardest."""
-    numbers: dict[str, Any] = {"sizes": int(found.table.groupby(["width", "depth"]).ngroups)}
-    listed = []
-    for name, leak in LEAKS.items():
-        table = found.hardest(leak)
-        printed = table.dropna(subset=["printed"])
-        listed += [row(f"{name}: {f}", own["printed"], own["count"]) for f, own in printed.iterrows()]
-        numbers[name] = {int(f): int(count) for f, count in table["count"].head(10).items()}
-    return {**numbers, "rows": listed}
-
-
-def judge_hardest(numbers: Numbers) -> Judged:
-    found = rows(numbers)
-    first = {name: next(iter(numbers[name])) for name in LEAKS}
-    ties = {name: max(numbers[name].values()) == numbers[name].get(str(PARITY)) for name in LEAKS}
-    near = sum(abs((one.printed or 0) - (one.measured or 0)) <= 2 for one in found)
-    far = sorted(found, key=lambda one: -abs((one.printed or 0) - (one.measured or 0)))[:3]
-    words = f"{near} of {len(found)} counts are within 2 of those printed; furthest "
-    words += ", ".join(f"{one.what} {one.measured:.0f} (printed {one.printed:.0f})" for one in far)
-    words += ". 278 and other unbalanced classes are hardest for ReLU only with PyTorch's default first weights"
-    if not all(ties.values()):
-        return Judged("disagrees", f"{words}; most often hardest are {first}, not parity")
-    if near == len(found):
-        return Judged("agrees", words)
-    return Judged("agrees in kind", f"parity is the hardest at most sizes for both; {words}")
-
-
-def explained(found: Success) -> Numbers:
-    """Fig. 3.6: correlations over the classes of each measure with the mean rate; how alike the three rates are."""
-    numbers: dict[str, Any] = {}
-    for name, leak in LEAKS.items():
-        own, table = found.correlations(leak), found.performance(leak)
-        numbers[name] = {metric: [one["correlation"], one["low"], one["high"]] for metric, one in own.iterrows()}
-        numbers[f"{name}: ranks alike"] = {
-            size: float(spearmanr(table[size], table["mean"]).statistic) for size in ("2x2", "3x1")
-        }
-        hard = table.tail(20)
-        numbers[f"{name}: of the 20 hardest"] = {
-            "least swaps": int(hard["swaps"].min()),
-            "least degree": int(hard["degree"].min()),
-        }
-    return numbers
-
-
-def judge_explained(numbers: Numbers) -> Judged:
-    words, right = [], True
-    for name in LEAKS:
-        size = {metric: abs(own[0]) for metric, own in numbers[name].items() if own[0] is not None}
-        right &= (
-            max(size, key=lambda one: size[one]) == "influence" and min(size, key=lambda one: size[one]) == "entropy"
-        )
-        words.append(f"{name}: " + ", ".join(f"{metric} {own[0]:.2f}" for metric, own in numbers[name].items()))
-    why = f"correlations with the mean rate: {'; '.join(words)}; the figure prints no numbers"
-    return Judged("agrees" if right else "disagrees", why)
-
-
-def picture_explained(numbers: Numbers) -> Picture:
-    found = [Row(f"{name}: {metric}", None, *own) for name in LEAKS for metric, own in numbers[name].items()]
-    return Picture(rows=found, x="correlation with the mean rate of success")
-
-
 def hypothesis(found: Success) -> Numbers:
     """Classes of s swaps that no leaky network of a size with w^l >= s has learned, of all such pairs."""
     rates, swaps = found.rates(LEAKY), found.metrics["swaps"]
@@ -235,7 +172,7 @@ def _hundred(rates: Any) -> str:
     return " ".join(f"{100 * rate:.0f}" for rate in rates)
 
 
-def _claim(
+def sweep_claim(
     id: str, says: str, numbers: Any, judge: Any, picture: Any = None, *, quick: Quick = "hard", **more: Any
 ) -> Claim:
     """A claim on the sweep, of section 3.4.2 unless its place is given."""
@@ -254,7 +191,7 @@ CLAIMS = [
         judge_same_class,
         full="half a minute",
     ),
-    _claim(
+    sweep_claim(
         "002-fig-3.5",
         "Success by width and depth, mean over the classes and at the hardest, for ReLU and leaky ReLU.",
         sizes,
@@ -263,7 +200,7 @@ CLAIMS = [
         quick="quick",
         place="Figure 3.5",
     ),
-    _claim(
+    sweep_claim(
         "002-sec-3.4.2-shallow",
         "ReLU networks of one hidden layer succeed at least once on every problem only from width five on.",
         sizes,
@@ -271,28 +208,28 @@ CLAIMS = [
         picture_sizes("ReLU", "min"),
         printed="5",
     ),
-    _claim(
+    sweep_claim(
         "002-sec-3.4.2-width-2",
         "No ReLU network of width two solves every problem at least once.",
         sizes,
         judge_width_2,
         picture_sizes("ReLU", "min"),
     ),
-    _claim(
+    sweep_claim(
         "002-sec-3.4.2-3x2",
         "ReLU networks of width three and depth two solve every problem at least once.",
         sizes,
         judge_3x2,
         picture_sizes("ReLU", "min"),
     ),
-    _claim(
+    sweep_claim(
         "002-sec-3.4.2-layers",
         "A second hidden layer makes success of ReLU networks on the hardest problems much more frequent.",
         sizes,
         judge_layers,
         picture_sizes("ReLU", "min"),
     ),
-    _claim(
+    sweep_claim(
         "002-sec-3.4.2-leaky",
         "Success is more frequent with leaky ReLU.",
         sizes,
@@ -300,7 +237,7 @@ CLAIMS = [
         picture_sizes("leaky", "mean"),
         quick="quick",
     ),
-    _claim(
+    sweep_claim(
         "002-sec-3.4.2-minimal",
         "Leaky networks 3x1 and 2x2 have success on all problems, though some have five swaps.",
         sizes,
@@ -308,30 +245,12 @@ CLAIMS = [
         picture_sizes("leaky", "min"),
         printed="above 0",
     ),
-    _claim(
+    sweep_claim(
         "002-sec-3.3.2-hypothesis",
         "Functions of s swaps can be solved by networks of width w and O(log s / log w) layers.",
         hypothesis,
         judge_hypothesis,
         place="section 3.3.2, open question of 3.5",
         printed="w^l >= s",
-    ),
-    _claim(
-        "002-table-3.3",
-        "The ten hardest problems: at how many of 45 sizes each is within a point of the lowest success.",
-        hardest,
-        judge_hardest,
-        rows_picture("sizes at which it is hardest"),
-        place="Table 3.3",
-        printed="ReLU 27030: 19, 278: 14, 5737: 12, 406: 6, ...; leaky 27030: 12, 7128: 5, eight others 2",
-    ),
-    _claim(
-        "002-fig-3.6",
-        "Influence explains success best of the four measures, entropy has a weak relation to it.",
-        explained,
-        judge_explained,
-        picture_explained,
-        quick="quick",
-        place="Figure 3.6",
     ),
 ]

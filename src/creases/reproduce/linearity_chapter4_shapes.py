@@ -221,7 +221,7 @@ CLAIMS = [
         formula(1e-9),
         rows_picture("outer over inner radius"),
         full="seconds",
-        misprints=("002-eq-4.3",),
+        misprints=("002-eq-4.2", "002-eq-4.3"),
     ),
     Claim(
         "002-fig-4.4",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
+from time import process_time
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +21,9 @@ from creases.errors import FileError, InputError, ReadError
 from creases.files import replacing
 
 Scale = Literal["quick", "full"]
+
+#: Packages that results depend on.
+PACKAGES = ("creases", "numba", "numpy", "torch")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +96,11 @@ def stored(name: str) -> Measured:
         return read(path)
 
 
+def versions() -> dict[str, str]:
+    """Of what results depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+
+
 def run_as_program(experiment: Callable[..., Any], name: str, text: str | None) -> None:
     """``python -m creases.reproduce.NAME --scale ... --seed ... --out FILE``: run an experiment and write its table."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -97,6 +108,8 @@ def run_as_program(experiment: Callable[..., Any], name: str, text: str | None) 
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path(f"{name}.csv"), help="the file to write")
     given = parser.parse_args()
+    start = process_time()
     result = experiment(given.scale, seed=given.seed)
+    made = {**result.about, "cpu_seconds": f"{process_time() - start:.0f}", **versions()}
     command = f"python -m creases.reproduce.{name} --scale {given.scale} --seed {given.seed} --out {given.out.name}"
-    write(Measured(result.table, {"command": command, **result.about}), given.out)
+    write(Measured(result.table, {"command": command, **made}), given.out)

@@ -113,6 +113,14 @@ MISPRINTS = [
         f"{_RUN}[002-sec-3.3.3-equations]",
     ),
     Misprint(
+        "002-sec-3.3.3-symmetry",
+        "section 3.3.3",
+        "the sign of w_1 or w_2 does not matter: eight equivalent optima",
+        "only both signs together: four",
+        "Active at -1 and at 1 solves XOR, both active at 1 does not.",
+        f"{_RUN}[002-sec-3.3.3-symmetry]",
+    ),
+    Misprint(
         "002-table-3.2",
         "Table 3.2",
         "rows 1 and 2 are the same solution",
@@ -143,6 +151,14 @@ MISPRINTS = [
         "for n at most 3; four bits reach 4, OR has 1.70",
         "",
         "tests/boolean/test_fourier.py::test_or_has_the_most_entropy_of_up_to_three_bits_and_not_of_four",
+    ),
+    Misprint(
+        "002-eq-4.2",
+        "section 4.1.1, before (4.2)",
+        "the inner circle of a hexagon of side k has radius sqrt(3) / 2",
+        "k sqrt(3) / 2",
+        "",
+        "tests/network/test_enclosing.py::test_vertices_facets_radii_and_volumes_are_those_of_scipys_hull",
     ),
     Misprint(
         "002-eq-4.3",

@@ -28,7 +28,7 @@ from creases.compare import coefficient_cka, coefficients
 from creases.problems import digits
 from creases.prune.tuning import Tune
 from creases.reproduce.image_networks import DataName, images, network, train
-from creases.reproduce.measured import Measured, write
+from creases.reproduce.measured import Measured, versions, write
 
 EPOCHS, BATCH = 30, 40
 RULE: dict[str, Any] = {"lr": 0.001, "momentum": 0.9, "weight_decay": 1e-4}
@@ -222,7 +222,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         about = {f"{part.about['data']}": part.about["seconds"] for part in parts}
         command = f"python -m creases.reproduce.pruning_images {' '.join(given.data)} --per-step {given.per_step}"
         write(
-            Measured(table, {"command": command, "settings": repr(settings), "seed": str(given.seed), **about}),
+            Measured(
+                table, {"command": command, "settings": repr(settings), "seed": str(given.seed), **about, **versions()}
+            ),
             given.out,
         )
         print(near_original(table).to_string(index=False), flush=True)

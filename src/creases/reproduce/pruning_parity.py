@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from creases import boolean, lab, prune
 from creases.prune.sub_networks import all_chosen
 from creases.reproduce.boolean_training import EPOCHS, LR
-from creases.reproduce.measured import Measured, Scale, check_scale, seed_of, write
+from creases.reproduce.measured import Measured, Scale, check_scale, seed_of, versions, write
 
 #: Networks that are trained at each size: those that succeed are pruned.
 TRIALS = {"quick": 4, "full": 10}
@@ -197,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     result = (pruned_wide if given.which == "wide" else pruned_deep)(given.scale, seed=given.seed)
     out = given.out or Path(f"pruning_{given.which}.csv")
     command = f"python -m creases.reproduce.pruning_parity {given.which} --scale {given.scale} --seed {given.seed}"
-    write(Measured(result.table, {"command": command, **result.about}), out)
+    write(Measured(result.table, {"command": command, **result.about, **versions()}), out)
 
 
 if __name__ == "__main__":
