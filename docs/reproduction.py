@@ -70,8 +70,8 @@ def _draw_all() -> list[Path]:
         assert claim.picture is not None
         path = PAGES / f"{claim.id}.png"
         data = BytesIO()
-        claim_figure(claim.picture(result.numbers), f"{claim.id}: {claim.place}").savefig(data, dpi=110)
-        few = Image.open(data).convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE)  # half of the size
+        claim_figure(claim.picture(result.numbers), f"{claim.id}: {claim.place}").savefig(data, dpi=90)
+        few = Image.open(data).convert("RGB").quantize(64, Image.Quantize.MAXCOVERAGE)  # half of the size
         with replacing(path) as temporary:
             few.save(temporary, optimize=True)
         made.append(path)
