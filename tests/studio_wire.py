@@ -47,8 +47,9 @@ class Studio:
         return connect(address, origin=origin or self.base, max_size=None, open_timeout=60)
 
     def workers(self) -> list[int]:
-        """Processes that it has started."""
-        return children(self.process.pid)
+        """Its workers: forked from a process that it has started."""
+        own = children(self.process.pid)
+        return [number for number in own if any(number in children(one) for one in own)]
 
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
         """End it; its exit code, and what it complained of."""
@@ -98,10 +99,13 @@ class Page:
 
 
 def children(process: int) -> list[int]:
-    with open(f"/proc/{process}/task/{process}/children") as file:
-        own = [int(number) for number in file.read().split()]
-    names = {number: _command(number) for number in own}
-    return [number for number, name in names.items() if "spawn_main" in name]
+    """Processes that a process has started, and those started by them."""
+    try:
+        with open(f"/proc/{process}/task/{process}/children") as file:
+            own = [int(number) for number in file.read().split()]
+    except OSError:
+        return []
+    return [*own, *(one for child in own for one in children(child))]
 
 
 def _command(process: int) -> str:

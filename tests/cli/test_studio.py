@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from studio_wire import children, gone
+
 
 def start(folder: Path) -> subprocess.Popen[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(folder)}
@@ -20,26 +22,18 @@ def start(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=folder, env=environment, **pipes)
 
 
-def workers(process: int) -> list[int]:
-    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [int(one) for one in found if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
-
-
 @pytest.mark.slow
 def test_the_studio_says_where_it_is_and_an_interrupt_ends_it_and_its_workers(tmp_path):
     studio = start(tmp_path)
     assert "creases studio is at http://127.0.0.1:" in studio.stdout.readline()
-    while not (found := workers(studio.pid)):
+    while len(found := children(studio.pid)) < 2:
         time.sleep(0.05)
     studio.send_signal(signal.SIGINT)
     _, errors = studio.communicate(timeout=30)
     assert studio.returncode == 0
     assert errors.splitlines() == ["Ctrl-C ends it", "the studio has ended"]
-    until = time.monotonic() + 20
-    while any(Path(f"/proc/{one}/cmdline").exists() for one in found) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(Path(f"/proc/{one}/cmdline").exists() for one in found)
-    assert list(tmp_path.iterdir()) == []
+    assert gone(found)
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
 def test_a_port_that_is_taken_is_refused(run):

@@ -175,7 +175,7 @@ def test_a_message_that_is_too_large_is_refused_with_words_when_the_page_is_back
     huge = {"kind": "csv", "name": "huge.csv", "text": "1,2\n" * 25_000_000, "target": ""}  # 100 MB
     with suppress(ConnectionClosed):
         page.send("problem", problem=huge)
-    assert page.closed() == 1009
+    assert page.closed() in (1009, 1006)  # the second: it was closed before all was sent
     back = Page(studio, page.session)
     assert back.session == page.session
     error = back.until("error")
@@ -208,5 +208,5 @@ def test_a_killed_studio_leaves_no_worker_and_no_file(tmp_path):
     assert len(workers) == 1
     assert studio.end(signal.SIGKILL)[0] == -signal.SIGKILL
     assert gone(workers)
-    assert list(tmp_path.iterdir()) == []
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
     assert page.closed() == 1006

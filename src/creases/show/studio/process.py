@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import sys
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
 from typing import Any
 
 from creases.show.studio.limits import Limits
@@ -14,6 +17,19 @@ from creases.show.studio.worker import main
 
 #: Seconds that a process gets to end by itself.
 GRACE = 2.0
+
+
+def make_ready() -> Any:
+    """What starts processes; on Linux one that has imported everything begins to stand by, to be forked from.
+
+    Elsewhere forking is not safe, and every worker imports for itself, which takes seconds.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["creases.show.studio.worker"])
+    forkserver.ensure_running()
+    return context
 
 
 class Worker:
@@ -26,12 +42,11 @@ class Worker:
         self._running = False
         self._sign: float | None = None  #: when it last gave one of life; None while it starts
         self._sending = asyncio.Lock()
-        context = multiprocessing.get_context("spawn")
+        self.ended = False
+        context = make_ready()
         self._pipe, theirs = context.Pipe()
-        self.process = context.Process(target=main, args=(theirs, limits), daemon=True)
-        self.process.start()
-        theirs.close()  # so that the pipe ends with the process
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._process = context.Process(target=main, args=(theirs, limits), daemon=True)
+        threading.Thread(target=self._listen, args=(theirs,), daemon=True).start()
 
     @property
     def silent(self) -> float:
@@ -57,11 +72,17 @@ class Worker:
     def end(self) -> None:
         """End the process; at once, whatever it does."""
         self.heard = lambda said: None
-        self.process.kill()  # it holds nothing that could be left half-done
-        self.process.join(GRACE)
+        self.ended = True
+        if self._process.pid is not None:
+            self._process.kill()  # it holds nothing that could be left half-done
+            self._process.join(GRACE)
 
-    def _listen(self) -> None:
-        """In a thread: pass on what it says."""
+    def _listen(self, theirs: Connection) -> None:
+        """In a thread, for starting may take long: start the process, then pass on what it says."""
+        self._process.start()
+        if self.ended:  # before it was there
+            self._process.kill()
+        theirs.close()  # so that the pipe ends with the process
         while True:
             try:
                 said = self._pipe.recv()
@@ -80,5 +101,6 @@ class Worker:
         if said is not None and said[0] in ("ready", "handled", "worked"):
             self._running = said[1] == "running"
             self._asked -= said[0] == "handled"
-        else:
-            self.heard(said)
+            return
+        self.ended = self.ended or said is None
+        self.heard(said)

@@ -56,9 +56,7 @@ class Session:
             await self._ask('{"do": "hello"}')
         else:
             self._tell({"type": "status", "state": "idle"})
-        if self._later:
-            self._error("problem", self._later)
-            self._later = ""
+        self._tell_later()
         sender = asyncio.create_task(_send(socket, page))
         try:
             await self._listen(socket)
@@ -66,6 +64,7 @@ class Session:
             sender.cancel()
             if self._page is page:
                 self._page, self.left = None, time.monotonic()
+            self._tell_later()  # where it is back already
 
     async def _listen(self, socket: WebSocket) -> None:
         while True:
@@ -80,6 +79,11 @@ class Session:
             self._spoke = time.monotonic()
             if isinstance(text := message.get("text"), str):
                 await self._ask(text)
+
+    def _tell_later(self) -> None:
+        if self._later and self._page is not None:
+            self._error("problem", self._later)
+            self._later = ""
 
     async def _ask(self, text: str) -> None:
         worker = self._worker or self.take(Worker(self._limits))
@@ -194,7 +198,7 @@ class Sessions:
             oldest.end()
             del self._all[oldest.id]
         session = Session(self.limits)
-        if self._spare is not None and self._spare.process.is_alive():
+        if self._spare is not None and not self._spare.ended:
             session.take(self._spare)
         self._spare = None
         self._all[session.id] = session
