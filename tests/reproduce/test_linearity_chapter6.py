@@ -44,7 +44,7 @@ CASES = {
     ),
     "002-eq-6.2": (STORED, FAILS),
     "002-fig-6.12": (
-        lambda n: {**n, "seen": [n["regions"]] * len(n["p"]), "counted": [n["regions"]] * len(n["p"])},
+        lambda n: {**n, "seen": [n["regions"]] * 5, "counted": [n["regions"]] * 5, "of two creases": [4] * 5},
         STORED,
     ),
     "002-table-6.1": (as_printed, far_off),

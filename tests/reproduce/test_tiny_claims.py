@@ -55,6 +55,7 @@ CASES = {
     "001-abstract-accuracy": (STORED, lambda n: {**n, "grown": {**n["grown"], "mean": 90.0, "interval": [89.0, 91.0]}}),
     "001-abstract-time": (lambda n: {**n, "grown": {**n["grown"], "seconds": 5.0}}, STORED),
     "001-fig-5": (runs(grown={"interval": [93.9, 94.2]}), runs(grown={"interval": [80.0, 81.0]})),
+    "001-sec-4-large": (STORED, runs(large={"steps": 1e6})),
     "001-fig-6": (runs(grown={"interval": [96.0, 97.0]}), runs(grown={"interval": [80.0, 81.0]})),
     "001-fig-8": (runs(grown={"widths": [222, 71]}), runs(grown={"widths": [10, 90]})),
     "001-fig-10": (

@@ -205,7 +205,12 @@ def grams(scale: Scale) -> Numbers:
 
 
 def tight(scale: Scale) -> Numbers:
-    """What grids of p x p points count twice, against what they see, for finer grids on one network."""
+    """What grids of p x p points count twice, against what they see, on one network; and on two creases that cross.
+
+    The two go down to the right, y = -0.8 x and y = -0.9 x, so that the corners of regions point that way.
+    """
+    cross = creases.read([([[-0.8, -1.0], [-0.9, -1.0]], [0.01, 0.01]), ([[1.0, 1.0]], [0.0])])
+    corner = creases.plane(cross, box=[(-1, 1), (-1, 1)])
     part = creases.plane(random_network([2, 6, 6, 1], 1), box=[(-3, 3), (-3, 3)])
     points = np.zeros((3, 2))
     sizes = (8, 16, 32, 64, 128) if scale == "full" else (8, 16, 32, 64)
@@ -215,6 +220,7 @@ def tight(scale: Scale) -> Numbers:
         "regions": part.count,
         "seen": [one["seen"] for one in found],
         "counted": [one["by pattern"] for one in found],
+        "of two creases": [on_grid(corner, points, grid=p, tolerance=1e-9).counts["by pattern"] for p in sizes],
     }
 
 
@@ -223,10 +229,11 @@ def judge_tight(numbers: Numbers) -> Judged:
     told = (
         f"of {numbers['regions']} regions grids (p = {numbers['p']}) see {numbers['seen']}, count {numbers['counted']}"
     )
-    if not twice[-1] and numbers["seen"][-1] == numbers["regions"]:
+    if not twice[-1] and numbers["seen"][-1] == numbers["regions"] and numbers["of two creases"][-1] == 4:
         return Judged("agrees", told)
-    why = "a corner between two flat sides that points down to the right is met again however fine the grid is"
-    return Judged("disagrees", f"{told}: the finest counts {twice[-1]} twice; {why}")
+    why = "a corner that points down to the right is met again however fine the grid is"
+    crossing = f"of the four regions of two creases they count {numbers['of two creases']}"
+    return Judged("disagrees", f"{told}: the finest counts {twice[-1]} twice; {crossing}: {why}")
 
 
 def mnist_images(scale: Scale) -> Numbers:

@@ -71,6 +71,7 @@ def _summary(found: list[dict[str, Any]]) -> Numbers:
             "widths": np.mean([one["widths"] for one in own], axis=0).tolist(),
             "seconds": marks,
             "by seconds": [float(np.mean(at[mark])) for mark in marks],
+            "steps": float(np.mean([one["steps"] for one in own])),
             "growing": float(np.mean([one.get("growing", 0.0) for one in own])),
         }
     return out
@@ -129,6 +130,13 @@ def picture(*names: str) -> Any:
         )
 
     return drawn
+
+
+@on_images
+def judge_steps(numbers: Numbers) -> Judged:
+    small, large = (numbers["runs"][name]["steps"] for name in ("fixed twin", "1000-1000"))
+    told = f"in the same time the small network trained {small:.0f} steps, 1000-1000 {large:.0f}"
+    return Judged("agrees" if large < small else "disagrees", told)
 
 
 @on_images
@@ -295,6 +303,9 @@ CLAIMS = [
     Claim("001-fig-5", "Figure 5", "With growth every 0.05 s for 8 steps the accuracy is better than or similar to "
           "that of large models, second by second.", "", schedule, judge_large, picture(GROWN, "1000-1000"), full=FULL,
           kept=schedule_kept),
+    Claim("001-sec-4-large", "section 4", "Large models take more computational time to train.", "", schedule,
+          judge_steps,
+          full=FULL, kept=schedule_kept),
     Claim("001-fig-6", "Figure 6", "... and to that of models of the same final architecture.", "", schedule,
           judge_twin,
           picture(GROWN, "fixed twin"), full=FULL, kept=schedule_kept),
