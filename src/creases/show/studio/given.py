@@ -11,6 +11,7 @@ import numpy as np
 from creases import problems
 from creases.errors import CreasesError, InputError
 from creases.problems import Problem
+from creases.runs.divided import LEAST_ROWS
 from creases.show.studio.formula import formula_problem
 from creases.show.studio.limits import Limits
 
@@ -160,6 +161,8 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any], Limits], Problem]] = {
 
 def _check_size(problem: Problem, limits: Limits) -> None:
     n, d = problem.X.shape
+    if n < LEAST_ROWS:
+        raise InputError(f"{problem.name} has {n} rows, too few to hold some out; at least {LEAST_ROWS} are needed")
     if n > limits.rows:
         raise _too_many(problem.name, f"{n} rows, the studio takes up to {limits.rows}")
     if d > limits.columns:
