@@ -11,6 +11,7 @@ from documents import ROOT, blocks, run_blocks
 
 DOCS = ROOT / "docs"
 _CLI = "import cli, sys; sys.stdout.write(cli.page())"
+_TABLES = "import questions as q; assert all(q.filled(p.read_text()) == p.read_text() for p in q.PAGES.glob('*.md'))"
 PAGES = sorted(DOCS.rglob("*.md"))
 
 
@@ -37,6 +38,11 @@ def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path):
 def test_the_page_of_the_command_line_is_what_the_help_says():
     done = subprocess.run([sys.executable, "-c", _CLI], cwd=DOCS, capture_output=True, text=True, check=True)
     assert done.stdout == (DOCS / "reference" / "cli.md").read_text(), "make it again: python docs/cli.py"
+
+
+def test_the_tables_of_the_open_questions_are_those_of_the_stored_results():
+    done = subprocess.run([sys.executable, "-c", _TABLES], cwd=DOCS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"make them again: python docs/questions.py\n{done.stderr}"
 
 
 def test_every_page_is_in_the_navigation():

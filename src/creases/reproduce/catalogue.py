@@ -37,6 +37,7 @@ MODULES: tuple[str, ...] = (
     "tiny_mnist",
     "splines_claims",
     "splines_training_claims",
+    "splines_gap",
 )
 
 

@@ -69,8 +69,8 @@ def relocation_table(
         trained = {
             "descent": descend(start, x, y, steps=steps, lr=lr),
             "spaced": descend(_spaced(start), x, y, steps=steps, lr=lr),
-            "refit": _relocating(start, x, y, steps=steps, lr=lr, every=every, moves=0),
-            "relocation": _relocating(start, x, y, steps=steps, lr=lr, every=every, moves=3),
+            "refit": relocating(start, x, y, steps=steps, lr=lr, every=every, moves=0),
+            "relocation": relocating(start, x, y, steps=steps, lr=lr, every=every, moves=3),
         }
         losses = {how: Spread.of(squared_errors(batch, x, y)) for how, batch in trained.items()}
         best = Optimum(*(splines.optimal_fit(x, y, width + more).sse / n for more in (0, 1)))
@@ -99,7 +99,7 @@ def relocation_gap(
     for target in targets:
         y, expected = TARGETS[target](x), TARGETS[target](_GRID)
         plain = descend(start, x, y, steps=steps, lr=lr)
-        moved = _relocating(start, x, y, steps=steps, lr=lr, every=every, moves=3)
+        moved = relocating(start, x, y, steps=steps, lr=lr, every=every, moves=3)
         best = splines.optimal_fit(x, y, width)
         found[target] = Gap(
             Spread.of(squared_errors(plain, _GRID, expected)),
@@ -160,7 +160,7 @@ def rich_and_kernel(
     return {alpha: (Spread.of(cubic[i]), Spread.of(linear[i])) for i, alpha in enumerate(alphas)}
 
 
-def _relocating(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: float, every: int, moves: int) -> Batch:
+def relocating(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: float, every: int, moves: int) -> Batch:
     """Gradient descent with a relocation of every network after every so many steps, the last ones excepted."""
     rates = np.full(batch.count, lr)
     for begin in range(0, steps, every):

@@ -73,7 +73,7 @@ def breakpoint_initialisation(
     found: dict[str, dict[str, Spread]] = {}
     for target in targets:
         y = TARGETS[target](x)
-        batch = Batch.join([_initialised(start, x, how, y=y) for how in hows])
+        batch = Batch.join([initialised(start, x, how, y=y) for how in hows])
         trained = descend(batch, x, y, steps=steps, lr=lr)
         losses = squared_errors(trained, _GRID, TARGETS[target](_GRID)).reshape(len(hows), seeds)
         found[target] = {how: Spread.of(row) for how, row in zip(hows, losses, strict=True)}
@@ -161,7 +161,7 @@ def spiky_initialisation(
     for target in targets:
         scale = TARGETS[target](_GRID).std()
         y = TARGETS[target](x) / scale
-        batch = Batch.join([start, _initialised(start, x, "spiky", kappa=kappa)])
+        batch = Batch.join([start, initialised(start, x, "spiky", kappa=kappa)])
         trained = descend(batch, x, y, steps=steps, lr=lr)
         plain, spiky = squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale).reshape(2, seeds)
         found[target] = {"plain": Spread.of(plain), "spiky": Spread.of(spiky), "ratio": Spread.of(spiky / plain)}
@@ -186,7 +186,7 @@ def final_roughness(
     found: dict[int, dict[float, tuple[Spread, Spread]]] = {}
     for width in widths:
         start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
-        batch = Batch.join([_initialised(start, x, "spiky", kappa=kappa) for kappa in kappas])
+        batch = Batch.join([initialised(start, x, "spiky", kappa=kappa) for kappa in kappas])
         trained = descend(batch, x, y, steps=steps, lr=lr)
         rough = np.array([[splines.roughness(shallow(one, k)) for k in range(one.count)] for one in (batch, trained)])
         first, last = rough.reshape(2, len(kappas), seeds)
@@ -219,14 +219,14 @@ def errors_by_depth(
     return found
 
 
-def _initialised(batch: Batch, x: Floats, how: splines.How, **options: Any) -> Batch:
+def initialised(batch: Batch, x: Floats, how: splines.How, **options: Any) -> Batch:
     """The networks of a batch, each initialised with a seed of its own; ``"torch"``: as they are."""
     if how == "torch":
         return batch
     models = [batch.module(i) for i in range(batch.count)]
     for i, model in enumerate(models):
         splines.initialise(model, x, how, seed=i, **options)
-    return Batch.of(models)
+    return Batch.of(models, dtype=batch.weights[0].dtype)
 
 
 def _breakpoints(batch: Batch) -> list[Floats]:
