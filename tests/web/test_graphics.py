@@ -8,6 +8,8 @@ import pytest
 import creases
 from creases.show.report.maps import map_report
 
+#: The coefficients and the offset in a line about a piece.
+NUMBERS = re.compile(r"[+-]? ?[\d.]+(?:e-?\d+)?(?= x|$)")
 
 
 def test_a_lost_context_is_told_and_the_picture_comes_back(visit, reports):
@@ -73,8 +75,8 @@ def test_two_fingers_zoom(visit, reports):
 
 def test_what_is_said_of_a_region_is_what_the_library_computes(visit, tmp_path):
     """The reader, the finder of regions and the pieces, against the network itself at nine points."""
-    random = np.random.default_rng(4)
-    net = creases.read([(random.normal(size=(8, 2)), random.normal(size=8)), (random.normal(size=(2, 8)), random.normal(size=2))])
+    draw = np.random.default_rng(4).normal
+    net = creases.read([(draw(size=(8, 2)), draw(size=8)), (draw(size=(2, 8)), draw(size=2))])
     net.save(tmp_path / "net.safetensors")
     one = visit()
     one.page.goto(map_report(tmp_path / "net.safetensors", tmp_path / "map.html", box=[(-1, 1), (-1, 1)]).as_uri())
@@ -91,5 +93,5 @@ def test_what_is_said_of_a_region_is_what_the_library_computes(visit, tmp_path):
             pattern = "".join("01"[on] for on in np.ravel(net.unpack(net.pattern(point[None]))).astype(int))
             assert re.search(r"Pattern\s+([01]+)", said).group(1) == pattern
             for line, value in zip(re.findall(r"= (.*)", said), np.ravel(net(point[None])), strict=True):
-                a, b, c = (float(part.replace(" ", "")) for part in re.findall(r"[+-]? ?[\d.]+(?:e-?\d+)?(?= x|$)", line))
+                a, b, c = (float(part.replace(" ", "")) for part in NUMBERS.findall(line))
                 assert a * point[0] + b * point[1] + c == pytest.approx(value, abs=0.02)

@@ -39,7 +39,9 @@ def test_a_report_of_growth_is_read_by_pointer_and_keys(visit, reports, size):
     for _ in range(3):
         page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("Enter")
-    facts = re.compile(r"Region\s*\d+ of \d+, area .*Decides.*(even|odd).*Piece.*x1.*Pattern\s*[01]+.*Data in it", re.DOTALL)
+    facts = re.compile(
+        r"Region\s*\d+ of \d+, area .*Decides.*(even|odd).*Piece.*x1.*Pattern\s*[01]+.*Data in it", re.DOTALL
+    )
     region.filter(has_text=facts).wait_for()
     page.keyboard.press("+")
     page.get_by_role("button", name="Show all").click()

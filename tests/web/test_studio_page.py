@@ -23,7 +23,9 @@ def studio(tmp_path_factory) -> Iterator[Studio]:
 def opened(browser, studio: Studio, size: str) -> Iterator[Visit]:
     one = Visit(browser, size)
     one.sockets = []
-    one.page.route_web_socket(re.compile("/ws"), lambda socket: one.sockets.append((socket, socket.connect_to_server())))
+    one.page.route_web_socket(
+        re.compile("/ws"), lambda socket: one.sockets.append((socket, socket.connect_to_server()))
+    )
     one.page.goto(studio.address)
     yield one
     one.close()
@@ -120,7 +122,13 @@ def test_all_that_can_be_taken_away_is(wide, studio):
     start(wide, 1)
     page = wide.page
     page.get_by_text("Export").click()
-    endings = {"Network": "safetensors", "ONNX": "onnx", "Report (HTML)": "html", "Animation (GIF)": "gif", "Python code": "py"}
+    endings = {
+        "Network": "safetensors",
+        "ONNX": "onnx",
+        "Report (HTML)": "html",
+        "Animation (GIF)": "gif",
+        "Python code": "py",
+    }
     for button, ending in endings.items():
         with page.expect_download() as waiting:
             page.get_by_role("button", name=button, exact=True).click()
@@ -258,7 +266,9 @@ def test_a_run_needs_no_mouse(wide, studio):
     def to(name: str) -> None:
         for _ in range(60):
             page.keyboard.press("Tab")
-            told = page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent")
+            told = page.evaluate(
+                "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+            )
             if told.startswith(name):
                 return
         raise AssertionError(f"Tab does not come to {name}")
