@@ -20,8 +20,7 @@ from creases.runs.moments import Moment
 from creases.show.report.growth_sections import growth_sections
 from creases.show.report.hardest import hardest_rows
 from creases.show.report.page import write_page
-from creases.show.report.slices import Slice, slices
-from creases.show.viewer.frames import line_frame, plane_frame
+from creases.show.report.slices import Slice, slice_frame, slices
 from creases.show.viewer.run import moment_json, run_json
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def _affordable(run: Kept, planes: list[Slice], rows: NDArray[np.int64]) -> list
     last = run.moments[-1]
     while len(planes) > 2:
         partitions = _partitions(last.net, planes, run.data)
-        frames = [_frame(one, last, k, run.data, rows) for k, one in enumerate(partitions)]
+        frames = [slice_frame(one, run.data, moment=last.id, number=k, rows=rows) for k, one in enumerate(partitions)]
         if min(TIMES, len(run.moments)) * sum(len(zlib.compress(frame)) for frame in frames) <= BUDGET:
             break
         planes = [*planes[:-2], planes[-1]]
@@ -154,7 +153,9 @@ def _replay(
         progress(f"mapping the network: moment {number}")
         partitions = _partitions(moment.net, planes, run.data)
         own = {
-            f"{moment.id}/{k}" if k else f"{moment.id}": _frame(partition, moment, k, run.data, rows)
+            f"{moment.id}/{k}" if k else f"{moment.id}": slice_frame(
+                partition, run.data, moment=moment.id, number=k, rows=rows
+            )
             for k, partition in enumerate(partitions)
         }
         used += sum(len(zlib.compress(frame)) for frame in own.values())
@@ -181,24 +182,6 @@ def _partitions(net: Network, planes: Sequence[Slice], data: Divided) -> list[Li
         ((low, high),) = box(data.problem.X)
         return [creases.line(net, [low], [high])]
     return [creases.plane(net, one.box, one.origin, one.basis) for one in planes]
-
-
-def _frame(
-    partition: LinePartition | PlanePartition, moment: Moment, number: int, data: Divided, rows: NDArray[np.int64]
-) -> bytes:
-    from creases.regions import LinePartition
-
-    about = {"moment": moment.id, "slice": number}
-    if isinstance(partition, LinePartition):
-        return line_frame(partition, about=about)
-    cut = data.problem.X.shape[1] > 2
-    return plane_frame(
-        partition,
-        decides=data.outputs > 1,
-        points=data.problem.X[rows] if cut else None,
-        spread=data.scaling.spread,
-        about=about,
-    )
 
 
 def _shown_rows(run: Kept) -> NDArray[np.int64]:

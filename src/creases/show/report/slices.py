@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from creases.errors import InputError
 from creases.regions.slices import through
 from creases.runs.divided import Divided, box
-from creases.show.viewer.frames import on_slice
+from creases.show.viewer.frames import line_frame, on_slice, plane_frame
 
 if TYPE_CHECKING:
     from creases.network import Network
+    from creases.regions import LinePartition, PlanePartition
 
 Floats = NDArray[np.float64]
 
@@ -91,6 +92,25 @@ def of_rows(net: Network, data: Divided, rows: Sequence[int]) -> Slice:
     pad = MARGIN * (high - low)
     name = "through {} {}, {} and {}".format(f"{data.names['instance']}s", *(int(numbers[row]) for row in rows))
     return Slice(name, origin, directions, np.stack([low - pad, high + pad], axis=1))
+
+
+def slice_frame(
+    partition: LinePartition | PlanePartition,
+    data: Divided,
+    *,
+    moment: int,
+    number: int,
+    rows: NDArray[np.int64] | None = None,
+) -> bytes:
+    """The viewer's frame of a moment's network on its slice of this number, with these rows of the data (or all)."""
+    from creases.regions import LinePartition
+
+    about, X = {"moment": moment, "slice": number}, data.problem.X
+    if isinstance(partition, LinePartition):
+        return line_frame(partition, about=about)
+    points = None if X.shape[1] <= 2 else X if rows is None else X[rows]
+    spread = data.scaling.spread
+    return plane_frame(partition, decides=data.outputs > 1, points=points, spread=spread, about=about)
 
 
 def relevance(net: Network, data: Divided) -> Floats:

@@ -47,8 +47,8 @@ class Live:
         self.settings, self.limits = settings, limits
         self.data = divide(problem, settings)
         model = start(settings, self.data)
-        self.slices = views.first_slices(self.data)
         self.moments = Moments(self.data, most=MOMENTS, memory=MEMORY)
+        self.slices = views.first_slices(self.moments.own_units(model), self.data)
         self.by_hand: list[int] = []
         self.undone: set[int] = set()
         self._steps: deque[_Step] = deque(maxlen=limits.marks)

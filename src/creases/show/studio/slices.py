@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import creases
 from creases.errors import InputError
 from creases.runs.divided import Divided, box
-from creases.show.report.slices import Slice, of_columns, of_rows, table_rows
-from creases.show.viewer import line_frame, plane_frame
+from creases.show.report.slices import Slice, of_columns, of_rows, slice_frame, slices, table_rows
 
 if TYPE_CHECKING:
     from creases.network import Network
+    from creases.regions import LinePartition, PlanePartition
 
 
-def first_slices(data: Divided) -> list[Slice]:
+def first_slices(net: Network, data: Divided) -> list[Slice]:
     """What is shown at first: none for one input, the whole plane of two, that of the first two columns of more."""
-    d = data.problem.X.shape[1]
-    if d == 2:
-        return [Slice("", np.zeros(2), np.eye(2), np.array(box(data.problem.X)))]
-    return [of_columns(data, 0, 1)] if d > 2 else []
+    return slices(net, data) if data.problem.X.shape[1] <= 2 else [of_columns(data, 0, 1)]
 
 
 def asked_slice(asked: Mapping[str, Any], net: Network, data: Divided) -> Slice:
@@ -45,33 +40,24 @@ def asked_slice(asked: Mapping[str, Any], net: Network, data: Divided) -> Slice:
     return of_columns(data, *columns)
 
 
-def draw(
-    net: Network, data: Divided, slices: Sequence[Slice], number: int, moment: int, most: int
-) -> tuple[bytes, int]:
+def draw(net: Network, data: Divided, shown: Sequence[Slice], number: int, moment: int, most: int) -> tuple[bytes, int]:
     """The frame of a network in one of the slices, and how many regions are in it; ``most`` bounds them."""
-    about = {"moment": moment, "slice": number}
-    if not 0 <= number < max(1, len(slices)):
-        raise InputError(f"there is no slice {number}")
-    if not slices:
-        ((low, high),) = box(data.problem.X)
-        line = creases.line(net, [low], [high])
-        return line_frame(line, about=about), line.count
 
     def bound(regions: int) -> None:
         if regions > most:
             raise InputError(f"the network has more than {most} regions here, which is more than the studio draws")
 
-    view, problem = slices[number], data.problem
-    plane = creases.plane(net, view.box, view.origin, view.basis, progress=bound)
-    bound(plane.count)
-    frame = plane_frame(
-        plane,
-        decides=problem.classes is not None,
-        points=problem.X if problem.X.shape[1] > 2 else None,
-        spread=data.scaling.spread,
-        about=about,
-    )
-    return frame, plane.count
+    if not 0 <= number < max(1, len(shown)):
+        raise InputError(f"there is no slice {number}")
+    if shown:
+        view = shown[number]
+        partition: LinePartition | PlanePartition
+        partition = creases.plane(net, view.box, view.origin, view.basis, progress=bound)
+    else:
+        ((low, high),) = box(data.problem.X)
+        partition = creases.line(net, [low], [high])
+    bound(partition.count)
+    return slice_frame(partition, data, moment=moment, number=number), partition.count
 
 
 def _different(numbers: Any, count: int) -> bool:
