@@ -118,7 +118,7 @@ export function LineView({ frame, problem, second = false }: Props) {
           </g>
         );
       })}
-      {marks?.instance !== undefined && !decides && (
+      {marks?.instance !== undefined && problem.X[marks.instance] && !decides && (
         <g>
           <circle class="typical" cx={X(problem.X[marks.instance][0])} cy={Y(problem.y[marks.instance])} r={8} />
           <text class="name" x={X(problem.X[marks.instance][0]) + 12} y={Y(problem.y[marks.instance]) + 4}>typical instance</text>

@@ -1,6 +1,6 @@
 /** The plane with its exact regions, as a component around the stage that draws it. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { PlaneFrame } from "../frame";
 import type { Problem } from "../types";
@@ -14,7 +14,7 @@ export function PlaneView({ frame, problem, label, second = false, editor }: Pro
   const stage = useRef<Stage | null>(null);
   const trouble = useSignal("");
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     try {
       stage.current = new Stage(holder.current!, (message) => (trouble.value = message));
     } catch (caught) {
@@ -23,7 +23,7 @@ export function PlaneView({ frame, problem, label, second = false, editor }: Pro
     }
     return () => stage.current?.close();
   }, []);
-  useEffect(() => stage.current?.show({ frame, problem, editor, second }), [frame, problem, editor]);
+  useLayoutEffect(() => stage.current?.show({ frame, problem, editor, second }), [frame, problem, editor]);
 
   const [across, up] = frameColumns(frame, problem.features);
   const keys = editor

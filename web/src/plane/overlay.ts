@@ -79,7 +79,7 @@ function marks(context: CanvasRenderingContext2D, drawn: Drawn, step: Step): voi
       label(context, drawn, "typical instance", at);
     }
   }
-  if (fold_point) {
+  if (fold_point?.length === 2) {
     const at = pixel(drawn, ...inBox(frame, fold_point));
     context.beginPath();
     for (let k = 0; k < 4; k++) {

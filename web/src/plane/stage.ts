@@ -3,7 +3,7 @@
 import { effect, untracked } from "@preact/signals";
 import { classColour, css, paper, rgb } from "../colours";
 import type { PlaneFrame } from "../frame";
-import { atStep, colouring, dark, hovered, newest, region, showData, step, unit } from "../state";
+import { atStep, colouring, dark, hovered, newest, region, run, showData, step, unit } from "../state";
 import type { Problem } from "../types";
 import { camera, inBox, MARGIN, pan, place, WHOLE, zoomAt, type Placed } from "./camera";
 import { listen, stepped } from "./gestures";
@@ -147,14 +147,16 @@ export class Stage {
     const later = this.picture.paint(view);
     clearTimeout(this.timer);
     if (later) this.timer = window.setTimeout(() => this.soon(), later);
-    const lit = editor || second ? [] : unit.peek() !== null ? [unit.peek()!] : atStep.peek() ? newest.peek() : [];
+    // While another run comes in, what it says of its units and rows is not about what is still shown.
+    const other = second || !!editor || run.peek()?.problem !== problem;
+    const lit = other ? [] : unit.peek() !== null ? [unit.peek()!] : atStep.peek() ? newest.peek() : [];
     const drawn = {
       frame,
       placed,
       size: this.size,
       paper: paper(dark.peek()),
       units: lit,
-      step: atStep.peek() && !second && !editor ? step.peek() : null,
+      step: atStep.peek() && !other ? step.peek() : null,
       problem,
       columns: frameColumns(frame, problem.features),
       cursor: this.cursor,
