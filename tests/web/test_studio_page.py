@@ -273,8 +273,9 @@ def test_a_run_needs_no_mouse(wide, studio):
                 return
         raise AssertionError(f"Tab does not come to {name}")
 
-    to("Start anew")
+    to("Start")
     page.keyboard.press("Enter")
+    page.get_by_role("button", name="Pause", exact=True).first.wait_for()  # the run before is gone
     page.locator(".steps li").first.wait_for()
     to("Time")
     page.keyboard.press("Home")
