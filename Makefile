@@ -9,7 +9,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq -c constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs pictures viewer chromium clean
+.PHONY: help demo test lint format bench docs pictures reproduce viewer chromium clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ format: $(VENV)/dev ## put the code into the one style
 bench: $(VENV)/dev ## measure the partitions against their limit and against relucent
 	$(PIP_INSTALL) -e '.[bench]' || echo "bench: relucent cannot be installed here; running without it"
 	$(BIN)/python bench/regions.py
+
+reproduce: $(VENV)/installed ## run every claim of the sources at quick scale
+	$(BIN)/creases reproduce --all --scale quick --out out/reproduced
 
 docs: $(VENV)/dev ## build the documentation into out/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
