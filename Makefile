@@ -35,7 +35,7 @@ bench: $(VENV)/dev ## measure the partitions against their limit and against rel
 	$(BIN)/python bench/regions.py
 
 reproduce: $(VENV)/installed ## run every claim of the sources at quick scale
-	$(BIN)/creases reproduce --all --scale quick --out out/reproduced
+	$(BIN)/creases reproduce --all --scale quick --processes $(JOBS) --out out/reproduced
 
 docs: $(VENV)/dev ## build the documentation into out/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
