@@ -33,7 +33,7 @@ def animate_run(
         Path, typer.Argument(metavar="DIR", help="The folder of a growth run, of creases grow.", show_default=False)
     ],
     path: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="The .gif or .mp4 file to write (MP4: creases[video]).")
+        Path, typer.Option("--out", metavar="FILE", help="The .gif or .mp4 file to write (MP4: the extra 'video').")
     ] = Path("growth.gif"),
     beside: Annotated[
         list[Panel] | None,

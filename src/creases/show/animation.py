@@ -132,6 +132,8 @@ def animate_training(
 ) -> Path:
     """Write training as a ``.gif`` or ``.mp4``: regions, boundary and coefficients of one network after the other.
 
+    What is not named below is as in :func:`animate_growth`.
+
     Parameters
     ----------
     networks
@@ -140,8 +142,6 @@ def animate_training(
         When each was taken; 0, 1, 2, ... unless given.
     beside
         As in :func:`animate_growth`; unless given, the dual plot, or the network for one input.
-
-    Other parameters are those of :func:`animate_growth`.
     """
     from creases.network import Network, read
 
