@@ -17,12 +17,10 @@ def words(explanation: Mapping[str, Any], **names: Unpack[Names]) -> str:
     ----------
     explanation
         Of a proposal or of a growth step's record.
-    classes, features
-        Names of the classes and of the inputs; without them they go by number.
-    scaling
-        The :class:`creases.grow.Scaling` of the inputs: points are told in the data's own units.
-    instance
-        What to call one sample: "row" of a table.
+    **names
+        ``classes`` and ``features``: names of the classes and of the inputs; without them they go by number.
+        ``scaling``: the :class:`creases.grow.Scaling` of the inputs; points are told in the data's own units.
+        ``instance``: what to call one sample: "row" of a table.
 
     Examples
     --------
