@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
 
 from creases.errors import FileError
 
@@ -36,6 +41,17 @@ def replacing(path: str | Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_npz(path: str | Path) -> Iterator[NpzFile]:
+    """The arrays of an .npz file; OSError or ValueError says what is wrong, also with what is read on the way."""
+    with Path(path).open("rb") as file:  # numpy leaves a file that it cannot read open
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                yield arrays
+        except (EOFError, TypeError, BadZipFile, zlib.error) as error:
+            raise ValueError(str(error) or "it is cut short") from None
 
 
 def write_json(value: Mapping[str, Any], path: str | Path) -> Path:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import FileError, InputError
+from creases.files import open_npz
 
 Array = NDArray[np.float64]
 Box = list[tuple[float, float]]
@@ -107,7 +108,7 @@ def _whole(classes: NDArray[Any], path: Path) -> NDArray[np.int64]:
 
 def _data_npz(path: Path) -> tuple[Array, Array | None]:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open_npz(path) as arrays:
             return np.asarray(arrays["X"], np.float64), np.asarray(arrays["y"]) if "y" in arrays else None
     except KeyError:
         raise FileError(f"--data: {path} has no array X of points") from None

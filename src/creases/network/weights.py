@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from creases.errors import FileError
+from creases.files import open_npz
 from creases.network.arrays import from_arrays
 from creases.network.network import Network
 
@@ -15,7 +14,7 @@ from creases.network.network import Network
 def read_npz(path: Path) -> Network:
     """The network of the layers ``(W0, b0), (W1, b1), ...`` that a file holds, bends between them."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open_npz(path) as arrays:
             content = dict(arrays)
     except (OSError, ValueError) as error:
         raise FileError(f"model: {path} cannot be read as an .npz file of weights: {error}") from None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import zipfile
-import zlib
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import FileError, InputError
+from creases.files import open_npz
 from creases.problems.columns import Column, from_texts, to_number
 from creases.problems.folder import read_bytes
 
@@ -144,9 +143,9 @@ def read_npz(path: Path) -> list[Column]:
     Those of ``X`` are named X0, X1, ... or as an array ``features`` names them.
     """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        with open_npz(path) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile, zlib.error, EOFError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot be read as .npz arrays of numbers or texts ({error})") from None
     features = arrays.pop("features", None)
     columns: list[Column] = []

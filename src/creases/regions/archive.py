@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 
 from creases.errors import FileError
-from creases.files import replacing
+from creases.files import open_npz, replacing
 from creases.network.files import from_bytes, to_bytes
 from creases.network.network import Network
 
@@ -41,11 +40,11 @@ def save(result: Result, path: str | Path) -> Path:
 def load(kind: type[R], path: str | Path) -> R:
     """Read back a result of a kind that :func:`save` wrote."""
     try:
-        with np.load(Path(path), allow_pickle=False) as data:
+        with open_npz(path) as data:
             arrays = {key: data[key] for key in data.files}
     except FileNotFoundError:
         raise FileError(f"{path}: no such file") from None
-    except (OSError, EOFError, ValueError, BadZipFile) as error:
+    except (OSError, ValueError) as error:
         raise FileError(f"{path}: not an .npz file that creases wrote, or damaged: {error}") from None
     found = str(arrays.pop("kind", ""))
     if found != kind.__name__:

@@ -72,6 +72,7 @@ def test_a_slice_through_more_inputs_is_shown_on_its_plane(tmp_path, drawn):
         ("none.npz", {}, FileError, "path: there is no file"),
         ("notes.txt", {}, FileError, "path: expected a map"),
         ("broken.npz", {}, FileError, "path: .* is not an .npz file that creases wrote, or damaged"),
+        ("cut.npz", {}, FileError, "path: .* is not an .npz file that creases wrote, or damaged"),
         ("other.npz", {}, FileError, "must hold W0, b0"),
         ("wide.safetensors", {}, InputError, "the network has 3 inputs, so a plane must be chosen"),
         ("map.npz", {"box": [(0, 1), (0, 1)]}, InputError, "box: map.npz is a map, which has its box"),
@@ -89,6 +90,7 @@ def test_what_cannot_be_mapped_is_refused(tmp_path, name, options, error, said):
     (tmp_path / "notes.txt").write_text("no network")
     (tmp_path / "broken.npz").write_text("no archive")
     np.savez(tmp_path / "other.npz", a=1)
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "other.npz").read_bytes()[:60])
     creases.read([(np.ones((2, 3)), np.zeros(2))]).save(tmp_path / "wide.safetensors")
     creases.plane(FOLD).save(tmp_path / "map.npz")
     FOLD.save(tmp_path / "fold.safetensors")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import FileError, InputError
+from creases.files import open_npz
 from creases.network import Network, read
 from creases.network.weights import read_npz
 from creases.problems import Problem, read_table
@@ -105,7 +106,7 @@ def _opened(path: Path) -> Network | Partition:
     if path.suffix != ".npz":
         raise FileError(f"path: expected a map (.npz) or a network (.onnx, .safetensors, .npz), got {path.name!r}")
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open_npz(path) as arrays:
             kind = str(arrays["kind"]) if "kind" in arrays else ""
     except (OSError, ValueError) as error:
         raise FileError(f"path: {path} is not an .npz file that creases wrote, or damaged: {error}") from None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from creases.compare import PartitionDifference, difference_on_line, difference_on_plane
 from creases.errors import FileError
+from creases.files import open_npz
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.slices import through
@@ -67,7 +68,7 @@ def mapped(folder: Path, told: dict[str, Any]) -> Planes | None:
     if any(net.n_units > UNITS for net in nets):
         return None
     try:
-        with np.load(folder / kept, allow_pickle=False) as arrays:
+        with open_npz(folder / kept) as arrays:
             X = np.asarray(arrays["X"], np.float64)
             y = np.asarray(arrays["y"]) if "y" in arrays else None
     except (OSError, ValueError, KeyError) as error:
