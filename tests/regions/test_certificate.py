@@ -39,6 +39,13 @@ def test_a_region_with_a_pattern_that_is_not_its_own_is_found_at_its_corners():
     assert found.where[0] == 1.0
 
 
+def test_numbers_that_are_none_do_not_pass():
+    found = certificate(creases.plane(KINK))
+    assert found.holds
+    for name in ("at_points", "at_corners"):
+        assert not replace(found, **{name: float("nan")}).holds
+
+
 def test_a_crease_that_was_missed_is_found_by_the_points_inside():
     straight = creases.read([([[1.0, 0.0], [0.0, 1.0]], [9.0, 9.0]), ([[1.0, 1.0]], [-19.0])])
     partition = replace(creases.plane(straight), net=KINK)  # one region, where the network has four

@@ -41,6 +41,13 @@ def test_creases_are_as_long_as_they_are_drawn():
     assert on_line.parallel.tolist() == [-1, -1, -1]  # of one input all would be
 
 
+def test_units_of_one_crease_all_have_its_length():
+    found = units(SPARE, BOX, partition=creases.plane(SPARE, BOX))
+    assert found.crease is not None
+    length = np.hypot(1.5, 1.5)  # of x1 + x2 = -1/2 in the box
+    assert found.crease.tolist() == pytest.approx([length, length, length, 0, 0, np.hypot(2, 2)])
+
+
 @settings(max_examples=50, deadline=None)
 @given(cases(2, max_depth=2, max_width=5))
 def test_what_bounds_say_of_a_side_is_what_the_partition_says(case):

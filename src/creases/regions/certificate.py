@@ -35,7 +35,7 @@ class Certificate:
     @property
     def largest(self) -> float:
         """Largest difference anywhere."""
-        return max(self.at_points, self.at_corners)
+        return float(np.maximum(self.at_points, self.at_corners))  # not a number if either is not
 
     @property
     def holds(self) -> bool:

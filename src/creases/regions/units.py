@@ -79,7 +79,7 @@ def units(net: Network, box: Any, *, x: Any = None, partition: PlanePartition | 
     return Units(
         side=_sides(net, box, partition),
         active=_active(net, x),
-        crease=None if partition is None else _creases(partition),
+        crease=None if partition is None else _creases(partition, same),
         same=same,
         sense=sense,
         parallel=parallel,
@@ -142,7 +142,7 @@ def _active(net: Network, x: Any) -> Floats:
     return np.where(relu, total / len(points), np.nan)
 
 
-def _creases(partition: PlanePartition | LinePartition) -> Floats:
+def _creases(partition: PlanePartition | LinePartition, same: Ints) -> Floats:
     """Length of each unit's crease on a plane, or how many breakpoints of a segment it makes: (n_units,)."""
     n = partition.net.n_units
     if isinstance(partition, LinePartition):
@@ -150,4 +150,6 @@ def _creases(partition: PlanePartition | LinePartition) -> Floats:
     inner = partition.edge_units >= 0
     a, b = (partition.vertices[partition.edges[inner, i]] for i in (0, 1))
     lengths = np.linalg.norm(b - a, axis=1)
-    return np.bincount(partition.edge_units[inner], weights=lengths, minlength=n).astype(np.float64)
+    own = np.bincount(partition.edge_units[inner], weights=lengths, minlength=n)
+    first = np.where(same >= 0, same, np.arange(n))  # an edge is given to one of the units with the same crease
+    return np.bincount(first, weights=own, minlength=n)[first].astype(np.float64)
