@@ -2,11 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
 from creases.cli import app
+from creases.show.stage import Stage
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,20 @@ def test_a_growth_run_becomes_an_animation_of_its_moments(run, folder, tmp_path)
     told = json.loads(run("animate", folder, "--out", "two.gif", "--dpi", "30", "--frames", "2", "--json").stdout)
     assert told["bytes"] == (tmp_path / "two.gif").stat().st_size
     assert told["slice"]
+
+
+def test_whole_values_of_two_inputs_are_no_classes(run, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (40, 2))
+    np.savez(tmp_path / "table.npz", X=X, y=np.round(9 + 5 * X[:, 0]))
+    words = ["--task", "regression", "--epochs", "2", "--out", "grown"]
+    assert run("grow", "table.npz", "--target", "y", *words).exit_code == 0
+    drawn = {}
+    monkeypatch.setattr(Stage, "_draw_curves", lambda stage, ax, shot: drawn.update(labels=stage.scene.labels))
+    result = run("animate", "grown", "--dpi", "30", "--frames", "1")
+    assert result.exit_code == 0, result.output
+    assert drawn == {"labels": None}
+    assert "growth.gif: 1 of " in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,40 @@ def test_one_input_is_shown_as_a_function_over_its_data(tmp_path):
     assert len(pictures(path)) == 3
 
 
+def test_classes_of_one_input_are_shown_as_outputs_over_their_samples():
+    net = creases.read([([[1.0]], [0.0]), ([[1.0], [-1.0]], [0.0, 0.5])])
+    x, labels = np.array([[-0.5], [0.5], [0.6]]), np.array([1, 0, 0])
+    film = Stage(_shots([net], [0], [None], {"a": [-1], "b": [1]}), Scene(x, labels, ("in", "out")), (), 30)
+    film.picture(film.shots[0])
+    lines = {tuple(line.get_xdata()): line for line in film.main.lines}
+    ends, (first, second) = (-1.0, 0.0, 1.0), (line for line in film.main.lines if len(line.get_xdata()) == 3)
+    assert tuple(first.get_xdata()) == tuple(second.get_xdata()) == ends
+    assert np.array_equal(np.stack([first.get_ydata(), second.get_ydata()], axis=1), net(np.array(ends)[:, None]))
+    assert [text.get_text() for text in film.main.get_legend().get_texts()] == ["in", "out"]
+    assert first.get_color() == lines[(0.5, 0.6)].get_color() != lines[(-0.5,)].get_color()
+    assert film.range[1] < 1.1  # made for the outputs, not for the numbers of the classes
+
+
+def test_networks_without_samples_are_shown_around_the_origin(tmp_path):
+    for net, empty in ((FOLDS, np.zeros((0, 2))), (creases.read([([[1.0]], [0.0])]), np.zeros((0, 1)))):
+        path = animate_training([net], tmp_path / "t.gif", data=empty, labels=np.zeros(0), beside=(), dpi=30)
+        assert len(pictures(path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("networks", "options", "message"),
+    [
+        ([FOLDS, creases.read([([[1.0]], [0.0])])], {}, "networks: expected all to take 2 numbers, got one that takes"),
+        ([creases.read([([[1.0]], [0.0])])], {"box": [(0, 1), (0, 1)]}, r"box: expected 1 pairs \(lo, hi\)"),
+        ([FOLDS], {"data": POINTS, "labels": ["a"] * len(POINTS)}, "labels: expected an array of numbers"),
+    ],
+)
+def test_training_that_cannot_be_animated_is_refused(networks, options, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        animate_training(networks, tmp_path / "t.gif", **options)
+    assert not list(tmp_path.iterdir())
+
+
 def test_values_of_two_inputs_are_no_classes(tmp_path):
     film = stage((), labels=None)
     film.picture(film.shots[0])

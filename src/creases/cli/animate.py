@@ -64,10 +64,11 @@ def animate_run(
     load_kernels()
     run = read_run(folder)
     problem = run.data.problem
+    decided = problem.classes is not None
     shown: dict[str, Any] = {
         "box": box(problem.X),
         "data": problem.X,
-        "labels": problem.y,
+        "labels": problem.y if decided or problem.X.shape[1] == 1 else None,  # a plane does not show values
         "features": problem.features,
     }
     cut = None
@@ -77,6 +78,7 @@ def animate_run(
         if len(names := cut.name.split(" × ")) == 2:
             shown["features"] = names
     with show.theme(theme.value), progress(1) as begin:
+        begin("drawing")
         show.animate_growth(
             run.moments,
             path,
@@ -88,7 +90,7 @@ def animate_run(
             frames=frames,
             fps=fps,
             dpi=dpi,
-            progress=lambda done, count: begin(f"drawing {done} of {count}"),
+            progress=lambda done, count: begin(f"drawing: {done} of {count}"),
             **shown,
         )
     if not run.history.ended:
@@ -103,4 +105,5 @@ def animate_run(
         print_json(told)
         return
     on = f" on the slice {cut.name}" if cut else ""
-    out.print(f"{path}: {len(run.moments)} moments{on}, {path.stat().st_size / 1e6:.2g} MB", soft_wrap=True)
+    shot = min(frames, len(run.moments))
+    out.print(f"{path}: {shot} of {len(run.moments)} moments{on}, {path.stat().st_size / 1e6:.2g} MB", soft_wrap=True)

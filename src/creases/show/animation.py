@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from creases.errors import InputError
-from creases.regions.arguments import check_count
+from creases.regions.arguments import check_count, check_numbers
+from creases.regions.slices import check_box
 from creases.show.movie import Frame, Progress, check_movie, write_movie
 from creases.show.plane import check_data
 from creases.show.stage import Beside, Scene, Shot, Stage
@@ -170,10 +171,10 @@ def _evenly(count: int, frames: int) -> list[int]:
 
 def _points(data: ArrayLike | None, labels: ArrayLike | None) -> tuple[NDArray[np.float64] | None, NDArray[Any] | None]:
     """Points (n, d) and what belongs to them (n,); in the plane only classes do, not values."""
-    values = None if labels is None else np.asarray(labels, np.float64).ravel()
-    points = None if data is None else np.asarray(data, np.float64)
+    values = None if labels is None else check_numbers(labels, "labels").ravel()
+    points = None if data is None else check_numbers(data, "data")
     if points is None or points.ndim != 2 or points.shape[1] == 2:
-        whole = values is None or np.array_equal(values, np.round(values))
+        whole = values is None or bool(((values >= 0) & (values == np.round(values))).all())
         return check_data(data, labels if whole else None)
     if not np.isfinite(points).all() or (values is not None and not np.isfinite(values).all()):
         raise InputError("data: expected finite numbers, got NaN or infinity; leave such points out")
@@ -188,12 +189,12 @@ def _window(net: Network, scene: Scene, box: Any, origin: Any, basis: Any) -> di
         raise InputError(
             f"origin, basis, box: a network of {net.n_in} inputs is shown on a slice; give these as to creases.plane"
         )
-    if box is None and scene.data is not None and scene.data.shape[1] == net.n_in:
+    if box is None and scene.data is not None and len(scene.data) and scene.data.shape[1] == net.n_in:
         low, high = scene.data.min(axis=0), scene.data.max(axis=0)
         margin = np.where(high > low, 0.08 * (high - low), 1.0)
         box = np.stack([low - margin, high + margin], axis=1)
     if net.n_in == 1:
-        a, b = np.asarray((-1.0, 1.0) if box is None else box, np.float64).ravel()
+        ((a, b),) = check_box([(-1.0, 1.0)] if box is None else box, 1)
         return {"a": [a], "b": [b]}
     shown = {"box": box, "origin": origin, "basis": basis}
     return {name: value for name, value in shown.items() if value is not None}
@@ -212,6 +213,8 @@ def _shots(
 
     found, regions = [], 0
     for net, epoch, record in zip(nets, epochs, records, strict=True):
+        if net.n_in != nets[0].n_in:
+            raise InputError(f"networks: expected all to take {nets[0].n_in} numbers, got one that takes {net.n_in}")
         partition: PlanePartition | LinePartition = line(net, **shown) if net.n_in == 1 else plane(net, **shown)
         regions += partition.count
         if regions > MOST_REGIONS:

@@ -126,7 +126,8 @@ class Stage:
         if isinstance(self.shots[0].partition, LinePartition):
             values = [shot.partition.values.ravel() for shot in self.shots]
             ends = [np.asarray(s.partition.net(np.stack([s.partition.a, s.partition.b]))).ravel() for s in self.shots]  # type: ignore[union-attr]
-            own = [] if self.scene.labels is None else [np.asarray(self.scene.labels, np.float64)]
+            valued = self.scene.labels is not None and self.shots[0].partition.net.n_out == 1
+            own = [np.asarray(self.scene.labels, np.float64)] if valued else []
             self.range = _padded(np.concatenate([*values, *ends, *own]))
         if "dual" in self.panels:
             J = np.concatenate([np.asarray(shot.partition.pieces().J[:, 0]) for shot in self.shots])
@@ -154,23 +155,39 @@ class Stage:
     def _draw_line(self, partition: LinePartition, record: Record | None) -> None:
         ax, scene, theme = self.main, self.scene, style.now()
         a, b = float(partition.a[0]), float(partition.b[0])
-        if scene.data is not None and scene.labels is not None:
-            ax.scatter(scene.data[:, 0], scene.labels, s=9, color=theme.quiet, linewidths=0, zorder=1, label="data")
         x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
-        value = np.asarray(partition.net(x[:, None]))[:, 0]
-        ax.plot(x, value, color=style.class_color(0), linewidth=1.6, zorder=3, label="network")
-        ax.plot(x[1:-1], value[1:-1], "o", color=style.class_color(0), markersize=4, zorder=4, label="breakpoints")
+        value = np.asarray(partition.net(x[:, None]))
+        single = value.shape[1] == 1
+        if scene.data is not None and scene.labels is not None:
+            self._draw_samples(scene.data[:, 0], scene.labels, single)
+        for j in range(value.shape[1]):
+            color, named = style.class_color(j), scene.classes[j] if scene.classes else f"output {j}"
+            ax.plot(x, value[:, j], color=color, linewidth=1.6, zorder=3, label="network" if single else named)
+            dots = "breakpoints" if single else "_nolegend_"
+            ax.plot(x[1:-1], value[1:-1, j], "o", color=color, markersize=4, zorder=4, label=dots)
         new = [] if record is None else units_of(partition.net, record)
         owner = np.repeat(np.arange(len(partition.breakpoints)), np.diff(partition.unit_starts))
         lit = np.unique(owner[np.isin(partition.unit_ids, new)]) + 1
         if len(lit):
             mark: dict[str, Any] = {"color": theme.accent, "markeredgecolor": theme.paper, "markersize": 9}
-            ax.plot(x[lit], value[lit], "D", zorder=5, linestyle="none", label="newest breakpoint", **mark)
+            shown = ax.plot(x[lit], value[lit], "D", zorder=5, linestyle="none", **mark)
+            shown[0].set_label("newest breakpoint")
         ax.set_xlim(a, b)
         ax.set_ylim(*self.range)
         ax.set_xlabel(scene.features[0] if scene.features is not None else "$x$")
         ax.set_ylabel("output")
         style.legend_below(ax, ax.get_legend_handles_labels()[0])
+
+    def _draw_samples(self, x: Floats, labels: NDArray[Any], valued: bool) -> None:
+        """Samples of one input at their values; those of classes along the lower edge, in their classes' colours."""
+        if valued:
+            look: dict[str, Any] = {"s": 9, "color": style.now().quiet, "linewidths": 0, "zorder": 1}
+            self.main.scatter(x, labels, label="data", **look)
+            return
+        for index in np.unique(labels).astype(int).tolist():
+            own = x[labels == index]
+            low = np.full(len(own), self.range[0])
+            self.main.plot(own, low, "|", color=style.class_color(index), markersize=14, zorder=2)
 
     def _draw_curves(self, ax: Axes, shot: Shot) -> None:
         self.now.set_xdata([shot.epoch, shot.epoch])
