@@ -105,6 +105,12 @@ def test_points_are_marked_by_name_on_top(fold, ax):
     assert min(line.get_zorder() for line in ax.lines) > max(c.get_zorder() for c in ax.collections)
 
 
+def test_a_point_to_mark_has_two_coordinates(fold, ax):
+    for point in ([0.1], [[0.1, 0.2]], [np.nan, 0.0]):
+        with pytest.raises(InputError, match="points: expected two finite coordinates for 'a'"):
+            mark_points(ax, {"a": point})
+
+
 def test_axes_are_labelled_and_show_the_whole_box(fold, ax):
     plot_plane(fold, ax=ax)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x_1$", "$x_2$")
@@ -131,6 +137,9 @@ def test_without_axes_new_ones_of_pyplot_are_made(fold):
         ({"data": np.zeros((4, 2)), "labels": [1]}, "labels: expected 4 classes, one for each point"),
         ({"labels": [1]}, "labels: given without data"),
         ({"data": [[0.0, 1.0], [np.nan, 0.0]]}, "data: expected finite numbers, got NaN or infinity in point 1"),
+        ({"data": np.zeros((2, 2)), "labels": ["a", "b"]}, "labels: expected an array of numbers"),
+        ({"data": np.zeros((2, 2)), "labels": [0, 0.5]}, "labels: expected the numbers of classes, whole .* got 0.5"),
+        ({"data": np.zeros((2, 2)), "labels": [0, -1]}, "labels: expected the numbers of classes, whole .* got -1"),
     ],
 )
 def test_bad_options_are_refused(fold, options, message):

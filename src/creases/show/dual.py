@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,6 +46,7 @@ def plot_dual(
     color: Literal["bias", "class"] = "bias",
     data: ArrayLike | None = None,
     legend: bool = True,
+    classes: Sequence[str] | None = None,
 ) -> Axes:
     """Draw each region's coefficients of one output as a point: where the plane has a region, the dual has a dot.
 
@@ -63,8 +65,8 @@ def plot_dual(
         of the region (partitions only).
     data
         Points (n, 2) in slice coordinates: the pieces that hold there are ringed (partitions only).
-    legend
-        Whether to say what the colours mean.
+    legend, classes
+        Whether to say what the colours mean, and the names of the classes; their numbers unless given.
 
     Returns
     -------
@@ -90,7 +92,7 @@ def plot_dual(
     output = check_index(output, found.net.n_out if isinstance(found, PlanePartition) else found.n_out, "output")
     dots = _of_plane(found, output) if isinstance(found, PlanePartition) else _of_samples(found, output)
     ax = style.own_axes(ax, 5.6, 5)
-    _draw(ax, dots, color, legend)
+    _draw(ax, dots, color, legend, classes)
     if data is not None and isinstance(found, PlanePartition):
         _ring(ax, dots, found, data)
     return ax
@@ -125,7 +127,7 @@ def _of_samples(found: Coefficients, output: int) -> _Dots:
     return _Dots(at, ("first direction of $J$", "second direction of $J$"), share, y, None, none)
 
 
-def _draw(ax: Axes, dots: _Dots, color: str, legend: bool) -> None:
+def _draw(ax: Axes, dots: _Dots, color: str, legend: bool, names: Sequence[str] | None) -> None:
     size = np.clip(_LARGEST * dots.share / dots.share.max(), _SMALLEST, None)
     order = np.argsort(-size)  # small dots on top
     width = float(np.clip(20 / np.sqrt(max(1, len(dots.links))), 0.15, 0.8))
@@ -137,7 +139,7 @@ def _draw(ax: Axes, dots: _Dots, color: str, legend: bool) -> None:
         faces = [style.tint(style.class_color(int(index)), 0.7) for index in dots.decided[order]]
         ax.scatter(x, y, s=size[order], color=faces, **{**look, "edgecolors": style.now().paper})
         if legend:
-            style.legend_below(ax, style.class_patches(np.unique(dots.decided).tolist()))
+            style.legend_below(ax, style.class_patches(np.unique(dots.decided).tolist(), names))
     else:
         limit = float(np.abs(dots.constant).max()) or 1.0
         norm = Normalize(-limit, limit)

@@ -12,6 +12,7 @@ from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 
 from creases.errors import InputError
+from creases.regions.arguments import check_numbers
 from creases.show import style
 from creases.show.marks import mark_record
 
@@ -94,7 +95,7 @@ def plot_plane(
         _draw_data(ax, points, numbers)
     _dress(ax, partition)
     if color == "class":
-        style.legend_below(ax, style.class_patches(_known(np.unique(decision.part_class).tolist(), classes), classes))
+        style.legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
     if record is not None:
         mark_record(ax, partition, record, scaling=scaling)
     return ax
@@ -114,7 +115,10 @@ def _shape(partition: PlanePartition) -> float:
 def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
     """Mark named points, each two slice coordinates, on a plane that is drawn."""
     for name, point in points.items():
-        t1, t2 = np.asarray(point, np.float64)
+        given = check_numbers(point, "points")
+        if given.shape != (2,) or not np.isfinite(given).all():
+            raise InputError(f"points: expected two finite coordinates for {name!r}, got {given.tolist()}")
+        t1, t2 = given
         ax.plot(t1, t2, "o", color=style.now().ink, markeredgecolor=style.now().paper, markersize=6, zorder=5)
         ax.annotate(name, (t1, t2), (6, 6), textcoords="offset points", color=style.now().ink, fontsize=11, zorder=5)
 
@@ -133,7 +137,7 @@ def check_data(
         if labels is not None:
             raise InputError("labels: given without data; give the points as data=(n, 2)")
         return None, None
-    points = np.asarray(data, np.float64)
+    points = check_numbers(data, "data")
     if points.ndim != 2 or points.shape[1] != 2:
         raise InputError(f"data: expected points (n, 2) in slice coordinates, got shape {points.shape}")
     if not np.isfinite(points).all():
@@ -141,10 +145,13 @@ def check_data(
         raise InputError(f"data: expected finite numbers, got NaN or infinity in point {row}; leave such points out")
     if labels is None:
         return points, None
-    classes = np.asarray(labels).astype(np.int64)
-    if classes.shape != (len(points),):
-        raise InputError(f"labels: expected {len(points)} classes, one for each point, got shape {classes.shape}")
-    return points, classes
+    values = check_numbers(labels, "labels")
+    if values.shape != (len(points),):
+        raise InputError(f"labels: expected {len(points)} classes, one for each point, got shape {values.shape}")
+    strange = values[~((values >= 0) & (values == np.round(values)))]
+    if len(strange):
+        raise InputError(f"labels: expected the numbers of classes, whole and from 0, got {strange[0]:g}")
+    return points, values.astype(np.int64)
 
 
 def shades(partition: PlanePartition, output: int | None = None) -> NDArray[np.float64]:
@@ -246,13 +253,6 @@ def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64]
     for index in np.unique(classes):
         chosen = points[classes == index]
         ax.scatter(chosen[:, 0], chosen[:, 1], color=style.class_color(int(index)), **look)
-
-
-def _known(present: list[int], names: Sequence[str] | None) -> list[int]:
-    """The classes that are drawn, each of which must have a name where names are given."""
-    if names is not None and present and max(present) >= len(names):
-        raise InputError(f"classes: expected a name for each of {max(present) + 1} classes, got {len(names)}")
-    return present
 
 
 def _dress(ax: Axes, partition: PlanePartition) -> None:

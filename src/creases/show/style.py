@@ -19,6 +19,7 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
+from creases.errors import InputError
 from creases.show.themes import now as now
 
 if TYPE_CHECKING:
@@ -124,7 +125,9 @@ def legend_below(ax: Axes, handles: Sequence[Any]) -> None:
 
 
 def class_patches(classes: Sequence[int], names: Sequence[str] | None = None) -> list[Patch]:
-    """For a legend: the colour of each class with its name, its number unless given."""
+    """For a legend: the colour of each class with its name, its number unless names are given."""
+    if names is not None and classes and max(classes) >= len(names):
+        raise InputError(f"classes: expected a name for each of {max(classes) + 1} classes, got {len(names)}")
     patches = []
     for index in classes:
         full, name = class_color(index), f"class {index}" if names is None else names[index]

@@ -47,7 +47,11 @@ def _dual(subject: Subject, partition: PlanePartition, output: int) -> Figure:
     from creases.show import new_figure, plot_dual
 
     figure, (ax,) = new_figure(4.4, 4.0)
-    plot_dual(partition, output=output, ax=ax, color="bias" if subject.classes is None else "class")
+    if subject.classes is None:
+        plot_dual(partition, output=output, ax=ax)
+    else:
+        names = [subject.class_name(k) for k in range(max(2, subject.net.n_out))]
+        plot_dual(partition, output=output, ax=ax, color="class", classes=names)
     return figure
 
 
