@@ -122,9 +122,13 @@ def test_layers_are_called_as_growth_records_call_places():
     assert decode(plane_frame(creases.plane(creases.read(named))))[0]["layers"] == [{"name": "hidden1", "width": 3}]
     arrays = creases.read([(np.eye(2), np.zeros(2)), (np.eye(2), np.zeros(2)), (np.ones((1, 2)), np.zeros(1))])
     names = [layer["name"] for layer in decode(plane_frame(creases.plane(arrays)))[0]["layers"]]
-    assert len(set(names)) == 2
-    given = decode(plane_frame(creases.plane(arrays), layers=["a", "b"]))[0]["layers"]
-    assert [layer["name"] for layer in given] == ["a", "b"]
+    assert names == ["layer 1", "layer 2"]
+
+
+def test_layers_that_only_have_numbers_are_counted():
+    plain = creases.read(nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1)))
+    names = [layer["name"] for layer in decode(plane_frame(creases.plane(plain)))[0]["layers"]]
+    assert names == ["layer 1", "layer 2"]  # not 0 and 2, where they stand among all modules
 
 
 def test_a_regression_has_no_boundary_and_every_region_is_one_part():

@@ -33,7 +33,8 @@ def _regions(subject: Subject, found: Census) -> Section:
     ]
     if found.upper is not None:
         rows.insert(1, ["networks of these widths have at most", whole(found.upper)])
-    text = f"{counted(found.count, 'region')} in {subject.where}; on each the network is one affine function."
+    on = "each" if found.count > 1 else "it"
+    text = f"{counted(found.count, 'region')} in {subject.where}; on {on} the network is one affine function."
     if found.data is not None:
         with_data = found.data[found.data > 0]
         rows.append(["regions with data", whole(len(with_data))])

@@ -81,6 +81,7 @@ def _in_words(net: Network) -> str:
     if all(step.op in ("linear", "relu") for step in net.steps) and all(
         step.inputs == (i,) for i, step in enumerate(net.steps)
     ):
-        hidden = ", ".join(map(str, widths)) or "no"
-        return f"{counted(net.n_in, 'input')}, {hidden} hidden units, {counted(net.n_out, 'output')}"
+        hidden = "-".join(map(str, widths)) or "no"
+        units = "unit" if widths == [1] else "units"
+        return f"{counted(net.n_in, 'input')}, {hidden} hidden {units}, {counted(net.n_out, 'output')}"
     return repr(net)

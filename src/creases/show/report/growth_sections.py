@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Sequence
 from dataclasses import fields
@@ -154,7 +155,7 @@ def _loading(run: Kept, model: str) -> Section:
     if not run.history.ended:
         return {"title": title, "text": f"When the run has ended, its network is in {model}."}
     gives = "one output for each class; the largest decides" if run.data.problem.classes else "the target"
-    code = f'import creases\nnet = creases.read("{model}")\nnet(X)'
+    code = f"import creases\nnet = creases.read({json.dumps(model, ensure_ascii=False)})\nnet(X)"
     text = f"X is (n, {len(names)}), in the data's own units: {shown}. The answer: {gives}."
     return {"title": title, "text": text, "code": code}
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from creases.compare import ActiveSubspace, active_subspace, coefficients
+from creases.compare import ActiveSubspace, Coefficients, active_subspace, coefficients
 from creases.show.report.pictures import both
 from creases.show.report.subject import Section, Subject
 from creases.show.report.words import counted, number, percent
@@ -21,7 +24,9 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
     if X is None or net.n_in < 2 or not net.n_out:
         return []
     rows = min(len(X), max(10, _NUMBERS // (net.n_out * (net.n_in + 1))))
+    table_like = len(net.input_shape) == 1  # columns have units of their own, the pixels of an image one
     found = coefficients(net, X[:rows], dtype=torch.float64)
+    found = _in_spreads(found, X[:rows]) if table_like else found
     outputs = range(min(OUTPUTS, net.n_out))
     spaces = [active_subspace(found, j) for j in outputs]
     columns = [
@@ -47,12 +52,24 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
         "the first has nearly all of the mean squared slope, the output is nearly a function of one number: the inputs "
         "weighed as in that direction."
     )
+    text += " Inputs are measured in their standard deviations." if table_like else ""
     if len(spaces) < net.n_out:
         text += f" Listed are {len(spaces)} of {net.n_out} outputs."
     section: Section = {"title": "Sensitivity", "text": text, "table": {"columns": columns, "rows": table}}
     if net.n_in > 2 and any(one.total > 0 for one in spaces):
         section["picture"] = both(lambda: _picture(subject, spaces))
     return [section]
+
+
+def _in_spreads(found: Coefficients, X: NDArray[np.float64]) -> Coefficients:
+    """The coefficients by inputs in units of their standard deviations; of a single sample as they are."""
+    spread = X.std(axis=0)
+    if not spread.any():
+        return found
+    scale = torch.from_numpy(np.append(spread, 1.0))  # the last column is the offset
+    if found.basis is None:
+        return replace(found, features=found.features * scale)
+    return replace(found, basis=found.basis * scale)
 
 
 def _needed(found: ActiveSubspace) -> str:

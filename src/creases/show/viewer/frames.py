@@ -6,7 +6,7 @@ import base64
 import json
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,6 @@ def plane_frame(
     decides: bool = True,
     points: ArrayLike | None = None,
     spread: ArrayLike = 1.0,
-    layers: Sequence[str] | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> bytes:
     """A plane partition as a frame.
@@ -84,8 +83,6 @@ def plane_frame(
     points, spread
         Inputs (n, n_in) to show on the slice, each at its nearest point of it; distances are counted in the inputs'
         spreads (n_in,).
-    layers
-        Names of the bends; by default those of the layers before them.
     about
         Goes into the header: moment, slice.
     """
@@ -97,7 +94,7 @@ def plane_frame(
         "origin": partition.origin.tolist(),
         "basis": partition.basis.tolist(),
         "outputs": y.shape[1],
-        "layers": _layers(partition.net, layers),
+        "layers": _layers(partition.net),
         **(about or {}),
     }
     vertices, decision = _decision(partition) if decides else _no_decision(partition)
@@ -120,9 +117,7 @@ def plane_frame(
     return encode(header, arrays)
 
 
-def line_frame(
-    partition: LinePartition, *, layers: Sequence[str] | None = None, about: Mapping[str, Any] | None = None
-) -> bytes:
+def line_frame(partition: LinePartition, *, about: Mapping[str, Any] | None = None) -> bytes:
     """A network on the segment from a to b as a frame; by x where the input is one number, else by t from 0 to 1."""
     (J, y), ends = partition.pieces(), partition.ends
     own = len(partition.a) == 1
@@ -132,7 +127,7 @@ def line_frame(
         "kind": "line",
         "range": [low, low + width],
         "outputs": y.shape[1],
-        "layers": _layers(partition.net, layers),
+        "layers": _layers(partition.net),
         **(about or {}),
     }
     arrays = {
@@ -206,13 +201,12 @@ def _no_decision(partition: PlanePartition) -> tuple[Floats, dict[str, tuple[str
     }
 
 
-def _layers(net: Network, names: Sequence[str] | None) -> list[dict[str, Any]]:
+def _layers(net: Network) -> list[dict[str, Any]]:
     """Name and width of every bend; its name is that of the layer before it, as growth records call places."""
-    if names is None:
-        feeds = [net.steps[i].inputs[0] - 1 for i in net.bends]
-        names = [net.steps[i].path if i >= 0 else "" for i in feeds]
-        if len(set(names) - {""}) < len(names):
-            names = [f"layer {k + 1}" for k in range(len(names))]
+    feeds = [net.steps[i].inputs[0] - 1 for i in net.bends]
+    names = [net.steps[i].path if i >= 0 else "" for i in feeds]
+    if len(set(names) - {""}) < len(names) or any(name.split(".")[-1].isdecimal() for name in names):
+        names = [f"layer {k + 1}" for k in range(len(names))]
     return [
         {"name": name, "width": width} for name, width in zip(names, np.diff(net.unit_starts).tolist(), strict=True)
     ]
