@@ -74,6 +74,8 @@ def test_a_map_is_told_by_its_name(run, fold, tmp_path):
         (("compared", "--columns", "a,b"), "--columns: is for a growth run; compared is a comparison"),
         (("run", "--box", "0,1,0,1"), "--box: is for a map; run is a growth run"),
         (("run",), "folder: run/run.json is damaged"),
+        (("map.npz",), "path: map.npz is not an .npz file that creases wrote, or damaged"),
+        (("map.npz", "--box", ""), "--box: expected comma-separated numbers, got ''"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_one_line(run, tmp_path, words, said):
@@ -82,10 +84,20 @@ def test_what_cannot_be_shown_is_refused_in_one_line(run, tmp_path, words, said)
     (tmp_path / "compared" / "comparison.json").touch()
     (tmp_path / "run" / "run.json").touch()
     (tmp_path / "notes.txt").touch()
+    (tmp_path / "map.npz").write_bytes(b"PK\x03\x04 cut short")
     result = run("report", *words)
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
+
+
+def test_a_damaged_history_is_named_and_nothing_is_written(run, folder, tmp_path):
+    there = shutil.copytree(folder, tmp_path / "run")
+    (there / "history.json").write_bytes((there / "history.json").read_bytes()[:999])
+    result = run("report", "run")
+    assert result.exit_code == 2
+    assert "run/history.json: this is no growth history" in " ".join(result.stderr.split())
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_a_damaged_moment_is_named_and_nothing_is_written(run, folder, tmp_path):

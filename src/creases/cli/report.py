@@ -67,8 +67,14 @@ def write_report(
     if path.is_dir():
         raise FileError(f"--out: {path} is a folder; give the name of a file")
     kind = kind_of(result)
-    given = {"columns": columns, "through": through, "box": box and parse_limits(box), "data": data, "target": target}
-    options: dict[str, Any] = {name: value for name, value in given.items() if value}
+    given = {
+        "columns": columns,
+        "through": through,
+        "box": None if box is None else parse_limits(box),
+        "data": data,
+        "target": target,
+    }
+    options: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, [])}
     for name in options:
         if FOR[name] != kind:
             raise InputError(f"--{name}: is for a {FOR[name]}; {result} is a {kind}")

@@ -143,7 +143,10 @@ class History:
             text = Path(path).read_text()
         except (OSError, UnicodeDecodeError) as problem:
             raise FileError(f"{path}: cannot be read ({problem})") from None
-        return cls.from_json(text)
+        try:
+            return cls.from_json(text)
+        except FileError as problem:
+            raise FileError(f"{path}: {str(problem).removeprefix('history: ')}") from None
 
 
 def _plain(value: Any) -> Any:

@@ -216,6 +216,8 @@ def test_slices_that_are_asked_for_are_shown(iris, tmp_path, quick):
         ({"columns": ["colour,3"]}, "--columns: there is no column 'colour'; give two of sepal length"),
         ({"columns": ["3,3"]}, "--columns: expected two different columns such as sepal length"),
         ({"columns": ["1"]}, "--columns: expected two different columns"),
+        ({"columns": ["0,sepal length (cm)"]}, "--columns: expected two different columns"),
+        ({"columns": ["0,1,2"]}, "--columns: expected two different columns"),
         ({"through": ["1,2"]}, "--through: expected the numbers of three rows such as 0,1,2, got '1,2'"),
         ({"through": ["1,2,x"]}, "--through: expected the numbers of three rows"),
         ({"through": ["1,2,150"]}, "--through: there is no row 150; rows are from 0 to 149"),

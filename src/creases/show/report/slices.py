@@ -156,19 +156,19 @@ def table_rows(data: Divided) -> NDArray[np.int64]:
 
 def _columns(text: str, data: Divided) -> tuple[int, int]:
     names = list(data.problem.features)
-    found = []
-    for word in (part.strip() for part in text.split(",")):
-        if word in names:
-            found.append(names.index(word))
-        elif word.isdecimal() and int(word) < len(names):
-            found.append(int(word))
-        else:
-            raise InputError(
-                f"--columns: there is no column {word!r}; give two of {', '.join(names)}, or their numbers"
-            )
-    if len(set(found)) != 2 or len(found) != 2:
-        raise InputError(f"--columns: expected two different columns such as {names[0]},{names[1]}, got {text!r}")
-    return found[0], found[1]
+    numbers = {str(index): index for index in range(len(names))} | {name: index for index, name in enumerate(names)}
+    words = text.split(",")
+    pairs = [(",".join(words[:k]).strip(), ",".join(words[k:]).strip()) for k in range(1, len(words))]
+    for first, second in pairs:  # a name may have commas of its own
+        i, j = numbers.get(first), numbers.get(second)
+        if i is not None and j is not None and i != j:
+            return i, j
+    unknown = [word for word in map(str.strip, words) if word not in numbers]
+    if unknown and len(pairs) == 1:
+        raise InputError(
+            f"--columns: there is no column {unknown[0]!r}; give two of {', '.join(names)}, or their numbers"
+        )
+    raise InputError(f"--columns: expected two different columns such as {names[0]},{names[1]}, got {text!r}")
 
 
 def _rows(text: str, data: Divided) -> list[int]:
