@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -20,6 +19,7 @@ from creases.cli.reproduce import reproduce_claims
 from creases.cli.spline import fit_spline
 from creases.cli.studio import open_studio
 from creases.cli.sweep import app as sweep_app
+from creases.versions import version
 
 __all__ = ["app"]
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import platform
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
 from time import process_time
@@ -19,6 +17,7 @@ from scipy.stats import binomtest, bootstrap
 
 from creases.errors import FileError, InputError, ReadError
 from creases.files import replacing
+from creases.versions import versions as package_versions
 
 Scale = Literal["quick", "full"]
 
@@ -98,7 +97,7 @@ def stored(name: str) -> Measured:
 
 def versions() -> dict[str, str]:
     """Of what results depend on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+    return package_versions(*PACKAGES)
 
 
 def run_as_program(experiment: Callable[..., Any], name: str, text: str | None) -> None:

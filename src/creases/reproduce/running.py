@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
@@ -26,6 +25,7 @@ from creases.files import write_json
 from creases.reproduce.catalogue import find
 from creases.reproduce.claim import Claim, Judged
 from creases.reproduce.measured import Scale, check_scale
+from creases.versions import versions
 
 #: The results at full scale that come with the package, a file for each claim.
 STORED = Path(__file__).with_name("results") / "claims"
@@ -69,14 +69,15 @@ def run(claim: Claim, scale: Scale = "quick", *, folder: str | Path | None = Non
         "full" as in the source, "quick" in seconds.
     folder
         Where ``<id>.json`` is written; a result that lies there, of the same scale and the same version of creases,
-        is taken as it is.
+        is not measured again, only judged.
     again
         Whether to measure also what lies there.
     """
     check_scale(scale)
     kept = None if folder is None or again else _kept(Path(folder) / f"{claim.id}.json", scale)
     if kept is not None:
-        return kept
+        verdict, why = judged(claim, kept.numbers)
+        return replace(kept, verdict=verdict, why=why)
     start = perf_counter()
     numbers = {} if claim.measure is None else plain(claim.measure(scale))
     seconds = perf_counter() - start
@@ -85,7 +86,7 @@ def run(claim: Claim, scale: Scale = "quick", *, folder: str | Path | None = Non
         id=claim.id,
         scale=scale,
         command=f"creases reproduce {claim.id} --scale {scale}",
-        versions=versions(),
+        versions=versions("creases", "torch", "numpy"),
         machine=machine(),
         seconds=round(seconds, 2),
         numbers=numbers,
@@ -187,11 +188,6 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError(f"a claim's numbers are numbers, text, lists and mappings; got {type(value).__name__}")
-
-
-def versions() -> dict[str, str]:
-    """Of what a result depends on."""
-    return {"python": platform.python_version(), **{name: version(name) for name in ("creases", "torch", "numpy")}}
 
 
 def machine() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from creases.network import Network
 from creases.regions.certificate import certificate
 from creases.show.report.subject import Section, Subject
 from creases.show.report.words import counted, number, whole
+from creases.versions import version
 
 
 def certificate_section(subject: Subject) -> Section:

@@ -6,7 +6,6 @@ import json
 import platform
 from collections.abc import Sequence
 from dataclasses import fields
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from creases.show.report.sections import network_sections
 from creases.show.report.slices import relevance
 from creases.show.report.subject import Section
 from creases.show.viewer.run import measure
+from creases.versions import version
 
 if TYPE_CHECKING:
     from creases.regions import LinePartition, PlanePartition

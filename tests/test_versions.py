@@ -1,0 +1,16 @@
+"""Versions for the accounts of results."""
+
+import platform
+
+from creases.versions import version, versions
+
+
+def test_a_package_that_is_not_installed_is_told_so_and_stops_nothing():
+    assert version("no-such-package-of-anyone") == "not installed"
+
+
+def test_versions_are_those_of_python_and_of_the_packages():
+    found = versions("numpy", "torch")
+    assert list(found) == ["python", "numpy", "torch"]
+    assert found["python"] == platform.python_version()
+    assert found["numpy"][0].isdigit()
