@@ -25,7 +25,7 @@ from creases.files import write_json
 from creases.reproduce.catalogue import find
 from creases.reproduce.claim import Claim, Judged
 from creases.reproduce.measured import Scale, check_scale
-from creases.versions import versions
+from creases.versions import version, versions
 
 #: The results at full scale that come with the package, a file for each claim.
 STORED = Path(__file__).with_name("results") / "claims"
