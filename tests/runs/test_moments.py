@@ -91,15 +91,26 @@ def told(model, epoch, record=None, records=0):
     return SimpleNamespace(model=model, due=record is not None, record=record, history=history)
 
 
-def long_run(data, moments, epochs):
-    """A run of so many epochs with a growth step at every fifth."""
+def long_run(data, moments, epochs, every=5):
+    """A run of so many epochs with a growth step at every fifth; gives the most moments that there were at once."""
     model = start(Settings(data="moons"), data)
     moments.start(model)
+    most = 0
     for epoch in range(1, epochs + 1):
-        number = epoch // 5
-        record = SimpleNamespace(action="grow", number=number) if epoch % 5 == 0 else None
+        number = epoch // every
+        record = SimpleNamespace(action="grow", number=number) if epoch % every == 0 else None
         moments.before(told(model, epoch, record, number - (record is not None)))
         moments.after(told(model, epoch, record, number))
+        most = max(most, len(moments))
+    return most
+
+
+def test_training_and_growth_share_the_room_there_is(data):
+    moments = Moments(data, most=40)
+    assert 30 < long_run(data, moments, 400, every=7) <= 40 + 3  # the start and the first growth step always stay
+    kinds = [one.kind for one in moments]
+    assert kinds.count("training") >= 10
+    assert kinds.count("grown") >= 5
 
 
 def test_long_runs_are_thinned_evenly_and_keep_their_first_growth_step(data):

@@ -66,6 +66,16 @@ def test_a_slice_through_more_inputs_is_shown_on_its_plane(tmp_path, drawn):
     assert len(run["problem"]["features"]) == 4
 
 
+def test_a_unit_that_is_off_on_a_slice_is_not_dead_where_data_lie_beside_it(tmp_path, drawn):
+    net = creases.read([([[0.0, 0.0, 1.0]], [-2.0]), ([[1.0]], [0.0])])  # on above x3 = 2
+    creases.plane(net, [(-1, 1)] * 2, np.zeros(3), np.eye(3)[:, :2]).save(tmp_path / "cut.npz")
+    np.savez(tmp_path / "data.npz", X=[[0.0, 0.0, 0.0], [0.0, 0.0, 5.0]], y=[0, 1])
+    for given, note in (({}, "dead: off everywhere"), ({"data": tmp_path / "data.npz"}, "")):
+        run, _ = read(map_report(tmp_path / "cut.npz", tmp_path / "cut.html", **given))
+        (units,) = (one for one in run["sections"] if one["title"] == "Units")
+        assert units["table"]["rows"][0][2] == note
+
+
 @pytest.mark.parametrize(
     ("name", "options", "error", "said"),
     [

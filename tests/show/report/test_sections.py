@@ -81,6 +81,12 @@ def test_a_network_of_pieces_that_decide_alike_needs_one(spare):
     assert spare["How many pieces it takes"]["table"]["rows"][0][-1] == f"{100 * share:.3g} %"
 
 
+def test_the_share_of_the_area_with_data_is_that_of_its_regions():
+    fold = creases.read([([[1.0, 0.0]], [-0.5]), ([[1.0]], [0.0])])  # folds at x1 = 1/2
+    found = told(network_sections(fold, box=BOX, X=[[0.7, 0.0], [0.9, 0.5]], y=[1.0, 1.0]))["Regions"]
+    assert "Data: 2 samples, in 1 region; 25 % of the area is in regions with data." in found["text"]
+
+
 def test_a_function_of_one_direction_is_told_by_it(spare):
     ((name, _, share, needed, direction),) = spare["Sensitivity"]["table"]["rows"]
     assert (name, share, needed) == ("output", "100 %", "1")
