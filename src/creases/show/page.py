@@ -21,6 +21,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 td, th { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap;
   font-weight: 400; }
 td:first-child, th:first-child { text-align: left; white-space: normal; }
+@media (max-width: 40rem) { td { white-space: normal; } }
 figure { margin: 1rem 0; } img { max-width: 100%; background: #ffffff; border-radius: 4px; }
 figure.drawn img { background: none; }
 div.beside { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); gap: 0 2.5rem; }
