@@ -49,6 +49,13 @@ def test_a_result_of_the_same_scale_and_version_is_kept_unless_asked_again(count
     assert run(counted, "full", folder=tmp_path).numbers["calls"] == 4
 
 
+def test_a_result_that_is_kept_is_judged_as_now(counted, tmp_path):
+    run(counted, "quick", folder=tmp_path)
+    stricter = running.replace(counted, judge=lambda numbers: Judged("disagrees", f"of call {numbers['calls']}"))
+    found = run(stricter, "quick", folder=tmp_path)
+    assert (found.verdict, found.why) == ("disagrees", "of call 1")
+
+
 def test_what_cannot_be_computed_gives_its_reason():
     claim = Claim("000-test", "a test", "says", "", None, cannot="no data")
     result = run(claim)
