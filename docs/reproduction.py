@@ -19,11 +19,14 @@ from creases.files import replacing
 from creases.reproduce.catalogue import claims
 from creases.reproduce.claim import SOURCES, Claim, Row
 from creases.reproduce.misprints import Misprint, misprints
-from creases.reproduce.running import STORED, VERDICTS, Result, judged_again, read, status, stored, write
+from creases.reproduce.running import NOT_HERE, STORED, VERDICTS, Result, judged_again, read, status, stored, write
 from creases.show import claim_figure
 
 HERE = Path(__file__).parent
 PAGES = HERE / "reproduction"
+
+#: Rows without a printed number that still make a table.
+FEW = 12
 
 _MADE = "<!-- Made by docs/reproduction.py out of the stored results; change those, or the claims. -->"
 _MEANING = """\
@@ -88,13 +91,17 @@ def _index() -> str:
     ]
     rows.append(["**all**", *(f"**{total[one]}**" for one in names)])
     lists = "\n\n".join(f"## {source}: {name}\n\n{_listed(source)}" for source, name in SOURCES.items())
+    run = total.total() - total[NOT_HERE]
     return f"""{_MADE}
 
 # The sources, beside what we find
 
-Every table, figure, theorem and number of the four sources that can be computed, {total.total()} in all, run through
-the library's own functions. `creases reproduce --list` lists them, `creases reproduce ID --scale quick` runs one in
-seconds, `--scale full` as in the source. What is misprinted in the sources is [listed apart](misprints.md).
+What the four sources claim in tables, figures, theorems and numbers: {total.total()} claims, of which {run} can be
+computed here. These were run at full scale through the library's own functions; the results come with the package, and
+the pages show them beside what is printed. `creases reproduce --list` lists the claims, `creases reproduce --list ID`
+tells all about one, `creases reproduce ID --scale full` runs it again; `--scale quick` takes seconds, with few seeds
+and small stand-ins for image data, and its verdict says less. What is misprinted in the sources is
+[listed apart](misprints.md).
 
 {_MEANING}
 {_table(["source", *names], rows)}
@@ -113,32 +120,44 @@ def _listed(source: str) -> str:
 
 def _source(source: str) -> str:
     parts = [_claim(claim) for claim in claims(source)]
-    return f"{_MADE}\n\n# {source}: {SOURCES[source]}\n\n[All sources](../reproduction.md)\n\n" + "\n".join(parts)
+    found = Counter(status(claim) for claim in claims(source))
+    told = ", ".join(f"{found[name]} {name}" for name in (*VERDICTS, "not run") if found[name])
+    return (
+        f"{_MADE}\n\n# {source}: {SOURCES[source]}\n\n{len(parts)} claims: {told}. What the verdicts mean, and the "
+        "other sources: [The sources, beside what we find](../reproduction.md).\n\n" + "\n".join(parts)
+    )
 
 
 def _claim(claim: Claim) -> str:
     """A claim's section: what is printed, what we find, how to run it."""
     result = stored(claim.id)
-    lines = [f"## {claim.id} {{ #{_anchor(claim.id)} }}", "", f"*{_plain(claim.place)}.* {_plain(claim.says)}", ""]
+    lines = [f"## {claim.id} {{ #{_anchor(claim.id)} }}", "", f"*{_sentence(claim.place)}* {_plain(claim.says)}", ""]
     if claim.printed:
         lines += [f"**Printed:** {_plain(claim.printed)}", ""]
     if claim.measure is None:
-        return "\n".join([*lines, f"**Not computable here:** {_plain(claim.cannot)}", ""])
+        return "\n".join([*lines, f"**Not computable here.** {_sentence(claim.cannot)}", ""])
     if result is None:
         return "\n".join([*lines, f"Not run yet: `creases reproduce {claim.id} --scale full`", ""])
-    lines += [f"**{result.verdict.capitalize()}.** {_plain(result.why)}", ""]
+    lines += [f"**{result.verdict.capitalize()}.** {_sentence(result.why)}", ""]
     if claim.picture is not None:
         rows = claim.picture(result.numbers).rows
-        if any(row.printed is not None for row in rows):
+        if any(row.printed is not None for row in rows) or 0 < len(rows) <= FEW:
             lines += [_table(["", "printed", "here", "95 % interval"], [_words(row) for row in rows]), ""]
         lines += [f"![{claim.id}]({claim.id}.png)", ""]
     if claim.misprints:
         links = ", ".join(f"[{one}](../misprints.md#{_anchor(one)})" for one in claim.misprints)
         lines += [f"Misprints: {links}.", ""]
+    return "\n".join([*lines, _how(claim, result), ""])
+
+
+def _how(claim: Claim, result: Result) -> str:
+    """How to run a claim, and how the stored numbers came about."""
+    command = f"creases reproduce {claim.id} --scale full"
+    takes = f" ({_plain(claim.full)})" if claim.full else ""
+    made = "" if result.command == command else f" by `{result.command}`"
+    took = f" in {result.seconds:.1f} s" if result.seconds else ""
     versions = ", ".join(f"{name} {number}" for name, number in result.versions.items())
-    took = f"{result.seconds:.1f} s on " if result.seconds else ""
-    lines += [f"Run: `{result.command}`. Made at {result.scale} scale: {took}{_plain(result.machine)}; {versions}.", ""]
-    return "\n".join(lines)
+    return f"Run: `{command}`{takes}. These numbers were made{made}{took} on {_plain(result.machine)}; {versions}."
 
 
 def _misprints() -> str:
@@ -183,6 +202,13 @@ def _anchor(id: str) -> str:
 def _plain(text: str) -> str:
     """Text in which nothing is taken for Markdown or HTML."""
     return re.sub(r"([\\`*_\[\]#$])", r"\\\1", text).replace("<", "&lt;")
+
+
+def _sentence(text: str) -> str:
+    """Such text as a sentence: it begins with a capital letter, but for a single one, and ends with a full stop."""
+    text = text.strip().rstrip(".")
+    first = text.split()[0] if text else ""
+    return _plain((text[:1].upper() + text[1:] if first.isalpha() and len(first) > 1 else text) + ".")
 
 
 def _cell(text: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from creases.reproduce.catalogue import find
 from creases.reproduce.running import judged, plain
-from made_up_claims import FAILS, STORED, computable, judged_with
+from made_up_claims import FAILS, STORED, as_printed, computable, judged_with
 
 #: By id: numbers as printed, and numbers that contradict.
 CASES = {
@@ -21,6 +21,7 @@ CASES = {
     "002-eq-2.26": ({"regions": 12}, STORED),
     "002-eq-2.27": (STORED, FAILS),
     "002-eq-2.28": (STORED, {"ratios": {"1 inputs, 2 layers": [1.0, 2.0, 4.0]}}),
+    "002-sec-2.3.2-order": (as_printed, STORED),
     "002-sec-2.3.2-same": (STORED, FAILS),
     "002-thm-2.3.3": (STORED, FAILS),
     "002-sec-2.3.8-lines": (STORED, {"power": 2.0}),

@@ -36,7 +36,10 @@ CASES = {
     "002-eq-4.1": (as_printed, far_off),
     "002-fig-4.4": (STORED, {"longest over shortest side": [1.5, 1.4, 1.3, 1.2, 1.1]}),
     "002-fig-4.5": (STORED, {"octahedron": [8, 12, 6]}),
-    "002-sec-4.1.3-two": ({"3": [[6, 8, "hyperoctahedron"]], "4": []}, STORED),
+    "002-sec-4.1.3-two": (
+        {"3": [[6, 8, "hyperoctahedron"], [12, 14, "expanded simplex"]], "4": []},
+        {"3": [[6, 8, "hyperoctahedron"], [10, 12, "between"]], "4": []},
+    ),
     "002-eq-4.6": (STORED, FAILS),
     "002-table-4.1": (as_printed, far_off),
     "002-eq-4.13": ({"hyperoctahedron over expanded simplex": [1.2, sqrt(2)]}, STORED),

@@ -43,6 +43,7 @@ CASES = {
         lambda n: {**n, "changed, by layer": [own[::-1] for own in n["changed, by layer"]]},
     ),
     "002-eq-6.2": (STORED, FAILS),
+    "002-sec-6.3-comparisons": ({"of p": 1.5}, {"of p": 4.0, "of the points": 2.0}),
     "002-fig-6.12": (
         lambda n: {**n, "seen": [n["regions"]] * 5, "counted": [n["regions"]] * 5, "of two creases": [4] * 5},
         STORED,

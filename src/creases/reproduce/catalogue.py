@@ -14,6 +14,7 @@ MODULES: tuple[str, ...] = (
     "folding_claims",
     "linearity_chapter2_perceptrons",
     "linearity_chapter2_regions",
+    "linearity_chapter3_others",
     "linearity_chapter3_functions",
     "linearity_chapter3_networks",
     "linearity_chapter3_optima",

@@ -46,8 +46,8 @@ def _grown_rates(numbers: Numbers) -> Picture:
 _NAMES = {
     "sine": "slide 34: Sine",
     "overlapping_quadratic": "slide 35: Overlap Quadratic",
-    "quadratic": "slides 32 to 35",
-    "circle": "slides 32 to 35",
+    "quadratic": "slides 32 and 33: Example, of data that are not named",
+    "circle": "slides 32 and 33: Example, of data that are not named",
 }
 
 CLAIMS = [

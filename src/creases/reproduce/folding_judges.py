@@ -89,8 +89,9 @@ def judge_gradmax(numbers: Numbers) -> Judged:
     )
     if below(found["A fold"], grown):
         return Judged(
-            "agrees",
-            f"GradMax's networks end higher than folded ones ({told}); {spoken_rates(numbers, 'A gradmax', 'A fold')}.",
+            "agrees in kind",
+            f"GradMax's networks end higher than folded ones ({told}) and solve their problem as often: "
+            f"{spoken_rates(numbers, 'A gradmax', 'A fold')}. What is meant by stable is not said.",
         )
     return Judged("disagrees", f"No clear difference with {numbers['networks']} networks: {told}.")
 

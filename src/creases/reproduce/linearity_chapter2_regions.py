@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations_with_replacement, pairwise, product
-from math import comb, prod
+from math import comb, log2, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from creases import Network, boolean, lab
 from creases.network import hyperoctahedron
 from creases.regions import bounds, decision_polytopes
 from creases.reproduce.claim import Claim, Curve, Judged, Numbers, Picture
-from creases.reproduce.linearity_judging import failed, theorem
+from creases.reproduce.linearity_judging import failed, formula, row, rows, rows_picture, theorem
 from creases.reproduce.measured import Scale
 
 Floats = NDArray[np.float64]
@@ -116,6 +116,27 @@ def judge_tightness(numbers: Numbers) -> Judged:
 def picture_tightness(numbers: Numbers) -> Picture:
     curves = [Curve(name, numbers["widths"], own) for name, own in numbers["ratios"].items()]
     return Picture(curves=curves, x="width", y="upper over lower bound", log=True)
+
+
+def order(scale: Scale) -> Numbers:
+    """The power of the width that the upper bound (2.26) grows as, for L layers and k = 1 to 3, beside k (L - 1)."""
+    n = 1 << 20
+    found = []
+    for k, layers in product((1, 2, 3), (1, 2, 3, 4)):
+        small, large = (bounds([width] * layers, k).product for width in (n, 2 * n))
+        found.append(row(f"k = {k}, L = {layers}", k * (layers - 1), log2(large / small)))
+    return {"rows": found, "k L": [k * layers for k, layers in product((1, 2, 3), (1, 2, 3, 4))]}
+
+
+def judge_order(numbers: Numbers) -> Judged:
+    if formula(0.01)(numbers).verdict == "agrees":
+        return Judged("agrees", "the bound grows as printed")
+    found = rows(numbers)
+    right = all(abs((one.measured or 0) - kl) < 0.01 for one, kl in zip(found, numbers["k L"], strict=True))
+    words = (
+        "the bound grows as N^(k L): a layer is missing in k (L - 1), which (2.28) has" if right else "not as N^(k L)"
+    )
+    return Judged("disagrees", words)
 
 
 def alike(scale: Scale) -> Numbers:
@@ -254,6 +275,16 @@ CLAIMS = [
         tightness,
         judge_tightness,
         picture_tightness,
+    ),
+    Claim(
+        "002-sec-2.3.2-order",
+        "section 2.3.2, after (2.26)",
+        "For widths of at most N the upper bound on the number of regions is O(N^(k (L - 1))).",
+        "k (L - 1)",
+        order,
+        judge_order,
+        rows_picture("power of the width"),
+        misprints=("002-sec-2.3.2-order",),
     ),
     Claim(
         "002-sec-2.3.2-same",

@@ -166,10 +166,15 @@ def judge_other_shapes(numbers: Numbers) -> Judged:
         for v, f, kind in own
         if kind == "between"
     ]
+    named = {kind for own in numbers.values() for *_, kind in own} - {"between"}
+    if len(named) < 2:
+        return Judged("disagrees", f"of the two only {', '.join(sorted(named)) or 'none'} was found")
     if not more:
         return Judged("agrees", "no other shape was found")
     return Judged(
-        "disagrees", f"n + 1 units enclose others as well: {', '.join(more)} (training was never seen to end so)"
+        "agrees in kind",
+        f"both are enclosed by n + 1 units, and shapes between them as well: {', '.join(more)} (training was never "
+        "seen to end so)",
     )
 
 
@@ -243,7 +248,7 @@ CLAIMS = [
     Claim(
         "002-sec-4.1.3-two",
         "sections 4.1.3 and 4.3",
-        "In n dimensions n + 1 units have two solutions: hyperoctahedron and expanded simplex.",
+        "In n dimensions n + 1 units have two possible optimal solutions: hyperoctahedron and expanded simplex.",
         "2",
         other_shapes,
         judge_other_shapes,

@@ -104,10 +104,12 @@ def judge_trends(numbers: Numbers) -> Judged:
     }
     gains = {name: (mean[a].measured or 0) - (mean[b].measured or 0) for name, (a, b) in pairs.items()}
     words = "gains in the mean rate: " + ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
-    if min(gains.values()) > 0:
-        return Judged("agrees", words)
-    sure = [name for name, (a, b) in pairs.items() if gains[name] <= 0 and (mean[a].high or 0) < (mean[b].low or 0)]
-    return Judged("disagrees" if sure else "agrees in kind", words)
+    if any((mean[a].high or 0) < (mean[b].low or 0) for a, b in pairs.values()):
+        return Judged("disagrees", words)
+    unsure = [name for name, (a, b) in pairs.items() if (mean[a].low or 0) <= (mean[b].high or 0)]
+    if unsure:
+        return Judged("agrees in kind", f"{words}; no more than chance: {', '.join(unsure)}")
+    return Judged("agrees", words)
 
 
 def judge_best(numbers: Numbers) -> Judged:

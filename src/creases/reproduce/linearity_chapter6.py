@@ -240,6 +240,26 @@ def mnist_images(scale: Scale) -> Numbers:
     return {"rows": [row("log10 of the number of 28 x 28 images of 256 values", 1888, round(28 * 28 * log10(256)))]}
 
 
+def comparisons(scale: Scale) -> Numbers:
+    """How many comparisons Fig. 6.12's rule makes on a p x p grid: powers of p and of the number of points."""
+    counts = []
+    for p in (1024, 2048):
+        x, y = np.meshgrid(np.arange(p), np.arange(p))
+        left, above = x > 0, np.where(y > 0, p - np.maximum(x - 1, 0), 0)
+        counts.append(int(left.sum() + above.sum()))
+    power = float(np.log2(counts[1] / counts[0]))
+    return {"of p": power, "of the points": power / 2}
+
+
+def judge_comparisons(numbers: Numbers) -> Judged:
+    words = f"comparisons go as p^{numbers['of p']:.2f}, the points to the power {numbers['of the points']:.2f}"
+    if abs(numbers["of p"] - 1.5) < 0.02:
+        return Judged("agrees", words)
+    if abs(numbers["of the points"] - 1.5) < 0.02:
+        return Judged("agrees in kind", f"{words}: p is the side of the grid in one place, the number of points here")
+    return Judged("disagrees", words)
+
+
 CLAIMS = [
     drawing("002-fig-6.1", "Figure 6.1", "Circle against annulus, and the same with XOR."),
     drawing("002-fig-6.2", "Figure 6.2", "Images of MNIST and CIFAR-10."),
@@ -262,6 +282,9 @@ CLAIMS = [
           "layer slowly.", "", shifts, judge_shifts, picture_shifts, full="20 s"),
     Claim("002-eq-6.2", "(6.2)", "Gram-Schmidt gives orthonormal axes of the plane through three images.", "", grams,
           theorem("triples of points"), full="a second"),
+    Claim("002-sec-6.3-comparisons", "section 6.3", "To compare a point of a p x p grid with the one to its left and "
+          "those of the row above takes O(p^(3/2)) and not O(p^2).", "p^(3/2)", comparisons, judge_comparisons,
+          misprints=("002-sec-6.3-comparisons",)),
     Claim("002-fig-6.12", "Figure 6.12", "If the grid is tight enough each region is found once by comparing a point "
           "with the one to its left and those of the row above from there on.", "", tight, judge_tight, full="20 s",
           picture=lambda n: Picture(curves=[Curve(k, n["p"], n[k]) for k in ("seen", "counted")], x="p", y="regions")),

@@ -25,6 +25,14 @@ MISPRINTS = [
         f"{_RUN}[002-eq-2.26]",
     ),
     Misprint(
+        "002-sec-2.3.2-order",
+        "section 2.3.2, after (2.26)",
+        "O(N^(k (L - 1)))",
+        "O(N^(k L))",
+        "Every one of the L factors of (2.26) is of order N^k; (2.28) has as many.",
+        f"{_RUN}[002-sec-2.3.2-order]",
+    ),
+    Misprint(
         "002-sec-3.1-perceptron",
         "section 3.1",
         "2^-n for each t from 0 to 2^n",
@@ -279,6 +287,14 @@ MISPRINTS = [
         "max(-1, 1 + x1 + x2) - max(0, 2 x1 + 2 x2)",
         "",
         "tests/regions/test_tropical.py::test_xor_has_the_corrected_form_of_the_text",
+    ),
+    Misprint(
+        "002-sec-6.3-comparisons",
+        "section 6.3",
+        "O(p^(3/2)) in place of O(p^2), on a p x p grid",
+        "O(p^3) in place of O(p^4): the powers are those of the number of points",
+        "A point is compared with up to p others.",
+        f"{_RUN}[002-sec-6.3-comparisons]",
     ),
     Misprint(
         "002-fig-6.18",

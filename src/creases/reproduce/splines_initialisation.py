@@ -140,7 +140,7 @@ def curvature_correlation(
 
 
 def spiky_initialisation(
-    targets: Sequence[str] = ("quadratic", "cubic", "sine", "arctan"),
+    targets: Sequence[str] = ("quadratic", "cubic", "sine", "arctan", "sawtooth"),
     *,
     kappa: float = 20.0,
     seeds: int = 10,
@@ -153,7 +153,7 @@ def spiky_initialisation(
 
     ``{target: {"plain", "spiky", "ratio": ...}}``, the ratio seed by seed. Both are trained for as many steps of the
     same length; targets are divided by their deviation. Printed for shallow networks: parabola 3.56 -> 150.6, cubic
-    3.6 -> 136.7, sine 43 -> 157.5, arctan .0125 -> 2.5.
+    3.6 -> 136.7, sine 43 -> 157.5, arctan .0125 -> 2.5, sawtooth 157 -> 150.
     """
     x = np.linspace(*INTERVAL, n)
     start = Batch.initial(seeds, [1, width, 1], seed=0)

@@ -138,7 +138,8 @@ CLAIMS = [
         "003-spiky",
         "slide 'Spiky Inits are remembered'",
         "Spiky initialisations significantly increase the test loss.",
-        "shallow -> spiky: sine 42.95 -> 157.5, arctan .01252 -> 2.499, cubic 3.608 -> 136.7, quadratic 3.559 -> 150.6",
+        "shallow -> spiky: sine 42.95 -> 157.5, arctan .01252 -> 2.499, sawtooth 156.9 -> 150.1, cubic 3.608 -> 136.7, "
+        "quadratic 3.559 -> 150.6",
         _scaled(initialisation.spiky_initialisation, _spreads, seeds=2, targets=("quadratic", "sine"), steps=4000),
         judges.judge_spiky,
         judges.spiky_rows,
