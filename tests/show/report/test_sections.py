@@ -11,6 +11,7 @@ from torch import nn
 import creases
 from creases.errors import InputError
 from creases.show.report.sections import network_sections
+from creases.show.report.subject import parameters
 from creases.show.report.words import number, whole
 
 BOX = [(-1.0, 1.0), (-1.0, 1.0)]
@@ -85,6 +86,11 @@ def test_the_share_of_the_area_with_data_is_that_of_its_regions():
     fold = creases.read([([[1.0, 0.0]], [-0.5]), ([[1.0]], [0.0])])  # folds at x1 = 1/2
     found = told(network_sections(fold, box=BOX, X=[[0.7, 0.0], [0.9, 0.5]], y=[1.0, 1.0]))["Regions"]
     assert "Data: 2 samples, in 1 region; 25 % of the area is in regions with data." in found["text"]
+
+
+def test_parameters_are_those_that_torch_counts_also_with_pooling():
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(2, 3))
+    assert parameters(creases.read(model, (1, 4, 4))) == sum(one.numel() for one in model.parameters())
 
 
 def test_a_function_of_one_direction_is_told_by_it(spare):

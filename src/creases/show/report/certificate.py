@@ -9,7 +9,7 @@ import torch
 
 from creases.network import Network
 from creases.regions.certificate import certificate
-from creases.show.report.subject import Section, Subject
+from creases.show.report.subject import Section, Subject, parameters
 from creases.show.report.words import counted, number, whole
 from creases.versions import version
 
@@ -19,7 +19,7 @@ def certificate_section(subject: Subject) -> Section:
     net = subject.net
     rows = [
         ["network", _in_words(net)],
-        ["parameters", whole(sum(t.numel() for s in net.steps for t in s.tensors.values() if t.is_floating_point()))],
+        ["parameters", whole(parameters(net))],
         ["kept in", str(net.dtype).removeprefix("torch.")],
         ["made with", ", ".join(f"{name} {version(name).split('+')[0]}" for name in ("creases", "torch", "numpy"))],
     ]

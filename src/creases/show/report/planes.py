@@ -18,7 +18,7 @@ from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.slices import through
 from creases.runs.divided import box
 from creases.show.report.pictures import both
-from creases.show.report.subject import ROWS, Section
+from creases.show.report.subject import ROWS, Section, parameters
 from creases.show.report.words import counted, number, percent
 from creases.show.viewer import line_frame, plane_frame
 
@@ -95,7 +95,7 @@ def mapped(folder: Path, told: dict[str, Any]) -> Planes | None:
         frames=frames,
         counts=[partition.count for partition in partitions],
         units=[net.n_units for net in nets],
-        parameters=[sum(t.numel() for s in net.steps for t in s.tensors.values()) for net in nets],
+        parameters=[parameters(net) for net in nets],
         where=place.short,
         problem=problem,
         difference=_difference(nets[0], nets[1], place, told["names"]),

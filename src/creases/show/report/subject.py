@@ -105,6 +105,11 @@ class Subject:
         return "output" if self.net.n_out == 1 else f"output {index}"
 
 
+def parameters(net: Network) -> int:
+    """How many numbers were learned: weights and biases, not the indices that pooling gathers by."""
+    return sum(t.numel() for step in net.steps for t in step.tensors.values() if t.is_floating_point())
+
+
 def _samples(net: Network, X: Any, y: Any) -> tuple[Floats | None, NDArray[Any] | None]:
     if X is None:
         return None, None
