@@ -184,6 +184,22 @@ def test_progress_tells_the_regions_after_every_bend() -> None:
     assert counts[-1] == 788
 
 
+def test_progress_can_end_the_work_within_a_bend(monkeypatch) -> None:
+    class Enough(Exception):
+        pass
+
+    def bound(regions: int) -> None:
+        if regions > 100:
+            raise Enough(regions)
+
+    rng = np.random.default_rng(0)
+    net = creases.read([(rng.normal(size=(200, 2)), 0.3 * rng.normal(size=200)), (np.ones((1, 200)), [0.0])])
+    monkeypatch.setattr(plane_module, "MEMORY", 2**16)
+    with pytest.raises(Enough) as ended:
+        creases.plane(net, UNIT, progress=bound)
+    assert ended.value.args[0] < creases.plane(net, UNIT).count / 10
+
+
 def test_a_network_without_bends_is_one_region() -> None:
     found = creases.plane(creases.read([([[1.0, 2.0]], [3.0])]), UNIT)
     assert (found.count, len(found.vertices), len(found.edges), found.patterns.shape) == (1, 4, 4, (1, 0))

@@ -51,8 +51,8 @@ def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
     """Columns of the text of a CSV file; ``path`` is what messages call it."""
     if not text.strip():
         raise InputError(f"{path} is empty: expected a row of column names and rows of values")
-    delimiter = _delimiter(next(line for line in text.splitlines() if line.strip()))
     try:
+        delimiter = _delimiter(next(line for line in text.splitlines() if line.strip()))
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
         lines = [(rows.line_num, row) for row in rows if any(cell.strip() for cell in row)]
     except csv.Error as error:

@@ -201,7 +201,8 @@ def plane(
     exact
         Decide every sign in filtered exact arithmetic: no sliver is lost, no coincidence missed. Slower.
     progress
-        Called after every bend with the number of regions so far (not in exact arithmetic).
+        Called after every bend, of large partitions also within one, with the number of regions so far (not in exact
+        arithmetic); an exception that it raises ends the work.
 
     Examples
     --------

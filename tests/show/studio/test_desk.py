@@ -305,7 +305,7 @@ def test_a_bad_table_is_refused_in_words_for_a_page(text, told):
 
 def test_the_words_for_missing_values_say_what_can_be_done():
     _, message = Page().refused("problem", problem={**TABLE, "text": "a,b\n" + "1,0\nNaN,1\n" * 9})
-    assert message.endswith("fill them in, or leave those rows out")
+    assert message.endswith("fill them in, or choose below what to do with them")
 
 
 @pytest.mark.parametrize(
@@ -318,8 +318,12 @@ def test_the_words_for_missing_values_say_what_can_be_done():
         ({"kind": "builtin", "name": "mnist"}, "too large to be watched"),
         ({**TABLE, "target": "colour"}, "Column to predict: mine.csv has no column 'colour'"),
         ({**TABLE, "text": 5}, "Table: expected a text"),
-        ({**TABLE, "text": "a,b\n" + "1,2\n" * 50_000}, "Mine.csv has more than 20000 rows"),
-        ({**TABLE, "text": "a,b\n" + "1,2\n2,1\n" * 15_000}, "Mine has 30000 rows"),
+        ({**TABLE, "text": ""}, "mine.csv is empty"),
+        ({**TABLE, "text": "," * 2**18}, "mine.csv: not a table in CSV format"),
+        ({**TABLE, "text": "a,b\n" + "1e301,0\n2,1\n" * 9}, "A has values beyond 1e+100, too large to be learnt from"),
+        ({**TABLE, "text": "a,b\n" + "3,-1e301\n2,1.5\n" * 9}, "The column to predict has values beyond 1e+100"),
+        ({**TABLE, "text": "a,b\n" + "1,2\n" * 50_000}, "The problem mine.csv has more than 20000 rows"),
+        ({**TABLE, "text": "a,b\n" + "1,2\n2,1\n" * 15_000}, "The problem mine has 30000 rows"),
         (
             {**TABLE, "text": ",".join(f"c{k}" for k in range(600)) + "\n" + "\n".join([",".join("12" * 300)] * 9)},
             "Column",

@@ -42,9 +42,7 @@ def subdivide_in_blocks(
             walk.see(z)
             changing.see(by_unit(z, choice=choice))
         if number >= bend:
-            _cut(part, walk, blocks, terms, changing, int(net.unit_starts[number]), choice, memory)
-            if progress is not None:
-                progress(part.count)
+            _cut(part, walk, blocks, terms, changing, int(net.unit_starts[number]), choice, memory, progress)
     walk.advance()
     return torch.cat([walk.run(block).flatten(1) for block in blocks()]).numpy()
 
@@ -58,6 +56,7 @@ def _cut(
     first_unit: int,
     choice: bool,
     memory: int,
+    progress: Callable[[int], None] | None,
 ) -> None:
     """Split by the units of one bend that change side, as many at a time as memory allows."""
     units, sides = changing.units(), changing.sides()
@@ -74,6 +73,8 @@ def _cut(
         except Full:
             some //= 4
             continue
+        if progress is not None:
+            progress(part.count)
         units = units[len(group) :]
         if not len(units):
             return

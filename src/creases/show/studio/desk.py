@@ -54,9 +54,7 @@ class Desk:
         """Do what a message asks for; whatever is wrong with it is answered, in the place where it was asked."""
         asked: Any = None
         try:
-            asked = json.loads(text)
-            if not isinstance(asked, dict) or asked.get("do") not in _ACTS:
-                raise InputError("the page and the studio do not understand each other; load the page anew")
+            asked = _read(text)
             _ACTS[asked["do"]](self, asked)
         except Exception as problem:
             do = asked.get("do") if isinstance(asked, dict) else None
@@ -184,7 +182,8 @@ class Desk:
         else:
             traceback.print_exc()  # on the studio's terminal
             message = f"something is wrong in the studio itself ({type(problem).__name__}: {problem}); please report it"
-        message = message[:1].upper() + message[1:]
+        if "." not in message.partition(" ")[0]:  # the name of a file stays as it is
+            message = message[:1].upper() + message[1:]
         self._say({"type": "error", "where": place, "message": message})
 
 
@@ -201,6 +200,17 @@ _ACTS: Mapping[str, Callable[[Desk, Mapping[str, Any]], None]] = {
     "slice": Desk._slice,
     "export": Desk._export,
 }
+
+
+def _read(text: str) -> dict[str, Any]:
+    """A page's message; refused where it is none."""
+    try:
+        asked = json.loads(text)
+    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, brackets without end
+        asked = None
+    if not isinstance(asked, dict) or not isinstance(asked.get("do"), str) or asked["do"] not in _ACTS:
+        raise InputError("the page and the studio do not understand each other; load the page anew")
+    return asked
 
 
 def _proposed(problem: Problem) -> dict[str, Any]:

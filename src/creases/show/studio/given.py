@@ -24,6 +24,9 @@ LETTERS = "ABCDEFGHIJ"
 #: Drawn points lie in the square of side 2 about 0; this bounds what a page may send all the same.
 FARTHEST = 1e6
 
+#: Numbers beyond this cannot be scaled: their squares are summed as float64.
+LARGEST = 1e100
+
 
 def make_problem(given: Mapping[str, Any], limits: Limits) -> Problem:
     """The problem that a message describes; refused, in words for a page, where it cannot be learnt or is too large."""
@@ -49,7 +52,7 @@ def in_words(message: str) -> str:
 
 _WORDS = (
     (r", or give missing=\"drop\" to leave out those rows(?: or missing=\"mean\" to put the means of the columns)?",
-     ", or leave those rows out"),
+     ", or choose below what to do with them"),
     (r"say header=True if these are the names of the columns, header=False if they are data",
      "give every column a name in words, or no names at all"),
     (r"^target: column", "column"),
@@ -161,6 +164,9 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any], Limits], Problem]] = {
 
 def _check_size(problem: Problem, limits: Limits) -> None:
     n, d = problem.X.shape
+    for name, column in [*zip(problem.features, problem.X.T, strict=True), ("the column to predict", problem.y)]:
+        if np.abs(column).max(initial=0.0) > LARGEST:
+            raise InputError(f"{name} has values beyond {LARGEST:g}, too large to be learnt from; give it another unit")
     if n < LEAST_ROWS:
         raise InputError(f"{problem.name} has {n} rows, too few to hold some out; at least {LEAST_ROWS} are needed")
     if n > limits.rows:
@@ -174,4 +180,6 @@ def _check_size(problem: Problem, limits: Limits) -> None:
 
 
 def _too_many(name: str, what: str) -> InputError:
-    return InputError(f"{name} has {what}; take a part of it, or grow on all of it with the command: creases grow FILE")
+    return InputError(
+        f"the problem {name} has {what}; take a part of it, or grow on all of it with the command: creases grow FILE"
+    )

@@ -55,6 +55,7 @@ class Live:
         self._mark: Mark | None = None
         self._frames: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._regions: dict[int, int | None] = {}
+        self._crowded: int | None = None  #: units of a network that had too many regions to be drawn
         self._told = _Told()
         self.run = Run.of(model, **options(settings, self.data, first=[self.moments.before, self._before]))
         self.run.start()
@@ -152,9 +153,12 @@ class Live:
         """How many regions a moment's first slice has; None where they are too many to be drawn."""
         if moment not in self._regions:
             self._regions[moment] = None
+            if self._crowded is not None and self.units >= self._crowded:
+                return None  # finding that out again would take longer than the training
             try:
                 self.frame(moment, 0)
             except InputError:
+                self._crowded = self.units
                 return None  # the page is told when it asks for the frame
         return self._regions[moment]
 
