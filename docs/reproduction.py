@@ -156,7 +156,7 @@ def _how(claim: Claim, result: Result) -> str:
     takes = f" ({_plain(claim.full)})" if claim.full else ""
     made = "" if result.command == command else f" by `{result.command}`"
     took = f" in {result.seconds:.1f} s" if result.seconds else ""
-    versions = ", ".join(f"{name} {number}" for name, number in result.versions.items())
+    versions = ", ".join(f"{name} {number}" for name, number in result.versions.items()) or "versions were not kept"
     return f"Run: `{command}`{takes}. These numbers were made{made}{took} on {_plain(result.machine)}; {versions}."
 
 

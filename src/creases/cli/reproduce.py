@@ -191,10 +191,10 @@ def _print_about(claim: Claim) -> None:
     why = found["why"] if found else claim.cannot
     out.print(f"{_colored(about['status'])}: {escape(why)}" if why else _colored(about["status"]), soft_wrap=True)
     if found:
-        versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
+        versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items()) or "versions not kept"
         if not found["command"].startswith("creases "):
             out.print(f"[dim]found by: {escape(found['command'])}[/]", soft_wrap=True)
-        out.print(f"[dim]found with {versions}, on {escape(found['machine'])}[/]", soft_wrap=True)
+        out.print(f"[dim]found on {escape(found['machine'])}; {versions}[/]", soft_wrap=True)
     if claim.misprints:
         out.print(f"[dim]misprints: {', '.join(claim.misprints)}[/]", soft_wrap=True)
     if claim.measure:

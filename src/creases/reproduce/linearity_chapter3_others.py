@@ -24,8 +24,7 @@ def normal_forms(scale: Scale) -> Numbers:
         for _ in range(200 if scale == "full" else 20):
             terms = draw.integers(-1, 2, size=(int(draw.integers(1, 2**n)), n))  # a literal, its negation, or neither
             terms = terms[np.abs(terms).any(axis=1)]
-            meant = np.array([[all(x_i == (t > 0) for x_i, t in zip(point, term, strict=True) if t) for term in terms]
-                              for point in x], bool).any(axis=1)  # fmt: skip
+            meant = ((x[:, None] == (terms > 0)) | (terms == 0)).all(axis=2).any(axis=1)  # (2^n,)
             bias = (terms < 0).sum(axis=1) - np.abs(terms).sum(axis=1) + 1
             holds.append(bool(((np.maximum(x @ terms.T + bias, 0).sum(axis=1) > 0) == meant).all()))
     return failed(holds)

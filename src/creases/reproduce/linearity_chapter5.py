@@ -267,11 +267,14 @@ def terms(scale: Scale) -> Numbers:
 
 
 def judge_terms(numbers: Numbers) -> Judged:
-    ratio = [b / a for a, b in zip(numbers["all"], numbers["all"][1:], strict=False)]
+    every, needed = ([b / a for a, b in pairwise(numbers[name])] for name in ("all", "needed"))
     told = f"all terms: {numbers['all']}, those that are somewhere the largest: {numbers['needed']}"
-    if np.mean(ratio) > 1.3:
-        return Judged("agrees", f"each unit multiplies them {np.mean(ratio):.2f} times; {told}")
-    return Judged("disagrees", told)
+    if np.mean(every) <= 1.3:
+        return Judged("disagrees", told)
+    told = f"each unit multiplies them {np.mean(every):.2f} times; {told}"
+    if needed[-1] < needed[0] - 0.1:  # powers of the width grow by less and less
+        return Judged("agrees in kind", f"{told}: those that are needed grow by less and less with one hidden layer")
+    return Judged("agrees", told)
 
 
 def picture_terms(numbers: Numbers) -> Picture:
