@@ -148,6 +148,35 @@ def test_the_ledger_has_a_row_for_every_growth_step(circles, circles_report):
     assert all(float(change) > 0 for change in columns["largest change"])
 
 
+def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circles, circles_report):
+    _, found, _ = circles_report
+    kept = read_run(circles)
+    X, y, train = kept.data.problem.X, kept.data.problem.y, kept.data.train
+    before = {one.epoch: one.net for one in kept.moments if one.kind == "before"}
+    table = section(found, "Growth ledger")["table"]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    grown = [one for one in kept.moments if one.kind == "grown"]
+    assert [one.record for one in grown] == [int(row["step"]) for row in rows]
+    for one, row in zip(grown, rows, strict=True):
+        old, new = before[one.epoch](X), one.net(X)
+        assert float(row["largest change"]) == pytest.approx(np.abs(new - old).max(), rel=6e-3)
+        assert int(row["decisions changed"]) == (new.argmax(axis=1) != old.argmax(axis=1))[train].sum()
+        for name, f in (("loss before", old), ("at once", new)):
+            expected = (np.log(np.exp(f).sum(axis=1)) - f[np.arange(len(f)), y])[train].mean()
+            assert float(row[name]) == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
+    _, found, _ = iris_report
+    kept = read_run(iris)
+    table = section(found, "Hardest instances")["table"]
+    at = {name: k for k, name in enumerate(table["columns"])}
+    for row in table["rows"]:
+        number = int(row[at["row"]])
+        f, own = kept.net(kept.data.problem.X[number : number + 1])[0], kept.data.problem.y[number]
+        assert float(row[at["margin"]]) == pytest.approx(f[own] - np.delete(f, own).max(), rel=6e-3)
+
+
 def test_the_hardest_instances_have_the_largest_losses(circles, circles_report):
     _, found, _ = circles_report
     kept = read_run(circles)
