@@ -16,7 +16,10 @@ FAST = [
     "002-fig-3.2", "002-fig-3.3", "002-lemma-A.2.1", "002-sec-3.3.1-cases", "002-sec-3.3.1-classes",
     "002-sec-3.3.1-parity", "002-sec-3.3.1-width-2", "002-sec-3.3.2-nodes", "002-sec-3.3.3-equations",
     "002-sec-3.3.3-regions", "002-sec-3.3.3-symmetry", "002-sec-3.4.1-freedom", "002-sec-3.4.1-losses",
-    "002-sec-3.4.3-maxima", "002-sec-A.5", "002-thm-3.3.1", "002-sec-6.1-images", "002-sec-6.3-comparisons",
+    "002-sec-3.4.3-maxima", "002-sec-A.5", "002-thm-3.3.1", "002-eq-4.6", "002-eq-4.13", "002-eq-4.20",
+    "002-fig-4.5", "002-sec-4.2.1-areas", "002-table-4.1", "002-eq-5.7", "002-eq-5.13", "002-eq-5.16", "002-eq-5.22",
+    "002-eq-5.25", "002-fig-5.3", "002-sec-5.2-convex", "002-sec-5.4-equivalent", "002-sec-5.5-growth",
+    "002-sec-6.1-images", "002-sec-6.3-comparisons", "002-fig-7.6",
 ]  # fmt: skip
 
 
