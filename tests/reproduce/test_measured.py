@@ -23,6 +23,7 @@ def test_a_means_interval_holds_it_and_narrows_with_more_values():
     assert low < drawn.mean() < high
     assert high - low == pytest.approx(2 * 1.96 * drawn.std() / 20, rel=0.1)
     assert mean_interval([2.0, 2.0]) == (2.0, 2.0)
+    assert np.isnan(mean_interval([1.0, np.nan])).all()
 
 
 def test_a_result_is_read_as_it_was_written(tmp_path):

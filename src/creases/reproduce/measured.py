@@ -56,8 +56,13 @@ def with_rates(table: pd.DataFrame, successes: str = "successes", trials: str = 
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float]:
-    """95 % interval of a mean: bootstrap, bias-corrected and accelerated; the value itself where all are equal."""
+    """95 % interval of a mean: bootstrap, bias-corrected and accelerated.
+
+    The value itself where all are equal, and nan where one is not finite: a network that diverged.
+    """
     numbers: NDArray[np.float64] = np.asarray(values, np.float64)
+    if not np.isfinite(numbers).all():
+        return np.nan, np.nan
     if np.ptp(numbers) == 0:
         return float(numbers[0]), float(numbers[0])
     found = bootstrap((numbers,), np.mean, n_resamples=2000, rng=np.random.default_rng(0)).confidence_interval
