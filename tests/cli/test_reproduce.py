@@ -80,6 +80,16 @@ def test_what_is_kept_is_not_run_again(run, tmp_path):
     assert first["counts"]["agrees"] == 1
 
 
+def test_a_figure_of_what_is_kept_is_not_drawn_again(run, tmp_path):
+    run("reproduce", QUICK[1], "--out", "found")
+    drawn = tmp_path / "found" / f"{QUICK[1]}.png"
+    before = drawn.stat().st_mtime_ns
+    run("reproduce", QUICK[1], "--out", "found")
+    assert drawn.stat().st_mtime_ns == before
+    run("reproduce", QUICK[1], "--out", "found", "--again")
+    assert drawn.stat().st_mtime_ns > before
+
+
 def test_a_quick_verdict_is_told_beside_the_full_one(run, monkeypatch):
     other = Claim(QUICK[0], "p", "s", "7", lambda scale: {}, lambda numbers: Judged("disagrees", "too few"))
     monkeypatch.setattr(running, "find", lambda id: other)

@@ -131,10 +131,13 @@ def _run(
 def _draw(claim: Claim, result: Result | Failure, folder: Path) -> None:
     if _failed(result) or claim.picture is None or claim.measure is None:
         return
+    path, numbers = (folder / f"{claim.id}.{kind}" for kind in ("png", "json"))
+    if path.exists() and path.stat().st_mtime >= numbers.stat().st_mtime:  # of a result that was kept
+        return
     from creases.show import claim_figure, save_figure
 
     figure = claim_figure(claim.picture(cast("Result", result).numbers), f"{claim.id}: {claim.place}")
-    save_figure(figure, folder / f"{claim.id}.png", dpi=110)
+    save_figure(figure, path, dpi=110)
 
 
 def _list(chosen: list[Claim], as_json: bool, in_full: bool) -> None:
