@@ -1,4 +1,4 @@
-/** How to grow: the method, and in a drawer where, when, from what layers, by which seed. */
+/** How to grow: the method, and in a drawer where, when, from what layers, how fast, by which seed. */
 
 import { change, draft, type Draft } from "./draft";
 import { errors } from "./state";
@@ -9,7 +9,6 @@ const METHODS: [string, string][] = [
   ["gradmax", "GradMax: largest gradient"],
   ["search", "Search: best of many"],
   ["split", "Split a unit"],
-  ["steepest_split", "Steepest split"],
   ["random", "Random"],
 ];
 const WHERE: [string, string][] = [["bottleneck", "At the bottleneck"], ["round-robin", "Layers in turn"], ["gain", "Where it gains most"]];
@@ -28,6 +27,10 @@ export function MethodPanel() {
           <label>
             Hidden layers
             <input class="code" value={draft.value.hidden} onInput={(event) => change({ hidden: event.currentTarget.value })} title="Widths to begin with, such as 2 or 4,4" />
+          </label>
+          <label>
+            Learning rate
+            <input type="number" min={0} step="any" value={draft.value.lr} onInput={(event) => change({ lr: event.currentTarget.valueAsNumber })} />
           </label>
           <label>
             Seed

@@ -2,24 +2,24 @@
 
 import { useMemo } from "preact/hooks";
 import { Curves } from "./Curves";
-import { brush, draft, drawn } from "./draft";
+import { draft, drawn, editing, put } from "./draft";
 import type { Frame } from "./frame";
 import { Legend } from "./Legend";
 import { LineView } from "./LineView";
 import { blank, EMPTY } from "./plane/blank";
 import { PlaneView } from "./plane/PlaneView";
 import type { Editor } from "./plane/stage";
-import { errors, frame, moment, pinned, run, slice, source, status, waiting } from "./state";
+import { errors, frame, moment, pinned, run, slice, source, waiting } from "./state";
 import { Toolbar } from "./Toolbar";
 import type { Run } from "./types";
 
 export function PicturePanel() {
   const all = run.value;
-  const drawing = source.value!.live && draft.value.kind === "draw" && status.value === "idle";
+  const drawing = source.value!.live && draft.value.kind === "draw" && (editing.value || !all?.moments.length);
   const problem = (drawing ? null : all?.problem) ?? EMPTY;
   const empty = useMemo(() => blank(problem), [problem]);
   const editor = useMemo<Editor | undefined>(
-    () => (drawing ? { points: drawn.value, add: (x) => (drawn.value = [...drawn.value, { x, label: brush.peek() }]) } : undefined),
+    () => (drawing ? { points: drawn.value, add: put } : undefined),
     [drawing, drawn.value],
   );
   const now = drawing ? null : frame.value;

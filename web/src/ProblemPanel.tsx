@@ -1,9 +1,9 @@
 /** What to learn: a built-in problem, a table, a formula, or points drawn by hand. */
 
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { classColour } from "./colours";
-import { brush, change, draft, drawn, type Kind } from "./draft";
-import { ask, errors, say } from "./state";
+import { brush, change, draft, drawn, editing, type Kind } from "./draft";
+import { ask, dark, errors, run, say } from "./state";
 
 const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "My table"], ["formula", "Formula"], ["draw", "Draw"]];
 
@@ -34,6 +34,7 @@ export function ProblemPanel() {
   const choose = (to: Kind) => {
     say("problem", "");
     change({ kind: to });
+    editing.value = to === "draw";
     if (to === "builtin") propose();
   };
   return (
@@ -59,11 +60,11 @@ export function ProblemPanel() {
 
 /** What the server needs to make the problem; null, with a message, where something is missing. */
 export function problemMessage(): Record<string, unknown> | null {
-  const { kind, name, formula, rows, noise, target, seed } = draft.value;
+  const { kind, name, formula, rows, noise, target, missing, seed } = draft.value;
   if (kind === "builtin") return { kind, name };
   if (kind === "formula") return { kind, formula, rows, noise, seed };
   if (kind === "csv") {
-    if (table.value) return { kind, name: table.value.name, text: table.value.text, target };
+    if (table.value) return { kind, name: table.value.name, text: table.value.text, target, missing };
     say("problem", "Choose a file first.");
     return null;
   }
@@ -118,6 +119,14 @@ function Table() {
         Column to predict (empty: the last)
         <input value={draft.value.target} onChange={(event) => (change({ target: event.currentTarget.value }), table.value && propose())} />
       </label>
+      <label>
+        Missing values
+        <select value={draft.value.missing} onChange={(event) => (change({ missing: event.currentTarget.value }), table.value && propose())}>
+          <option value="error">Say so</option>
+          <option value="drop">Leave those rows out</option>
+          <option value="mean">Put the column's mean</option>
+        </select>
+      </label>
     </>
   );
 }
@@ -126,10 +135,10 @@ function Formula() {
   return (
     <form onSubmit={(event) => (event.preventDefault(), propose())}>
       <label>
-        Class “above” where y &gt;
+        Class “above” where y &gt; …, or an inequality
         <input class="code" value={draft.value.formula} spellcheck={false} onInput={(event) => change({ formula: event.currentTarget.value })} />
       </label>
-      <p class="quiet">For example sin(3*x), x**2 - 0.5, abs(x); x and y run from −1 to 1.</p>
+      <p class="quiet">For example sin(3*x), abs(x) - 0.5, or x**2 + y**2 &lt; 0.5; x and y run from −1 to 1.</p>
       <div class="row">
         <label>
           Points
@@ -152,14 +161,23 @@ function Draw() {
       <div class="row" role="radiogroup" aria-label="Class of the next points">
         {[0, 1, 2].map((k) => (
           <button key={k} role="radio" class="swatch" aria-checked={brush.value === k} onClick={() => (brush.value = k)}>
-            <i style={{ background: classColour(k) }} /> {"ABC"[k]} {drawn.value.filter((p) => p.label === k).length}
+            <i style={{ background: classColour(k, dark.value) }} /> {"ABC"[k]} {drawn.value.filter((p) => p.label === k).length}
           </button>
         ))}
       </div>
       <div class="row">
-        <button onClick={() => (drawn.value = drawn.value.slice(0, -1))} disabled={!drawn.value.length}>Take back</button>
-        <button onClick={() => (drawn.value = [])} disabled={!drawn.value.length}>Clear</button>
+        <button onClick={() => leave(drawn.value.length - 1)} disabled={!drawn.value.length}>Take back</button>
+        <button onClick={() => leave(0)} disabled={!drawn.value.length}>Clear</button>
+        {run.value?.moments.length ? <button aria-pressed={editing.value} onClick={() => (editing.value = !editing.value)}>Draw on</button> : null}
       </div>
     </>
   );
+}
+
+/** Leave only the first points that were drawn. */
+function leave(count: number): void {
+  batch(() => {
+    editing.value = true;
+    drawn.value = drawn.value.slice(0, count);
+  });
 }

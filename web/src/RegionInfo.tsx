@@ -4,7 +4,7 @@ import { classColour } from "./colours";
 import { unitOn, type Frame, type PlaneFrame } from "./frame";
 import { area, rowRegions } from "./plane/locate";
 import { frameColumns } from "./plane/overlay";
-import { frame, looked, number, region, run } from "./state";
+import { dark, frame, looked, number, region, run } from "./state";
 import type { Problem } from "./types";
 
 export function RegionInfo() {
@@ -46,7 +46,7 @@ export function RegionInfo() {
 export function ClassName({ index, problem }: { index: number; problem: Problem }) {
   return (
     <span class="class">
-      <i style={{ background: classColour(index) }} />
+      <i style={{ background: classColour(index, dark.value) }} />
       {problem.classes?.[index] ?? index}
     </span>
   );

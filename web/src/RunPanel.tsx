@@ -1,9 +1,9 @@
 /** The run itself: start, pause, step, grow now, undo. */
 
-import { draft } from "./draft";
+import { draft, editing } from "./draft";
 import { ExportPanel } from "./ExportPanel";
 import { problemMessage } from "./ProblemPanel";
-import { ask, busy, connected, errors, notice, run, say, source, status } from "./state";
+import { ask, busy, connected, errors, notice, run, say, source, STARTING, status } from "./state";
 
 const STATES = { idle: "Ready.", running: "Training and growing…", paused: "Paused.", ended: "The run has ended." };
 
@@ -38,12 +38,14 @@ function start(): void {
   errors.value = {};
   const problem = problemMessage();
   if (!problem) return;
-  const { how, where, when, hidden, seed } = draft.value;
+  const { how, where, when, hidden, seed, lr } = draft.value;
   const widths = hidden.split(",").map((part) => Number(part.trim()));
   if (!widths.every((width) => Number.isInteger(width) && width > 0)) {
     say("method", `Hidden layers: expected widths such as 2 or 4,4, got “${hidden}”.`);
     return;
   }
-  ask({ do: "start", problem, how, where, when, hidden: widths, seed }, "Starting…", "run");
+  if (!(lr > 0)) return say("method", "Learning rate: expected a number above 0, such as 0.01.");
+  editing.value = false;
+  ask({ do: "start", problem, how, where, when, hidden: widths, seed, lr }, STARTING, "run");
   if (innerWidth <= 1000) document.querySelector(".middle")?.scrollIntoView();
 }

@@ -1,7 +1,11 @@
 /** The colours of creases' pictures, on white or dark paper. */
 
-export const CLASS_COLOURS = [
+/** Of classes, on white and on dark paper: as in the figures (themes.py). */
+const CLASSES = [
   "#0077BB", "#EE7733", "#009988", "#AA3377", "#DDAA33", "#33BBEE", "#CC3311", "#332288", "#999933", "#777777",
+];
+const DARK_CLASSES = [
+  "#4BA8F0", "#DC7D29", "#31AD87", "#D76AB1", "#F0D878", "#A5E0FA", "#F0584A", "#8B86FA", "#B8B94E", "#B0B0B0",
 ];
 
 export type RGB = [number, number, number];
@@ -36,8 +40,8 @@ export function rgb(hex: string): RGB {
   return [n >> 16, (n >> 8) & 255, n & 255];
 }
 
-export function classColour(index: number): string {
-  return CLASS_COLOURS[index % CLASS_COLOURS.length];
+export function classColour(index: number, dark: boolean): string {
+  return (dark ? DARK_CLASSES : CLASSES)[index % CLASSES.length];
 }
 
 export function blend(a: RGB, b: RGB, share: number): RGB {

@@ -3,7 +3,7 @@
 import { batch } from "@preact/signals";
 import { fromAddress } from "./address";
 import { readFrame, type Frame } from "./frame";
-import { busy, connected, errors, following, frame, moment, notice, run, say, slice, status, type Source } from "./state";
+import { busy, connected, errors, following, frame, moment, notice, run, say, slice, STARTING, status, type Source } from "./state";
 import type { Epochs } from "./types";
 
 /** Frames that are kept; older ones are asked for again. */
@@ -82,7 +82,7 @@ export function connect(fresh: () => void): Source {
       const before = run.value;
       batch(() => {
         run.value = message.run;
-        busy.value = "";
+        if (message.run.moments.length || busy.value !== STARTING) busy.value = ""; // a problem may come after Start was pressed
         if (again && before) return void (moment.value = stay ? moment.value : Math.max(0, message.run.moments.length - 1));
         frame.value = null;
         errors.value = {};
@@ -110,7 +110,7 @@ export function connect(fresh: () => void): Source {
         slice.value = message.slice;
         busy.value = "";
       });
-    } else if (message.type === "error") refused(message.where, message.message);
+    } else if (message.type === "error") refused(message);
     else if (message.type === "exported") {
       busy.value = "";
       download(message.url, message.name);
@@ -118,12 +118,14 @@ export function connect(fresh: () => void): Source {
     else if (message.type === "changes") changed(message);
   };
 
-  const refused = (where: string, message: string) => {
-    busy.value = "";
-    say(where, message);
-    if (where !== "plane") return;
-    for (const all of waiting.values()) for (const { reject } of all) reject(new Error(message));
-    waiting.clear();
+  const refused = ({ where, message, moment = -1, slice = 0 }: { where: string; message: string; moment?: number; slice?: number }) => {
+    if (where !== "plane") {
+      busy.value = "";
+      return say(where, message);
+    }
+    const key = `${moment}/${slice}`; // one of a run before this is not waited for any more
+    for (const { reject } of waiting.get(key) ?? []) reject(new Error(message));
+    waiting.delete(key);
   };
 
   open();
@@ -170,16 +172,22 @@ function changed(message: any): void {
   });
 }
 
-/** A value that outlives the connection and a reload, but not the tab; from the address at first. */
-function keep(name: string, value?: string): string {
+/**
+ * A value that outlives the connection and a reload; from the address at first. The session is this tab's own, the token
+ * of this address (host and port) is known to other tabs too: the page's address can be opened in a new one.
+ */
+function keep(name: "token" | "session", value?: string): string {
   const address = new URL(location.href);
   const given = value ?? address.searchParams.get(name);
-  if (given !== null) sessionStorage.setItem(`creases-${name}`, given);
+  if (given !== null) {
+    sessionStorage.setItem(`creases-${name}`, given);
+    if (name === "token") localStorage.setItem("creases-token", given);
+  }
   if (address.searchParams.has(name)) {
     address.searchParams.delete(name);
     history.replaceState(null, "", address);
   }
-  return sessionStorage.getItem(`creases-${name}`) ?? "";
+  return sessionStorage.getItem(`creases-${name}`) ?? (name === "token" ? localStorage.getItem("creases-token") : null) ?? "";
 }
 
 function download(url: string, name: string): void {

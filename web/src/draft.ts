@@ -10,21 +10,31 @@ export type Draft = {
   rows: number;
   noise: number;
   target: string;
+  missing: string;
   how: string;
   where: string;
   when: string;
   hidden: string;
   seed: number;
+  lr: number;
 };
 
 const FIRST: Draft = {
-  kind: "builtin", name: "xor_circles", formula: "sin(3*x)", rows: 400, noise: 0, target: "",
-  how: "fold", where: "bottleneck", when: "plateau", hidden: "2", seed: 0,
+  kind: "builtin", name: "xor_circles", formula: "sin(3*x)", rows: 400, noise: 0, target: "", missing: "error",
+  how: "fold", where: "bottleneck", when: "plateau", hidden: "2", seed: 0, lr: 0.01,
 };
 
 export const draft = signal<Draft>(fromAddress());
-export const drawn = signal<{ x: [number, number]; label: number }[]>([]);
+type Point = { x: [number, number]; label: number };
+export const drawn = signal<Point[]>(pointsFromAddress());
 export const brush = signal(0);
+/** Whether points can be drawn where there is a run to be seen. */
+export const editing = signal(false);
+
+/** Draw a point; rounded, so that the address holds it as it is. */
+export function put([x, y]: [number, number]): void {
+  drawn.value = [...drawn.value, { x: [Math.round(1000 * x) / 1000, Math.round(1000 * y) / 1000], label: brush.peek() }];
+}
 
 export function change(part: Partial<Draft>): void {
   draft.value = { ...draft.value, ...part };
@@ -42,9 +52,22 @@ function fromAddress(): Draft {
   return found as Draft;
 }
 
+/** Points that were drawn, as the address has them: class, x and y in thousandths, one point after the other. */
+function pointsFromAddress(): Point[] {
+  const numbers = (new URLSearchParams(location.hash.slice(1)).get("points") ?? "").split("_").map(Number);
+  const found: Point[] = [];
+  for (let i = 0; i + 2 < numbers.length; i += 3) {
+    const [label, x, y] = numbers.slice(i, i + 3);
+    if ([0, 1, 2].includes(label) && Math.abs(x) <= 1e6 && Math.abs(y) <= 1e6) found.push({ x: [x / 1000, y / 1000], label });
+  }
+  return found;
+}
+
 /** What of the draft differs from the usual. */
 export function changes(): [string, string][] {
-  return Object.entries(draft.value)
+  const found = Object.entries(draft.value)
     .filter(([key, value]) => value !== FIRST[key as keyof Draft])
-    .map(([key, value]) => [key, String(value)]);
+    .map(([key, value]): [string, string] => [key, String(value)]);
+  const points = drawn.value.map(({ x, label }) => [label, ...x.map((value) => Math.round(1000 * value))].join("_"));
+  return points.length && draft.value.kind === "draw" ? [...found, ["points", points.join("_")]] : found;
 }

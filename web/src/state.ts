@@ -27,6 +27,7 @@ export const frame = signal<Frame | null>(null);
 export type Pinned = { run: Run; moment: number; frame: Frame; label: string };
 export const pinned = signal<Pinned | null>(null);
 export const busy = signal(""); // what the server has been asked to make
+export const STARTING = "Starting…";
 export const waiting = signal(false); // whether a frame is long in coming
 
 export const unit = signal<number | null>(null); // counted through all layers

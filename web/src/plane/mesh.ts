@@ -44,7 +44,7 @@ function colours(frame: PlaneFrame, colouring: Colouring, paper: Paper, names: n
     out[4 * c + 3] = 255;
   };
   const shade = shades(frame);
-  const classes = Array.from({ length: 256 }, (_, k) => rgb(classColour(k)));
+  const classes = Array.from({ length: 256 }, (_, k) => rgb(classColour(k, paper.dark)));
   const height = colouring === "value" ? heights(frame) : null;
   for (let p = 0; p + 1 < part_starts.length; p++) {
     const region = part_region[p];

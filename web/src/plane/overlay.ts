@@ -72,7 +72,7 @@ function marks(context: CanvasRenderingContext2D, drawn: Drawn, step: Step): voi
       const at = pixel(drawn, ...inBox(frame, problem.X[instance]));
       context.beginPath();
       context.arc(...at, 9.5, 0, 2 * Math.PI);
-      context.fillStyle = problem.classes ? classColour(problem.y[instance]) : paper.ink;
+      context.fillStyle = problem.classes ? classColour(problem.y[instance], paper.dark) : paper.ink;
       context.fill();
       context.lineWidth = 3;
       context.stroke();

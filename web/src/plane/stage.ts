@@ -251,7 +251,7 @@ function dots({ frame, problem, editor }: Shown, wanted: boolean): { positions: 
     if (points && !editor) positions.set(points.subarray(2 * i, 2 * i + 2), 2 * i);
     else positions.set(inBox(frame, editor ? editor.points[i].x : problem.X[i]), 2 * i);
     const solid = distance && !editor ? 0.2 + 0.8 * Math.exp(-distance[i] / far) : 1;
-    colours.set([...rgb(classColour(problem.classes || editor ? labels[i] : 0)), 255 * solid], 4 * i);
+    colours.set([...rgb(classColour(problem.classes || editor ? labels[i] : 0, dark.peek())), 255 * solid], 4 * i);
   }
   return { positions, colours };
 }

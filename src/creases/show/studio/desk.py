@@ -58,7 +58,12 @@ class Desk:
             _ACTS[asked["do"]](self, asked)
         except Exception as problem:
             do = asked.get("do") if isinstance(asked, dict) else None
-            self._refuse(_PLACES.get(str(do), "run"), problem)
+            of = (
+                {key: asked[key] for key in ("moment", "slice") if isinstance(asked.get(key), int)}
+                if do == "frame"
+                else {}
+            )
+            self._refuse(_PLACES.get(str(do), "run"), problem, **of)
 
     def work(self) -> None:
         """Train one epoch of the run that is running."""
@@ -174,7 +179,8 @@ class Desk:
         self.state, self._message = state, message
         self._say({"type": "status", "state": state, **({"message": message} if message else {})})
 
-    def _refuse(self, place: str, problem: Exception) -> None:
+    def _refuse(self, place: str, problem: Exception, **of: int) -> None:
+        """Say what is wrong, and of which frame where one was asked for."""
         if isinstance(problem, CreasesError):
             message = in_words(str(problem))
         elif isinstance(problem, MemoryError):
@@ -184,7 +190,7 @@ class Desk:
             message = f"something is wrong in the studio itself ({type(problem).__name__}: {problem}); please report it"
         if "." not in message.partition(" ")[0]:  # the name of a file stays as it is
             message = message[:1].upper() + message[1:]
-        self._say({"type": "error", "where": place, "message": message})
+        self._say({"type": "error", "where": place, "message": message, **of})
 
 
 _ACTS: Mapping[str, Callable[[Desk, Mapping[str, Any]], None]] = {

@@ -119,7 +119,7 @@ def _table(given: Mapping[str, Any], limits: Limits) -> Problem:
 
 def table_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """How a table is read, where that is not the usual way."""
-    return {name: given[name] for name in ("task", "missing", "header") if given.get(name) is not None}
+    return {name: given[name] for name in ("task", "missing", "header") if given.get(name) not in (None, "error")}
 
 
 def _formula(given: Mapping[str, Any], limits: Limits) -> Problem:

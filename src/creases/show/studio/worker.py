@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -28,18 +29,18 @@ def main(pipe: Connection, limits: Limits) -> None:
 
 def _serve(pipe: Connection, limits: Limits) -> None:
     desk = Desk(lambda said: pipe.send(_packed(said)), limits, lambda: pipe.send(("worked", desk.state)))
-    warm = False
+    warming, asked = _warm_up(limits), False
     pipe.send(("ready", desk.state))
     while True:
-        if desk.state != "running" or pipe.poll():
-            desk.handle(pipe.recv())
-            pipe.send(("handled", desk.state))
-            if not warm and not pipe.poll():
-                _warm_up(limits)
-                warm = True
-        else:
+        if desk.state == "running" and not pipe.poll():
             desk.work()
             pipe.send(("worked", desk.state))
+        elif asked and desk.state == "idle" and not pipe.poll() and next(warming, "warm") != "warm":
+            continue
+        else:
+            desk.handle(pipe.recv())
+            pipe.send(("handled", desk.state))
+            asked = True
 
 
 def _packed(said: dict[str, Any] | bytes | Export) -> tuple[Any, ...]:
@@ -68,12 +69,18 @@ def _one_thread() -> None:
     threadpool_limits(1)
 
 
-def _warm_up(limits: Limits) -> None:
-    """What is imported, compiled or loaded once should not hold up the first run: after the page shows its problem."""
+def _warm_up(limits: Limits) -> Iterator[None]:
+    """What is imported, compiled or loaded once should not hold up the first run: after the page shows its problem.
+
+    In pieces, between which the page is heard.
+    """
     from creases import problems
     from creases.runs.settings import Settings
     from creases.show.studio.live import Live
 
+    yield
     live = Live(problems.get("moons", n=20), Settings("moons"), limits)
+    yield
     live.epoch()
+    yield
     live.whole()
