@@ -121,3 +121,14 @@ def test_a_network_of_too_many_regions_is_not_tried_to_be_drawn_at_every_moment(
     assert said.errors() == []
     desk.handle(json.dumps({"do": "frame", "moment": 0, "slice": 0}))
     assert said.errors() == ["The network has more than 2 regions here, which is more than the studio draws"]
+
+
+def test_what_was_undone_and_grown_by_hand_is_known_after_going_back():
+    desk = Desk(Heard().append, Limits())
+    desk.handle(json.dumps({**MESSAGES[4], "how": "random", "when": "1", "epochs": 20}))
+    for do in ("step", "step", "undo", "grow", "grow", "undo"):
+        desk.handle(json.dumps({"do": do}))
+    assert (desk._live.by_hand, desk._live.undone) == ([2], {2})
+    for do in ("undo", "undo"):
+        desk.handle(json.dumps({"do": do}))
+    assert (desk._live.by_hand, desk._live.undone) == ([], {1})
