@@ -3,7 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import torch
 
+from studio_page import FORMULA, Page
 from studio_wire import Studio
 
 
@@ -13,3 +15,18 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     started = Studio(tmp_path_factory.mktemp("studio"), away=3.0, message=2**20, sessions=4)
     yield started
     assert started.end() == (0, "")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """As a worker, and as the exported code: sums of floats depend on it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def ended():
+    """A run that has ended by itself."""
+    return Page().start(FORMULA, when="10", epochs=60).work()

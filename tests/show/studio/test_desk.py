@@ -2,128 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import copy
-import json
-import re
-import runpy
-import zlib
 
-import numpy as np
 import pytest
 import torch
 
-import creases
-from creases.show.studio.desk import Desk
-from creases.show.studio.exports import Export
 from creases.show.studio.limits import Limits
 from creases.show.viewer import decode
-from creases.show.viewer.run import COLUMNS
-
-MOONS = {"kind": "builtin", "name": "moons"}
-CSV = "a,b,kind\n" + "".join(f"{k % 7},{k % 5 - 2},{'red' if k % 7 > k % 5 else 'blue'}\n" for k in range(60))
-TABLE = {"kind": "csv", "name": "mine.csv", "text": CSV, "target": ""}
-FORMULA = {"kind": "formula", "formula": "abs(x) - 0.4", "rows": 120, "noise": 0.02, "seed": 3}
-DRAWN = {
-    "kind": "draw",
-    "X": [[k / 20 - 1, (-1) ** k * 0.4 + k / 99] for k in range(40)],
-    "y": [k % 2 * 2 for k in range(40)],
-}
-LINE = {"kind": "builtin", "name": "sine_curve"}
-IRIS = {"kind": "builtin", "name": "iris"}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """As a worker, and as the exported code: sums of floats depend on it."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-class Page:
-    """A page and its desk in one process: sends messages, keeps what it is told as the viewer does."""
-
-    def __init__(self, **limits):
-        self.said: list = []
-        self.run: dict = {}
-        self.status: dict = {}
-        self.desk = Desk(self._hear, Limits(**limits))
-
-    def _hear(self, said):
-        self.said.append(json.loads(json.dumps(said)) if isinstance(said, dict) else said)
-        if not isinstance(said, dict):
-            return
-        said = self.said[-1]
-        if said["type"] == "run":
-            self.run = said["run"]
-        elif said["type"] == "status":
-            self.status = said
-        elif said["type"] == "slices":
-            self.run["slices"] = said["slices"]
-        elif said["type"] == "changes":
-            self._change(said)
-
-    def _change(self, said):
-        keep = said.get("keep", {})
-        for name in COLUMNS:
-            self.run["epochs"][name] = self.run["epochs"][name][: keep.get("epochs")] + said.get("epochs", {}).get(
-                name, []
-            )
-        for name in ("records", "moments"):
-            self.run[name] = self.run[name][: keep.get(name)] + said.get(name, [])
-        self.run["moments"] = [one for one in self.run["moments"] if one["id"] not in said.get("gone", [])]
-        self.run["records"] = [said.get("later", {}).get(str(one["number"]), one) for one in self.run["records"]]
-        self.run |= {name: said[name] for name in ("ended", "kept") if name in said}
-
-    def send(self, do, **more):
-        """What a message is answered with."""
-        before = len(self.said)
-        self.desk.handle(json.dumps({"do": do, **more}))
-        return self.said[before:]
-
-    def refused(self, do, **more):
-        """Where, and with which words."""
-        (error,) = [one for one in self.send(do, **more) if isinstance(one, dict) and one["type"] == "error"]
-        return error["where"], error["message"]
-
-    def start(self, problem=MOONS, **more):
-        self.send("start", problem=problem, **more)
-        assert self.status["state"] == "running", self.said[-1]
-        return self
-
-    def work(self, epochs=10**6):
-        for _ in range(epochs):
-            if self.desk.state != "running":
-                break
-            self.desk.work()
-        return self
-
-    def steps(self, count):
-        for _ in range(count):
-            self.send("step")
-        return self
-
-    @property
-    def live(self):
-        return self.desk._live
-
-    @property
-    def model(self):
-        return self.live.state.model
-
-    def as_told(self):
-        """The page's run is what the desk would tell one that comes now."""
-        told = copy.deepcopy(self.run)
-        self.send("hello")
-        return told == self.run
-
-
-@pytest.fixture(scope="module")
-def ended():
-    """A run that has ended by itself."""
-    return Page().start(FORMULA, when="10", epochs=60).work()
+from studio_page import DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
@@ -424,40 +310,35 @@ def test_diverged_training_pauses_with_what_to_do():
     assert error["message"].endswith("start anew with a smaller learning rate")
 
 
-def test_the_network_is_exported_for_the_datas_own_units(ended, tmp_path):
-    (export,) = ended.send("export", what="model")
-    assert isinstance(export, Export)
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(export.content)
-    X = ended.live.data.problem.X
-    assert np.array_equal(creases.read(path)(X), ended.live.net(X))
-    (onnx,) = ended.send("export", what="onnx")
-    assert onnx.name.endswith(".onnx")
+def test_a_run_that_paused_for_its_work_goes_on_for_as_long_again():
+    page = Page(work=0.05).start(FORMULA).work()
+    first = len(page.run["epochs"]["epoch"])
+    assert page.status["state"] == "paused"
+    page.desk._limits = Limits(work=1e6)
+    page.desk._worked = 1e7  # as if it had worked for long
+    page.send("go")
+    page.work(3)
+    assert page.status["state"] == "running"
+    assert len(page.live.history.epochs) == first + 3
 
 
-def test_the_report_is_one_page_with_the_run_and_its_code_in_it(ended):
-    (export,) = ended.send("export", what="report")
-    page = export.content.decode()
-    assert export.name.endswith(".html")
-    packed = re.search(r'id="creases-report">([^<]+)<', page)[1]
-    header, frames = decode(zlib.decompress(base64.b64decode(packed)))
-    run = header["run"]
-    assert run["records"] == ended.run["records"]
-    assert run["epochs"] == ended.run["epochs"]
-    assert {str(one["id"]) for one in run["moments"]} == set(frames)
-    again = next(section for section in run["sections"] if "again" in section["title"])
-    assert "creases.grow(model, **options(settings, data))" in again["code"]
+def test_undo_from_the_end_leaves_no_moment_of_the_end():
+    page = Page().start(FORMULA, when="7", epochs=30).work()
+    assert page.run["moments"][-1]["kind"] == "end"
+    page.send("undo")
+    assert "end" not in {moment.kind for moment in page.live.moments}
+    assert "end" not in {moment["kind"] for moment in page.run["moments"]}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("problem", [FORMULA, LINE, IRIS], ids=["plane", "line", "slice"])
-def test_the_animation_and_report_of_every_kind_of_picture_are_made(problem):
-    page = Page().start(problem, when="2").work(3)
-    page.send("pause")
-    *_, export = page.send("export", what="animation")
-    assert export.content.startswith(b"GIF89a")
-    *_, export = page.send("export", what="report")
-    assert export.content.startswith(b"<!doctype html>")
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [({"columns": 1}, "2 columns"), ({"numbers": 119}, "60 x 2 numbers"), ({"rows": 59}, "60 rows")],
+)
+def test_a_table_is_bounded_in_rows_columns_and_numbers(limits, told):
+    where, message = Page(**limits).refused("problem", problem=TABLE)
+    assert where == "problem"
+    assert told in message, message
+    Page(columns=2, numbers=120, rows=60).send("problem", problem=TABLE)
 
 
 def test_gaps_of_a_table_are_filled_where_that_is_asked_for():
@@ -468,50 +349,3 @@ def test_gaps_of_a_table_are_filled_where_that_is_asked_for():
     page.send("problem", problem={**gaps, "missing": "mean"})
     assert len(page.run["problem"]["X"]) == 27
     assert page.refused("problem", problem={**gaps, "missing": "guess"})[1].startswith("Missing: expected")
-
-
-def exported_code(page, folder, monkeypatch):
-    """The network that the exported script makes."""
-    *_, export = page.send("export", what="code")
-    (folder / "code.py").write_bytes(export.content)
-    monkeypatch.chdir(folder)
-    runpy.run_path("code.py")
-    return creases.read(folder / "model.safetensors")
-
-
-def test_the_exported_code_makes_the_same_network_and_tells_the_same(ended, tmp_path, monkeypatch, capsys):
-    net = exported_code(ended, tmp_path, monkeypatch)
-    X = ended.live.data.problem.X
-    assert np.array_equal(net(X), ended.live.net(X))
-    assert capsys.readouterr().out.strip() == ended.live.history.explain(**ended.live.data.names)
-
-
-@pytest.mark.parametrize("problem", [TABLE, DRAWN], ids=["table", "drawn"])
-def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, monkeypatch):
-    (tmp_path / "mine.csv").write_text(CSV)
-    page = Page().start(problem, when="6", hidden=[2, 2], how="tiny", seed=4).work(6)
-    page.send("pause")
-    assert len(page.run["records"]) == 1
-    page.send("undo")
-    page.steps(1)
-    page.send("undo")  # at the seventh it grew
-    page.steps(2)
-    page.send("grow")
-    page.steps(3)
-    assert page.live.undone
-    net = exported_code(page, tmp_path, monkeypatch)
-    X = page.live.data.problem.X
-    assert net.n_units == page.live.net.n_units > 4
-    assert np.array_equal(net(X), page.live.net(X))
-
-
-def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
-    for problem in (MOONS, FORMULA, {**FORMULA, "formula": "x**2 + min(y, 0.5) < 0.3", "noise": 0}):
-        page = Page().start(problem)
-        *_, export = page.send("export", what="code")
-        head = export.content.decode().partition("settings =")[0]
-        made: dict = {}
-        exec(head, made)
-        assert np.array_equal(made["problem"].X, page.live.data.problem.X)
-        assert np.array_equal(made["problem"].y, page.live.data.problem.y)
-        assert made["problem"].classes == page.live.data.problem.classes

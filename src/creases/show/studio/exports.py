@@ -81,7 +81,9 @@ def _animation(asked: Asked) -> bytes:
 
     live = asked.live
     problem = live.data.problem
-    shown: dict[str, Any] = {"box": box(problem.X), "data": problem.X, "labels": problem.y}
+    shown: dict[str, Any] = {"box": box(problem.X), "data": problem.X}
+    if problem.classes is not None or problem.X.shape[1] == 1:  # a plane does not show values
+        shown["labels"] = problem.y
     shown["features"] = problem.features
     if problem.X.shape[1] > 2:
         cut = live.slices[0]

@@ -1,0 +1,99 @@
+"""What can be taken away from the studio: network, report, animation, and code that makes the same network."""
+
+from __future__ import annotations
+
+import base64
+import re
+import runpy
+import zlib
+
+import numpy as np
+import pytest
+
+import creases
+from creases.show.studio.exports import Export
+from creases.show.viewer import decode
+from studio_page import CSV, DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
+
+
+def test_the_network_is_exported_for_the_datas_own_units(ended, tmp_path):
+    (export,) = ended.send("export", what="model")
+    assert isinstance(export, Export)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(export.content)
+    X = ended.live.data.problem.X
+    assert np.array_equal(creases.read(path)(X), ended.live.net(X))
+    (onnx,) = ended.send("export", what="onnx")
+    assert onnx.name.endswith(".onnx")
+
+
+def test_the_report_is_one_page_with_the_run_and_its_code_in_it(ended):
+    (export,) = ended.send("export", what="report")
+    page = export.content.decode()
+    assert export.name.endswith(".html")
+    packed = re.search(r'id="creases-report">([^<]+)<', page)[1]
+    header, frames = decode(zlib.decompress(base64.b64decode(packed)))
+    run = header["run"]
+    assert run["records"] == ended.run["records"]
+    assert run["epochs"] == ended.run["epochs"]
+    assert {str(one["id"]) for one in run["moments"]} == set(frames)
+    again = next(section for section in run["sections"] if "again" in section["title"])
+    assert "creases.grow(model, **options(settings, data))" in again["code"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", [FORMULA, LINE, IRIS], ids=["plane", "line", "slice"])
+def test_the_animation_and_report_of_every_kind_of_picture_are_made(problem):
+    page = Page().start(problem, when="2").work(3)
+    page.send("pause")
+    *_, export = page.send("export", what="animation")
+    assert export.content.startswith(b"GIF89a")
+    *_, export = page.send("export", what="report")
+    assert export.content.startswith(b"<!doctype html>")
+
+
+def exported_code(page, folder, monkeypatch):
+    """The network that the exported script makes."""
+    *_, export = page.send("export", what="code")
+    (folder / "code.py").write_bytes(export.content)
+    monkeypatch.chdir(folder)
+    runpy.run_path("code.py")
+    return creases.read(folder / "model.safetensors")
+
+
+def test_the_exported_code_makes_the_same_network_and_tells_the_same(ended, tmp_path, monkeypatch, capsys):
+    net = exported_code(ended, tmp_path, monkeypatch)
+    X = ended.live.data.problem.X
+    assert np.array_equal(net(X), ended.live.net(X))
+    assert capsys.readouterr().out.strip() == ended.live.history.explain(**ended.live.data.names)
+
+
+@pytest.mark.parametrize("problem", [TABLE, DRAWN], ids=["table", "drawn"])
+def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, monkeypatch):
+    (tmp_path / "mine.csv").write_text(CSV)
+    page = Page().start(problem, when="6", hidden=[2, 2], how="tiny", seed=4).work(6)
+    page.send("pause")
+    assert len(page.run["records"]) == 1
+    page.send("undo")
+    page.steps(1)
+    page.send("undo")  # at the seventh it grew
+    page.steps(2)
+    page.send("grow")
+    page.steps(3)
+    assert page.live.undone
+    net = exported_code(page, tmp_path, monkeypatch)
+    X = page.live.data.problem.X
+    assert net.n_units == page.live.net.n_units > 4
+    assert np.array_equal(net(X), page.live.net(X))
+
+
+def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
+    for problem in (MOONS, FORMULA, {**FORMULA, "formula": "x**2 + min(y, 0.5) < 0.3", "noise": 0}):
+        page = Page().start(problem)
+        *_, export = page.send("export", what="code")
+        head = export.content.decode().partition("settings =")[0]
+        made: dict = {}
+        exec(head, made)
+        assert np.array_equal(made["problem"].X, page.live.data.problem.X)
+        assert np.array_equal(made["problem"].y, page.live.data.problem.y)
+        assert made["problem"].classes == page.live.data.problem.classes

@@ -1,0 +1,100 @@
+"""A page of the studio and its desk in one process, and problems to give it."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+from creases.show.studio.desk import Desk
+from creases.show.studio.limits import Limits
+from creases.show.viewer.run import COLUMNS
+
+MOONS = {"kind": "builtin", "name": "moons"}
+CSV = "a,b,kind\n" + "".join(f"{k % 7},{k % 5 - 2},{'red' if k % 7 > k % 5 else 'blue'}\n" for k in range(60))
+TABLE = {"kind": "csv", "name": "mine.csv", "text": CSV, "target": ""}
+FORMULA = {"kind": "formula", "formula": "abs(x) - 0.4", "rows": 120, "noise": 0.02, "seed": 3}
+DRAWN = {
+    "kind": "draw",
+    "X": [[k / 20 - 1, (-1) ** k * 0.4 + k / 99] for k in range(40)],
+    "y": [k % 2 * 2 for k in range(40)],
+}
+LINE = {"kind": "builtin", "name": "sine_curve"}
+IRIS = {"kind": "builtin", "name": "iris"}
+
+
+class Page:
+    """A page and its desk in one process: sends messages, keeps what it is told as the viewer does."""
+
+    def __init__(self, **limits):
+        self.said: list = []
+        self.run: dict = {}
+        self.status: dict = {}
+        self.desk = Desk(self._hear, Limits(**limits))
+
+    def _hear(self, said):
+        self.said.append(json.loads(json.dumps(said)) if isinstance(said, dict) else said)
+        if not isinstance(said, dict):
+            return
+        said = self.said[-1]
+        if said["type"] == "run":
+            self.run = said["run"]
+        elif said["type"] == "status":
+            self.status = said
+        elif said["type"] == "slices":
+            self.run["slices"] = said["slices"]
+        elif said["type"] == "changes":
+            self._change(said)
+
+    def _change(self, said):
+        keep = said.get("keep", {})
+        for name in COLUMNS:
+            self.run["epochs"][name] = self.run["epochs"][name][: keep.get("epochs")] + said.get("epochs", {}).get(
+                name, []
+            )
+        for name in ("records", "moments"):
+            self.run[name] = self.run[name][: keep.get(name)] + said.get(name, [])
+        self.run["moments"] = [one for one in self.run["moments"] if one["id"] not in said.get("gone", [])]
+        self.run["records"] = [said.get("later", {}).get(str(one["number"]), one) for one in self.run["records"]]
+        self.run |= {name: said[name] for name in ("ended", "kept") if name in said}
+
+    def send(self, do, **more):
+        """What a message is answered with."""
+        before = len(self.said)
+        self.desk.handle(json.dumps({"do": do, **more}))
+        return self.said[before:]
+
+    def refused(self, do, **more):
+        """Where, and with which words."""
+        (error,) = [one for one in self.send(do, **more) if isinstance(one, dict) and one["type"] == "error"]
+        return error["where"], error["message"]
+
+    def start(self, problem=MOONS, **more):
+        self.send("start", problem=problem, **more)
+        assert self.status["state"] == "running", self.said[-1]
+        return self
+
+    def work(self, epochs=10**6):
+        for _ in range(epochs):
+            if self.desk.state != "running":
+                break
+            self.desk.work()
+        return self
+
+    def steps(self, count):
+        for _ in range(count):
+            self.send("step")
+        return self
+
+    @property
+    def live(self):
+        return self.desk._live
+
+    @property
+    def model(self):
+        return self.live.state.model
+
+    def as_told(self):
+        """The page's run is what the desk would tell one that comes now."""
+        told = copy.deepcopy(self.run)
+        self.send("hello")
+        return told == self.run
