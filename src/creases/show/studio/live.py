@@ -114,7 +114,7 @@ class Live:
             raise InputError("there is no growth step to take back")
         step = self._steps.pop()
         self.run.back(step.mark)
-        self.moments.keep(lambda moment: moment.id <= step.moments and moment.kind != "end")
+        self.moments.keep(lambda moment: moment.id <= step.moments)
         epoch = len(self.history.epochs)
         self.undone = {one for one in self.undone if one <= epoch}
         if step.by_hand:
