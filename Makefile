@@ -18,7 +18,7 @@ demo: $(VENV)/installed ## set up, grow a small network, map it exactly, draw it
 	$(BIN)/creases demo
 
 test: $(VENV)/dev chromium lint ## set up and run every check and every test
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 25
 
 lint: $(VENV)/dev ## style, types, layering
 	$(BIN)/ruff check .
