@@ -34,10 +34,7 @@ class Plateau:
 
 @dataclass(frozen=True)
 class Every:
-    """Every so many epochs, or every so many steps of the optimizer (at the end of the epoch).
-
-    Where nothing is worth adding, it is time again only as many epochs later: early refusals need not last.
-    """
+    """Every so many epochs, or every so many steps of the optimizer (at the end of the epoch)."""
 
     epochs: int | None = None
     steps: int | None = None
@@ -50,7 +47,7 @@ class Every:
     def __call__(self, state: State) -> bool:
         since = state.history.since_growth()
         if self.epochs is not None:
-            return bool(since) and len(since) % self.epochs == 0
+            return len(since) >= self.epochs
         start = state.history.records[-1].steps if state.history.records else 0
         assert self.steps is not None
         return bool(since) and state.history.last["steps"] - start >= self.steps
