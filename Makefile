@@ -18,7 +18,8 @@ demo: $(VENV)/installed ## set up, grow a small network, map it exactly, draw it
 	$(BIN)/creases demo
 
 test: $(VENV)/dev chromium lint ## set up and run every check and every test
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 25
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 25 --ignore tests/web
+	$(BIN)/python -m pytest -q tests/web # alone: two browsers at a time are too slow to keep up with a run
 
 lint: $(VENV)/dev ## style, types, layering
 	$(BIN)/ruff check .
