@@ -31,6 +31,7 @@ from creases.grow.recycle import redundant, release
 from creases.lab import Batch, train
 from creases.network.surgery import Place, places
 from creases.problems import Problem, get
+from creases.reproduce.measured import wilson
 
 PROBLEMS = ("sine", "quadratic", "circle", "overlapping_quadratic")
 
@@ -175,10 +176,7 @@ def linear_loss(problem: Problem) -> float:
 
 
 def _row(problem: str, method: str, losses: NDArray[np.float64], refused: int, recycled: int, solved: float) -> Row:
-    from scipy.stats import binomtest
-
     n, successes = len(losses), int((losses <= solved).sum())
-    interval = binomtest(successes, n).proportion_ci(method="wilson")
     error = float(losses.std(ddof=1)) / n**0.5 if n > 1 else float("nan")
     return Row(
         problem,
@@ -187,8 +185,7 @@ def _row(problem: str, method: str, losses: NDArray[np.float64], refused: int, r
         float(losses.mean()),
         error,
         successes,
-        float(interval.low),
-        float(interval.high),
+        *wilson(successes, n),
         refused,
         recycled,
     )

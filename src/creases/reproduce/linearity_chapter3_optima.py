@@ -8,7 +8,6 @@ from functools import cache
 
 import numpy as np
 import torch
-from scipy.stats import binomtest
 from torch import Tensor
 
 from creases.boolean import xor
@@ -16,7 +15,7 @@ from creases.boolean.xor.steady_states import ALL, DEAD, LEFT, LEFT_TWO, RIGHT, 
 from creases.reproduce.boolean_optima import Optima, table_3_2
 from creases.reproduce.claim import Claim, Judged, Numbers
 from creases.reproduce.linearity_judging import failed, row, rows, rows_picture, theorem
-from creases.reproduce.measured import Scale
+from creases.reproduce.measured import Scale, wilson
 
 #: The optima that the text gives for (3.12), by whether a > 0.
 PRINTED_OPTIMA = {"a > 0": (2.0, -1.0), "a <= 0": (-4.0, 2.0)}
@@ -223,8 +222,8 @@ def judge_table(numbers: Numbers) -> Judged:
 
 def _consistent(printed: float, share: float | None) -> bool:
     """Whether a share of 1,000 trials may come from the measured one: 95 % interval."""
-    interval = binomtest(round(1000 * printed), 1000).proportion_ci(method="wilson")
-    return share is not None and bool(interval.low <= share <= interval.high)
+    low, high = wilson(round(1000 * printed), 1000)
+    return share is not None and low <= share <= high
 
 
 def _shares(own: Numbers) -> str:

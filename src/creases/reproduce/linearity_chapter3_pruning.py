@@ -7,14 +7,13 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 from creases import prune
 from creases.reproduce.boolean_success import parity_rates
 from creases.reproduce.boolean_training import EPOCHS, RELU
 from creases.reproduce.claim import Claim, Curve, Judged, Numbers, Picture
 from creases.reproduce.linearity_judging import inside, kept_table, row, rows, rows_picture, told
-from creases.reproduce.measured import Measured, Scale, mean_interval, seed_of
+from creases.reproduce.measured import Measured, Scale, mean_interval, seed_of, wilson
 from creases.reproduce.pruning_parity import (
     DEEP_EPOCHS,
     PRINTED_DEEP,
@@ -162,17 +161,15 @@ def sub_networks(scale: Scale) -> Numbers:
     networks = originals(4, [6], trials, seed_of(0, 4, 6, 1))
     ends = [prune.exhaustive(networks[k : k + 1], X, y, epochs=EPOCHS, largest=3) for k in range(networks.count)]
     held = [end.successes for end in ends if end.width == 3]
-    learned, holding = (binomtest(k, n).proportion_ci(method="wilson") for k, n in
-                        ((networks.count, trials), (len(held), networks.count)))  # fmt: skip
-    both = binomtest(len(held), trials).proportion_ci(method="wilson")
+    learned, holding = wilson(networks.count, trials), wilson(len(held), networks.count)
     mean = mean_interval(held) if len(held) > 1 else (None, None)
     return {
         "trials": trials,
         "smaller": sum(end.width is not None and end.width < 3 for end in ends),
         "rows": [
-            row("learn 4-parity", 0.65, networks.count / trials, learned.low, learned.high),
-            row("of these hold a 3x1 network", 0.15, len(held) / networks.count, holding.low, holding.high),
-            row("both", 0.10, len(held) / trials, both.low, both.high),
+            row("learn 4-parity", 0.65, networks.count / trials, *learned),
+            row("of these hold a 3x1 network", 0.15, len(held) / networks.count, *holding),
+            row("both", 0.10, len(held) / trials, *wilson(len(held), trials)),
             row("3x1 networks of 20, over 20", 1.5 / 20, float(np.mean(held)) / 20, *(m and m / 20 for m in mean)),
         ],
     }
@@ -193,12 +190,11 @@ def deep_to_minimal(scale: Scale) -> Numbers:
     networks = originals(4, [15] * 4, trials, seed_of(0, 4, 15, 4))
     done = prune.iterative(networks, *parity(4), restarts=restarts, epochs=DEEP_EPOCHS, seed=seed_of(0, 4, 15, 5))
     minimal = [one.hidden == (2, 2) for one in done.trajectories]
-    learned = binomtest(networks.count, trials).proportion_ci(method="wilson")
-    share = binomtest(sum(minimal), len(minimal)).proportion_ci(method="wilson")
+    learned, share = wilson(networks.count, trials), wilson(sum(minimal), len(minimal))
     return {
         "rows": [
-            row("learn 4-parity", 1.0, networks.count / trials, learned.low, learned.high),
-            row("prunings that end 2x2", 0.2, float(np.mean(minimal)), share.low, share.high),
+            row("learn 4-parity", 1.0, networks.count / trials, *learned),
+            row("prunings that end 2x2", 0.2, float(np.mean(minimal)), *share),
         ],
         "ends": dict(Counter(" ".join(map(str, one.hidden)) for one in done.trajectories)),
     }

@@ -44,14 +44,17 @@ def seed_of(*key: int) -> int:
     return int(np.random.SeedSequence(key).generate_state(1, np.uint32)[0])
 
 
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """95 % Wilson interval of a share of successes."""
+    found = binomtest(int(successes), int(trials)).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
+
+
 def with_rates(table: pd.DataFrame, successes: str = "successes", trials: str = "trials") -> pd.DataFrame:
     """The table with columns ``rate``, ``low`` and ``high``: shares of success and their 95 % Wilson intervals."""
-    found = [
-        binomtest(int(k), int(n)).proportion_ci(method="wilson")
-        for k, n in zip(table[successes], table[trials], strict=True)
-    ]
+    found = [wilson(k, n) for k, n in zip(table[successes], table[trials], strict=True)]
     return table.assign(
-        rate=table[successes] / table[trials], low=[one.low for one in found], high=[one.high for one in found]
+        rate=table[successes] / table[trials], low=[low for low, _ in found], high=[high for _, high in found]
     )
 
 
