@@ -22,7 +22,7 @@ import torch
 
 import creases
 from creases.compare import cka_matrix, coefficients
-from creases.reproduce.image_networks import network
+from creases_reproduction.linearity.image_networks import network
 
 
 def measured(work: Callable[..., object], *arguments: object) -> tuple[float, float]:

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 import creases
-from creases.grow import optimal_units, statistics, tiny
+from creases.growth import optimal_units, statistics, tiny
 
 WIDTHS = (784, 200, 100, 10)
 loss = nn.CrossEntropyLoss()

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from creases import splines
-from creases.reproduce.splines_optimum import Curve, descent, random_curves
+from creases_reproduction.splines.optimum import Curve, descent, random_curves
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:

@@ -23,7 +23,7 @@ import torch
 from playwright.sync_api import Page, sync_playwright
 
 import creases
-from creases.show.viewer import frames
+from creases.show.viewer import _frames as frames
 
 ARGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 FRAMES = 90

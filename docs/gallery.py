@@ -75,7 +75,7 @@ import torch
 
 import creases
 from creases import problems, show
-from creases.grow import grow
+from creases.growth import grow
 
 moons = problems.get("moons")
 with torch.random.fork_rng():

@@ -5,8 +5,8 @@ from tempfile import TemporaryDirectory
 
 from creases.cli.demo import EPOCHS, PROBLEM
 from creases.cli.grow import grow_into
-from creases.cli.growing.write import draw
-from creases.runs.settings import Settings
+from creases.cli.grow._write import draw
+from creases.growth.experiment._settings import Settings
 
 
 def main() -> None:

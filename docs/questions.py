@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from creases.files import replacing
-from creases.reproduce.running import stored
+from creases._files import replacing
+from creases_reproduction.running import stored
 
 PAGES = Path(__file__).parent / "questions"
 

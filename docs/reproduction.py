@@ -15,12 +15,12 @@ from pathlib import Path
 
 from PIL import Image
 
-from creases.files import replacing
-from creases.reproduce.catalogue import claims
-from creases.reproduce.claim import SOURCES, Claim, Row
-from creases.reproduce.misprints import Misprint, misprints
-from creases.reproduce.running import NOT_HERE, STORED, VERDICTS, Result, judged_again, read, status, stored, write
+from creases._files import replacing
 from creases.show import claim_figure
+from creases_reproduction.catalogue import claims
+from creases_reproduction.claim import SOURCES, Claim, Row
+from creases_reproduction.misprints import Misprint, misprints
+from creases_reproduction.running import NOT_HERE, STORED, VERDICTS, Result, judged_again, read, status, stored, write
 
 HERE = Path(__file__).parent
 PAGES = HERE / "reproduction"

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull
 from torch import Tensor
 
-from creases.network.network import Network
+from creases.network._network import Network
 
 Array = NDArray[np.float64]
 

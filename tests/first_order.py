@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import creases
-from creases.grow.proposal import apply
+from creases.growth._proposal import apply
 
 loss = nn.CrossEntropyLoss()
 

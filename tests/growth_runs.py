@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from creases.grow import Grower, History, Record, State
-from creases.grow.methods import method
-from creases.grow.objective import objective
-from creases.grow.policies.where import where_policy
-from creases.grow.samples import samples
+from creases.growth import Grower, History, Record, State
+from creases.growth._objective import objective
+from creases.growth._samples import samples
+from creases.growth.methods._methods import method
+from creases.growth.policies._where import where_policy
 
 
 def mlp(*widths: int, seed: int = 0, bend=nn.ReLU, dropout: float = 0.0, dtype=torch.float64) -> nn.Sequential:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import torch
 
-from creases.runs import run as runs
-from creases.runs.divided import divided
-from creases.runs.settings import Settings
+from creases.growth.experiment import _run as runs
+from creases.growth.experiment._divided import divided
+from creases.growth.experiment._settings import Settings
 from killed_runs import ended
 
 SETTINGS = Settings(data="moons", epochs=60, when="7")

@@ -17,9 +17,9 @@ from pathlib import Path
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from creases.grow import Budget, grow
-from creases.grow.checkpoint import read
-from creases.grow.records import History
+from creases.growth import Budget, grow
+from creases.growth._checkpoint import read
+from creases.growth._records import History
 from growth_runs import classes, mlp, timeless
 
 

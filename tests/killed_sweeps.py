@@ -12,7 +12,9 @@ import signal
 import sys
 import time
 
-from creases.lab import Sweep, parts, store
+from creases.lab import Sweep
+from creases.lab import _parts as parts
+from creases.lab import _store as store
 
 GRID = {"x": list(range(15)), "y": list(range(1, 11))}
 

@@ -7,9 +7,9 @@ from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
-from creases.reproduce.catalogue import find
-from creases.reproduce.claim import Judged
-from creases.reproduce.running import plain, stored
+from creases_reproduction.catalogue import find
+from creases_reproduction.claim import Judged
+from creases_reproduction.running import plain, stored
 
 #: What to change of the stored numbers: nothing, some of them, or all by a function.
 Change = Mapping[str, Any] | Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -47,5 +47,5 @@ def judged_with(id: str, change: Change) -> Judged:
 
 def computable(*modules: str) -> set[str]:
     """Ids of the claims of modules that can be computed."""
-    found = [import_module(f"creases.reproduce.{module}").CLAIMS for module in modules]
+    found = [import_module(f"creases_reproduction.{module}").CLAIMS for module in modules]
     return {claim.id for claims in found for claim in claims if claim.measure is not None}

@@ -9,12 +9,12 @@ import torch.distributed as dist
 from torch import nn
 
 from creases.errors import InputError
-from creases.grow import ranks
-from creases.grow.first_order.gradmax import gradmax
-from creases.grow.first_order.random_units import random_units
-from creases.grow.first_order.split import steepest_split
-from creases.grow.first_order.statistics import statistics
-from creases.grow.first_order.tiny import tiny
+from creases.growth import _ranks as ranks
+from creases.growth.methods._first_order.statistics import statistics
+from creases.growth.methods._gradmax import gradmax
+from creases.growth.methods._random import random_units
+from creases.growth.methods._split import steepest_split
+from creases.growth.methods._tiny import tiny
 from first_order import conv, data, loss, mlp, place_of
 
 WORLD = 2

@@ -16,8 +16,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from creases.network.arrays import from_arrays
-from creases.network.network import Network
+from creases.network._network import Network
+from creases.network.reading._arrays import from_arrays
 
 Array = NDArray[np.float64]
 Layers = list[tuple[Array, Array]]

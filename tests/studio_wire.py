@@ -20,8 +20,8 @@ _SERVE = """
 import json, sys
 from contextlib import suppress
 from pathlib import Path
-from creases.show.studio.limits import Limits
-from creases.show.studio.server import serve
+from creases.show.studio._limits import Limits
+from creases.show.studio._server import serve
 with suppress(KeyboardInterrupt):
     limits = Limits(**json.loads(sys.argv[1]))
     serve(0, browser=False, limits=limits, ready=lambda address: print(address, flush=True))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from creases.compiled import stamp
-from creases.lab.kernel import work
-from creases.lab.steps import adam
+from creases._compiled import stamp
+from creases.lab._kernel import work
+from creases.lab._steps import adam
 
 
 def test_a_kernel_is_stamped_with_all_sources_of_its_room() -> None:
@@ -25,7 +25,7 @@ def test_a_change_of_another_file_changes_the_stamp(tmp_path: Path) -> None:
         (room / f"{name}.py").write_text("def f(): ...\n")
     names: dict[str, object] = {}
     exec(compile("def f(): ...\n", str(room / "one.py"), "exec"), names)
-    import creases.compiled as compiled
+    import creases._compiled as compiled
 
     own, compiled.__file__ = compiled.__file__, str(tmp_path / "creases" / "compiled.py")
     try:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from conformance import check_line, check_plane, check_space
-from creases.network.arrays import from_arrays
-from creases.regions.line import LinePartition, line
-from creases.regions.plane import PlanePartition, plane
-from creases.regions.space import SpacePartition, space
+from creases.network.reading._arrays import from_arrays
+from creases.regions._line.line import LinePartition, line
+from creases.regions._plane.plane import PlanePartition, plane
+from creases.regions._space.space import SpacePartition, space
 from reference import load_case
 
 NET = from_arrays(load_case("m2_16x2"))

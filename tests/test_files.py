@@ -2,8 +2,8 @@ import os
 
 import pytest
 
+from creases._files import replacing
 from creases.errors import FileError
-from creases.files import replacing
 
 
 def test_a_file_appears_under_its_name_with_the_usual_rights(tmp_path):

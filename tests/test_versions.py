@@ -2,7 +2,7 @@
 
 import platform
 
-from creases.versions import version, versions
+from creases._versions import version, versions
 
 
 def test_a_package_that_is_not_installed_is_told_so_and_stops_nothing():

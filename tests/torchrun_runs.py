@@ -12,8 +12,9 @@ from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from creases.errors import InputError
-from creases.grow import Grown, ranks
-from creases.grow.loop import grow
+from creases.growth import Grown
+from creases.growth import _ranks as ranks
+from creases.growth._loop import grow
 from growth_runs import Residual, classes, conv, mlp, timeless, values
 
 

@@ -6,11 +6,11 @@ See     ``cell`` (one region), ``line``, ``plane``, ``plane_through``, ``space``
 Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``widen``, ``deepen`` or ``remove`` there,
         with a ``Certificate`` of what it did to the function
 Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop;
-        ``GrowingClassifier`` and ``GrowingRegressor`` do it for a table, as scikit-learn's estimators
+        ``GrowingClassifier`` and ``GrowingRegressor`` do it for a table, as scikit-learn estimators
 
-Rooms with more, imported when first asked for: ``splines`` (networks of one input), ``compare`` (how alike networks
-are, what changed), ``prune``, ``lab`` (many trainings at once), ``boolean`` (functions of a few bits), ``problems``
-(data), ``show`` (pictures).
+Submodules, imported on first use: ``network``, ``regions``, ``certify``, ``growth``, ``splines`` (one-dimensional
+networks), ``compare``, ``prune``, ``lab`` (many trainings at once), ``boolean`` (functions of a few bits), ``problems``
+(data), ``show`` (pictures), ``errors``.
 
 >>> import creases, torch
 >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
@@ -23,13 +23,13 @@ are, what changed), ``prune``, ``lab`` (many trainings at once), ``boolean`` (fu
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from creases import grow
-from creases.grow import Grower
-from creases.network import Certificate, Network, Place, deepen, places, read, remove, widen
-from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
-
 if TYPE_CHECKING:
-    from creases.grow import GrowingClassifier, GrowingRegressor
+    from creases.growth import Grower, grow
+    from creases.growth.estimators import GrowingClassifier, GrowingRegressor
+    from creases.network import Certificate, Network, Place, deepen, places, read, remove, widen
+    from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
+
+    __version__: str
 
 __all__ = [
     "Certificate",
@@ -53,17 +53,43 @@ __all__ = [
     "widen",
 ]
 
+_SUBMODULES = (
+    "boolean",
+    "certify",
+    "compare",
+    "errors",
+    "growth",
+    "lab",
+    "network",
+    "problems",
+    "prune",
+    "regions",
+    "show",
+    "splines",
+)
 
-_ROOMS = ("boolean", "compare", "lab", "problems", "prune", "show", "splines")
+# Where each public name lives. Everything is imported on first use, so that `import creases` and the command line start
+# at once: torch, numba and scikit-learn take seconds.
+_HOMES = {
+    "creases.growth": ("Grower", "grow"),
+    "creases.growth.estimators": ("GrowingClassifier", "GrowingRegressor"),
+    "creases.network": ("Certificate", "Network", "Place", "deepen", "places", "read", "remove", "widen"),
+    "creases.regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
+    if name in _SUBMODULES:
         return import_module(f"creases.{name}")
-    if name in ("GrowingClassifier", "GrowingRegressor"):
-        return getattr(grow, name)  # imported when first asked for: scikit-learn is slow
+    if name == "__version__":
+        from creases._versions import version
+
+        return version("creases")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ROOMS])
+    return sorted([*__all__, *_SUBMODULES, "__version__"])

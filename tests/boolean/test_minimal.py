@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from creases import boolean
-from creases.boolean.minimal import minimal_width
+from creases.boolean._minimal import minimal_width
 from creases.errors import InputError
 
 XOR, AND = 0b0110, 0b1000

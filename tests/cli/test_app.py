@@ -4,8 +4,8 @@ from importlib.metadata import version
 
 import pytest
 
-from creases.cli import kernels
-from creases.regions.planar import kernel
+from creases.cli import _kernels as kernels
+from creases.regions._plane import kernel
 
 
 def test_version_is_printed(run):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from creases.cli import arguments
+from creases.cli import _arguments as arguments
 from creases.errors import FileError, InputError
 
 

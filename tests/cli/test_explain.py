@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from creases.cli.model import load_model
-from creases.regions.cell import cell
+from creases.cli._model import load_model
+from creases.regions._cell import cell
 
 
 def test_margin_is_the_offset_and_the_contributions(run, wide, tmp_path):

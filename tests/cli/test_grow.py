@@ -8,9 +8,9 @@ import pytest
 
 import creases
 from creases.cli import grow as verb
-from creases.grow import History
-from creases.runs import run as runs
-from creases.runs.settings import Settings
+from creases.growth import History
+from creases.growth.experiment import _run as runs
+from creases.growth.experiment._settings import Settings
 
 FILES = {
     "model.safetensors",

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from creases.regions.plane import PlanePartition
+from creases.regions._plane.plane import PlanePartition
 
 
 def test_the_summary_tells_counts_boundary_and_certificate(run, fold):

@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 import creases
-from creases.cli.fitting import data, training
+from creases.cli.spline import _data as data
+from creases.cli.spline import _training as training
 from creases.problems import TARGETS
 from creases.splines import roughness, spline_of
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import creases
-from creases.cli.sweeping.file import EXAMPLE
+from creases.cli.sweep._file import EXAMPLE
 from interrupts import interruptible
 
 FILE = """

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from creases.compare import cka, cka_matrix, coefficient_cka
-from creases.compare.coefficients import Coefficients
+from creases.compare._coefficients import Coefficients
 from creases.errors import InputError
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import creases
 from agreement import seeded
 from creases.compare import Coefficients, coefficients
-from creases.compare.factor import factored
+from creases.compare._factor import factored
 from creases.errors import FileError, InputError
 
 

@@ -14,7 +14,7 @@ from torch import nn
 import creases
 from agreement import seeded
 from creases.compare import difference, difference_in_box, difference_on_line, difference_on_plane, joined
-from creases.compare.joint import Joint, subtracted
+from creases.compare._joint import Joint, subtracted
 from creases.errors import InputError
 from strategies import Case, cases
 

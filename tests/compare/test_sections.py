@@ -10,7 +10,7 @@ from torch import nn
 import creases
 from agreement import seeded
 from creases.compare import section
-from creases.compare.sections import on_grid
+from creases.compare._sections import on_grid
 from creases.errors import InputError
 
 

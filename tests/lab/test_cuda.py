@@ -15,7 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from torch import nn
 
 from creases.errors import InputError
-from creases.lab import Batch, cuda, train
+from creases.lab import Batch, train
+from creases.lab import _cuda as cuda
 
 GPU = torch.cuda.is_available()
 

@@ -11,10 +11,11 @@ import pytest
 
 import creases
 from creases.errors import InputError
-from creases.lab import Sweep, engines
-from creases.lab.chunks import Queue
-from creases.lab.engines.here import Here
-from creases.lab.eta import Left, duration, spoken_left, time_left
+from creases.lab import Sweep
+from creases.lab import _engines as engines
+from creases.lab._chunks import Queue
+from creases.lab._engines.here import Here
+from creases.lab._eta import Left, duration, spoken_left, time_left
 
 PATHS = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(creases.__file__).parents[1])])
 

@@ -6,9 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from creases.errors import FileError, InputError
-from creases.lab import Sweep, parts, store
-from creases.lab.functions import Outcome
-from creases.lab.store import Store
+from creases.lab import Sweep
+from creases.lab import _parts as parts
+from creases.lab import _store as store
+from creases.lab._functions import Outcome
+from creases.lab._store import Store
 
 DEFINITION = {"function": "m:f", "seed": 0, "jobs": {"x": [1, 2, 3]}}
 

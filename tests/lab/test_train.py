@@ -12,7 +12,7 @@ from torch import nn
 
 from creases.errors import InputError
 from creases.lab import Batch, Moments, Trained, train
-from creases.lab.order import order
+from creases.lab._order import order
 
 TORCH = {
     "ce": nn.functional.cross_entropy,
@@ -166,7 +166,7 @@ def test_a_network_ends_the_same_whichever_others_are_trained_with_it(until, siz
 
 
 def test_large_data_that_are_not_kept_in_memory_train_the_same(monkeypatch):
-    from creases.lab import cpu
+    from creases.lab import _cpu as cpu
 
     X, y = problem("mse", n=37)
     batch = Batch.initial(3, [3, 4, 4], seed=1)

@@ -29,7 +29,7 @@ def test_complex_points_are_refused() -> None:
 @pytest.mark.parametrize("leak", [np.nan, np.inf, "a", None])
 def test_leaks_that_are_no_finite_number_are_refused(leak) -> None:
     with pytest.raises(InputError, match="leak: expected a finite number"):
-        creases.network.arrays.from_arrays(LAYERS, leak=leak)
+        creases.network.reading._arrays.from_arrays(LAYERS, leak=leak)
 
 
 def test_weights_that_are_no_numbers_are_refused() -> None:

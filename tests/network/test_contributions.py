@@ -3,8 +3,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from creases.network.arrays import from_arrays
-from creases.network.contributions import unit_contributions
+from creases.network.program._contributions import unit_contributions
+from creases.network.reading._arrays import from_arrays
 
 
 def layers(rng, *widths):

@@ -15,7 +15,7 @@ from torch import nn
 import creases
 from agreement import Lambda, points, seeded
 from creases.errors import FileError
-from creases.network.files import from_bytes, load, save, to_bytes
+from creases.network._files import from_bytes, load, save, to_bytes
 
 
 def networks() -> list[creases.Network]:
@@ -54,7 +54,7 @@ def test_saving_twice_gives_the_same_bytes() -> None:
 def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch) -> None:
     net = networks()[1]
     path = save(net, tmp_path / "net.safetensors")
-    monkeypatch.setattr("creases.network.files.to_bytes", lambda net: 1 / 0)
+    monkeypatch.setattr("creases.network._files.to_bytes", lambda net: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         save(net, path)
     assert os.listdir(tmp_path) == ["net.safetensors"]

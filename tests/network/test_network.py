@@ -13,8 +13,8 @@ from torch import nn
 import creases
 from agreement import Lambda, points, seeded
 from creases.errors import InputError
-from creases.network.patterns import pack, unpack
-from creases.network.pieces import forward, slice_pieces
+from creases.network.program._patterns import pack, unpack
+from creases.network.program._pieces import forward, slice_pieces
 
 MAXOUT = Lambda(lambda x: x.view(-1, 3, 2).amax(1) + F.relu(x[:, :2]))
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import creases
-from creases.network.rows import columns_out, rows_in
+from creases.network.program._rows import columns_out, rows_in
 
 
 def test_rows_and_columns_are_those_of_the_dense_layers_beside_a_bend():

@@ -11,8 +11,8 @@ from torch import nn
 from creases import places, remove
 from creases.errors import InputError
 from creases.prune import channels, magnitude, tuner
-from creases.prune.judging import judged, losses, losses_without
-from creases.prune.magnitude import weights
+from creases.prune._judging import judged, losses, losses_without
+from creases.prune._magnitude import weights
 from surgery_models import MODELS, built
 
 

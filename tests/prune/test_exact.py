@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from torch import nn
 
 from creases import line, places
+from creases.certify._intervals import ranges
+from creases.certify._tighter import _by_programs, tighter
 from creases.errors import InputError
 from creases.network import read
 from creases.prune import exact
-from creases.prune.intervals import ranges
-from creases.prune.reductions import Edit
-from creases.prune.tighter import _by_programs, tighter
+from creases.prune._reductions import Edit
 from strategies import cases
 from surgery_models import MODELS, built
 

@@ -8,7 +8,7 @@ import torch
 
 import creases
 from creases.errors import FileError, InputError
-from creases.network.files import to_bytes
+from creases.network._files import to_bytes
 from creases.regions import PlanePartition
 
 

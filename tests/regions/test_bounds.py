@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from creases.errors import InputError
-from creases.regions.bounds import bounds
+from creases.regions._bounds import bounds
 from reference import exact_intervals, exact_regions, load_case, load_counts
 
 small = st.lists(st.integers(1, 5), max_size=4)

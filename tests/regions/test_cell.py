@@ -14,11 +14,11 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
-from creases.network.arrays import from_arrays
-from creases.network.network import Network
-from creases.network.patterns import bend_sides
-from creases.regions.cell import Cell, cell
-from creases.regions.polytope import _affine, _forward, _reverse, polytope_of
+from creases.network._network import Network
+from creases.network.program._patterns import bend_sides
+from creases.network.reading._arrays import from_arrays
+from creases.regions._cell import Cell, cell
+from creases.regions._polytope import _affine, _forward, _reverse, polytope_of
 from reference import lp_regions
 from strategies import Case, cases
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from torch import nn
 
 import creases
-from creases.regions.census import census, most_regions
+from creases.regions._census import census, most_regions
 from strategies import cases
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import creases
 from creases.errors import InputError
-from creases.regions.certificate import certificate
+from creases.regions._certificate import certificate
 from strategies import cases
 
 KINK = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])

@@ -12,9 +12,9 @@ from scipy.stats import ortho_group
 
 import creases
 from creases.errors import InputError
-from creases.network import enclosure, expanded_simplex, hyperoctahedron
-from creases.network.enclosing import between, face_counts
 from creases.regions import decision_polytopes
+from creases.regions.enclosures import enclosure, expanded_simplex, hyperoctahedron
+from creases.regions.enclosures._enclosures import between, face_counts
 
 MODELS = {"hyperoctahedron": hyperoctahedron, "expanded simplex": expanded_simplex}
 

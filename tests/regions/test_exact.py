@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from conformance import check_plane
 from creases.errors import InputError
-from creases.network.arrays import from_arrays
-from creases.network.network import Network
-from creases.network.read import read
-from creases.network.step import Step
-from creases.regions.exact import exact_plane
-from creases.regions.exact import program as exact_program
-from creases.regions.plane import PlanePartition, plane
+from creases.network._network import Network
+from creases.network._read import read
+from creases.network.program._step import Step
+from creases.network.reading._arrays import from_arrays
+from creases.regions._exact import exact_plane
+from creases.regions._exact import program as exact_program
+from creases.regions._plane.plane import PlanePartition, plane
 from reference import exact_regions, load_case, load_counts
 from strategies import Case, cases
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from creases.network import enclosure
-from creases.regions.incidence import f_vector, minimal_kind
+from creases.regions._incidence import f_vector, minimal_kind
+from creases.regions.enclosures import enclosure
 
 KINDS = ("hyperoctahedron", "expanded simplex")
 

@@ -14,9 +14,9 @@ import creases
 from conformance import check_plane
 from creases.errors import FileError, InputError
 from creases.regions import PlanePartition
-from creases.regions.planar import complex as planar
-from creases.regions.planar.complex import Complex, rectangle
-from creases.regions.planar.device import DeviceComplex
+from creases.regions._plane import complex as planar
+from creases.regions._plane.complex import Complex, rectangle
+from creases.regions._plane.device import DeviceComplex
 from reference import exact_regions, load_case, load_counts, lp_regions
 from strategies import Case, cases
 

@@ -13,10 +13,10 @@ from torch import nn
 import creases
 from conformance import assert_patterns_differ, assert_pieces, assert_sides
 from creases.errors import FileError, InputError
-from creases.network.arrays import from_arrays
-from creases.network.network import Network
-from creases.network.step import Step
-from creases.regions.space import SpacePartition, iter_space, space
+from creases.network._network import Network
+from creases.network.program._step import Step
+from creases.network.reading._arrays import from_arrays
+from creases.regions._space.space import SpacePartition, iter_space, space
 from reference import exact_intervals, exact_regions, load_case, load_counts, lp_regions
 
 COUNTS = load_counts()
@@ -308,7 +308,7 @@ def test_segments_between_points_of_different_class_meet_the_boundary():
 def test_blocks_join_to_the_same_complex(limit, monkeypatch):
     net = case("m3_16x2")
     whole = space(net)
-    monkeypatch.setattr("creases.regions.space_vertices.BLOCK", limit)
+    monkeypatch.setattr("creases.regions._space.vertices.BLOCK", limit)
     parts = space(net)
     assert parts.f_vector() == whole.f_vector()
     assert patterns_of(parts) == patterns_of(whole)
@@ -319,7 +319,7 @@ def test_blocks_join_to_the_same_complex(limit, monkeypatch):
 def test_blocks_of_max_pool_networks_join_to_the_same_regions(monkeypatch):
     net = conv_net(1)
     whole = space(net)
-    monkeypatch.setattr("creases.regions.space_vertices.BLOCK", 8)
+    monkeypatch.setattr("creases.regions._space.vertices.BLOCK", 8)
     parts = space(net)
     assert patterns_of(parts) == patterns_of(whole)
     assert parts.f_vector() == whole.f_vector()
@@ -328,7 +328,7 @@ def test_blocks_of_max_pool_networks_join_to_the_same_regions(monkeypatch):
 
 def test_a_stream_of_blocks_has_every_region_once(monkeypatch):
     net = case("m3_16x2")
-    monkeypatch.setattr("creases.regions.space_vertices.BLOCK", 100)
+    monkeypatch.setattr("creases.regions._space.vertices.BLOCK", 100)
     blocks = list(iter_space(net))
     assert len(blocks) > 5
     assert sum(block.count for block in blocks) == 756

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from conformance import assert_patterns_differ, assert_pieces, assert_sides
-from creases.regions.space import space
+from creases.regions._space.space import space
 from reference import exact_intervals, exact_regions, lp_regions
 from strategies import Case, cases
 

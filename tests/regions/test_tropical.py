@@ -12,10 +12,10 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
-from creases.network.arrays import from_arrays
-from creases.network.network import Network
-from creases.regions.bounds import bounds
-from creases.regions.tropical import tropical
+from creases.network._network import Network
+from creases.network.reading._arrays import from_arrays
+from creases.regions._bounds import bounds
+from creases.regions._tropical import tropical
 from strategies import Case, cases
 
 

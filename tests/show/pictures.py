@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 import creases
 from creases import show
 from creases.compare import Compression, difference_on_plane, section
-from creases.grow import History, Record
-from creases.network import expanded_simplex
+from creases.growth import History, Record
 from creases.regions import decision_polytopes
+from creases.regions.enclosures import expanded_simplex
 from creases.splines import Shallow, Tracker
 
 #: Two classes of two inputs, folded by five units.

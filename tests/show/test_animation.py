@@ -11,10 +11,10 @@ from PIL import Image
 
 import creases
 from creases.errors import FileError, InputError
-from creases.grow import History
+from creases.growth import History
 from creases.show import animate_growth, animate_training, theme
-from creases.show.animation import _shots
-from creases.show.stage import Scene, Stage
+from creases.show.animation._animation import _shots
+from creases.show.animation._stage import Scene, Stage
 from show.pictures import FOLDS, LABELS, POINTS, RECORD, history
 
 

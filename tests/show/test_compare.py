@@ -6,24 +6,18 @@ import torch
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 
 import creases
-from creases.compare import (
-    Compression,
-    active_subspace,
-    coefficients,
-    difference_on_line,
-    difference_on_plane,
-    section,
-)
+from creases.compare import Compression, active_subspace, coefficients, difference_on_line, difference_on_plane, section
 from creases.errors import InputError
 from creases.show import new_figure
-from creases.show.compare import (
+from creases.show._style import class_color, tint
+from creases.show.figures._compare import (
     plot_compression,
     plot_compression_table,
     plot_disagreement,
     plot_similarity,
     section_figure,
 )
-from creases.show.sensitivity import (
+from creases.show.figures._sensitivity import (
     along_figure,
     directions_figure,
     gradients_figure,
@@ -31,7 +25,6 @@ from creases.show.sensitivity import (
     signed_image,
     spectra_figure,
 )
-from creases.show.style import class_color, tint
 
 #: Networks 0, 2 and 1, 3 are alike.
 PAIRS = np.array([[1, 0.1, 0.9, 0.2], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0.2, 0.8, 0.1, 1]])

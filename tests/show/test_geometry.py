@@ -5,11 +5,12 @@ import pytest
 
 import creases
 from creases.errors import InputError
-from creases.network import expanded_simplex, hyperoctahedron
 from creases.regions import decision_polytopes
-from creases.reproduce.measured import stored
-from creases.reproduce.sine_sizes import sine_networks
-from creases.show import geometry, plot_polytope
+from creases.regions.enclosures import expanded_simplex, hyperoctahedron
+from creases.show import plot_polytope
+from creases.show.figures import _geometry as geometry
+from creases_reproduction.linearity.sine_sizes import sine_networks
+from creases_reproduction.measured import stored
 
 
 def polytope(model, n):

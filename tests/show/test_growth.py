@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import creases
 from creases.errors import InputError
-from creases.grow import History, Scaling, grow
+from creases.growth import History, Scaling, grow
 from creases.problems import xor_circles
 from creases.show import View, growth_figure, plot_growth
 

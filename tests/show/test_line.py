@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from creases.network.arrays import from_arrays
-from creases.regions.line import line
+from creases.network.reading._arrays import from_arrays
+from creases.regions._line.line import line
 from creases.show import new_figure, plot_line
-from creases.show.style import class_color, tint
+from creases.show._style import class_color, tint
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from matplotlib.collections import LineCollection
 
 import creases
 from creases.errors import InputError
-from creases.grow import Scaling
+from creases.growth import Scaling
 from creases.show import mark_record, new_figure, plot_plane
-from creases.show.marks import units_of
-from creases.show.style import now, tint
+from creases.show._style import now, tint
+from creases.show.figures._marks import units_of
 from show.pictures import DEEP, FOLDS, LABELS, POINTS, RECORD, folds
 
 

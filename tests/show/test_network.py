@@ -7,7 +7,7 @@ from torch import nn
 import creases
 from creases.errors import InputError
 from creases.show import new_figure, plot_network
-from creases.show.style import class_color, now, tint
+from creases.show._style import class_color, now, tint
 from show.pictures import FOLDS, RECORD
 
 

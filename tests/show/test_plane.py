@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection, PathCollection, PolyCollectio
 import creases
 from creases.errors import InputError
 from creases.show import mark_points, new_figure, plot_plane
-from creases.show.style import class_color, crease_colors, now, tint
+from creases.show._style import class_color, crease_colors, now, tint
 
 
 def drawn(ax, kind):

@@ -3,7 +3,7 @@ import pytest
 
 from creases.errors import InputError
 from creases.show import new_figure
-from creases.show.pruning import plot_pruning, plot_sub_networks
+from creases.show.figures._pruning import plot_pruning, plot_sub_networks
 
 
 def test_each_way_of_pruning_is_a_curve_and_channels_say_their_widths():

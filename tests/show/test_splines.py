@@ -5,7 +5,7 @@ from PIL import Image
 
 from creases.errors import InputError
 from creases.show import new_figure, save_figure
-from creases.show.splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
+from creases.show.figures._splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
 from creases.splines import Shallow, Tracker
 
 DATA = (np.linspace(-1, 2, 7), np.linspace(-1, 2, 7) ** 2)

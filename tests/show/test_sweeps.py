@@ -5,7 +5,7 @@ from rich.console import Console
 
 from creases.errors import InputError
 from creases.show import new_figure, plot_heatmap
-from creases.show.sweeps import heatmap_cells, result_table
+from creases.show.figures._sweeps import heatmap_cells, result_table
 
 
 @pytest.fixture

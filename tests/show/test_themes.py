@@ -9,8 +9,8 @@ from matplotlib.colors import to_rgb
 
 from creases.errors import InputError
 from creases.show import new_figure, plot_plane, save_figure, theme
-from creases.show.style import contrast, luminance, now, readable
-from creases.show.themes import DARK, LIGHT
+from creases.show._style import contrast, luminance, now, readable
+from creases.show._themes import DARK, LIGHT
 
 #: What is left of linear RGB without one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1).
 SIGHTS = {

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 
 from creases.errors import InputError
 from creases.splines import Shallow
-from creases.splines.critical import critical_point
-from creases.splines.hessian import generating_vectors, hessian
+from creases.splines.landscape._critical import critical_point
+from creases.splines.landscape._hessian import generating_vectors, hessian
 from splines_cases import shallow_cases
 
 X = np.linspace(-2, 2, 25) + 0.013

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from creases.errors import InputError
 from creases.splines import Shallow
-from creases.splines.degeneracy import Degeneracy, degeneracies, gram_rank
-from creases.splines.hessian import hessian
+from creases.splines.landscape._degeneracy import Degeneracy, degeneracies, gram_rank
+from creases.splines.landscape._hessian import hessian
 from splines_cases import shallow_cases
 
 X = np.linspace(-2, 2, 13)

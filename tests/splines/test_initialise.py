@@ -12,7 +12,7 @@ from torch import nn
 
 from creases import splines
 from creases.errors import InputError
-from creases.splines.curvature import curvature_quantiles
+from creases.splines.initialisation._curvature import curvature_quantiles
 
 X = np.linspace(-3, 3, 60)
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from creases.errors import InputError
 from creases.splines import Shallow, Spline, spline_of
-from creases.splines.loss_slice import loss_slice
+from creases.splines.landscape._loss_slice import loss_slice
 from splines_cases import shallow_cases
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from creases.splines.place_kernel import exchange, place_round
-from creases.splines.polish_kernel import error_at, polish
+from creases.splines.optimum._place_kernel import exchange, place_round
+from creases.splines.optimum._polish_kernel import error_at, polish
 
 
 def example(seed):

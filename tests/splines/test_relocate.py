@@ -13,9 +13,9 @@ from torch import nn
 from torch.nn.functional import mse_loss
 
 from creases.errors import InputError
-from creases.grow.loop import grow
+from creases.growth._loop import grow
 from creases.splines import Relocation, Shallow, from_module, optimal_fit, spline_of, to_module
-from creases.splines.relocate import balanced, relocate
+from creases.splines.relocation._relocate import balanced, relocate
 from splines_cases import shallow_cases
 
 X = np.linspace(-3, 3, 60)

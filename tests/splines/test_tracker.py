@@ -11,11 +11,11 @@ from torch import nn
 
 from creases.errors import CreasesError, FileError, InputError
 from creases.splines import Shallow, spline_of, to_module
-from creases.splines.deep import deep_breakpoints
-from creases.splines.history import History
-from creases.splines.marks import Marks, marks, matched
-from creases.splines.spline import Pieces
-from creases.splines.tracker import Tracker
+from creases.splines._deep import deep_breakpoints
+from creases.splines._spline import Pieces
+from creases.splines.dynamics._history import History
+from creases.splines.dynamics._marks import Marks, marks, matched
+from creases.splines.dynamics._tracker import Tracker
 from splines_cases import shallow_cases
 
 

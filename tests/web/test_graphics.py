@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import creases
-from creases.show.report.maps import map_report
+from creases.show.report._maps import map_report
 
 #: The coefficients and the offset in a line about a piece.
 NUMBERS = re.compile(r"[+-]? ?[\d.]+(?:e-?\d+)?(?= x|$)")

@@ -22,16 +22,16 @@ Training   ``minimal_width`` at which it succeeds; ``xor``: all steady states of
 """
 
 from creases.boolean import xor
-from creases.boolean.constructions import deep, margin, wide
-from creases.boolean.deep import deep_on_line, layers_needed
-from creases.boolean.fourier import coefficients, degree, entropy, influence, influences
-from creases.boolean.functions import function_of, parity, points, table_of
-from creases.boolean.minimal import MinimalWidths, minimal_width
-from creases.boolean.npn import Classes, canonical, classes
-from creases.boolean.orderings import Orderings, orderings
-from creases.boolean.sawtooth import most_changes, parity_network, sawtooth
-from creases.boolean.swaps import ClassSwaps, Swaps, all_swaps, changes, swaps
-from creases.boolean.wide import units_needed, wide_on_line
+from creases.boolean._constructions import deep, margin, wide
+from creases.boolean._deep import deep_on_line, layers_needed
+from creases.boolean._fourier import coefficients, degree, entropy, influence, influences
+from creases.boolean._functions import function_of, parity, points, table_of
+from creases.boolean._minimal import MinimalWidths, minimal_width
+from creases.boolean._npn import Classes, canonical, classes
+from creases.boolean._orderings import Orderings, orderings
+from creases.boolean._sawtooth import most_changes, parity_network, sawtooth
+from creases.boolean._swaps import ClassSwaps, Swaps, all_swaps, changes, swaps
+from creases.boolean._wide import units_needed, wide_on_line
 
 __all__ = [
     "ClassSwaps",

@@ -1,46 +1,108 @@
-"""The command line: one file per verb."""
+"""The command line: one module or package for each command, imported when the command is called."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from creases.cli.animate import animate_run
-from creases.cli.compare import compare_networks
-from creases.cli.console import Door
-from creases.cli.demo import run_demo
-from creases.cli.explain import explain_input
-from creases.cli.grow import grow_table
-from creases.cli.map import map_plane
-from creases.cli.prune import prune_model
-from creases.cli.report import write_report
-from creases.cli.reproduce import reproduce_claims
-from creases.cli.spline import fit_spline
-from creases.cli.studio import open_studio
-from creases.cli.sweep import app as sweep_app
-from creases.versions import version
+from creases.errors import CreasesError
 
 __all__ = ["app"]
 
-app = typer.Typer(cls=Door, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command("grow")(grow_table)
-app.command("map")(map_plane)
-# An input may begin with a minus sign: "-0.2,0.5" is no option.
-app.command("explain", context_settings={"ignore_unknown_options": True})(explain_input)
-app.command("compare")(compare_networks)
-app.command("spline")(fit_spline)
-app.add_typer(sweep_app, name="sweep")
-app.command("prune")(prune_model)
-app.command("reproduce")(reproduce_claims)
-app.command("report")(write_report)
-app.command("animate")(animate_run)
-app.command("studio")(open_studio)
-app.command("demo")(run_demo)
+BAD_INPUT = 2
+
+#: Where each command is defined, and the line that ``creases --help`` shows for it.
+COMMANDS = {
+    "grow": ("creases.cli.grow:grow_table", "Grow a network for a table, and explain every new unit."),
+    "map": ("creases.cli.map:map_plane", "Find every region of a network on a plane, and draw it."),
+    "explain": ("creases.cli.explain:explain_input", "Explain what a network does at one input."),
+    "compare": ("creases.cli.compare:compare_networks", "Compare networks by decisions and coefficients."),
+    "spline": ("creases.cli.spline:fit_spline", "Fit a curve, and compare with the best fit there is."),
+    "sweep": ("creases.cli.sweep:app", "Run one function over many jobs, on all cores or on Ray."),
+    "prune": ("creases.cli.prune:prune_model", "Make a network smaller and keep its accuracy."),
+    "report": ("creases.cli.report:write_report", "Write a result as one HTML file."),
+    "animate": ("creases.cli.animate:animate_run", "Turn a growth run into a GIF or MP4."),
+    "studio": ("creases.cli.studio:open_studio", "Watch and steer growth in a browser."),
+    "demo": ("creases.cli.demo:run_demo", "Grow a small network, map it exactly and draw it."),
+}
+
+# An input may begin with a minus sign: "-0.2,0.5" is not an option.
+_SETTINGS: dict[str, dict[str, Any]] = {"explain": {"ignore_unknown_options": True}}
+
+
+class LazyGroup(TyperGroup):
+    """The group of all commands: imports one when it is called, and turns a creases error into one line and exit code 2.
+
+    Other packages add commands by entry points of the group ``creases.commands``.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands."""
+        return [*COMMANDS, *sorted(_plugins())]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import a command; for ``--help`` of the whole group only its name and summary are needed."""
+        if cmd_name in COMMANDS:
+            target, summary = COMMANDS[cmd_name]
+            if getattr(ctx, "resilient_parsing", False) or _asks_for_overview():
+                return _summary(cmd_name, summary)
+            module, _, name = target.partition(":")
+            function = getattr(import_module(module), name)
+        elif cmd_name in (plugins := _plugins()):
+            if _asks_for_overview():
+                return _summary(cmd_name, f"Added by {plugins[cmd_name].value.partition('.')[0]}.")
+            function = plugins[cmd_name].load()
+        else:
+            return None
+        return _command(cmd_name, function)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what creases refuses ends in one line, not in a traceback."""
+        try:
+            return super().invoke(ctx)
+        except CreasesError as error:
+            from creases.cli._console import print_error
+
+            print_error(error)
+            raise typer.Exit(BAD_INPUT) from None
+
+
+def _asks_for_overview() -> bool:
+    return len(sys.argv) < 2 or sys.argv[1] in ("--help", "-h")
+
+
+def _plugins() -> dict[str, Any]:
+    return {point.name: point for point in entry_points(group="creases.commands")}
+
+
+def _summary(name: str, text: str) -> Any:
+    from typer.core import TyperCommand
+
+    return TyperCommand(name, help=text)
+
+
+def _command(name: str, function: Any) -> Any:
+    if isinstance(function, typer.Typer):
+        command = typer.main.get_command(function)
+        command.name = name
+        return command
+    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    one.command(name, context_settings=_SETTINGS.get(name))(function)
+    return typer.main.get_command(one)
+
+
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from creases._versions import version
+
         typer.echo(f"creases {version('creases')}")
         raise typer.Exit
 
@@ -48,7 +110,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def creases(
     show_version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """ReLU networks as the exact piecewise-linear functions they are.

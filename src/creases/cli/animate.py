@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from creases.cli.console import note, out, print_json, progress
-from creases.cli.kernels import load_kernels
-from creases.cli.output import check_outputs
+from creases.cli._console import note, out, print_json, progress
+from creases.cli._kernels import load_kernels
+from creases.cli._output import check_outputs
 
 
 class Panel(StrEnum):
@@ -56,9 +56,9 @@ def animate_run(
     Growth steps stay a little longer, with the reason below the picture.
     """
     from creases import show
-    from creases.runs.divided import box
-    from creases.runs.kept import read_run
-    from creases.show.report.slices import slices
+    from creases.growth.experiment._divided import box
+    from creases.growth.experiment._kept import read_run
+    from creases.show.report._slices import slices
 
     check_outputs([path], (".gif", ".mp4"))
     load_kernels()

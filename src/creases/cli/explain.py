@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from creases.cli import arguments, model
-from creases.cli.console import out, print_json, print_table, progress
+from creases._typing import Floats
+from creases.cli import _arguments as arguments
+from creases.cli import _model as model
+from creases.cli._console import out, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from creases.regions.cell import Cell
+    from creases.regions._cell import Cell
 
 SHOWN = 8
 
@@ -34,7 +36,7 @@ def explain_input(
         x = arguments.read_input(input_)
         net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.shape_of(x))
         begin("finding the region")
-        from creases.regions.cell import cell
+        from creases.regions._cell import cell
 
         explanation = explain_cell(cell(net, x))
     if as_json:
@@ -62,7 +64,7 @@ def explain_cell(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _decision(z: arguments.Array) -> tuple[int, int, arguments.Array]:
+def _decision(z: Floats) -> tuple[int, int, Floats]:
     """The class, the runner-up, and the weights w (m,) with margin ``w . z``; one output decides by its sign."""
     if len(z) == 1:
         own = int(z[0] > 0)
@@ -73,7 +75,7 @@ def _decision(z: arguments.Array) -> tuple[int, int, arguments.Array]:
     return own, other, weights
 
 
-def _inputs(cell: Cell, slope: arguments.Array) -> list[dict[str, Any]]:
+def _inputs(cell: Cell, slope: Floats) -> list[dict[str, Any]]:
     """The inputs, largest contribution to the margin first."""
     shape, contribution = cell.net.input_shape, slope * cell.x
     order = np.argsort(-np.abs(contribution), kind="stable")
@@ -110,9 +112,9 @@ def _nearest_boundary(cell: Cell) -> dict[str, Any] | None:
     return {"class": nearest.classes[1], "distance": nearest.distance, "point": nearest.point.tolist()}
 
 
-def _units(cell: Cell, weights: arguments.Array) -> list[dict[str, Any]]:
+def _units(cell: Cell, weights: Floats) -> list[dict[str, Any]]:
     """The units that contribute to the margin, largest first."""
-    from creases.network.contributions import unit_contributions
+    from creases.network.program._contributions import unit_contributions
 
     contribution = unit_contributions(cell.net, cell.x, weights)
     order = np.argsort(-np.abs(contribution), kind="stable")

@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from creases.cli import arguments, model, output, summary
-from creases.cli.console import note, print_json, print_table, progress
-from creases.cli.kernels import load_kernels
+from creases._files import write_json
+from creases._typing import Floats
+from creases.cli import _arguments as arguments
+from creases.cli import _model as model
+from creases.cli import _output as output
+from creases.cli import _summary as summary
+from creases.cli._console import note, print_json, print_table, progress
+from creases.cli._kernels import load_kernels
 from creases.errors import InputError
-from creases.files import write_json
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.regions.plane import PlanePartition
+    from creases.regions._plane.plane import PlanePartition
 
 
-Corners = list[arguments.Array] | None
+Corners = list[Floats] | None
 
 
 class Color(StrEnum):
@@ -141,6 +145,6 @@ def _write(
         output.write_picture(partition, path, title=title, color=color.value, data=points, labels=labels, marks=marks)
 
 
-def _on_plane(partition: PlanePartition, points: arguments.Array) -> arguments.Array:
+def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
     """Coordinates t of inputs: of the nearest points of the plane, where they are not on it."""
     return np.asarray(np.linalg.lstsq(partition.basis, (points - partition.origin).T)[0].T)

@@ -21,16 +21,16 @@ b says 0.
 Largest |a - b| there, exactly: 0.25 (output 1), 0 (output 0).
 """
 
-from creases.compare.affine_map import affine_map, mapped_accuracies
-from creases.compare.cka import cka, cka_matrix, coefficient_cka
-from creases.compare.coefficients import Coefficients, coefficients
-from creases.compare.compression import Compression, compress, distinct_regions
-from creases.compare.difference import Difference, difference
-from creases.compare.distance import cross_entropies, distances
-from creases.compare.hidden import hidden_cka, hidden_values
-from creases.compare.in_box import BoxDifference, difference_in_box
-from creases.compare.joint import joined
-from creases.compare.on_partition import (
+from creases.compare._affine_map import affine_map, mapped_accuracies
+from creases.compare._cka import cka, cka_matrix, coefficient_cka
+from creases.compare._coefficients import Coefficients, coefficients
+from creases.compare._compression import Compression, compress, distinct_regions
+from creases.compare._difference import Difference, difference
+from creases.compare._distance import cross_entropies, distances
+from creases.compare._hidden import hidden_cka, hidden_values
+from creases.compare._in_box import BoxDifference, difference_in_box
+from creases.compare._joint import joined
+from creases.compare._on_partition import (
     Part,
     PartitionDifference,
     difference_in_space,
@@ -38,10 +38,10 @@ from creases.compare.on_partition import (
     difference_on_plane,
     difference_through,
 )
-from creases.compare.on_samples import SampleDifference, difference_at_samples
-from creases.compare.sections import Section, section
-from creases.compare.sensitivity import ActiveSubspace, active_subspace, explained
-from creases.compare.similarity import Similarity, similarity, similarity_order
+from creases.compare._on_samples import SampleDifference, difference_at_samples
+from creases.compare._sections import Section, section
+from creases.compare._sensitivity import ActiveSubspace, active_subspace, explained
+from creases.compare._similarity import Similarity, similarity, similarity_order
 
 __all__ = [
     "ActiveSubspace",

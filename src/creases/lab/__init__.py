@@ -5,9 +5,9 @@ Sweep   a ``Sweep`` runs a function over many jobs into a folder, and goes on af
         ``job`` marks a function that takes many jobs at once
 """
 
-from creases.lab.batch import Batch
-from creases.lab.functions import job
-from creases.lab.sweep import Status, Sweep
-from creases.lab.train import Moments, Trained, train
+from creases.lab._batch import Batch
+from creases.lab._functions import job
+from creases.lab._sweep import Status, Sweep
+from creases.lab._train import Moments, Trained, train
 
 __all__ = ["Batch", "Moments", "Status", "Sweep", "Trained", "job", "train"]

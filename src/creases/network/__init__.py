@@ -1,8 +1,7 @@
 """What a network is: reading models, bends, patterns, pieces; and surgery on torch modules.
 
 ``read`` makes a ``Network`` of a model; a network gives its value, the pattern of its units' sides and its piece, the
-affine function ``J x + y``, at any input. ``hyperoctahedron`` and ``expanded_simplex`` are the smallest networks around
-a ball, ``enclosure`` their shape by formula.
+affine function ``J x + y``, at any input.
 
 >>> from creases.network import read
 >>> net = read([([[1.0, 0.0], [0.0, 1.0]], [0.0, -1.0]), ([[1.0, 2.0]], [0.5])])  # relu(x0) + 2 relu(x1 - 1) + 0.5
@@ -15,23 +14,18 @@ a ball, ``enclosure`` their shape by formula.
 'layers.0.bend[1]'
 """
 
-from creases.network.enclosing import Enclosure, enclosure, expanded_simplex, hyperoctahedron
-from creases.network.network import Network, Unit
-from creases.network.pieces import Piece
-from creases.network.read import read
+from creases.network._network import Network, Unit
+from creases.network._read import read
+from creases.network.program._pieces import Piece
 from creases.network.surgery import Certificate, Place, deepen, places, remove, widen
 
 __all__ = [
     "Certificate",
-    "Enclosure",
     "Network",
     "Piece",
     "Place",
     "Unit",
     "deepen",
-    "enclosure",
-    "expanded_simplex",
-    "hyperoctahedron",
     "places",
     "read",
     "remove",

@@ -12,18 +12,18 @@ Images    ``mnist``, ``cifar10``; ``normalise``, ``channel_statistics``, ``to_co
 All but the images give a ``Problem``: X, y, names of features and classes.
 """
 
-from creases.problems.arcs import moons, spirals
-from creases.problems.cifar10 import cifar10
-from creases.problems.curves import TARGETS, curve
-from creases.problems.images import Images, channel_statistics, normalise, to_colour_32
-from creases.problems.mnist import mnist
-from creases.problems.planar import circle, overlapping_quadratic, quadratic, sine
-from creases.problems.problem import Problem
-from creases.problems.registry import get, names
-from creases.problems.shells import equal_volume_radii, printed_radii, shells
-from creases.problems.shipped import breast_cancer, diabetes, digits, iris, wine
-from creases.problems.table import parse_table, read_table
-from creases.problems.toy import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus, xor, xor_circles
+from creases.problems._arcs import moons, spirals
+from creases.problems._cifar10 import cifar10
+from creases.problems._curves import TARGETS, curve
+from creases.problems._images import Images, channel_statistics, normalise, to_colour_32
+from creases.problems._mnist import mnist
+from creases.problems._planar import circle, overlapping_quadratic, quadratic, sine
+from creases.problems._problem import Problem
+from creases.problems._registry import get, names
+from creases.problems._shells import equal_volume_radii, printed_radii, shells
+from creases.problems._shipped import breast_cancer, diabetes, digits, iris, wine
+from creases.problems._table import parse_table, read_table
+from creases.problems._toy import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus, xor, xor_circles
 
 __all__ = [
     "EQUAL_AREA_RADII",

@@ -17,13 +17,13 @@ Smallest       that has all samples right: ``exhaustive``, over all sub-networks
 (2, 'no input in the box activates them')
 """
 
-from creases.prune.channels import channels
-from creases.prune.exact import exact
-from creases.prune.exhaustive import Exhaustive, exhaustive
-from creases.prune.iterative import Iterative, Removal, Trajectory, iterative
-from creases.prune.magnitude import magnitude
-from creases.prune.records import Exact, Pruned, Reduction, Step, Undecided
-from creases.prune.tuning import tuner
+from creases.prune._channels import channels
+from creases.prune._exact import exact
+from creases.prune._exhaustive import Exhaustive, exhaustive
+from creases.prune._iterative import Iterative, Removal, Trajectory, iterative
+from creases.prune._magnitude import magnitude
+from creases.prune._records import Exact, Pruned, Reduction, Step, Undecided
+from creases.prune._tuning import tuner
 
 __all__ = [
     "Exact",

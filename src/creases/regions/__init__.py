@@ -19,15 +19,15 @@ True
 0.25
 """
 
-from creases.regions.boundary import Boundary
-from creases.regions.bounds import Bounds, bounds
-from creases.regions.cell import Cell, cell
-from creases.regions.decision import DecisionPolytope, decision_polytopes
-from creases.regions.line import line
-from creases.regions.line_partition import LinePartition
-from creases.regions.plane import PlanePartition, plane, plane_through
-from creases.regions.space import SpacePartition, iter_space, space
-from creases.regions.tropical import Tropical, tropical
+from creases.regions._boundary import Boundary
+from creases.regions._bounds import Bounds, bounds
+from creases.regions._cell import Cell, cell
+from creases.regions._decision import DecisionPolytope, decision_polytopes
+from creases.regions._line.line import line
+from creases.regions._line.partition import LinePartition
+from creases.regions._plane.plane import PlanePartition, plane, plane_through
+from creases.regions._space.space import SpacePartition, iter_space, space
+from creases.regions._tropical import Tropical, tropical
 
 __all__ = [
     "Boundary",

@@ -1,25 +1,26 @@
 """Pictures: results drawn in one restrained style; nothing is computed here that a result does not hold."""
 
-from creases.show.animation import animate_growth, animate_training
-from creases.show.cell import plot_cell
-from creases.show.compare import (
+from creases.show._save import save_figure
+from creases.show._style import new_figure, styled
+from creases.show._themes import theme
+from creases.show.animation._animation import animate_growth, animate_training
+from creases.show.figures._cell import plot_cell
+from creases.show.figures._compare import (
     plot_compression,
     plot_compression_table,
     plot_disagreement,
     plot_similarity,
     section_figure,
 )
-from creases.show.dual import plot_dual
-from creases.show.geometry import plot_polytope
-from creases.show.growth import View, growth_figure, plot_growth
-from creases.show.line import plot_line
-from creases.show.marks import mark_record, mark_units
-from creases.show.network import plot_network
-from creases.show.plane import mark_points, plane_height, plot_plane
-from creases.show.pruning import plot_pruning
-from creases.show.reproduction import claim_figure, plot_claim
-from creases.show.save import save_figure
-from creases.show.sensitivity import (
+from creases.show.figures._dual import plot_dual
+from creases.show.figures._geometry import plot_polytope
+from creases.show.figures._growth import View, growth_figure, plot_growth
+from creases.show.figures._line import plot_line
+from creases.show.figures._marks import mark_record, mark_units
+from creases.show.figures._network import plot_network
+from creases.show.figures._plane import mark_points, plane_height, plot_plane
+from creases.show.figures._pruning import plot_pruning
+from creases.show.figures._sensitivity import (
     along_figure,
     directions_figure,
     gradients_figure,
@@ -27,12 +28,11 @@ from creases.show.sensitivity import (
     signed_image,
     spectra_figure,
 )
-from creases.show.space import plot_space
-from creases.show.splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
-from creases.show.style import new_figure, styled
-from creases.show.surface import plot_surface
-from creases.show.sweeps import plot_heatmap
-from creases.show.themes import theme
+from creases.show.figures._space import plot_space
+from creases.show.figures._splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
+from creases.show.figures._surface import plot_surface
+from creases.show.figures._sweeps import plot_heatmap
+from creases_reproduction.figures.claims import claim_figure, plot_claim
 
 __all__ = [
     "View",

@@ -16,20 +16,23 @@ and, where they are wrong, correct.
 True
 """
 
-from creases.splines.convert import from_module, network_of, spline_of, to_module
-from creases.splines.critical import CriticalPoint, critical_point
-from creases.splines.deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
-from creases.splines.degeneracy import Degeneracy, degeneracies, gram_rank
-from creases.splines.distributions import product_normal, product_uniform, ratio_uniform
-from creases.splines.dynamics import Velocities, invariants, metric, spline_gradient, velocities
-from creases.splines.fit_check import Fit, InitialisationCheck, check_initialisation
-from creases.splines.flow import Flow, closed_flow, parameter_flow
-from creases.splines.hessian import Hessian, generating_vectors, hessian, spline_hessian
-from creases.splines.history import Event, Frame, History, Track
-from creases.splines.initialise import How, initialise
-from creases.splines.kernel_regime import minimum_norm, natural_spline
-from creases.splines.law import InitialLaw, initial_law
-from creases.splines.lonely import (
+from creases.splines._convert import from_module, network_of, spline_of, to_module
+from creases.splines._deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
+from creases.splines._multivariate import Planes, planes_of
+from creases.splines._spline import Pieces, Shallow, Spline
+from creases.splines.dynamics._dynamics import Velocities, invariants, metric, spline_gradient, velocities
+from creases.splines.dynamics._flow import Flow, closed_flow, parameter_flow
+from creases.splines.dynamics._history import Event, Frame, History, Track
+from creases.splines.dynamics._kernel_regime import minimum_norm, natural_spline
+from creases.splines.dynamics._marks import Marks, marks, matched
+from creases.splines.dynamics._ntk import ntk
+from creases.splines.dynamics._responses import PowerRelu, SaturatingRelu, least_norm_fit
+from creases.splines.dynamics._tracker import Tracker
+from creases.splines.initialisation._distributions import product_normal, product_uniform, ratio_uniform
+from creases.splines.initialisation._fit_check import Fit, InitialisationCheck, check_initialisation
+from creases.splines.initialisation._initialise import How, initialise
+from creases.splines.initialisation._law import InitialLaw, initial_law
+from creases.splines.initialisation._lonely import (
     LonelySimulation,
     interlaced,
     lonely,
@@ -37,18 +40,15 @@ from creases.splines.lonely import (
     lonely_probability,
     simulate_lonely,
 )
-from creases.splines.loss_slice import LossSlice, loss_slice
-from creases.splines.marks import Marks, marks, matched
-from creases.splines.multivariate import Planes, planes_of
-from creases.splines.ntk import ntk
-from creases.splines.optimal import OptimalFit, optimal_fit
-from creases.splines.relocate import Move, Relocated, relocate
-from creases.splines.relocation import Relocation
-from creases.splines.residuals import Residuals, residuals
-from creases.splines.responses import PowerRelu, SaturatingRelu, least_norm_fit
-from creases.splines.roughness import RoughnessLaw, roughness, roughness_law
-from creases.splines.spline import Pieces, Shallow, Spline
-from creases.splines.tracker import Tracker
+from creases.splines.initialisation._roughness import RoughnessLaw, roughness, roughness_law
+from creases.splines.landscape._critical import CriticalPoint, critical_point
+from creases.splines.landscape._degeneracy import Degeneracy, degeneracies, gram_rank
+from creases.splines.landscape._hessian import Hessian, generating_vectors, hessian, spline_hessian
+from creases.splines.landscape._loss_slice import LossSlice, loss_slice
+from creases.splines.optimum._optimal import OptimalFit, optimal_fit
+from creases.splines.relocation._relocate import Move, Relocated, relocate
+from creases.splines.relocation._relocation import Relocation
+from creases.splines.relocation._residuals import Residuals, residuals
 
 __all__ = [
     "CriticalPoint",

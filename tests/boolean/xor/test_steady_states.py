@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from creases.boolean.xor import LOSSES, POINTS, REGIONS, TARGETS
-from creases.boolean.xor.steady_states import COUNTS, DEAD, SIDES
+from creases.boolean.xor._steady_states import COUNTS, DEAD, SIDES
 
 
 def sides(w, b):

@@ -1,6 +1,10 @@
 import pytest
 
-from creases.show.report import comparisons, pieces, planes, sensitivity, sweeps
+from creases.show.report import _comparisons as comparisons
+from creases.show.report import _pieces as pieces
+from creases.show.report import _planes as planes
+from creases.show.report import _sensitivity as sensitivity
+from creases.show.report import _sweeps as sweeps
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import creases
-from creases.cli.comparing.data import Samples
-from creases.cli.comparing.report import write
+from creases.cli.compare._data import Samples
+from creases.cli.compare._report import write
 from creases.compare import difference_at_samples, similarity
 from creases.errors import FileError, InputError
-from creases.show.report.comparisons import comparison_report
-from creases.show.report.planes import _three
+from creases.show.report._comparisons import comparison_report
+from creases.show.report._planes import _three
 from report_pages import read
 
 RNG = np.random.default_rng(0)

@@ -12,14 +12,17 @@ import pytest
 
 import creases
 from creases.errors import InputError
-from creases.grow import History, checkpoint
-from creases.runs.divided import divided
-from creases.runs.kept import read_run
-from creases.runs.run import run
-from creases.runs.settings import Settings
-from creases.show.report import growth, growth_sections, slices
-from creases.show.report.growth import growth_report, run_report
-from creases.show.report.hardest import losses
+from creases.growth import History
+from creases.growth import _checkpoint as checkpoint
+from creases.growth.experiment._divided import divided
+from creases.growth.experiment._kept import read_run
+from creases.growth.experiment._run import run
+from creases.growth.experiment._settings import Settings
+from creases.show.report import _growth as growth
+from creases.show.report import _growth_sections as growth_sections
+from creases.show.report import _slices as slices
+from creases.show.report._growth import growth_report, run_report
+from creases.show.report._hardest import losses
 from creases.show.viewer import decode
 
 

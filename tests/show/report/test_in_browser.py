@@ -5,10 +5,10 @@ import pytest
 
 import creases
 from browsing import Visit, chromium
-from creases.cli.comparing.data import Samples
-from creases.cli.comparing.report import write
+from creases.cli.compare._data import Samples
+from creases.cli.compare._report import write
 from creases.compare import difference_at_samples, similarity
-from creases.show.report.maps import partition_report
+from creases.show.report._maps import partition_report
 
 #: Four regions and three, decided at x1 + x2 = 1 and at x1 = 1/2.
 CROSS = creases.read([(np.eye(2), np.zeros(2)), ([[0.0, 0.0], [1.0, 1.0]], [1.0, 0.0])])

@@ -5,7 +5,7 @@ import pytest
 
 import creases
 from creases.errors import FileError, InputError
-from creases.show.report.maps import map_report
+from creases.show.report._maps import map_report
 from report_pages import read
 
 FOLD = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])

@@ -10,9 +10,9 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
-from creases.show.report.sections import network_sections
-from creases.show.report.subject import parameters
-from creases.show.report.words import number, whole
+from creases.show.report._sections import network_sections
+from creases.show.report._subject import parameters
+from creases.show.report._words import number, whole
 
 BOX = [(-1.0, 1.0), (-1.0, 1.0)]
 RNG = np.random.default_rng(0)
@@ -121,7 +121,7 @@ def test_a_spline_is_listed_by_its_breakpoints_and_delta_slopes():
 
 
 def test_pieces_that_are_not_the_network_are_said_so(monkeypatch, drawn):
-    from creases.show.report import subject
+    from creases.show.report import _subject as subject
 
     def wrong(net, box):
         partition = creases.plane(net, box)

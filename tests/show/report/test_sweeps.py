@@ -7,8 +7,8 @@ import pytest
 
 from creases.errors import FileError
 from creases.lab import Sweep
-from creases.show.report import sweeps
-from creases.show.report.sweeps import sweep_report
+from creases.show.report import _sweeps as sweeps
+from creases.show.report._sweeps import sweep_report
 
 
 def swept(folder, function, jobs):

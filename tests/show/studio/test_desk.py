@@ -7,7 +7,7 @@ import copy
 import pytest
 import torch
 
-from creases.show.studio.limits import Limits
+from creases.show.studio._limits import Limits
 from creases.show.viewer import decode
 from studio_page import DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import creases
-from creases.show.studio.exports import Export
+from creases.show.studio._exports import Export
 from creases.show.viewer import decode
 from studio_page import CSV, DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
 

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from creases.errors import InputError
-from creases.show.studio.formula import FUNCTIONS, formula_problem, parse
+from creases.show.studio._formula import FUNCTIONS, formula_problem, parse
 
 X = np.array([-0.9, -0.6, -0.3, 0.0, 0.3, 0.6, 0.9])
 Y = np.linspace(0.8, -0.7, 7)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from creases.show.studio import live as live_module
-from creases.show.studio.desk import Desk
-from creases.show.studio.limits import Limits
+from creases.show.studio import _live as live_module
+from creases.show.studio._desk import Desk
+from creases.show.studio._limits import Limits
 
 FORMULA = {"kind": "formula", "formula": "sin(3*x)", "rows": 30, "noise": 0.1, "seed": 1}
 TABLE = {"kind": "csv", "name": "t.csv", "text": "a,b\n" + "1,p\n2,q\n" * 9, "target": "b", "task": "classification"}

@@ -13,8 +13,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from creases.show.studio.desk import Desk
-from creases.show.studio.limits import Limits
+from creases.show.studio._desk import Desk
+from creases.show.studio._limits import Limits
 from studio_wire import Page, Studio, gone
 
 MOONS = {"kind": "builtin", "name": "moons"}

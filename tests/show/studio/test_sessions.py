@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from creases.show.studio.limits import Limits
-from creases.show.studio.sessions import Session
+from creases.show.studio._limits import Limits
+from creases.show.studio._sessions import Session
 
 
 class Worker:

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from creases.growth.experiment._divided import divided
+from creases.growth.experiment._run import run
+from creases.growth.experiment._settings import Settings
 from creases.problems import Problem
-from creases.runs.divided import divided
-from creases.runs.run import run
-from creases.runs.settings import Settings
 from creases.show.viewer import epochs_json, moment_json, plain, problem_json, record_json, run_json
 
 SETTINGS = Settings(data="xor_circles", epochs=60, when="15", hidden=(3,))

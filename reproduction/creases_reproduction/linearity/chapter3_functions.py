@@ -1,0 +1,377 @@
+"""Chapter 3 of the dissertation (source 002), sections 3.1 to 3.3.1: Fourier polynomials, NPN classes, swaps."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from math import factorial
+
+import numpy as np
+from scipy.stats import chisquare
+
+from creases import boolean, lab
+from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.linearity.chapter2_perceptrons import swaps_of_all
+from creases_reproduction.linearity.judging import failed, formula, row, rows, rows_picture, theorem
+from creases_reproduction.measured import Scale
+
+#: Classes with the most swaps at n = 4 (Fig. 3.2).
+FIVE_SWAPS = [1785, 7140]
+
+
+def perceptron_counts(scale: Scale) -> Numbers:
+    """Of how many of the points of {0, 1}^n untrained perceptrons without a bias say 1: how often each number."""
+    n, trials = 4, 200_000 if scale == "full" else 20_000
+    weights = lab.Batch.initial(trials, [n, 1], seed=0, how="he").weights[0][:, 0]  # normal: symmetric about 0
+    ones = (weights @ boolean.points(n).T > 0).sum(axis=1)
+    counts = np.bincount(ones, minlength=2**n + 1)
+    return {"counts": counts.tolist(), "p": float(chisquare(counts[:-1]).pvalue), "at 2^n": int(counts[-1])}
+
+
+def judge_perceptron_counts(numbers: Numbers) -> Judged:
+    p, last = numbers["p"], numbers["at 2^n"]
+    if p < 0.001:
+        return Judged("disagrees", f"the numbers are not equally frequent (chi-square test: p = {p:.2g})")
+    words = f"0 to 2^n - 1 are equally frequent (chi-square test of {sum(numbers['counts'])} draws: p = {p:.2f})"
+    if last:
+        return Judged("agrees", words)
+    return Judged("agrees in kind", f"{words}; 2^n, which the text has too, never occurs: the shares would exceed 1")
+
+
+def picture_perceptron_counts(numbers: Numbers) -> Picture:
+    counts = numbers["counts"]
+    share = [count / sum(counts) for count in counts]
+    printed = [1 / (len(counts) - 1)] * len(counts)
+    t = list(range(len(counts)))
+    return Picture(curves=[Curve("here", t, share), Curve("printed", t, printed)], x="points of class 1", y="share")
+
+
+def enough_width(scale: Scale) -> Numbers:
+    """Whether width n + 2^(n - 1 - log2 l) + 1 in l layers holds a network built for the most swaps of n bits."""
+    most = [int(boolean.all_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)]
+    cases = [(n, layers) for n in range(1, len(most) + 1) for layers in (1, 2, 4) if layers <= 2 ** (n - 1)]
+    widths = [n + 2 ** (n - 1) // layers + 1 for n, layers in cases]
+    return failed(
+        boolean.layers_needed(most[n - 1], width) <= layers for (n, layers), width in zip(cases, widths, strict=True)
+    )
+
+
+def polynomial(scale: Scale) -> Numbers:
+    """The sum (3.5) of coefficients times monomials over f, with and without the factor 2^-n, at all functions."""
+    ratios: dict[str, list[list[float]]] = {"with the factor": [], "as printed": []}
+    for n in (1, 2, 3, 4):
+        functions = np.arange(1 << (1 << n)) if n < 4 else boolean.classes(4).representatives
+        signs = 2 * boolean.points(n) - 1
+        chi = np.array([[np.prod(x[s == 1]) for s in boolean.points(n)] for x in signs])  # (points, sets)
+        values = 2.0 * boolean.table_of(functions, n) - 1
+        sums = boolean.coefficients(functions, n) @ chi.T
+        for name, factor in (("with the factor", 1), ("as printed", 1 << n)):
+            ratio = factor * sums / values
+            ratios[name] += [[n, float(ratio.min()), float(ratio.max())]]
+    return ratios
+
+
+def judge_polynomial(numbers: Numbers) -> Judged:
+    if all(low == high == 1 for _, low, high in numbers["as printed"]):
+        return Judged("agrees", "the polynomial has the function's values")
+    if all(low == high == 1 for _, low, high in numbers["with the factor"]):
+        return Judged("disagrees", "the coefficients lack the factor 2^-n: as printed the polynomial is 2^n f")
+    return Judged("disagrees", "the polynomial does not have the function's values")
+
+
+def influence(scale: Scale) -> Numbers:
+    """(3.6), the influence by coefficients, against its definition, at all functions of up to four bits."""
+    holds = []
+    for n in (1, 2, 3, 4):
+        functions = np.arange(1 << (1 << n))
+        by_sets = boolean.coefficients(functions, n) ** 2 @ boolean.points(n).sum(axis=1)
+        holds += (np.abs(by_sets - boolean.influences(functions, n).sum(axis=1)) < 1e-12).tolist()
+    return failed(holds)
+
+
+def invariance(scale: Scale) -> Numbers:
+    """Swaps along permuted and negated weights, and of images of functions by the operations of NPN."""
+    draw, holds = np.random.default_rng(0), []
+    for n in (2, 3, 4, 5) if scale == "full" else (2, 3, 4):
+        for _ in range(20):
+            f = int(draw.integers(0, 2 ** (2**n), dtype=np.uint64))
+            image = npn_image(f, n, draw)
+            holds.append(boolean.swaps(f, n).changes == boolean.swaps(image, n).changes)
+    return failed(holds)
+
+
+def npn_image(f: int, n: int, draw: np.random.Generator) -> int:
+    """Another function of a function's class: inputs permuted and negated, the output perhaps negated."""
+    bits = boolean.points(n)[:, draw.permutation(n)] ^ draw.integers(0, 2, n)
+    table = boolean.table_of(f, n)[bits @ (1 << np.arange(n))]
+    return boolean.function_of(table ^ draw.integers(0, 2))
+
+
+def fourier_invariance(scale: Scale) -> Numbers:
+    """Degree, entropy and influence of functions and of other functions of their classes."""
+    draw, holds = np.random.default_rng(0), []
+    for n, _ in product((2, 3, 4, 5, 6), range(20)):
+        f = int(draw.integers(0, 2 ** (2**n), dtype=np.uint64)) if n < 6 else int(draw.integers(0, 2**63))
+        pair = [f, npn_image(f, n, draw)]
+        holds += [bool(np.ptp(of(pair, n)) < 1e-12) for of in (boolean.degree, boolean.entropy, boolean.influence)]
+    return failed(holds)
+
+
+def narrow_networks(scale: Scale) -> Numbers:
+    """Networks of width two built for every class of up to four bits, and for some of five."""
+    holds = []
+    for n, leak in product((1, 2, 3, 4), (0.0, 0.1)):
+        some = boolean.classes(n).representatives[:: 1 if scale == "full" or n < 4 else 8]
+        holds += [boolean.margin(boolean.deep(int(f), n, 2, leak=leak), int(f), n) > 0 for f in some]
+    return failed(holds)
+
+
+def orderings(scale: Scale) -> Numbers:
+    """How many orders positive weights can put the inputs in, and how many the printed cases tell apart."""
+    bits = range(1, 6)
+    return {
+        "rows": [row(f"n = {n}", factorial(max(n - 1, 1)), len(boolean.orderings(n).weights)) for n in bits]
+    }  # without ties: one for w_1, w_2 and i - 1 for every further weight
+
+
+def judge_orderings(numbers: Numbers) -> Judged:
+    off = [one for one in rows(numbers) if one.printed != one.measured]
+    if not off:
+        return Judged("agrees", "the cases tell all orders apart")
+    words = ", ".join(f"{one.printed:.0f} of {one.measured:.0f} at {one.what}" for one in off)
+    return Judged("disagrees", f"the cases compare a weight with the one before and prefix sums only: {words}")
+
+
+def class_counts(scale: Scale) -> Numbers:
+    """NPN classes of n bits beside 2^(2^n) / (2^n n!)."""
+    bits = range(1, 6 if scale == "full" else 5)
+    printed = {1: 2, 2: 4, 4: 222, 5: 616126}
+    found = {n: len(boolean.classes(n).representatives) for n in bits}
+    return {
+        "rows": [row(f"n = {n}", printed.get(n), count) for n, count in found.items()],
+        "over the estimate": [count * 2**n * factorial(n) / 2 ** (2**n) for n, count in found.items()],
+    }
+
+
+def judge_class_counts(numbers: Numbers) -> Judged:
+    off = [one for one in rows(numbers) if one.printed is not None and one.printed != one.measured]
+    if off:
+        return Judged("disagrees", ", ".join(f"{one.measured:.0f} classes at {one.what}" for one in off))
+    ratios = ", ".join(f"{ratio:.2f}" for ratio in numbers["over the estimate"])
+    return Judged("agrees", f"as many as printed; {ratios} times the estimate for n = 1, 2, ...")
+
+
+def table_3_1(scale: Scale) -> Numbers:
+    """The most swaps of functions of n bits; n = 5, which is not printed, at full scale."""
+    printed = {1: 1, 2: 2, 3: 3, 4: 5}
+    most = {n: int(boolean.all_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)}
+    return {"rows": [row(f"n = {n}", printed.get(n), value) for n, value in most.items()]}
+
+
+def judge_table_3_1(numbers: Numbers) -> Judged:
+    off = [one for one in rows(numbers) if one.printed is not None and one.printed != one.measured]
+    if off:
+        return Judged("disagrees", ", ".join(f"{one.measured:.0f} at {one.what}" for one in off))
+    more = [f"; {one.measured:.0f} at {one.what}, which is not printed" for one in rows(numbers) if one.printed is None]
+    return Judged("agrees", f"all four values{''.join(more)}")
+
+
+def small_classes(scale: Scale) -> Numbers:
+    """How many classes have 0, 1, 2, ... swaps, for n = 1, 2, 3."""
+    return {str(n): np.bincount(boolean.all_swaps(n).swaps).tolist() for n in (1, 2, 3)}
+
+
+def judge_small_classes(numbers: Numbers) -> Judged:
+    found = [numbers[str(n)] for n in (1, 2, 3)]
+    right = found[0] == [1, 1] and found[1] == [1, 2, 1] and len(found[2]) == 4 and found[2][3] > 1
+    words = "; ".join(f"n = {n}: {' '.join(map(str, own))}" for n, own in enumerate(found, start=1))
+    return Judged("agrees" if right else "disagrees", f"classes with 0, 1, 2, ... swaps: {words}")
+
+
+def most_swaps(scale: Scale) -> Numbers:
+    """The classes of four bits with the most swaps."""
+    found = boolean.all_swaps(4)
+    return {"most": int(found.swaps.max()), "classes": found.representatives[found.swaps == found.swaps.max()].tolist()}
+
+
+def judge_most_swaps(numbers: Numbers) -> Judged:
+    right = numbers["most"] == 5 and numbers["classes"] == FIVE_SWAPS
+    return Judged("agrees" if right else "disagrees", f"{numbers['most']} swaps: classes {numbers['classes']}")
+
+
+def parity_swaps(scale: Scale) -> Numbers:
+    """Swaps of parity, and changes along equal weights."""
+    bits = range(1, 7 if scale == "full" else 6)
+    found = [
+        (boolean.swaps(boolean.parity(n), n).changes, boolean.changes(boolean.parity(n), n, [1] * n)) for n in bits
+    ]
+    return {
+        "rows": [row(f"n = {n}", n, exact) for n, (exact, _) in zip(bits, found, strict=True)],
+        "along ones": [other for _, other in found],
+    }
+
+
+def average_swaps(scale: Scale) -> Numbers:
+    """Mean swaps over all functions of n bits."""
+    means = [float(swaps_of_all(n).mean()) for n in (1, 2, 3, 4)]
+    if scale == "full":
+        found, sizes = boolean.all_swaps(5), boolean.classes(5).sizes
+        means.append(float(found.swaps @ sizes / sizes.sum()))
+    return {"means": means}
+
+
+def judge_average_swaps(numbers: Numbers) -> Judged:
+    means = numbers["means"]
+    ratios = [b / a for a, b in pairwise(means)]
+    words = f"means {', '.join(f'{one:.3g}' for one in means)} for n = 1, 2, ...: each bit more has "
+    words += f"{min(ratios):.2f} to {max(ratios):.2f} times as many swaps"
+    return Judged("agrees" if min(ratios) > 1.5 else "disagrees", words)
+
+
+def picture_average_swaps(numbers: Numbers) -> Picture:
+    means = numbers["means"]
+    return Picture(curves=[Curve("mean swaps", list(range(1, len(means) + 1)), means)], x="bits", y="swaps", log=True)
+
+
+CLAIMS = [
+    Claim(
+        "002-sec-1.1.3-average",
+        "section 1.1.3",
+        "The average Boolean function becomes exponentially more complex to represent as the bits grow.",
+        "",
+        average_swaps,
+        judge_average_swaps,
+        picture_average_swaps,
+        full="half a minute",
+    ),
+    Claim(
+        "002-sec-3.1-perceptron",
+        "section 3.1",
+        "An untrained perceptron says 1 at t of the points of {0, 1}^n with a chance of 2^-n for each t.",
+        "2^-n for 0 <= t <= 2^n",
+        perceptron_counts,
+        judge_perceptron_counts,
+        picture_perceptron_counts,
+        full="seconds",
+        misprints=("002-sec-3.1-perceptron",),
+    ),
+    Claim(
+        "002-sec-3.1-width",
+        "section 3.1",
+        "l hidden layers of width n + 2^(n-1-log2 l) + 1 have a network for every function of n bits.",
+        "",
+        enough_width,
+        theorem("numbers of bits and layers: networks built for the most swaps fit"),
+        full="half a minute",
+    ),
+    Claim(
+        "002-sec-3.1-bounds",
+        "section 3.1",
+        "Threshold networks for every function of n bits need Omega(sqrt(2^n / n)) units, in one layer "
+        "Omega(2^n / n); circuits 2^n / n gates.",
+        "",
+        None,
+        cannot="asymptotic bounds of other authors, without constants",
+    ),
+    Claim(
+        "002-eq-3.5",
+        "eq. (3.5), also (A.22)",
+        "A function of bits -1 and 1 is the sum of its Fourier coefficients times monomials, the coefficients being "
+        "sums of f times the monomial.",
+        "",
+        polynomial,
+        judge_polynomial,
+        misprints=("002-eq-3.5",),
+    ),
+    Claim(
+        "002-eq-3.6",
+        "eq. (3.6)",
+        "The influence is the sum of the squared coefficients, each times the size of its set.",
+        "",
+        influence,
+        theorem("functions of up to four bits, with the factor 2^-n in the coefficients"),
+    ),
+    Claim(
+        "002-thm-3.3.1",
+        "Theorem 3.3.1, Lemmas A.1.1 to A.1.3",
+        "All functions of an NPN class have the same swaps.",
+        "",
+        invariance,
+        theorem("pairs of functions of a class"),
+        full="seconds",
+    ),
+    Claim(
+        "002-sec-A.5",
+        "appendix A.5, section 3.4.2",
+        "Degree, Fourier entropy and influence are the same for all functions of an NPN class.",
+        "",
+        fourier_invariance,
+        theorem("pairs of functions of a class, three measures each"),
+    ),
+    Claim(
+        "002-sec-3.3.1-width-2",
+        "section 3.3.1, section 3.5",
+        "Every function of bits has a network of width two.",
+        "",
+        narrow_networks,
+        theorem("classes with and without leak: the network built is right at every point"),
+        full="seconds",
+    ),
+    Claim(
+        "002-sec-3.3.1-cases",
+        "section 3.3.1",
+        "All orders that weights can put the inputs in are found by comparing each weight with the one before and "
+        "that plus prefix sums: 2i - 2 cases for weight i.",
+        "without ties 1, 1, 2, 6, 24 for n = 1 to 5",
+        orderings,
+        judge_orderings,
+        rows_picture("orders", log=True),
+        misprints=("002-sec-3.3.1-cases",),
+    ),
+    Claim(
+        "002-sec-3.3.1-classes",
+        "sections 3.3.1 and 3.4.2",
+        "There are 222 NPN classes of four bits, 616,126 of five, O(2^2^n / (2^n n!)) of n.",
+        "2, 4, 222, 616126 for n = 1, 2, 4, 5",
+        class_counts,
+        judge_class_counts,
+        rows_picture("classes", log=True),
+        full="seconds",
+    ),
+    Claim(
+        "002-table-3.1",
+        "Table 3.1",
+        "The highest swaps of functions of n bits.",
+        "1, 2, 3, 5 for n = 1 to 4; Omega(2^n / n)",
+        table_3_1,
+        judge_table_3_1,
+        rows_picture("most swaps"),
+        full="half a minute",
+    ),
+    Claim(
+        "002-fig-3.1",
+        "Figures 3.1 and 3.4, section 3.3.1",
+        "One bit: a constant class, one of one swap. Two bits: one constant, two of one swap, XOR of two. Three bits: "
+        "several classes of three swaps.",
+        "1 1; 1 2 1; several",
+        small_classes,
+        judge_small_classes,
+    ),
+    Claim(
+        "002-fig-3.2",
+        "Figure 3.2",
+        "The classes of four bits with five swaps are 1785 and 7140.",
+        "1785, 7140",
+        most_swaps,
+        judge_most_swaps,
+    ),
+    Claim(
+        "002-sec-3.3.1-parity",
+        "section 3.3.1",
+        "Parity of n bits has n swaps: equal weights reach them.",
+        "n",
+        parity_swaps,
+        formula(0),
+        rows_picture("swaps of parity"),
+        full="seconds",
+    ),
+]

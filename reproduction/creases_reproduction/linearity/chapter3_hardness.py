@@ -1,0 +1,196 @@
+"""Chapter 3 of the dissertation (source 002), section 3.4.2: which functions of four bits are hard, and why."""
+
+from __future__ import annotations
+
+from math import factorial
+from time import process_time
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from creases import boolean
+from creases_reproduction.claim import Claim, Judged, Numbers, Picture, Row
+from creases_reproduction.linearity.boolean_success import PARITY, Success
+from creases_reproduction.linearity.chapter3_training import LEAKS, sweep_claim
+from creases_reproduction.linearity.judging import row, rows, rows_picture
+from creases_reproduction.measured import Scale
+
+#: How many of the hardest and of the easiest classes are looked at.
+ENDS = 20
+
+
+def hardest(found: Success) -> Numbers:
+    """Table 3.3: at how many sizes each printed class, and each that is so more often, is among the hardest."""
+    numbers: dict[str, Any] = {"sizes": int(found.table.groupby(["width", "depth"]).ngroups)}
+    listed = []
+    for name, leak in LEAKS.items():
+        table = found.hardest(leak)
+        printed = table.dropna(subset=["printed"])
+        listed += [row(f"{name}: {f}", own["printed"], own["count"]) for f, own in printed.iterrows()]
+        numbers[name] = {int(f): int(count) for f, count in table["count"].head(10).items()}
+    return {**numbers, "rows": listed}
+
+
+def judge_hardest(numbers: Numbers) -> Judged:
+    found = rows(numbers)
+    first = {name: next(iter(numbers[name])) for name in LEAKS}
+    ties = {name: max(numbers[name].values()) == numbers[name].get(str(PARITY)) for name in LEAKS}
+    near = sum(abs((one.printed or 0) - (one.measured or 0)) <= 2 for one in found)
+    far = sorted(found, key=lambda one: -abs((one.printed or 0) - (one.measured or 0)))[:3]
+    words = f"{near} of {len(found)} counts are within 2 of those printed; furthest "
+    words += ", ".join(f"{one.what} {one.measured:.0f} (printed {one.printed:.0f})" for one in far)
+    words += ". 278 and other unbalanced classes are hardest for ReLU only with PyTorch's default first weights"
+    if not all(ties.values()):
+        return Judged("disagrees", f"{words}; most often hardest are {first}, not parity")
+    if near == len(found):
+        return Judged("agrees", words)
+    return Judged("agrees in kind", f"parity is the hardest at most sizes for both; {words}")
+
+
+def explained(found: Success) -> Numbers:
+    """Fig. 3.6: correlations over the classes of each measure with the mean rate; how alike the three rates are."""
+    numbers: dict[str, Any] = {}
+    for name, leak in LEAKS.items():
+        own, table = found.correlations(leak), found.performance(leak)
+        numbers[name] = {metric: [one["correlation"], one["low"], one["high"]] for metric, one in own.iterrows()}
+        numbers[f"{name}: ranks alike"] = {
+            size: float(spearmanr(table[size], table["mean"]).statistic) for size in ("2x2", "3x1")
+        }
+        hard = table.tail(20)
+        numbers[f"{name}: of the 20 hardest"] = {
+            "least swaps": int(hard["swaps"].min()),
+            "least degree": int(hard["degree"].min()),
+        }
+    return numbers
+
+
+def judge_explained(numbers: Numbers) -> Judged:
+    words, right = [], True
+    for name in LEAKS:
+        size = {metric: abs(own[0]) for metric, own in numbers[name].items() if own[0] is not None}
+        right &= (
+            max(size, key=lambda one: size[one]) == "influence" and min(size, key=lambda one: size[one]) == "entropy"
+        )
+        words.append(f"{name}: " + ", ".join(f"{metric} {own[0]:.2f}" for metric, own in numbers[name].items()))
+    why = f"correlations with the mean rate: {'; '.join(words)}; the figure prints no numbers"
+    return Judged("agrees" if right else "disagrees", why)
+
+
+def picture_explained(numbers: Numbers) -> Picture:
+    found = [Row(f"{name}: {metric}", None, *own) for name in LEAKS for metric, own in numbers[name].items()]
+    return Picture(rows=found, x="correlation with the mean rate of success")
+
+
+def extremes(found: Success) -> Numbers:
+    """Swaps and Fourier degrees of the 20 hardest and the 20 easiest classes, for leaky networks."""
+    table = found.performance(LEAKS["leaky"])
+    ends = {"hardest": table.tail(ENDS), "easiest": table.head(ENDS)}
+    return {
+        name: {metric: sorted(int(one) for one in own[metric]) for metric in ("swaps", "degree")}
+        for name, own in ends.items()
+    }
+
+
+def judge_extremes(numbers: Numbers) -> Judged:
+    hard, easy = numbers["hardest"], numbers["easiest"]
+    count = len(hard["swaps"])
+    words = f"the {count} hardest have degrees from {hard['degree'][0]} and swaps from {hard['swaps'][0]} on; of the "
+    words += f"{len(easy['swaps'])} easiest some have {easy['swaps'][-1]} swaps and degree {easy['degree'][-1]}"
+    low = sum(d < 3 or s < 2 for d, s in zip(hard["degree"], hard["swaps"], strict=True))
+    if low > count / 10 or easy["degree"][-1] < hard["degree"][0]:
+        return Judged("disagrees", words)
+    return Judged("agrees in kind" if low else "agrees", words)
+
+
+def unbalanced(found: Success) -> Numbers:
+    """The ten classes that are hardest at most sizes for ReLU: how many are not so for leaky ReLU, their ones."""
+    tens = {name: [int(f) for f in found.hardest(leak).head(10).index] for name, leak in LEAKS.items()}
+    ones = boolean.table_of(tens["ReLU"], 4).sum(axis=1)
+    return {
+        "ReLU": tens["ReLU"],
+        "not for leaky": len(set(tens["ReLU"]) - set(tens["leaky"])),
+        "ones": ones.tolist(),
+        "unbalanced": int((ones != 8).sum()),
+    }
+
+
+def judge_unbalanced(numbers: Numbers) -> Judged:
+    gone, odd = numbers["not for leaky"], numbers["unbalanced"]
+    words = f"of the ten hardest for ReLU {gone} are not among those of leaky ReLU and {odd} are unbalanced"
+    return Judged("agrees" if gone >= 5 and odd >= 4 else "disagrees", words)
+
+
+def five_bits(scale: Scale) -> Numbers:
+    """CPU seconds for the swaps of all classes of five bits; at quick scale reckoned from 256 of them.
+
+    And the operations (2^n n!)^2 for each class that section 3.3.1 reckons for its own algorithm.
+    """
+    start = process_time()
+    count = len(boolean.classes(5).representatives) if scale == "full" else 616_126
+    operations = count * (2**5 * factorial(5)) ** 2
+    if scale == "full":
+        boolean.all_swaps(5)
+        return {"classes": count, "operations": operations, "seconds": process_time() - start}
+    functions = np.random.default_rng(0).integers(0, 2**32, 257, dtype=np.uint64)
+    boolean.swaps(int(functions[0]), 5)  # compiles
+    start = process_time()
+    for f in functions[1:]:
+        boolean.swaps(int(f), 5)
+    return {"classes": count, "operations": operations, "seconds": (process_time() - start) / 256 * count}
+
+
+def judge_five_bits(numbers: Numbers) -> Judged:
+    seconds = numbers["seconds"]
+    words = (
+        f"the algorithm of section 3.3.1 has {numbers['operations']:.0e} operations to do for the "
+        f"{numbers['classes']:,} classes; the one used here takes {seconds:.0f} seconds of one core"
+    )
+    if numbers["operations"] < 1e11:  # minutes
+        return Judged("disagrees", words)
+    return Judged("agrees" if seconds > 7 * 86_400 else "agrees in kind", words)
+
+
+CLAIMS = [
+    sweep_claim(
+        "002-table-3.3",
+        "The ten hardest problems: at how many of 45 sizes each is within a point of the lowest success.",
+        hardest,
+        judge_hardest,
+        rows_picture("sizes at which it is hardest"),
+        place="Table 3.3",
+        printed="ReLU 27030: 19, 278: 14, 5737: 12, 406: 6, ...; leaky 27030: 12, 7128: 5, eight others 2",
+    ),
+    sweep_claim(
+        "002-sec-3.4.2-unbalanced",
+        "Many of the hard problems for ReLU are not hard for leaky ReLU, and are unbalanced.",
+        unbalanced,
+        judge_unbalanced,
+        quick="quick",
+    ),
+    sweep_claim(
+        "002-fig-3.6",
+        "Influence explains success best of the four measures, entropy has a weak relation to it.",
+        explained,
+        judge_explained,
+        picture_explained,
+        quick="quick",
+        place="Figure 3.6",
+    ),
+    sweep_claim(
+        "002-sec-3.4.2-requirements",
+        "Hard problems have high Fourier degree and many swaps, but easy ones can have them as well.",
+        extremes,
+        judge_extremes,
+        quick="quick",
+    ),
+    Claim(
+        "002-sec-3.4.2-five-bits",
+        "section 3.4.2",
+        "The swaps algorithm of section 3.3.1 is computationally infeasible for all functions of five bits.",
+        "",
+        five_bits,
+        judge_five_bits,
+        full="ten seconds of one core",
+    ),
+]

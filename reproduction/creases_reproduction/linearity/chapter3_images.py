@@ -1,0 +1,90 @@
+"""Chapter 3 of the dissertation (source 002), section 3.4.5: pruning convolutional networks for images."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pandas as pd
+import torch
+
+from creases_reproduction import measured
+from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.linearity.judging import row, rows
+from creases_reproduction.linearity.pruning_images import Settings, near_original, pruned_digits, pruned_images
+from creases_reproduction.measured import Measured, Scale
+
+
+@cache
+def images(data: Any) -> Measured:
+    """The pruning of one data set's network, once for all claims."""
+    return pruned_images(data, Settings(), device="cuda" if torch.cuda.is_available() else "cpu")
+
+
+def image_curves(table: pd.DataFrame) -> Numbers:
+    """Accuracy by the share of weights that are left, and the least share near the original accuracy."""
+    numbers: dict[str, Any] = {}
+    for method, part in table.groupby("method", sort=False):
+        numbers[str(method)] = {"share": part["share"].tolist(), "accuracy": part["accuracy"].tolist()}
+    near = near_original(table)
+    numbers["rows"] = [row(one.method, one.printed_share, one.share) for one in near.itertuples()]
+    numbers["original"] = float(near["original"].iloc[0])
+    return numbers
+
+
+def judge_images(numbers: Numbers) -> Judged:
+    found = {one.what: one for one in rows(numbers)}
+    words = f"of {numbers['original']:.1%}, less than a point is lost down to "
+    words += ", ".join(
+        f"{one.measured:.0%} of the weights by {name}"
+        + ("" if one.printed is None else f" (printed {one.printed:.0%})")
+        for name, one in found.items()
+    )
+    printed = [one for one in found.values() if one.printed is not None]
+    if printed and all(abs((one.measured or 0) - (one.printed or 0)) <= 0.02 for one in printed):
+        return Judged("agrees", words)
+    most = max(one.measured or 1 for one in found.values())
+    faster = (found["channels"].measured or 0) >= (found["magnitude"].measured or 0) - 0.05
+    limit = max(one.printed or 0.9 for one in found.values()) + 0.15
+    return Judged("agrees in kind" if most <= limit and faster else "disagrees", words)
+
+
+def picture_images(numbers: Numbers) -> Picture:
+    curves = [Curve(name, numbers[name]["share"], numbers[name]["accuracy"]) for name in ("channels", "magnitude")]
+    return Picture(curves=curves, x="share of weights left", y="accuracy")
+
+
+def image_claim(data: Any, figure: str, says: str, printed: str) -> Claim:
+    """Fig. 3.11 or 3.12; at quick scale digits of 8 x 8 pixels, which need no files, stand for both."""
+
+    def measure(scale: Scale) -> Numbers:
+        return image_curves((images(data) if scale == "full" else _digits()).table)
+
+    def kept() -> tuple[Numbers, dict[str, str]]:
+        found = measured.stored("pruning_images")
+        return image_curves(found.table[found.table["data"] == data]), found.about | {"device": "cuda"}
+
+    full = "two minutes of an H200, with the image files"
+    return Claim(f"002-fig-{figure}", f"Figure {figure}, section 3.4.5", says, printed, measure, judge_images,
+                 picture_images, full=full, kept=kept)  # fmt: skip
+
+
+@cache
+def _digits() -> Measured:
+    return pruned_digits()
+
+
+CLAIMS = [
+    image_claim(
+        "mnist",
+        "3.11",
+        "Accuracy on MNIST falls much only below 20 % of the weights, by channels or by magnitude.",
+        "20 %, 20 %",
+    ),
+    image_claim(
+        "cifar10",
+        "3.12",
+        "Accuracy on CIFAR-10 stays down to 60 % of the weights by channels, 40 % by magnitude.",
+        "60 %, 40 %",
+    ),
+]

@@ -1,0 +1,304 @@
+"""Chapter 3 of the dissertation (source 002), sections 3.3.3 and 3.4.1: steady states of XOR on a line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from creases.boolean import xor
+from creases.boolean.xor._steady_states import ALL, DEAD, LEFT, LEFT_TWO, RIGHT, RIGHT_TWO, Sides
+from creases_reproduction.claim import Claim, Judged, Numbers
+from creases_reproduction.linearity.boolean_optima import Optima, table_3_2
+from creases_reproduction.linearity.judging import failed, row, rows, rows_picture, theorem
+from creases_reproduction.measured import Scale, wilson
+
+#: The optima that the text gives for (3.12), by whether a > 0.
+PRINTED_OPTIMA = {"a > 0": (2.0, -1.0), "a <= 0": (-4.0, 2.0)}
+
+
+def gradient(loss: Tensor, parameters: Tensor) -> Tensor:
+    """Of a loss by its parameters."""
+    (found,) = torch.autograd.grad(loss, parameters)
+    return found
+
+
+def example(scale: Scale) -> Numbers:
+    """The gradient of (3.13) at the printed optima and at (0, 0), and the losses there."""
+    found = {}
+    for name, at in {**PRINTED_OPTIMA, "a = b = 0": (0.0, 0.0)}.items():
+        p = torch.tensor(at, dtype=torch.float64, requires_grad=True)
+        v = torch.relu(p[0] * torch.tensor([-1.0, 1.0])) + p[1]
+        loss = ((torch.tensor([-1.0, 1.0]) - v) ** 2).sum()
+        found[name] = {"at": list(at), "gradient": float(gradient(loss, p).abs().max()), "loss": float(loss.detach())}
+    return found
+
+
+def judge_example(numbers: Numbers) -> Judged:
+    off = [name for name in PRINTED_OPTIMA if numbers[name]["gradient"] > 1e-9]
+    if not off:
+        return Judged("agrees", "the gradient vanishes at both")
+    zero = numbers["a = b = 0"]
+    words = "; ".join(f"at {tuple(numbers[name]['at'])} the gradient is {numbers[name]['gradient']:g}" for name in off)
+    if zero["gradient"] < 1e-9:
+        words += f"; for a <= 0 the one steady state is (0, 0), of loss {zero['loss']:g}"
+    return Judged("disagrees", words)
+
+
+def loss(p: Tensor) -> Tensor:
+    """(3.25) at parameters (..., 7): w_1, w_2, o_1, o_2, b_1, b_2, c."""
+    w, o, b, c = p[..., 0:2], p[..., 2:4], p[..., 4:6], p[..., 6]
+    values = [c + (o * torch.relu(w * x + b)).sum(dim=-1) for x in xor.POINTS]
+    return (values[0] + 1) ** 2 + 2 * (values[1] - 1) ** 2 + (values[2] + 1) ** 2
+
+
+def active_everywhere(count: int, seed: int = 0) -> Tensor:
+    """Parameters (count, 7) with both units active at all three points."""
+    draw = np.random.default_rng(seed)
+    w, o, c = draw.uniform(-1, 1, (count, 2)), draw.normal(size=(count, 2)), draw.normal(size=(count, 1))
+    b = np.abs(w) + draw.uniform(0.1, 1, (count, 2))
+    return torch.from_numpy(np.hstack([w, o, b, c]))
+
+
+def equations(scale: Scale) -> Numbers:
+    """The printed derivatives by time where both units are active everywhere, over those of (3.25) by parameters."""
+    p = active_everywhere(50).requires_grad_()
+    known = gradient(loss(p).sum(), p)
+    w1, w2, o1, o2, b1, b2, c = p.detach().T
+    sums, levels = o1 * w1 + o2 * w2, b1 * o1 + b2 * o2 + c
+    printed = torch.stack(
+        [
+            4 * o1 * sums,
+            4 * o2 * sums,
+            8 * b1**2 * o1 + 8 * b1 * b2 * o2 + 8 * b1 * c + 4 * o1 * w1**2 + 4 * o2 * w1 * w2,
+            8 * b1 * b2 * o1 + 8 * b2**2 * o2 + 8 * b2 * c + 4 * o1 * w1 * w2 + 4 * o2 * w2**2,
+            8 * o1 * levels,
+            8 * o2 * levels,
+            8 * b1 * o1 + 8 * b2 * o2 + 8 * c,
+        ],
+        dim=1,
+    )
+    return {
+        "from descent": float((printed + known).abs().max()),
+        "from ascent": float((printed - known).abs().max()),
+    }
+
+
+def judge_equations(numbers: Numbers) -> Judged:
+    if numbers["from descent"] < 1e-9:
+        return Judged("agrees", "the derivatives by time are those of gradient descent")
+    if numbers["from ascent"] < 1e-9:
+        return Judged("disagrees", "the sign: all seven are plus the derivatives of the loss, (3.21) has minus")
+    return Judged("disagrees", f"they are {numbers['from ascent']:.2g} off the derivatives of the loss")
+
+
+def sign_regions(scale: Scale) -> Numbers:
+    """How many combinations of signs there are, and the losses of their steady states."""
+    losses = Counter("none" if one.loss is None else str(one.loss) for one in xor.REGIONS)
+    return {"regions": len(xor.REGIONS), "of": 2**6, "losses": dict(losses)}
+
+
+def judge_sign_regions(numbers: Numbers) -> Judged:
+    right = numbers["regions"] == 36 and numbers["of"] == 64
+    return Judged("agrees" if right else "disagrees", f"{numbers['regions']} of {numbers['of']} are possible")
+
+
+def judge_losses(numbers: Numbers) -> Judged:
+    losses = dict(numbers["losses"])
+    none = losses.pop("none", 0)
+    words = ", ".join(f"{count} regions of loss {name}" for name, count in sorted(losses.items()))
+    right = set(losses) == {"0", "8/3", "4"}
+    return Judged("agrees" if right else "disagrees", f"with both outer weights not 0: {words}; {none} have none")
+
+
+def symmetries(scale: Scale) -> Numbers:
+    """In how many regions the loss of steady states is another than in the one that a symmetry makes of it."""
+    losses = {one.sides: one.loss for one in xor.REGIONS}
+    maps: dict[str, Callable[[Sides, Sides], tuple[Sides, Sides]]] = {
+        "units exchanged": lambda first, second: (second, first),
+        "both w negated": lambda first, second: (_mirrored(first), _mirrored(second)),
+        "w_1 negated": lambda first, second: (_mirrored(first), second),
+    }
+    differ = {name: sum(losses[sides] != losses[of(*sides)] for sides in losses) for name, of in maps.items()}
+    return {"regions": len(losses), "differ": differ}
+
+
+def _mirrored(sides: Sides) -> Sides:
+    """A unit's sides with the sign of w changed."""
+    left, middle, right = sides
+    return right, middle, left
+
+
+def judge_symmetries(numbers: Numbers) -> Judged:
+    off = {name: count for name, count in numbers["differ"].items() if count}
+    if not off:
+        return Judged("agrees", f"in all {numbers['regions']} regions losses stay the same")
+    words = ", ".join(
+        f"with {name} the loss is another in {count} of {numbers['regions']} regions" for name, count in off.items()
+    )
+    return Judged("disagrees", f"{words}; units exchanged and both w negated make four equivalent optima, not eight")
+
+
+def freedom(scale: Scale) -> Numbers:
+    """Dimensions of the families of steady states."""
+    return {"dimensions": dict(Counter(str(one.dimension) for one in xor.REGIONS if one.dimension is not None))}
+
+
+def judge_freedom(numbers: Numbers) -> Judged:
+    found = numbers["dimensions"]
+    words = ", ".join(f"{count} of dimension {name}" for name, count in sorted(found.items()))
+    return Judged("agrees" if min(map(int, found)) >= 2 else "disagrees", f"families: {words}")
+
+
+def families(scale: Scale) -> Numbers:
+    """The three printed families where both units are active everywhere: gradient 0 and loss 4 at random members."""
+    p = active_everywhere(50)
+    o1, o2, b1, b2 = p[:, 2].clone(), p[:, 3].clone(), p[:, 4], p[:, 5]
+    first, second, third = p.clone(), p.clone(), p.clone()
+    first[:, 6], first[:, 0] = -b1 * o1 - b2 * o2, -o2 * p[:, 1] / o1
+    second[:, 2:4], second[:, 6] = 0, 0
+    third[:, 2], third[:, 1], third[:, 6] = 0, 0, -b2 * o2
+    third[:, 0] = p[:, 0]
+    inside_region = (first[:, 0].abs() < b1) & (first[:, 1].abs() < b2)
+    members = torch.cat([first[inside_region], second, third]).requires_grad_()
+    losses = loss(members)
+    slopes = gradient(losses.sum(), members).abs().amax(dim=1)
+    known = next(one.loss for one in xor.REGIONS if one.sides == (ALL, ALL))
+    holds = [bool(s < 1e-9 and abs(v - 4) < 1e-9) for s, v in zip(slopes, losses.detach(), strict=True)]
+    return {**failed(holds), "loss of the region": str(known)}
+
+
+#: Sign regions in words: at which points each unit is active.
+_WORDS = {DEAD: "off", LEFT: "-1", RIGHT: "1", LEFT_TWO: "-1, 0", RIGHT_TWO: "0, 1", ALL: "all"}
+_NAMES = {one.conditions: " | ".join(_WORDS[side] for side in one.sides) for one in xor.REGIONS}
+
+
+@cache
+def trained(scale: Scale) -> Optima:
+    """The trainings of Table 3.2, once for all claims."""
+    return table_3_2(scale)
+
+
+def table(scale: Scale) -> Numbers:
+    """Table 3.2: shares of trained networks by family (mean loss), and by loss for both readings of the loss."""
+    found = trained(scale)
+    solutions = found.solutions("mean")
+    by_loss = found.frequencies()
+    return {
+        "rows": [
+            row(f"loss {one.loss:.3g}: {_NAMES[one.region]}", one.printed / 1000, one.share, one.low, one.high)
+            for one in solutions.dropna(subset=["printed"]).sort_values("printed").itertuples()
+        ],
+        "by loss": {
+            name: {own.loss: [own.share, own.low, own.high] for own in part.itertuples()}
+            for name, part in by_loss.groupby("trained on", sort=False)
+        },
+        "families found": int((solutions.loc[solutions["solution"] != "none of these", "count"] > 0).sum()),
+        "networks": len(found.runs["mean"].ends.loss),
+    }
+
+
+def judge_table(numbers: Numbers) -> Judged:
+    found = rows(numbers)
+    near = [_consistent(one.printed, one.measured) for one in found if one.printed is not None]
+    here, printed = (
+        numbers["by loss"]["mean"]["8/3"][0],
+        sum(one.printed or 0 for one in found if one.what.startswith("loss 2.67")),
+    )
+    words = (
+        f"{sum(near)} of {len(near)} printed counts are within the chance of 1,000 trials, on the mean of the errors; "
+        f"loss 8/3: {here:.3f}, printed {printed:.3f} (the sum of (3.25) gives {_shares(numbers['by loss']['sum'])} "
+        f"for 0, 8/3, 4); {numbers['families found']} families found, printed 53; printed rows 1 and 2 are the same"
+    )
+    if all(near):
+        return Judged("agrees", words)
+    kind = sum(near) >= len(near) / 2 and _consistent(printed, here)
+    return Judged("agrees in kind" if kind else "disagrees", words)
+
+
+def _consistent(printed: float, share: float | None) -> bool:
+    """Whether a share of 1,000 trials may come from the measured one: 95 % interval."""
+    low, high = wilson(round(1000 * printed), 1000)
+    return share is not None and low <= share <= high
+
+
+def _shares(own: Numbers) -> str:
+    return ", ".join(f"{share:.3f}" for share, *_ in own.values())
+
+
+CLAIMS = [
+    Claim(
+        "002-sec-3.3.3-example",
+        "section 3.3.3, (3.12) to (3.22)",
+        "The optima of max(ax, 0) + b on -1 -> -1, 1 -> 1 are (2, -1) where a > 0 and (-4, 2) where a <= 0.",
+        "(2, -1), (-4, 2)",
+        example,
+        judge_example,
+        misprints=("002-sec-3.3.3-example",),
+    ),
+    Claim(
+        "002-sec-3.3.3-equations",
+        "section 3.3.3",
+        "The differential equations of gradient descent on (3.25).",
+        "",
+        equations,
+        judge_equations,
+        misprints=("002-sec-3.3.3-equations",),
+    ),
+    Claim(
+        "002-sec-3.3.3-regions",
+        "section 3.3.3",
+        "Of 64 combinations of the signs of b and b +- w only 36 are possible.",
+        "64, 36",
+        sign_regions,
+        judge_sign_regions,
+    ),
+    Claim(
+        "002-sec-3.3.3-steady",
+        "section 3.3.3",
+        "Where both units are active everywhere there are three families of steady states, all of loss four.",
+        "4",
+        families,
+        theorem("members of the three families: gradient 0 and loss 4"),
+    ),
+    Claim(
+        "002-sec-3.3.3-symmetry",
+        "section 3.3.3",
+        "Exchanging the units, or the sign of w_1 or of w_2, changes no solution: optima come in classes of eight.",
+        "8",
+        symmetries,
+        judge_symmetries,
+        misprints=("002-sec-3.3.3-symmetry",),
+    ),
+    Claim(
+        "002-sec-3.4.1-freedom",
+        "section 3.4.1",
+        "Solutions are no points: they have at least two degrees of freedom.",
+        "2",
+        freedom,
+        judge_freedom,
+    ),
+    Claim(
+        "002-sec-3.4.1-losses",
+        "section 3.4.1",
+        "Minima have loss 0, 8/3 or 4.",
+        "0, 8/3, 4",
+        sign_regions,
+        judge_losses,
+    ),
+    Claim(
+        "002-table-3.2",
+        "Table 3.2",
+        "How often each of the 15 most common solutions is found in 1,000 trainings; 53 are found in all.",
+        "23, 25, 26, 26, 26, 26, 31, 33, 58, 61, 62, 64, 66, 67, 75 of 1,000",
+        table,
+        judge_table,
+        rows_picture("share of trainings"),
+        full="half a minute",
+        misprints=("002-table-3.2",),
+    ),
+]

@@ -1,0 +1,352 @@
+"""Chapter 3 of the dissertation (source 002), sections 3.4.4 and 3.4.5: how small networks get by pruning."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from creases import prune
+from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.linearity.boolean_success import parity_rates
+from creases_reproduction.linearity.boolean_training import EPOCHS, RELU
+from creases_reproduction.linearity.judging import inside, kept_table, row, rows, rows_picture, told
+from creases_reproduction.linearity.pruning_parity import (
+    DEEP_EPOCHS,
+    PRINTED_DEEP,
+    loss_curves,
+    originals,
+    parity,
+    pruned_deep,
+    pruned_wide,
+)
+from creases_reproduction.measured import Measured, Scale, mean_interval, seed_of, wilson
+
+
+def wide_table(table: pd.DataFrame) -> Numbers:
+    """Table 3.4: pruned widths beside those printed, and shares of sub-networks that succeed, means by digits."""
+    both = table.dropna(subset=["width", "printed_width"])
+    same = both[both["width"] == both["printed_width"]]
+    shares = []
+    for digits, part in same.groupby("digits"):
+        here, printed = part["median_successes"] / part["choices"], part["printed_successes"] / part["choices"]
+        interval = mean_interval(here) if len(part) > 1 else (None, None)
+        shares.append(row(f"{digits} digits", float(printed.mean()), float(here.mean()), *interval))
+    only_printed = table[table["width"].isna() & table["printed_width"].notna()]
+    only_here = table[table["width"].notna() & table["printed_width"].isna()]
+    return {
+        "cells": len(both),
+        "same width": len(same),
+        "smaller here": int((both["width"] < both["printed_width"]).sum()),
+        "wider here": int((both["width"] > both["printed_width"]).sum()),
+        "only printed": len(only_printed),
+        "only here": len(only_here),
+        "rows": shares,
+    }
+
+
+def judge_wide(numbers: Numbers) -> Judged:
+    cells, same = numbers["cells"], numbers["same width"]
+    words = f"of {cells} cells {same} have the printed width, {numbers['smaller here']} are smaller here and "
+    words += f"{numbers['wider here']} wider; {numbers['only printed']} printed ones were learned by none of ours, "
+    words += f"{numbers['only here']} dashes were"
+    if cells and same == cells and not numbers["only printed"] and not numbers["only here"]:
+        return Judged("agrees", words)
+    if same >= 0.8 * cells > 0:
+        return Judged("agrees in kind", f"{words} (a printed cell is of one network, and networks differ much)")
+    return Judged("disagrees", words)
+
+
+def judge_shares(numbers: Numbers) -> Judged:
+    found = rows(numbers)
+    off = [one for one in found if not inside(one)]
+    words = "; ".join(told(one, ".3f") for one in found)
+    if found and not off:
+        return Judged("agrees", words)
+    ratios = [max(one.measured or 1e-9, one.printed or 1e-9) / min(one.measured or 1e-9, one.printed or 1e-9)
+              for one in off]  # fmt: skip
+    if ratios and max(ratios) < 2:
+        return Judged("agrees in kind", words)
+    return Judged(
+        "disagrees",
+        f"{words}. Neither training on after success, nor inputs of 0 and 1, nor other first weights, nor a leak "
+        "brings those of three digits together",
+    )
+
+
+def deep_table(table: pd.DataFrame) -> Numbers:
+    """Table 3.5: for each number of digits the least units of all prunings, and whether the printed ends occur."""
+    found = {}
+    for digits, part in table.groupby("digits"):
+        ends = {str(end): int(count) for end, count in zip(part["hidden"], part["count"], strict=True)}
+        printed = [" ".join(map(str, end)) for end in PRINTED_DEEP[int(str(digits))]]
+        found[str(digits)] = {
+            "prunings": int(part["prunings"].iloc[0]),
+            "least units": int(part["units"].min()),
+            "printed units": min(map(sum, PRINTED_DEEP[int(str(digits))])),
+            "printed ends": {end: ends.get(end, 0) for end in printed},
+            "one layer": sum(count for end, count in ends.items() if " " not in end),
+        }
+    return found
+
+
+def judge_deep(numbers: Numbers) -> Judged:
+    words = "; ".join(
+        f"{digits} digits: "
+        + ", ".join(f"{end.replace(' ', '-')} {count}x" for end, count in own["printed ends"].items())
+        for digits, own in numbers.items()
+    )
+    words = f"printed ends in {max(own['prunings'] for own in numbers.values())} prunings each: {words}"
+    reached = all(any(own["printed ends"].values()) for own in numbers.values())
+    every = all(min(own["printed ends"].values()) > 0 for own in numbers.values())
+    if reached and every:
+        return Judged("agrees", words)
+    return Judged("agrees in kind" if reached else "disagrees", words)
+
+
+def judge_one_layer(numbers: Numbers) -> Judged:
+    found = {digits: own["one layer"] for digits, own in numbers.items()}
+    words = "prunings that end with one hidden layer, by digits: " + ", ".join(f"{d}: {n}" for d, n in found.items())
+    if any(count for digits, count in found.items() if digits not in ("2", "3")) or not found["2"]:
+        return Judged("disagrees", words)
+    return Judged("agrees" if found["3"] else "agrees in kind", words)
+
+
+def picture_deep(numbers: Numbers) -> Picture:
+    digits = [float(one) for one in numbers]
+    curves = [
+        Curve(name, digits, [own[key] for own in numbers.values()])
+        for name, key in (("here", "least units"), ("printed", "printed units"))
+    ]
+    return Picture(curves=curves, x="digits", y="units of the smallest")
+
+
+def rates(scale: Scale) -> Numbers:
+    """How often 3x1, 6x1 and 2x2 networks learn 4-parity, with ReLU and leaky ReLU (the text does not say which)."""
+    printed = {(3, 1): 0.02, (6, 1): 0.65, (2, 2): 0.01}
+    table = parity_rates(10_000 if scale == "full" else 400)
+    return {
+        "rows": [
+            row(
+                f"{one.width}x{one.depth} {'ReLU' if one.leak == RELU else 'leaky'}",
+                printed[one.width, one.depth],
+                one.rate,
+                one.low,
+                one.high,
+            )
+            for one in table.itertuples()
+        ]
+    }
+
+
+def judge_rates(numbers: Numbers) -> Judged:
+    found = rows(numbers)
+    words = "; ".join(told(one, ".1%") for one in found)
+    sizes = {one.what.split()[0] for one in found}
+    good = {one.what.split()[0] for one in found if inside(one)}
+    if good == sizes:
+        return Judged("agrees", words)
+    order = sorted((one for one in found if "ReLU" in one.what), key=lambda one: one.printed or 0)
+    near = all(abs((one.measured or 0) - (one.printed or 0)) < 0.1 for one in order)
+    rising = [one.measured or 0 for one in order][-1] == max(one.measured or 0 for one in order)
+    return Judged("agrees in kind" if near and rising else "disagrees", words)
+
+
+def sub_networks(scale: Scale) -> Numbers:
+    """6x1 ReLU networks on 4-parity: how many learn it, hold a 3x1 network that does, and how many such of 20."""
+    trials = 1000 if scale == "full" else 60
+    X, y = parity(4)
+    networks = originals(4, [6], trials, seed_of(0, 4, 6, 1))
+    ends = [prune.exhaustive(networks[k : k + 1], X, y, epochs=EPOCHS, largest=3) for k in range(networks.count)]
+    held = [end.successes for end in ends if end.width == 3]
+    learned, holding = wilson(networks.count, trials), wilson(len(held), networks.count)
+    mean = mean_interval(held) if len(held) > 1 else (None, None)
+    return {
+        "trials": trials,
+        "smaller": sum(end.width is not None and end.width < 3 for end in ends),
+        "rows": [
+            row("learn 4-parity", 0.65, networks.count / trials, *learned),
+            row("of these hold a 3x1 network", 0.15, len(held) / networks.count, *holding),
+            row("both", 0.10, len(held) / trials, *wilson(len(held), trials)),
+            row("3x1 networks of 20, over 20", 1.5 / 20, float(np.mean(held)) / 20, *(m and m / 20 for m in mean)),
+        ],
+    }
+
+
+def judge_sub_networks(numbers: Numbers) -> Judged:
+    found = rows(numbers)
+    words = "; ".join(told(one, ".2f") for one in found)
+    if all(inside(one, 0.005) for one in found):
+        return Judged("agrees", words)
+    few = (found[1].measured or 0) < 0.6 and (found[3].measured or 1) < 0.2
+    return Judged("agrees in kind" if few else "disagrees", f"{words}: more of our networks hold one")
+
+
+def deep_to_minimal(scale: Scale) -> Numbers:
+    """15x4 ReLU networks on 4-parity: how many learn it, and are pruned iteratively to 2x2."""
+    trials, restarts = (40, 4) if scale == "full" else (4, 2)
+    networks = originals(4, [15] * 4, trials, seed_of(0, 4, 15, 4))
+    done = prune.iterative(networks, *parity(4), restarts=restarts, epochs=DEEP_EPOCHS, seed=seed_of(0, 4, 15, 5))
+    minimal = [one.hidden == (2, 2) for one in done.trajectories]
+    learned, share = wilson(networks.count, trials), wilson(sum(minimal), len(minimal))
+    return {
+        "rows": [
+            row("learn 4-parity", 1.0, networks.count / trials, *learned),
+            row("prunings that end 2x2", 0.2, float(np.mean(minimal)), *share),
+        ],
+        "ends": dict(Counter(" ".join(map(str, one.hidden)) for one in done.trajectories)),
+    }
+
+
+def judge_deep_to_minimal(numbers: Numbers) -> Judged:
+    found = rows(numbers)
+    words = "; ".join(told(one, ".2f") for one in found)
+    if all(inside(one, 0.01) for one in found):
+        return Judged("agrees", words)
+    right = (found[0].measured or 0) > 0.85 and 0 < (found[1].measured or 0) < 0.75
+    return Judged("agrees in kind" if right else "disagrees", f"{words} (it depends on the fine-tuning, which the text "
+                  "does not give)")  # fmt: skip
+
+
+def curves(scale: Scale) -> Numbers:
+    """Fig. 3.10: losses of the successful 3x1 sub-network, of the best other, and of the best of two units and one."""
+    table = loss_curves(every=20)
+    last = table[table["epoch"] == table["epoch"].max()]
+    three = last[last["width"] == 3]
+    winners = three.loc[three["right"] == 1, "sub_network"].tolist()
+    found = {"epochs": sorted(table["epoch"].unique().tolist()), "successful of 20": len(winners)}
+    for name, width, number in [
+        ("three units, successful", 3, winners[0]),
+        *(("best of two units", 2, _best(last, 2)), ("best of one unit", 1, _best(last, 1))),
+    ]:
+        own = table[(table["width"] == width) & (table["sub_network"] == number)]
+        found[name] = own.sort_values("epoch")["loss"].tolist()
+    winner = table[(table["width"] == 3) & (table["sub_network"] == winners[0])].sort_values("epoch")
+    found["right at epoch"] = int(winner.loc[winner["right"] == 1, "epoch"].min())
+    return found
+
+
+def _best(last: pd.DataFrame, width: int) -> int:
+    own = last[last["width"] == width]
+    return int(own.loc[own["loss"].idxmin(), "sub_network"])
+
+
+def judge_curves(numbers: Numbers) -> Judged:
+    loss = np.array(numbers["three units, successful"])
+    before = loss[: numbers["epochs"].index(numbers["right at epoch"]) + 1]
+    level = int((np.abs(np.diff(before)) < 0.01).sum()) * 20
+    words = f"{numbers['successful of 20']} of 20 succeed; the first starts at a loss of {loss[0]:.2f}, has all points "
+    words += (
+        f"right at epoch {numbers['right at epoch']}, {level} of these epochs almost level, and ends at {loss[-1]:.3f}"
+    )
+    fails = min(numbers["best of two units"][-1], numbers["best of one unit"][-1]) > 0.1
+    right = numbers["successful of 20"] <= 5 and numbers["right at epoch"] > 100 and fails
+    return Judged("agrees in kind" if right else "disagrees", f"{words} (another network than the one drawn)")
+
+
+def picture_curves(numbers: Numbers) -> Picture:
+    names = ("three units, successful", "best of two units", "best of one unit")
+    return Picture(curves=[Curve(name, numbers["epochs"], numbers[name]) for name in names], x="epoch", y="loss")
+
+
+@cache
+def wide(scale: Scale) -> Measured:
+    """The prunings of Table 3.4, once for all claims."""
+    return pruned_wide(scale)
+
+
+@cache
+def deep(scale: Scale) -> Measured:
+    """The prunings of Table 3.5, once for all claims."""
+    return pruned_deep(scale)
+
+
+CLAIMS = [
+    Claim(
+        "002-table-3.4",
+        "Table 3.4",
+        "Least widths of sub-networks of wide networks that still have parity.",
+        "13 widths by 6 digits, from 1, 1/2 to 5, 3/2002",
+        lambda scale: wide_table(wide(scale).table),
+        judge_wide,
+        rows_picture("share of sub-networks that succeed", log=True),
+        full="three minutes of one core",
+        kept=kept_table("pruning_wide", wide_table),
+        misprints=("002-table-3.4",),
+    ),
+    Claim(
+        "002-table-3.4-shares",
+        "Table 3.4",
+        "Which share of all sub-networks of the least width has parity, means over the cells of equal width.",
+        "52, 38, 79, 4.5, 5.7, 1.5 % for 1 to 6 digits",
+        lambda scale: wide_table(wide(scale).table),
+        judge_shares,
+        rows_picture("share of sub-networks that succeed", log=True),
+        full="three minutes of one core",
+        kept=kept_table("pruning_wide", wide_table),
+    ),
+    Claim(
+        "002-table-3.5",
+        "Table 3.5",
+        "Smallest networks out of 5n x 5 networks on parity of n digits.",
+        "2: 2; 3: 2-2 and 3; 4: 2-2; 5 and 6: 2-2-2 and 2-3",
+        lambda scale: deep_table(deep(scale).table),
+        judge_deep,
+        picture_deep,
+        full="five minutes of one core",
+        kept=kept_table("pruning_deep", deep_table),
+    ),
+    Claim(
+        "002-sec-3.4.4-one-layer",
+        "section 3.4.4",
+        "Pruning deep networks leaves one hidden layer only for two and three digits.",
+        "2, 3",
+        lambda scale: deep_table(deep(scale).table),
+        judge_one_layer,
+        picture_deep,
+        full="five minutes of one core",
+        kept=kept_table("pruning_deep", deep_table),
+    ),
+    Claim(
+        "002-sec-3.4.4-rates",
+        "section 3.4.4",
+        "4-parity is learned by 3x1 networks about 2 % of the time, by 6x1 65 %, by 2x2 1 %.",
+        "2 %, 65 %, 1 %",
+        rates,
+        judge_rates,
+        rows_picture("rate of success"),
+        full="half a minute",
+    ),
+    Claim(
+        "002-sec-3.4.4-sub-networks",
+        "section 3.4.4",
+        "Of 6x1 networks 65 % learn 4-parity, 15 % of these hold a 3x1 network that does (1.5 of 20 then): 10 %.",
+        "65 %, 15 %, 10 %, 1.5 of 20",
+        sub_networks,
+        judge_sub_networks,
+        rows_picture("share"),
+        full="a minute",
+    ),
+    Claim(
+        "002-sec-3.4.4-15x4",
+        "section 3.4.4",
+        "15x4 networks almost always learn 4-parity, and hold a 2x2 network about 20 % of the time.",
+        "100 %, 20 %",
+        deep_to_minimal,
+        judge_deep_to_minimal,
+        rows_picture("share"),
+        full="a minute",
+    ),
+    Claim(
+        "002-fig-3.10",
+        "Figure 3.10",
+        "The one successful 3x1 sub-network of a 6x1 network on 4-parity learns slowly, over saddle points; no smaller "
+        "one succeeds.",
+        "",
+        curves,
+        judge_curves,
+        picture_curves,
+    ),
+]

@@ -1,0 +1,279 @@
+"""Chapter 3 of the dissertation (source 002), section 3.4.2: which networks learn which functions of four bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import chi2_contingency
+
+from creases import boolean
+from creases_reproduction.claim import Claim, Judged, Numbers, Picture
+from creases_reproduction.linearity import boolean_success
+from creases_reproduction.linearity.boolean_success import PARITY, Success
+from creases_reproduction.linearity.boolean_training import LEAKY, RELU, train_on
+from creases_reproduction.linearity.chapter3_functions import npn_image
+from creases_reproduction.measured import Scale, seed_of
+
+LEAKS = {"ReLU": RELU, "leaky": LEAKY}
+
+Measure = Callable[[Scale], Numbers]
+Kept = Callable[[], tuple[Numbers, Mapping[str, str]]]
+
+
+#: Sweeps at quick scale: a few trainings of every class, or as many as printed of hard classes at small sizes.
+Quick = Literal["quick", "hard"]
+
+
+@cache
+def trained(scale: Literal["quick", "hard", "full"]) -> Success:
+    """The sweep of section 3.4.2, once for all claims."""
+    return boolean_success.success(scale)
+
+
+@cache
+def _stored() -> Success:
+    return boolean_success.stored()
+
+
+def from_sweep(numbers: Callable[[Success], Numbers], quick: Quick) -> tuple[Measure, Kept]:
+    """How a claim's numbers are measured, and had from the stored sweep."""
+    return (
+        lambda scale: numbers(trained("full" if scale == "full" else quick)),
+        lambda: (numbers(_stored()), _stored().about),
+    )
+
+
+def sizes(found: Success) -> Numbers:
+    """Fig. 3.5: mean and lowest rates by depth (rows) and width (columns), and the lowest one's class at each size."""
+    numbers: dict[str, Any] = {"trials": int(found.table["trials"].iloc[0])}
+    for name, leak in LEAKS.items():
+        low = found.sizes(leak, "min")
+        numbers["widths"], numbers["depths"] = low.columns.tolist(), low.index.tolist()
+        numbers[name] = {"mean": found.sizes(leak, "mean").to_numpy(), "min": low.to_numpy()}
+    return numbers
+
+
+def lowest(numbers: Numbers, name: str, width: int, depth: int) -> float:
+    """The lowest rate of a size over the classes."""
+    return float(numbers[name]["min"][numbers["depths"].index(depth)][numbers["widths"].index(width)])
+
+
+def picture_sizes(name: str, how: str) -> Callable[[Numbers], Picture]:
+    return lambda numbers: Picture(
+        heat=numbers[name][how],
+        x="width",
+        y="depth",
+        x_names=[str(width) for width in numbers["widths"]],
+        y_names=[str(depth) for depth in numbers["depths"]],
+    )
+
+
+def judge_fig_3_5(numbers: Numbers) -> Judged:
+    means = {name: np.array(numbers[name]["mean"]) for name in LEAKS}
+    rising = {name: bool((np.diff(own[0]) > 0).all()) for name, own in means.items()}
+    better = int((means["leaky"] > means["ReLU"]).sum())
+    growth = ", ".join(f"{name} {own[0][0]:.2f} to {own[0][-1]:.2f}" for name, own in means.items())
+    words = (
+        f"means grow with the width: {growth} at depth 1; leaky is above ReLU at {better} of {means['ReLU'].size} sizes"
+    )
+    right = all(rising.values()) and better > means["ReLU"].size / 2
+    return Judged("agrees in kind" if right else "disagrees", f"{words} (the figure's numbers are not in the text)")
+
+
+def judge_shallow(numbers: Numbers) -> Judged:
+    own = numbers["ReLU"]["min"][numbers["depths"].index(1)]
+    first = next((width for width, rate in zip(numbers["widths"], own, strict=True) if rate > 0), None)
+    words = f"lowest successes in {numbers['trials']} by width {numbers['widths']}: {_hundred(own)}"
+    if first == 5:
+        return Judged("agrees", words)
+    words = (
+        f"{words}: from width {first} on; a rate of a few percent decides, so that the width depends on the number of "
+        "trials (100 by the caption of Figure 3.5, ten by the text)"
+    )
+    few = first is None or first == numbers["widths"][0]
+    return Judged("disagrees" if few else "agrees in kind", words)
+
+
+def judge_narrow(numbers: Numbers) -> Judged:
+    own = [numbers["widths"].index(width) for width in (2, 3)]
+    mean, least = ([line[i] for line in numbers["ReLU"][name] for i in own] for name in ("mean", "min"))
+    words = (
+        f"networks of widths 2 and 3 succeed in {min(mean):.0%} to {max(mean):.0%} of trials in the mean over the "
+        f"classes, in {min(least):.0%} to {max(least):.0%} on the hardest one"
+    )
+    if max(mean) < 0.1:
+        return Judged("agrees", words)
+    return Judged("agrees in kind" if max(least) < 0.2 and max(mean) < 0.5 else "disagrees", words)
+
+
+def judge_width_2(numbers: Numbers) -> Judged:
+    own = [row[numbers["widths"].index(2)] for row in numbers["ReLU"]["min"]]
+    words = f"lowest rates of width 2 by depth, percent: {_hundred(own)}"
+    return Judged("disagrees" if max(own) > 0 else "agrees", words)
+
+
+def judge_3x2(numbers: Numbers) -> Judged:
+    rate = lowest(numbers, "ReLU", 3, 2)
+    words = f"on the hardest problem {rate:.0%} of {numbers['trials']} succeed"
+    return Judged("agrees" if rate > 0 else "disagrees", words)
+
+
+def judge_layers(numbers: Numbers) -> Judged:
+    one, two = (np.array(numbers["ReLU"]["min"][numbers["depths"].index(depth)]) for depth in (1, 2))
+    words = f"lowest rates of one layer, percent: {_hundred(one)}; of two: {_hundred(two)}"
+    return Judged("agrees" if (two > one).mean() > 0.5 else "disagrees", words)
+
+
+def judge_leaky(numbers: Numbers) -> Judged:
+    means = {name: np.array(numbers[name]["mean"]) for name in LEAKS}
+    better = int((means["leaky"] > means["ReLU"]).sum())
+    words = f"the mean over the classes is higher at {better} of {means['ReLU'].size} sizes"
+    return Judged("agrees" if better > means["ReLU"].size / 2 else "disagrees", words)
+
+
+def judge_minimal(numbers: Numbers) -> Judged:
+    rates = {f"{w}x{d}": lowest(numbers, "leaky", w, d) for w, d in ((3, 1), (2, 2))}
+    words = "on the hardest problem " + ", ".join(f"{name} {rate:.0%}" for name, rate in rates.items())
+    words += f" of {numbers['trials']} succeed"
+    return Judged("agrees" if min(rates.values()) > 0 else "disagrees", words)
+
+
+def hypothesis(found: Success) -> Numbers:
+    """Classes of s swaps that no leaky network of a size with w^l >= s has learned, of all such pairs."""
+    rates, swaps = found.rates(LEAKY), found.metrics["swaps"]
+    tried = [
+        (int(f), int(width), int(depth), rates.loc[f, (width, depth)])
+        for f, (width, depth) in product(rates.index, rates.columns)
+        if width**depth >= swaps[f]
+    ]
+    never = [[f, width, depth] for f, width, depth, rate in tried if rate == 0]
+    fewer = [own for own in rates.columns if own[0] ** own[1] < swaps.max() and (rates[own] > 0).all()]
+    return {"pairs": len(tried), "never": never, "smaller sizes that learn all": [list(map(int, one)) for one in fewer]}
+
+
+def judge_hypothesis(numbers: Numbers) -> Judged:
+    never, pairs = numbers["never"], numbers["pairs"]
+    words = f"{pairs - len(never)} of {pairs} pairs of a class of s swaps and a size with w^l >= s were learned"
+    smaller = ", ".join(f"{w}x{d}" for w, d in numbers["smaller sizes that learn all"])
+    if never:
+        return Judged("disagrees", f"{words}; training that fails proves nothing")
+    return Judged("agrees", f"{words}; of sizes with fewer, {smaller or 'none'} learn all too")
+
+
+def same_class(scale: Scale) -> Numbers:
+    """Successes of 3x1 leaky networks on eight functions of one class, for three classes: one chance for all?"""
+    trials, draw = (1000 if scale == "full" else 100), np.random.default_rng(0)
+    found = {}
+    for f in (278, 1785, PARITY - 1):
+        functions = [int(boolean.canonical(f, 4)), *(npn_image(f, 4, draw) for _ in range(7))]
+        done = train_on(boolean.table_of(functions, 4), 3, 1, leak=LEAKY, trials=trials,
+                        seeds=[seed_of(1, one) for one in functions])  # fmt: skip
+        test = chi2_contingency([done.successes, trials - done.successes])
+        found[str(functions[0])] = {"successes": done.successes.tolist(), "p": float(test.pvalue)}
+    return {"trials": trials, "classes": found}
+
+
+def judge_same_class(numbers: Numbers) -> Judged:
+    least = min(own["p"] for own in numbers["classes"].values())
+    words = "; ".join(f"class {f}: {own['successes']}" for f, own in numbers["classes"].items())
+    right = least > 0.01 / len(numbers["classes"])
+    return Judged("agrees" if right else "disagrees", f"of {numbers['trials']} succeed: {words} (least p {least:.2g})")
+
+
+def _hundred(rates: Any) -> str:
+    return " ".join(f"{100 * rate:.0f}" for rate in rates)
+
+
+def sweep_claim(
+    id: str, says: str, numbers: Any, judge: Any, picture: Any = None, *, quick: Quick = "hard", **more: Any
+) -> Claim:
+    """A claim on the sweep, of section 3.4.2 unless its place is given."""
+    measure, kept = from_sweep(numbers, quick)
+    place, printed = more.get("place", "section 3.4.2"), more.get("printed", "")
+    return Claim(id, place, says, printed, measure, judge, picture, full="two minutes of 2 cores", kept=kept)
+
+
+CLAIMS = [
+    Claim(
+        "002-sec-3.4.2-invariance",
+        "section 3.4.2",
+        "With inputs -1 and 1 and weights symmetric about 0, all functions of a class are learned equally often.",
+        "",
+        same_class,
+        judge_same_class,
+        full="half a minute",
+    ),
+    sweep_claim(
+        "002-fig-3.5",
+        "Success by width and depth, mean over the classes and at the hardest, for ReLU and leaky ReLU.",
+        sizes,
+        judge_fig_3_5,
+        picture_sizes("leaky", "mean"),
+        quick="quick",
+        place="Figure 3.5",
+    ),
+    sweep_claim(
+        "002-sec-3.4.2-shallow",
+        "ReLU networks of one hidden layer succeed at least once on every problem only from width five on.",
+        sizes,
+        judge_shallow,
+        picture_sizes("ReLU", "min"),
+        printed="5",
+    ),
+    sweep_claim(
+        "002-sec-3.4.2-narrow",
+        "ReLU networks of width less than four rarely find success.",
+        sizes,
+        judge_narrow,
+        picture_sizes("ReLU", "mean"),
+    ),
+    sweep_claim(
+        "002-sec-3.4.2-width-2",
+        "No ReLU network of width two solves every problem at least once.",
+        sizes,
+        judge_width_2,
+        picture_sizes("ReLU", "min"),
+    ),
+    sweep_claim(
+        "002-sec-3.4.2-3x2",
+        "ReLU networks of width three and depth two solve every problem at least once.",
+        sizes,
+        judge_3x2,
+        picture_sizes("ReLU", "min"),
+    ),
+    sweep_claim(
+        "002-sec-3.4.2-layers",
+        "A second hidden layer makes success of ReLU networks on the hardest problems much more frequent.",
+        sizes,
+        judge_layers,
+        picture_sizes("ReLU", "min"),
+    ),
+    sweep_claim(
+        "002-sec-3.4.2-leaky",
+        "Success is more frequent with leaky ReLU.",
+        sizes,
+        judge_leaky,
+        picture_sizes("leaky", "mean"),
+        quick="quick",
+    ),
+    sweep_claim(
+        "002-sec-3.4.2-minimal",
+        "Leaky networks 3x1 and 2x2 have success on all problems, though some have five swaps.",
+        sizes,
+        judge_minimal,
+        picture_sizes("leaky", "min"),
+        printed="above 0",
+    ),
+    sweep_claim(
+        "002-sec-3.3.2-hypothesis",
+        "Functions of s swaps can be solved by networks of width w and O(log s / log w) layers.",
+        hypothesis,
+        judge_hypothesis,
+        place="section 3.3.2, open question of 3.5",
+        printed="w^l >= s",
+    ),
+]

@@ -1,0 +1,354 @@
+"""Chapter 5 of the dissertation (source 002), sections 5.1, 5.2, 5.4, 5.5: what a ReLU network is, in other words."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from math import comb, factorial
+
+import numpy as np
+
+import creases
+from creases import Network
+from creases.regions import bounds
+from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture, Verdict
+from creases_reproduction.linearity.chapter2_regions import random_network
+from creases_reproduction.linearity.judging import failed, formula, row, theorem
+from creases_reproduction.measured import Scale
+
+#: Figure 5.1: three layers, weights and biases.
+LAYERS = (
+    ([[3, 0, 4], [5, 9, 1], [6, 1, 2]], [7, 2, 9]),
+    ([[2, 9, 5], [1, 3, 3], [8, 7, 0]], [7, 7, 8]),
+    ([[7, 9, 6], [4, 0, 9], [7, 3, 7]], [5, 5, 2]),
+)
+SIDES = ([1, 0, 1], [0, 1, 0])  #: which units are on there
+PRINTED_J = [[42, 0, 120], [20, 0, 27], [336, 21, 0]]
+PRINTED_Y = [695, 376, 562]
+
+XOR = [([-1.0, -1.0], -1), ([-1.0, 1.0], 1), ([1.0, -1.0], 1), ([1.0, 1.0], -1)]  #: Table 5.2a
+
+
+def xor(first: float) -> Network:
+    """Eq. (5.10) with (5.11), b = (first, 0): printed with 1; 2 makes it XOR."""
+    return creases.read([(np.ones((2, 2)), [first, 0.0]), ([[1.0, -2.0]], [-1.0])])
+
+
+def exact(scale: Scale) -> Numbers:
+    """The linearisation at a point against the network, at other points of its region; how much it is off elsewhere."""
+    off, outside = 0.0, []
+    for seed in range(100 if scale == "full" else 20):
+        net, draw = random_network([3, 6, 6, 2], seed), np.random.default_rng(seed)
+        x0 = draw.normal(size=3)
+        found = creases.cell(net, x0, box=[(-5.0, 5.0)] * 3)
+        J, v0 = found.J, net(x0[None])[0]
+        inner = np.array(draw.dirichlet(np.ones(len(found.vertices)), 20)) @ found.vertices
+        error = np.abs(net(inner) - (v0 + (inner - x0) @ J.T)).max()
+        off = max(off, float(error / np.abs(net(inner)).max()))
+        far = draw.normal(size=(20, 3)) * 3
+        outside += np.abs(net(far) - (v0 + (far - x0) @ J.T)).max(axis=1)[~found.contains(far)].tolist()
+    return {
+        "networks": seed + 1,
+        "largest relative error inside": off,
+        "median error outside": float(np.median(outside)),
+    }
+
+
+def judge_exact(numbers: Numbers) -> Judged:
+    off = numbers["largest relative error inside"]
+    if off < 1e-12 < numbers["median error outside"]:
+        return Judged("agrees", f"exact in the region at {numbers['networks']} networks: off by {off:.1g} at most")
+    return Judged("disagrees", f"off by {off:.1g} of the values in the region of the linearisation")
+
+
+def convex(scale: Scale) -> Numbers:
+    """Whether the straight line between two points of a region stays in it, over random networks and regions."""
+    holds = []
+    for seed in range(40 if scale == "full" else 10):
+        net, draw = random_network([2, 8, 8, 8, 1], seed), np.random.default_rng(seed)
+        found = creases.plane(net, box=[(-3, 3), (-3, 3)])
+        for region in draw.integers(found.count, size=10):
+            corners = found.polygon(int(region))
+            a, b = (draw.dirichlet(np.ones(len(corners)), 8) @ corners for _ in range(2))
+            holds.append(bool((found.locate(a + draw.uniform(size=(8, 1)) * (b - a)) == region).all()))
+    return failed(holds)
+
+
+def figure_5_1(scale: Scale) -> Numbers:
+    """The matrices of Figure 5.1 multiplied out with its pattern, and whether any input has that pattern."""
+    (A, a), (B, b), (C, c) = ((np.array(W, float), np.array(v, float)) for W, v in LAYERS)
+    first, second = (np.diag(np.array(own, float)) for own in SIDES)
+    J = C @ second @ B @ first @ A
+    y = C @ (second @ (B @ first @ a + b)) + c
+    net = creases.read([(A, a), (B, b), (C, c)])
+    wanted = np.array([*SIDES[0], *SIDES[1]])
+    points = np.random.default_rng(0).normal(size=(20_000, 3)) * 20
+    share = float((net.sides(points) == wanted).all(axis=1).mean())
+    return {"J": J.tolist(), "offset": y.tolist(), "printed J": PRINTED_J, "printed offset": PRINTED_Y, "inputs": share}
+
+
+def judge_figure_5_1(numbers: Numbers) -> Judged:
+    if numbers["J"] == numbers["printed J"] and numbers["offset"] == numbers["printed offset"]:
+        return Judged("agrees", "the product of the matrices is the printed one")
+    J, y = ([[round(v) for v in line] for line in numbers["J"]], [round(v) for v in numbers["offset"]])
+    seen = "no input of 20,000 has the pattern" if not numbers["inputs"] else "some inputs have the pattern"
+    return Judged(
+        "disagrees",
+        f"the matrices multiply to J = {J} and the offset {y}, another one than printed; {seen}: the second layer has "
+        "no negative weight, so that its units are never off",
+    )
+
+
+def solves_xor(scale: Scale) -> Numbers:
+    """The network of (5.11) at the four points of Table 5.2a, with b as printed and with b = (2, 0)."""
+    points, wanted = np.array([x for x, _ in XOR]), [y for _, y in XOR]
+    outputs = {name: xor(first)(points)[:, 0].tolist() for name, first in (("printed", 1.0), ("corrected", 2.0))}
+    return {"wanted": wanted, **outputs}
+
+
+def judge_solves_xor(numbers: Numbers) -> Judged:
+    right = {name: np.sign(numbers[name]).tolist() == numbers["wanted"] for name in ("printed", "corrected")}
+    if right["printed"]:
+        return Judged("agrees", f"outputs {numbers['printed']} have the signs of XOR")
+    return Judged(
+        "disagrees",
+        f"with b = (1, 0) the outputs are {numbers['printed']}: where the inputs differ it is 0, on the boundary; "
+        f"with b = (2, 0) they are {numbers['corrected']}",
+    )
+
+
+def eq_5_13(scale: Scale) -> Numbers:
+    """The inside of the ReLU at (-1, 0.5)."""
+    inner = np.ones((2, 2)) @ [-1.0, 0.5] + [1.0, 0.0]
+    sides = xor(1.0).sides(np.array([[-1.0, 0.5]]))[0]
+    rows = [row("first unit", 0.5, inner[0]), row("second unit", -0.5, inner[1])]
+    return {"rows": rows + [row(f"side of unit {i + 1}", side, sides[i]) for i, side in enumerate((1, 0))]}
+
+
+def eq_5_14(scale: Scale) -> Numbers:
+    """The pieces of the network along s = x1 + x2, as (slope in s, constant, from, to) by pattern, for either b."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
+        net = xor(first)
+        line = creases.line(net, [-4.0, -4.0], [4.0, 4.0])
+        ends = [-8.0, *(8 * np.asarray(line.breakpoints) * 2 - 8).tolist(), 8.0]
+        middles = np.array([[(a + b) / 4] * 2 for a, b in pairwise(ends)])
+        J, y = net.piece(middles)
+        bits = ["".join(map(str, one)) for one in net.sides(middles)]
+        found[name] = {bit: [float(J[i, 0, 0]), float(y[i, 0]), ends[i], ends[i + 1]] for i, bit in enumerate(bits)}
+    return found
+
+
+#: (5.14): slope in x1 + x2, constant, from, to; the box of the line ends at -8 and 8.
+PRINTED_PIECES = {"11": [-1.0, 1.0, 0.0, 8.0], "10": [1.0, 1.0, -1.0, 0.0], "00": [0.0, -1.0, -8.0, -1.0]}
+
+
+def judge_eq_5_14(numbers: Numbers) -> Judged:
+    own = numbers["printed b"]
+    if own == PRINTED_PIECES:
+        return Judged("agrees", "pieces and patterns are as printed, and 01 has no inputs")
+    right = numbers["b = (2, 0)"]
+    terms = all(right[bit][:2] == PRINTED_PIECES[bit][:2] for bit in PRINTED_PIECES) and set(right) == set(
+        PRINTED_PIECES
+    )
+    kind: Verdict = "agrees in kind" if terms else "disagrees"
+    return Judged(
+        kind,
+        f"the printed terms are those of b = (2, 0), with the lower crease at {right['10'][2]:g} in place of -1; with "
+        f"b as in (5.11) the constants are {own['11'][1]:g} and {own['10'][1]:g}; 01 is empty as said (its term would "
+        "be -2 x1 - 2 x2 - 1, not -4 x1 - 4 x2 + 3)",
+    )
+
+
+def bands(scale: Scale) -> Numbers:
+    """Regions of the XOR network in the square, for either b, and whether its boundary lies along creases."""
+    found = {}
+    for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
+        part = creases.plane(xor(first), box=[(-2, 2), (-2, 2)])
+        sums = np.abs(part.boundary().segments.sum(axis=2)).ravel()
+        found[name] = {"regions": part.count, "boundary at |x1 + x2|": sorted({round(float(s), 9) for s in sums})}
+    return found
+
+
+def judge_bands(numbers: Numbers) -> Judged:
+    right = numbers["b = (2, 0)"]
+    if right["regions"] != 3:
+        return Judged("disagrees", f"{right['regions']} regions, three bands are drawn")
+    where = right["boundary at |x1 + x2|"]
+    return Judged("agrees", f"three bands; the boundary is at |x1 + x2| = {where}, off the creases (with b = (2, 0))")
+
+
+def arrangements(scale: Scale) -> Numbers:
+    """Regions of one hidden layer of k units in n dimensions against sum C(k, i), at random weights."""
+    cases = [(n, k) for n in (1, 2, 3) for k in (1, 2, 3, 5, 7 if scale == "full" else 4)]
+    table = []
+    for n, k in cases:
+        most = max(creases.space(random_network([n, k, 1], seed), [(-1e4, 1e4)] * n).count for seed in range(3))
+        table.append([n, k, most, sum(comb(k, i) for i in range(n + 1))])
+    small = [most == 2**k for n, k, most, _ in table if k <= n]
+    return {
+        "n, k, regions, formula": table,
+        **failed([most == formula for *_, most, formula in table] + small),
+        "rows": [row("three lines in the plane", 7, next(most for n, k, most, _ in table if (n, k) == (2, 3)))],
+    }
+
+
+def judge_arrangements(numbers: Numbers) -> Judged:
+    found = theorem("numbers of dimensions and units (and is 2^k for k <= n)")(numbers)
+    return found if found.verdict == "disagrees" else formula(0)(numbers)._replace(why=f"{found.why}; 7 for 3 lines")
+
+
+def deep_bound(scale: Scale) -> Numbers:
+    """Regions of deep networks against the product of the layers' sums, over random networks."""
+    shapes = [[2, 3, 3, 1], [2, 5, 5, 1], [2, 8, 8, 8, 1], [3, 3, 4, 1]]
+    holds: list[bool] = []
+    seen: dict[str, list[int]] = {}
+    for shape, seed in product(shapes, range(20 if scale == "full" else 4)):
+        count = creases.space(random_network(shape, seed), [(-50.0, 50.0)] * shape[0]).count
+        bound = bounds(shape).product
+        holds.append(count <= bound)
+        name = "-".join(map(str, shape))
+        seen[name] = [max(seen.get(name, [0])[0], count), bound]
+    return {**failed(holds), "most regions and bound": seen}
+
+
+def tropical_forms(scale: Scale) -> Numbers:
+    """The tropical form of random networks against the networks themselves, and how many terms it has."""
+    off, terms = 0.0, {}
+    for widths, seed in product(([2, 3, 1], [2, 3, 3, 1], [1, 4, 4, 1]), range(10 if scale == "full" else 2)):
+        net = random_network(list(widths), seed)
+        form = creases.tropical(net)
+        x = np.random.default_rng(seed).normal(size=(200, widths[0])) * 3
+        values = net(x)
+        off = max(off, float(np.abs(form.evaluate(x) - values).max() / np.abs(values).max()))
+        terms["-".join(map(str, widths))] = list(form.n_terms[0])
+    return {"largest relative error": off, "terms of F and G": terms}
+
+
+def judge_tropical_forms(numbers: Numbers) -> Judged:
+    off = numbers["largest relative error"]
+    verdict = "agrees" if off < 1e-10 else "disagrees"
+    return Judged(verdict, f"network and tropical form differ by {off:.1g} of the values at most")  # type: ignore[arg-type]
+
+
+def eq_5_22(scale: Scale) -> Numbers:
+    """Terms (slopes and constant) of the tropical form of (5.21), for either b."""
+    found = {}
+    for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
+        form = creases.tropical(xor(first))
+        found[name] = {"F": sorted(form.F[0].tolist()), "G": sorted(form.G[0].tolist())}
+    return found
+
+
+def judge_eq_5_22(numbers: Numbers) -> Judged:
+    printed = {"F": [[0.0, 0.0, -1.0], [1.0, 1.0, -1.0]], "G": [[0.0, 0.0, 0.0], [2.0, 2.0, 0.0]]}
+    if numbers["printed b"] == printed:
+        return Judged("agrees", "the terms are as printed")
+    constants = [numbers[name]["F"][1][2] for name in ("printed b", "b = (2, 0)")]
+    return Judged(
+        "disagrees",
+        f"the first maximum is max(-1, {constants[0]:g} + x1 + x2) with b as printed, and {constants[1]:g} + x1 + x2 "
+        "with the b that makes it XOR; printed is -1 + x1 + x2",
+    )
+
+
+def terms(scale: Scale) -> Numbers:
+    """Terms of the tropical form of one hidden layer by width, before and after those never the largest are removed."""
+    widths = list(range(2, 9 if scale == "full" else 7))
+    found: dict[str, list[int]] = {"all": [], "needed": []}
+    for width in widths:
+        draw = np.random.default_rng(width)
+        net = creases.read([(draw.normal(size=(width, 2)), draw.normal(size=width)), (np.ones((1, width)), [0.0])])
+        for name, prune in (("all", False), ("needed", True)):
+            found[name].append(sum(creases.tropical(net, prune=prune).n_terms[0]))
+    return {"widths": widths, **found}
+
+
+def judge_terms(numbers: Numbers) -> Judged:
+    every, needed = ([b / a for a, b in pairwise(numbers[name])] for name in ("all", "needed"))
+    told = f"all terms: {numbers['all']}, those that are somewhere the largest: {numbers['needed']}"
+    if np.mean(every) <= 1.3:
+        return Judged("disagrees", told)
+    told = f"each unit multiplies them {np.mean(every):.2f} times; {told}"
+    if needed[-1] < needed[0] - 0.1:  # powers of the width grow by less and less
+        return Judged("agrees in kind", f"{told}: those that are needed grow by less and less with one hidden layer")
+    return Judged("agrees", told)
+
+
+def picture_terms(numbers: Numbers) -> Picture:
+    curves = [Curve(name, numbers["widths"], numbers[name]) for name in ("all", "needed")]
+    return Picture(curves=curves, x="hidden units", y="terms of F and G", log=True)
+
+
+def pieces(scale: Scale) -> Numbers:
+    """(5.25): J x + y in Q x <= p against the network at points of each region, and y the same from any point."""
+    off, regions = 0.0, 0
+    for seed in range(10 if scale == "full" else 3):
+        net = random_network([2, 6, 6, 1], seed)
+        part = creases.plane(net, box=[(-3, 3), (-3, 3)])
+        for center in part.centers()[:40]:
+            found = creases.cell(net, center, box=[(-3.0, 3.0)] * 2)
+            y = net(found.vertices) - found.vertices @ found.J.T
+            off = max(off, float(np.abs(y - found.y).max() / max(1.0, np.abs(found.y).max())))
+            regions += 1
+    return {"cases": regions, "failed": int(off > 1e-10), "largest difference of y": off}
+
+
+def growth(scale: Scale) -> Numbers:
+    """The bounds on regions over w^(d l), as w grows: both stay between positive numbers where O(w^(d l)) is sharp."""
+    widths = [2**k * 6 for k in range(4, 10)]
+    found = {}
+    for d, depth in product((1, 2, 3), (1, 2, 3)):
+        own = [bounds([w] * depth, d) for w in widths]
+        found[f"{d} inputs, {depth} layers"] = [
+            [one.product / w ** (d * depth), (one.lower or 0) / w ** (d * depth), 1 / factorial(d) ** depth]
+            for one, w in zip(own, widths, strict=True)
+        ]
+    return {"widths": widths, "upper, lower, limit of upper": found}
+
+
+def judge_growth(numbers: Numbers) -> Judged:
+    last = [own[-1] for own in numbers["upper, lower, limit of upper"].values()]
+    off = max(abs(upper / limit - 1) for upper, _, limit in last)
+    if off < 0.05 and min(lower for _, lower, _ in last) > 0:
+        return Judged(
+            "agrees", f"upper bounds over w^(d l) tend to 1 / d!^l (off by {off:.1%}), lower ones to positive numbers"
+        )
+    return Judged("disagrees", f"the upper bound is off from w^(d l) / d!^l by {off:.0%}")
+
+
+CLAIMS = [
+    Claim("002-eq-5.7", "(5.2), (5.3), (5.7)", "Where all bends are piecewise linear the linearisation at a point is "
+          "exact in a region around it.", "", exact, judge_exact, full="4 s",
+          misprints=("002-eq-5.2", "002-eq-5.6", "002-eq-5.7")),
+    Claim("002-sec-5.2-convex", "section 5.2", "The regions of a ReLU network are convex.", "", convex,
+          theorem("regions of random networks, each along 8 lines"), full="2 s"),
+    Claim("002-fig-5.1", "Figure 5.1", "A network of two hidden layers with a given pattern is the affine function "
+          "printed.", f"J = {PRINTED_J}, offset {PRINTED_Y}", figure_5_1, judge_figure_5_1, full="a second",
+          misprints=("002-fig-5.1",)),
+    Claim("002-fig-5.2", "(5.10), (5.11), Figure 5.2", "The network w ReLU(A x + b) + c with the printed weights "
+          "solves XOR.", "w = (1, -2), c = -1, A = ((1, 1), (1, 1)), b = (1, 0)", solves_xor, judge_solves_xor,
+          full="a second", misprints=("002-eq-5.11",)),
+    Claim("002-eq-5.13", "(5.12), (5.13)", "At (-1, 0.5) the first unit is on and the second off: the pattern 10.",
+          "A x + b = (0.5, -0.5)", eq_5_13, formula(1e-12), full="a second"),
+    Claim("002-eq-5.14", "(5.14)", "The XOR network as a piecewise linear function, with its patterns; 01 is empty.",
+          "-x1 - x2 + 1 (11), x1 + x2 + 1 (10), -1 (00), creases at 0 and -1", eq_5_14, judge_eq_5_14,
+          full="a second", misprints=("002-eq-5.11", "002-eq-5.14")),
+    Claim("002-fig-5.3", "Figure 5.3", "The XOR network has three regions, bands; the boundary need not lie along "
+          "creases.", "three polytopes", bands, judge_bands, full="a second", misprints=("002-eq-5.11",)),
+    Claim("002-eq-5.15", "section 5.2, (5.15)", "k hyperplanes cut n dimensions into at most sum C(k, i), i <= n, "
+          "parts: 2^k for k <= n, 7 for three lines.", "7", arrangements, judge_arrangements, full="10 s"),
+    Claim("002-sec-5.2-deep", "section 5.2", "For deep networks a product of these sums bounds the regions.", "",
+          deep_bound, theorem("random networks"), full="20 s"),
+    Claim("002-sec-5.4-equivalent", "section 5.4", "Every ReLU network is a tropical rational function: a difference "
+          "of two maxima of affine functions.", "", tropical_forms, judge_tropical_forms, full="20 s",
+          misprints=("002-eq-5.17",)),
+    Claim("002-eq-5.22", "(5.21), (5.22)", "The XOR network as a tropical rational function.",
+          "max(-1, -1 + x1 + x2) - max(0, 2 x1 + 2 x2)", eq_5_22, judge_eq_5_22, full="a second",
+          misprints=("002-eq-5.22",)),
+    Claim("002-sec-5.4-terms", "section 5.4", "The tropical form has exponentially many terms.", "", terms, judge_terms,
+          picture_terms, full="10 s"),
+    Claim("002-eq-5.25", "(5.23) to (5.25)", "v(x) = J_i x + y_i where Q_i x <= p_i, with y_i = v(x) - J_i x for any x "
+          "of the region.", "", pieces, theorem("regions of random networks"), full="10 s"),
+    Claim("002-sec-5.5-growth", "section 5.5", "The most regions grow as O(w^(d l)): polynomially in the width, "
+          "exponentially in the depth.", "O(w^(d l))", growth, judge_growth, full="a second"),
+]  # fmt: skip

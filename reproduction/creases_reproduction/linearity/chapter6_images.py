@@ -1,0 +1,313 @@
+"""Chapter 6 of the dissertation (source 002) on image networks: accuracies, cross-sections, what they look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.linearity.image_directions import AT, Directions
+from creases_reproduction.linearity.image_networks import PRINTED, DataName
+from creases_reproduction.linearity.image_numbers import (
+    STAND_IN,
+    Groups,
+    about,
+    models,
+    on_images,
+    own_plans,
+    samples,
+    seen,
+    similarity,
+    stored_directions,
+    stored_similarity,
+)
+from creases_reproduction.linearity.image_sections import image_sections, sections
+from creases_reproduction.linearity.image_similarity import Measured
+from creases_reproduction.linearity.judging import row, rows, told
+from creases_reproduction.measured import Scale, stored
+
+FULL = "an H200: 10 minutes to train and measure; needs the image files"
+DATA: tuple[DataName, ...] = ("mnist", "cifar10")
+NO_WEIGHTS = "needs ResNet and Inception weights pretrained on ImageNet, which are no data that can be had here"
+
+
+# Table 6.1, which is Table 7.1 again.
+
+
+def _accuracies(found: dict[str, Measured]) -> Numbers:
+    own = []
+    for data, one in found.items():
+        for name, here in zip(one.names, one.accuracy, strict=True):
+            kind, number, optimizer = name.split()
+            printed = PRINTED[data, optimizer, kind][int(number) - 1]
+            own.append(row(f"{data}, {optimizer}, {kind} {number}", printed, round(100 * here, 2)))
+    return {"data": STAND_IN if found["mnist"].data == "digits" else "mnist, cifar10", "rows": own}
+
+
+def accuracies(scale: Scale) -> Numbers:
+    """Test accuracies in percent beside those printed."""
+    return _accuracies({data: similarity(data, scale) for data in DATA})
+
+
+def accuracies_kept() -> tuple[Numbers, dict[str, str]]:
+    return _accuracies({data: stored_similarity(data) for data in DATA}), about("image_similarity", "mnist")
+
+
+@on_images
+def judge_accuracies(numbers: Numbers) -> Judged:
+    found = rows(numbers)
+    gap = {one.what: (one.measured or 0) - (one.printed or 0) for one in found}
+    worst = max(found, key=lambda one: abs(gap[one.what]))
+    close = sum(abs(one) <= 1.6 for one in gap.values())
+    words = f"{close} of {len(found)} accuracies are within 1.6 points of those printed; furthest: {told(worst, '.4g')}"
+    if close == len(found):
+        return Judged("agrees", words)
+    if close > 0.6 * len(found):
+        return Judged("agrees in kind", f"{words}; the source does not tell enough of the training to say why")
+    return Judged("disagrees", words)
+
+
+@on_images
+def judge_linear(numbers: Numbers) -> Judged:
+    own = [one for one in rows(numbers) if one.what.startswith("mnist") and "linear" in one.what]
+    best = max(one.measured or 0 for one in own)
+    words = f"linear networks have {', '.join(f'{one.measured:.1f} %' for one in own)} right"
+    return Judged("agrees" if best > 90 else "disagrees", words)
+
+
+def picture_accuracies(numbers: Numbers) -> Picture:
+    return Picture(rows=rows(numbers), x="test accuracy, %")
+
+
+# Figures 6.10, 6.11 and 6.13: cross-sections.
+
+
+def _sections(table: pd.DataFrame, data: str) -> Numbers:
+    own = table[table["data"] == data]
+    fine = own[(own["grid"] == own["grid"].max()) & (own["tolerance"] == own["tolerance"].min())]
+    names = ("network", "optimizer", "regions", "seen", "by_pattern", "by_coefficients")
+    return {name: fine[name].tolist() for name in names}
+
+
+def cross_sections(scale: Scale, data: DataName) -> Numbers:
+    """Regions on the plane through three near images: exact, and as grids count them."""
+    own = own_plans(data, scale)
+    if scale == "quick":
+        first = [(plan, one) for plan, one in zip(own, models(data, scale), strict=True) if plan.kind != "linear"]
+        first = [(plan, one) for plan, one in first if not plan.seed]
+        table = sections(
+            [m for _, m in first], [plan for plan, _ in first], samples(data, scale)[1][0], scale, parts=(1.0, 0.1)
+        )
+        return {"data": STAND_IN, **_sections(table, data)}
+    from safetensors.torch import save_file
+
+    with TemporaryDirectory() as folder:
+        for plan, model in zip(own, models(data, scale), strict=True):
+            save_file(model.state_dict(), Path(folder) / plan.file)
+        return _sections(image_sections(Path(folder), scale, data=[data]).table, data)
+
+
+def sections_kept(data: str) -> tuple[Numbers, dict[str, str]]:
+    found = stored("image_sections")
+    return _sections(found.table, data), {**found.about, "device": "2 cores"}
+
+
+@on_images
+def judge_dense(numbers: Numbers) -> Judged:
+    own = [
+        (optimizer, regions)
+        for kind, optimizer, regions in zip(*(numbers[n] for n in ("network", "optimizer", "regions")), strict=True)
+        if kind == "dense"
+    ]
+    found = dict(own)
+    words = f"{found['sgd']} regions with SGD, {found['adamw']} with AdamW"
+    if found["sgd"] <= found["adamw"]:
+        return Judged("disagrees", f"{words}: SGD has no more")
+    if found["sgd"] >= 200:
+        return Judged("agrees", words)
+    return Judged("agrees in kind", f"{words}: SGD has more, but not hundreds on this plane")
+
+
+@on_images
+def judge_jacobians(numbers: Numbers) -> Judged:
+    conv = [kind != "dense" for kind in numbers["network"]]
+    pairs = [
+        (pattern, jacobian)
+        for pattern, jacobian, own in zip(numbers["by_pattern"], numbers["by_coefficients"], conv, strict=True)
+        if own
+    ]
+    words = ", ".join(f"{pattern} and {jacobian}" for pattern, jacobian in pairs)
+    words = f"a grid counts by patterns and by Jacobians {words} regions"
+    return Judged("agrees" if all(a > b for a, b in pairs) else "disagrees", words)
+
+
+# Figures 6.3 and 6.14 to 6.19: what networks look at.
+
+
+def _seen(found: Directions) -> Numbers:
+    names = ("names", "roughness", "jagged", "like_linear", "outside", "eigenvalues")
+    return {"data": found.data, "samples": found.samples, **{name: getattr(found, name) for name in names}}
+
+
+def look(data: DataName) -> dict[str, Any]:
+    """measure and kept of what the networks of a data set look at."""
+
+    def measure(scale: Scale) -> Numbers:
+        own = _seen(seen(data, scale))
+        return {**own, "data": STAND_IN} if scale == "quick" else own
+
+    return {
+        "measure": measure,
+        "kept": lambda: (_seen(stored_directions(data)), about("image_directions", data)),
+        "full": FULL,
+    }
+
+
+def _by(numbers: Numbers, name: str) -> Callable[..., float]:
+    """The mean of a measure over the networks of some kinds and an optimizer."""
+
+    def mean(optimizer: str, *kinds: str) -> float:
+        own = [
+            value
+            for value, network in zip(numbers[name], numbers["names"], strict=True)
+            if network.split()[0] in kinds and network.split()[2] == optimizer and value is not None
+        ]
+        return float(np.mean(own)) if own else float("nan")
+
+    return mean
+
+
+@on_images
+def judge_coefficients(numbers: Numbers) -> Judged:
+    outside, jagged = _by(numbers, "outside"), _by(numbers, "jagged")
+    kinds = ("linear", "dense", "simple", "complex")
+    conv, dense = (outside("sgd", *own) for own in (("simple", "complex"), ("linear", "dense")))
+    adamw = outside("adamw", "simple", "complex")
+    rough = [jagged(optimizer, *kinds) for optimizer in ("sgd", "adamw")]
+    words = (
+        f"mean square of coefficients far from the digit over that near it: {conv:.2g} for convolutional, {dense:.2g} "
+        f"for dense and linear networks with SGD, {adamw:.2g} for convolutional ones with AdamW; roughness "
+        f"{rough[0]:.2f} with SGD, {rough[1]:.2f} with AdamW (white noise: 1)"
+    )
+    if conv < 0.05 * dense and rough[1] > 1.2 * rough[0]:
+        return Judged("agrees" if adamw < 0.02 else "agrees in kind", words)
+    return Judged("disagrees", words)
+
+
+@on_images
+def judge_directions(numbers: Numbers) -> Judged:
+    rough, like = _by(numbers, "roughness"), _by(numbers, "like_linear")
+    kinds = ("linear", "dense", "simple", "complex")
+    by = {kind: (rough("sgd", kind), rough("adamw", kind)) for kind in kinds}
+    dense, conv = like("sgd", "dense"), like("sgd", "simple", "complex")
+    words = "roughness of the first direction with SGD and AdamW: "
+    words += ", ".join(f"{kind} {a:.2f} and {b:.2f}" for kind, (a, b) in by.items())
+    words += f"; |cosine| to the linear network's (SGD): dense {dense:.2f}, convolutional {conv:.2f}"
+    if all(a < b for a, b in by.values()) and dense > conv:
+        return Judged("agrees", words)
+    return Judged("disagrees", words)
+
+
+@on_images
+def judge_spectrum(numbers: Numbers) -> Judged:
+    by = dict(zip(numbers["names"], numbers["eigenvalues"], strict=True))
+    dense = [own for name, own in by.items() if name.startswith("dense")]
+    beyond, second = max(own[AT.index(129)] for own in dense), max(own[AT.index(10)] for own in dense)
+    tails = {
+        kind: np.mean([own[-1] for name, own in by.items() if name.startswith(kind)]) for kind in ("simple", "complex")
+    }
+    words = (
+        f"of dense networks the 129th eigenvalue is {beyond:.1g} of the first, the 10th {second:.2g} at most; the "
+        f"500th of simple and complex networks {tails['simple']:.2g} and {tails['complex']:.2g}"
+    )
+    if beyond > 1e-10 or second > 0.2:
+        return Judged("disagrees", words)
+    if tails["simple"] < tails["complex"]:
+        return Judged("agrees", words)
+    return Judged("agrees in kind", f"{words}: simple networks' do not drop more steeply")
+
+
+def picture_spectrum(numbers: Numbers) -> Picture:
+    curves = [
+        Curve(name, list(AT), [max(v or 0, 1e-12) for v in own])
+        for name, own in zip(numbers["names"], numbers["eigenvalues"], strict=True)
+        if name.split()[1] == "1"
+    ]
+    return Picture(curves=curves, x="number of the eigenvalue", y="relative to the first", log=True)
+
+
+def _explained(*found: Measured) -> Numbers:
+    own = [Groups(one) for one in found]
+    by = {
+        one.found.data: {
+            optimizer: float(one.explained[~one.linear & getattr(one, optimizer)].mean())
+            for optimizer in ("sgd", "adamw")
+        }
+        for one in own
+    }
+    return {"share of the outputs' variance": by, "data": own[0].note["data"]}
+
+
+@on_images
+def judge_explained(numbers: Numbers) -> Judged:
+    by = numbers["share of the outputs' variance"]
+    words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())
+    return Judged("agrees" if all(one["sgd"] > one["adamw"] for one in by.values()) else "disagrees", words)
+
+
+@on_images
+def judge_less(numbers: Numbers) -> Judged:
+    by = numbers["share of the outputs' variance"]
+    words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())
+    if len(by) < 2:
+        return Judged("disagrees", f"there is nothing to compare with: {words}")
+    less = [by["cifar10"][own] < by["mnist"][own] for own in ("sgd", "adamw")]
+    if all(less):
+        return Judged("agrees", words)
+    return Judged("agrees in kind" if any(less) else "disagrees", f"{words}: less with SGD only")
+
+
+CLAIMS = [
+    Claim("002-table-6.1", "Table 6.1", "Accuracies of linear, dense, simple and complex networks, trained by SGD and "
+          "AdamW on MNIST and CIFAR-10.", "25.43 to 98.95 %", accuracies, judge_accuracies, picture_accuracies,
+          full=FULL, kept=accuracies_kept),
+    Claim("002-table-6.1-pretrained", "Table 6.1", "Accuracies of ResNet-18, ResNet-152 and Inception-v3 with a "
+          "trained last layer.", "77.05 to 96.64 %", None, cannot=NO_WEIGHTS),
+    Claim("002-sec-6.1-linear", "section 6.1", "Linear classification has upwards of 90 % of MNIST right.", "90 %",
+          accuracies, judge_linear, full=FULL, kept=accuracies_kept),
+    Claim("002-fig-6.3", "Figure 6.3", "Coefficients of convolutional networks are zero where the image is; those of "
+          "networks trained by AdamW are jagged.", "", judge=judge_coefficients, **look("mnist")),
+    Claim("002-fig-6.10", "Figure 6.10", "Dense networks on the plane through three near CIFAR-10 images have hundreds "
+          "or thousands of regions, more with SGD.", "hundreds or thousands",
+          lambda scale: cross_sections(scale, "cifar10"), judge_dense, full=FULL,
+          kept=lambda: sections_kept("cifar10")),
+    Claim("002-fig-6.11", "Figure 6.11", "Dense networks on the plane through three near MNIST images have hundreds or "
+          "thousands of regions, more with SGD.", "hundreds or thousands", lambda scale: cross_sections(scale, "mnist"),
+          judge_dense, full=FULL, kept=lambda: sections_kept("mnist")),
+    Claim("002-fig-6.13", "Figure 6.13", "Of convolutional networks activation patterns tell more regions apart than "
+          "Jacobians do.", "", lambda scale: cross_sections(scale, "cifar10"), judge_jacobians, full=FULL,
+          kept=lambda: sections_kept("cifar10")),
+    Claim("002-fig-6.14", "Figure 6.14", "MNIST: the direction along which an output varies most is blurry with SGD, "
+          "jagged with AdamW; dense networks' are like the linear one's.", "", judge=judge_directions, **look("mnist")),
+    Claim("002-fig-6.15", "Figure 6.15", "MNIST: the first direction explains networks trained by SGD better than "
+          "those by AdamW.", "", lambda scale: _explained(similarity("mnist", scale)), judge_explained, full=FULL,
+          kept=lambda: (_explained(stored_similarity("mnist")), about("image_similarity", "mnist"))),
+    Claim("002-fig-6.16", "Figure 6.16", "MNIST: dense networks have one important direction and no more than 128; "
+          "simple convolutional networks' singular values drop more steeply than complex ones'.", "128",
+          judge=judge_spectrum, picture=picture_spectrum, **look("mnist")),
+    Claim("002-fig-6.17", "Figure 6.17", "CIFAR-10: the same directions; smoother with SGD.", "",
+          judge=judge_directions, **look("cifar10")),
+    Claim("002-fig-6.18", "Figure 6.18", "CIFAR-10: but for linear networks the first direction explains less than on "
+          "MNIST.", "", lambda scale: _explained(*(similarity(data, scale) for data in DATA)), judge_less, full=FULL,
+          kept=lambda: (_explained(*map(stored_similarity, DATA)), about("image_similarity", "cifar10")),
+          misprints=("002-fig-6.18",)),
+    Claim("002-fig-6.19", "Figure 6.19", "CIFAR-10: singular values along the directions.", "128", judge=judge_spectrum,
+          picture=picture_spectrum, **look("cifar10"), misprints=("002-fig-6.18",)),
+    Claim("002-sec-6.4-imagenet", "section 6.4", "Networks trained on ImageNet look at the whole image and have little "
+          "drop-off in singular values.", "", None, cannot=NO_WEIGHTS),
+]  # fmt: skip

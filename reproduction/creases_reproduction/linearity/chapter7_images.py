@@ -1,0 +1,386 @@
+"""Chapter 7 of the dissertation (source 002) on image networks: compressed, mapped to each other, how alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.linearity.chapter6_images import (
+    DATA,
+    FULL,
+    NO_WEIGHTS,
+    accuracies,
+    accuracies_kept,
+    judge_accuracies,
+    picture_accuracies,
+)
+from creases_reproduction.linearity.image_networks import DataName
+from creases_reproduction.linearity.image_numbers import Groups, about, on_images, similarity, stored_similarity
+from creases_reproduction.linearity.image_similarity import Measured
+
+#: Figure 7.9 where it can be read: accuracies on CIFAR-10 mapped from a network (rows) to linear, dense 1, dense 2,
+#: simple 1, simple 2, complex 1, complex 2 with SGD, then with AdamW.
+PRINTED_MAPS = {
+    "linear 1 sgd": (
+        25.43, 30.17, 29.59, 14.26, 13.89, 14.30, 13.73,
+        31.66, 25.00, 25.31, 15.26, 16.30, 14.78, 14.39,
+    ),
+    "simple 1 sgd": (
+        25.02, 45.62, 44.79, 68.14, 61.19, 55.75, 56.80,
+        31.50, 39.19, 40.47, 56.80, 54.98, 57.42, 57.24,
+    ),
+    "simple 2 sgd": (
+        25.06, 45.77, 44.81, 63.02, 66.34, 56.09, 56.15,
+        31.30, 39.04, 39.96, 56.23, 55.12, 57.03, 56.92,
+    ),
+    "complex 1 sgd": (
+        25.25, 45.50, 44.38, 60.81, 59.59, 61.72, 60.40,
+        31.23, 38.44, 40.08, 54.85, 53.95, 58.16, 56.57,
+    ),
+    "complex 2 sgd": (
+        24.55, 45.94, 45.63, 60.98, 60.11, 59.02, 62.50,
+        31.40, 38.69, 39.93, 54.38, 54.07, 58.16, 56.67,
+    ),
+    "complex 1 adamw": (
+        22.40, 39.30, 38.93, 45.23, 43.34, 40.72, 40.17,
+        28.35, 31.47, 32.74, 46.94, 45.03, 70.55, 50.67,
+    ),
+    "complex 2 adamw": (
+        23.10, 39.61, 39.15, 44.87, 42.23, 39.42, 39.00,
+        28.93, 31.60, 32.09, 47.97, 45.63, 50.58, 71.33,
+    ),
+}  # fmt: skip
+
+
+def of(numbers: Callable[[Groups], dict[str, Any]], data: DataName) -> dict[str, Any]:
+    """measure and kept of a claim whose numbers come from what was measured of a data set's networks."""
+
+    def named(found: Measured) -> Numbers:
+        own = Groups(found)
+        return {**own.note, "names": found.names, **numbers(own)}
+
+    return {
+        "measure": lambda scale: named(similarity(data, scale)),
+        "kept": lambda: (named(stored_similarity(data)), about("image_similarity", data)),
+        "full": FULL,
+    }
+
+
+# Figures 7.3 and 7.4: compression.
+
+
+def compression(own: Groups) -> dict[str, Any]:
+    k = sorted(own.clustered)
+    bends = ~own.linear
+    lost = {n: own.accuracy - own.clustered[n] for n in k}
+    rising = np.diff([own.clustered[n][bends] for n in k], axis=0) > 0
+    groups = {
+        f"{kind}, {optimizer}": getattr(own, kind) & getattr(own, optimizer)
+        for kind in ("dense", "conv") for optimizer in ("sgd", "adamw")
+    }  # fmt: skip
+    return {
+        "k": k,
+        "accuracy": {name: [float(own.accuracy[g].mean()), *(float(own.clustered[n][g].mean()) for n in k)]
+                     for name, g in groups.items()},
+        "lost with one, at least": float(lost[k[0]][bends].min()),
+        "lost with most": {name: [float(lost[k[-1]][g].min()), float(lost[k[-1]][g].max())]
+                           for name, g in groups.items()},
+        "rising": [int(rising.sum()), int(rising.size)],
+    }  # fmt: skip
+
+
+def _clusters(numbers: Numbers, near: tuple[str, ...], far: tuple[str, ...]) -> Judged:
+    right, lost = numbers["accuracy"], numbers["lost with most"]
+    dense, conv = (np.mean([right[f"{kind}, {o}"][1] for o in ("sgd", "adamw")]) for kind in ("dense", "conv"))
+    up, steps = numbers["rising"]
+    close, away = max(lost[name][1] for name in near), min(lost[name][0] for name in far)
+    words = (
+        f"one cluster: at least {numbers['lost with one, at least']:.0f} points lost, dense {dense:.0f} % and "
+        f"convolutional {conv:.0f} % right; more clusters are better at {up} of {steps} steps; with {numbers['k'][-1]} "
+        f"at most {close:.1f} points are lost by {' and '.join(near)}, at least {away:.1f} by {' and '.join(far)}"
+    )
+    facts = [numbers["lost with one, at least"] > 10, dense > conv, up > 0.9 * steps, close < 5 < away]
+    if all(facts):
+        return Judged("agrees", words)
+    return Judged("agrees in kind" if sum(facts) >= 3 else "disagrees", words)
+
+
+@on_images
+def judge_mnist_clusters(numbers: Numbers) -> Judged:
+    return _clusters(numbers, ("dense, sgd", "conv, sgd"), ("conv, adamw",))
+
+
+@on_images
+def judge_cifar_clusters(numbers: Numbers) -> Judged:
+    return _clusters(numbers, ("dense, sgd",), ("conv, sgd", "conv, adamw"))
+
+
+def picture_clusters(numbers: Numbers) -> Picture:
+    curves = [Curve(name, numbers["k"], own[1:]) for name, own in numbers["accuracy"].items()]
+    return Picture(curves=curves, x="clusters of each output", y="accuracy, %")
+
+
+@on_images
+def judge_optimizers(numbers: Numbers) -> Judged:
+    right = numbers["accuracy"]
+    lost = {}
+    for o in ("sgd", "adamw"):
+        lost[o] = np.mean([right[f"{kind}, {o}"][0] - right[f"{kind}, {o}"][-1] for kind in ("dense", "conv")])
+    words = (
+        f"with {numbers['k'][-1]} clusters {lost['sgd']:.1f} points are lost with SGD, {lost['adamw']:.1f} with AdamW"
+    )
+    return Judged("agrees" if lost["adamw"] > 1.5 * lost["sgd"] else "disagrees", words)
+
+
+def overlap(own: Groups) -> dict[str, Any]:
+    share = [1 - regions / own.found.test for regions in own.found.regions]
+    return {"kind": own.kind.tolist(), "share": share}
+
+
+@on_images
+def judge_overlap(numbers: Numbers) -> Judged:
+    by = {kind: max(s for s, k in zip(numbers["share"], numbers["kind"], strict=True) if k == kind)
+          for kind in ("dense", "simple", "complex")}  # fmt: skip
+    words = ", ".join(f"{kind} {value:.2%}" for kind, value in by.items())
+    words = f"test images that share a region with another, at most: {words} (the source counts training images)"
+    if max(by.values()) < 0.01:
+        return Judged("agrees", words)
+    return Judged("agrees in kind" if by["simple"] < 0.01 else "disagrees", words)
+
+
+# Figures 7.7 to 7.9: maps.
+
+
+def maps(own: Groups) -> dict[str, Any]:
+    change = 100 * np.array(own.found.mapped) - own.accuracy
+    pairs = [(f"{a} to {b}", getattr(own, a), getattr(own, b)) for a in ("sgd", "adamw") for b in ("sgd", "adamw")]
+    linear, target = own.linear & own.sgd, own.dense & own.sgd
+    dense, conv = own.dense & own.sgd, own.conv & own.sgd
+    return {
+        "mapped": (100 * np.array(own.found.mapped)).tolist(),
+        "lost to dense, AdamW": -own.mean(change, ~own.linear, own.dense & own.adamw),
+        "lost to SGD": -own.mean(change, ~own.linear, ~own.linear & own.sgd),
+        "dense to conv, SGD": -own.mean(change, dense, conv),
+        "conv": {name: own.mean(100 * np.array(own.found.mapped), own.conv & a, own.conv & b) for name, a, b in pairs},
+        "linear to dense gains": (100 * np.array(own.found.mapped)[np.ix_(linear, target)]
+                                  - own.accuracy[linear][:, None]).ravel().tolist(),
+        "dense lost to dense, SGD": -own.mean(change, dense, dense),
+    }  # fmt: skip
+
+
+@on_images
+def judge_mnist_maps(numbers: Numbers) -> Judged:
+    hard, other = numbers["lost to dense, AdamW"], numbers["lost to SGD"]
+    words = f"maps lose {other:.1f} points in the mean to networks trained by SGD, {hard:.1f} to dense ones by AdamW"
+    return Judged("agrees" if hard > 10 > 3 > other else "disagrees", words)
+
+
+@on_images
+def judge_dense_to_conv(numbers: Numbers) -> Judged:
+    lost = numbers["dense to conv, SGD"]
+    words = f"mapped to convolutional networks (SGD) dense ones lose {lost:.1f} points of their accuracy in the mean"
+    return Judged("agrees" if lost < 5 else "disagrees", words)
+
+
+@on_images
+def judge_cifar_maps(numbers: Numbers) -> Judged:
+    conv, gain = numbers["conv"], numbers["linear to dense gains"]
+    facts = [
+        numbers["dense lost to dense, SGD"] < 5,
+        min(conv["sgd to sgd"], conv["sgd to adamw"]) > max(conv["adamw to sgd"], conv["adamw to adamw"]),
+        min(gain) > 2,
+    ]
+    words = f"dense networks lose {numbers['dense lost to dense, SGD']:.1f} points to each other; convolutional ones: "
+    words += ", ".join(f"{name} {value:.0f} %" for name, value in conv.items())
+    words += f"; from linear to dense the accuracy rises by {', '.join(f'{one:.1f}' for one in gain)} points"
+    words += _beside_print(numbers)
+    if all(facts):
+        return Judged("agrees", words)
+    why = "" if facts[2] else "; printed is a rise from 25 to 30 %, which the linear network has here to begin with"
+    return Judged("agrees in kind" if facts[:2] == [True, True] else "disagrees", words + why)
+
+
+def _beside_print(numbers: Numbers) -> str:
+    if numbers["data"] != "cifar10":
+        return ""
+    names = numbers["names"]
+    pairs = [(m, p) for name, own in PRINTED_MAPS.items()
+             for m, p in zip(numbers["mapped"][names.index(name)], own, strict=True)]  # fmt: skip
+    mine, printed = map(np.array, zip(*pairs, strict=True))
+    correlation = np.corrcoef(mine, printed)[0, 1]
+    off = np.abs(mine - printed).mean()
+    return f"; {len(pairs)} printed accuracies correlate {correlation:.2f} with ours, and are {off:.1f} points off"
+
+
+def picture_heat(name: str) -> Callable[[Numbers], Picture]:
+    """A heat map of a measure of all pairs; the columns' names are set in lines, as there are many."""
+
+    def drawn(n: Numbers) -> Picture:
+        columns = [one.replace(" ", "\n") for one in n["names"]]
+        return Picture(heat=n[name], x="to", y="from", x_names=columns, y_names=n["names"])
+
+    return drawn
+
+
+# Figures 7.10 to 7.17: distance, CKA, cross-entropy.
+
+
+def distance(own: Groups) -> dict[str, Any]:
+    d = own.found.distance
+    return {
+        "distance": d,
+        "dense to conv over linear to others": own.mean(d, own.dense, own.conv) / own.mean(d, own.linear, ~own.linear),
+        "conv among themselves over linear to others": own.mean(d, own.conv, own.conv)
+        / own.mean(d, own.linear, ~own.linear),
+    }
+
+
+@on_images
+def judge_distance(numbers: Numbers) -> Judged:
+    share, conv = numbers["dense to conv over linear to others"], numbers["conv among themselves over linear to others"]
+    words = (
+        f"dense and convolutional networks are {share:.2f}, convolutional ones among themselves {conv:.2f} times as "
+    )
+    words += "far apart as linear ones are from the others"
+    if max(share, conv) < 0.25:
+        return Judged("agrees", words)
+    return Judged("agrees in kind" if max(share, conv) < 1 else "disagrees", words)
+
+
+def alignment(own: Groups) -> dict[str, Any]:
+    c = [[np.nan if v is None else v for v in line] for line in own.found.cka]
+    return {
+        "cka": own.found.cka,
+        "conv, SGD": own.mean(c, own.conv & own.sgd, own.conv & own.sgd),
+        "conv, AdamW": own.mean(c, own.conv & own.adamw, own.conv & own.adamw),
+        "across optimizers": own.mean(c, ~own.linear & own.sgd, ~own.linear & own.adamw),
+        "dense, SGD": own.mean(c, own.dense & own.sgd, own.dense & own.sgd),
+        "dense, across": own.mean(c, own.dense & own.sgd, own.dense & own.adamw),
+        "linear to dense": own.mean(np.nan_to_num(np.array(c, float)), own.linear, own.dense),
+    }
+
+
+@on_images
+def judge_alignment(numbers: Numbers) -> Judged:
+    block, adamw, across = (numbers[name] for name in ("conv, SGD", "conv, AdamW", "across optimizers"))
+    words = ", ".join(f"{name} {value:.2f}" for name, value in numbers.items() if isinstance(value, float))
+    facts = [block > 1.5 * max(adamw, across), numbers["linear to dense"] > 0.3]
+    if all(facts):
+        return Judged("agrees", f"mean CKA: {words}")
+    why = (
+        "a linear network's coefficients are the same everywhere, of which centring leaves nothing: what is printed of "
+    )
+    why += "it can only be rounding"
+    return Judged("agrees in kind" if facts[0] else "disagrees", f"mean CKA: {words}; {why}")
+
+
+def entropy(own: Groups) -> dict[str, Any]:
+    h = np.array(own.found.cross_entropy)
+    over = h - np.diag(h)[:, None]  # what the second network adds to the first's own entropy
+    groups = {
+        f"{kind}, {o}": getattr(own, kind) & getattr(own, o) for kind in ("dense", "conv") for o in ("sgd", "adamw")
+    }
+    return {
+        "cross entropy": h.tolist(),
+        "beyond one's own": {name: own.mean(over, g, g) for name, g in groups.items()},
+        "across optimizers": own.mean(over, ~own.linear & own.sgd, ~own.linear & own.adamw),
+        "to linear": own.mean(over, ~own.linear, own.linear),
+        "hardest to represent": own.found.names[int(np.argmax(h.sum(axis=0) - np.diag(h)))],
+    }
+
+
+@on_images
+def judge_entropy(numbers: Numbers) -> Judged:
+    own, across = numbers["beyond one's own"], numbers["across optimizers"]
+    words = ", ".join(f"{name} {value:.2f}" for name, value in own.items())
+    words = f"cross-entropy beyond a network's own: {words}, SGD to AdamW {across:.2f}"
+    words += f", to linear {numbers['to linear']:.2f}; hardest to represent: {numbers['hardest to represent']}"
+    if max(own["dense, sgd"], own["conv, sgd"]) < min(own["dense, adamw"], own["conv, adamw"], across):
+        return Judged("agrees", words)
+    within = all(own[f"{kind}, sgd"] < own[f"{kind}, adamw"] for kind in ("dense", "conv"))
+    return Judged("agrees in kind" if within else "disagrees", words)
+
+
+def agreement(own: Groups) -> dict[str, Any]:
+    """Rank correlations of the measures over pairs of networks that are not linear; all as similarities."""
+    some = np.flatnonzero(~own.linear)
+    a, b = (some[i] for i in np.triu_indices(len(some), 1))
+    kept = 100 * np.array(own.found.mapped) - own.accuracy
+    h = np.array(own.found.cross_entropy)
+    over = h - np.diag(h)[:, None]
+    measures = {
+        "maps": (kept + kept.T)[a, b],
+        "CKA": np.array(own.found.cka, float)[a, b],
+        "cross-entropy": -(over + over.T)[a, b],
+        "distance": -np.array(own.found.distance)[a, b],
+    }
+    names = list(measures)
+    return {
+        f"{one}, {other}": float(spearmanr(measures[one], measures[other]).statistic)
+        for i, one in enumerate(names) for other in names[i + 1 :]
+    }  # fmt: skip
+
+
+@on_images
+def judge_agreement(numbers: Numbers) -> Judged:
+    found = {name: value for name, value in numbers.items() if isinstance(value, float)}
+    words = "rank correlations over pairs: " + ", ".join(f"{name} {value:.2f}" for name, value in found.items())
+    far = [value for name, value in found.items() if "distance" in name]
+    near = [value for name, value in found.items() if "distance" not in name]
+    if min(near) > max(0.3, *far):
+        return Judged("agrees", words)
+    return Judged("agrees in kind" if np.mean(near) > np.mean(far) else "disagrees", words)
+
+
+def _pair(number: int, name: str) -> tuple[tuple[str, DataName, str], ...]:
+    """The figures of MNIST and CIFAR-10 of one measure."""
+    return (
+        (f"{number}", "mnist", f"{name} of networks trained on MNIST"),
+        (f"{number + 1}", "cifar10", f"{name} of networks trained on CIFAR-10"),
+    )
+
+
+CLAIMS = [
+    Claim("002-table-7.1", "Table 7.1", "Accuracies of the networks: Table 6.1 once more.", "25.43 to 98.95 %",
+          accuracies,
+          judge_accuracies, picture_accuracies, full=FULL, kept=accuracies_kept),
+    Claim("002-table-7.1-pretrained", "Table 7.1", "Accuracies of the pretrained networks.", "77.05 to 96.64 %", None,
+          cannot=NO_WEIGHTS),
+    Claim("002-sec-7.2-overlap", "section 7.2", "Even simple networks on MNIST use a region for more than one input "
+          "for less than 1 % of the inputs.", "< 1 %", judge=judge_overlap, **of(overlap, "mnist")),
+    Claim("002-fig-7.3", "Figure 7.3", "MNIST: with one cluster networks do poorly, dense ones less so; accuracies "
+          "rise with clusters and come near the original for networks trained by SGD.", "", judge=judge_mnist_clusters,
+          picture=picture_clusters, **of(compression, "mnist")),
+    Claim("002-fig-7.4", "Figure 7.4", "CIFAR-10: the same; only dense networks come near the original accuracy.", "",
+          judge=judge_cifar_clusters, picture=picture_clusters, **of(compression, "cifar10")),
+    Claim("002-sec-7.2-optimizers", "section 7.2", "Networks trained by SGD bear clustering much better than those by "
+          "AdamW.", "", judge=judge_optimizers, **of(compression, "mnist"), misprints=("002-sec-7.2-decay",)),
+    Claim("002-fig-7.7", "Figure 7.7", "Mapped coefficients of a dense network match those of a convolutional one on "
+          "MNIST.", "", judge=judge_dense_to_conv, **of(maps, "mnist")),
+    Claim("002-fig-7.8", "Figure 7.8", "MNIST: mapping keeps a large part of the target's accuracy, but not to dense "
+          "networks trained by AdamW.", "a matrix that cannot be read", judge=judge_mnist_maps,
+          picture=picture_heat("mapped"), **of(maps, "mnist")),
+    Claim("002-fig-7.9", "Figure 7.9", "CIFAR-10: dense networks are alike; convolutional ones trained by SGD "
+          "represent each other and those by AdamW better than the latter do; from linear to dense the accuracy rises.",
+          "a matrix, half of which can be read", judge=judge_cifar_maps, picture=picture_heat("mapped"),
+          **of(maps, "cifar10")),
+    Claim("002-sec-7.3-imagenet", "section 7.3", "ResNet-18 represents other networks, which do not represent it; "
+          "ResNet-152 and Inception-v3 are unlike the others.", "", None, cannot=NO_WEIGHTS),
+    *(Claim(f"002-fig-7.{n}", f"Figure 7.{n}", f"{what}: all that are not linear are alike by distance.", "",
+            judge=judge_distance, picture=picture_heat("distance"), **of(distance, data), misprints=("002-eq-7.6",))
+      for n, data, what in _pair(10, "Mean squared distance")),
+    *(Claim(f"002-fig-7.{n}", f"Figure 7.{n}", f"{what}: convolutional networks trained by SGD are a block, others "
+            "distinct; linear and dense ones are alike.", "", judge=judge_alignment, picture=picture_heat("cka"),
+            **of(alignment, data)) for n, data, what in _pair(12, "CKA")),
+    *(Claim(f"002-fig-7.{n}", f"Figures 7.{n} and 7.{int(n) + 1}", f"Cross-entropy, {data}: dense and convolutional "
+            "networks trained by SGD are alike, less so by AdamW and across.", "", judge=judge_entropy,
+            picture=picture_heat("cross entropy"), **of(entropy, data))
+      for n, data in zip(("14", "16"), DATA, strict=True)),
+    *(Claim(f"002-sec-7.4-{data}", "section 7.4", f"Maps, CKA and cross-entropy tell alike which networks are alike, "
+            f"the distance is distinct ({data}).", "", judge=judge_agreement, **of(agreement, data))
+      for data in DATA),
+]  # fmt: skip

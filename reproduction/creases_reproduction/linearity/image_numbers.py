@@ -1,0 +1,161 @@
+"""Image networks for the claims of chapters 6 and 7 (source 002): trained and measured, or as they were at full scale.
+
+At quick scale ten networks of scikit-learn's digits stand in for those of MNIST and CIFAR-10 (the numbers
+say so): the same code runs in seconds and needs no image files. At full scale the 14 networks of a data set are trained
+as printed; that takes an accelerator and the image files (see :func:`creases.problems.mnist`), and was done once: the
+tables in ``results`` have what came out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from creases.problems import digits
+from creases_reproduction.claim import Judged, Numbers
+from creases_reproduction.linearity.image_directions import Directions, directions
+from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans, trained
+from creases_reproduction.linearity.image_similarity import Measured, measure_images
+from creases_reproduction.measured import Scale
+
+STAND_IN = "scikit-learn's digits stand in for the images at quick scale"
+_QUICK = (800, 300, 10)  #: samples to train on and to test with, epochs
+
+
+def device() -> str:
+    """Where networks are trained and measured."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def own_plans(data: DataName, scale: Scale) -> list[Plan]:
+    """The networks of a data set; at quick scale one of each kind of convolutional ones."""
+    own = plans(data)
+    return own if scale == "full" else [plan for plan in own if not plan.seed or plan.kind == "dense"]
+
+
+@cache
+def digit_images() -> tuple[Tensor, Tensor]:
+    """scikit-learn's digits (n, 1, 8, 8), normalised, and classes."""
+    problem = digits()
+    x = torch.from_numpy(np.asarray(problem.X, np.float32)).reshape(-1, 1, 8, 8)
+    return (x - x.mean()) / x.std(), torch.from_numpy(np.asarray(problem.y, np.int64))
+
+
+def samples(data: DataName, scale: Scale) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """Images and classes to train on and to test with."""
+    if scale == "full":
+        return images(data, "train"), images(data, "test")
+    (x, y), (n, m, _) = digit_images(), _QUICK
+    return (x[:n], y[:n]), (x[n : n + m], y[n : n + m])
+
+
+def models(data: DataName, scale: Scale) -> list[nn.Sequential]:
+    """The trained networks of :func:`own_plans`."""
+    return _models(data if scale == "full" else "mnist", scale)
+
+
+@cache
+def _models(data: DataName, scale: Scale) -> list[nn.Sequential]:
+    (x, y), _ = samples(data, scale)
+    where, epochs = (device(), 15) if scale == "full" else ("cpu", _QUICK[2])
+    return [trained(plan, x.to(where), y.to(where), epochs=epochs).cpu() for plan in own_plans(data, scale)]
+
+
+@cache
+def _measured(data: DataName, scale: Scale) -> Measured:
+    train, test = samples(data, scale)
+    names = [plan.name for plan in own_plans(data, scale)]
+    small = scale == "quick"
+    return measure_images(
+        data if not small else "digits",
+        models(data, scale),
+        names,
+        (train[0][: 300 if small else None]),
+        test,
+        device="cpu" if small else device(),
+        clustered=300 if small else 10_000,
+        k=(1, 10, 50) if small else (1, 10, 100, 1000),
+        jobs=1 if small else -1,
+    )
+
+
+def similarity(data: DataName, scale: Scale) -> Measured:
+    """Everything of ``image_similarity.py`` at a scale."""
+    return _measured(data if scale == "full" else "mnist", scale)
+
+
+@cache
+def _directions(data: DataName, scale: Scale) -> Directions:
+    x = samples(data, scale)[1][0]
+    names = [plan.name for plan in own_plans(data, scale)]
+    return directions(data, models(data, scale), names, x.to(device() if scale == "full" else "cpu"))
+
+
+def seen(data: DataName, scale: Scale) -> Directions:
+    """Everything of ``image_directions.py`` at a scale."""
+    return _directions(data if scale == "full" else "mnist", scale)
+
+
+def stored_similarity(data: DataName) -> Measured:
+    """What was measured of the networks of one data set at full scale."""
+    return Measured(**_read(f"image_similarity_{data}.json"))
+
+
+def stored_directions(data: DataName) -> Directions:
+    """The same of what the networks look at."""
+    return Directions(**_read(f"image_directions_{data}.json"))
+
+
+def _read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((files("creases_reproduction") / "results" / name).read_text())
+    return found
+
+
+def about(program: str, data: DataName) -> dict[str, str]:
+    """How the stored tables were made."""
+    command = f"python -m creases_reproduction.{program} {data} --device cuda --networks networks --out {data}.json"
+    return {"command": command, "device": "NVIDIA H200, 16 cores", "torch": "2.11"}
+
+
+def on_images(judge: Callable[[Numbers], Judged]) -> Callable[[Numbers], Judged]:
+    """A judge that says so where other images than the source's were used."""
+
+    def judged(numbers: Numbers) -> Judged:
+        found = judge(numbers)
+        return found._replace(why=f"{STAND_IN}: {found.why}") if numbers.get("data") == STAND_IN else found
+
+    return judged
+
+
+class Groups:
+    """The measures of one data set, by groups of networks; accuracies in percent."""
+
+    def __init__(self, found: Measured) -> None:
+        self.found = found
+        parts = [name.split() for name in found.names]
+        self.kind = np.array([kind for kind, _, _ in parts])
+        self.optimizer = np.array([optimizer for _, _, optimizer in parts])
+        self.conv = np.isin(self.kind, ["simple", "complex"])
+        self.dense, self.linear = self.kind == "dense", self.kind == "linear"
+        self.sgd, self.adamw = self.optimizer == "sgd", self.optimizer == "adamw"
+        self.accuracy = 100 * np.array(found.accuracy)
+        self.clustered = {int(k): 100 * np.array(own) for k, own in found.compression.items()}
+        self.explained = np.array([np.nanmean(own) for own in found.explained])
+
+    @property
+    def note(self) -> dict[str, str]:
+        """Whether the images are others than the source's."""
+        return {"data": STAND_IN if self.found.data == "digits" else self.found.data}
+
+    def mean(self, matrix: Any, rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> float:
+        """Mean of a matrix over pairs of different networks, the first and the second of a group."""
+        values = np.array(matrix, float)
+        return float(values[np.outer(rows, columns) & ~np.eye(len(values), dtype=bool)].mean())

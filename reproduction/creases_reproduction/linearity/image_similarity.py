@@ -1,0 +1,196 @@
+"""Image networks as in chapters 6 and 7 of "Local Linearity of ReLU Neural Networks": compressed, compared, probed.
+
+    python -m creases_reproduction.linearity.image_networks mnist --device cuda --out networks
+    python -m creases_reproduction.linearity.image_similarity mnist --device cuda --networks networks --out mnist.json
+
+needs the image files (see :func:`creases.problems.mnist`). Figures 7.3 and 7.4 (compression), 7.8 to 7.17 (similarity)
+and 6.14 to 6.19 (sensitivity). At full scale coefficients of 14 networks at 60,000 images are kept on the GPU: 60 GiB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from creases._files import replacing
+from creases.compare import (
+    Coefficients,
+    active_subspace,
+    coefficient_cka,
+    coefficients,
+    compress,
+    cross_entropies,
+    distances,
+    distinct_regions,
+    explained,
+    mapped_accuracies,
+)
+from creases.network import read
+from creases_reproduction.linearity.image_networks import DataName, Plan, images, network, plans
+
+
+@dataclass
+class Measured:
+    """What was measured of the networks of one data set."""
+
+    data: str
+    names: list[str]
+    train: int  #: training samples that maps are fitted to
+    test: int  #: test samples
+    clustered: int  #: training samples that are clustered
+    accuracy: list[float] = field(default_factory=list)
+    regions: list[int] = field(default_factory=list)  #: different regions that the test samples lie in
+    compression: dict[str, list[float]] = field(default_factory=dict)  #: accuracy with k clusters, by k
+    cka: list[list[float]] = field(default_factory=list)
+    distance: list[list[float]] = field(default_factory=list)
+    distance_as_printed: list[list[float]] = field(default_factory=list)
+    cross_entropy: list[list[float]] = field(default_factory=list)
+    mapped: list[list[float]] = field(default_factory=list)
+    share: list[list[float]] = field(default_factory=list)  #: of the first direction, by network and output
+    explained: list[list[float]] = field(default_factory=list)  #: of the output's variance, by that direction
+    spectrum: list[list[float]] = field(
+        default_factory=list
+    )  #: mean over outputs of the 20 largest eigenvalues' shares
+
+
+def load(folder: Path, plan: Plan) -> nn.Sequential:
+    """A trained network of the experiment."""
+    from safetensors.torch import load_file
+
+    model = network(plan.kind, plan.seed)
+    model.load_state_dict(load_file(folder / plan.file))
+    return model
+
+
+def measure(
+    data: DataName,
+    models: Sequence[nn.Module],
+    names: Sequence[str],
+    *,
+    train: int | None = None,
+    test: int | None = None,
+    **options: Any,
+) -> Measured:
+    """:func:`measure_images` on the images of a data set: the first ``train`` and ``test`` of them, or all."""
+    return measure_images(data, models, names, images(data, "train", train)[0], images(data, "test", test), **options)
+
+
+def measure_images(
+    data: str,
+    models: Sequence[nn.Module],
+    names: Sequence[str],
+    train: Tensor,
+    test: tuple[Tensor, Tensor],
+    *,
+    device: str = "cpu",
+    clustered: int = 10_000,
+    k: Sequence[int] = (1, 10, 100, 1000),
+    jobs: int = -1,
+    follow: Callable[[str, Measured], None] = lambda stage, measured: None,
+) -> Measured:
+    """Everything that chapters 6 and 7 measure of image networks; ``follow`` is called after each stage.
+
+    Parameters
+    ----------
+    train, test
+        Images (n, c, h, w) that maps are fitted to; others with their classes.
+    clustered
+        How many of the first, at most, are clustered, by ``jobs`` processes.
+    """
+    x, x_test, labels = (part.to(device) for part in (train, *test))
+    nets = [read(model.cpu(), x.shape[1:]).to(torch.float32).to(device) for model in models]
+    result = Measured(data, list(names), len(x), len(x_test), min(clustered, len(x)))
+    result.regions = [distinct_regions(net, x_test) for net in nets]
+    at_test = [coefficients(net, x_test) for net in nets]
+    result.accuracy = [float((C.values.argmax(1) == labels).double().mean()) for C in at_test]
+    follow("coefficients", result)
+    result.cka = coefficient_cka(at_test).tolist()
+    result.cross_entropy = cross_entropies(at_test).tolist()
+    follow("CKA", result)
+    result.distance = distances(at_test).tolist()
+    result.distance_as_printed = distances(at_test, scale="largest").tolist()
+    follow("distance", result)
+    _sensitivity(result, at_test, x_test)
+    follow("sensitivity", result)
+    at_train = [coefficients(net, x) for net in nets]
+    result.mapped = mapped_accuracies(at_train, at_test, x_test, labels).tolist()
+    follow("maps", result)
+    _compression(result, at_train, at_test, x_test, labels, k, jobs)
+    follow("compression", result)
+    return result
+
+
+def _sensitivity(result: Measured, at_test: Sequence[Coefficients], x: Tensor) -> None:
+    for C in at_test:
+        found = [active_subspace(C, j, keep=20) for j in range(C.n_out)]
+        result.share.append([one.share for one in found])
+        result.explained.append([explained(C.values[:, j], one.along(x)) for j, one in enumerate(found)])
+        spectra = [np.pad(one.eigenvalues, (0, 20 - len(one.eigenvalues))) / one.total for one in found]
+        result.spectrum.append(np.mean(spectra, axis=0).tolist())
+
+
+def _compression(
+    result: Measured,
+    at_train: Sequence[Coefficients],
+    at_test: Sequence[Coefficients],
+    x: Tensor,
+    labels: Tensor,
+    k: Sequence[int],
+    jobs: int,
+) -> None:
+    own = [one for one in k if one <= result.clustered]
+    found = []
+    for a, b in zip(at_train, at_test, strict=True):
+        part = Coefficients(a.features[:, : result.clustered], a.basis, a.values[: result.clustered])
+        found.append(compress(part, b, x, labels, k=own, jobs=jobs))
+    result.compression = {str(one): [net.accuracy[i] for net in found] for i, one in enumerate(own)}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the networks of a folder and keep the numbers as JSON."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("data", choices=["mnist", "cifar10"])
+    parser.add_argument("--networks", type=Path, required=True)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--train", type=int)
+    parser.add_argument("--test", type=int)
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args(arguments)
+    own = plans(asked.data)
+
+    def keep(stage: str, measured: Measured) -> None:
+        print(stage, flush=True)
+        with replacing(asked.out) as path:
+            path.write_text(json.dumps(rounded(measured.__dict__), indent=0))
+
+    models = [load(asked.networks, plan) for plan in own]
+    measure(
+        asked.data,
+        models,
+        [plan.name for plan in own],
+        device=asked.device,
+        train=asked.train,
+        test=asked.test,
+        follow=keep,
+    )
+
+
+def rounded(value: Any) -> Any:
+    """Numbers to six digits, so that the file stays small."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Which polytopes networks of n + 1 units end with around a ball (source 002, sections 4.1 and 4.2.2).
+
+Trained as for Fig. 4.8, each network's set of the ball's class is taken apart exactly
+(:func:`creases.regions.decision_polytopes`): hyperoctahedron, expanded simplex, one of the polytopes between them that
+the source does not see (:func:`creases.regions.enclosures._enclosures.between`), another bounded polytope, unbounded, or not around
+the middle at all. The result that ``measured.stored("shells_kinds")`` gives is that of::
+
+    python -m creases_reproduction.linearity.shells_kinds --scale full
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+import creases
+from creases import lab
+from creases.regions import DecisionPolytope, decision_polytopes
+from creases.regions.enclosures import enclosure
+from creases.regions.enclosures._enclosures import face_counts
+from creases_reproduction.linearity.shells_dimensions import LEAKS, train_on_shells
+from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
+
+SAMPLES = 1000
+
+Kind = Literal["hyperoctahedron", "between", "expanded simplex", "other", "unbounded", "none"]
+KINDS: tuple[Kind, ...] = ("hyperoctahedron", "between", "expanded simplex", "other", "unbounded", "none")
+
+
+def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> Measured:
+    """Train networks and tell what each encloses.
+
+    Parameters
+    ----------
+    scale
+        "full" has 100 networks of 2, 3 and 4 dimensions each, trained for 1000 epochs over 1000 samples; "quick" 8 of
+        2 and 3 dimensions, 100 epochs.
+
+    Returns
+    -------
+    Measured
+        A row for each dimension, leak and kind: trials, successes (networks that end with it), rate, low, high;
+        ``right``, their mean share of new samples classified right; ``ratio``, the median of outer over inner radius
+        about the middle, beside ``regular``, that of the regular shape; ``f_vectors``, how often each set of counts of
+        faces.
+    """
+    check_scale(scale)
+    dimensions, trials, epochs = ((2, 3, 4), 100, 1000) if scale == "full" else ((2, 3), 8, 100)
+    rows = []
+    for n in dimensions:
+        for leak in LEAKS:
+            key = seed_of(seed, n, round(1000 * leak), 1)
+            batch, right = train_on_shells(n, leak, trials, SAMPLES, epochs, seed=key, device=device)
+            found = [enclosed(batch, k) for k in range(trials)]
+            kinds = np.array([kind_of(one) for one in found])
+            for kind in KINDS:
+                own = np.flatnonzero(kinds == kind)
+                bounded = [one for one in (found[k] for k in own) if one is not None and one.reach == "bounded"]
+                ratios = [outer / inner for inner, outer in (one.radii() for one in bounded)]
+                rows.append(
+                    {
+                        "dimension": n,
+                        "leak": leak,
+                        "kind": kind,
+                        "trials": trials,
+                        "successes": len(own),
+                        "right": right[own].mean() if len(own) else np.nan,
+                        "ratio": np.median(ratios) if ratios else np.nan,
+                        "regular": _regular_ratio(kind, n),
+                        "f_vectors": _counts(bounded),
+                    }
+                )
+    return Measured(with_rates(pd.DataFrame(rows)), {"scale": scale, "seed": str(seed), "device": device})
+
+
+def enclosed(batch: lab.Batch, k: int) -> DecisionPolytope | None:
+    """The polytope around the origin on which network k decides for the ball; None where it does not decide so."""
+    net = creases.read(batch.module(k), (batch.widths[0],))
+    return next((one for one in decision_polytopes(net, inside=1) if one.radii()[0] > 0), None)
+
+
+def kind_of(found: DecisionPolytope | None) -> Kind:
+    """Its kind, "between" by its number of vertices and facets; one so long that no box holds it is unbounded."""
+    if found is None:
+        return "none"
+    if found.kind == "other" and found.convex:
+        n = found.vertices.shape[1]
+        counts = len(found.vertices), len(found.normals)
+        return "between" if counts in [face_counts(n, small) for small in range(2, n + 1)] else "other"
+    return "unbounded" if found.kind == "cut off" else found.kind
+
+
+def _regular_ratio(kind: Kind, n: int) -> float:
+    """Outer over inner radius of the regular shape of a kind, NaN where there is none."""
+    return enclosure(kind, n).ratio if kind == "hyperoctahedron" or kind == "expanded simplex" else np.nan
+
+
+def _counts(polytopes: list[DecisionPolytope]) -> str:
+    """How often each f-vector, the most frequent first; that of one that is not convex is unknown."""
+    names = ("-".join(map(str, one.f_vector)) if one.f_vector else "not convex" for one in polytopes)
+    return "; ".join(f"{name}: {count}" for name, count in Counter(names).most_common())
+
+
+if __name__ == "__main__":
+    run_as_program(shells_kinds, "shells_kinds", __doc__)

@@ -1,0 +1,182 @@
+"""What the lecture on splines says of the loss and its descent in theorems, computed at random networks.
+
+Each function takes a scale and returns numbers; deviations are relative to the size of what is compared.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from creases import splines
+from creases._typing import Floats
+from creases.splines import Shallow
+from creases_reproduction.measured import Scale
+from creases_reproduction.splines.facts import count, off, random_net
+
+
+def critical_points(scale: Scale) -> dict[str, Any]:
+    """Theorem 3: largest gradient where every piece is the least-squares line of its data; Hessians there.
+
+    A random function, and data whose errors are, in every piece, orthogonal to 1 and x.
+    """
+    rng, cases = np.random.default_rng(0), count(scale, 50, 1000)
+    gradient, off_gram, least, zeros, definite = 0.0, 0.0, np.inf, np.inf, 0
+    for _ in range(cases):
+        net, x, y = _fitted(rng)
+        found, gram = splines.hessian(net, x, y), splines.generating_vectors(net, x)
+        slope = splines.residuals(net, x, y).e @ gram
+        size = np.abs(gram).max() * float(np.abs(y).max()) * len(x)
+        gradient = max(gradient, float(np.abs(slope).max()) / size)
+        off_gram = max(off_gram, off(found.matrix, gram.T @ gram))
+        values = np.linalg.eigvalsh(found.matrix)
+        least = min(least, float(values[0] / values[-1]))
+        zeros = min(zeros, int((values < 1e-9 * values[-1]).sum()) / net.width)
+        own = np.linalg.eigvalsh(splines.spline_hessian(net, x, y).matrix)
+        definite += bool(own[0] > 1e-9 * own[-1])
+    return {
+        "cases": cases,
+        "gradient": gradient,
+        "off gram": off_gram,
+        "negative": max(0.0, -least),
+        "zeros per unit": zeros,
+        "spline definite": definite / cases,
+    }
+
+
+def _fitted(rng: np.random.Generator) -> tuple[Shallow, Floats, Floats]:
+    """A network of H units with all breakpoints among the data, at a critical point."""
+    width = int(rng.integers(2, 5))
+    beta = np.sort(rng.uniform(-2, 2, width)) + np.arange(width)
+    w = rng.uniform(0.5, 2, width) * rng.choice([-1.0, 1.0], width)
+    net = Shallow(w, -w * beta, rng.uniform(0.5, 2, width) * rng.choice([-1.0, 1.0], width), float(rng.normal()))
+    edges = np.concatenate([[-4.0], beta, [beta[-1] + 2]])
+    xs, errors = [], []
+    for low, high in pairwise(edges):
+        x = low + (high - low) * np.sort(rng.uniform(0.05, 0.95, 6))
+        line = np.linalg.qr(np.stack([np.ones(6), x], axis=1))[0]
+        e = rng.normal(size=6)
+        xs.append(x)
+        errors.append(e - line @ (line.T @ e))
+    x = np.concatenate(xs)
+    return net, x, np.asarray(net(x) + np.concatenate(errors))
+
+
+def derivatives(scale: Scale) -> dict[str, Any]:
+    """Gradient, Hessian, tangent kernel and Theorem 5's velocities against autograd.
+
+    "as printed": how far -dl/dbeta and -dl/dmu are from the velocities, which the source sets equal to them.
+    """
+    rng, cases = np.random.default_rng(0), count(scale, 20, 500)
+    worst = dict.fromkeys(("gradient", "hessian", "beta", "mu", "function", "metric"), 0.0)
+    printed = []
+    for _ in range(cases):
+        net = random_net(rng, int(rng.integers(1, 7)), skip=False)
+        x, y = rng.uniform(-2, 2, 8), rng.normal(size=8)
+        theta = torch.from_numpy(np.concatenate([net.w, net.b, net.v, [net.c0]]))
+        slope = _gradient(theta, net.width, x, y)
+        hess = _hessian(theta, net.width, x, y)
+        w_, b_, v_ = -slope[: 3 * net.width].reshape(3, net.width)
+        found = splines.velocities(net, x, y)
+        beta = (-b_ * net.w + net.b * w_) / net.w**2
+        mu = w_ * net.v + net.w * v_
+        own = splines.residuals(net, x, y).e @ splines.generating_vectors(net, x)
+        by_beta, by_mu = splines.spline_gradient(net, x, y)
+        moved = -np.einsum("hij,jh->ih", splines.metric(net), np.stack([by_beta, by_mu]))
+        pairs = {
+            "gradient": (own, slope),
+            "hessian": (splines.hessian(net, x, y).matrix, hess),
+            "beta": (found.beta, beta),
+            "mu": (found.mu, mu),
+            "function": (found.f, -splines.ntk(net, x) @ splines.residuals(net, x, y).e),
+            "metric": (moved, np.stack([beta, mu])),
+        }
+        for name, (ours, right) in pairs.items():
+            worst[name] = max(worst[name], off(ours, right))
+        printed.append(off(np.stack([-by_beta, -by_mu]), np.stack([beta, mu])))
+    return {"cases": cases, **worst, "as printed": np.median(printed)}
+
+
+def _loss(theta: Tensor, H: int, x: Floats, y: Floats) -> Tensor:
+    w, b, v = theta[: 3 * H].reshape(3, H)
+    e = v @ torch.relu(w[:, None] * torch.from_numpy(x) + b[:, None]) + theta[3 * H] - torch.from_numpy(y)
+    return torch.sum(e * e) / 2
+
+
+def _gradient(theta: Tensor, H: int, x: Floats, y: Floats) -> Floats:
+    at = theta.clone().requires_grad_()
+    return np.asarray(torch.autograd.grad(_loss(at, H, x, y), at)[0].numpy())
+
+
+def _hessian(theta: Tensor, H: int, x: Floats, y: Floats) -> Floats:
+    find: Any = torch.autograd.functional.hessian
+    return np.asarray(find(lambda t: _loss(t, H, x, y), theta).numpy())
+
+
+def degenerate_types(scale: Scale) -> dict[str, Any]:
+    """Zero eigenvalues that each of the source's types adds beyond the gauge; the exact rank at random networks."""
+    x = np.linspace(-2, 2, 16)
+    two = ([1.0, -1.2], [0.8, 0.6], [1.0, 0.7])  # w, b, v of units that are in no other's way
+    third = {
+        "1 shared pattern": (2.0, 1.7, 0.5),
+        "2 all active": (0.5, 9.0, 0.5),
+        "3 none active": (0.5, -9.0, 0.5),
+        "4 one datum": (1.0, -1.9, 0.5),
+        "5 v = 0": (1.0, -1.1, 0.0),
+        "5 w = 0": (0.0, 1.0, 0.5),
+        "5 b = 0": (1.5, 0.0, 0.5),
+        "complementary patterns": (-1.0, -0.82, 0.5),
+        "none": (1.0, -1.1, 0.5),
+    }
+    extra = {}
+    for name, unit in third.items():
+        w, b, v = (np.append(one, value) for one, value in zip(two, unit, strict=True))
+        net = Shallow(w, b, v)
+        rank = np.linalg.matrix_rank(splines.generating_vectors(net, x))
+        extra[name] = int(2 * net.width + 1 - rank)
+    rng, cases, agree = np.random.default_rng(0), count(scale, 100, 3000), 0
+    for _ in range(cases):
+        net = random_net(rng, int(rng.integers(1, 6)), skip=False)
+        data = rng.uniform(-2, 2, int(rng.integers(2, 12)))
+        vectors = splines.generating_vectors(net, data)
+        agree += int(splines.gram_rank(net, data) == np.linalg.matrix_rank(vectors, tol=1e-9 * np.abs(vectors).max()))
+    return {"cases": cases, "extra": extra, "rank agrees": agree / cases}
+
+
+def loss_slices(scale: Scale) -> dict[str, Any]:
+    """Theorem 3 (B.6): slices in a breakpoint against the loss itself; curvatures; and the loss in (beta, mu) jointly.
+
+    "fourth difference": of the loss along a line in all (beta, mu) within one pattern; 0 if it were quadratic.
+    """
+    rng, cases = np.random.default_rng(0), count(scale, 50, 1000)
+    worst, flat, types, fourth = 0.0, 0, np.zeros(4, np.int64), np.inf
+    for _ in range(cases):
+        form = splines.spline_of(random_net(rng, 4))
+        x, y = np.sort(rng.uniform(-2, 2, 12)), rng.normal(size=12)
+        found = splines.loss_slice(form, 0, x, y)
+        for beta in rng.uniform(-2.5, 2.5, 5):
+            moved = splines.Spline(form.o0, form.o1, np.append(beta, form.beta[1:]), form.mu, form.s)
+            worst = max(worst, off(found(np.array([beta])), np.array([0.5 * ((moved(x) - y) ** 2).sum()])))
+        flat += int((found.curvatures == 0).any())
+        types += np.bincount(found.types(), minlength=4)
+        fourth = min(fourth, _fourth_difference(x, y, rng))
+    shares = dict(zip(("one-sided", "I", "II", "III"), types / types.sum(), strict=True))
+    return {
+        "cases": cases,
+        "deviation": worst,
+        "with a flat part": flat / cases,
+        "types": shares,
+        "fourth difference": fourth,
+    }
+
+
+def _fourth_difference(x: Floats, y: Floats, rng: np.random.Generator) -> float:
+    """Of 1/2 sum (mu (x - beta) - y)^2 along a line in (beta, mu), relative to its size: one unit that is on."""
+    start, way = rng.normal(size=(2, 2))
+    line = start + np.arange(5)[:, None] * way
+    losses = [0.5 * ((mu * (x - beta) - y) ** 2).sum() for beta, mu in line]
+    return float(abs(np.diff(losses, 4)[0]) / max(losses))

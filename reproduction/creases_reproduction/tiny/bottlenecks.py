@@ -1,0 +1,195 @@
+"""TINY's Figures 5 and 6: networks grown from one unit a layer, beside fixed ones, on MNIST and CIFAR-10.
+
+    python -m creases_reproduction.tiny.bottlenecks mnist --seeds 0 1 2 3 4 --out mnist.json
+    python -m creases_reproduction.tiny.bottlenecks cifar10 --device cuda --epochs 50 --out cifar10.json
+
+needs the image files (see :func:`creases.problems.mnist`). All networks are trained in the same way; the grown one has
+no width chosen by hand, and its fixed twin has the widths that growth found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from creases._files import replacing
+from creases.growth import GradMax, NoImprovement, State, Tiny, grow
+from creases.growth._objective import objective
+from creases.growth._samples import Memory
+from creases.growth._training import measure
+from creases.growth.policies._stop import Stop
+from creases.problems import cifar10, mnist
+
+Data = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+@dataclass
+class Curve:
+    """One training: its network's size and the test accuracy as it went on."""
+
+    name: str
+    seed: int
+    widths: list[int] = field(default_factory=list)  #: at the end
+    parameters: int = 0  #: at the end
+    accuracy: float = 0.0  #: on the test images, of the network that the run returns
+    seconds: float = 0.0  #: of training and growth, without the test measurements
+    growth_steps: int = 0
+    ended: str = ""
+    points: list[tuple[float, int, float]] = field(default_factory=list)  #: seconds, parameters, test accuracy
+
+
+def perceptron(widths: Sequence[int], bend: type[nn.Module], seed: int) -> nn.Sequential:
+    """Linear layers of these widths with a bend after each but the last."""
+    with torch.random.fork_rng():
+        torch.default_generator.manual_seed(seed)
+        layers = [layer for a, b in pairwise(widths) for layer in (nn.Linear(a, b), bend())]
+        return nn.Sequential(*layers[:-1])
+
+
+def convolutions(channels: Sequence[int], seed: int) -> nn.Sequential:
+    """3 x 3 convolutions of these channels on 32 x 32 colours, each halved by average pooling, and a linear layer."""
+    with torch.random.fork_rng():
+        torch.default_generator.manual_seed(seed)
+        blocks = [(nn.Conv2d(a, b, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2)) for a, b in pairwise([3, *channels])]
+        side = 32 // 2 ** len(channels)
+        return nn.Sequential(
+            *(m for block in blocks for m in block), nn.Flatten(), nn.Linear(channels[-1] * side**2, 10)
+        )
+
+
+def trained(model: nn.Module, data: Data, name: str, seed: int, stop: Sequence[Stop] = (), **options: Any) -> Curve:
+    """Train (and grow) a model on the first part of data, and follow its accuracy on the second."""
+    curve = Curve(name, seed)
+    test, goal = Memory(*data[1]), objective("classification")
+    began, aside = time.perf_counter(), 0.0
+
+    def follow(state: State) -> None:
+        nonlocal aside
+        start = time.perf_counter()
+        accuracy = measure(state.model, test, goal).score or 0.0
+        curve.points.append((start - began - aside, state.parameters, accuracy))
+        aside += time.perf_counter() - start
+
+    found, history = grow(model, data[0], "classification", stop=stop, seed=seed, callbacks=[follow], **options)
+    curve.seconds = time.perf_counter() - began - aside
+    curve.accuracy = measure(found, test, goal).score or 0.0
+    layers = [module for module in found.modules() if isinstance(module, nn.Linear | nn.Conv2d)]
+    curve.widths = [int(layer.weight.shape[0]) for layer in layers[:-1]]
+    curve.parameters = sum(parameter.numel() for parameter in found.parameters())
+    curve.growth_steps, curve.ended = len(history.records), history.ended
+    return curve
+
+
+def decayed(parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+    """Adam with decay of the weights: without it a network that grows learns its last units by heart."""
+    return torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.1)
+
+
+def never(state: State) -> bool:
+    """For networks that do not grow."""
+    del state
+    return False
+
+
+def mnist_curves(
+    seed: int,
+    *,
+    device: str = "cpu",
+    epochs: int = 200,
+    bend: type[nn.Module] = nn.ReLU,
+    max_units: int = 20,
+    wide: int = 1000,
+    data: Data | None = None,
+) -> list[Curve]:
+    """A network grown from [1, 1] by TINY, its fixed twin and 1000-1000 (Figures 5 and 6).
+
+    A layer in turn is grown after every 200 steps of the optimizer, until eight growth steps have not bettered the
+    score on a tenth of the training images that is set aside. Units are not recycled, as in the paper. The twin trains
+    as many steps; 1000-1000 (or two layers of ``wide``), which is far slower, a fifth of them. On MNIST unless other
+    flat images are given.
+    """
+    data = images(mnist, device, flat=True) if data is None else data
+    common: dict[str, Any] = {"optimizer": decayed, "batch_size": 100, "epoch_steps": 200, "validation": 0.1}
+
+    def start(*widths: int) -> nn.Module:
+        return perceptron([data[0][0].shape[1], *widths, 10], bend, seed).to(device)
+
+    options = common | {"how": Tiny(max_units=max_units), "when": 1, "where": "round robin", "max_epochs": epochs}
+    stop = [NoImprovement(patience=8, threshold=0.0, by="score")]
+    grown = trained(start(1, 1), data, "grown", seed, stop, recycle=False, **options)
+    fixed = common | {"when": never, "max_epochs": len(grown.points)}
+    twin = trained(start(*grown.widths), data, "fixed twin", seed, **fixed)
+    fixed["max_epochs"] = max(1, len(grown.points) // 5)
+    return [grown, twin, trained(start(wide, wide), data, f"{wide}-{wide}", seed, **fixed)]
+
+
+def cifar10_curves(
+    seed: int, how: Tiny | GradMax, *, device: str = "cuda", epochs: int = 50, budget: int = 60_000
+) -> list[Curve]:
+    """A convolutional network grown from 4 channels a layer, a layer in turn after every epoch, and its fixed twin."""
+    data = images(cifar10, device, flat=False)
+    common: dict[str, Any] = {"lr": 1e-3, "batch_size": 100, "validation": 0.1, "max_epochs": epochs}
+    name = type(how).__name__
+    grown = trained(
+        convolutions([4, 4, 4], seed).to(device),
+        data,
+        f"grown by {name}",
+        seed,
+        **common | {"how": how, "when": _until(budget), "where": "round robin"},
+    )
+    twin = convolutions(grown.widths, seed).to(device)
+    return [grown, trained(twin, data, f"fixed twin of {name}", seed, **common | {"when": never})]
+
+
+def _until(budget: int) -> Callable[[State], bool]:
+    """Grow after every epoch until a model has so many parameters, and train on."""
+    return lambda state: state.parameters < budget
+
+
+def images(read: Callable[..., Any], device: str, *, flat: bool) -> Data:
+    """Training and test images, from 0 to 1, and their classes, as tensors."""
+
+    def part(split: str) -> tuple[Tensor, Tensor]:
+        found = read(split)
+        pixels = torch.from_numpy(found.images).to(device).float() / 255
+        return pixels.flatten(1) if flat else pixels, torch.from_numpy(found.labels).to(device)
+
+    return part("train"), part("test")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("data", choices=("mnist", "cifar10"))
+    arguments.add_argument("--seeds", type=int, nargs="+", default=[0])
+    arguments.add_argument("--epochs", type=int, default=200, help="the most, of 200 steps (MNIST) or all samples")
+    arguments.add_argument("--device", default="cpu")
+    arguments.add_argument("--gradmax", action="store_true", help="GradMax in place of TINY (CIFAR-10)")
+    arguments.add_argument("--selu", action="store_true", help="SELU, as in the paper, in place of ReLU (MNIST)")
+    arguments.add_argument("--out", type=Path, required=True)
+    given = arguments.parse_args()
+    options: dict[str, Any] = {"device": given.device, "epochs": given.epochs}
+    curves: list[Curve] = []
+    for seed in given.seeds:
+        if given.data == "mnist":
+            found = mnist_curves(seed, bend=nn.SELU if given.selu else nn.ReLU, **options)
+        else:
+            found = cifar10_curves(seed, GradMax(count=16) if given.gradmax else Tiny(max_units=16), **options)
+        curves += found
+        with replacing(given.out) as temporary:
+            temporary.write_text(json.dumps([asdict(curve) for curve in curves]))
+        for curve in found:
+            size = f"{curve.widths}, {curve.parameters} parameters"
+            print(f"{curve.name}, seed {seed}: {size}, test accuracy {curve.accuracy:.4f}, {curve.seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

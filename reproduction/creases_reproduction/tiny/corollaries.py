@@ -1,0 +1,122 @@
+"""TINY's corollaries (source 001, section 3.2) and what its appendices A.2 and B.3 say, at random networks."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from creases.growth import Proposal, apply, optimal_units
+from creases.growth.methods._first_order.optimal import whitener
+from creases_reproduction.claim import Claim, Judged, Numbers
+from creases_reproduction.linearity.judging import formula, row
+from creases_reproduction.measured import Scale
+from creases_reproduction.tiny.theorems import CASES, Case, cases, change, left, loss
+
+
+def small(limit: float, *names: str) -> Callable[[Numbers], Judged]:
+    """A judge: largest deviations by these names are below a limit."""
+
+    def judge(numbers: Numbers) -> Judged:
+        told = ", ".join(f"{name} {numbers[name]:.1g}" for name in names)
+        good = all(numbers[name] <= limit for name in names)
+        return Judged("agrees" if good else "disagrees", f"at {numbers['cases']} random networks: {told}")
+
+    return judge
+
+
+def corollary_1(scale: Scale) -> Numbers:
+    """Least of |V_goal - dW B_l - V(theta)|^2 over both dW and K = 1 unit, against dW* first and the unit then."""
+    gain = []
+    for own in cases(scale):
+        n = own.goal.shape[1]
+        rest, size = left(own), float(own.goal.square().sum() / n)
+        first = optimal_units(own.sums, count=1)
+        at_star = float((rest - change(own, first)).square().sum() / n)
+        gain.append((at_star - _jointly(own, change(own, first))) / size)
+    return {"cases": CASES[scale], "left less when chosen together, of |V_goal|^2": [min(gain), max(gain)]}
+
+
+def _jointly(own: Case, V: Tensor, rounds: int = 200) -> float:
+    """dW and one unit in turn, each best for the other: what is left of V_goal."""
+    n, W = own.goal.shape[1], own.sums.features / own.sums.count
+    white = whitener(W, 1e-10)
+    for _ in range(rounds):
+        dW = torch.linalg.lstsq(own.after.T, (own.goal - V).T, driver="gelsd").solution.T
+        rest = own.goal - dW @ own.after
+        u, lam, vh = torch.linalg.svd(white.T @ (own.before @ rest.T / n), full_matrices=False)
+        V = lam[0] * torch.outer(vh[0], (white @ u[:, 0]) @ own.before)
+    return float((rest - V).square().sum() / n)
+
+
+def judge_corollary_1(numbers: Numbers) -> Judged:
+    low, high = numbers["left less when chosen together, of |V_goal|^2"]
+    told = (
+        f"chosen together dW and a unit leave {low:.1%} to {high:.1%} of |V_goal|^2 less than dW* and the unit after it"
+    )
+    if high < 1e-6:
+        return Judged("agrees", told)
+    return Judged("disagrees", f"{told}: what enters the unit is correlated with what the layer has already")
+
+
+def corollary_2(scale: Scale) -> Numbers:
+    """m units, then m' for what these leave, against m + m' at once: gains, to first order."""
+    off = 0.0
+    for own in cases(scale):
+        units = optimal_units(own.sums)
+        rest, n, total = left(own), own.goal.shape[1], len(units.values)
+        S = own.sums.features / own.sums.count
+        white = whitener(S, 1e-10)
+        for m in range(1, total):
+            after = rest - change(own, units, m)
+            lam = torch.linalg.svdvals(white.T @ (own.before @ after.T / n))[: total - m]
+            off = max(off, float((lam - units.values[m:]).abs().max() / units.values[0]))
+    return {"cases": CASES[scale], "off": off}
+
+
+def cholesky(scale: Scale) -> Numbers:
+    """B.3: the QR decomposition of sqrt(Sigma) U' gives R with R'R = S, also where S is singular."""
+    off, ranks = 0.0, []
+    for seed in range(CASES[scale]):
+        draw = np.random.default_rng(seed)
+        B = draw.normal(size=(8, 5)) @ draw.normal(size=(5, 100))
+        S = B @ B.T / 100
+        U, sigma, _ = np.linalg.svd(S)
+        R = np.linalg.qr(np.sqrt(sigma)[:, None] * U.T)[1]
+        off = max(off, float(np.abs(R.T @ R - S).max() / np.abs(S).max()))
+        W = whitener(torch.from_numpy(S), 1e-10)
+        ranks.append(int(W.shape[1]))
+        off = max(off, float((W.T @ torch.from_numpy(S) @ W - torch.eye(5, dtype=torch.float64)).abs().max()))
+    return {"cases": CASES[scale], "off": off, "ranks": sorted(set(ranks))}
+
+
+def at_zero(scale: Scale) -> Numbers:
+    """(9): the gradient of the loss at units whose weights in and out are all 0."""
+    largest = 0.0
+    for own in cases(scale):
+        model = copy.deepcopy(own.model)
+        zeros = torch.zeros(2, len(own.before) - 1, dtype=torch.float64)
+        columns = {own.path: torch.zeros(len(own.goal), 2, dtype=torch.float64)}
+        apply(Proposal("zero", own.place, zeros, zeros[:, 0], columns, 0.0, {}), model)
+        loss(model(own.x), own.y).backward()  # type: ignore[no-untyped-call]
+        slopes = {name: value.grad for name, value in model.named_parameters() if value.grad is not None}
+        new = slopes[f"{own.place.name}.weight"][-2:], slopes[f"{own.path}.weight"][:, -2:]
+        largest = max(largest, *(float(one.abs().max()) for one in new))
+    return {"rows": [row("largest gradient of new weights", 0.0, largest)]}
+
+
+CLAIMS = [
+    Claim("001-cor-1", "first corollary of section 3.2", "The dW that minimises (4) over both dW and the new units is "
+          "dW* of Proposition 3.1.", "", corollary_1, judge_corollary_1, full="20 s",
+          misprints=("001-corollary-1",)),
+    Claim("001-cor-2", "second corollary of section 3.2", "To add m units and then m' is, to first order, to add "
+          "m + m'.", "", corollary_2, small(1e-9, "off"), full="2 s"),
+    Claim("001-sec-B.3", "appendix B.3", "A root of a singular S comes from the QR decomposition of sqrt(Sigma) U'.",
+          "",
+          cholesky, small(1e-9, "off"), full="a second"),
+    Claim("001-eq-9", "appendix A.2, (9)", "Units with zero weights in and out have no gradient.", "0", at_zero,
+          formula(0.0), full="a second"),
+]  # fmt: skip

@@ -1,0 +1,214 @@
+"""Whether greedy growth suffices (source 001, sections 3.4 and 5): one small unit always helps, and how sure it is."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from creases.growth import Proposal, apply, growth_alone, optimal_units, statistics, tiny
+from creases.network.surgery import places
+from creases.problems import digits
+from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.linearity.image_networks import accuracy
+from creases_reproduction.linearity.judging import failed, theorem
+from creases_reproduction.measured import Scale
+from creases_reproduction.tiny.bottlenecks import perceptron
+
+square = nn.functional.mse_loss
+SMALL = 1e-3  #: factor of the fan-in of a unit that is to be small
+
+
+@cache
+def problems(count: int) -> list[tuple[nn.Sequential, Tensor, Tensor]]:
+    """Random networks 2 - 3 - 1 with samples of continuous targets that they are not."""
+    found = []
+    for seed in range(count):
+        model = perceptron([2, 3, 1], nn.Tanh if seed % 2 else nn.ReLU, seed).double()
+        numbers = torch.Generator().manual_seed(seed)
+        x = torch.rand(200, 2, generator=numbers, dtype=torch.float64) * 4 - 2
+        c = torch.randn(4, generator=numbers, dtype=torch.float64)
+        y = c[0] * torch.sin(2 * x[:, 0]) + c[1] * x[:, 0] * x[:, 1] + c[2] * x[:, 1].abs() + c[3]
+        found.append((model, x, y[:, None]))
+    return found
+
+
+def left(model: nn.Module, x: Tensor, y: Tensor, proposal: Proposal | None = None) -> float:
+    """The loss, with a proposal's units put in."""
+    if proposal is not None:
+        model = copy.deepcopy(model)
+        apply(proposal, model)
+    with torch.no_grad():
+        return float(square(model(x), y))
+
+
+def proposed(model: nn.Module, x: Tensor, y: Tensor, count: int, seed: int = 0) -> Proposal:
+    """Units for all of V_goal, by linear correlations and, where there are none, by the best of random ones."""
+    return tiny(
+        model,
+        "0",
+        [(x, y)],
+        square,
+        heldout=[(x, y)],
+        max_units=count,
+        tau=0.0,
+        project=False,
+        beyond="random",
+        seed=seed,
+    )
+
+
+def completion(scale: Scale) -> Numbers:
+    """Loss after and before a set of units, one unit, and one unit with a small fan-in: over random problems."""
+    ratios: dict[str, list[float]] = {"some units": [], "one unit": [], "one small unit": []}
+    for model, x, y in problems(60 if scale == "full" else 10):
+        before = left(model, x, y)
+        ratios["some units"].append(left(model, x, y, proposed(model, x, y, 10)) / before)
+        one = proposed(model, x, y, 1)
+        ratios["one unit"].append(left(model, x, y, one) / before)
+        ratios["one small unit"].append(left(model, x, y, one.scaled(SMALL, 1.0)) / before)
+    return {name: {**failed(r < 1 for r in own), "best": min(own), "worst": max(own)} for name, own in ratios.items()}
+
+
+def judge(name: str) -> Callable[[Numbers], Judged]:
+    """A judge: the loss fell in every case."""
+
+    def judged(numbers: Numbers) -> Judged:
+        own = numbers[name]
+        found = theorem(f"random problems: {name} lowered the loss")(own)
+        return found._replace(why=f"{found.why}, to {own['best']:.4g} to {own['worst']:.6g} of what it was")
+
+    return judged
+
+
+def paradox(scale: Scale) -> Numbers:
+    """y = x^2 on a symmetric grid, from the constant mean: no linear correlation; quadratic ones and random units."""
+    x = torch.linspace(-1, 1, 101, dtype=torch.float64)[:, None]
+    y = x.square()
+    model = perceptron([1, 1, 1], nn.SiLU, 0).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        model[2].bias.fill_(float(y.mean()))  # type: ignore[operator]
+    before = left(model, x, y)
+    options = {"heldout": [(x, y)], "max_units": 1, "project": False}
+    plain = tiny(model, "0", [(x, y)], square, **options)  # type: ignore[arg-type]
+    after = {
+        way: left(model, x, y, tiny(model, "0", [(x, y)], square, beyond=way, **options)) / before  # type: ignore[arg-type]
+        for way in ("second", "random")
+    }
+    return {"units by linear correlation": plain.count, "loss after, of that before": after}
+
+
+def judge_paradox(numbers: Numbers) -> Judged:
+    after = numbers["loss after, of that before"]
+    told = f"{numbers['units by linear correlation']} units by linear correlation; by second order the loss falls to "
+    told += f"{after['second']:.2f} of what it was, by random units to {after['random']:.2f}"
+    good = not numbers["units by linear correlation"] and max(after.values()) < 1
+    return Judged("agrees" if good else "disagrees", told)
+
+
+def variance(scale: Scale) -> Numbers:
+    """Spread of the first unit's weights alpha omega' over batches: by samples in a batch, and by width.
+
+    As the mean squared deviation from the mean over 40 batches (quick: 20), relative to the mean's square.
+    """
+    batches = 40 if scale == "full" else 20
+    sizes, widths = (100, 200, 400, 800, 1600), (4, 8, 16, 32)
+    return {
+        "samples": list(sizes),
+        "by samples": [_spread(8, n, batches) for n in sizes],
+        "widths": list(widths),
+        "by width": [_spread(w, 800, batches) for w in widths],
+    }
+
+
+def summed(out: Tensor, y: Tensor) -> Tensor:
+    """Squared errors summed over outputs, so that their number does not scale the wanted change."""
+    return (out - y).square().sum(1).mean()
+
+
+def _spread(width: int, n: int, batches: int) -> float:
+    """One direction of unit length goes with another, the same for every width; noise is all else."""
+    model = perceptron([width, 4, width], nn.Tanh, 0).double()
+    nn.init.zeros_(model[2].weight)  # type: ignore[arg-type]
+    nn.init.zeros_(model[2].bias)  # type: ignore[arg-type]
+    numbers = torch.Generator().manual_seed(1)
+    found = []
+    for _ in range(batches):
+        x = torch.randn(n, width, generator=numbers, dtype=torch.float64)
+        y = torch.randn(n, width, generator=numbers, dtype=torch.float64) / 2
+        y[:, 0] += torch.sin(x[:, 0])
+        sums = statistics(model, "0", [(x, y)], summed)
+        units = optimal_units(sums, count=1, project=False)
+        found.append(torch.outer(units.alpha[:, 0], units.omega["2"][:, 0]))
+    each = torch.stack(found)
+    return float((each - each.mean(0)).square().sum((1, 2)).mean() / each.mean(0).square().sum())
+
+
+def judge_variance(numbers: Numbers) -> Judged:
+    slopes = [
+        float(np.polyfit(np.log(numbers[x]), np.log(numbers[y]), 1)[0])
+        for x, y in (("samples", "by samples"), ("widths", "by width"))
+    ]
+    told = f"the variance goes as N^{slopes[0]:.2f} and p^{slopes[1]:.2f}"
+    if abs(slopes[0] + 0.5) < 0.15 and abs(slopes[1] - 0.5) < 0.25:
+        return Judged("agrees", told)
+    if abs(slopes[0] + 1) < 0.25 and slopes[1] > 0.4:
+        return Judged("agrees in kind", f"{told}: its square root, the standard deviation, as 1 / sqrt(N) and sqrt(p)")
+    return Judged("disagrees", told)
+
+
+def picture_variance(numbers: Numbers) -> Picture:
+    curves = [Curve("by samples N", numbers["samples"], numbers["by samples"])]
+    return Picture(curves=curves, x="samples", y="relative variance", log=True)
+
+
+def alone(scale: Scale) -> Numbers:
+    """scikit-learn's digits by growth alone, from one unit a layer: test accuracy by growth steps."""
+    problem = digits()
+    x, y = torch.from_numpy(np.asarray(problem.X) / 16), torch.from_numpy(np.asarray(problem.y, np.int64))
+    train, test = (x[:1200], y[:1200]), (x[1200:], y[1200:])
+    model = perceptron([64, 1, 1, 10], nn.SELU, 0).double()
+    names = [place.name for place in places(model)]
+    kept = {name: value.detach().clone() for name, value in model.named_parameters()}
+    steps, marks = (40 if scale == "full" else 12), []
+    for _ in range(steps // 4):
+        growth_alone(model, names, [train], nn.functional.cross_entropy, steps=4, max_units=20)
+        marks.append(accuracy(model, *test))
+    now = {name: value.detach() for name, value in model.named_parameters()}
+    moved = max(float((now[k][tuple(map(slice, v.shape))] - v).abs().max()) for k, v in kept.items())
+    widths = [layer.out_features for layer in model if isinstance(layer, nn.Linear)][:-1]
+    return {"steps": list(range(4, steps + 1, 4)), "accuracy": marks, "widths": widths, "present weights moved": moved}
+
+
+def judge_alone(numbers: Numbers) -> Judged:
+    last = numbers["accuracy"][-1]
+    told = f"{last:.1%} of test digits right after {numbers['steps'][-1]} growth steps, widths {numbers['widths']}"
+    told += f", weights moved by {numbers['present weights moved']:.1g}"
+    return Judged("agrees" if last > 0.5 and numbers["present weights moved"] == 0 else "disagrees", told)
+
+
+CLAIMS = [
+    Claim("001-prop-5.1", "Propositions 5.1, B.1", "Unless f is the target some units can be added that lower the "
+          "loss.", "", completion, judge("some units"), full="20 s"),
+    Claim("001-prop-5.2", "Propositions 5.2, B.2", "One unit suffices to lower the loss.", "", completion,
+          judge("one unit"), full="20 s"),
+    Claim("001-prop-5.3", "Propositions 5.3, B.3", "That unit can have arbitrarily small input weights.", "",
+          completion,
+          judge("one small unit"), full="20 s"),
+    Claim("001-sec-5-higher", "section 5", "Where no linear correlation is left (5) finds no unit, though one exists: "
+          "by quadratic correlations, or at random.", "", paradox, judge_paradox, full="a second"),
+    Claim("001-sec-3.4", "section 3.4", "The variance of the directions grows as sqrt(p), the larger of the widths "
+          "before and after, and falls as sqrt(N), the samples.", "sqrt(p), sqrt(N)", variance, judge_variance,
+          picture_variance,
+          full="10 s", misprints=("001-variance", "001-batch")),
+    Claim("001-sec-1-alone", "section 1", "A network can be trained without gradient descent, by adding units only.",
+          "",
+          alone, judge_alone, lambda n: Picture(curves=[Curve("growth alone", n["steps"], n["accuracy"])],
+                                                x="growth steps", y="test accuracy"), full="20 s"),
+]  # fmt: skip

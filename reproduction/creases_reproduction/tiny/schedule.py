@@ -1,0 +1,213 @@
+"""The schedule of TINY's experiments (source 001, section 4 and appendix C): growth while the clock runs.
+
+A network 784 - 1 - 1 - 10 with SELU (normal Kaiming weights) trains by Adam, step 1e-4, in batches of 100, and after
+every 0.05 seconds both hidden layers get all units of Prop. 3.2 above the threshold, 8 times; then it trains on. The
+units come from ``sample_size`` samples, their size from as many others. dW* is not applied (with units that barely vary
+it is huge). Seconds count training and growth, not the measurements.
+
+    python -m creases_reproduction.tiny.schedule --seeds 15 --workers 15 --seconds 30 --out tiny_schedule.json
+
+needs the image files (see :func:`creases.problems.mnist`); it gives what ``results/tiny_schedule.json`` has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from math import sqrt
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from creases._files import replacing
+from creases.growth import Proposal, apply, random_units, sample_size, tiny
+from creases.growth.methods._first_order.amplitude import search
+from creases.growth.methods._first_order.optimal import Units
+from creases.growth.methods._first_order.sample import gathered
+from creases.network.surgery import Place, places
+from creases.problems import mnist
+from creases_reproduction.linearity.image_networks import accuracy
+from creases_reproduction.linearity.image_similarity import rounded
+from creases_reproduction.tiny.bottlenecks import Data, images, perceptron
+
+LR, BATCH, MOST = 1e-4, 100, 1000
+MARKS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)  #: seconds at which the test accuracy is taken
+PAUSES = (0.05, 0.5, 2.0)  #: seconds between growth steps: that of Figures 5 and 6, and longer ones (Figure 8)
+
+
+@dataclass
+class Run:
+    """One training by the clock."""
+
+    name: str
+    seed: int
+    widths: list[int] = field(default_factory=list)  #: at the end
+    steps: int = 0  #: of Adam
+    accuracy: float = 0.0  #: on the test images, at the end
+    growing: float = 0.0  #: seconds spent on growth
+    points: list[tuple[float, float]] = field(default_factory=list)  #: seconds, test accuracy
+    spectra: list[list[list[float]]] = field(default_factory=list)  #: by round and layer: mean lambda^2, largest lambda
+    rounds: list[list[int]] = field(default_factory=list)  #: widths after each round
+
+
+def start(widths: Sequence[int], seed: int, inputs: int = 784) -> nn.Sequential:
+    """A network with SELU and normal Kaiming weights."""
+    model = perceptron([inputs, *widths, 10], nn.SELU, seed)
+    numbers = torch.Generator().manual_seed(seed)
+    for layer in model:
+        if isinstance(layer, nn.Linear):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu", generator=numbers)
+    return model
+
+
+def run(
+    model: nn.Sequential, data: Data, name: str, seed: int, *, seconds: float, rounds: int = 0, pause: float = 0.05
+) -> Run:
+    """Train a model by the clock, and grow it ``rounds`` times, ``pause`` seconds apart."""
+    (x, y), (x_test, y_test) = data
+    numbers = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=LR)
+    found = Run(name, seed)
+    began, aside, due, marks = time.perf_counter(), 0.0, pause, [mark for mark in MARKS if mark <= seconds]
+    while (now := time.perf_counter() - began - aside) < seconds:
+        if len(found.rounds) < rounds and now >= due:
+            found.spectra.append(growth_round(model, data[0], numbers, optimizer))
+            found.rounds.append(hidden(model))
+            after = time.perf_counter() - began - aside
+            found.growing, due = found.growing + after - now, after + pause
+            continue
+        part = torch.randint(len(x), (BATCH,), generator=numbers)
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x[part]), y[part]).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        found.steps += 1
+        if marks and now >= marks[0]:
+            since = time.perf_counter()
+            found.points.append((marks.pop(0), accuracy(model, x_test, y_test)))
+            aside += time.perf_counter() - since
+    found.accuracy, found.widths = accuracy(model, x_test, y_test), hidden(model)
+    return found
+
+
+def hidden(model: nn.Sequential) -> list[int]:
+    """Widths of the hidden layers."""
+    return [layer.out_features for layer in model if isinstance(layer, nn.Linear)][:-1]
+
+
+def growth_round(
+    model: nn.Sequential,
+    data: tuple[Tensor, Tensor],
+    numbers: torch.Generator,
+    optimizer: torch.optim.Optimizer | None = None,
+    *,
+    like: Sequence[int] = (),
+) -> list[list[float]]:
+    """Grow every hidden layer once by TINY, and give the mean of lambda^2 and the largest lambda for each.
+
+    With widths ``like`` by random units instead, as many as lead there.
+    """
+    found: list[list[float]] = []
+    for i in range(len(hidden(model))):
+        place = places(model)[i]
+        if like and like[i] <= place.width:
+            continue
+        size = sample_size(model, place)
+        order = torch.randperm(len(data[0]), generator=numbers)[: 2 * size]
+        use, hold = ((data[0][own], data[1][own]) for own in (order[:size], order[size:]))
+        if like:
+            proposal = _random(model, place, use, hold, like[i] - place.width, int(order[0]))
+        else:
+            proposal = tiny(model, place, [use], nn.functional.cross_entropy, heldout=[hold], max_units=MOST)
+            strengths = [float(one) for one in proposal.explanation.get("lambda", ())] or [0.0]
+            found.append([sum(one**2 for one in strengths) / len(strengths), max(strengths)])
+        if proposal.count:
+            apply(proposal, model, optimizer=optimizer)
+    return found
+
+
+def _random(
+    model: nn.Sequential,
+    place: Place,
+    batches: tuple[Tensor, Tensor],
+    heldout: tuple[Tensor, Tensor],
+    count: int,
+    seed: int,
+) -> Proposal:
+    """Random units at the size, and the sign, that held-out samples want; with no weights out where they want none."""
+    loss = nn.functional.cross_entropy
+    drawn = random_units(model, place, [batches], loss, count=count, fan_out=1.0, seed=seed)
+    sample = gathered(model, place, [batches], loss, [heldout])
+    alpha = torch.cat([drawn.fan_in.T, drawn.bias[None]])
+    best = []
+    for sign in (1.0, -1.0):
+        omega = {path: sign * columns for path, columns in drawn.fan_out.items()}
+        size = search(sample.reach, sample.runs, Units(alpha, omega, torch.ones(count), 0, "random"))
+        best.append((size.after, sign * sqrt(size.factor), sqrt(size.factor)))
+    _, out, into = min(best)
+    return drawn.scaled(into or 1.0, out)
+
+
+def runs(seed: int, data: Data, seconds: float = 50.0) -> list[Run]:
+    """The runs of one seed: Figures 5, 6 and 8 to 13; shorter ones where ``seconds`` is less than 50."""
+    inputs, part = data[0][0].shape[1], seconds / 50
+    found = [
+        run(
+            start([1, 1], seed, inputs), data, f"grown, {pause:g} s apart", seed, seconds=seconds, rounds=8, pause=pause
+        )
+        for pause in PAUSES
+    ]
+    found.append(run(start(found[0].widths, seed, inputs), data, "fixed twin", seed, seconds=seconds))
+    found.append(run(start([1000, 1000], seed, inputs), data, "1000-1000", seed, seconds=seconds))
+    more = run(start([1, 1], seed, inputs), data, "grown 15 times", seed, seconds=20 * part, rounds=15)
+    return [*found, more, *_beside_random(seed, data, 5 * part)]
+
+
+def _beside_random(seed: int, data: Data, seconds: float) -> list[Run]:
+    """Figure 13: one start, widened by TINY five times without training, and to the same widths by random units."""
+    found: list[Run] = []
+    widths: list[list[int]] = []
+    for name in ("optimal units", "random units"):
+        model, numbers = start([1, 1], seed, data[0][0].shape[1]), torch.Generator().manual_seed(seed)
+        for i in range(5):
+            if name == "optimal units":
+                growth_round(model, data[0], numbers)
+                widths.append(hidden(model))
+            elif widths[i] != hidden(model):
+                growth_round(model, data[0], numbers, like=widths[i])
+        at_once = accuracy(model, *data[1])
+        found.append(run(model, data, name, seed, seconds=seconds))
+        found[-1].points.insert(0, (0.0, at_once))
+    return found
+
+
+def all_runs(seeds: int = 20, workers: int = -1, seconds: float = 50.0) -> list[Run]:
+    """The runs of many seeds on MNIST, each in a process of one thread."""
+    from joblib import Parallel, delayed
+
+    return [one for own in Parallel(workers)(delayed(_one)(seed, seconds) for seed in range(seeds)) for one in own]
+
+
+def _one(seed: int, seconds: float) -> list[Run]:
+    torch.set_num_threads(1)
+    return runs(seed, images(mnist, "cpu", flat=True), seconds)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run every experiment of every seed and keep the numbers as JSON."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=-1)
+    parser.add_argument("--seconds", type=float, default=50.0, help="of the longest runs")
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args(arguments)
+    done = all_runs(asked.seeds, asked.workers, asked.seconds)
+    with replacing(asked.out) as path:
+        path.write_text(json.dumps(rounded([asdict(one) for one in done])))
+
+
+if __name__ == "__main__":
+    main()

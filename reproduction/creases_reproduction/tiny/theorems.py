@@ -1,0 +1,325 @@
+"""TINY's propositions (source 001, section 3 and appendix B) at random networks: the library's sums against matrices.
+
+All in float64 with tanh, whose slope at 0 is 1, unless said otherwise; eta = 1 and the loss of one sample.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import pi
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from creases.growth import Proposal, Statistics, apply, optimal_units, statistics
+from creases.growth.methods._first_order.observe import Watch
+from creases.growth.methods._first_order.optimal import Units, best_moves, bottleneck, projected
+from creases.network.surgery import Place, places
+from creases_reproduction.claim import Claim, Judged, Numbers
+from creases_reproduction.linearity.judging import drawing
+from creases_reproduction.measured import Scale
+from creases_reproduction.tiny.bottlenecks import perceptron
+
+loss = nn.functional.cross_entropy
+CASES = {"quick": 6, "full": 40}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A random network with samples, and what a layer of it sees, as matrices with samples as columns."""
+
+    model: nn.Sequential
+    x: Tensor
+    y: Tensor
+    place: Place
+    sums: Statistics
+    before: Tensor  #: B_{l-1} (d, n), the constant 1 last
+    after: Tensor  #: B_l (m, n)
+    goal: Tensor  #: V_goal (out, n)
+
+    @property
+    def path(self) -> str:
+        return self.place.consumers[0].path
+
+
+def case(seed: int, bend: type[nn.Module] = nn.Tanh) -> Case:
+    """Networks 4 - 5 - 6 - 3, grown at the first or the second hidden layer, on 120 samples of random classes."""
+    model = perceptron([4, 5, 6, 3], bend, seed).double()
+    numbers = torch.Generator().manual_seed(seed)
+    x = torch.randn(120, 4, generator=numbers, dtype=torch.float64)
+    y = (torch.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2] > 0).long() + (x[:, 3] > 1).long()
+    place = places(model)[seed % 2]
+    found = Watch.of(model, place, loss, x).see(x, y)
+    ones = torch.ones(1, len(x), dtype=torch.float64)
+    path = place.consumers[0].path
+    before, after = torch.cat([found.entering.T, ones]), torch.cat([found.inputs[path].T, ones])
+    return Case(model, x, y, place, statistics(model, place, [(x, y)], loss), before, after, found.goals[path].T)
+
+
+def cases(scale: Scale, bend: type[nn.Module] = nn.Tanh) -> Iterator[Case]:
+    return (case(seed, bend) for seed in range(CASES[scale]))
+
+
+def move(own: Case) -> Tensor:
+    """dW* (out, m) of Prop. 3.1."""
+    return best_moves(own.sums)[own.path].T
+
+
+def left(own: Case) -> Tensor:
+    """V_proj (out, n)."""
+    return own.goal - move(own) @ own.after
+
+
+def change(own: Case, units: Units, k: int | None = None) -> Tensor:
+    """V(theta) (out, n) of the first k units, to first order."""
+    return units.omega[own.path][:, :k] @ (units.alpha[:, :k].T @ own.before)
+
+
+# 2.2 and 3.1
+
+
+def example(scale: Scale) -> Numbers:
+    """2 sin x + x at 0, 1.5, pi, 4.5 by a x + b at (1, 0): whether some (da, db) improves all four, by their errors.
+
+    An update improves a point where it moves towards its error's sign; at 0 and pi the error is 0 and must stay so.
+    """
+    x = np.array([0.0, 1.5, pi, 4.5])
+    goal = 2 * (2 * np.sin(x))  # v_goal = -2 (f - y), eta = 1
+    design = np.stack([x, np.ones(4)], axis=1)
+    best = np.linalg.lstsq(design, goal, rcond=None)[0]
+    angles = np.linspace(0, 2 * pi, 3601)
+    moves = design @ np.stack([np.cos(angles), np.sin(angles)])
+    wanted = np.sign(np.round(goal, 12))
+    helped = (wanted[:, None] * moves > 0) | ((wanted == 0)[:, None] & (np.abs(moves) < 1e-9))
+    return {
+        "goal": goal.tolist(),
+        "best move": best.tolist(),
+        "directions tried": len(angles),
+        "improving all": int(helped.all(axis=0).sum()),
+        "improving most": int(helped.sum(axis=0).max()),
+        "lack of expressivity": float(np.square(goal - design @ best).sum()),
+    }
+
+
+def judge_example(numbers: Numbers) -> Judged:
+    told = (
+        f"no direction of {numbers['directions tried']} improves all four points, at best {numbers['improving most']}"
+    )
+    told += f"; the lack of expressivity is {numbers['lack of expressivity']:.3g}"
+    if numbers["improving all"] or numbers["lack of expressivity"] < 1e-9:
+        return Judged("disagrees", f"{numbers['improving all']} directions improve all four points")
+    return Judged("agrees", told)
+
+
+def prop_3_1(scale: Scale) -> Numbers:
+    """dW* against least squares on the matrices, V_0 against the projector, and whether it is along the gradient."""
+    off = {
+        "to least squares": 0.0,
+        "to the projector": 0.0,
+        "of what is left, along B_l": 0.0,
+        "of the bottleneck": 0.0,
+    }
+    cosines = []
+    for own in cases(scale):
+        W = move(own)
+        want = torch.linalg.lstsq(own.after.T, own.goal.T, driver="gelsd").solution.T
+        n = own.after.shape[1]
+        S = own.after @ own.after.T / n
+        projector = own.after.T @ torch.linalg.pinv(S, hermitian=True) @ own.after / n
+        size = own.goal.norm()
+        rest = own.goal - W @ own.after
+        found = {
+            "to least squares": (W @ own.after - want @ own.after).norm() / size,
+            "to the projector": (W @ own.after - own.goal @ projector).norm() / size,
+            "of what is left, along B_l": (rest @ own.after.T).norm() / (size * own.after.norm()),
+            "of the bottleneck": abs(bottleneck(own.sums) - rest.square().sum() / n) / (size**2 / n),
+        }
+        off = {name: max(off[name], float(value)) for name, value in found.items()}
+        gradient = own.goal @ own.after.T
+        cosines.append(float((W * gradient).sum() / (W.norm() * gradient.norm())))
+    return {"cases": CASES[scale], **off, "cosine to the gradient, mean": float(np.mean(cosines))}
+
+
+def judge_prop_3_1(numbers: Numbers) -> Judged:
+    names = [name for name in numbers if name.startswith(("to ", "of "))]
+    worst = max(numbers[name] for name in names)
+    cosine = numbers["cosine to the gradient, mean"]
+    told = f"at {numbers['cases']} random networks off by {worst:.1g}; its cosine to the gradient is {cosine:.2f}"
+    return Judged("agrees" if worst < 1e-9 and cosine < 0.99 else "disagrees", told)
+
+
+# 3.2
+
+
+def prop_3_2(scale: Scale) -> Numbers:
+    """The gain identity (10) with the square roots of lambda and as printed, K = rank, and other units tried."""
+    off, printed, ranks, better = 0.0, 0.0, [], 0
+    for number, own in enumerate(cases(scale)):
+        units = optimal_units(own.sums)
+        rest, n = left(own), own.goal.shape[1]
+        lam, full = units.values, float(rest.square().sum() / n)
+        N = own.before @ rest.T / n
+        ranks.append([len(lam), int(torch.linalg.matrix_rank(N, rtol=1e-7))])
+        for k in range(1, len(lam) + 1):
+            want = full - float(lam[:k].square().sum())
+            off = max(off, abs(float((rest - change(own, units, k)).square().sum() / n) - want) / full)
+            bare = change(own, _bare(units), k)
+            printed = max(printed, abs(float((rest - bare).square().sum() / n) - want) / full)
+            better += _beaten(own, rest, want, k, number)
+    return {
+        "cases": CASES[scale],
+        "off": off,
+        "off as printed": printed,
+        "rank": ranks,
+        "other units that do better": better,
+        "orthogonal": max(_overlap(own) for own in cases(scale)),
+    }
+
+
+def _bare(units: Units) -> Units:
+    """The units as Prop. 3.2 prints them, without the square roots of lambda."""
+    root = units.values.sqrt()
+    omega = {path: columns / root for path, columns in units.omega.items()}
+    return Units(units.alpha / root, omega, units.values, units.rank, units.solver)
+
+
+def _beaten(own: Case, rest: Tensor, want: float, k: int, seed: int, tries: int = 20) -> int:
+    """How many random fan-ins of k units, each with the fan-out that is best for it, leave less of V_proj."""
+    draw, n, count = torch.Generator().manual_seed(seed), rest.shape[1], 0
+    for _ in range(tries):
+        z = torch.randn(k, len(own.before), generator=draw, dtype=torch.float64) @ own.before
+        omega = torch.linalg.lstsq(z.T, rest.T, driver="gelsd").solution.T
+        count += float((rest - omega @ z).square().sum() / n) < want * (1 - 1e-9)
+    return count
+
+
+def _overlap(own: Case) -> float:
+    """Largest cosine between the changes that two units make, in the trace product."""
+    units = optimal_units(own.sums)
+    omega, inner = units.omega[own.path], units.alpha.T @ own.before
+    each = torch.stack([torch.outer(omega[:, k], inner[k]).flatten() for k in range(len(inner))])
+    each = each / each.norm(dim=1, keepdim=True)
+    return float((each @ each.T - torch.eye(len(each), dtype=each.dtype)).abs().max())
+
+
+def judge_prop_3_2(numbers: Numbers) -> Judged:
+    same = all(a == b for a, b in numbers["rank"])
+    told = f"with sqrt(lambda) on both sides eq. (10) holds to {numbers['off']:.1g}"
+    told += f"; {numbers['other units that do better']} random units do better; K* is {'' if same else 'not '}N's rank"
+    if numbers["off"] > 1e-9 or numbers["other units that do better"] or not same:
+        return Judged("disagrees", told)
+    if numbers["off as printed"] < 1e-9:
+        return Judged("agrees", told)
+    return Judged(
+        "agrees in kind", f"{told}; weights as printed, without it, miss it by {numbers['off as printed']:.0%}"
+    )
+
+
+def judge_orthogonal(numbers: Numbers) -> Judged:
+    worst = numbers["orthogonal"]
+    return Judged("agrees" if worst < 1e-9 else "disagrees", f"largest cosine between two units' changes: {worst:.1g}")
+
+
+def eq_11(scale: Scale) -> Numbers:
+    """The fall of the loss for small units against sigma'(0) sum lambda^2, and against the sum with the cross term."""
+    ratio: dict[str, list[float]] = {"tanh": [], "relu": [], "selu": []}
+    off, plain = 0.0, 0.0
+    for name, bend in (("tanh", nn.Tanh), ("relu", nn.ReLU), ("selu", nn.SELU)):
+        for own in cases(scale, bend):
+            units = optimal_units(own.sums)
+            if not len(units.values):
+                continue
+            sum_ = float(units.values.square().sum())
+            cross = float((change(own, units) * (move(own) @ own.after)).sum() / own.goal.shape[1])
+            fall = _slope(own, units)
+            ratio[name].append(fall / sum_)
+            if name == "tanh":
+                off = max(off, abs(fall - sum_ - cross) / sum_)
+                for_goal = optimal_units(own.sums, project=False)
+                plain = max(plain, abs(_slope(own, for_goal) / float(for_goal.values.square().sum()) - 1))
+    return {
+        "cases": CASES[scale],
+        "fall over sum of lambda^2": {name: [min(own), max(own)] for name, own in ratio.items()},
+        "off with the cross term": off,
+        "off for units of V_goal": plain,
+    }
+
+
+def _slope(own: Case, units: Units, step: float = 1e-3) -> float:
+    """The fall of the mean loss for units of size step, over step^2; two steps, extrapolated."""
+    falls = []
+    for size in (step, step / 2):
+        model = copy.deepcopy(own.model)
+        fan_in, bias = units.alpha[:-1].T.clone(), units.alpha[-1].clone()
+        apply(Proposal("tiny", own.place, fan_in, bias, units.omega, 0.0, {}).scaled(size, size), model)
+        with torch.no_grad():
+            falls.append(float(loss(own.model(own.x), own.y) - loss(model(own.x), own.y)) / size**2)
+    return 2 * falls[1] - falls[0]
+
+
+def judge_eq_11(numbers: Numbers) -> Judged:
+    by, cross, plain = (
+        numbers[k] for k in ("fall over sum of lambda^2", "off with the cross term", "off for units of V_goal")
+    )
+    told = "the fall of the loss is " + ", ".join(f"{a:.2f} to {b:.2f} ({name})" for name, (a, b) in by.items())
+    told += " times sum lambda^2"
+    low, high = by["tanh"]
+    if max(cross, plain) > 1e-3:
+        return Judged("disagrees", f"{told}; with the cross term it is off by {cross:.1g}")
+    if abs(low - 1) < 1e-3 and abs(high - 1) < 1e-3:
+        return Judged("agrees", told)
+    return Judged(
+        "disagrees",
+        f"{told}: a term (1/n) <V, dW* B> is missing, as large and of either sign; with it tanh is off by {cross:.1g}. "
+        f"The formula holds (to {plain:.1g}) for units of V_goal, where dW = 0, and bends with a slope at 0, which "
+        "SELU has not",
+    )
+
+
+def prop_3_3(scale: Scale) -> Numbers:
+    """N N' alpha = lambda^2 S alpha and omega = N' alpha at the optimal units, and with lambda and N as printed."""
+    off, out, printed = 0.0, 0.0, 0.0
+    for own in cases(scale):
+        units = optimal_units(own.sums)
+        S, N = own.sums.features / own.sums.count, projected(own.sums, best_moves(own.sums))[own.path].T
+        lam, alpha = units.values, units.alpha / units.values.sqrt()
+        image = N @ (N.T @ alpha)
+        off = max(off, float((image - S @ alpha * lam.square()).norm() / image.norm()))
+        printed = max(printed, float((image - S @ alpha * lam).norm() / image.norm()))
+        omega = units.omega[own.path] / lam.sqrt()
+        out = max(out, float((N.T @ alpha - omega * lam).norm() / (omega * lam).norm()))
+    return {"cases": CASES[scale], "off": off, "omega off": out, "off with lambda": printed}
+
+
+def judge_prop_3_3(numbers: Numbers) -> Judged:
+    told = f"with eigenvalues lambda^2 and omega along N' alpha off by {max(numbers['off'], numbers['omega off']):.1g}"
+    if max(numbers["off"], numbers["omega off"]) > 1e-8:
+        return Judged("disagrees", told)
+    return Judged("agrees", f"{told} (the text has N alpha, which has another size; lambda there is the eigenvalue)")
+
+
+CLAIMS = [
+    drawing("001-fig-1", "Figure 1", "Notations."),
+    drawing("001-fig-2", "Figure 2", "The lack of expressivity as the distance of V_goal from the tangent space."),
+    drawing("001-fig-4", "Figure 4", "Two new units and their weights."),
+    drawing("001-fig-7", "Figure 7", "Left to be done, says the source."),
+    Claim("001-sec-2.2", "section 2.2, Figure 3", "No update of a x + b improves the prediction of 2 sin x + x at all "
+          "four points.", "", example, judge_example, full="a second"),
+    Claim("001-prop-3.1", "Proposition 3.1, Definition 3.1", "dW* = (1/n) V_goal B' ((1/n) B B')^+ is the best move; "
+          "it projects V_goal onto what the layer has, and is not the gradient.", "", prop_3_1, judge_prop_3_1,
+          full="2 s"),
+    Claim("001-prop-3.2", "Proposition 3.2, (10)", "The best new units are (S^(-1/2)' u_k, v_k), as many as N has "
+          "rank; K of them reduce the lack of expressivity by sum lambda_k^2.", "", prop_3_2, judge_prop_3_2,
+          full="5 s",
+          misprints=("001-neurons", "001-index")),
+    Claim("001-sec-3.2-orthogonal", "section 3.2", "The changes that the new units make are orthogonal.", "", prop_3_2,
+          judge_orthogonal, full="5 s"),
+    Claim("001-eq-11", "Proposition 3.2, (11)", "To first order the loss falls by sigma'(0) / eta sum lambda_k^2.", "",
+          eq_11, judge_eq_11, full="5 s", misprints=("001-cross-term", "001-relu", "001-sign")),
+    Claim("001-prop-3.3", "Proposition 3.3", "The units solve N N' alpha = lambda S alpha.", "", prop_3_3,
+          judge_prop_3_3,
+          full="2 s", misprints=("001-proposition-3.3",)),
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""Misprints of source 000, the XNG slides."""
+
+from __future__ import annotations
+
+from creases_reproduction.misprints import Misprint
+
+MISPRINTS = [
+    Misprint(
+        "000-slide-7",
+        "slide 7, GradMax's problem",
+        "maximise over outgoing weights of Frobenius norm at most c",
+        "maximise over orthogonal columns",
+        "Under the norm alone, several copies of the first singular vector have the larger gradient.",
+        "tests/reproduce/test_misprints.py::test_without_orthogonality_copies_of_the_first_vector_win",
+    ),
+    Misprint(
+        "000-slide-8",
+        "slides 7 and 8, GradMax with ReLU",
+        "new incoming weights are zero and receive the largest gradient",
+        "with torch's ReLU, whose slope at 0 is 0, they must be small instead",
+        "At exactly zero incoming weights no gradient arrives at all.",
+        "tests/reproduce/test_misprints.py::test_zero_incoming_weights_of_a_relu_get_no_gradient",
+    ),
+    Misprint(
+        "000-theorem-2",
+        "Theorem 2, slide 11",
+        "deep ReLU networks are replicable by ones with a single hidden layer",
+        "true for one input; from two inputs on, one hidden layer bends along whole lines only",
+        "The crease of a unit in a second layer changes direction where it meets the first layer's creases.",
+        "tests/reproduce/test_misprints.py::test_creases_of_a_second_layer_change_direction",
+    ),
+    Misprint(
+        "000-lemma-2",
+        "Lemma 2, slide 23",
+        "dL/dx = (W_B s' W_A)' dL/dy + (w_B . dL/dy) w_A",
+        "the second term times the new unit's own slope, 1 where it is active and 0 elsewhere",
+        "",
+        "tests/reproduce/test_misprints.py::test_an_inactive_new_unit_adds_nothing_to_the_gradient_at_the_input",
+    ),
+    Misprint(
+        "000-slide-27",
+        "slide 27, Fold Point Search",
+        "the boundary is where W x + b is a uniform vector",
+        "where the two classes in question tie and no other is above them",
+        "With three classes or more, all outputs are equal at hardly any point of a boundary.",
+        "tests/grow/folding/test_point.py::test_where_a_third_class_is_above_the_foot_the_nearest_point_below_it_is_taken",
+    ),
+    Misprint(
+        "000-slide-28",
+        "slide 28, Find Typical Mis-Predicted Instance",
+        "the instance of the cluster nearest to its centroid",
+        "the mis-predicted one nearest to it",
+        "The nearest instance is often predicted right, and then there is nothing to fold.",
+        "tests/grow/folding/test_typical.py::test_the_typical_one_is_the_mistake_nearest_to_the_loss_weighted_centroid",
+    ),
+    Misprint(
+        "000-slide-29",
+        "slide 29, Hidden Layer Broaden",
+        "the new bias is 0",
+        "b = -w . x_f, as Theorem 3 says",
+        "With b = 0 the crease passes through the origin, not through the fold point.",
+        "tests/grow/folding/test_fold.py::test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary",
+    ),
+    Misprint(
+        "000-slide-29-rows",
+        "slide 29, Hidden Layer Broaden",
+        "W_A x_f + b_A = 0 for the whole new matrix",
+        "for its new row alone",
+        "The old units are not zero at the fold point.",
+        "tests/reproduce/test_misprints.py::test_old_units_are_not_zero_at_the_fold_point",
+    ),
+    Misprint(
+        "000-slide-29-zero",
+        "slide 29, Hidden Layer Broaden",
+        "the new outgoing weights are 0",
+        "small, not 0, as Lemma 5 says",
+        "",
+        "tests/reproduce/test_misprints.py::test_zero_outgoing_weights_let_no_gradient_through",
+    ),
+]

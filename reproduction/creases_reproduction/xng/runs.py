@@ -1,0 +1,277 @@
+"""The growth experiment of the XNG slides: 2-3-2 networks from random weights against 2-2-2 networks that grew.
+
+The slides count 65 of 1000 networks that solve their problem from random weights, and 360 of 1000 that grew once; their
+data are not given. Here are four problems in the plane, and every growth method:
+
+- random: 2-3-2 from random weights, trained for 5000 steps;
+- A: 2-2-2, trained for 2000 steps, grown by one unit, and trained for 3000 more;
+- B: as A, but after 500 and 1000 steps a redundant unit (:mod:`creases.growth._recycle`) is released and grown again
+  by the same method.
+
+Steps are full-batch Adam with learning rate 0.02, begun afresh after each change of a network. Where a method has no
+unit to propose (a dead layer, say), a random one is taken, and counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from creases.errors import InputError
+from creases.growth import Proposal, apply, fold, gradmax, random_units, search, tiny
+from creases.growth._recycle import redundant, release
+from creases.lab import Batch, train
+from creases.network.surgery import Place, places
+from creases.problems import Problem, get
+from creases_reproduction.measured import wilson
+
+PROBLEMS = ("sine", "quadratic", "circle", "overlapping_quadratic")
+
+#: Networks of each method.
+SCALES = {"quick": 50, "full": 1000}
+
+#: Adam steps in all, those before the growth, and those after which redundant units are re-grown in B.
+STEPS, GROWN, RECYCLED = 5000, 2000, (500, 1000)
+
+LR = 0.02
+
+#: How much of the loss the removal of a redundant unit may cost.
+TOLERANCE = 0.01
+
+#: A network succeeds within this share of the way from the best known loss to the linear model's.
+NEAR = 0.05
+
+Propose = Callable[[nn.Module, Place, Problem, int], Proposal]
+
+
+def _batch(problem: Problem) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    return [(torch.from_numpy(problem.X), torch.from_numpy(problem.y))]
+
+
+def _random(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return random_units(model, place, _batch(problem), nn.CrossEntropyLoss(), fan_out=0.05, seed=seed)
+
+
+def _gradmax(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return gradmax(model, place, _batch(problem), nn.CrossEntropyLoss())
+
+
+def _tiny(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return tiny(model, place, _batch(problem), nn.CrossEntropyLoss(), max_units=1)
+
+
+def _slides(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return fold(model, place, problem.X, problem.y, point="foot", direction="alignment", choose="mean")
+
+
+def _fold(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return fold(model, place, problem.X, problem.y)
+
+
+def _aligned(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return fold(model, place, problem.X, problem.y, direction="alignment")
+
+
+def _foot(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return fold(model, place, problem.X, problem.y, point="foot")
+
+
+def _search(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
+    return search(model, place, problem.X, problem.y)
+
+
+#: How each method proposes a unit.
+GROWTHS: dict[str, Propose] = {
+    "random": _random,
+    "gradmax": _gradmax,
+    "tiny": _tiny,
+    "slides": _slides,
+    "fold": _fold,
+    "aligned": _aligned,  # a fold but for the direction, which is the slides'
+    "foot": _foot,  # a fold but for the point, which is the slides'
+    "search": _search,
+}
+METHODS = ("random 2-3-2", *(f"A {name}" for name in GROWTHS), "B random", "B tiny", "B fold", "B search")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of the networks of one method on one problem."""
+
+    problem: str
+    method: str
+    networks: int
+    loss: float  #: mean over networks, of the mean cross-entropy on the training data
+    error: float  #: standard error of that mean
+    successes: int
+    low: float  #: 95 % Wilson interval of the rate of success
+    high: float
+    refused: int  #: growths for which the method had no unit, and a random one was taken
+    recycled: int  #: redundant units that were re-grown
+
+    @property
+    def rate(self) -> float:
+        """Share of networks that succeeded."""
+        return self.successes / self.networks
+
+
+def xng(
+    scale: Literal["quick", "full"] = "quick",
+    *,
+    networks: int | None = None,
+    problems: Sequence[str] = PROBLEMS,
+    methods: Sequence[str] = METHODS,
+    seed: int = 0,
+    workers: int = 1,
+) -> list[Row]:
+    """Run the experiment; one row for each problem and method.
+
+    Success: a loss within 5 % of the way from the best known loss (the lowest that any network of the problem's rows
+    reached) to that of the linear model.
+
+    Parameters
+    ----------
+    scale, networks
+        "full" has 1000 networks of each method, "quick" 50; or any number.
+    methods
+        Some of ``METHODS``, such as "random 2-3-2", "A fold", "B tiny". Methods that start from 2-2-2 networks start
+        from the same.
+    workers
+        Processes that make the proposals.
+    """
+    unknown = [name for name in methods if name not in METHODS]
+    if unknown or scale not in SCALES:
+        raise InputError(
+            f"scale, methods: expected {' or '.join(map(repr, SCALES))}, and some of {', '.join(METHODS)}; got "
+            f"{scale!r} and {', '.join(unknown) or 'known methods'}"
+        )
+    count = SCALES[scale] if networks is None else networks
+    if count < 1:
+        raise InputError(f"networks: expected at least 1, got {count}")
+    rows = []
+    for name in problems:
+        problem = get(name)
+        ends = {method: _ends(method, problem, count, seed, workers) for method in methods}
+        best = min(float(losses.min()) for losses, _, _ in ends.values())
+        solved = best + NEAR * (linear_loss(problem) - best)
+        rows += [_row(name, method, *end, solved) for method, end in ends.items()]
+    return rows
+
+
+def linear_loss(problem: Problem) -> float:
+    """The least mean cross-entropy of a linear model."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
+
+    model = LogisticRegression(C=1e6, max_iter=1000).fit(problem.X, problem.y)
+    return float(log_loss(problem.y, model.predict_proba(problem.X)))
+
+
+def _row(problem: str, method: str, losses: NDArray[np.float64], refused: int, recycled: int, solved: float) -> Row:
+    n, successes = len(losses), int((losses <= solved).sum())
+    error = float(losses.std(ddof=1)) / n**0.5 if n > 1 else float("nan")
+    return Row(
+        problem,
+        method,
+        n,
+        float(losses.mean()),
+        error,
+        successes,
+        *wilson(successes, n),
+        refused,
+        recycled,
+    )
+
+
+def _ends(method: str, problem: Problem, count: int, seed: int, workers: int) -> tuple[NDArray[np.float64], int, int]:
+    """The losses (count,) that a method's networks end with; growths refused; units re-grown."""
+    if method == METHODS[0]:
+        batch = _trained(Batch.initial(count, [2, 3, 2], seed=seed + 1), problem, STEPS)
+        return batch.losses(problem.X, problem.y), 0, 0
+    group, name = method.split()
+    times = (*RECYCLED, GROWN) if group == "B" else (GROWN,)
+    batch, done, refused, recycled = small_networks(problem.name, count, seed, times[0]), times[0], 0, 0
+    for at in times:
+        batch, done = _trained(batch, problem, at - done), at
+        change = partial(_grown if at == GROWN else _recycled, name, problem)
+        batch, refusals, changes = _changed(batch, change, seed + at, workers)
+        refused, recycled = refused + refusals, recycled + (changes if at != GROWN else 0)
+    return _trained(batch, problem, STEPS - done).losses(problem.X, problem.y), refused, recycled
+
+
+@lru_cache(maxsize=2)
+def small_networks(name: str, count: int, seed: int, steps: int) -> Batch:
+    """The 2-2-2 networks that all methods start from."""
+    return _trained(Batch.initial(count, [2, 2, 2], seed=seed), get(name), steps)
+
+
+def _trained(batch: Batch, problem: Problem, steps: int) -> Batch:
+    return train(batch, problem.X, problem.y, epochs=steps, lr=LR).batch
+
+
+def _changed(
+    batch: Batch, change: Callable[[nn.Sequential, int], tuple[nn.Sequential, bool, bool]], seed: int, workers: int
+) -> tuple[Batch, int, int]:
+    """All networks of a batch after a change of each; how many growths were refused, and how many were changed."""
+    from joblib import Parallel, delayed
+
+    each = Parallel(n_jobs=workers)(delayed(change)(batch.module(n), seed + 10_000 * n) for n in range(batch.count))
+    models, refused, changed = zip(*each, strict=True)
+    return Batch.of(models), sum(refused), sum(changed)
+
+
+@lru_cache
+def _place(width: int) -> Place:
+    """The hidden layer of a 2-width-2 network."""
+    return places(nn.Sequential(nn.Linear(2, width), nn.ReLU(), nn.Linear(width, 2)))[0]
+
+
+def _grown(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
+    """A network with one more unit, by a method or, where it has none, at random; whether it had none."""
+    place = _place(model[-1].in_features)
+    proposal = GROWTHS[name](model, place, problem, seed)
+    refused = not proposal.count
+    apply(_random(model, place, problem, seed) if refused else proposal, model)
+    return model, refused, True
+
+
+def _recycled(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
+    """A network whose redundant unit, if it has one, is grown again."""
+    place = _place(model[-1].in_features)
+    found = redundant(model, place, _batch(problem), nn.CrossEntropyLoss(), tolerance=TOLERANCE)
+    if not found:
+        return model, False, False
+    release(model, place, found[0])
+    return _grown(name, problem, model, seed)
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The rows as a table: a line for each method, a column for each problem."""
+    problems, methods = (list(dict.fromkeys(part)) for part in zip(*((r.problem, r.method) for r in rows), strict=True))
+    cells = {(row.problem, row.method): row for row in rows}
+    lines = [["", *problems], ["---"] * (1 + len(problems))]
+    for method in methods:
+        found = [cells.get((problem, method)) for problem in problems]
+        lines.append([method, *("" if row is None else _cell(row) for row in found)])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _cell(row: Row) -> str:
+    return f"{row.loss:.3f} ± {row.error:.3f}; {row.rate:.1%} ({row.low:.1%} to {row.high:.1%})"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--networks", type=int, default=SCALES["quick"])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
+    given = parser.parse_args()
+    print(markdown(xng(networks=given.networks, seed=given.seed, workers=given.workers)))

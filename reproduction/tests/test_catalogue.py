@@ -1,0 +1,70 @@
+"""The catalogue: ids of their own, known sources, nothing computable without a result at full scale."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from creases.errors import InputError
+from creases_reproduction.catalogue import MODULES, claims, find
+from creases_reproduction.claim import SOURCES
+from creases_reproduction.running import STORED, VERDICTS, counts, judged_again, read, stored
+
+ALL = claims()
+
+
+def test_every_claim_has_an_id_of_its_source_and_says_something():
+    assert len({claim.id for claim in ALL}) == len(ALL) > 0
+    for claim in ALL:
+        assert claim.source in SOURCES
+        assert re.fullmatch(r"00\d-[A-Za-z0-9._-]+", claim.id)
+        assert claim.place
+        assert claim.says
+        assert (claim.measure is None) == bool(claim.cannot), claim.id
+        assert (claim.measure is None) == (claim.judge is None), claim.id
+
+
+def test_modules_are_named_once():
+    assert len(set(MODULES)) == len(MODULES)
+
+
+def test_no_computable_claim_is_without_a_result_at_full_scale():
+    missing = [claim.id for claim in ALL if claim.measure is not None and stored(claim.id) is None]
+    assert missing == []
+
+
+def test_every_stored_result_is_of_a_claim_at_full_scale_and_judged_as_it_would_be_now():
+    computable = {claim.id for claim in ALL if claim.measure is not None}
+    results = [read(path) for path in sorted(STORED.glob("*.json"))]
+    assert {result.id for result in results} == computable
+    for result in results:
+        assert result.scale == "full"
+        again = judged_again(result)
+        assert (again.verdict, again.why) == (result.verdict, result.why), result.id
+
+
+def test_every_stored_result_can_be_drawn_from():
+    for claim in ALL:
+        result = stored(claim.id)
+        if claim.picture is not None and result is not None:
+            picture = claim.picture(result.numbers)
+            assert picture.rows or picture.curves or len(picture.heat), claim.id
+
+
+def test_counts_by_verdict_add_up():
+    found = counts(result for result in map(stored, (claim.id for claim in ALL)) if result is not None)
+    assert sum(found.values()) == sum(claim.measure is not None for claim in ALL)
+    assert set(found) == set(VERDICTS)
+
+
+def test_claims_of_one_source_are_a_part():
+    assert [claim for source in SOURCES for claim in claims(source)] == ALL
+    with pytest.raises(InputError, match="source: expected one of 000, 001, 002, 003, got '004'"):
+        claims("004")
+
+
+def test_an_unknown_id_is_refused_with_what_is_spelt_like_it():
+    assert find("003-table-1").place == "Table 1"
+    with pytest.raises(InputError, match=r"there is no claim '003-tabel-1'; did you mean 003-table-1"):
+        find("003-tabel-1")

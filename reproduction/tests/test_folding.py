@@ -1,0 +1,72 @@
+"""The XNG experiment at a small scale: grown by folds, networks end lower than by chance, and recycling helps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from creases.errors import InputError
+from creases.problems import get
+from creases_reproduction.xng import runs as folding
+from creases_reproduction.xng.runs import METHODS, Row, linear_loss, markdown, xng
+
+
+@pytest.mark.slow
+def test_folds_beat_random_growth_and_random_weights_and_recycling_beats_both():
+    methods = ["random 2-3-2", "A random", "A fold", "B fold"]
+    rows = {row.method: row for row in xng(networks=60, problems=["quadratic"], methods=methods)}
+    drawn, chance, grown, recycled = (rows[method] for method in methods)
+
+    def below(one: Row, other: Row) -> bool:
+        return other.loss - one.loss > 2 * (one.error**2 + other.error**2) ** 0.5
+
+    assert below(grown, drawn)
+    assert below(recycled, grown)
+    assert below(recycled, chance)
+    assert grown.loss < chance.loss
+    assert grown.rate > 2 * drawn.rate
+    assert recycled.rate > grown.rate
+    assert recycled.recycled > 10
+
+
+def test_every_method_runs_and_a_seed_gives_the_same_again(monkeypatch):
+    for name, steps in {"STEPS": 300, "GROWN": 200, "RECYCLED": (50, 100)}.items():
+        monkeypatch.setattr(folding, name, steps)
+    rows = xng(networks=3, problems=["sine"], seed=5)
+    assert [row.method for row in rows] == list(METHODS)
+    assert all(np.isfinite(row.loss) and row.low <= row.rate <= row.high for row in rows)
+    some = ["random 2-3-2", "A fold", "B fold"]
+    again = xng(networks=3, problems=["sine"], seed=5, methods=some)
+    assert [row.loss for row in again] == [row.loss for row in rows if row.method in some]
+
+
+def test_the_linear_models_loss_is_where_its_gradient_vanishes():
+    problem = get("circle")
+    model = LogisticRegression(C=1e9, tol=1e-10, max_iter=10_000).fit(problem.X, problem.y)
+    p = model.predict_proba(problem.X)[np.arange(len(problem.y)), problem.y]
+    assert np.isclose(linear_loss(problem), -np.log(p).mean(), rtol=1e-6)
+
+
+def test_rows_make_a_table_of_methods_by_problems():
+    row = Row("sine", "A fold", 100, 0.08, 0.002, 36, 0.27, 0.46, 1, 0)
+    other = Row("circle", "B fold", 100, 0.1, 0.004, 50, 0.4, 0.6, 1, 30)
+    assert markdown([row, other]).splitlines() == [
+        "|  | sine | circle |",
+        "| --- | --- | --- |",
+        "| A fold | 0.080 ± 0.002; 36.0% (27.0% to 46.0%) |  |",
+        "| B fold |  | 0.100 ± 0.004; 50.0% (40.0% to 60.0%) |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"methods": ["C fold"]}, "scale, methods: expected .* got 'quick' and C fold"),
+        ({"scale": "huge"}, "scale, methods: expected 'quick' or 'full'"),
+        ({"networks": 0}, "networks: expected at least 1, got 0"),
+    ],
+)
+def test_bad_arguments_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        xng(**change)

@@ -1,0 +1,66 @@
+"""The claims of the XNG slides: theorems hold at the quick scale as at the full one, and judges tell apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from creases_reproduction.catalogue import find
+from creases_reproduction.judging import within
+from creases_reproduction.running import run, stored
+from creases_reproduction.xng.judges import judge_count, judge_growth
+
+THEOREMS = ("slide-7", "theorem-2", "proposition-1", "lemma-1", "lemma-2", "theorem-4", "observation-1", "slide-31")
+
+
+@pytest.mark.parametrize("name", THEOREMS)
+def test_a_few_cases_give_the_verdict_of_many(name):
+    id = f"000-{name}"
+    assert run(find(id), "quick").verdict == stored(id).verdict
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["growth-sine", "milestone-1", "milestone-3"])
+def test_experiments_run_at_the_quick_scale(name):
+    claim = find(f"000-{name}")
+    result = run(claim, "quick")
+    assert result.why
+    assert claim.picture is None or claim.picture(result.numbers).rows
+
+
+def method(loss, error, low, high):
+    return {"loss": loss, "error": error, "rate": (low + high) / 2, "low": low, "high": high}
+
+
+@pytest.mark.parametrize(
+    ("slides", "fold", "verdict"),
+    [
+        (method(0.1, 0.01, 0.3, 0.4), method(0.08, 0.01, 0.4, 0.5), "agrees"),
+        (method(0.1, 0.01, 0.01, 0.02), method(0.08, 0.01, 0.4, 0.5), "agrees in kind"),
+        (method(0.2, 0.01, 0.3, 0.4), method(0.08, 0.01, 0.4, 0.5), "agrees in kind"),
+        (method(0.2, 0.01, 0.3, 0.4), method(0.2, 0.01, 0.4, 0.5), "disagrees"),
+    ],
+)
+def test_growth_is_better_where_losses_are_clearly_lower(slides, fold, verdict):
+    drawn = method(0.2, 0.01, 0.1, 0.2)
+    numbers = {"networks": 100, "methods": {"random 2-3-2": drawn, "A slides": slides, "A fold": fold}}
+    assert judge_growth(numbers).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("drawn", "grown", "verdict"),
+    [
+        ((0.05, 0.08), (0.33, 0.39), "agrees"),
+        ((0.10, 0.15), (0.33, 0.39), "agrees in kind"),
+        ((0.40, 0.50), (0.33, 0.39), "disagrees"),
+    ],
+)
+def test_the_count_of_the_slides_is_set_beside_ours(drawn, grown, verdict):
+    methods = {"random 2-3-2": method(0, 0, *drawn), "A slides": method(0, 0, *grown), "A fold": method(0, 0, 0, 1)}
+    assert judge_count({"networks": 1000, "methods": methods}).verdict == verdict
+
+
+def test_a_theorem_fails_at_one_deviation_too_many():
+    judge = within(1e-9, "a", "b")
+    assert judge({"a": 1e-10, "b": 0.0, "cases": 3}) == ("agrees", "Holds over 3 cases: a 1e-10, b 0.")
+    assert judge({"a": 1e-10, "b": 1.0}).verdict == "disagrees"
+    assert judge({"a": 1e-10, "b": None}).verdict == "disagrees"

@@ -1,0 +1,64 @@
+"""Sections of image networks: the three images, and a table from networks of any weights."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import torch
+
+from creases.errors import InputError
+from creases_reproduction.linearity import image_sections as module
+from creases_reproduction.linearity.image_networks import network, plans
+from creases_reproduction.linearity.image_sections import image_sections, nearest_three
+from creases_reproduction.measured import stored
+
+
+def test_the_three_images_have_the_least_sum_of_distances() -> None:
+    x = torch.randn(40, 1, 3, 3, generator=torch.Generator().manual_seed(0))
+    flat = x.flatten(1)
+    apart = torch.cdist(flat, flat)
+    best = min(
+        combinations(range(40), 3), key=lambda t: float(apart[t[0], t[1]] + apart[t[0], t[2]] + apart[t[1], t[2]])
+    )
+    assert tuple(sorted(nearest_three(x))) == best
+
+
+def test_copies_of_an_image_are_not_taken_together() -> None:
+    x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+    a, b, c = nearest_three(x)
+    assert len({tuple(x[i].tolist()) for i in (a, b, c)}) == 3
+    with pytest.raises(InputError, match="no three different images"):
+        nearest_three(x[:3])
+    with pytest.raises(InputError, match="at least three images, got 2"):
+        nearest_three(x[:2])
+
+
+def test_the_stored_counts_show_what_grids_miss_and_count_twice() -> None:
+    table = stored("image_sections").table
+    assert len(table) == 36
+    assert (table["seen"] < table["regions"]).all()
+    assert (table["by_pattern"] >= table["seen"]).all()
+    fine = table[(table["grid"] == 24) & (table["tolerance"] == 1e-6)]
+    convolutional = fine[fine["network"] != "dense"]
+    assert (convolutional["by_coefficients"] < convolutional["by_pattern"]).all()  # as the dissertation says
+    assert (fine["by_pattern"] > fine["seen"]).sum() >= 8  # slanting regions are counted again
+
+
+@pytest.mark.slow
+def test_every_network_has_a_row_for_each_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from safetensors.torch import save_file
+
+    drawn = torch.randn(10, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    monkeypatch.setattr(module, "images", lambda name, split, count=None: (drawn, torch.zeros(10, dtype=torch.int64)))
+    monkeypatch.setitem(module.PARTS, "quick", (0.05, 1e-4))
+    monkeypatch.setitem(module.GRIDS, "quick", ((3, 1e-6), (4, 1e-2)))
+    for plan in plans("cifar10"):
+        save_file(network(plan.kind, plan.seed).state_dict(), tmp_path / plan.file)
+    table = image_sections(tmp_path, "quick", data=["cifar10"]).table
+    assert table[["network", "optimizer", "grid"]].drop_duplicates().shape[0] == len(table) == 12
+    assert (table["seen"] <= table["regions"]).all()
+    assert (table["by_pattern"] >= table["seen"]).all()
+    with pytest.raises(InputError, match="scale: expected 'quick' or 'full'"):
+        image_sections(tmp_path, "huge")  # type: ignore[arg-type]

@@ -1,0 +1,201 @@
+"""Claims of chapter 3 of the dissertation: every judge tells what is as printed from what is not."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from creases_reproduction.catalogue import find
+from creases_reproduction.claim import Row
+from creases_reproduction.linearity.judging import inside
+from creases_reproduction.linearity.pruning_parity import PRINTED_WIDE
+from creases_reproduction.running import judged, plain
+from made_up_claims import FAILS, STORED, as_printed, computable, far_off, judged_with
+
+
+def swapped(numbers):
+    """ReLU and leaky ReLU for each other."""
+    return {**numbers, "ReLU": numbers["leaky"], "leaky": numbers["ReLU"]}
+
+
+def lowest(rate, name="ReLU"):
+    """The same lowest rate at all sizes."""
+    return lambda numbers: {
+        **numbers,
+        name: {**numbers[name], "min": np.full_like(numbers[name]["min"], rate, float)},
+    }
+
+
+def means(rate):
+    """The same mean rate of ReLU networks at all sizes."""
+    return lambda numbers: {**numbers, "ReLU": {**numbers["ReLU"], "mean": np.full((5, 9), rate)}}
+
+
+def from_width_five(numbers):
+    row = [0.0 if width < 5 else 0.4 for width in numbers["widths"]]
+    return {**numbers, "ReLU": {**numbers["ReLU"], "min": [row, *numbers["ReLU"]["min"][1:]]}}
+
+
+def deeper_is_worse(numbers):
+    return {**numbers, "ReLU": {**numbers["ReLU"], "min": numbers["ReLU"]["min"][::-1]}, "depths": [2, 1, 3, 4, 5]}
+
+
+def with_rows_and_loss(numbers):
+    printed = as_printed(numbers)
+    printed["by loss"]["mean"]["8/3"] = [0.389, 0.36, 0.42]
+    return printed
+
+
+def other(kind, **more):
+    """Other numbers of one kind of functions."""
+    return lambda numbers: {**numbers, kind: {**numbers[kind], **more}}
+
+
+def never_printed(numbers):
+    return {digits: {**own, "printed ends": dict.fromkeys(own["printed ends"], 0)} for digits, own in numbers.items()}
+
+
+ENTROPY_BEST = {"swaps": [-0.1, 0, 0], "degree": [0, 0, 0], "influence": [0.1, 0, 0], "entropy": [-0.9, 0, 0]}
+FUNCTIONS = {
+    "002-sec-1.1.3-average": (STORED, {"means": [1, 1.1, 1.2]}),
+    "002-sec-3.1-perceptron": ({"at 2^n": 9}, {"p": 1e-9}),
+    "002-sec-3.1-normal-form": (STORED, FAILS),
+    "002-sec-3.1-bias": (STORED, lambda numbers: {**numbers, "rows": numbers["rows"][::-1]}),
+    "002-sec-3.1-width": (STORED, FAILS),
+    "002-eq-3.5": ({"as printed": [[1, 1.0, 1.0]]}, STORED),
+    "002-eq-3.6": (STORED, FAILS),
+    "002-thm-3.3.1": (STORED, FAILS),
+    "002-sec-A.5": (STORED, FAILS),
+    "002-sec-3.3.1-width-2": (STORED, FAILS),
+    "002-sec-3.3.1-cases": (as_printed, STORED),
+    "002-sec-3.3.1-classes": (STORED, far_off),
+    "002-table-3.1": (STORED, far_off),
+    "002-fig-3.1": (STORED, {"2": [1, 3]}),
+    "002-fig-3.2": (STORED, {"classes": [1785]}),
+    "002-sec-3.3.1-parity": (STORED, far_off),
+}
+NETWORKS = {
+    "002-lemma-A.2.1": (STORED, FAILS),
+    "002-eq-A.14": ({"as printed": 0.0}, STORED),
+    "002-thm-3.3.2": (STORED, FAILS),
+    "002-sec-A.2-proof": ({"printed": 0.1}, STORED),
+    "002-sec-3.3.2-nodes": ({"changes": [1, 2, 3], "leaky": [0, 1, 2], "ReLU": [0, 1, 2]}, STORED),
+    "002-fig-3.3": (STORED, {"right": {"wide": False, "deep": True}}),
+    "002-thm-3.3.3": (STORED, FAILS),
+    "002-sec-A.3-places": ({"furthest from i / w^l": 0.0}, STORED),
+    "002-eq-A.21": ({"as printed": [0.0]}, STORED),
+    "002-thm-3.3.4": (STORED, FAILS),
+    "002-sec-3.3.3-example": ({"a <= 0": {"at": [-4, 2], "gradient": 0.0, "loss": 0.0}}, STORED),
+    "002-sec-3.3.3-equations": ({"from descent": 0.0}, STORED),
+    "002-sec-3.3.3-regions": (STORED, {"regions": 64}),
+    "002-sec-3.3.3-steady": (STORED, FAILS),
+    "002-sec-3.3.3-symmetry": ({"differ": {"w_1 negated": 0}}, STORED),
+    "002-sec-3.4.1-freedom": (STORED, {"dimensions": {"1": 3}}),
+    "002-sec-3.4.1-losses": (STORED, {"losses": {"0": 22, "4": 14}}),
+    "002-table-3.2": (with_rows_and_loss, far_off),
+}
+TRAINING = {
+    "002-sec-3.4.2-invariance": (STORED, {"classes": {"6": {"successes": [0, 99], "p": 1e-9}}}),
+    "002-fig-3.5": (STORED, swapped),
+    "002-sec-3.4.2-shallow": (from_width_five, lowest(0.4)),
+    "002-sec-3.4.2-narrow": (means(0.05), means(0.9)),
+    "002-sec-3.4.2-width-2": (STORED, lowest(0.1)),
+    "002-sec-3.4.2-3x2": (STORED, lowest(0.0)),
+    "002-sec-3.4.2-layers": (STORED, lowest(0.5)),
+    "002-sec-3.4.2-leaky": (STORED, swapped),
+    "002-sec-3.4.2-minimal": (STORED, lowest(0.0, "leaky")),
+    "002-sec-3.3.2-hypothesis": (STORED, {"never": [[6, 2, 2]]}),
+    "002-table-3.3": (as_printed, {"ReLU": {"278": 40, "27030": 1}}),
+    "002-sec-3.4.2-unbalanced": (STORED, {"not for leaky": 0}),
+    "002-sec-3.4.2-requirements": (other("hardest", degree=[3] * 20), other("hardest", degree=[1] * 20)),
+    "002-sec-3.4.2-five-bits": ({"seconds": 1e9}, {"operations": 1e6}),
+    "002-fig-3.6": (STORED, {"leaky": ENTROPY_BEST}),
+    "002-fig-3.7": (STORED, lambda numbers: {**numbers, "parity": np.ones_like(numbers["parity"], float)}),
+    "002-sec-3.4.3-random": (STORED, lambda numbers: {**numbers, "random": np.ones_like(numbers["random"], float)}),
+    "002-fig-3.8": (STORED, other("random", right=1024.0)),
+    "002-fig-3.9": (STORED, other("random", rate=[1.0] * 6)),
+    "002-sec-3.5-entropy": (STORED, {"entropy with points right": [-0.9, 0.1]}),
+    "002-sec-3.4.3-expected": (as_printed, STORED),
+    "002-sec-3.4.3-maxima": ({"bits": [2, 3], "entropy": [2.0, 3.0], "entropy of OR": [2.0, 3.0], "degree": [2.0, 3.0],
+                              "influence": [2.0, 3.0]}, STORED),
+}  # fmt: skip
+PRUNING = {
+    "002-table-3.4": ({"cells": 9, "same width": 9, "only printed": 0, "only here": 0}, {"same width": 0}),
+    "002-table-3.4-shares": (as_printed, STORED),
+    "002-table-3.5": (STORED, never_printed),
+    "002-sec-3.4.4-one-layer": (STORED, other("4", **{"one layer": 3})),
+    "002-sec-3.4.4-rates": (as_printed, far_off),
+    "002-sec-3.4.4-sub-networks": (as_printed, far_off),
+    "002-sec-3.4.4-15x4": (as_printed, far_off),
+    "002-fig-3.10": (STORED, {"successful of 20": 20}),
+    "002-fig-3.11": (as_printed, far_off),
+    "002-fig-3.12": (as_printed, far_off),
+}
+CASES = FUNCTIONS | NETWORKS | TRAINING | PRUNING
+
+#: Figures whose numbers are not in the text: what is said of them is the best that can agree.
+IN_KIND = {"002-fig-3.5", "002-fig-3.10"}
+
+
+def test_every_claim_is_here():
+    names = ("others", "functions", "networks", "optima", "training", "hardness", "ten_bits", "pruning", "images")
+    assert set(CASES) == computable(*(f"linearity_chapter3_{name}" for name in names))
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_what_is_as_printed_agrees(id):
+    assert judged_with(id, CASES[id][0]).verdict == ("agrees in kind" if id in IN_KIND else "agrees")
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_what_contradicts_disagrees(id):
+    assert judged_with(id, CASES[id][1]).verdict == "disagrees"
+
+
+def test_another_width_than_printed_is_of_the_same_kind():
+    assert judged_with("002-sec-3.4.2-shallow", STORED).verdict == "agrees in kind"
+    assert judged_with("002-sec-3.4.2-narrow", STORED).verdict == "agrees in kind"
+
+
+def test_entropy_that_falls_but_not_at_every_step_is_of_the_same_kind():
+    def level(numbers):
+        first, second, *rest = numbers["rows"]
+        return {**numbers, "rows": [first, {**first, "what": second["what"]}, *rest]}
+
+    assert judged_with("002-sec-3.1-bias", level).verdict == "agrees in kind"
+
+
+def test_no_case_at_all_is_no_agreement():
+    assert judged_with("002-thm-3.3.4", {"cases": 0, "failed": 0}).verdict == "disagrees"
+
+
+def test_a_printed_number_is_inside_an_interval_or_near_a_number_without_one():
+    assert inside(Row("a", 0.5, 0.6, 0.4, 0.7))
+    assert not inside(Row("a", 0.5, 0.6, 0.55, 0.7))
+    assert inside(Row("a", 0.5, 0.6), 0.11)
+    assert not inside(Row("a", None, 0.6, 0.4, 0.7))
+
+
+@pytest.mark.parametrize(
+    "id", ["002-eq-3.5", "002-table-3.1", "002-sec-A.2-proof", "002-thm-3.3.3", "002-sec-3.3.3-example",
+           "002-sec-3.3.3-steady", "002-sec-3.4.3-expected", "002-table-3.2"]
+)  # fmt: skip
+def test_quick_numbers_are_judged_as_the_stored_ones(id):
+    claim = find(id)
+    assert claim.measure is not None
+    assert judged(claim, plain(claim.measure("quick")))[0] == judged_with(id, STORED).verdict
+
+
+def test_the_cell_of_nine_units_and_six_digits_has_126_choices_not_128():
+    assert PRINTED_WIDE[9][5] == (5, 1)
+    assert comb(9, 5) == 126
+
+
+def test_the_printed_inverse_has_its_last_entry_in_the_first_row():
+    alpha, k = 0.3, 5
+    matrix = np.where(np.arange(k)[:, None] >= np.arange(k), 1.0, alpha)  # (A.14) transposed
+    inverse = np.diag(np.full(k, 1 / (1 - alpha))) + np.diag(np.full(k - 1, 1 / (alpha - 1)), -1)
+    inverse[0, -1] += alpha / (alpha - 1)  # (A.15) has row 0 where rows are counted from 1
+    np.testing.assert_allclose(inverse @ matrix, np.eye(k), atol=1e-12)

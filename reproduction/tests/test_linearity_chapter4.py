@@ -1,0 +1,89 @@
+"""Claims of chapter 4 of the dissertation: every judge tells what is as printed from what is not."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import pytest
+
+from creases_reproduction.catalogue import find
+from creases_reproduction.running import judged, plain
+from made_up_claims import FAILS, STORED, as_printed, computable, far_off, judged_with
+
+
+def relu_best(numbers):
+    for one in numbers["rows"]:
+        if one["what"] == "leak 0.0":
+            one.update(measured=1.0, low=1.0, high=1.0)
+    return numbers
+
+
+def squares(numbers):
+    for one in numbers["rows"]:
+        one["measured"] = one["printed"] - 0.1
+    return numbers
+
+
+def more_exact(numbers):
+    return {**numbers, "leak 0, 0.9999": {**numbers["leak 0, 0.9999"], "rate": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]}}
+
+
+CASES = {
+    "002-sec-4-width": (STORED, FAILS),
+    "002-sec-4-sufficient": (STORED, FAILS),
+    "002-fig-4.1": (STORED, {"boundary": [0.5]}),
+    "002-fig-4.3": (STORED, {"counts": {"4 corners": 3, "5 corners": 1}}),
+    "002-eq-4.1": (as_printed, far_off),
+    "002-fig-4.4": (STORED, {"longest over shortest side": [1.5, 1.4, 1.3, 1.2, 1.1]}),
+    "002-fig-4.5": (STORED, {"octahedron": [8, 12, 6]}),
+    "002-sec-4.1.3-two": (
+        {"3": [[6, 8, "hyperoctahedron"], [12, 14, "expanded simplex"]], "4": []},
+        {"3": [[6, 8, "hyperoctahedron"], [10, 12, "between"]], "4": []},
+    ),
+    "002-eq-4.6": (STORED, FAILS),
+    "002-table-4.1": (as_printed, far_off),
+    "002-eq-4.13": ({"hyperoctahedron over expanded simplex": [1.2, sqrt(2)]}, STORED),
+    "002-eq-4.16": ({"printed and with the power over true": [[2, 1.0, 1.0]]}, STORED),
+    "002-eq-4.17": ({"(4.17) over 2^(n/2)": [0.9, 1.0]}, {"(4.17) over 2^(n/2)": [0.9, 5.0]}),
+    "002-eq-4.20": (STORED, far_off),
+    "002-sec-4.2.1-areas": (as_printed, STORED),
+    "002-table-4.2": (as_printed, far_off),
+    "002-table-4.3": (as_printed, far_off),
+    "002-sec-4.2.1-trends": (as_printed, relu_best),
+    "002-sec-4.2.1-best": (
+        STORED,
+        {"best": [["leak 0.0", 0.1], ["loss mse", 0.2], ["loss bce", 0.3], ["batch 10", 0.4], ["batch 1000", 0.9]]},
+    ),
+    "002-fig-4.6": (STORED, squares),
+    "002-fig-4.7": (STORED, lambda numbers: {**numbers, "mean": [0.6] * len(numbers["n"])}),
+    "002-fig-4.8": (STORED, more_exact),
+    "002-sec-4.2.2-consistent": (STORED, {"leak 0": {"either": [0.9, 0.3, 0.1], "others bounded": [0.0, 0.0, 0.5]}}),
+}
+
+#: Figures whose numbers are not in the text: what is said of them is the best that can agree.
+IN_KIND = {"002-fig-4.7", "002-fig-4.8", "002-sec-4.2.2-consistent"}
+
+
+def test_every_claim_is_here():
+    assert set(CASES) == computable(*(f"linearity_chapter4_{name}" for name in ("shapes", "formulas", "training")))
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_what_is_as_printed_agrees(id):
+    assert judged_with(id, CASES[id][0]).verdict == ("agrees in kind" if id in IN_KIND else "agrees")
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_what_contradicts_disagrees(id):
+    assert judged_with(id, CASES[id][1]).verdict == "disagrees"
+
+
+def test_a_limit_up_to_a_factor_agrees_in_kind():
+    assert judged_with("002-eq-4.17", STORED).verdict == "agrees in kind"
+
+
+@pytest.mark.parametrize("id", ["002-sec-4-sufficient", "002-fig-4.1", "002-eq-4.1", "002-fig-4.4", "002-eq-4.16"])
+def test_quick_numbers_are_judged_as_the_stored_ones(id):
+    claim = find(id)
+    assert claim.measure is not None
+    assert judged(claim, plain(claim.measure("quick")))[0] == judged_with(id, STORED).verdict

@@ -1,0 +1,235 @@
+"""The misprints of the sources that no other test shows, and that every one is listed with a test that is there."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import creases
+from creases import splines
+from creases.growth import fold, gradmax
+from creases.growth.methods._first_order.optimal import best_moves, optimal_units
+from creases.growth.methods._first_order.statistics import statistics
+from creases.network.surgery import widen
+from creases.problems import get
+from creases.splines import Shallow
+from creases_reproduction.catalogue import claims, find
+from creases_reproduction.misprints import misprints
+from creases_reproduction.running import judged, plain
+from creases_reproduction.splines.initialisation import breakpoint_initialisation
+from creases_reproduction.xng.runs import GROWN, small_networks
+from first_order import activities, data, loss, mlp, place_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_misprint_has_an_id_of_its_own_and_a_test_that_is_there():
+    found = misprints()
+    assert len({one.id for one in found}) == len(found)
+    for one in found:
+        path, _, name = one.test.partition("::")
+        assert f"def {name.partition('[')[0]}(" in (ROOT / path).read_text(), one.id
+
+
+def test_every_misprint_that_a_claim_names_is_listed():
+    listed = {one.id for one in misprints()}
+    named = {name: claim.id for claim in claims() for name in claim.misprints}
+    assert {name: id for name, id in named.items() if name not in listed} == {}
+
+
+@pytest.fixture(scope="module")
+def folded():
+    """A trained 2-2-2 network with its data and the unit proposed for it."""
+    problem = get("sine")
+    model = small_networks("sine", 2, 0, GROWN).module(0).double()
+    proposal = fold(model, "0", problem.X, problem.y)
+    assert proposal.count
+    return model, problem, proposal
+
+
+def gradient_of_new_units(model, place, X, y, fan_in, bias, fan_out, by):
+    """Squared norm of the gradient of the new units' incoming weights and biases."""
+    grown = deepcopy(model)
+    k = len(fan_in)
+    widen(grown, place, fan_in, bias, fan_out)
+    torch.autograd.backward(by(grown(X), y))
+    return float(grown[0].weight.grad[-k:].square().sum() + grown[0].bias.grad[-k:].square().sum())
+
+
+def test_without_orthogonality_copies_of_the_first_vector_win():
+    rng = np.random.default_rng(0)
+    model = nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 6)).double()
+    X, y = torch.from_numpy(rng.normal(size=(80, 5))), torch.from_numpy(rng.normal(size=(80, 6)))
+    proposal = gradmax(model, "0", [(X, y)], nn.MSELoss(), count=2)
+    out = proposal.fan_out["2"]
+    copies = out[:, :1].expand(-1, 2).clone()
+    assert copies.norm() <= out.norm() * (1 + 1e-12)
+    zero, none = torch.zeros(2, 5, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
+    both, alike = (
+        gradient_of_new_units(model, proposal.place, X, y, zero, none, {"2": weights}, nn.functional.mse_loss)
+        for weights in (out, copies)
+    )
+    assert alike > both
+
+
+def test_zero_incoming_weights_of_a_relu_get_no_gradient():
+    rng = np.random.default_rng(0)
+    model = nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 6)).double()
+    X, y = torch.from_numpy(rng.normal(size=(80, 5))), torch.from_numpy(rng.normal(size=(80, 6)))
+    out = {"2": torch.ones(6, 1, dtype=torch.float64)}
+    zero, none = torch.zeros(1, 5, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
+    place = creases.places(model)[0]
+    assert gradient_of_new_units(model, place, X, y, zero, none, out, nn.functional.mse_loss) == 0
+
+
+def test_creases_of_a_second_layer_change_direction():
+    # Unit 1 of the second layer is |x1| + x2 - 1/2: its crease is a corner, which no sum of ridges along lines has.
+    layers = {
+        "W0": np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]]),
+        "b0": np.zeros(4),
+        "W1": np.array([[1.0, 1, 1, -1]]),
+        "b1": np.array([-0.5]),
+        "W2": np.ones((1, 1)),
+        "b2": np.zeros(1),
+    }
+    model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1), nn.ReLU(), nn.Linear(1, 1)).double()
+    with torch.no_grad():
+        for k in range(3):
+            model[2 * k].weight.copy_(torch.from_numpy(layers[f"W{k}"]))
+            model[2 * k].bias.copy_(torch.from_numpy(layers[f"b{k}"]))
+    part = creases.plane(creases.read(model))
+    ends = part.vertices[part.edges[part.edge_units == 4]]
+    ways = {tuple(np.round(np.sign(b - a)[0] * (b - a) / np.linalg.norm(b - a), 6)) for a, b in ends}
+    assert len(ways) == 2
+
+
+def test_an_inactive_new_unit_adds_nothing_to_the_gradient_at_the_input():
+    numbers = find("000-lemma-2").measure("quick")
+    assert numbers["active"] < 1e-12
+    assert numbers["inactive, without the term"] < 1e-12 < 0.1 < numbers["inactive, as printed"]
+
+
+def test_old_units_are_not_zero_at_the_fold_point(folded):
+    model, _, proposal = folded
+    point = torch.tensor(proposal.explanation["where"]["fold_point"], dtype=torch.float64)
+    assert abs(float(proposal.fan_in[0] @ point + proposal.bias[0])) < 1e-10
+    assert model[0](point).abs().max() > 1e-3
+
+
+def test_zero_outgoing_weights_let_no_gradient_through(folded):
+    model, problem, proposal = folded
+    X, y = torch.from_numpy(problem.X).double(), torch.from_numpy(problem.y)
+    nothing, something = (
+        gradient_of_new_units(
+            model,
+            proposal.place,
+            X,
+            y,
+            proposal.fan_in,
+            proposal.bias,
+            {path: factor * out for path, out in proposal.fan_out.items()},
+            nn.functional.cross_entropy,
+        )
+        for factor in (0.0, 1.0)
+    )
+    assert nothing == 0 < something
+
+
+def test_the_paper_drops_a_term_of_the_first_order_change():
+    model, (x, y) = mlp(), data()
+    place = place_of(model, "0")
+    path = place.consumers[0].path
+    sums = statistics(model, place, (x, y), loss)
+    before, after, goal = activities(model, place, x, y)
+    units = optimal_units(sums)
+    change = sum(torch.outer(units.omega[path][:, k], before.T @ units.alpha[:, k]) for k in range(len(units.values)))
+    moved = best_moves(sums)[path].T @ after
+    slope = float((change * goal).sum()) / len(x)  # the fall of the mean loss, for slope 1 at 0
+    printed, cross = float(units.values.square().sum()), float((change * moved).sum()) / len(x)
+    assert slope == pytest.approx(printed + cross, rel=1e-9)
+    assert abs(cross) > 1e-3 * printed
+
+
+def test_uniform_breakpoints_do_not_multiply_the_parabolas_loss():
+    found = breakpoint_initialisation(["quadratic"], hows=("torch", "uniform"), seeds=3, steps=3000)["quadratic"]
+    assert found["uniform"].mean < 2 * found["torch"].mean
+
+
+def test_a_unit_without_bias_adds_no_zero_eigenvalue():
+    x = np.linspace(-2, 2, 16)
+    with_bias, without = (
+        np.linalg.matrix_rank(splines.generating_vectors(Shallow([1, -1.2, 1.5], [0.8, 0.6, b], [1, 0.7, 0.5]), x))
+        for b in (0.05, 0.0)
+    )
+    assert without == with_bias == 2 * 3 + 1
+
+
+def test_the_loss_is_quartic_in_breakpoints_and_delta_slopes_together():
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0])
+    losses = [((t * (x + t) - y) ** 2).sum() for t in range(6)]  # one unit, beta = -t and mu = t
+    assert np.diff(losses, 4)[0] == 24 * len(x)
+    assert np.diff(losses, 5)[0] == 0
+    for held in (
+        [((2 * (x + t) - y) ** 2).sum() for t in range(6)],
+        [((t * (x + 2) - y) ** 2).sum() for t in range(6)],
+    ):
+        assert not np.diff(held, 3).any()
+
+
+def test_without_a_free_line_the_kernel_regime_is_no_cubic_spline():
+    x, beta, grid = np.linspace(-3, 3, 8), np.linspace(-3, 3, 2000), np.linspace(-3, 3, 601)
+    y = np.sin(2 * x) + 1
+    cubic = splines.natural_spline(x, y)(grid)
+    free = np.abs(splines.minimum_norm(x, y, beta)(grid) - cubic).max()
+    mu = np.linalg.lstsq(np.maximum(x[:, None] - beta, 0), y, rcond=None)[0]
+    bound = np.abs(np.maximum(grid[:, None] - beta, 0) @ mu - cubic).max()
+    assert free < 1e-3 < 0.1 < bound
+
+
+RUN = [one.id for one in misprints() if "test_the_claim_finds_it_other_than_printed" in one.test]
+
+
+@pytest.mark.parametrize("id", RUN)
+def test_the_claim_finds_it_other_than_printed(id):
+    claim = find(id)
+    verdict, why = judged(claim, plain(claim.measure("quick")))
+    assert verdict in ("disagrees", "agrees in kind")
+    assert why
+
+
+def test_the_linearisation_is_off_by_second_order():
+    step = 1e-3 * 2.0 ** -np.arange(4)
+    for x in (0.3, 5.0):
+        off = np.abs(np.sin(x + step) - np.sin(x) - np.cos(x) * step)
+        assert np.allclose(off[:-1] / off[1:], 4, rtol=1e-2)  # halved steps, a quarter of the error, wherever x is
+
+
+def test_a_jacobian_has_a_row_for_each_output_and_moves_with_the_way_from_the_point():
+    net = creases.read(mlp(widths=(3, 4, 2), bend=nn.ReLU))
+    x, step = np.array([0.3, -0.2, 0.5]), 1e-6 * np.array([1.0, 2.0, -1.0])
+    J, _ = net.piece(x)
+    assert J.shape == (2, 3)
+    assert np.allclose(net(x + step), net(x) + J @ step, rtol=0, atol=1e-12)
+    assert not np.allclose(net(x + step), net(x) + J @ (x + step), rtol=0, atol=1e-3)
+
+
+def test_minus_infinity_is_the_zero_of_maxima():
+    numbers = np.array([-1e300, -1.0, 0.0, 7.0])
+    assert (np.maximum(numbers, -np.inf) == numbers).all()
+    assert (numbers + -np.inf == -np.inf).all()
+    assert not (np.maximum(numbers, np.inf) == numbers).any()
+
+
+def test_the_constant_zero_has_an_error_of_one_half_on_sine():
+    x = np.linspace(-np.pi, np.pi, 100)
+    assert (np.sin(x) ** 2).mean() == pytest.approx(0.5, abs=0.01)
+
+
+def test_the_claims_of_figures_6_18_and_6_19_follow_the_text():
+    assert "first direction" in find("002-fig-6.18").says
+    assert "singular values" in find("002-fig-6.19").says

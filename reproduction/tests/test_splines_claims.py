@@ -1,0 +1,61 @@
+"""The claims of the lecture on splines: theorems hold at the quick scale as at the full one, and judges tell apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from creases_reproduction.catalogue import claims, find
+from creases_reproduction.running import run, stored
+from creases_reproduction.splines.claims import CLAIMS
+from creases_reproduction.splines.regime_judges import judge_cubic, judge_suboptimal
+from creases_reproduction.splines.training_judges import judge_table_2, spread
+
+THEOREMS = [claim.id for claim in CLAIMS if claim.measure is not None]
+
+
+@pytest.mark.parametrize("id", THEOREMS)
+def test_a_few_cases_give_the_verdict_of_many(id):
+    assert run(find(id), "quick").verdict == stored(id).verdict
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["table-2", "smoothness", "relocation", "mobility", "corollary-4", "sticking"])
+def test_experiments_run_at_the_quick_scale(name):
+    claim = find(f"003-{name}")
+    result = run(claim, "quick")
+    assert result.why
+    assert claim.picture(result.numbers)
+
+
+def test_what_cannot_be_computed_says_why():
+    assert all(len(claim.cannot) > 20 for claim in claims("003") if claim.measure is None)
+
+
+def counts(value):
+    one = {"mean": value, "low": value - 1, "high": value + 1}
+    return {"1": {"sine": {"mean": 40, "low": 40, "high": 40}}, "5": {"initial": one, "sine": one}}
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(62.0, "agrees"), (50.0, "agrees in kind"), (400.0, "disagrees")])
+def test_table_2_holds_in_kind_where_depth_does_not_multiply_the_breakpoints(value, verdict):
+    assert judge_table_2(counts(value)).verdict == verdict
+
+
+def test_a_fit_below_the_optimum_would_be_a_contradiction():
+    curves = [{"kind": "sines", "best": 0.9, "median": 2.0}]
+    assert judge_suboptimal({"curves": curves, "restarts": 5}).verdict == "disagrees"
+
+
+def test_distances_that_do_not_fall_are_no_limit():
+    drawn = {"mean": 0.1, "low": 0.0, "high": 0.2}
+    numbers = {"100": {"spaced": 1e-3, "drawn": drawn}, "1000": {"spaced": 1e-2, "drawn": drawn}}
+    assert judge_cubic(numbers).verdict == "disagrees"
+
+
+def test_a_spread_of_one_seed_has_no_interval():
+    class One:
+        mean, sd, values = 2.0, 0.0, (2.0,)
+
+    found = spread(One)
+    assert (found["mean"], found["seeds"]) == (2.0, 1)
+    assert found["low"] != found["low"]  # NaN, which JSON has as nothing

@@ -1,0 +1,12 @@
+"""Names for arrays of one dtype, whatever their shape."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Words = NDArray[np.uint64]  #: bits, 64 in a word
+Bytes = NDArray[np.uint8]

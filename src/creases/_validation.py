@@ -1,0 +1,101 @@
+"""Checks of arguments that many functions share; each raises :class:`creases.errors.InputError`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def check_numbers(values: Any, name: str) -> Floats:
+    """Return ``values`` as an array of float64, whatever its shape."""
+    if hasattr(values, "detach"):  # a torch tensor
+        values = values.detach().cpu().numpy()
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InputError(name, "be an array of numbers", f"{type(values).__name__}: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise InputError(name, "be an array of numbers", f"{type(values).__name__} with entries of type {array.dtype}")
+    return array.astype(np.float64)
+
+
+def check_points(points: Any, k: int, name: str = "points") -> Floats:
+    """Return points as (n, k); one point (k,) alone is a batch of one, an empty list a batch of none."""
+    array = check_numbers(points, name)
+    if array.shape == (0,):
+        return array.reshape(0, k)
+    if array.shape[-1:] != (k,) or array.ndim > 2:
+        raise InputError(name, f"have shape (n, {k})", f"{array.shape}")
+    return np.atleast_2d(array)
+
+
+def check_index(value: Any, count: int, name: str) -> int:
+    """Return ``value`` if it is an integer from 0 to ``count - 1``."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 0 <= value < count:
+        raise InputError(name, f"be an integer from 0 to {count - 1}", repr(value))
+    return int(value)
+
+
+def check_count(value: Any, name: str, *, least: int = 1) -> int:
+    """Return ``value`` if it is an integer of at least ``least``."""
+    expected = "be a positive integer" if least == 1 else f"be an integer, at least {least}"
+    try:
+        count = index(value)
+    except TypeError:
+        raise InputError(name, expected, repr(value)) from None
+    if count < least or isinstance(value, bool):
+        raise InputError(name, expected, repr(value))
+    return count
+
+
+def check_number(
+    value: Any, name: str, *, least: float | None = None, above: float | None = None, below: float | None = None
+) -> float:
+    """Return ``value`` if it is a finite number within limits: at least ``least``, above ``above``, below ``below``."""
+    limits = [f"{words} {limit:g}" for words, limit in (("at least", least), ("above", above), ("below", below))
+              if limit is not None]  # fmt: skip
+    expected = " ".join(["be a finite number", " and ".join(limits)]).strip()
+    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not good or not all(
+        (least is None or value >= least, above is None or value > above, below is None or value < below)
+    ):
+        raise InputError(name, expected, repr(value))
+    return float(value)
+
+
+def check_choice(value: Any, choices: Iterable[Any], name: str) -> Any:
+    """Return ``value`` if it is one of the choices."""
+    choices = list(choices)
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        *others, last = map(repr, choices)
+        raise InputError(name, f"be {', '.join(others)}{' or ' if others else ''}{last}", repr(value))
+    return value
+
+
+def check_box(box: Any, n: int, name: str = "box") -> Floats:
+    """Return a box as an array (n, 2): ``[(lo, hi), ...]``, or one ``(lo, hi)`` for all n inputs; never empty."""
+    array = check_numbers(box, name)
+    if array.shape == (2,):
+        array = np.tile(array, (n, 1))
+    if array.shape != (n, 2):
+        raise InputError(name, f"be (lo, hi), or {n} pairs of them", f"shape {array.shape}")
+    if not np.isfinite(array).all() or not (array[:, 0] < array[:, 1]).all():
+        raise InputError(name, "have finite intervals with lo < hi", f"{array.tolist()}")
+    return array
+
+
+def check_finite(values: NDArray[Any], name: str) -> None:
+    """Refuse NaN and infinity."""
+    if not np.isfinite(values).all():
+        raise InputError(name, "be finite", hint="remove NaN and infinite entries, or fill them in")

@@ -1,0 +1,80 @@
+"""The Fourier-Walsh polynomial of functions of n <= 16 bits: coefficients, degree, influences, entropy.
+
+Bits 0 and 1 stand for -1 and 1, in inputs as in values: f(x) = sum over S of c(S) prod_{i in S} x_i, with
+c(S) = 2^-n sum over x of f(x) prod_{i in S} x_i. (3.5) and (A.22) leave out the factor 2^-n, which (3.6), (3.7) need.
+A set S is a number, too: its bit i - 1 says whether i is in S. All take one function or an array of functions (...).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Floats
+from creases.boolean._functions import Functions, points, table_of
+
+
+def coefficients(f: Functions, n: int) -> Floats:
+    """The Fourier coefficients, (..., 2^n): entry S is that of prod_{i in S} x_i. Exact: multiples of 2^(1 - n).
+
+    >>> coefficients(0b1000, 2).tolist()  # AND: (-1 + x_1 + x_2 + x_1 x_2) / 2
+    [-0.5, 0.5, 0.5, 0.5]
+    """
+    return _sums(f, n) / (1 << n)
+
+
+def degree(f: Functions, n: int) -> NDArray[np.int64]:
+    """The degree of the polynomial, (...): the most inputs in a term; 0 for constants.
+
+    >>> degree([0, 0b1010, 0b1000], 2).tolist()
+    [0, 1, 2]
+    """
+    degrees: NDArray[np.int64] = np.where(_sums(f, n) != 0, points(n).sum(axis=1), 0).max(axis=-1)
+    return degrees
+
+
+def influences(f: Functions, n: int) -> Floats:
+    """The influence of every input, (..., n): for which share of all x another x_i makes another f(x).
+
+    >>> influences(0b1000, 2).tolist()
+    [0.5, 0.5]
+    """
+    table = table_of(f, n)
+    shares = []
+    for i in range(n):
+        pairs = table.reshape(*table.shape[:-1], 1 << n - 1 - i, 2, 1 << i)
+        shares.append((pairs[..., 0, :] != pairs[..., 1, :]).mean(axis=(-2, -1)))
+    return np.stack(shares, axis=-1)
+
+
+def influence(f: Functions, n: int) -> Floats:
+    """The total influence, (...): the sum of the influences of all inputs, (3.6).
+
+    >>> float(influence(0b0110, 2))
+    2.0
+    """
+    total: Floats = influences(f, n).sum(axis=-1)
+    return total
+
+
+def entropy(f: Functions, n: int) -> Floats:
+    """The entropy of the squared coefficients in bits, (...): (3.7).
+
+    >>> float(entropy(0b1000, 2)), float(entropy(0b0110, 2))
+    (2.0, 0.0)
+    """
+    power = (np.arange((1 << n) + 1) / (1 << n)) ** 2  # of every absolute value a coefficient can have
+    terms = np.zeros_like(power)
+    terms[1:] = -power[1:] * np.log2(power[1:])
+    bits: Floats = terms[np.abs(_sums(f, n))].sum(axis=-1)
+    return bits
+
+
+def _sums(f: Functions, n: int) -> NDArray[np.int32]:
+    """2^n times the coefficients, by the fast Walsh-Hadamard transform."""
+    sums = 2 * table_of(f, n).astype(np.int32) - 1
+    for i in range(n):
+        pairs = sums.reshape(*sums.shape[:-1], 1 << n - 1 - i, 2, 1 << i)
+        low, high = pairs[..., 0, :].copy(), pairs[..., 1, :].copy()
+        pairs[..., 0, :], pairs[..., 1, :] = low + high, high - low
+    return sums

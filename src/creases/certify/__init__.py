@@ -1,0 +1,1 @@
+"""Exact answers on a box: bounds of outputs and units."""

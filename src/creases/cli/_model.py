@@ -1,0 +1,72 @@
+"""The MODEL argument: a file, or the place of a torch module in Python code."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from creases.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from creases.network import Network
+
+HELP = (
+    "A network: an .onnx file, a .safetensors file (Network.save), an .npz file with W0, b0, W1, b1, ... "
+    "(and a number 'leak'), or module:name or path.py:name of a torch module or of a function that returns one. "
+    "The last two run that code: use them only for code you trust."
+)
+
+
+def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
+    """The network that a MODEL argument names."""
+    from creases.network import read
+    from creases.network.reading._weights import read_npz
+
+    suffix = Path(model).suffix
+    if suffix in (".onnx", ".safetensors", ".npz"):
+        if not Path(model).is_file():
+            raise FileError(f"model: there is no file {model}")
+        if suffix == ".npz":
+            return read_npz(Path(model))
+        return read(Path(model), input_shape)
+    if ":" in model:
+        return read(load_code(model), input_shape)
+    raise InputError(f"model: {model!r} is neither an .onnx, .safetensors or .npz file nor module:name or path.py:name")
+
+
+def load_code(model: str) -> Any:
+    """What ``module:name`` or ``path.py:name`` names: a model, or what a function returns. Runs the code."""
+    place, _, name = model.rpartition(":")
+    module = _load_file(Path(place)) if place.endswith(".py") else _import(place)
+    found = getattr(module, name, None)
+    if found is None:
+        raise InputError(f"model: {place} has no {name!r}")
+    import torch
+
+    return found() if callable(found) and not isinstance(found, torch.nn.Module) else found
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise FileError(f"model: there is no file {path}")
+    spec = importlib.util.spec_from_file_location(f"creases_model_{path.stem}", path)
+    assert spec is not None  # the name ends in .py
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _import(name: str) -> ModuleType:
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a module in the working folder, as `python -m` finds it
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise InputError(f"model: cannot import {name!r}: {error}") from None

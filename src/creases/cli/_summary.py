@@ -1,0 +1,60 @@
+"""What a plane partition amounts to: its counts, its sizes and a certificate that it is the network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from creases.regions._plane.plane import PlanePartition
+
+#: Random points at which the pieces are compared with the network, and the seed that draws them.
+CHECKED_POINTS, SEED = 10_000, 0
+
+
+def largest_difference(partition: PlanePartition) -> float:
+    """Largest ``|f(x) - (J t + y)|`` over random points of the box, the piece found by ``locate``."""
+    low, high = partition.box[:, 0], partition.box[:, 1]
+    t = np.random.default_rng(SEED).uniform(low, high, (CHECKED_POINTS, 2))
+    region = partition.locate(t)
+    piece = partition.pieces()
+    by_piece = np.einsum("nmk,nk->nm", piece.J[region], t) + piece.y[region]
+    by_network = np.asarray(partition.net(partition.points(t))).reshape(by_piece.shape)
+    return float(np.abs(by_piece - by_network).max())
+
+
+def summarise(partition: PlanePartition, seconds: float) -> dict[str, Any]:
+    """The summary of a partition that took ``seconds``, ready for JSON."""
+    areas = partition.areas()
+    boundary = partition.boundary()
+    return {
+        "network": repr(partition.net),
+        "box": partition.box.tolist(),
+        "regions": partition.count,
+        "vertices": len(partition.vertices),
+        "edges": len(partition.edges),
+        "area": {"all": float(areas.sum()), "largest": float(areas.max()), "smallest": float(areas.min())},
+        "boundary": {"segments": len(boundary.edges), "length": boundary.length},
+        "certificate": {"points": CHECKED_POINTS, "largest_difference": largest_difference(partition)},
+        "seconds": round(seconds, 6),
+    }
+
+
+def rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The summary for people: names and values."""
+    area, boundary, certificate = summary["area"], summary["boundary"], summary["certificate"]
+    box = " x ".join(f"[{low:g}, {high:g}]" for low, high in summary["box"])
+    return [
+        ("network", summary["network"]),
+        ("box", box),
+        ("regions", f"{summary['regions']:,}"),
+        ("vertices, edges", f"{summary['vertices']:,}, {summary['edges']:,}"),
+        ("largest, smallest area", f"{area['largest']:.4g}, {area['smallest']:.4g}"),
+        ("boundary", f"{boundary['length']:.6g} long, {boundary['segments']:,} segments"),
+        (
+            "certificate",
+            f"largest |f - piece| {certificate['largest_difference']:.1e} at {certificate['points']:,} random points",
+        ),
+        ("time", f"{summary['seconds']:.3g} s"),
+    ]

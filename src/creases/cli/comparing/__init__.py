@@ -1,1 +1,0 @@
-"""What ``creases compare`` is made of."""

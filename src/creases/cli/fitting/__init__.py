@@ -1,1 +1,0 @@
-"""What ``creases spline`` is made of: the data, the training beside the best fit, the summary."""

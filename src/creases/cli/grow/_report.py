@@ -1,0 +1,249 @@
+"""What a growth run came to, for people and for machines."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from creases.growth import Record
+from creases.growth._naming import number
+from creases.growth.experiment._divided import Divided
+from creases.growth.experiment._run import Outcome
+from creases.growth.experiment._scores import Rival, verdict
+from creases.growth.experiment._settings import Settings
+from creases.growth.experiment._words import made
+
+#: Growth steps whose reasons are printed; all are in the report's file.
+PRINTED = 12
+
+WIDTH = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A run, its data and its scores."""
+
+    settings: Settings
+    data: Divided
+    outcome: Outcome
+    rivals: list[Rival]  #: the network first
+
+    @property
+    def measure(self) -> str:
+        """What the scores are."""
+        return "R²" if self.data.problem.classes is None else "accuracy"
+
+    def kept(self, record: Record) -> bool:
+        """Whether a growth step is in the network that was kept."""
+        return record.epoch < self.outcome.kept
+
+    def description(self) -> dict[str, Any]:
+        """What the network's file holds, for whoever uses it: inputs, classes, widths, scores."""
+        problem, net = self.data.problem, self.outcome.net
+        return {
+            "creases-model": 1,
+            "data": problem.name,
+            "task": problem.task,
+            "target": problem.target,
+            "inputs": list(problem.features),
+            "classes": None if problem.classes is None else list(problem.classes),
+            "outputs": "the target" if problem.classes is None else "one for each class; the largest decides",
+            "widths": list(self.outcome.widths),
+            "parameters": parameters(self),
+            "units": net.n_units,
+            "trained_with": self.data.scaling.to_dict(),
+            "measure": "r2" if problem.classes is None else "accuracy",
+            "scores": {
+                one.name: {"train": one.train, "validation": one.validation, "test": one.test}
+                | ({} if one.error is None else {"test_rmse": one.error})
+                for one in self.rivals
+            },
+        }
+
+    def summary(self, files: dict[str, Path]) -> dict[str, Any]:
+        """Everything the report tells, for machines."""
+        history, data = self.outcome.history, self.data
+        return {
+            **self.description(),
+            "rows": {"train": len(data.train), "validation": len(data.validation), "test": len(data.test)},
+            "how": self.settings.how,
+            "epochs": len(history.epochs),
+            "kept_epoch": self.outcome.kept,
+            "seconds": history.last["seconds"],
+            "ended": history.ended,
+            "growth_steps": [self._step(record) for record in history.records],
+            "files": {name: str(path) for name, path in files.items()},
+        }
+
+    def _step(self, record: Record) -> dict[str, Any]:
+        return {
+            "number": record.number,
+            "epoch": record.epoch,
+            "place": record.place,
+            "action": record.action,
+            "units": record.units,
+            "removed": record.removed,
+            "width": list(record.width),
+            "kept": self.kept(record),
+            "why": record.why(**self.data.names),
+            "loss_before": record.before["loss"],
+            "loss_after": record.later.get("loss"),
+            "score_after": record.later.get("validation_score"),
+        }
+
+
+def parameters(report: Report) -> int:
+    """Parameters of the network that was kept."""
+    return int(report.outcome.history.epochs[report.outcome.kept - 1]["parameters"])
+
+
+def text(report: Report) -> str:
+    """The report as plain text, every growth step in full."""
+    console = Console(file=io.StringIO(), width=WIDTH, color_system=None, highlight=False)
+    for part in [*parts(report, most=0), "", "[bold]The growth steps in full[/]", *in_full(report)]:
+        console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
+
+
+def parts(report: Report, *, most: int = PRINTED) -> Iterator[RenderableType]:
+    """The report for people, part by part; reasons of the first growth steps only if they are more than ``most``."""
+    yield from _opening(report)
+    yield ""
+    if report.outcome.history.records:
+        yield _steps(report)
+        loss = "squared error, 1 for predicting the mean" if report.data.problem.classes is None else "cross-entropy"
+        yield f"[dim]each row: just before the growth step -> when trained, before the next; the loss is the {loss}[/]"
+        if most:
+            yield ""
+            yield f"[bold]Why[/] [dim]({report.data.names['instance']}s are numbered from 0)[/]"
+            yield from _reasons(report, most)
+        yield ""
+    yield _ending(report)
+    yield ""
+    yield _scores(report)
+    if said := verdict(report.rivals, report.data):
+        yield ""
+        yield escape(said)
+
+
+def _opening(report: Report) -> Iterator[RenderableType]:
+    data, outcome = report.data, report.outcome
+    problem = data.problem
+    yield f"[bold]{escape(problem.name)}: {escape(problem.description)}[/]"
+    if problem.classes is not None:
+        counts = np.bincount(problem.y, minlength=len(problem.classes))
+        shown = [f"{name} {count}" for name, count in zip(problem.classes, counts, strict=True)]
+        yield escape(f"classes: {', '.join(shown[:10])}{', ...' if len(shown) > 10 else ''}")
+    else:
+        low, high, mean = problem.y.min(), problem.y.max(), problem.y.mean()
+        yield escape(f"values from {number(low)} to {number(high)}, {number(mean)} in the mean")
+    columns = len({feature.split("=")[0] for feature in problem.features})
+    inputs = f"{len(problem.features)} input{'' if len(problem.features) == 1 else 's'}"
+    if columns < len(problem.features):
+        inputs += f" (from {columns} columns; text became columns of 0 and 1)"
+    yield escape(f"{inputs}; {len(data.train)} rows to train on, {len(data.validation)} to see when to stop, "
+                 f"{len(data.test)} to test with, never seen before")  # fmt: skip
+    began, first = report.settings.hidden, outcome.history.epochs[0]
+    yield escape(
+        f"hidden units: {_widths(began)} at the start, {_widths(outcome.widths)} at the end; parameters: "
+        f"{first['parameters']} and {parameters(report)}; {len(outcome.history.epochs)} epochs in "
+        f"{outcome.history.last['seconds']:.3g} s"
+    )
+
+
+def _widths(widths: tuple[int, ...]) -> str:
+    return "-".join(map(str, widths))
+
+
+def _steps(report: Report) -> Table:
+    """A row for each growth step."""
+    history, many = report.outcome.history, len(report.outcome.widths) > 1
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("step", justify="right")
+    table.add_column("epoch", justify="right")
+    table.add_column("what", no_wrap=True)
+    table.add_column("units", justify="right")
+    table.add_column("training loss", justify="right")
+    table.add_column(f"validation {report.measure}", justify="right")
+    scored = history.epochs
+    for record in history.records:
+        what = made(record) + (f" in {record.place}" if many else "") + ("" if report.kept(record) else ", undone")
+        before = scored[record.epoch - 1]["validation_score"] if record.epoch else None
+        after = record.later.get("validation_score")
+        table.add_row(
+            str(record.number),
+            str(record.epoch),
+            escape(what),
+            str(record.width[1]),
+            _arrow(record.before["loss"], record.later.get("loss")),
+            _arrow(before, after),
+            style=None if report.kept(record) else "dim",
+        )
+    return table
+
+
+def _arrow(before: float | None, after: float | None) -> str:
+    shown = ["?" if value is None else f"{value:.3f}" for value in (before, after)]
+    return " -> ".join(shown)
+
+
+def _reasons(report: Report, most: int) -> Iterator[RenderableType]:
+    records = report.outcome.history.records
+    for record in records[:most]:
+        yield _numbered(record.number, record.why(**report.data.names))
+    if len(records) > most:
+        yield f"... {len(records) - most} more in the report's file"
+
+
+def in_full(report: Report) -> Iterator[RenderableType]:
+    """Every growth step with all that is known about it."""
+    for record in report.outcome.history.records:
+        yield _numbered(record.number, record.explain(**report.data.names))
+
+
+def _numbered(number: int, said: str) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right", style="dim", width=3)
+    table.add_column()
+    table.add_row(f"{number}.", escape(said))
+    return table
+
+
+def _ending(report: Report) -> str:
+    history = report.outcome.history
+    undone = [record for record in history.records if not report.kept(record)]
+    said = f"It ended: {history.ended}."
+    if undone:
+        numbers = f"{undone[0].number}" + (f" to {undone[-1].number}" if len(undone) > 1 else "")
+        steps = "Growth steps" if len(undone) > 1 else "Growth step"
+        said += f" {steps} {numbers} {'are' if len(undone) > 1 else 'is'} not in it."
+    return escape(said)
+
+
+def _scores(report: Report) -> Table:
+    regression = report.data.problem.classes is None
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for head in (report.measure, "training", "validation", "test", *(["test RMSE"] if regression else [])):
+        table.add_column(head, justify="left" if head == report.measure else "right")
+    for k, one in enumerate(report.rivals):
+        name = one.name + (f" ({_most_frequent(report)})" if one.name == "most frequent class" else "")
+        cells = [name, *(f"{value:.3f}" for value in (one.train, one.validation, one.test))]
+        cells += [] if one.error is None else [number(one.error)]
+        table.add_row(*map(escape, cells), style=None if k else "bold")
+    return table
+
+
+def _most_frequent(report: Report) -> str:
+    problem = report.data.problem
+    assert problem.classes is not None
+    constant = report.rivals[-1].predictions[0]
+    return problem.classes[int(constant)]

@@ -1,1 +1,0 @@
-"""What ``creases grow`` tells of a run: the report, the files."""

@@ -1,0 +1,242 @@
+"""``creases sweep``: one function, many jobs, a table that outlives interruptions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from typer.core import TyperGroup
+
+from creases._files import replacing
+from creases.cli._console import err, note, out, print_json, print_table
+from creases.cli._output import check_outputs
+from creases.cli.sweep._file import EXAMPLE, read_sweep
+from creases.errors import FileError
+
+if TYPE_CHECKING:
+    from creases.lab import Status, Sweep
+
+INTERRUPTED = 130
+
+#: Rows and failures that are printed.
+PRINTED = 20
+
+
+class Engine(StrEnum):
+    """Where jobs are done."""
+
+    local = "local"
+    here = "here"
+    ray = "ray"
+
+
+class FileFirst(TyperGroup):
+    """A group whose first word may also be a file: ``creases sweep sizes.toml`` is ``creases sweep run sizes.toml``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=FileFirst, no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def sweep() -> None:
+    """Do one function's many jobs on all cores, and keep the results: creases sweep FILE.toml.
+
+    A sweep that is stopped, however roughly, goes on where it was when the same command is given again. To begin:
+
+      creases sweep example > sizes.toml
+
+      creases sweep sizes.toml
+
+      creases sweep heat out/sizes --x width --y depth --value success --out sizes.png
+    """
+
+
+@app.command("run")
+def run_sweep(
+    file: Annotated[Path, typer.Argument(help="The sweep, as TOML; creases sweep example prints one.")],
+    engine: Annotated[
+        Engine, typer.Option(help="Processes on this machine, this process, or a Ray cluster.")
+    ] = Engine.local,
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster that is there; else one is started on this machine.")
+    ] = None,
+    processes: Annotated[int | None, typer.Option(help="How many to use; else as many as there are cores.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results, instead of the file's.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print how it ended as JSON.")] = False,
+) -> None:
+    """Run the sweep that a file defines, or go on with it.
+
+    \b
+    The file is TOML:
+      function = "module:function"  # takes a job's parameters and its seed,
+                                    # returns a row: a dict of plain values
+      out = "out/sizes"             # folder for the results
+      seed = 0                      # each job's seed is made of this one
+      \\[grid]                        # all combinations are jobs
+      width = [2, 4, 8]
+      depth = [1, 2]
+      run = { from = 1, to = 10 }   # short for [1, 2, ..., 10]
+    or, instead of the grid, jobs one by one:
+      [\\[jobs]]
+      width = 2
+
+    It runs the code that it names: use it only for files you trust. Exit code 1: some jobs failed; the same command
+    does them again.
+    """
+    sweep = read_sweep(file, folder)
+    try:
+        status = sweep.run(engine=engine.value, processes=processes, address=address)
+    except KeyboardInterrupt:
+        note(f"stopped; what was done is kept in {sweep.folder}: give the same command again to go on")
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print_json(summary(sweep, status))
+    else:
+        print_status(sweep, replace(status, last=None))  # the rows follow
+        print_rows(sweep)
+    if status.failed:
+        raise typer.Exit(1)
+
+
+@app.command("status")
+def print_sweep_status(
+    folder: Annotated[Path, typer.Argument(help="The sweep's folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """How far a sweep has got, also while it runs: done, failed, left, rate, time left, last result."""
+    sweep = _opened(folder)
+    status = sweep.status()
+    if as_json:
+        print_json(summary(sweep, status))
+    else:
+        print_status(sweep, status)
+
+
+@app.command("table")
+def write_table(
+    folder: Annotated[Path, typer.Argument(help="The sweep's folder.")],
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write all of it to a .csv or .parquet file.")
+    ] = None,
+) -> None:
+    """The results so far, printed or written to a file."""
+    sweep = _opened(folder)
+    if path is None:
+        print_rows(sweep)
+        return
+    check_outputs([path], (".csv", ".parquet"))
+    table = sweep.table()
+    with replacing(path) as temporary:
+        if path.suffix == ".csv":
+            table.to_csv(temporary, index=False)
+        else:
+            table.to_parquet(temporary, index=False)
+    out.print(f"{len(table)} rows in {path}", soft_wrap=True)
+
+
+@app.command("heat")
+def draw_heatmap(
+    folder: Annotated[Path, typer.Argument(help="The sweep's folder.")],
+    x: Annotated[str, typer.Option(help="Column for the horizontal axis.")],
+    y: Annotated[str, typer.Option(help="Column for the vertical axis.")],
+    value: Annotated[str, typer.Option(help="Column of numbers: a cell's colour is their mean.")],
+    path: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .png or .svg file.")] = Path("heat.png"),
+) -> None:
+    """Draw a heat map of a result over two parameters."""
+    from creases.show import new_figure, plot_heatmap, save_figure
+    from creases.show.figures._sweeps import heatmap_cells, heatmap_size
+
+    check_outputs([path], (".png", ".svg"))
+    table = _opened(folder).table()
+    figure, (ax,) = new_figure(*heatmap_size(heatmap_cells(table, x, y, value)))
+    plot_heatmap(table, x, y, value, ax)
+    out.print(f"drawn in {save_figure(figure, path)}", soft_wrap=True)
+
+
+@app.command("example")
+def print_example() -> None:
+    """Print the file of a sweep that can be run at once."""
+    typer.echo(EXAMPLE, nl=False)
+
+
+def summary(sweep: Sweep, status: Status) -> dict[str, Any]:
+    """How far a sweep has got, for machines."""
+    return {
+        "folder": str(sweep.folder),
+        "jobs": status.jobs,
+        "done": status.done,
+        "failed": status.failed,
+        "left": status.waiting,
+        "running": status.running,
+        "jobs_per_second": status.rate,
+        "seconds_left": None if status.left is None else status.left._asdict(),
+        "last": status.last and {name: _for_json(value) for name, value in status.last.items()},
+    }
+
+
+def print_status(sweep: Sweep, status: Status) -> None:
+    """How far a sweep has got, for people; of what failed, the last line of each error."""
+    from creases.lab._eta import duration, spoken_left
+
+    rows: list[tuple[str, ...]] = [("done", f"{status.done} of {status.jobs} jobs")]
+    if status.failed:
+        rows.append(("failed", f"{status.failed}; they are done again when the sweep is run again"))
+    if status.waiting:
+        rows.append(("left", f"{status.waiting}"))
+    if status.rate:
+        rows.append(("rate", f"{status.rate:.3g} jobs/s" if status.rate >= 1 else f"{duration(1 / status.rate)} a job"))
+    if status.running:
+        rows += [("running", status.running), ("time", spoken_left(status.left))]
+    if status.last is not None:
+        rows.append(("last", ", ".join(f"{name} {value}" for name, value in status.last.items())))
+    print_table(str(sweep.folder), rows)
+    if status.failed:
+        _print_failures(sweep)
+
+
+def print_rows(sweep: Sweep) -> None:
+    """The first rows of a sweep's table."""
+    from creases.show.figures._sweeps import result_table
+
+    table = sweep.table()
+    out.print()
+    out.print(result_table(table, most=PRINTED))
+    if len(table) > PRINTED:
+        out.print(f"and {len(table) - PRINTED} rows more: creases sweep table {sweep.folder} --out table.csv")
+
+
+def _print_failures(sweep: Sweep) -> None:
+    """Each kind of error with how often it occurred and the first job it stopped; of the first, the traceback."""
+    failures = sweep.failures()
+    jobs = dict(zip(sweep.keys, sweep.jobs, strict=True))
+    lines = failures["error"].map(lambda text: text.splitlines()[-1])
+    for line, kind in failures.groupby(lines, sort=False):
+        err.print(f"\n[bold red]{len(kind)} failed:[/] {escape(str(line))}", soft_wrap=True)
+        job = ", ".join(f"{name} {value}" for name, value in jobs[kind["key"].iloc[0]].items())
+        err.print(f"{'the first' if len(kind) > 1 else 'the job'}: {escape(job)}", soft_wrap=True)
+    err.print(escape(str(failures["error"].iloc[0])), style="dim", soft_wrap=True)
+
+
+def _for_json(value: Any) -> Any:
+    """JSON knows no NaN and no infinity."""
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _opened(folder: Path) -> Sweep:
+    from creases.lab import Sweep
+
+    if not folder.exists():
+        raise FileError(f"folder: there is no {folder}")
+    return Sweep.open(folder)

@@ -1,1 +1,0 @@
-"""What ``creases sweep`` is made of."""

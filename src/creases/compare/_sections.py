@@ -1,0 +1,195 @@
+"""Cross-sections of networks through three inputs: all regions, beside those that a grid of points sees (section 6.3).
+
+The dissertation samples the plane at p x p points and takes neighbours for one region when their coefficients differ
+by less than a tolerance, or their patterns are the same. A point is compared with the one to its left and, in the row
+above, with those from the one above its left neighbour to the end of the row (Fig. 6.12). A region that falls between
+the points is missed; one that no point compared with lies in is counted again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases._typing import Floats, Ints
+from creases._validation import check_count
+from creases.compare._words import percent
+from creases.errors import InputError
+from creases.network import Network
+from creases.regions import PlanePartition, plane
+from creases.regions._slices import through
+
+#: ``alike(row, above)``: which of one row's points (p,) are like the point to their left, and which (p, p) like those
+#: of the row above; None for the first row.
+Alike = tuple[NDArray[np.bool_], NDArray[np.bool_] | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """Regions of a network on a plane through three inputs: all of them, and those that a grid tells apart.
+
+    The grid's rows go from the top of the box (largest second coordinate) to its bottom, as printed.
+    """
+
+    partition: PlanePartition  #: exact
+    points: Floats  #: (3, 2) the three inputs in slice coordinates
+    grid: Floats  #: (p, p, 2) points of the grid in slice coordinates
+    seen: Ints  #: (p, p) the region that each point of the grid lies in
+    by_pattern: Ints  #: (p, p) the region that the grid gives it, comparing patterns
+    by_coefficients: Ints  #: (p, p) the same, comparing coefficients
+    tolerance: float
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of regions: exact, in which the grid has a point, and as the grid counts them in either way."""
+        return {
+            "exact": self.partition.count,
+            "seen": len(np.unique(self.seen)),
+            "by pattern": int(self.by_pattern.max()) + 1,
+            "by coefficients": int(self.by_coefficients.max()) + 1,
+        }
+
+    @property
+    def missed(self) -> float:
+        """Share of the plane's area in regions without a point of the grid."""
+        areas = self.partition.areas()
+        return float(1 - areas[np.unique(self.seen)].sum() / areas.sum())
+
+    def __str__(self) -> str:
+        n, p = self.counts, len(self.grid)
+        return (
+            f"{n['exact']} regions; a grid of {p} x {p} points lies in {n['seen']} of them, which leaves out "
+            f"{percent(self.missed)} of the area. Compared with its neighbours' it counts {n['by pattern']} patterns, "
+            f"and {n['by coefficients']} affine functions (tolerance {self.tolerance:g})."
+        )
+
+
+def section(
+    net: Network,
+    a: Any,
+    b: Any,
+    c: Any,
+    *,
+    grid: int = 64,
+    margin: float = 0.25,
+    part: float = 1.0,
+    about: Literal["a", "middle"] = "middle",
+    tolerance: float = 1e-6,
+) -> Section:
+    """Regions of a network on the plane through three inputs, exactly and by a grid.
+
+    Parameters
+    ----------
+    grid
+        Points on each side of the grid, p.
+    margin
+        Room around the three points, relative to their extent.
+    part
+        Below 1: only so large a part of the box in width and height, as the whole plane of a network of many units can
+        have more regions than can be drawn.
+    about
+        What that part has in its middle: the input ``a``, or the mean of the three. An image is no usual point: where
+        its neighbouring pixels are equal, candidates of max-pooling tie, and all those creases go through it.
+    tolerance
+        Coefficients are the same when they are nearer than this times the length of the longer.
+
+    Examples
+    --------
+    >>> import creases
+    >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0], [1.0, -0.999]], [0.0, 0.0, 0.0]), ([[1.0, 1.0, 1.0]], [0.0])])
+    >>> section(net, [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], grid=8).counts
+    {'exact': 6, 'seen': 6, 'by pattern': 6, 'by coefficients': 6}
+    """
+    origin, basis, corners = through(net, [a, b, c])
+    partition = plane(net, _box(corners, margin, part, about), origin, basis)
+    return on_grid(partition, corners, grid=grid, tolerance=tolerance)
+
+
+def on_grid(partition: PlanePartition, points: Floats, *, grid: int, tolerance: float) -> Section:
+    """A plane partition beside what a grid sees of it; ``points`` (3, 2) are the inputs it was laid through."""
+    p = check_count(grid, "grid")
+    net = partition.net
+    x, y = (low + (np.arange(p) + 0.5) / p * (high - low) for low, high in partition.box)
+    nodes = np.stack(np.meshgrid(x, y[::-1]), axis=-1)  # (p, p, 2)
+    work = net.to(torch.float64)
+    rows = [torch.from_numpy(partition.points(row)).to(net.device) for row in nodes]
+    return Section(
+        partition=partition,
+        points=points,
+        grid=nodes,
+        seen=partition.locate(nodes.reshape(-1, 2)).reshape(p, p),
+        by_pattern=_groups(_rows_alike(map(partial(_pattern, work), rows), _same_patterns)),
+        by_coefficients=_groups(_rows_alike(map(partial(_coefficients, work), rows), partial(_near, tolerance))),
+        tolerance=tolerance,
+    )
+
+
+def _box(corners: Floats, margin: float, part: float, about: str) -> Floats:
+    """Bounds (2, 2) around the three points, or those of a part of it."""
+    if about not in ("a", "middle"):
+        raise InputError(f'about: expected "a" or "middle", got {about!r}')
+    if not 0 < part <= 1:
+        raise InputError(f"part: expected a number above 0 and at most 1, got {part!r}")
+    if not 0 <= margin < np.inf:
+        raise InputError(f"margin: expected a number from 0, got {margin!r}")
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    size = (1 + 2 * margin) * (high - low)
+    middle = (low + high) / 2 if part == 1 else corners[0] if about == "a" else corners.mean(axis=0)
+    return np.stack([middle - part * size / 2, middle + part * size / 2], axis=1)
+
+
+def _pattern(net: Network, x: Tensor) -> Tensor:
+    return torch.from_numpy(net.pattern(x))
+
+
+def _coefficients(net: Network, x: Tensor) -> Tensor:
+    """(J, y) of each point as one row, in float64."""
+    J, y = net.piece(x)
+    return torch.cat([J.flatten(1), y], dim=1)
+
+
+def _same_patterns(one: Tensor, other: Tensor) -> Tensor:
+    return torch.stack([(other == row).all(dim=1) for row in one])
+
+
+def _near(tolerance: float, one: Tensor, other: Tensor) -> Tensor:
+    """Which rows of one (p, n) and of other (q, n) are nearer than the tolerance: (p, q)."""
+    size = torch.maximum(one.norm(dim=1)[:, None], other.norm(dim=1)[None])
+    distance = torch.stack([(other - row).norm(dim=1) for row in one])  # products would lose half of the digits
+    return distance <= tolerance * size
+
+
+def _rows_alike(rows: Iterator[Tensor], same: Callable[[Tensor, Tensor], Tensor]) -> Iterator[Alike]:
+    """For each row of the grid, what is alike; two rows are held at a time."""
+    above: Tensor | None = None
+    for row in rows:
+        left = torch.cat([same(row[i : i + 1], row[i - 1 : i])[0] for i in range(1, len(row))] or [torch.zeros(0)])
+        up = None if above is None else same(row, above).cpu().numpy()
+        yield np.append(False, left.bool().cpu().numpy()), up
+        above = row
+
+
+def _groups(rows: Iterator[Alike]) -> Ints:
+    """Number of the region (p, p) that each point is given: that of the first point it is like, else a new one."""
+    found: list[Ints] = []
+    count = 0
+    for left, up in rows:
+        own = np.empty(len(left), np.int64)
+        for i in range(len(left)):
+            start = max(0, i - 1)
+            like = np.flatnonzero(up[i, start:]) if up is not None else np.zeros(0, np.int64)
+            if left[i]:
+                own[i] = own[i - 1]
+            elif len(like):
+                own[i] = found[-1][start + like[0]]
+            else:
+                own[i], count = count, count + 1
+        found.append(own)
+    return np.stack(found)

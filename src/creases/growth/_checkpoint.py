@@ -1,0 +1,90 @@
+"""A growth run in a file: written whole or not at all, read without running anything, resumed exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn, optim
+
+from creases._files import replacing
+from creases.errors import FileError, InputError
+from creases.network.surgery import Place, places, remove, widen
+from creases.network.surgery._layers import AFFINE, made
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A model at one moment: the widths of its places, and all its tensors."""
+
+    widths: dict[str, int]
+    tensors: dict[str, Tensor]
+
+    @classmethod
+    def of(cls, model: nn.Module, widths: dict[str, int]) -> Snapshot:
+        return cls(dict(widths), {name: value.detach().cpu().clone() for name, value in model.state_dict().items()})
+
+    def restore(self, model: nn.Module, example: Tensor, optimizer: optim.Optimizer | None = None) -> None:
+        """Bring a model to these widths (its optimizer's state follows) and these values."""
+        resize(model, self.widths, example, optimizer)
+        try:
+            model.load_state_dict(self.tensors)
+        except RuntimeError as problem:
+            raise InputError(f"checkpoint: is of another model than this one ({problem})") from None
+
+
+def resize(
+    model: nn.Module, widths: dict[str, int], example: Tensor | None, optimizer: optim.Optimizer | None = None
+) -> None:
+    """Give the places of a model these widths; new units are zero, the last ones go."""
+    for name, width in widths.items():
+        place = next((place for place in places(model, data=example) if place.name == name), None)
+        if place is None:
+            raise InputError(f"checkpoint: is of another model than this one: it grew {name!r}, which is no place here")
+        resized(model, place, width, optimizer)
+
+
+def resized(model: nn.Module, place: Place, width: int, optimizer: optim.Optimizer | None = None) -> None:
+    """Give a place of a model this width; new units are zero, the last ones go."""
+    if width < place.width:
+        remove(model, place, range(width, place.width), optimizer=optimizer)
+    elif width > place.width:
+        layer = model.get_submodule(place.name)
+        assert isinstance(layer, AFFINE)
+        axis = made(layer).weight_axis
+        k = width - place.width
+        rows = layer.weight.detach().movedim(axis, 0)[:1]
+        fan_in = torch.zeros((k, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
+        widen(model, place, fan_in, optimizer=optimizer)
+
+
+def remember(optimizer: optim.Optimizer, state: dict[str, Any]) -> None:
+    """Load an optimizer's state with each number in its own dtype; torch's loading takes the parameter's for all."""
+    optimizer.load_state_dict(state)
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for number, values in state["state"].items():
+        held = optimizer.state[parameters[number]]
+        for name, value in values.items():
+            if isinstance(value, Tensor) and held[name].dtype != value.dtype:
+                held[name] = value.to(held[name].device, copy=True)
+
+
+def write(path: str | Path, state: dict[str, Any]) -> None:
+    """Write a run's state: tensors, numbers and text in dicts and lists."""
+    with replacing(path) as temporary:
+        torch.save({"creases-checkpoint": _VERSION, **state}, temporary)
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Read what :func:`write` wrote; nothing in the file is run."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as problem:  # from a file that is something else torch's unpickler raises almost anything
+        raise FileError(f"{path}: cannot be read as a checkpoint ({problem})") from None
+    if not isinstance(state, dict) or state.pop("creases-checkpoint", None) != _VERSION:
+        raise FileError(f"{path}: is no checkpoint of a growth run, or of another version")
+    return state

@@ -1,0 +1,256 @@
+"""The growth of a model beside any training loop: it measures, and decides whether to grow or to end."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import is_dataclass
+from typing import Any
+
+from torch import Tensor, nn, optim
+
+from creases.errors import InputError
+from creases.growth._loss import Loss
+from creases.growth._objective import objective
+from creases.growth._records import History, Record
+from creases.growth._samples import samples
+from creases.growth._state import State
+from creases.growth._steps import LOOK, grown, recycled, revived
+from creases.growth._training import Measured, measure
+from creases.growth.methods._fold.outcome import outcome
+from creases.growth.methods._methods import Fold, How, counted, method
+from creases.growth.policies._stop import NothingToAdd, Stop, enough, stop_policies
+from creases.growth.policies._when import When, when_policy
+from creases.growth.policies._where import At, Where, where_policy
+from creases.network.surgery._example import quietly, shadow, unwrapped
+from creases.network.surgery._optimizer import checked
+
+
+class Grower:
+    """Grows a model while you train it; call :meth:`step` at the end of every epoch.
+
+    Parameters
+    ----------
+    model, optimizer
+        What you train; the optimizer's state is carried through every change.
+    data
+        Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs.
+    loss
+        ``"classification"``, ``"regression"``, or a function of outputs and targets.
+    how
+        A method's name (``"tiny"``, ``"fold"``, ``"gradmax"``, ``"random"``, ``"split"``, ``"search"``), an object
+        such as ``Tiny(max_units=20)``, or a function of (model, place, evidence) to a proposal.
+    where
+        ``"bottleneck"``, ``"round robin"``, ``"gain"``, a place's name, or a function of the state to places.
+    when
+        ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
+    stop
+        Policies such as ``Target(score=0.99)`` and ``Budget(parameters=500)``, or functions of the state to a reason.
+        A run also ends where nothing is worth adding, and after ``max_epochs``.
+    validation
+        Samples that are never trained or grown on, to measure with.
+    recycle
+        Whether units that earn nothing are grown anew before more are added.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from creases.growth import Grower
+    >>> x = torch.linspace(-2, 2, 100)[:, None]
+    >>> y = x.abs()
+    >>> model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1))
+    >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    >>> grower = Grower(model, optimizer, (x, y), "regression", how="fold", when=30)
+    >>> while not grower.history.ended and len(grower.history.epochs) < 100:
+    ...     loss = torch.nn.functional.mse_loss(model(x), y)
+    ...     optimizer.zero_grad(); loss.backward(); optimizer.step()
+    ...     record = grower.step()
+    >>> model[0].out_features > 1
+    True
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: optim.Optimizer | None,
+        data: Any,
+        loss: str | Loss,
+        *,
+        how: str | How = "tiny",
+        where: str | Where = "bottleneck",
+        when: str | int | When = "plateau",
+        stop: Stop | Sequence[Stop] = (),
+        max_epochs: int = 1000,
+        validation: Any = None,
+        recycle: bool = True,
+        seed: int = 0,
+    ) -> None:
+        model = unwrapped(model)
+        found = samples(data, model)
+        goal = objective(loss, weighted=found.weighted)
+        self.validation = None if validation is None else samples(validation, model, "validation")
+        self.when, self.stops = when_policy(when), stop_policies(stop, max_epochs)
+        self.recycle = recycle
+        setting = {"loss": loss, "how": how, "where": where, "when": when, "stop": stop}
+        setting |= {"recycle": recycle, "seed": seed}
+        history = History(setting={name: _text(value) for name, value in setting.items()})
+        self.state = State(model, optimizer, found, goal, method(how), where_policy(where), history, seed)
+        if not self.state.places:
+            raise InputError("model: has no place whose width can grow; creases.places(model, refused=True) says why")
+        checked(optimizer, model)
+        self._began, self._begun = time.monotonic(), False
+        self._told = 0  #: growth steps that were made for other samples than these
+
+    @property
+    def history(self) -> History:
+        """The run's epochs and growth steps so far."""
+        return self.state.history
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """The width of every place, by name."""
+        return {place.name: place.width for place in self.state.places}
+
+    def begin(self) -> None:
+        """Before the first epoch (:meth:`step` does it too): refuse what can never grow, and draw dead units anew."""
+        state, self._begun = self.state, True
+        for found, name in ((state.samples, "data"), (self.validation, "validation")):
+            if found is not None:
+                state.objective.check(_outputs(state.model, found.example(), name), found.whole(LOOK).y, name)
+        refused = []
+        for place in state.where(state) if isinstance(state.where, At) else state.places:
+            proposal = state.propose(place)
+            if proposal.method:
+                break
+            refused.append(f"{place.name!r}: {proposal.explanation['reason']}")
+        else:
+            raise InputError(f"how: the method can grow no place of this model ({'; '.join(refused)})")
+        state.trained()
+        while revived(state):
+            pass
+
+    def step(self, measured: Measured | None = None, *, steps: int | None = None) -> Record | None:
+        """The end of an epoch: measure, and if it is time, grow; the growth step's record, if there was one.
+
+        ``measured``: the epoch's own training loss and score, where the loop has them; ``steps``: how often the
+        optimizer stepped so far.
+        """
+        if self.history.ended:
+            return None
+        if not self._begun:
+            self.begin()
+        self.note(measured, steps=steps)
+        return self.decide()
+
+    def decide(self) -> Record | None:
+        """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one."""
+        state = self.state
+        state.record, state.due = None, bool(self.when(state))
+        last = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]  # to a dead layer nothing can be added
+        reason = _first_reason([stop for stop in self.stops if stop not in last], state)
+        if reason or state.due:
+            self._look_back()
+        if state.due and not reason:
+            state.record = revived(state)
+            reason = "" if state.record else _first_reason(last, state)
+            if not state.record and not reason:
+                state.record = (recycled(state, self.stops) if self.recycle else None) or grown(state, self.stops)
+                reason = "" if state.record else self._idle()
+        self.history.ended = reason
+        return state.record
+
+    def grow_now(self) -> Record | None:
+        """Grow at once, whatever the policies say; the growth step's record, or None where nothing can be added.
+
+        Budgets hold all the same. Where a layer is dead, its units are drawn anew: nothing else would help.
+        """
+        if not self._begun:
+            self.begin()
+        state = self.state
+        self._look_back()
+        state.record = revived(state) or grown(state, self.stops)
+        return state.record
+
+    def _idle(self) -> str:
+        """Nothing was added: why the run ends with that, "" where it is tried again."""
+        state = self.state
+        if any(enough(self.stops, state, state.propose(place)) for place in state.where(state)):
+            return "no proposal fits into what the budget leaves"
+        self.history.idle += 1
+        return ""
+
+    def note(self, measured: Measured | None = None, *, steps: int | None = None) -> None:
+        """Put down the epoch's numbers."""
+        state, history = self.state, self.history
+        state.trained()
+        measured = measured or measure(state.model, state.samples, state.objective)
+        if not math.isfinite(measured.loss):
+            raise InputError(
+                f"loss: is {measured.loss} in epoch {len(history.epochs) + 1}: the training has diverged, or the data "
+                "hold NaN; use a smaller lr, or scale the data"
+            )
+        held = None if self.validation is None else measure(state.model, self.validation, state.objective)
+        history.epochs.append(
+            {
+                "epoch": len(history.epochs) + 1,
+                "steps": steps if steps is not None else len(history.epochs) + 1,
+                "seconds": round(time.monotonic() - self._began, 3),
+                **measured.numbers,
+                "validation_loss": None if held is None else held.loss,
+                "validation_score": None if held is None else held.score,
+                "parameters": state.parameters,
+                "widths": self.widths,
+            }
+        )
+
+    def resume(self, history: History, *, other_data: bool = False) -> None:
+        """Go on after these epochs; the model is as it was then.
+
+        With ``other_data`` the samples are others by now: what became of the last fold is not asked on them.
+        """
+        self.state.history, self._begun = history, True
+        self._told = len(history.records) if other_data else 0
+        self.state.edited()
+        self._began = time.monotonic() - (history.last["seconds"] if history.epochs else 0.0)
+
+    def _look_back(self) -> None:
+        """What became of the last growth step by now."""
+        if not self.history.records or not self.history.epochs:
+            return
+        record, last = self.history.records[-1], self.history.last
+        names = ("epoch", "loss", "score", "validation_loss", "validation_score")
+        record.later = {name: last[name] for name in names if last[name] is not None}
+        if record.number > self._told and record.method == "fold" and record.explanation.get("why"):
+            seen = counted(self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit)))
+            rows = None if seen.rows is None else seen.rows.numpy()
+            model, unit = shadow(self.state.model), record.units[0]
+            options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}
+            record.explanation = outcome(record.explanation, model, seen.X, seen.y, **options)
+
+
+def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
+    """What a model gives for samples x; refused, by the name of the data, where it does not run on them."""
+    try:
+        with quietly():
+            return shadow(model)(x)
+    except (RuntimeError, ValueError, IndexError) as problem:
+        raise InputError(
+            f"{name}: the model does not run on samples of shape {tuple(x.shape[1:])} ({problem})"
+        ) from None
+
+
+def _first_reason(stops: Sequence[Stop], state: State) -> str:
+    return next((reason for reason in (stop(state) for stop in stops) if reason), "")
+
+
+def _text(value: Any) -> str:
+    """A setting as text that is the same in every process: functions by name."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        return f"{value.__module__}.{value.__qualname__}"
+    if hasattr(value, "__dict__") and not is_dataclass(value):
+        return type(value).__name__
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))

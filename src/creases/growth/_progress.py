@@ -1,0 +1,88 @@
+"""What a growth run shows while it goes on: a line at the terminal, TensorBoard's curves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from creases.errors import InputError
+from creases.growth import _ranks as ranks
+from creases.growth._state import State
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Called with the state at the end of every epoch.
+Callback = Callable[[State], None]
+
+
+@contextmanager
+def at_terminal(wanted: bool | None) -> Iterator[Callback | None]:
+    """A callback that shows the run on stderr: if wanted, and by default at a terminal only.
+
+    Elsewhere, such as in a log file, a line is written for every growth step and for the end.
+    """
+    if ranks.rank() != 0 or not (sys.stderr.isatty() if wanted is None else wanted):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, soft_wrap=True)
+    if not console.is_terminal:
+        yield lambda state: _told(console, state)
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("growing", total=None)
+        yield lambda state: bar.update(task, description=line(state))
+
+
+def _told(console: Console, state: State) -> None:
+    if state.record is not None or state.history.ended:
+        console.print(line(state), markup=False, highlight=False)
+
+
+def line(state: State) -> str:
+    """The run at the end of an epoch in one line."""
+    last = state.history.last
+    parts = [f"epoch {last['epoch']}", f"loss {last['loss']:.4g}"]
+    parts += [f"score {last['score']:.3g}"] if last["score"] is not None else []
+    parts += [f"validation {last['validation_score']:.3g}"] if last["validation_score"] is not None else []
+    widths = "-".join(str(width) for width in last["widths"].values())
+    return ", ".join([*parts, f"widths {widths}", f"{last['parameters']} parameters"])
+
+
+@contextmanager
+def on_tensorboard(folder: str | Path | None) -> Iterator[Callback | None]:
+    """A callback that writes the run's curves and the growth steps' texts for TensorBoard."""
+    if folder is None or ranks.rank() != 0:
+        yield None
+        return
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise InputError("tensorboard: is not installed; pip install tensorboard, or leave the argument out") from None
+    writers: list[SummaryWriter] = []
+
+    def write(state: State) -> None:
+        last = state.history.last
+        if not writers:  # of a run that is resumed, what was written after the checkpoint is written again
+            writers.append(SummaryWriter(str(folder), purge_step=last["epoch"]))
+        writer = writers[0]
+        for name in ("loss", "score", "validation_loss", "validation_score", "parameters"):
+            if last[name] is not None:
+                writer.add_scalar(name, last[name], last["epoch"])
+        for place, width in last["widths"].items():
+            writer.add_scalar(f"width/{place}", width, last["epoch"])
+        if state.record is not None:
+            writer.add_text("growth", state.record.explain(), last["epoch"])
+
+    try:
+        yield write
+    finally:
+        for writer in writers:
+            writer.close()

@@ -1,0 +1,337 @@
+"""The samples of a growth run: in memory, in a Dataset or from a loader, for one process or each rank's share."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, default_collate
+
+from creases.errors import InputError
+from creases.growth import _ranks as ranks
+from creases.network.surgery._example import quietly
+
+Pair = tuple[Tensor, Any]  #: inputs, and their target: y, or (y, weights)
+Batch = tuple[Tensor, Any, int]  #: the same, and the samples of the batch over all ranks
+
+_PART = 1000  # samples run at a time where no gradient is kept
+
+
+class Samples(Protocol):
+    """What a growth run asks of its data."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether targets come with weights."""
+
+    def epoch(self, size: int, seed: int) -> Generator[Batch]:
+        """Batches in a new order, as many on every rank: this rank's samples, which may be none."""
+
+    def parts(self) -> Generator[Pair]:
+        """This rank's share of all samples, once, in the same order at every call."""
+
+    def drawn(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
+        """This rank's share of n samples at random, and of as many others (None where hardly any are left)."""
+
+    def whole(self, limit: int) -> Whole:
+        """The samples as arrays, at most so many of them, the same at every call."""
+
+    def example(self) -> Tensor:
+        """Two inputs or so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Samples as arrays."""
+
+    X: Tensor
+    y: Tensor
+    weight: Tensor | None
+    rows: Tensor | None  #: their numbers in the user's data, rising; None if they are all
+
+
+class _Numbered:
+    """Samples that are had by their numbers, the same on every rank: each takes its share of every batch."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def at(self, rows: Tensor) -> Pair:
+        """Inputs and targets at some rows."""
+        raise NotImplementedError
+
+    def epoch(self, size: int, seed: int) -> Generator[Batch]:
+        order = _order(len(self), seed)
+        for batch in torch.tensor_split(order, -(-len(order) // size)):  # even: no single sample for a batch-norm
+            yield *self.at(_mine(batch)), len(batch)
+
+    def parts(self) -> Generator[Pair]:
+        for rows in torch.split(_mine(torch.arange(len(self))), _PART):
+            yield self.at(rows)
+
+    def drawn(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
+        order = _order(len(self), seed)
+        used = min(n, len(order) - len(order) // 5)
+        first, rest = order[:used], order[used : used + n]
+        with quietly():
+            return self._share(first), self._share(rest) if len(rest) else None
+
+    def _share(self, rows: Tensor) -> list[Pair]:
+        mine = _mine(rows)
+        return [self.at(part) for part in torch.split(mine, _PART)] if len(mine) else []
+
+
+@dataclass(eq=False)
+class Memory(_Numbered):
+    """Samples in memory, on the model's device."""
+
+    X: Tensor  #: (n, *shape)
+    y: Tensor  #: (n, ...)
+    weight: Tensor | None = None  #: (n,), 1 in the mean
+    rows: Tensor | None = None  #: their numbers in the data that they are a part of, rising; None if they are all
+
+    @property
+    def weighted(self) -> bool:
+        return self.weight is not None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def at(self, rows: Tensor) -> Pair:
+        y = self.y[rows]
+        return self.X[rows], y if self.weight is None else (y, self.weight[rows])
+
+    def whole(self, limit: int) -> Whole:
+        if len(self) <= limit:
+            return Whole(self.X, self.y, self.weight, self.rows)
+        some = _order(len(self), 0)[:limit].sort().values
+        weight = None if self.weight is None else self.weight[some]
+        return Whole(self.X[some], self.y[some], weight, some if self.rows is None else self.rows[some])
+
+    def example(self) -> Tensor:
+        return self.X[:2]
+
+    def part(self, rows: Tensor, name: str) -> Memory:
+        """Some of them, by their rising numbers; weights are 1 in the mean again."""
+        weight = None if self.weight is None else _normal(self.weight[rows], name)
+        return Memory(self.X[rows], self.y[rows], weight, rows if self.rows is None else self.rows[rows])
+
+
+@dataclass(eq=False)
+class Listed(_Numbered):
+    """Samples of a Dataset of pairs, fetched when they are needed."""
+
+    dataset: Dataset[Any]
+    model: nn.Module
+
+    @property
+    def weighted(self) -> bool:
+        return False
+
+    def __len__(self) -> int:
+        return len(self.dataset)  # type: ignore[arg-type]
+
+    def at(self, rows: Tensor) -> Pair:
+        if not len(rows):
+            x, y = self.at(torch.zeros(1, dtype=torch.int64))
+            return x[:0], y[:0]
+        return _placed_pair(default_collate([self.dataset[row] for row in rows.tolist()]), self.model)
+
+    def whole(self, limit: int) -> Whole:
+        some = torch.arange(len(self)) if len(self) <= limit else _order(len(self), 0)[:limit].sort().values
+        with quietly():
+            X, y = self.at(some)
+        return Whole(X, y, None, None if len(some) == len(self) else some)
+
+    def example(self) -> Tensor:
+        with quietly():
+            return self.at(torch.arange(min(2, len(self))))[0]
+
+
+@dataclass(eq=False)
+class Stream:
+    """Samples from a loader; under several ranks it is each rank's own."""
+
+    loader: DataLoader[Any]
+    model: nn.Module
+    _example: Tensor | None = None
+
+    @property
+    def weighted(self) -> bool:
+        return False
+
+    def epoch(self, size: int, seed: int) -> Generator[Batch]:
+        del size  # the loader's own
+        with _ordered(self.loader, seed):
+            batches = self._batches()
+            pair = next(batches, None)
+            if pair is None:
+                raise InputError("data: the loader has no samples")
+            while True:  # a rank that has no more batches waits for the others with empty ones
+                total = torch.tensor(float(len(pair[0])), dtype=torch.float64)
+                ranks.total([total])
+                if not total:
+                    return
+                yield *pair, int(total)
+                pair = next(batches, (pair[0][:0], pair[1][:0]))
+
+    def parts(self) -> Generator[Pair]:
+        with _ordered(self.loader, 0):
+            yield from self._batches()
+
+    def drawn(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
+        share = -(-n // ranks.world())
+        found = self._first(2 * share, seed)
+        used = min(share, len(found.X) - len(found.X) // 5)
+        memory = Memory(found.X, found.y)
+        rows = torch.arange(len(found.X))
+        first, rest = ([memory.at(part) for part in torch.split(half, _PART)] for half in (rows[:used], rows[used:]))
+        held = torch.tensor(float(len(found.X) - used))
+        ranks.total([held])
+        return first, rest if held else None
+
+    def whole(self, limit: int) -> Whole:
+        return self._first(limit, 0)
+
+    def example(self) -> Tensor:
+        if self._example is None:
+            self._example = self._first(2, 0).X
+        return self._example
+
+    def _batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        return (_placed_pair(batch, self.model) for batch in self.loader)
+
+    def _first(self, n: int, seed: int) -> Whole:
+        xs, ys, count = [], [], 0
+        with quietly(), _ordered(self.loader, seed):
+            torch.default_generator.manual_seed(seed)
+            for x, y in self._batches():
+                xs.append(x)
+                ys.append(y)
+                count += len(x)
+                if count >= n:
+                    break
+        if not count:
+            raise InputError("data: the loader has no samples")
+        return Whole(torch.cat(xs)[:n], torch.cat(ys)[:n], None, None)
+
+
+def samples(data: Any, model: nn.Module, name: str = "data") -> Samples:
+    """The samples of data: ``(X, y)`` or ``(X, y, weights)`` arrays, a problem, a Dataset or a DataLoader of pairs."""
+    if isinstance(data, Memory | Listed | Stream):
+        return data
+    if isinstance(data, DataLoader):
+        return Stream(data, model)
+    if isinstance(data, TensorDataset):
+        data = data.tensors
+    elif isinstance(data, Dataset):
+        if isinstance(data, IterableDataset) or not hasattr(data, "__len__"):
+            raise InputError(f"{name}: a Dataset that only iterates comes in a DataLoader, which knows its batches")
+        if not len(data):
+            raise InputError(f"{name}: the Dataset has no samples")
+        return Listed(data, model)
+    return _memory(data, model, name)
+
+
+def _memory(data: Any, model: nn.Module, name: str) -> Memory:
+    try:
+        parts = () if isinstance(data, Tensor | np.ndarray | dict | str) else tuple(data)
+    except TypeError:
+        parts = ()
+    if len(parts) not in (2, 3):
+        raise InputError(f"{name}: expected (X, y), (X, y, weights), a problem, a Dataset or a DataLoader of pairs")
+    X, y = placed(_tensor(parts[0], f"{name}, X"), _tensor(parts[1], f"{name}, y"), model)
+    if X.ndim and not len(X):
+        raise InputError(f"{name}: has no samples, X is {tuple(X.shape)}")
+    if not X.ndim or len(X) != (len(y) if y.ndim else -1):
+        raise InputError(f"{name}: expected as many targets as inputs, got X {tuple(X.shape)} and y {tuple(y.shape)}")
+    for values, which in ((X, "X"), (y, "y")):
+        if values.is_floating_point() and not bool(torch.isfinite(values).all()):
+            raise InputError(
+                f"{name}: {which} has NaN or infinite entries (in {values.dtype}); remove them or fill them in"
+            )
+    return Memory(X, y, _weights(parts[2], X, name) if len(parts) == 3 else None)
+
+
+def placed(x: Tensor, y: Tensor, model: nn.Module) -> tuple[Tensor, Tensor]:
+    """On the model's device and in its dtype; integers are numbers too, but for embeddings, and classes."""
+    like = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
+    looked_up = any(isinstance(module, nn.Embedding | nn.EmbeddingBag) for module in model.modules())
+    keep = looked_up and not x.is_floating_point()
+    return x.to(like.device, x.dtype if keep else like.dtype), y.to(
+        like.device, like.dtype if y.is_floating_point() else torch.int64
+    )
+
+
+def _placed_pair(batch: Any, model: nn.Module) -> tuple[Tensor, Tensor]:
+    if not isinstance(batch, tuple | list) or len(batch) != 2 or not all(isinstance(part, Tensor) for part in batch):
+        got = f"{len(batch)} parts" if isinstance(batch, tuple | list) else type(batch).__name__
+        raise InputError(f"data: expected pairs of tensors x, y from the Dataset or loader, got {got}")
+    return placed(batch[0], batch[1], model)
+
+
+def _weights(given: Any, X: Tensor, name: str) -> Tensor:
+    weight = _tensor(given, f"{name}, weights").to(X.device, X.dtype if X.is_floating_point() else torch.float32)
+    if weight.shape != X.shape[:1] or not bool(torch.isfinite(weight).all()) or not bool((weight >= 0).all()):
+        raise InputError(f"{name}: expected a finite weight of at least 0 for each of the {len(X)} samples")
+    return _normal(weight, name)
+
+
+def _normal(weight: Tensor, name: str) -> Tensor:
+    """Weights that are 1 in the mean."""
+    if not bool(weight.any()):
+        raise InputError(f"{name}: all of the {len(weight)} samples have weight 0; some must count")
+    return weight / weight.double().mean().to(weight)
+
+
+def _tensor(values: Any, name: str) -> Tensor:
+    if not isinstance(values, Tensor):
+        try:
+            array = np.asarray(values)
+            if array.dtype.kind in "bu" and array.dtype != np.uint8:
+                array = array.astype(np.int64)
+            values = torch.from_numpy(np.require(array, requirements=["C", "W"]))
+        except (TypeError, ValueError) as problem:
+            raise InputError(f"{name}: expected an array of numbers ({problem})") from None
+    assert isinstance(values, Tensor)
+    if values.is_complex():
+        raise InputError(f"{name}: expected real numbers, got complex ones")
+    return values.detach()
+
+
+def _order(n: int, seed: int) -> Tensor:
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+
+
+def _mine(rows: Tensor) -> Tensor:
+    """This rank's share of rows."""
+    return rows[ranks.rank() :: ranks.world()]
+
+
+@contextmanager
+def _ordered(loader: DataLoader[Any], seed: int) -> Iterator[None]:
+    """The same order for the same seed, for random and distributed samplers; what is the user's own is put back.
+
+    Samplers without a generator ask torch's own random numbers: the caller seeds those.
+    """
+    holders = [getattr(holder, "generator", None) for holder in (loader, loader.sampler)]
+    generators = [found for found in holders if isinstance(found, torch.Generator)]
+    states = [generator.get_state() for generator in generators]
+    set_epoch = getattr(loader.sampler, "set_epoch", None)
+    epoch = getattr(loader.sampler, "epoch", None)
+    for generator in generators:
+        generator.manual_seed(seed)
+    if callable(set_epoch):
+        set_epoch(seed % 2**31)
+    try:
+        yield
+    finally:
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+        if callable(set_epoch) and epoch is not None:
+            set_epoch(epoch)

@@ -1,0 +1,88 @@
+"""Data at mean 0 and deviation 1 for training, and networks and points back in the data's own units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from creases._typing import Floats
+from creases.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Inputs as ``(x - center) / spread``, and so the targets of a regression; :meth:`of` makes one from data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scaling = Scaling.of(np.array([[1.0, 10.0], [3.0, 10.0]]))
+    >>> scaling.inputs(np.array([[3.0, 10.0]]))
+    array([[1., 0.]])
+    >>> scaling.point([1.0, 0.0])
+    array([ 3., 10.])
+    """
+
+    center: Floats  #: (d,)
+    spread: Floats  #: (d,) 1 where a column is constant
+    target_center: float | Floats = 0.0  #: (m,) where there are several targets
+    target_spread: float | Floats = 1.0
+
+    @classmethod
+    def of(cls, X: Floats, y: Floats | None = None) -> Scaling:
+        """That of inputs X (n, d) and, for a regression, its targets y (n,)."""
+        from sklearn.preprocessing import StandardScaler  # slow to import
+
+        inputs = StandardScaler().fit(X)
+        if y is None:
+            return cls(inputs.mean_, inputs.scale_)
+        targets = StandardScaler().fit(y[:, None])
+        return cls(inputs.mean_, inputs.scale_, float(targets.mean_[0]), float(targets.scale_[0]))
+
+    def inputs(self, X: Floats) -> Floats:
+        """Inputs (n, d) as the network takes them."""
+        return np.asarray((X - self.center) / self.spread)
+
+    def targets(self, y: Floats) -> Floats:
+        """Targets (n,) or (n, m) as the network learns them."""
+        return np.asarray((y - self.target_center) / self.target_spread)
+
+    def point(self, x: Sequence[float] | Floats) -> Floats:
+        """A scaled point (d,) in the data's own units."""
+        return np.asarray(x) * self.spread + self.center
+
+    def undone(self, model: nn.Sequential) -> nn.Sequential:
+        """The same network for the data's own units, a copy in float64: the scaling is in its first and last layer.
+
+        The model must be a Sequential that begins and ends with a linear layer with bias.
+        """
+        copy = deepcopy(model).double().cpu()
+        first, last = (_linear(layer) for layer in (copy[0], copy[-1]))
+        with torch.no_grad():
+            first.weight.div_(torch.from_numpy(self.spread))
+            first.bias.sub_(first.weight @ torch.from_numpy(self.center))
+            spread = torch.as_tensor(self.target_spread, dtype=torch.float64)
+            last.weight.mul_(spread.reshape(-1, 1))
+            last.bias.mul_(spread).add_(torch.as_tensor(self.target_center, dtype=torch.float64))
+        return copy
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "center": self.center.tolist(),
+            "spread": self.spread.tolist(),
+            "target_center": np.asarray(self.target_center).tolist(),
+            "target_spread": np.asarray(self.target_spread).tolist(),
+        }
+
+
+def _linear(layer: nn.Module) -> nn.Linear:
+    if not isinstance(layer, nn.Linear) or layer.bias is None:
+        raise InputError(f"model: must begin and end with a linear layer with bias, found {layer}")
+    return layer

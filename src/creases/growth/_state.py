@@ -1,0 +1,140 @@
+"""What a growth run knows at the end of an epoch: all that policies and callbacks may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn, optim
+from torch.utils.flop_counter import FlopCounterMode
+
+from creases.errors import InputError, ReadError
+from creases.growth import _ranks as ranks
+from creases.growth._checkpoint import resized
+from creases.growth._objective import Objective
+from creases.growth._proposal import Proposal
+from creases.growth._records import History, Record
+from creases.growth._samples import Samples
+from creases.growth.methods._first_order.optimal import bottleneck
+from creases.growth.methods._first_order.sample import sample_size
+from creases.growth.methods._first_order.statistics import statistics
+from creases.growth.methods._methods import Evidence, How
+from creases.network.surgery import Place, places
+from creases.network.surgery._certificate import parameters
+from creases.network.surgery._example import quietly, shadow
+
+
+@dataclass(eq=False)
+class State:
+    """A growth run at the end of an epoch."""
+
+    model: nn.Module
+    optimizer: optim.Optimizer | None
+    samples: Samples
+    objective: Objective
+    how: How
+    where: Callable[[State], Sequence[Place]]
+    history: History
+    seed: int
+    due: bool = False  #: whether the policy ``when`` says that it is time to grow
+    record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
+    _proposals: dict[str, Proposal] = field(default_factory=dict)
+    _bottlenecks: dict[str, float] = field(default_factory=dict)
+    _unit_flops: dict[str, int] = field(default_factory=dict)
+    _places: list[Place] | None = None
+
+    @property
+    def places(self) -> list[Place]:
+        """The places of the model as it is now."""
+        if self._places is None:
+            self._places = places(self.model, data=self.samples.example())
+        return self._places
+
+    @property
+    def parameters(self) -> int:
+        """Parameters of the model as it is now."""
+        return parameters(self.model)
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of one forward pass for one sample, as torch counts them."""
+        return flops(self.model, self.samples.example()[:1])
+
+    @property
+    def evidence(self) -> Evidence:
+        """What methods look at, with this growth step's own seed."""
+        seed = seed_of(self.seed, len(self.history.records), 1, self.history.idle)
+        return Evidence(self.samples, self.objective, seed)
+
+    def flops_of_unit(self, place: Place) -> int:
+        """By how many :attr:`flops` rises for one more unit at a place."""
+        if place.name not in self._unit_flops:
+            twin, x = shadow(self.model), self.samples.example()[:1]
+            now = flops(twin, x)
+            resized(twin, place, place.width + 1)
+            self._unit_flops[place.name] = flops(twin, x) - now
+        return self._unit_flops[place.name]
+
+    def propose(self, place: Place) -> Proposal:
+        """The method's proposal for a place, made once; a refusal is one of no units, with its reason."""
+        if place.name not in self._proposals:
+            self._proposals[place.name] = self.asked(self.model, place)
+        return self._proposals[place.name]
+
+    def asked(self, model: nn.Module, place: Place, how: How | None = None) -> Proposal:
+        """The proposal of the method (or another) for a place of this model or a variant: the same on every rank."""
+        try:
+            found = (how or self.how)(model, place, self.evidence)
+        except (InputError, ReadError) as problem:
+            found = _refused(place, str(problem))
+        if not isinstance(found, Proposal):
+            raise InputError(f"how: expected a Proposal from the method, got {type(found).__name__}")
+        return ranks.from_first(found)
+
+    def bottleneck(self, place: Place) -> float:
+        """The lack of expressivity behind a place (eq. 2); 0 where first-order growth cannot look."""
+        if place.name not in self._bottlenecks:
+            self._bottlenecks[place.name] = self._bottleneck(place)
+        return self._bottlenecks[place.name]
+
+    def _bottleneck(self, place: Place) -> float:
+        found = self._proposals[place.name].explanation if place.name in self._proposals else {}
+        if "bottleneck" in found:
+            return float(found["bottleneck"])
+        try:
+            batches, _ = self.evidence.drawn(sample_size(self.model, place))
+            return ranks.from_first(bottleneck(statistics(self.model, place, batches, self.objective.loss)))
+        except (InputError, ReadError):
+            return 0.0
+
+    def trained(self) -> None:
+        """Forget what was found about the model as it was before training."""
+        self._proposals, self._bottlenecks = {}, {}
+
+    def edited(self) -> None:
+        """Forget all that was found about the model before it changed its size."""
+        self.trained()
+        self._places, self._unit_flops = None, {}
+
+
+def flops(model: nn.Module, x: Tensor) -> int:
+    """Floating-point operations of a forward pass on a batch, as torch counts them: matrix products, convolutions."""
+    with quietly(), FlopCounterMode(display=False) as counter:
+        shadow(model)(x)
+    return int(counter.get_total_flops())
+
+
+def seed_of(*numbers: int) -> int:
+    """One seed from several numbers, each combination its own."""
+    mixed = torch.tensor(0, dtype=torch.int64)
+    for number in numbers:  # the splitmix step: neighbouring numbers give unrelated seeds
+        mixed = (mixed ^ number) * 6364136223846793005 + 1442695040888963407
+        mixed = mixed ^ (mixed >> 31)
+    return int(mixed) & (2**31 - 1)
+
+
+def _refused(place: Place, why: str) -> Proposal:
+    reason = {"method": "", "place": place.name, "reason": why}
+    nothing = torch.zeros(0)
+    return Proposal("", place, nothing.reshape(0, 0), nothing, {}, 0.0, reason)

@@ -1,0 +1,134 @@
+"""Training between growth steps, and measuring: over all samples, whichever rank has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor, nn, optim
+
+from creases.errors import InputError
+from creases.growth import _ranks as ranks
+from creases.growth._objective import Objective
+from creases.growth._samples import Samples
+from creases.network.surgery._example import quietly
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Mean loss and score over samples."""
+
+    loss: float
+    score: float | None
+    decisions: Tensor | None  #: this rank's, where something is decided
+
+    @property
+    def numbers(self) -> dict[str, float | None]:
+        return {"loss": self.loss, "score": self.score}
+
+
+def train_epoch(
+    model: nn.Module,
+    optimizer: optim.Optimizer,
+    samples: Samples,
+    objective: Objective,
+    batch_size: int,
+    epoch_steps: int | None = None,
+    *,
+    seed: int,
+) -> tuple[Measured, int]:
+    """One epoch: the mean loss and the score of the batches as they were trained, and the optimizer's steps.
+
+    It ends when all samples were seen, or after ``epoch_steps`` steps.
+    """
+    model.train()
+    _seed(seed)  # of dropout and the like: the epoch does not depend on what was before
+    sums, steps = _Sums(objective), 0
+    with closing(samples.epoch(batch_size, seed)) as batches:
+        for x, target, total in islice(batches, epoch_steps):
+            optimizer.zero_grad()
+            value, outputs = None, None
+            if len(x):
+                outputs = model(x)
+                value = objective.summed(outputs, target, len(x))
+                (value / total).backward()  # type: ignore[no-untyped-call]
+            sums.add(value, outputs, target, len(x))
+            _share_gradients(model)
+            optimizer.step()
+            steps += 1
+    return sums.measured(None), steps
+
+
+@torch.no_grad()
+def measure(model: nn.Module, samples: Samples, objective: Objective) -> Measured:
+    """Mean loss and score in eval mode; the model's mode and the random numbers are left alone."""
+    sums, decisions = _Sums(objective), []
+    with own_modes(model), quietly(), closing(samples.parts()) as parts:
+        model.eval()
+        for x, target in parts:
+            outputs = model(x) if len(x) else None
+            value = objective.summed(outputs, target, len(x)) if len(x) else None
+            sums.add(value, outputs, target, len(x))
+            decisions.append(objective.decisions(outputs, target))
+    known = [part for part in decisions if part is not None]
+    return sums.measured(torch.cat(known) if known else None)
+
+
+@contextmanager
+def own_modes(model: nn.Module) -> Iterator[None]:
+    """Put every module's mode, train or eval, back after."""
+    modes = {module: module.training for module in model.modules()}
+    try:
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training
+
+
+class _Sums:
+    """What an epoch adds up: the loss, the samples, and what the score needs."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self.sums: Tensor | None = None
+
+    def add(self, value: Tensor | None, outputs: Any, target: Any, n: int) -> None:
+        """Add a batch; one of no samples shows how many numbers there are."""
+        loss = torch.zeros((), dtype=torch.float64) if value is None else value.detach().double().cpu()
+        head = torch.stack([loss, torch.tensor(float(n), dtype=torch.float64)])
+        batch = torch.cat([head, self.objective.tally(outputs, target)])
+        self.sums = batch if self.sums is None else self.sums + batch
+
+    def measured(self, decisions: Tensor | None) -> Measured:
+        """Means over the samples of all ranks."""
+        if self.sums is None:
+            raise InputError("data: has no samples")
+        ranks.total([self.sums])
+        return Measured(float(self.sums[0] / self.sums[1]), self.objective.score(self.sums[2:]), decisions)
+
+
+def _seed(seed: int) -> None:
+    """Seed torch's own random numbers, on every device that is in use; each rank has others."""
+    torch.default_generator.manual_seed(seed + ranks.rank())
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.manual_seed_all(seed + ranks.rank())
+
+
+def _share_gradients(model: nn.Module) -> None:
+    """Sum the gradients over the ranks, each of which has its share of the batch's mean; none where no rank has one."""
+    if ranks.world() == 1:
+        return
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not trained:
+        return
+    has = torch.tensor([float(parameter.grad is not None) for parameter in trained]).to(trained[0])
+    parts = [torch.zeros_like(each) if each.grad is None else each.grad for each in trained]
+    flat = torch.cat([has, *(part.flatten() for part in parts)])
+    ranks.total([flat])
+    has, *sums = torch.split(flat, [len(trained), *(each.numel() for each in trained)])
+    for parameter, some, gradient in zip(trained, has, sums, strict=True):
+        parameter.grad = gradient.reshape(parameter.shape).to(parameter, copy=True) if some else None

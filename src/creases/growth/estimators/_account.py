@@ -1,0 +1,74 @@
+"""An estimator's account of its growth: in words, and as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from creases.errors import InputError
+from creases.growth._records import History, Record, merit
+
+
+def explained(history: History, names: dict[str, Any], drawing: str, step: int | None) -> str:
+    """A run in words, or one growth step of it; ``drawing`` are the network's widths, such as 4-5-3."""
+    count = len(history.records)
+    if step is None:
+        steps = [_step(record, history, names) for record in history.records]
+        return "\n\n".join([_whole(history, drawing), *steps])
+    if not isinstance(step, int) or not 1 <= step <= count:
+        there = f"from 1 to {count}" if count else "; there were none"
+        raise InputError(f"step: expected the number of a growth step, {there}, got {step!r}")
+    return _step(history.records[step - 1], history, names)
+
+
+def table(history: History) -> str:
+    """The growth steps as lines of text; losses and scores are those before the next step."""
+    held = bool(history.epochs) and history.epochs[0]["validation_loss"] is not None
+    head = ["step", "epoch", "action", "layer", "width", "parameters", "loss", "score"]
+    head += ["validation loss", "validation score"] if held else []
+    start = history.records[0].epoch if history.records else len(history.epochs)
+    lines = [["start", "0", "", *_size(history), *_numbers(history.epochs[start - 1], held)]] if start else []
+    for record in history.records:
+        width = f"{record.width[0]} -> {record.width[1]}"
+        when = [str(record.number), str(record.epoch), record.action, record.place]
+        lines.append([*when, width, str(record.parameters[1]), *_numbers(record.later, held)])
+    sizes = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
+    return "\n".join("  ".join(map(str.rjust, line, sizes)) for line in [head, *lines])
+
+
+def _size(history: History) -> list[str]:
+    """The layers, widths and parameters that it began with."""
+    first = history.epochs[0]
+    return [", ".join(first["widths"]), ", ".join(map(str, first["widths"].values())), str(first["parameters"])]
+
+
+def _numbers(values: Any, held: bool) -> list[str]:
+    names = ("loss", "score", "validation_loss", "validation_score")[: 4 if held else 2]
+    return ["" if values.get(name) is None else f"{values[name]:.4g}" for name in names]
+
+
+def _whole(history: History, drawing: str) -> str:
+    """The run in a sentence or two."""
+    epochs = len(history.epochs)
+    best = kept(history)
+    at = history.epochs[best - 1]
+    steps = "1 growth step" if len(history.records) == 1 else f"{len(history.records)} growth steps"
+    said = f"The network is {drawing} (inputs, hidden units, outputs) after {epochs} epochs with {steps}."
+    scores = [f"score {at['score']:.3g} on the rows it was trained on"] if at["score"] is not None else []
+    scores += [f"{at['validation_score']:.3g} on those held out"] if at["validation_score"] is not None else []
+    said += f" It has {', '.join(scores)}." if scores else ""
+    return said + (f" It ended because {history.ended}." if history.ended else "")
+
+
+def _step(record: Record, history: History, names: dict[str, Any]) -> str:
+    said = record.explain(**names)
+    if record.epoch >= kept(history) and len(history.epochs) > kept(history):
+        said += " This did not help on the rows held out, and is not in the network that was kept."
+    return said
+
+
+def kept(history: History) -> int:
+    """The epoch, from 1, whose network was kept: the first that was best on rows held out, or the last."""
+    if not history.epochs or history.last["validation_loss"] is None:
+        return len(history.epochs)
+    merits = [merit(epoch) for epoch in history.epochs]
+    return merits.index(max(merits)) + 1

@@ -1,0 +1,39 @@
+"""Scaling that is learnt from a table, with weights, at once or batch by batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from creases._typing import Floats
+from creases.growth._scaling import Scaling
+
+
+class Scaler:
+    """scikit-learn's StandardScaler for inputs and targets, of any size that a float64 can have."""
+
+    def __init__(self) -> None:
+        self.inputs, self.targets = _Columns(), _Columns()
+
+    def learn(self, X: Floats, y: Floats | None, weight: Floats) -> Scaling:
+        """The scaling of all rows so far: X (n, d), and for a regression y (n, m), with weights (n,)."""
+        center, spread = self.inputs.learn(X, weight)
+        if y is None:
+            return Scaling(center, spread)
+        return Scaling(center, spread, *self.targets.learn(y, weight))
+
+
+class _Columns:
+    """Means and deviations of columns."""
+
+    def __init__(self) -> None:
+        self.scaler = StandardScaler()
+        self.size: Any = None  #: (d,) powers of 2 by which columns are divided first, so that no square is too large
+
+    def learn(self, values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        if self.size is None:
+            self.size = np.exp2(np.clip(np.frexp(np.abs(values).max(axis=0))[1], -1000, 1000))
+        self.scaler.partial_fit(values / self.size, sample_weight=weight)
+        return self.scaler.mean_ * self.size, self.scaler.scale_ * self.size

@@ -1,0 +1,85 @@
+"""How good a network is on rows that it has seen and on others, beside what anyone would try first."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Ints
+from creases.growth.experiment._divided import Divided
+
+if TYPE_CHECKING:
+    from creases.network import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """One way to predict, with its score on each part of the data: accuracy, or R^2."""
+
+    name: str
+    predictions: NDArray[Any]  #: (n,) for all rows
+    train: float
+    validation: float
+    test: float
+    error: float | None  #: root of the mean squared error on the test rows, in the target's own units; for regression
+
+
+def rivals(net: Network, data: Divided) -> list[Rival]:
+    """The network, a linear model and a constant, in this order.
+
+    The other two are scikit-learn's, fitted to the same rows that the network was trained on and stopped by.
+    """
+    problem = data.problem
+    outputs = np.asarray(net(problem.X))
+    own = outputs[:, 0] if problem.classes is None else outputs.argmax(axis=1)
+    rows = np.sort(np.concatenate([data.train, data.validation]))
+    X, y = data.scaling.inputs(problem.X), problem.y
+    found = [_rival("grown network", own, data)]
+    for name, model in _usual(problem.classes is not None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a fit that has not quite converged: it is a yardstick
+            found.append(_rival(name, model.fit(X[rows], y[rows]).predict(X), data))
+    return found
+
+
+def verdict(found: Sequence[Rival], data: Divided) -> str:
+    """The network against the linear model, row by row of the test; "" for a regression."""
+    net, linear = found[:2]
+    if data.problem.classes is None:
+        return ""
+    right, other = ((one.predictions == data.problem.y)[data.test] for one in (net, linear))
+    gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
+    if gained == lost == 0:
+        return f"On the {len(data.test)} test rows the network is right and wrong where {linear.name} is."
+    return (
+        f"On the {len(data.test)} test rows the network is right on {gained} that {linear.name} gets wrong, and "
+        f"wrong on {lost} that it gets right."
+    )
+
+
+def _usual(classification: bool) -> list[tuple[str, Any]]:
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    if classification:
+        linear = ("LogisticRegression", LogisticRegression(max_iter=1000))
+        return [linear, ("most frequent class", DummyClassifier(strategy="most_frequent"))]
+    return [("Ridge", Ridge()), ("mean of the target", DummyRegressor())]
+
+
+def _rival(name: str, predictions: NDArray[Any], data: Divided) -> Rival:
+    y, regression = data.problem.y, data.problem.classes is None
+    train, held, test = (_score(predictions, y, rows, regression) for rows in (data.train, data.validation, data.test))
+    error = float(np.sqrt(np.mean((predictions - y)[data.test] ** 2))) if regression else None
+    return Rival(name, predictions, train, held, test, error)
+
+
+def _score(predictions: NDArray[Any], y: NDArray[Any], rows: Ints, regression: bool) -> float:
+    from sklearn.metrics import accuracy_score, r2_score
+
+    return float((r2_score if regression else accuracy_score)(y[rows], predictions[rows]))

@@ -1,0 +1,1 @@
+"""Growth methods: fold, TINY, GradMax, split and random units."""

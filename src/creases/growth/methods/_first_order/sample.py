@@ -1,0 +1,102 @@
+"""The samples of one growth step: those that choose the units, and those held out to choose their size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from creases.errors import InputError
+from creases.growth import _ranks as ranks
+from creases.growth._loss import Loss
+from creases.growth.methods._first_order.amplitude import Rerun
+from creases.growth.methods._first_order.observe import Batches, Seen, Watch, pairs
+from creases.growth.methods._first_order.products import working
+from creases.growth.methods._first_order.reach import Reach
+from creases.growth.methods._first_order.refine import exactly
+from creases.growth.methods._first_order.statistics import Statistics, add, empty, features
+from creases.network.surgery import Place
+from creases.network.surgery._example import unwrapped
+from creases.network.surgery._layers import taken
+
+_ASIDE = 5  # without held-out samples of its own, every fifth is held out
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A place, what was seen there, and the held-out batches."""
+
+    watch: Watch
+    reach: Reach
+    seen: list[Seen]
+    sums: Statistics
+    runs: list[Rerun]
+    aside: bool  #: whether the held-out samples are others than those of the sums
+
+
+def gathered(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, heldout: Batches | None) -> Sample:
+    """See all batches once; every fifth sample is held out if no others are given.
+
+    Sums are over all ranks, without those that pair b_{l-1} with others; of b_{l-1} b_{l-1}' in float32 where the
+    model is in float32 on a CPU (:func:`best_units` looks whether that does).
+    """
+    with ranks.together():
+        use, hold = _divided(batches, heldout)
+        watch = Watch.of(model, place, loss, use[0][0])
+        seen = [watch.see(*batch) for batch in use]
+        reach = Reach(watch.twin, watch.place, seen[0])
+        sums = empty(reach, seen[0], paired=False)
+        for one in seen:
+            add(sums, reach, one)
+        held = torch.tensor(float(len(hold)), dtype=torch.float64)
+    ranks.total([held, *sums.tensors()])
+    sums.features = features(reach, seen, working(seen[0].entering))
+    varying = len(sums.features) - reach.constant
+    if not bool(sums.features.diagonal()[:varying].any()):  # squares of small float32 numbers are 0
+        exactly(reach, seen, sums)
+    with ranks.together():
+        runs = [Rerun(watch, *batch) for batch in (hold if held else use)]
+    seen = [replace(one, made=one.made[:0]) for one in seen]  # not needed any more
+    return Sample(watch, reach, seen, sums, runs, bool(held))
+
+
+def _divided(batches: Batches, heldout: Batches | None) -> tuple[list[tuple[Tensor, Any]], list[tuple[Tensor, Any]]]:
+    """Batches for the statistics, and for the line search."""
+    use: list[tuple[Tensor, Any]] = []
+    hold = [] if heldout is None else list(pairs(heldout, "heldout"))
+    number = 0
+    for x, target in pairs(batches):
+        if heldout is not None or not isinstance(target, Tensor):
+            use.append((x, target))
+            continue
+        start = (_ASIDE - 1 - number) % _ASIDE
+        number += len(x)
+        keep = [i for i in range(len(x)) if i % _ASIDE != start]
+        use += [(x[keep], target[keep])] if keep else []
+        hold += [(x[start::_ASIDE], target[start::_ASIDE])] if start < len(x) else []
+    if not use:
+        raise InputError("batches: has no samples")
+    return use, hold
+
+
+def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:
+    """Samples for the statistics of a place: ``base sqrt(max(n_{l-1}, n_{l+1}))`` (section 3.4 and appendix C).
+
+    The variance of the optimal units grows with the widths before and after, and falls with the samples. It is for
+    the batches of :func:`tiny`, over all ranks; as many others held out size the units.
+
+    Examples
+    --------
+    >>> from creases.network.surgery import places
+    >>> model = nn.Sequential(nn.Linear(784, 5), nn.ReLU(), nn.Linear(5, 10))
+    >>> sample_size(model, places(model)[0])
+    2800
+    """
+    model = unwrapped(model)
+    producer = model.get_submodule(place.name)
+    widths = [int(getattr(producer, taken(producer).counter))]
+    widths += [len(model.get_submodule(link.path).weight) for link in place.consumers]  # type: ignore[arg-type]
+    return ceil(base * sqrt(max(widths)))

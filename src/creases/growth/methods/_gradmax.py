@@ -1,0 +1,156 @@
+"""GradMax: new units that leave the function as it is and get the largest gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from creases.errors import InputError
+from creases.growth import _ranks as ranks
+from creases.growth._loss import Loss
+from creases.growth._proposal import Proposal
+from creases.growth.methods._first_order.observe import Batches, Seen, watched
+from creases.growth.methods._first_order.optimal import Units, agreed
+from creases.growth.methods._first_order.reach import Reach
+from creases.growth.methods._first_order.slopes import signed
+from creases.growth.methods._first_order.statistics import add, chunks, empty
+from creases.network.surgery import Place
+
+_SMALL = {torch.float64: 1e-14, torch.float32: 1e-8}  # of incoming weights that only choose a side of the bend
+
+
+def gradmax(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, *, count: int = 1) -> Proposal:
+    """Propose units whose incoming weights get the largest gradient for the length of their outgoing ones.
+
+    Outgoing: the top left singular vectors of ``E[dL/da_{l+1} b_{l-1}']``, orthonormal (without that constraint copies
+    of the first would win), as long as the present units' are in the mean. Incoming, as the bend asks:
+
+    - "zero" where it has a slope at 0, and torch gives it: the function is unchanged;
+    - "small" otherwise (relu'(0) is 0 in torch, so zero incoming weights would never move): along the descent
+      direction, so small (1e-14 in float64, 1e-8 in float32) that they only choose the side of the bend;
+    - with batch norm, which would blow small weights up: incoming along the gradient, and outgoing "zero out".
+
+    The gain is 0, as nothing changes at once; ``explanation["gradient"]`` is the squared norm of the new incoming
+    weights' gradient: how fast the loss starts to fall by them (with batch norm it is not known beforehand).
+
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)).double()
+    >>> x = torch.randn(20, 2, dtype=torch.float64)
+    >>> proposal = gradmax(model, "0", (x, x[:, :1]), nn.MSELoss())
+    >>> proposal.explanation["start"], bool(proposal.fan_in.any())
+    ('zero', False)
+    """
+    if not isinstance(count, int) or count < 1:
+        raise InputError(f"count: expected at least 1 unit, got {count!r}")
+    with ranks.together():
+        watch, source = watched(model, place, batches, loss)
+        seen = list(source)
+        reach = Reach(watch.twin, watch.place, seen[0])
+        sums = empty(reach, seen[0], project=False)
+        for one in seen:
+            add(sums, reach, one)
+    ranks.total(sums.tensors())
+    found: dict[str, Any] = {"method": "gradmax", "place": watch.place.name, "reason": "", "samples": int(sums.count)}
+    found["loss"] = sums.mean_loss
+    units = agreed(_strongest({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count))
+    found["singular_values"] = units.values.tolist()
+    start, slope = _start(reach)
+    found["start"] = start
+    if start != "zero out" and not reach.smooth and len(units.values):
+        units = signed(reach, seen, units).units
+    if not len(units.values):
+        why = "no gradient arrives at the new units: the layers before or behind are dead, or nothing correlates"
+        found |= {"reason": why, "gradient": 0.0, "units": 0}
+        return _proposal(reach, units, found)
+    found["units"] = len(units.values)
+    length = _length(reach)
+    s = sums.features / sums.count
+    if start == "zero out":
+        size_in, size_out = float((units.alpha * (s @ units.alpha)).sum(0).max()) ** -0.5, 0.0
+    else:
+        size_in, size_out = (0.0 if start == "zero" else _small(reach, s)), length
+        found["gradient"] = _arriving(reach, seen, units, slope, int(sums.count)) * length**2
+    omega = {path: size_out * columns for path, columns in units.omega.items()}
+    return _proposal(reach, Units(size_in * units.alpha, omega, units.values, units.rank, units.solver), found)
+
+
+def _arriving(reach: Reach, seen: Sequence[Seen], units: Units, slope: float, n: int) -> float:
+    """Squared norm of the gradient of all incoming weights, for outgoing ones of length 1, on the sides chosen."""
+    if reach.smooth:
+        return float((slope * units.values).square().sum())
+    total = torch.zeros_like(units.alpha)
+    for batch in seen:
+        for part in chunks(reach, batch):
+            features = reach.features(batch.entering[part])
+            sides = torch.einsum("nd...,dk->nk...", features, units.alpha)
+            for k in range(len(units.values)):
+                bent = torch.where(sides[:, k : k + 1] > 0, reach.right, reach.left) * features
+                arrived = reach.linear(bent)
+                for entry in reach.entries:
+                    pair = entry.paired(arrived, entry.goals(batch.goals[entry.link.path][part]))
+                    total[:, k] += torch.einsum("od...,o...->d", pair, units.omega[entry.link.path][:, k])
+    ranks.total([total])
+    return float((total / n).square().sum())
+
+
+def _strongest(pairs: dict[str, Tensor], count: int) -> Units:
+    """Unit directions out (left singular vectors) and in (right ones) of the gradient matrix."""
+    matrix = torch.cat([part.movedim(1, -1).flatten(0, -2) for part in pairs.values()])  # (all columns, d)
+    u, values, vh = torch.linalg.svd(matrix, full_matrices=False)
+    k = min(count, int((values > 1e-12 * max(float(values[:1].sum()), 1e-300)).sum()))
+    omega = {}
+    start = 0
+    for path, part in pairs.items():
+        moved = part.movedim(1, -1)
+        stop = start + moved[..., 0].numel()
+        omega[path] = u[start:stop, :k].reshape(*moved.shape[:-1], k).movedim(-1, 1)
+        start = stop
+    return Units(vh[:k].T, omega, values[:k], k, "svd")
+
+
+def _start(reach: Reach) -> tuple[str, float]:
+    """How new units begin, and the slope with which a gradient arrives at them."""
+    if reach.place.norm:
+        return "zero out", 1.0
+    with torch.enable_grad():
+        at = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+        slope = float(torch.autograd.grad(reach.bend(at).sum(), at)[0])
+    if reach.at_zero:
+        raise InputError(
+            f"place: the bend behind {reach.place.name!r} is {reach.at_zero:.3g} at 0, so that units with zero "
+            "incoming weights change the function; use random units"
+        )
+    if not slope and not reach.right and not reach.left:
+        raise InputError(
+            f"place: the bend behind {reach.place.name!r} has slope 0 at 0, so that no gradient would arrive; use "
+            "random units"
+        )
+    return ("zero", slope) if reach.smooth and slope else ("small", max(abs(reach.right), abs(reach.left)))
+
+
+def _length(reach: Reach) -> float:
+    """The mean length of the present units' outgoing weights over all consumers; 1 where they are zero."""
+    total = torch.zeros(reach.place.width, dtype=torch.float64)
+    for entry in reach.entries:
+        weight = entry.layer.weight
+        assert isinstance(weight, Tensor)
+        columns = weight.detach().double().cpu()[:, entry.link.columns(reach.place.width).flatten()]
+        total += columns.movedim(1, 0).reshape(reach.place.width, -1).square().sum(1)
+    return float(total.sqrt().mean()) or 1.0
+
+
+def _small(reach: Reach, s: Tensor) -> float:
+    """Incoming weights so small that the units' values are lost in rounding, and not zero."""
+    weight = reach.producer.weight
+    assert isinstance(weight, Tensor)
+    scale = float(s.diagonal().sum().sqrt())
+    return _SMALL.get(weight.dtype, 1e-8) / max(scale, 1.0)
+
+
+def _proposal(reach: Reach, units: Units, found: dict[str, Any]) -> Proposal:
+    weights, bias = reach.weights(units.alpha)
+    return Proposal("gradmax", reach.place, weights, bias, units.omega, 0.0, found)

@@ -1,0 +1,117 @@
+"""Random units: the baseline that looks at nothing but the sizes of the present weights."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from creases.errors import InputError
+from creases.growth import _ranks as ranks
+from creases.growth._loss import Loss, Summed
+from creases.growth._proposal import Proposal
+from creases.growth.methods._first_order.observe import Batches, Watch, frozen, pairs
+from creases.network.surgery import Place, widen
+from creases.network.surgery._example import quietly, unwrapped
+from creases.network.surgery._layers import made, taken
+from creases.network.surgery._places import find
+
+
+def random_units(
+    model: nn.Module,
+    place: Place | str,
+    batches: Batches,
+    loss: Loss,
+    *,
+    count: int = 1,
+    fan_out: float = 1e-3,
+    seed: int = 0,
+) -> Proposal:
+    """Propose units with random weights, at any place that can grow.
+
+    Fan-in: normal, of variance 2 / inputs (Kaiming), no bias. Fan-out: normal, ``fan_out`` times the root mean square
+    of the consumer's present weights (0 leaves the function exactly as it is). The gain is the exact slope along the
+    new fan-out, taken on the batches.
+
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    >>> x = torch.randn(8, 2)
+    >>> random_units(model, "0", (x, x[:, :1]), nn.MSELoss(), count=2).fan_in.shape
+    torch.Size([2, 2])
+    """
+    if not isinstance(count, int) or count < 1 or not math.isfinite(fan_out):
+        raise InputError(f"count, fan_out: expected at least 1 and a number, got {count!r} and {fan_out!r}")
+    with ranks.together():
+        source = list(pairs(batches))
+        if not source:
+            raise InputError("batches: has no samples")
+        model = unwrapped(model)
+        found = find(model, place, data=source[0][0])
+    generator = torch.Generator().manual_seed(seed)
+    producer = model.get_submodule(found.name)
+    weight = producer.weight
+    assert isinstance(weight, Tensor)
+    rows = weight.movedim(made(producer).weight_axis, 0)
+    fan_in = _normal((count, *rows.shape[1:]), math.sqrt(2 / max(rows[0].numel(), 1)), generator, weight)
+    outs = {}
+    for link in found.consumers:
+        layer = model.get_submodule(link.path)
+        columns = layer.weight
+        assert isinstance(columns, Tensor)
+        moved = columns.movedim(taken(layer).weight_axis, 1)
+        size = fan_out * (float(columns.detach().double().square().mean().sqrt()) or 1.0)
+        outs[link.path] = _normal((len(moved), count * link.per_unit, *moved.shape[2:]), size, generator, columns)
+    bias = fan_in.new_zeros(count)
+    proposal = Proposal("random", found, fan_in, bias, outs, 0.0, {})
+    gain, mean, n = _slope(model, proposal, source, loss)
+    explanation = {
+        "method": "random",
+        "place": found.name,
+        "reason": "",
+        "samples": n,
+        "loss": mean,
+        "gain": gain,
+        "units": count,
+        "seed": seed,
+        "fan_out": fan_out,
+    }
+    return Proposal("random", found, fan_in, bias, outs, gain, explanation)
+
+
+def _normal(shape: tuple[int, ...], size: float, generator: torch.Generator, like: Tensor) -> Tensor:
+    return (torch.randn(shape, generator=generator, dtype=torch.float64) * size).to(like.device)
+
+
+def _slope(
+    model: nn.Module, proposal: Proposal, source: list[tuple[Tensor, Tensor]], loss: Loss
+) -> tuple[float, float, int]:
+    """The fall of the mean loss to first order in the new fan-out, the mean loss, and the number of samples.
+
+    The units are put into a copy with no fan-out; the gradient there is exact, whatever lies between.
+    """
+    watch = Watch(frozen(model), proposal.place, Summed(loss))
+    widen(watch.twin, proposal.place, proposal.fan_in, proposal.bias)
+    weights, steps = [], []
+    for link in proposal.place.consumers:
+        layer = watch.twin.get_submodule(link.path)
+        weight = layer.weight
+        assert isinstance(weight, Tensor)
+        axis = taken(layer).weight_axis
+        new = link.widened(proposal.count).columns(proposal.place.width + proposal.count)[proposal.place.width :]
+        step = torch.zeros_like(weight.detach()).movedim(axis, 1)
+        step[:, new.flatten()] = proposal.fan_out[link.path].to(weight)
+        weights.append(weight.requires_grad_())
+        steps.append(step.movedim(1, axis))
+    sums = torch.zeros(3, dtype=torch.float64)  # gain, loss, samples
+    with ranks.together():
+        for x, target in source:
+            with quietly(), torch.enable_grad():
+                value = watch.summed(watch.twin(x), target, len(x))
+                slopes = torch.autograd.grad(value, weights, allow_unused=True)
+            products = [(slope * step).sum() for slope, step in zip(slopes, steps, strict=True) if slope is not None]
+            sums += torch.tensor([-sum(map(float, products)), float(value.detach()), len(x)], dtype=torch.float64)
+    ranks.total([sums])
+    gain, total, n = sums.tolist()
+    return gain / n, total / n, int(n)

@@ -1,0 +1,1 @@
+"""A network as a plain program: affine steps and bends, and what flows through them."""

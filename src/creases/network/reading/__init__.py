@@ -1,0 +1,1 @@
+"""Reading models: torch modules by tracing, ONNX files, weight arrays."""

@@ -1,0 +1,156 @@
+"""Writing networks as ONNX files, with the operators that every runtime has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from creases._files import replacing
+from creases.errors import InputError
+from creases.network._network import Network
+from creases.network.program._step import Step
+
+#: Version of the operators: old enough for every runtime in use.
+OPSET = 13
+IR_VERSION = 8
+
+
+def write_onnx(net: Network, path: str | Path) -> Path:
+    """Write a network to an ``.onnx`` file, whole or not at all: ``x`` (batch, *input_shape) to ``y``, in its dtype."""
+    try:
+        import onnx
+    except ImportError:
+        raise InputError("path: writing ONNX files needs the onnx package: pip install creases[onnx]") from None
+    model = _model(net, onnx)
+    onnx.checker.check_model(model)
+    with replacing(path) as temporary:
+        temporary.write_bytes(model.SerializeToString())
+    return Path(path)
+
+
+def _model(net: Network, onnx: Any) -> Any:
+    writer = _Writer(onnx)
+    for i, step in enumerate(net.steps):
+        if step.op not in WRITERS:
+            raise InputError(
+                f"network: step {i} ({step.path or step.op}) is a {step.op}, which cannot be written as ONNX yet; save "
+                "it as .safetensors"
+            )
+        WRITERS[step.op](writer, step, [_value(value) for value in step.inputs], _value(i + 1))
+    writer.node("Identity", [_value(len(net.steps))], "y")
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(str(net.dtype).removeprefix("torch.")))
+    graph = onnx.helper.make_graph(
+        writer.nodes,
+        "creases",
+        [onnx.helper.make_tensor_value_info("x", kind, ["batch", *net.input_shape])],
+        [onnx.helper.make_tensor_value_info("y", kind, ["batch", *net.output_shape])],
+        writer.constants,
+    )
+    opset = [onnx.helper.make_opsetid("", OPSET)]
+    return onnx.helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION, producer_name="creases")
+
+
+def _value(number: int) -> str:
+    return "x" if number == 0 else f"value{number}"
+
+
+class _Writer:
+    """Nodes and constants of a graph in the making."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def node(self, op: str, inputs: list[str], output: str, **attributes: Any) -> None:
+        self.nodes.append(self.onnx.helper.make_node(op, inputs, [output], **attributes))
+
+    def constant(self, array: NDArray[Any], name: str) -> str:
+        self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def tensor(self, step: Step, name: str, output: str) -> str:
+        return self.constant(step.tensors[name].detach().cpu().numpy(), f"{output}.{name}")
+
+    def shifted(self, step: Step, linear: str, output: str) -> None:
+        """The output of an affine step: its linear part plus its offset."""
+        if step.offset is None:
+            self.node("Identity", [linear], output)
+        else:
+            self.node("Add", [linear, self.tensor(step, "offset", output)], output)
+
+
+def _linear(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
+    weight = step.tensors["weight"].detach().cpu().numpy().T
+    writer.node("MatMul", [inputs[0], writer.constant(weight, f"{output}.weight")], f"{output}.linear")
+    writer.shifted(step, f"{output}.linear", output)
+
+
+def _scale(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
+    writer.node("Mul", [inputs[0], writer.tensor(step, "factor", output)], f"{output}.linear")
+    writer.shifted(step, f"{output}.linear", output)
+
+
+def _add(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
+    total = ""
+    for k, (name, sign) in enumerate(zip(inputs, step.options["signs"], strict=True)):
+        if not total and sign == 1:
+            total = name
+            continue
+        made = f"{output}.{k}"
+        if not total:
+            writer.node("Neg", [name], made)
+        else:
+            writer.node("Add" if sign == 1 else "Sub", [total, name], made)
+        total = made
+    writer.shifted(step, total, output)
+
+
+def _concat(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
+    writer.node("Concat", inputs, f"{output}.linear", axis=step.options["dim"] + 1)
+    writer.shifted(step, f"{output}.linear", output)
+
+
+def _reshape(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
+    shape = writer.constant(np.array([-1, *step.options["shape"]], np.int64), f"{output}.shape")
+    writer.node("Reshape", [inputs[0], shape], f"{output}.linear")
+    writer.shifted(step, f"{output}.linear", output)
+
+
+def _conv(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
+    options = step.options
+    writer.node(
+        "Conv",
+        [inputs[0], writer.tensor(step, "weight", output)],
+        f"{output}.linear",
+        strides=list(options["stride"]),
+        pads=[*options["padding"], *options["padding"]],
+        dilations=list(options["dilation"]),
+        group=options["groups"],
+    )
+    writer.shifted(step, f"{output}.linear", output)
+
+
+def _relu(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
+    if step.leak is None:
+        writer.node("Relu", inputs, output)
+    else:
+        slope = torch.broadcast_to(step.leak.detach().cpu(), step.shape).numpy()
+        writer.node("PRelu", [inputs[0], writer.constant(slope, f"{output}.leak")], output)
+
+
+#: How each kind of step is written.
+WRITERS: dict[str, Callable[[_Writer, Step, list[str], str], None]] = {
+    "linear": _linear,
+    "scale": _scale,
+    "add": _add,
+    "concat": _concat,
+    "reshape": _reshape,
+    "conv": _conv,
+    "relu": _relu,
+}

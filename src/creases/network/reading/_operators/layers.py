@@ -1,0 +1,205 @@
+"""Layers with weights: convolutions, batch normalisation, dropout that is off; padding and interpolation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from creases.network.reading._tape import Tape, Value
+
+Sizes = int | Sequence[int]
+
+
+def sizes(n: Sizes, axes: int) -> list[int]:
+    """One number for all axes, or one for each."""
+    given = [int(n)] if isinstance(n, int) else [int(part) for part in n]
+    return given * axes if len(given) == 1 else given
+
+
+def conv(
+    tape: Tape,
+    input: Value,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Value:
+    """Convolution, weight (out, in / groups, *kernel)."""
+    axes = weight.ndim - 2
+    _check_weights(tape, input, weight, axes)
+    dilations = sizes(dilation, axes)
+    if isinstance(padding, str):
+        total = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
+        total = total if padding == "same" else [0] * axes
+        before = [n // 2 for n in total]
+        if any(n % 2 for n in total):  # torch puts the odd one behind
+            sides = [(b, n - b) for b, n in zip(before, total, strict=True)]
+            input = pad(tape, input, [n for side in reversed(sides) for n in side])
+            before = [0] * axes
+    else:
+        before = sizes(padding, axes)
+    options = {"stride": sizes(stride, axes), "padding": before, "dilation": dilations, "groups": int(groups)}
+    return tape.emit("conv", [input], options, weight=weight, **_offset(bias, axes))
+
+
+def conv_transpose(
+    tape: Tape,
+    input: Value,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Value:
+    """Transposed convolution, weight (in, out / groups, *kernel)."""
+    axes = weight.ndim - 2
+    _check_weights(tape, input, weight, axes)
+    options = {
+        "stride": sizes(stride, axes),
+        "padding": sizes(padding, axes),
+        "output_padding": sizes(output_padding, axes),
+        "dilation": sizes(dilation, axes),
+        "groups": int(groups),
+    }
+    return tape.emit("conv_transpose", [input], options, weight=weight, **_offset(bias, axes))
+
+
+def batch_norm(
+    tape: Tape,
+    input: Value,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = False,
+) -> Value:
+    """Batch normalisation with its running statistics: one scaling and one offset for each channel."""
+    if training or running_mean is None or running_var is None:
+        raise tape.error(
+            "normalises by statistics of the batch, so a sample's output depends on the others; "
+            "use track_running_stats=True and eval mode"
+        )
+    factor = (running_var.double() + eps).rsqrt()
+    if weight is not None:
+        factor = factor * weight
+    offset = -running_mean * factor
+    if bias is not None:
+        offset = offset + bias
+    shape = (-1, *(1,) * (len(input.shape) - 1))
+    return tape.scale(input, factor.detach().reshape(shape), offset.detach().reshape(shape))
+
+
+def dropout(tape: Tape, input: Value, p: float = 0.5, training: bool = True, inplace: bool = False) -> Value:
+    """Nothing, when it is off."""
+    if training and p > 0:
+        raise tape.error(
+            "drops entries at random even in eval mode; write F.dropout(x, p, training=self.training) or use nn.Dropout"
+        )
+    return input
+
+
+def pad(tape: Tape, input: Value, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Value:
+    """Padding; a constant other than zero is in the offset."""
+    pads = [int(n) for n in pad]
+    if len(pads) // 2 > len(input.shape):
+        raise tape.error("pads the batch axis")
+    if mode != "constant":
+        return tape.move(input, lambda numbers: F.pad(numbers, pads, mode=mode))  # type: ignore[no-any-return]
+    options = {"pads": pads}
+    if not value:
+        return tape.emit("pad", [input], options) if any(pads) else input
+    ones = torch.ones(1, *input.shape, dtype=torch.float64)
+    return tape.emit("pad", [input], options, offset=value * (1 - F.pad(ones, pads)[0]))
+
+
+def interpolate(
+    tape: Tape,
+    input: Value,
+    size: Sizes | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Value:
+    """Nearest-neighbour interpolation moves entries; every other mode is a linear map."""
+
+    def resized(x: Tensor) -> Tensor:
+        return F.interpolate(
+            x,
+            size,
+            scale_factor,
+            mode,
+            align_corners,
+            recompute_scale_factor,
+            antialias,
+        )
+
+    if mode.startswith("nearest"):
+        return tape.move(input, resized)  # type: ignore[no-any-return]
+    axes = len(input.shape) - 1
+    options: dict[str, Any] = {"mode": mode, "align_corners": align_corners, "antialias": antialias}
+    if size is not None or recompute_scale_factor:
+        options["size"] = list(resized(input.example[:1]).shape[2:])
+    else:
+        assert scale_factor is not None
+        factors = [scale_factor] * axes if isinstance(scale_factor, int | float) else scale_factor
+        options["scale"] = [float(factor) for factor in factors]
+    return tape.emit("interpolate", [input], options)
+
+
+def unfold(
+    tape: Tape, input: Value, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+) -> Value:
+    """Sliding windows as columns (F.unfold), or Tensor.unfold(dimension, size, step)."""
+    if len(input.shape) != 3 or padding == 0 or not any(sizes(padding, 2)):
+        return tape.move(input, lambda numbers: F.unfold(numbers, kernel_size, dilation, 0, stride))  # type: ignore[no-any-return, arg-type]
+    rows, columns = sizes(padding, 2)
+    padded = pad(tape, input, [columns, columns, rows, rows])
+    return tape.move(padded, lambda numbers: F.unfold(numbers, kernel_size, dilation, 0, stride))  # type: ignore[no-any-return, arg-type]
+
+
+def _check_weights(tape: Tape, input: Any, weight: Any, axes: int) -> None:
+    if not isinstance(input, Value) or isinstance(weight, Value):
+        raise tape.error("its weights depend on the input, so the network is not piecewise linear")
+    if len(input.shape) != axes + 1:
+        raise tape.error(
+            f"needs values of shape (batch, channels, *{axes} axes), got (batch, *{input.shape}); check input_shape"
+        )
+
+
+def _offset(bias: Tensor | None, axes: int) -> dict[str, Tensor]:
+    return {} if bias is None else {"offset": bias.reshape(-1, *(1,) * axes)}
+
+
+HANDLERS: dict[str, Callable[..., Any]] = {
+    "conv1d": conv,
+    "conv2d": conv,
+    "conv3d": conv,
+    "conv_transpose1d": conv_transpose,
+    "conv_transpose2d": conv_transpose,
+    "conv_transpose3d": conv_transpose,
+    "batch_norm": batch_norm,
+    "dropout": dropout,
+    "dropout1d": dropout,
+    "dropout2d": dropout,
+    "dropout3d": dropout,
+    "alpha_dropout": dropout,
+    "feature_dropout": dropout,
+    "feature_alpha_dropout": dropout,
+    "pad": pad,
+    "interpolate": interpolate,
+    "upsample": interpolate,
+    "unfold": unfold,
+}

@@ -1,0 +1,117 @@
+"""Reading torch modules: a copy of the model is run on traced example values."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from creases.errors import InputError, ReadError
+from creases.network._network import Network
+from creases.network.reading._operators import refusal
+from creases.network.reading._probe import probe_input_shape
+from creases.network.reading._run import read_function
+from creases.network.reading._traced import Recorder
+
+_WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only compute the weight
+
+
+def read_module(model: nn.Module, input_shape: tuple[int, ...] | None) -> Network:
+    """A torch module as a network: its function in eval mode, in float64. The module itself is left alone."""
+    model = getattr(model, "_orig_mod", model)  # of torch.compile
+    _check(model)
+    ours = _copy(model)
+    shape = probe_input_shape(ours) if input_shape is None else input_shape
+    return read_function(
+        ours, shape, removal=lambda path: _removal(ours, path), follow=lambda recorder: _followed(ours, recorder)
+    )
+
+
+def _check(model: nn.Module) -> None:
+    """Refuse what can be seen without running the model."""
+    if isinstance(model, torch.jit.ScriptModule):
+        raise ReadError("model: TorchScript cannot be followed; pass the module it was made from, or an ONNX file")
+    required = [
+        p.name
+        for p in inspect.signature(model.forward).parameters.values()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    if len(required) > 1:
+        raise ReadError(
+            f"model: its forward takes several inputs ({', '.join(required)}); "
+            "wrap it in a module that takes one tensor"
+        )
+    for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        if is_lazy(tensor):
+            raise InputError(f"model: {name!r} has no size yet; run the model once before reading it")
+        if tensor.is_complex():
+            raise InputError(f"model: {name!r} is complex; a network has real weights")
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise InputError(f"model: {name!r} has NaN or infinite entries; a partition needs finite weights")
+    for path, module in model.named_modules():
+        hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
+        if any(type(hook).__name__ not in _WEIGHT_HOOKS for hook in hooks):
+            raise ReadError(
+                f"{path or 'model'} ({type(module).__name__}): has forward hooks, which may change values; remove them "
+                "before reading (handle.remove()) and add them again after"
+            )
+
+
+def _copy(model: nn.Module) -> nn.Module:
+    """The model in eval mode, in float64, on the CPU."""
+    computed = (t for m in model.modules() for t in vars(m).values() if isinstance(t, Tensor) and not t.is_leaf)
+    memo: dict[int, Any] = {id(tensor): tensor.detach().clone() for tensor in computed}  # deepcopy refuses these
+    try:
+        return copy.deepcopy(model, memo).eval().to("cpu", torch.float64)
+    except Exception as problem:
+        raise ReadError(
+            f"model: cannot be copied ({problem}); creases reads a copy and leaves the model alone"
+        ) from None
+
+
+@contextmanager
+def _followed(model: nn.Module, recorder: Recorder) -> Iterator[None]:
+    """Keep the recorder's place up to date while the model runs."""
+    outer: list[tuple[str, str, bool, str]] = []
+    paths = {module: path for path, module in model.named_modules()}
+
+    def enter(module: nn.Module, args: Any) -> None:
+        path = paths[module]
+        outer.append((recorder.module, recorder.place, recorder.inside, recorder.tape.path))
+        recorder.module = path
+        recorder.place = f"{path or 'model'} ({type(module).__name__})"
+        recorder.inside = _is_torchs(module)
+        if isinstance(module, nn.MultiheadAttention):  # it would fail on the way, at a transpose
+            raise ReadError(f"{recorder.place}: {refusal('scaled_dot_product_attention')}")
+        recorder.tape.path = recorder.name(path or type(module).__name__.lower()) if recorder.inside else path
+
+    def leave(module: nn.Module, args: Any, out: Any) -> None:
+        recorder.module, recorder.place, recorder.inside, recorder.tape.path = outer.pop()
+
+    handles = [module.register_forward_pre_hook(enter) for module in paths]
+    handles += [module.register_forward_hook(leave) for module in paths]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _is_torchs(module: nn.Module) -> bool:
+    """A layer of torch's own, whose operations go under its name; containers only hold others."""
+    return type(module).__module__.startswith("torch.nn") and not isinstance(module, nn.Sequential)
+
+
+def _removal(model: nn.Module, path: str) -> str:
+    """How to read a module without its last operation."""
+    if isinstance(model, nn.Sequential) and path == list(model._modules)[-1]:
+        return "Read the model without it: creases.read(model[:-1])."
+    if path and _is_torchs(model.get_submodule(path)):
+        return f"On a copy of the model set model.{path} = torch.nn.Identity(), and read that."
+    return "Let forward return what enters it instead."

@@ -1,0 +1,77 @@
+"""A model to try things on: a copy that shares the weights, and an example to run it on."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.nn.parameter import is_lazy
+
+from creases.errors import InputError
+from creases.network._read import checked_shape
+from creases.network.reading._probe import probe_input_shape
+
+_WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only compute the weight
+
+
+def unwrapped(model: Any) -> nn.Module:
+    """The user's own module; refused where its weights are not at hand."""
+    model = getattr(model, "_orig_mod", model)  # of torch.compile
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
+    if isinstance(model, DistributedDataParallel):
+        raise InputError("model: is wrapped in DistributedDataParallel; pass model.module, and wrap it again after")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise InputError("model: TorchScript cannot be changed; pass the module it was made from")
+    for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        if is_lazy(tensor):
+            raise InputError(f"model: {name!r} has no size yet; run the model once before changing it")
+    return model
+
+
+def shadow(model: nn.Module) -> nn.Module:
+    """A copy in eval mode with the same parameters (not copies of them), buffers of its own, and no hooks.
+
+    Layers of the copy can be given other parameters without a trace on the model.
+    """
+    memo: dict[int, Any] = {id(parameter): parameter for parameter in model.parameters()}
+    for module in model.modules():
+        for tensor in vars(module).values():
+            if isinstance(tensor, Tensor) and not tensor.is_leaf:  # deepcopy refuses these
+                memo[id(tensor)] = tensor.detach().clone()
+        for hooks in (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks):
+            kept = {key: hook for key, hook in hooks.items() if type(hook).__name__ in _WEIGHT_HOOKS}
+            memo[id(hooks)] = type(hooks)(kept)
+    try:
+        return copy.deepcopy(model, memo).eval()
+    except Exception as problem:
+        raise InputError(f"model: cannot be copied ({problem}); creases tries changes on a copy first") from None
+
+
+def example(model: nn.Module, input_shape: Sequence[int] | None, data: Tensor | None) -> Tensor:
+    """A batch to run the model on: the first two of data, or random numbers of the input's shape."""
+    if data is not None:
+        if not isinstance(data, Tensor) or data.ndim < 1 or not len(data):
+            raise InputError(f"data: expected a tensor of inputs (n, *shape), got {getattr(data, 'shape', data)!r}")
+        return data[:2].detach()
+    shape = checked_shape(input_shape) or probe_input_shape(model)
+    like = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
+    numbers = torch.randn((2, *shape), generator=torch.Generator().manual_seed(0))
+    return numbers.to(like.device, like.dtype)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without gradients, and with the random numbers' state put back after."""
+    started = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    devices = list(range(torch.cuda.device_count())) if started else []
+    with torch.no_grad(), torch.random.fork_rng(devices=devices):
+        torch.default_generator.manual_seed(0)  # torch.manual_seed would seed devices for when they start
+        for device in devices:
+            torch.cuda.default_generators[device].manual_seed(0)
+        yield

@@ -1,0 +1,54 @@
+"""Operations by what they do to the units that pass through them."""
+
+from __future__ import annotations
+
+from creases.network.reading._operators.names import IDENTITIES, MOVES, QUERIES, words
+
+#: Nonlinear functions of one entry: the bends of a place, smooth ones too.
+BENDS = words(
+    """
+    relu relu6 leaky_relu prelu rrelu hardtanh hardsigmoid hardswish threshold _threshold clamp clip clamp_min clamp_max
+    abs absolute __abs__ elu selu celu gelu silu mish softplus softsign sigmoid tanh tanhshrink logsigmoid log_sigmoid
+    softshrink hardshrink square sin cos exp sqrt expit
+    """
+)
+
+#: Functions of one entry, or of the same entry of several tensors.
+ELEMENTWISE = (
+    BENDS
+    | IDENTITIES
+    | words(
+        """
+        add sub rsub mul div neg pow maximum minimum fmax fmin lerp where masked_fill addcmul addcdiv negative multiply
+        subtract divide true_divide __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __rdiv__
+        __neg__ __pow__ __rpow__ reciprocal rsqrt log log1p expm1 nan_to_num sign floor ceil round
+        dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout
+        """
+    )
+)
+
+#: Functions of one channel's image at a time.
+SPATIAL = (
+    frozenset(
+        f"{name}{axes}d{suffix}"
+        for name in ("avg_pool", "adaptive_avg_pool", "max_pool", "adaptive_max_pool", "lp_pool", "fractional_max_pool")
+        for axes in (1, 2, 3)
+        for suffix in ("", "_with_indices")
+    )
+    | {f"_{name}" for name in ("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool2d")}
+    | words("interpolate upsample pad")
+)
+
+#: Functions of all entries along some axes.
+REDUCTIONS = words("mean sum amax amin max min var std logsumexp nanmean")
+
+#: Several tensors in, their entries out.
+JOINS = words("cat concat concatenate stack hstack vstack dstack")
+
+#: One tensor in, its entries out.
+MOVED = MOVES | words("permute transpose swapaxes swapdims")
+
+#: Layers whose weights tell which unit is which.
+LAYERS = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
+
+__all__ = ["BENDS", "ELEMENTWISE", "IDENTITIES", "JOINS", "LAYERS", "MOVED", "QUERIES", "REDUCTIONS", "SPATIAL"]

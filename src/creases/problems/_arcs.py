@@ -1,0 +1,81 @@
+"""Classes that lie along curves: two moons, and spirals."""
+
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+
+from creases.errors import InputError
+from creases.problems._problem import Problem
+from creases.problems._sampling import Seed, check_count, generator, halves, labelled_points
+
+
+def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardise: bool = True) -> Problem:
+    """Two moons: half circles (cos t, sin t) and (1 - cos t, 1/2 - sin t), t ~ U(0, pi), that reach into each other.
+
+    ``noise`` is the standard deviation of what is added to both coordinates, before scaling.
+
+    Examples
+    --------
+    >>> from creases.problems import moons
+    >>> moons(noise=0.05)
+    <Problem moons: 400 x 2, 2 classes>
+    """
+    rng = generator(seed)
+    count = check_count(n)
+    y = halves(count, rng)
+    t = rng.uniform(0.0, pi, count)
+    upper = np.stack([np.cos(t), np.sin(t)], axis=1)
+    lower = np.stack([1 - np.cos(t), 0.5 - np.sin(t)], axis=1)
+    return labelled_points(
+        "moons",
+        np.where((y == 0)[:, None], upper, lower),
+        y,
+        rng,
+        noise=noise,
+        standardised=standardise,
+        classes=("upper moon", "lower moon"),
+        description="noisy points of two half circles that reach into each other",
+        citation="the curves of scikit-learn's make_moons",
+    )
+
+
+def spirals(
+    *,
+    n: int = 400,
+    seed: Seed = 0,
+    noise: float = 0.02,
+    turns: float = 1.5,
+    arms: int = 2,
+    standardise: bool = True,
+) -> Problem:
+    """Spirals around one centre: arm k at angle 2 pi (turns r + k / arms), radius r = sqrt(u), u ~ U(0, 1).
+
+    ``noise`` is the standard deviation of what is added to both coordinates, before scaling; the arms are
+    1 / (arms turns) apart.
+
+    Examples
+    --------
+    >>> from creases.problems import spirals
+    >>> spirals(arms=3)
+    <Problem spirals: 400 x 2, 3 classes>
+    """
+    rng = generator(seed)
+    count, arms = check_count(n), check_count(arms, "arms", 2, "arm")
+    if not 0 < turns < np.inf:
+        raise InputError(f"turns: expected a number above 0, got {turns}")
+    y = halves(count, rng, arms)
+    r = np.sqrt(rng.uniform(0.0, 1.0, count))
+    angle = 2 * pi * (turns * r + y / arms)
+    return labelled_points(
+        "spirals",
+        r[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1),
+        y,
+        rng,
+        noise=noise,
+        standardised=standardise,
+        classes=tuple(f"arm {k + 1}" for k in range(arms)),
+        description=f"noisy points of {arms} spirals of {turns:g} turns around one centre",
+        citation="after the two spirals of Lang & Witbrock 1988",
+    )

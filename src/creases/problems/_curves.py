@@ -1,0 +1,87 @@
+"""Functions of one input to fit, on [-3, 3]: those of the lecture "Understanding Neural Nets as Splines"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.problems._problem import Problem
+from creases.problems._problem import standardise as to_standard
+from creases.problems._sampling import Seed, check_count, check_noise, generator
+
+#: The interval of every experiment.
+INTERVAL = (-3.0, 3.0)
+
+#: The functions, elementwise on arrays. The source does not define its sawtooth: here it has period 2, rises from
+#: -1 to 1 and jumps at the odd numbers.
+TARGETS: dict[str, Callable[[Floats], Floats]] = {
+    "sine": lambda x: np.sin(2 * x),
+    "quadratic": lambda x: x**2 / 2,
+    "cubic": lambda x: x**3,
+    "chirp": lambda x: np.sin(x**2 / 2),
+    "arctan": lambda x: np.arctan(x),
+    "sawtooth": lambda x: x - 2 * np.floor((x + 1) / 2),
+}
+
+FORMULAS = {
+    "sine": "sin 2x",
+    "quadratic": "x^2 / 2",
+    "cubic": "x^3",
+    "chirp": "sin(x^2 / 2)",
+    "arctan": "arctan x",
+    "sawtooth": "x - 2 floor((x + 1) / 2)",
+}
+
+
+def curve(
+    target: str = "sine",
+    *,
+    n: int = 60,
+    seed: Seed = 0,
+    noise: float = 0.0,
+    spaced: bool = False,
+    standardise: bool = False,
+) -> Problem:
+    """Regression of a function of one input at n points of [-3, 3], in increasing order.
+
+    Parameters
+    ----------
+    target
+        ``"sine"`` (sin 2x), ``"quadratic"`` (x^2 / 2), ``"cubic"`` (x^3), ``"chirp"`` (sin(x^2 / 2)), ``"arctan"`` or
+        ``"sawtooth"``: a name in ``TARGETS``.
+    n
+        Number of points.
+    seed
+        A seed, or a generator to draw from.
+    noise
+        Standard deviation of what is added to y.
+    spaced
+        Points at equal distances, both ends included, instead of uniformly at random.
+    standardise
+        Bring x to mean 0 and standard deviation 1; y stays.
+
+    Examples
+    --------
+    >>> from creases.problems import curve
+    >>> curve("quadratic", n=3, spaced=True).y
+    array([4.5, 0. , 4.5])
+    """
+    if target not in TARGETS:
+        raise InputError(f"target: there is no curve {target!r}; there are: {', '.join(TARGETS)}")
+    count, noise, rng = check_count(n), check_noise(noise), generator(seed)
+    x = np.linspace(*INTERVAL, count) if spaced else np.sort(rng.uniform(*INTERVAL, count))
+    y = TARGETS[target](x)
+    if noise > 0:
+        y = y + rng.normal(0.0, noise, count)
+    X = x[:, None]
+    return Problem(
+        name=f"{target}_curve",
+        X=to_standard(X) if standardise else X,
+        y=y,
+        features=("x",),
+        description=f"y = {FORMULAS[target]} on [-3, 3]",
+        citation="Understanding Neural Nets as Splines (lecture)",
+    )

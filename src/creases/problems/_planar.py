@@ -1,0 +1,123 @@
+"""The four problems in the plane on which the growth methods are compared (XNG experiment).
+
+All take the number of points ``n``, a ``seed`` (or a numpy Generator to draw from), ``noise``: the standard
+deviation of what is added to both coordinates once the classes are set, in the units of the formulas, and
+``standardise``: whether each axis is then brought to mean 0 and standard deviation 1.
+"""
+
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.problems._problem import Problem
+from creases.problems._sampling import Seed, check_count, check_noise, generator, halves, labelled_points
+
+CITATION = "Explainable Network Growth by Folding on Typical Mis-predictions (slides); exact data set defined here"
+
+
+def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
+    """Above or below a sine: x ~ U(-pi, pi), v ~ U(-1.8, 1.8), class 1 where v > sin x.
+
+    Examples
+    --------
+    >>> from creases.problems import sine
+    >>> sine()
+    <Problem sine: 400 x 2, 2 classes>
+    """
+    rng = generator(seed)
+    X = _uniform(check_count(n), (-pi, pi), (-1.8, 1.8), rng)
+    return labelled_points(
+        "sine",
+        X,
+        X[:, 1] > np.sin(X[:, 0]),
+        rng,
+        noise=noise,
+        standardised=standardise,
+        classes=("below", "above"),
+        description="points above or below the curve v = sin x",
+        citation=CITATION,
+    )
+
+
+def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
+    """Above or below a parabola: x ~ U(-1.5, 1.5), v ~ U(-0.75, 2.25), class 1 where v > x^2.
+
+    Examples
+    --------
+    >>> from creases.problems import quadratic
+    >>> quadratic(n=100, seed=1).classes
+    ('below', 'above')
+    """
+    rng = generator(seed)
+    X = _uniform(check_count(n), (-1.5, 1.5), (-0.75, 2.25), rng)
+    return labelled_points(
+        "quadratic",
+        X,
+        X[:, 1] > X[:, 0] ** 2,
+        rng,
+        noise=noise,
+        standardised=standardise,
+        classes=("below", "above"),
+        description="points above or below the curve v = x^2",
+        citation=CITATION,
+    )
+
+
+def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
+    """Inside or outside of a circle: x ~ U(-1, 1)^2, class 1 where |x|^2 < 2/pi, half of the square.
+
+    Examples
+    --------
+    >>> from creases.problems import circle
+    >>> circle().X.shape
+    (400, 2)
+    """
+    rng = generator(seed)
+    X = _uniform(check_count(n), (-1.0, 1.0), (-1.0, 1.0), rng)
+    return labelled_points(
+        "circle",
+        X,
+        (X**2).sum(axis=1) < 2 / pi,
+        rng,
+        noise=noise,
+        standardised=standardise,
+        classes=("outside", "inside"),
+        description="points of a square inside or outside of a circle of half its area",
+        citation=CITATION,
+    )
+
+
+def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, standardise: bool = True) -> Problem:
+    """Two parabolas that cross: x ~ U(-1.4, 1.4), half on v = x^2 - 0.5 (class 0), half on v = 0.5 - x^2 (class 1).
+
+    Here the noise is part of the problem: the standard deviation of v about its curve.
+
+    Examples
+    --------
+    >>> from creases.problems import overlapping_quadratic
+    >>> overlapping_quadratic().y.mean()
+    np.float64(0.5)
+    """
+    rng = generator(seed)
+    count = check_count(n)
+    y = halves(count, rng)
+    x = rng.uniform(-1.4, 1.4, count)
+    v = np.where(y == 0, x**2 - 0.5, 0.5 - x**2) + check_noise(noise) * rng.normal(size=count)
+    return labelled_points(
+        "overlapping_quadratic",
+        np.stack([x, v], axis=1),
+        y,
+        rng,
+        noise=0.0,
+        standardised=standardise,
+        classes=("opens up", "opens down"),
+        description="noisy points of the curves v = x^2 - 0.5 and v = 0.5 - x^2, which cross twice",
+        citation=CITATION,
+    )
+
+
+def _uniform(n: int, first: tuple[float, float], second: tuple[float, float], rng: np.random.Generator) -> Floats:
+    return np.stack([rng.uniform(*first, n), rng.uniform(*second, n)], axis=1)

@@ -1,0 +1,83 @@
+"""What a problem is: inputs, what to predict from them, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Floats
+from creases.errors import InputError
+
+Task = Literal["classification", "regression"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem:
+    """Inputs ``X`` with what to predict from them, ``y``.
+
+    It unpacks as ``X, y = problem``.
+
+    Examples
+    --------
+    >>> from creases.problems import Problem
+    >>> Problem("two points", [[0.0], [1.0]], [0, 1], features=("x",), classes=("low", "high"))
+    <Problem two points: 2 x 1, 2 classes>
+    """
+
+    name: str
+    X: Floats  #: (n, d) inputs
+    y: NDArray[Any]  #: (n,) class numbers, int64; for regression values, float64
+    features: tuple[str, ...]  #: names of the d inputs
+    classes: tuple[str, ...] | None = None  #: names of the classes; None for regression
+    description: str = ""  #: what the data are
+    citation: str = ""  #: where they come from
+    target: str = ""  #: name of what is predicted
+    rows: NDArray[np.int64] | None = None  #: (n,) which rows of their table they are, from 0; None if they are all
+
+    def __post_init__(self) -> None:
+        X = np.ascontiguousarray(self.X, np.float64)
+        y = np.ascontiguousarray(self.y, np.float64 if self.classes is None else np.int64)
+        if X.ndim != 2 or y.shape != X.shape[:1]:
+            raise InputError(f"X, y: expected shapes (n, d) and (n,), got {X.shape} and {y.shape}")
+        if len(self.features) != X.shape[1]:
+            raise InputError(f"features: expected {X.shape[1]} names, one a column of X, got {len(self.features)}")
+        if not (np.isfinite(X).all() and np.isfinite(y).all()):
+            raise InputError("X, y: expected finite numbers; remove or fill in what is NaN or infinite")
+        if self.classes is not None and y.size and not (y.min() >= 0 and y.max() < len(self.classes)):
+            raise InputError(f"y: expected class numbers from 0 to {len(self.classes) - 1}, got {y.min()} to {y.max()}")
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", y)
+        object.__setattr__(self, "features", tuple(self.features))
+        if self.classes is not None:
+            object.__setattr__(self, "classes", tuple(self.classes))
+
+    @property
+    def task(self) -> Task:
+        """``"classification"`` or ``"regression"``."""
+        return "regression" if self.classes is None else "classification"
+
+    def standardised(self) -> Problem:
+        """The same problem with every column of X at mean 0 and standard deviation 1 (a constant column at 0)."""
+        return replace(self, X=standardise(self.X))
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        yield self.X
+        yield self.y
+
+    def __repr__(self) -> str:
+        n, d = self.X.shape
+        kind = "regression" if self.classes is None else f"{len(self.classes)} classes"
+        return f"<Problem {self.name}: {n} x {d}, {kind}>"
+
+
+def standardise(X: Floats) -> Floats:
+    """Columns of X (n, d) at mean 0 and standard deviation 1; a constant column becomes 0."""
+    centred = X - X.mean(axis=0)
+    centred[:, np.ptp(X, axis=0) == 0] = 0.0  # rounding of the mean would be blown up
+    spread = centred.std(axis=0)
+    result: Floats = centred / np.where(spread > 0, spread, 1.0)
+    return result

@@ -1,0 +1,98 @@
+"""A ball against the shell around it, in any dimension (source 002, sections 4.1.3 and 4.2.2)."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from creases.errors import InputError
+from creases.problems._problem import Problem
+from creases.problems._sampling import Seed, check_count, generator, labelled_points
+
+Radii = tuple[float, float, float]
+
+
+def equal_volume_radii(d: int, r1: float = 0.5) -> Radii:
+    """(r1, r2, r3) with r2 = sqrt(d) r1 and a shell of the ball's volume, r3^d = r2^d + r1^d.
+
+    At r2 = sqrt(d) r1 the hyperoctahedron, one hidden layer of d + 1 units, just separates them (section 4.1.3).
+    With growing d the shell thins out; above d = 21 it is a sphere to rounding.
+
+    Examples
+    --------
+    >>> from creases.problems import EQUAL_AREA_RADII, equal_volume_radii
+    >>> bool(abs(equal_volume_radii(2)[2] - EQUAL_AREA_RADII[2]) < 1e-15)
+    True
+    """
+    r2 = sqrt(d) * r1
+    return r1, r2, r2 * (1 + (r1 / r2) ** d) ** (1 / d)
+
+
+def printed_radii(d: int, r1: float = 0.5) -> Radii:
+    """(r1, r2, r3) with r2 = sqrt(d) r1 and r3 = sqrt(2) r2, the ratio that section 4.2.1 prints for d = 2.
+
+    Examples
+    --------
+    >>> from creases.problems import printed_radii
+    >>> [round(r, 3) for r in printed_radii(4)]
+    [0.5, 1.0, 1.414]
+    """
+    r2 = sqrt(d) * r1
+    return r1, r2, sqrt(2) * r2
+
+
+def shells(
+    *,
+    n: int = 10_000,
+    d: int = 3,
+    seed: Seed = 0,
+    radii: Radii | None = None,
+    noise: float = 0.0,
+    standardise: bool = True,
+) -> Problem:
+    """Hypersphere against hypershell: half of the points uniform in a ball of R^d, half in a shell around it.
+
+    Parameters
+    ----------
+    n
+        Number of points; the ball has the odd one.
+    d
+        Dimension; d = 2 with the default radii is circle against annulus.
+    seed
+        A seed, or a generator to draw from.
+    radii
+        ``(r1, r2, r3)``: the ball is ``|x| <= r1``, the shell ``r2 <= |x| <= r3``. Default: ``equal_volume_radii(d)``.
+    noise
+        Standard deviation of what is added to every coordinate once the classes are set.
+    standardise
+        Bring each axis to mean 0 and standard deviation 1, as in section 4.2.2.
+
+    Examples
+    --------
+    >>> from creases.problems import shells
+    >>> shells(n=1000, d=8)
+    <Problem shells: 1000 x 8, 2 classes>
+    """
+    count, d = check_count(n), check_count(d, "d", 1, "dimension")
+    r1, r2, r3 = equal_volume_radii(d) if radii is None else radii
+    if not 0 < r1 <= r2 <= r3:
+        raise InputError(f"radii: expected 0 < r1 <= r2 <= r3, got {(r1, r2, r3)}")
+    rng = generator(seed)
+    ball = np.arange(count) < (count + 1) // 2
+    rng.shuffle(ball)
+    direction = rng.normal(size=(count, d))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    share = rng.uniform(np.where(ball, 0.0, (r2 / r3) ** d), 1.0)  # of the volume within the outer radius
+    radius = np.where(ball, r1, r3) * share ** (1 / d)
+    return labelled_points(
+        "shells",
+        np.where(ball, radius, np.clip(radius, r2, r3))[:, None] * direction,
+        ball,
+        rng,
+        noise=noise,
+        standardised=standardise,
+        classes=("shell", "ball"),
+        description=f"points of a ball in {d} dimensions and of the shell around it, with a gap between them",
+        citation="Local Linearity of ReLU Neural Networks (dissertation), section 4.2.2",
+    )

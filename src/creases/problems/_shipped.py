@@ -1,0 +1,91 @@
+"""Tables that come with scikit-learn: nothing is downloaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from creases.problems._problem import Problem
+
+
+def iris(*, standardise: bool = False) -> Problem:
+    """Three species of iris from four lengths of their flowers: 150 x 4.
+
+    Examples
+    --------
+    >>> from creases.problems import iris
+    >>> iris().classes
+    ('setosa', 'versicolor', 'virginica')
+    """
+    citation = "R. A. Fisher 1936, The use of multiple measurements in taxonomic problems"
+    return _shipped("iris", "three species of iris by the lengths of their flowers", citation, standardise)
+
+
+def wine(*, standardise: bool = False) -> Problem:
+    """Three growers of wine from a chemical analysis: 178 x 13.
+
+    Examples
+    --------
+    >>> from creases.problems import wine
+    >>> wine()
+    <Problem wine: 178 x 13, 3 classes>
+    """
+    citation = "M. Forina et al. 1991, PARVUS; UCI Machine Learning Repository"
+    return _shipped("wine", "three growers of wine by the chemistry of their wines", citation, standardise)
+
+
+def breast_cancer(*, standardise: bool = False) -> Problem:
+    """Malignant or benign from measures of cell nuclei: 569 x 30.
+
+    Examples
+    --------
+    >>> from creases.problems import breast_cancer
+    >>> breast_cancer().classes
+    ('malignant', 'benign')
+    """
+    citation = "W. H. Wolberg, W. N. Street & O. L. Mangasarian 1995, Breast Cancer Wisconsin (Diagnostic)"
+    return _shipped("breast_cancer", "malignant or benign by measures of cell nuclei", citation, standardise)
+
+
+def digits(*, standardise: bool = False) -> Problem:
+    """Handwritten digits of 8 x 8 pixels with values 0 .. 16: 1797 x 64.
+
+    Examples
+    --------
+    >>> from creases.problems import digits
+    >>> digits()
+    <Problem digits: 1797 x 64, 10 classes>
+    """
+    citation = "E. Alpaydin & C. Kaynak 1998, Optical Recognition of Handwritten Digits, test set"
+    return _shipped("digits", "handwritten digits of 8 x 8 pixels", citation, standardise)
+
+
+def diabetes(*, standardise: bool = False) -> Problem:
+    """Progress of diabetes after a year from ten measures of a patient: 442 x 10, regression.
+
+    The measures are in their own units (scikit-learn's ``scaled=False``).
+
+    Examples
+    --------
+    >>> from creases.problems import diabetes
+    >>> diabetes()
+    <Problem diabetes: 442 x 10, regression>
+    """
+    citation = "B. Efron, T. Hastie, I. Johnstone & R. Tibshirani 2004, Least Angle Regression"
+    description = "progress of diabetes after a year by ten measures of a patient"
+    return _shipped("diabetes", description, citation, standardise, scaled=False)
+
+
+def _shipped(name: str, description: str, citation: str, standardise: bool, **options: Any) -> Problem:
+    from sklearn import datasets  # slow to import, and most problems do without
+
+    bunch = getattr(datasets, f"load_{name}")(**options)
+    problem = Problem(
+        name=name,
+        X=bunch.data,
+        y=bunch.target,
+        features=tuple(str(feature) for feature in bunch.feature_names),
+        classes=tuple(str(c) for c in bunch.target_names) if "target_names" in bunch else None,
+        description=description,
+        citation=citation,
+    )
+    return problem.standardised() if standardise else problem

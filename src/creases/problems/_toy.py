@@ -1,0 +1,149 @@
+"""Toy problems in the plane (source 002, chapters 4, 6 and 7): circle against annulus, XOR, and both at once."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.problems._problem import Problem
+from creases.problems._sampling import Seed, check_count, generator, labelled_points
+
+#: Circle's radius, inner and outer radius of the annulus (r1, r2, r3), such that the circle, the gap and the annulus
+#: have the same area: r2 = sqrt(2) r1, r3 = sqrt(3) r1.
+EQUAL_AREA_RADII = (0.5, 0.5 * sqrt(2), 0.5 * sqrt(3))
+
+#: The radii as section 4.2.1 prints them, r3 = sqrt(2) r2: there the annulus has twice the area of the circle.
+PRINTED_RADII = (0.5, 0.5 * sqrt(2), 1.0)
+
+CITATION = "Local Linearity of ReLU Neural Networks (dissertation)"
+
+
+def circle_annulus(
+    n: int = 1000,
+    *,
+    seed: Seed = 0,
+    radii: tuple[float, float, float] = EQUAL_AREA_RADII,
+    noise: float = 0.0,
+    standardise: bool = False,
+) -> Problem:
+    """Circle against annulus (section 4.2.1): half of the points uniform in a disc, half in the ring around it.
+
+    Parameters
+    ----------
+    n
+        Number of points; the disc has the odd one.
+    seed
+        A seed, or a generator to draw from.
+    radii
+        ``(r1, r2, r3)``: the disc is ``|x| <= r1``, the ring ``r2 <= |x| <= r3``; ``EQUAL_AREA_RADII`` or
+        ``PRINTED_RADII``.
+    noise
+        Standard deviation of what is added to both coordinates once the classes are set.
+    standardise
+        Bring each axis to mean 0 and standard deviation 1 ("normalize" in Table 4.2).
+
+    Returns
+    -------
+    Problem
+        ``X, y = circle_annulus(...)``: (n, 2) points and (n,) classes, 1 in the disc and 0 in the ring, in random
+        order.
+
+    Examples
+    --------
+    >>> from creases.problems import circle_annulus
+    >>> X, y = circle_annulus(1000, seed=0)
+    >>> X.shape, y.sum()
+    ((1000, 2), np.int64(500))
+    """
+    rng = generator(seed)
+    X, disc = disc_and_ring(check_count(n), radii, rng)
+    return labelled_points(
+        "circle_annulus",
+        X,
+        disc,
+        rng,
+        noise=noise,
+        standardised=standardise,
+        classes=("annulus", "circle"),
+        description="points of a disc and of the ring around it, with a gap between them",
+        citation=f"{CITATION}, section 4.2.1",
+    )
+
+
+def xor_circles(
+    *,
+    n: int = 400,
+    seed: Seed = 0,
+    radii: tuple[float, float, float] = EQUAL_AREA_RADII,
+    noise: float = 0.0,
+    standardise: bool = True,
+) -> Problem:
+    """Circle against annulus combined with XOR (Figure 6.1, right): class = [in the disc] xor [x1 x2 < 0].
+
+    The points are those of :func:`circle_annulus`; in the second and fourth quadrant the two classes change places.
+    (The source only draws the problem; this is its formula as read from the text.)
+
+    Examples
+    --------
+    >>> from creases.problems import xor_circles
+    >>> xor_circles()
+    <Problem xor_circles: 400 x 2, 2 classes>
+    """
+    rng = generator(seed)
+    X, disc = disc_and_ring(check_count(n), radii, rng)
+    return labelled_points(
+        "xor_circles",
+        X,
+        disc ^ (X[:, 0] * X[:, 1] < 0),
+        rng,
+        noise=noise,
+        standardised=standardise,
+        classes=("even", "odd"),
+        description="a disc and the ring around it; the classes change places in two opposite quadrants",
+        citation=f"{CITATION}, section 6.1",
+    )
+
+
+def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
+    """XOR of two signs (Figure 7.1, left): x ~ U(-1, 1)^2, class 1 where x1 x2 < 0.
+
+    Examples
+    --------
+    >>> from creases.problems import xor
+    >>> xor(n=200).classes
+    ('same sign', 'different signs')
+    """
+    rng = generator(seed)
+    X = rng.uniform(-1.0, 1.0, (check_count(n), 2))
+    return labelled_points(
+        "xor",
+        X,
+        X[:, 0] * X[:, 1] < 0,
+        rng,
+        noise=noise,
+        standardised=standardise,
+        classes=("same sign", "different signs"),
+        description="points of a square; the class tells whether the signs of the coordinates differ",
+        citation=f"{CITATION}, section 7.1",
+    )
+
+
+def disc_and_ring(
+    n: int, radii: tuple[float, float, float], rng: np.random.Generator
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """(n, 2) points, half uniform in the disc up to r1, half in the ring from r2 to r3; (n,) which are in the disc."""
+    r1, r2, r3 = radii
+    if not 0 < r1 <= r2 < r3:
+        raise InputError(f"radii: expected 0 < r1 <= r2 < r3, got {radii}")
+    y = np.zeros(n, np.int64)
+    y[: (n + 1) // 2] = 1
+    rng.shuffle(y)
+    disc = y == 1
+    low, high = np.where(disc, 0.0, r2), np.where(disc, r1, r3)
+    radius = np.sqrt(rng.uniform(low**2, high**2))  # uniform in area
+    angle = rng.uniform(0, 2 * pi, n)
+    return radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1), disc

@@ -1,0 +1,255 @@
+"""The four reductions that leave a function as it is: what each changes, and by how much at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from creases.certify._intervals import Range
+from creases.prune._site import Reader, Site
+
+#: Rows of length 1 that differ by less are tried as one; the proved bound decides.
+ALIKE = 1e-5
+
+#: Singular values below this share of the largest are rounding; the proved bound counts what they leave.
+RANK = 1e-12
+
+#: Units that carry an affine map are lifted by this share of their range above zero.
+LIFT = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """New values of parameters, and units to take away then."""
+
+    units: tuple[int, ...]
+    reason: str
+    values: list[tuple[Tensor, Tensor]] = field(default_factory=list)  #: parameters and what they become
+    biases: list[tuple[nn.Module, Tensor]] = field(default_factory=list)  #: layers and their new biases
+    changes: dict[int, Tensor] = field(default_factory=dict)  #: by value of the network: how much it changes at most
+
+
+def unread(site: Site) -> Iterator[Edit]:
+    """Units that no layer reads."""
+    parts = [(reader.weight[reader.columns] == 0).flatten(1).all(1) for reader in site.readers]
+    gone = _all_but_one(torch.stack(parts).all(0))
+    if gone:
+        yield Edit(gone, "no layer reads them: their columns are zero")
+
+
+def constant(site: Site) -> Iterator[Edit]:
+    """Units that have one value in the whole box; what it adds to the layers that read them goes into their biases."""
+    fixed = torch.stack([_fixed(reader) for reader in site.readers]).all(0)
+    gone = _all_but_one(fixed)
+    if not gone:
+        return
+    units = list(gone)
+    biases, changes, zero = [], {}, True
+    for reader in site.readers:
+        value = reader.by_unit(reader.entering.low)[units].mean(-1)  # (k, per_unit): equal at all positions
+        if not bool((value != 0).any()):
+            continue
+        zero = False
+        weight = _summed(reader.weight[reader.columns[units]])
+        new = reader.bias + torch.einsum("kp,kpo->o", value, weight)
+        stored = _stored_bias(reader, new)
+        biases.append((reader.layer, stored))
+        changes[reader.gives] = reader.change((stored.double() - new).abs())
+    reason = "no input in the box activates them" if zero else "they have one value in all of the box"
+    yield Edit(gone, reason, biases=biases, changes=changes)
+
+
+def duplicate(site: Site) -> Iterator[Edit]:
+    """Units whose weights are a positive multiple of another's: all together, then one by one if that is not proved."""
+    if site.between.same == "nothing":
+        return
+    rows = site.rows()
+    length = rows.norm(dim=1)
+    pairs = _pairs(site, rows, length)
+    if pairs:
+        yield _merged(site, rows, length, pairs)
+    if len(pairs) > 1:
+        for unit, other in pairs.items():
+            yield _merged(site, rows, length, {unit: other})
+
+
+def _merged(site: Site, rows: Tensor, length: Tensor, pairs: dict[int, int]) -> Edit:
+    """Units (keys) that others take the place of, which get their columns added."""
+    gone, kept = (torch.tensor(list(part)) for part in (pairs.keys(), pairs.values()))
+    factor = length[gone] / length[kept]
+    wrong = rows[gone] - factor[:, None] * rows[kept]
+    room = _products(wrong[:, :-1].abs(), site.row_sizes()) + wrong[:, -1].abs()
+    room *= site.between.largest  # how much a unit differs from the multiple of the one that takes its place
+    values, changes = [], {}
+    for reader in site.readers:
+        weight = reader.weight
+        new = weight.clone()
+        for one, other, share in zip(gone.tolist(), kept.tolist(), factor.tolist(), strict=True):
+            new[reader.columns[other]] += share * weight[reader.columns[one]]
+        stored = reader.stored(new)
+        rounded = (_again(reader, stored) - new)[reader.columns[kept]].abs()  # (k, per_unit, out, *kernel)
+        sizes = reader.by_unit(reader.entering.size)[kept].amax(2)  # (k, per_unit)
+        out = _per_output(rounded, sizes) + _per_output(weight[reader.columns[gone]].abs(), room[:, None])
+        values.append((_parameter(reader), stored))
+        changes[reader.gives] = reader.change(out)
+    whom = ", ".join(map(str, kept.tolist()))
+    reason = f"their weights are multiples of those of {whom}, to which their columns are added"
+    return Edit(tuple(gone.tolist()), reason, values=values, changes=changes)
+
+
+def linear(site: Site) -> Iterator[Edit]:
+    """Units that keep their side in the box: together an affine map, carried by as many units as its rank."""
+    if site.bend is None or not site.entering.size.isfinite().all():
+        return
+    on, off = site.one_sided()
+    width = site.place.width
+    leak = torch.zeros(width, dtype=torch.float64) if site.bend.leak is None else site.bend.leak.expand(width)
+    slope = torch.where(on, 1.0, leak)
+    group = (on | (off & (leak != 0))).nonzero().flatten()
+    if len(group) < 2:
+        return
+    (reader,) = site.readers
+    rows = site.rows()[group] * slope[group, None]
+    V = reader.weight[group].T  # (out, k)
+    A, c = V @ rows[:, :-1], V @ rows[:, -1]
+    U, sizes, P = torch.linalg.svd(A, full_matrices=False)
+    rank = max(1, int((sizes > RANK * sizes[0]).sum())) if sizes[0] > 0 else 1
+    if rank >= len(group):
+        return
+    carriers = group[:rank]
+    P, M = P[:rank], U[:, :rank] * sizes[:rank]
+    low, high = _ends(P, site.entering)
+    lift = LIFT * (high - low) - low  # so that P h + lift is above 0 in the box
+    edit = _carried(site, reader, group, carriers, (P, lift, M), (A, c))
+    if edit is not None:
+        yield edit
+
+
+def _carried(
+    site: Site,
+    reader: Reader,
+    group: Tensor,
+    carriers: Tensor,
+    new: tuple[Tensor, Tensor, Tensor],
+    map_: tuple[Tensor, Tensor],
+) -> Edit | None:
+    """Units P h + lift, read by M, in place of a group that gives A h + c; the change is that of rounded weights."""
+    (P, lift, M), (A, c) = new, map_
+    weight, bias = site.producer.weight, site.producer.bias
+    assert isinstance(weight, Tensor)
+    if not isinstance(bias, Tensor):
+        return None
+    rows, offsets = weight.detach().clone(), bias.detach().clone()
+    rows[carriers], offsets[carriers] = P.to(rows), lift.to(offsets)
+    columns = reader.weight.clone()
+    columns[group] = 0.0
+    columns[carriers] = M.T
+    stored = reader.stored(columns)
+    P, lift = rows[carriers].double().cpu(), offsets[carriers].double().cpu()
+    M = _again(reader, stored)[carriers].T
+    if bool((_ends(P, site.entering)[0] + lift < 0).any()):
+        return None
+    constant_ = reader.bias + c - M @ lift
+    last = _stored_bias(reader, constant_)
+    wrong = A - M @ P
+    change = _products(wrong.abs(), site.entering.size) + (last.double() - constant_).abs()
+    gone = group[len(carriers) :]
+    reason = (
+        f"{len(group)} units keep their side in all of the box, and are an affine map of rank {len(carriers)} "
+        f"together, which {len(carriers)} of them carry"
+    )
+    values = [(weight, rows), (bias, offsets), (_parameter(reader), stored)]
+    return Edit(tuple(gone.tolist()), reason, values, [(reader.layer, last)], {reader.gives: reader.change(change)})
+
+
+def _fixed(reader: Reader) -> Tensor:
+    """Units (width,) that enter a layer with one value: 0, or any where the layer has no padding."""
+    low, high = map(reader.by_unit, reader.entering)
+    zero = ((low == 0) & (high == 0)).flatten(1).all(1)
+    one = (low.amin(2) == high.amax(2)).all(1) & low.isfinite().flatten(1).all(1)
+    padded = not isinstance(reader.layer, nn.Linear) and (
+        type(reader.layer).__name__.startswith("ConvTranspose") or any(_padding(reader.layer))
+    )
+    return zero if padded else one
+
+
+def _padding(layer: nn.Module) -> tuple[int, ...]:
+    padding = layer.padding
+    if isinstance(padding, str):
+        return (0 if padding == "valid" else 1,)
+    assert isinstance(padding, tuple)
+    return padding
+
+
+def _pairs(site: Site, rows: Tensor, length: Tensor) -> dict[int, int]:
+    """Units and the earlier ones whose multiples they are."""
+    unit = rows / length.clamp(min=1e-300)[:, None]
+    pairs: dict[int, int] = {}
+    first: list[int] = []
+    for u in range(len(rows)):
+        if length[u] == 0:
+            continue
+        if first:
+            before = torch.tensor(first)
+            near = (unit[before] - unit[u]).abs().amax(1) <= ALIKE
+            near &= (site.between.slopes[before] == site.between.slopes[u]).all(1)
+            if site.between.same == "equal":
+                near &= (rows[before] == rows[u]).all(1)
+            if near.any():
+                pairs[u] = first[int(near.nonzero()[0])]
+                continue
+        first.append(u)
+    return pairs
+
+
+def _products(magnitudes: Tensor, sizes: Tensor) -> Tensor:
+    """``magnitudes @ sizes`` where sizes may be infinite: zero times infinity is zero."""
+    endless = sizes.isinf()
+    total = magnitudes @ torch.where(endless, 0.0, sizes)
+    return torch.where((magnitudes[:, endless] > 0).any(1), torch.inf, total)
+
+
+def _summed(weights: Tensor) -> Tensor:
+    """Sum of weights (k, p, out, *kernel) over the kernel: (k, p, out)."""
+    return weights.flatten(3).sum(3) if weights.ndim > 3 else weights
+
+
+def _per_output(weights: Tensor, sizes: Tensor) -> Tensor:
+    """Sum over units, columns and kernel of weights (k, p, out, *kernel) times sizes (k, p): (out,)."""
+    summed = _summed(weights)
+    out = summed.shape[2]
+    flat = summed.reshape(-1, out).T  # (out, k p)
+    return _products(flat, sizes.expand(summed.shape[:2]).reshape(-1))
+
+
+def _ends(P: Tensor, h: Range) -> tuple[Tensor, Tensor]:
+    up, down = P.clamp(min=0), (-P).clamp(min=0)
+    return up @ h.low - down @ h.high, up @ h.high - down @ h.low
+
+
+def _all_but_one(gone: Tensor) -> tuple[int, ...]:
+    """Their numbers; where all could go, one stays."""
+    numbers = gone.nonzero().flatten().tolist()
+    return tuple(numbers[1:] if len(numbers) == len(gone) else numbers)
+
+
+def _stored_bias(reader: Reader, bias: Tensor) -> Tensor:
+    weight = reader.layer.weight
+    assert isinstance(weight, Tensor)
+    return bias.to(weight.dtype).cpu()
+
+
+def _again(reader: Reader, stored: Tensor) -> Tensor:
+    """A stored weight as :attr:`Reader.weight` gives it."""
+    from creases.network.surgery._layers import taken
+
+    return stored.detach().double().cpu().movedim(taken(reader.layer).weight_axis, 0)
+
+
+def _parameter(reader: Reader) -> Tensor:
+    weight = reader.layer.weight
+    assert isinstance(weight, Tensor)
+    return weight

@@ -1,0 +1,57 @@
+"""Results in ``.npz`` files: flat arrays, and the network they are about; nothing pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from creases._files import open_npz, replacing
+from creases.errors import FileError
+from creases.network._files import from_bytes, to_bytes
+from creases.network._network import Network
+
+
+class Result(Protocol):
+    """A dataclass of a network, ``net``, and arrays or plain numbers and strings."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def net(self) -> Network: ...
+
+
+R = TypeVar("R", bound=Result)
+
+
+def save(result: Result, path: str | Path) -> Path:
+    """Write a result to a ``.npz`` file, whole or not at all."""
+    path = Path(path)
+    arrays = {f.name: np.asarray(getattr(result, f.name)) for f in fields(result) if f.name != "net"}
+    arrays |= {"kind": np.array(type(result).__name__), "network": np.frombuffer(to_bytes(result.net), np.uint8)}
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    return path
+
+
+def load(kind: type[R], path: str | Path) -> R:
+    """Read back a result of a kind that :func:`save` wrote."""
+    try:
+        with open_npz(path) as data:
+            arrays = {key: data[key] for key in data.files}
+    except FileNotFoundError:
+        raise FileError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: not an .npz file that creases wrote, or damaged: {error}") from None
+    found = str(arrays.pop("kind", ""))
+    if found != kind.__name__:
+        raise FileError(f"{path}: expected a saved {kind.__name__}, found {found or 'something else'}")
+    missing = {"network", *(f.name for f in fields(kind) if f.name != "net")} - arrays.keys()
+    if missing:
+        raise FileError(f"{path}: damaged, or written by another version: it has no {', '.join(sorted(missing))}")
+    net = from_bytes(arrays.pop("network").tobytes(), str(path))
+    made: Callable[..., R] = kind
+    return made(net=net, **{name: array if array.ndim else array.item() for name, array in arrays.items()})

@@ -1,0 +1,135 @@
+"""The decision boundary on a plane: where the two largest outputs tie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from creases._typing import Floats
+from creases.network import Network
+from creases.network.program._walk import Walk
+from creases.regions._plane.complex import Complex, region_sides
+from creases.regions._plane.mesh import Mesh
+from creases.regions._plane.polygons import polygon_areas
+from creases.regions._tolerance import SIGN
+
+
+@dataclass(frozen=True, eq=False)
+class Boundary:
+    """The decision boundary in a plane, and the part of every region that each class has.
+
+    With one output the decision is its sign: class 1 where it is positive, class 0 elsewhere.
+    """
+
+    vertices: Floats  #: (V, 2) in slice coordinates: those of the partition, then those of the boundary
+    edges: NDArray[np.int32]  #: (S, 2) the boundary's segments
+    classes: NDArray[np.int16]  #: (S, 2) the class left and right of each segment
+    regions: NDArray[np.int32]  #: (S, 2) the region left and right of each segment (the same, but along a crease)
+    part_corners: NDArray[np.int32]  #: corners of all parts, counter-clockwise
+    part_starts: NDArray[np.int32]  #: (P + 1,)
+    part_class: NDArray[np.int16]  #: (P,)
+    part_region: NDArray[np.int32]  #: (P,)
+
+    @property
+    def segments(self) -> Floats:
+        """End points of the boundary's segments: (S, 2, 2)."""
+        return self.vertices[self.edges]
+
+    @property
+    def length(self) -> float:
+        """Length of the boundary in slice coordinates."""
+        ends = self.segments
+        return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).sum())
+
+    def areas(self) -> Floats:
+        """Area that each class has in the box: (largest class + 1,)."""
+        parts = polygon_areas(self.vertices, self.part_corners, self.part_starts)
+        return np.bincount(self.part_class, weights=parts).astype(np.float64, copy=False)
+
+    def polylines(self) -> list[Floats]:
+        """The boundary as polylines (n, 2), each between one pair of classes; a closed one ends where it starts."""
+        lines: list[Floats] = []
+        pairs = np.sort(self.classes, axis=1)
+        for pair in np.unique(pairs, axis=0):
+            lines += [self.vertices[chain] for chain in _chains(self.edges[(pairs == pair).all(axis=1)].tolist())]
+        return lines
+
+
+def _chains(edges: list[list[int]]) -> list[list[int]]:
+    """Edges joined end to end: chains from open ends first, then closed ones; a chain stops where others meet it."""
+    at: dict[int, set[int]] = {}
+    for e, (a, b) in enumerate(edges):
+        at.setdefault(a, set()).add(e)
+        at.setdefault(b, set()).add(e)
+    ends = {v: len(here) for v, here in at.items() if len(here) != 2}
+    chains = []
+    for start in [*(v for v, count in ends.items() for _ in range(count)), *(a for a, _ in edges)]:
+        if not at[start]:
+            continue
+        chain = [start]
+        while at[chain[-1]] and (len(chain) == 1 or chain[-1] not in ends):
+            e = at[chain[-1]].pop()
+            a, b = edges[e]
+            chain.append(b if a == chain[-1] else a)
+            at[chain[-1]].discard(e)
+        chains.append(chain)
+    return chains
+
+
+def output_terms(net: Network, x: Floats) -> Floats:
+    """Sum of the magnitudes of the terms of each output (n_out,), its largest over points (n, n_in)."""
+    net = net.to(torch.float64)
+    points = torch.from_numpy(x).to(net.device)
+    block = max(1, 2**28 // (8 * max(net.sizes)))
+    with torch.no_grad():
+        walk = Walk(net, points[:block], zero=SIGN)
+        while walk.advance() is not None:
+            for start in range(block, len(points), block):
+                walk.see(walk.run(points[start : start + block]))
+        terms: Floats = walk.output_terms.cpu().numpy()
+    return terms
+
+
+def _contenders(mesh: Mesh, values: Floats) -> NDArray[np.int64]:
+    """Outputs that may be the largest somewhere: in some region no other is larger at all corners than it at any."""
+    possible = np.zeros(values.shape[1], bool)
+    block = max(1, 2**26 // values.shape[1])
+    for first in range(0, len(mesh.starts) - 1, block):
+        starts = mesh.starts[first : first + block + 1]
+        corners = values[mesh.corners[starts[0] : starts[-1]]]
+        low = np.minimum.reduceat(corners, starts[:-1] - starts[0])  # (R, m)
+        high = np.maximum.reduceat(corners, starts[:-1] - starts[0])
+        possible |= (high >= low.max(axis=1, keepdims=True)).any(axis=0)
+    return np.flatnonzero(possible)
+
+
+def plane_boundary(mesh: Mesh, values: Floats, terms: Floats) -> Boundary:
+    """One more bend on a partition with outputs ``values`` (V, m) at its vertices: their largest, or one's sign.
+
+    ``terms`` (m,) are the sizes that decide what is zero, as :func:`output_terms` gives them.
+    """
+    part = Complex.of(mesh)
+    choice = values.shape[1] > 1
+    classes = _contenders(mesh, values) if choice else np.arange(2)
+    z = torch.from_numpy(values[:, None, classes] if choice else values)
+    size = torch.from_numpy(terms[classes] if choice else terms)
+    part.subdivide(z, size.reshape(z.shape[1:]), 0, 0, choice=choice)
+    side = region_sides(part.signs, [(1, len(classes) if choice else 0)])[0][:, 0]
+    side = classes[side].astype(np.int16)
+    parent = part.signs[-1].parent
+    cut = part.mesh()
+    left, right = cut.regions.T
+    on = (left >= 0) & (right >= 0) & (side[left] != side[right])
+    return Boundary(
+        vertices=cut.vertices,
+        edges=cut.ends[on],
+        classes=side[cut.regions[on]],
+        regions=parent[cut.regions[on]],
+        part_corners=cut.corners,
+        part_starts=cut.starts,
+        part_class=side,
+        part_region=parent,
+    )

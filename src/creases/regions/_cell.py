@@ -1,0 +1,379 @@
+"""One region in any dimension: the polytope around an input, and what lies next to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from creases._typing import Floats, Ints
+from creases.errors import InputError
+from creases.network._network import Network, Points
+from creases.network.program._patterns import pack
+from creases.network.program._pieces import Piece
+from creases.regions import _archive as archive
+from creases.regions._arguments import check_network
+from creases.regions._halfspaces import (
+    SAME_PLANE,
+    chebyshev,
+    irredundant,
+    least_distance,
+    maximise,
+    on_facet,
+    same_plane,
+)
+from creases.regions._neighbour import first_of_equals, sides_beyond, ties_at, ties_on, vanishing
+from creases.regions._polytope import one_point, polytope_of
+from creases.regions._slices import check_box
+from creases.regions._tolerance import SIGN
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+#: Vertices are listed up to this many dimensions: their number grows exponentially with it.
+VERTEX_DIMENSIONS = 4
+
+
+class NearestCrease(NamedTuple):
+    """The crease of a region nearest to its point."""
+
+    distance: float
+    row: int
+    unit: int
+
+
+class NearestBoundary(NamedTuple):
+    """The point of the decision boundary, within one closed region, nearest to the region's point."""
+
+    distance: float
+    point: Floats  #: (d,)
+    classes: tuple[int, int]  #: the class at the region's point, and the one it ties with
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """The region ``Q x <= p`` of one input ``x``; :func:`cell` makes one. Distances are Euclidean.
+
+    What needs linear programs (facets, centre, bounding box, vertices) is computed when first asked for.
+    """
+
+    net: Network
+    x: Floats  #: (d,)
+    sides: NDArray[np.int16]  #: (n_units,) of every unit in this region
+    Q: Floats  #: (c, d); rows with a zero normal are no constraint
+    p: Floats  #: (c,)
+    units: Ints  #: (c,) the unit that each row is about, -1: a side of the box
+    across: NDArray[np.int16]  #: (c,) the side the unit takes beyond the row
+    J: Floats  #: (m, d)
+    y: Floats  #: (m,)
+
+    @property
+    def piece(self) -> Piece:
+        """The affine function ``J x + y`` that the network is on this region."""
+        return Piece(self.J, self.y)
+
+    @property
+    def pattern(self) -> NDArray[np.uint8]:
+        """The sides of all units as packed bits (n_bytes,)."""
+        packed: NDArray[np.uint8] = pack(self.net, self.sides[None])[0]
+        return packed
+
+    def contains(self, points: Points) -> NDArray[np.bool_]:
+        """Whether points (n, d) lie in the closed region, by the tolerance policy: (n,)."""
+        batch = self.net.to(torch.float64).points(points, "points")[0].flatten(1).cpu().numpy()
+        room = SIGN * (np.abs(batch) @ np.abs(self.Q).T + np.abs(self.p))
+        inside: NDArray[np.bool_] = (batch @ self.Q.T - self.p <= room).all(axis=1)
+        return inside
+
+    # -- its shape ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _local(self) -> _Local:
+        return _local(self)
+
+    @cached_property
+    def _ball(self) -> tuple[Floats, float]:
+        """Centre and radius of a largest ball in local coordinates; the centre of a unit ball if none is largest."""
+        part = self._local
+        centre, radius = chebyshev(part.N, part.s)
+        if np.isinf(radius):
+            centre, _ = chebyshev(part.N, part.s, cap=1.0)
+        return centre, radius
+
+    @property
+    def radius(self) -> float:
+        """Radius of the largest ball in the region; infinity when it contains balls of every size."""
+        return self._ball[1] * self._local.unit
+
+    @property
+    def center(self) -> Floats:
+        """Centre (d,) of a largest ball in the region: a point of its interior, also when the radius is infinite."""
+        return self._local.lift(self._ball[0])
+
+    @cached_property
+    def facets(self) -> Ints:
+        """Rows of Q that bound the region, the first where units share a crease; ``units[facets]`` names them."""
+        part = self._local
+        return np.sort(part.rows[irredundant(part.N, part.s, self._ball[0])])
+
+    @cached_property
+    def bounding_box(self) -> Floats:
+        """Smallest and largest coordinate on every axis (d, 2), infinite where the region is unbounded."""
+        part = self._local
+        box = np.empty((len(self.x), 2))
+        for axis, e in enumerate(part.basis):  # e: the axis in the coordinates of the rows' span
+            free = 1 - e @ e > SAME_PLANE  # the region is a cylinder along a direction that this axis has a part in
+            for end, sign in enumerate((-1.0, 1.0)):
+                reach = np.inf if free else maximise(sign * e, part.N, part.s)[0]
+                box[axis, end] = self.x[axis] + sign * part.unit * reach
+        return box
+
+    @cached_property
+    def vertices(self) -> Floats:
+        """Corners (v, d) of a bounded region in at most 4 dimensions, counter-clockwise in two."""
+        d = len(self.x)
+        if d > VERTEX_DIMENSIONS:
+            raise InputError(f"vertices: listed for inputs of at most {VERTEX_DIMENSIONS} dimensions, this one has {d}")
+        if not np.isfinite(self.bounding_box).all():
+            raise InputError("vertices: the region is unbounded; give cell(net, x, box=...) a box to cut it with")
+        return _vertices(self)
+
+    # -- what lies next to it -----------------------------------------------------------------------------------------
+
+    def neighbour(self, row: int) -> Cell:
+        """The region across one of the ``facets``; its ``x`` lies behind the middle of that facet.
+
+        All units whose crease is in the facet's plane change side at once, and those further down take the sides that
+        follow: exact, by derivatives along the facet's normal.
+        """
+        if row not in self.facets:
+            raise InputError(f"row: expected one of the facets {self.facets.tolist()}, got {row}")
+        if self.units[row] < 0:
+            raise InputError(f"row: {row} is a side of the box, there is no region beyond it")
+        part = self._local
+        own = int(np.flatnonzero(part.rows == row)[0])
+        middle = part.lift(on_facet(part.N, part.s, own)[0])
+        normal = self.Q[row] / np.linalg.norm(self.Q[row])
+        middle = middle - (self.Q[row] @ middle - self.p[row]) / np.linalg.norm(self.Q[row]) * normal
+        rows = np.concatenate([part.rows[same_plane(part.N, part.s, own)], vanishing(self.Q, self.p)])
+        tied = ties_on(self.net, self.sides, self.units[rows], self.across[rows])
+        sides = sides_beyond(self.net, self.sides, tied, normal)
+        box = self.units < 0
+        new = _cell(self.net, middle, sides, (self.Q[box], self.p[box]))
+        return _replace_x(new, middle + _half_way(new, middle, normal, part.unit) * normal)
+
+    @property
+    def crease_distance(self) -> float:
+        """Distance from ``x`` to the nearest crease of this region, infinity when it has none."""
+        return self.nearest_crease.distance if self.nearest_crease else np.inf
+
+    @cached_property
+    def nearest_crease(self) -> NearestCrease | None:
+        """The crease of this region nearest to ``x``; None when no unit bounds the region."""
+        part = self._local
+        distance = np.where(self.units[part.rows] < 0, np.inf, part.s * part.unit)
+        if not np.isfinite(distance).any():
+            return None
+        nearest = int(distance.argmin())
+        row = int(part.rows[nearest])
+        return NearestCrease(float(distance[nearest]), row, int(self.units[row]))
+
+    @property
+    def boundary_distance(self) -> float | None:
+        """Distance from ``x`` to the decision boundary inside the region, None when it does not pass through."""
+        return self.nearest_boundary.distance if self.nearest_boundary else None
+
+    @cached_property
+    def nearest_boundary(self) -> NearestBoundary | None:
+        """The point of the closed region nearest to ``x`` where the class of ``x`` ties with another.
+
+        Least distance over ``Q x <= p, z_c <= z_j`` for the other classes j, nearest hyperplane first. A network with
+        one output decides by its sign: class 1 where it is positive, else 0.
+        """
+        return _nearest_boundary(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw it, in two dimensions: see :func:`creases.show.plot_cell`."""
+        from creases.show import plot_cell
+
+        return plot_cell(self, ax=ax)
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> Path:
+        """Write to a ``.npz`` file, the network included."""
+        return archive.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Cell:
+        """Read back what :meth:`save` wrote."""
+        return archive.load(cls, path)
+
+
+def cell(net: Network, x: Any, *, box: Sequence[tuple[float, float]] | None = None) -> Cell:
+    """The region of one input, in any dimension.
+
+    On a crease it is the region of the sides that ``net.sides`` takes there. Where these hold on no open set (several
+    creases meet), it is the region that one enters on leaving ``x`` in a fixed direction; ``x`` is then a point of its
+    border. A unit that is identically zero on the region has side 0.
+
+    Parameters
+    ----------
+    net
+        Any network; the geometry is in float64.
+    x
+        One point, in the model's input shape or flattened.
+    box
+        ``(lo, hi)`` for every input: also bound the region by this box, which must contain ``x``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from creases.network.reading._arrays import from_arrays
+    >>> from creases.regions._cell import cell
+    >>> net = from_arrays([(np.eye(2), np.zeros(2)), (np.ones((1, 2)), np.array([-1.0]))])  # relu(x0) + relu(x1) - 1
+    >>> quadrant = cell(net, [0.25, 0.5])
+    >>> quadrant.units[quadrant.facets].tolist(), quadrant.crease_distance
+    ([0, 1], 0.25)
+    """
+    point = one_point(check_network(net), x)
+    net = net.to(torch.float64)
+    sides = net.sides(point)
+    sides_of_box = _box_rows(box, point)
+    found = _cell(net, point, sides, sides_of_box)
+    slack = np.abs(found.Q @ point - found.p)
+    on = slack <= SAME_PLANE * (np.abs(found.Q) @ np.abs(point) + np.abs(found.p))
+    if found.Q[on].any() and found._ball[1] <= SAME_PLANE:  # x lies on creases, and this side of them is flat
+        tied = ties_at(net, torch.from_numpy(point).to(net.device))
+        found = _cell(net, point, sides_beyond(net, sides, tied, _inwards(box, point)), sides_of_box)
+        if found._ball[1] <= SAME_PLANE:
+            raise InputError("x: too close to several creases to tell regions apart; move x a little")
+    return found
+
+
+def _inwards(box: Sequence[tuple[float, float]] | None, x: Floats) -> Floats:
+    """A fixed direction that is not special to any network, into the box where x lies on its side."""
+    direction = np.random.default_rng(0).normal(size=len(x))
+    if box is None:
+        return direction
+    lo, hi = np.asarray(box, dtype=np.float64).T
+    return np.where(x >= hi, -np.abs(direction), np.where(x <= lo, np.abs(direction), direction))
+
+
+def _cell(net: Network, x: Floats, sides: NDArray[np.int16], box: tuple[Floats, Floats]) -> Cell:
+    part = polytope_of(net, sides)
+    first = first_of_equals(part, sides)
+    if (first != sides).any():
+        part, sides = polytope_of(net, first), first
+    (Q, p), none = box, np.full(len(box[1]), -1)
+    units, across = np.append(part.units, none), np.append(part.across, none).astype(np.int16)
+    return Cell(net, x, sides, np.vstack([part.Q, Q]), np.append(part.p, p), units, across, part.J, part.y)
+
+
+def _box_rows(box: Sequence[tuple[float, float]] | None, x: Floats) -> tuple[Floats, Floats]:
+    d = len(x)
+    if box is None:
+        return np.zeros((0, d)), np.zeros(0)
+    ends = check_box(box, d)
+    if not ((ends[:, 0] <= x) & (x <= ends[:, 1])).all():
+        raise InputError("box: it does not contain x; give a box around x")
+    return np.vstack([-np.eye(d), np.eye(d)]), np.concatenate([-ends[:, 0], ends[:, 1]])
+
+
+# -- local coordinates ------------------------------------------------------------------------------------------------
+
+
+class _Local(NamedTuple):
+    """The rows that count as ``N w <= s``, ``x' = x + unit basis w``: normals of length 1, in their own span."""
+
+    N: Floats  #: (c, r)
+    s: Floats  #: (c,)
+    rows: Ints  #: (c,) rows of Q
+    basis: Floats  #: (d, r) orthonormal
+    unit: float
+    x: Floats
+
+    def lift(self, w: Floats) -> Floats:
+        return self.x + self.unit * (self.basis @ w)
+
+
+def _local(cell: Cell) -> _Local:
+    Q, p, x = cell.Q, cell.p, cell.x
+    length = np.linalg.norm(Q, axis=1)
+    rows = np.flatnonzero(length > 0)
+    rows = rows[np.argsort(cell.units[rows] >= 0, kind="stable")]  # the box first: a crease along its side is no facet
+    N = Q[rows] / length[rows, None]
+    s = np.maximum((p[rows] - Q[rows] @ x) / length[rows], 0.0)
+    clear = s[s > 1e-12 * (np.abs(x).max(initial=0) + s.max(initial=0))]
+    unit = float(clear.min(initial=np.inf))
+    unit = unit if np.isfinite(unit) else 1.0
+    basis = np.eye(len(x))
+    if len(rows) < len(x):  # linear programs are quicker in the span of the normals
+        _, size, directions = np.linalg.svd(N, full_matrices=False)
+        basis = directions[size > 1e-12 * size.max(initial=0)].T
+    return _Local(N @ basis, s / unit, rows, basis, unit, x)
+
+
+# -- parts of Cell ----------------------------------------------------------------------------------------------------
+
+
+def _vertices(cell: Cell) -> Floats:
+    from scipy.spatial import HalfspaceIntersection
+
+    if len(cell.x) == 1:
+        return cell.bounding_box.T.copy()
+    part = cell._local  # a bounded region's rows span all directions: its basis is the axes
+    keep = np.isin(part.rows, cell.facets)
+    ends = (cell.bounding_box - cell.x[:, None]) / part.unit
+    size = ends[:, 1] - ends[:, 0]  # each axis in its own unit: a region may be 1e8 times as long as it is wide
+    N = part.N[keep] * size
+    length = np.linalg.norm(N, axis=1)
+    N, s = N / length[:, None], part.s[keep] / length
+    found = HalfspaceIntersection(np.column_stack([N, -s]), chebyshev(N, s)[0]).intersections
+    _, first = np.unique(np.round(found, 9) + 0.0, axis=0, return_index=True)
+    corners = found[np.sort(first)]
+    if corners.shape[1] == 2:
+        around = corners - corners.mean(axis=0)
+        corners = corners[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]
+    return cell.x + part.unit * size * corners
+
+
+def _half_way(cell: Cell, start: Floats, direction: Floats, limit: float) -> float:
+    """Half the way from a point of the cell's border through the cell, at most ``limit``."""
+    speed = cell.Q @ direction
+    ahead = speed > 1e-9 * np.linalg.norm(cell.Q, axis=1)
+    way = (cell.p[ahead] - cell.Q[ahead] @ start) / speed[ahead]
+    return float(min(way.min(initial=np.inf) / 2, limit))
+
+
+def _replace_x(cell: Cell, x: Floats) -> Cell:
+    return Cell(cell.net, x, cell.sides, cell.Q, cell.p, cell.units, cell.across, cell.J, cell.y)
+
+
+def _nearest_boundary(cell: Cell) -> NearestBoundary | None:
+    J, y = cell.J, cell.y
+    if len(y) == 1:  # the sign of one output: the same as two outputs (0, f)
+        J, y = np.vstack([0 * J, J]), np.append(0.0, y)
+    z = J @ cell.x + y
+    own = int(z.argmax())
+    normal, lead = J[own] - J, z[own] - z
+    length = np.linalg.norm(normal, axis=1)
+    ahead = length > SIGN * (np.linalg.norm(J[own]) + np.linalg.norm(J, axis=1))  # else they never tie, or always do
+    reach = np.where(ahead, lead / np.where(ahead, length, 1.0), np.inf)
+    part, best = cell._local, None
+    N, s = cell.Q[part.rows] / np.linalg.norm(cell.Q[part.rows], axis=1)[:, None], part.s * part.unit
+    for j in np.argsort(reach):
+        if np.isinf(reach[j]) or (best is not None and best.distance <= reach[j]):
+            break
+        scale = reach[j] if reach[j] > 0 else 1.0
+        w = least_distance(np.vstack([N, normal[j] / length[j]]), np.append(s, -reach[j]) / scale)
+        if w is not None and (best is None or np.linalg.norm(w) * scale < best.distance):
+            best = NearestBoundary(float(np.linalg.norm(w) * scale), cell.x + scale * w, (own, int(j)))
+    return best

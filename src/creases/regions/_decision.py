@@ -1,0 +1,274 @@
+"""Where a network decides for a class: each connected part of that set as a polytope, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from creases._typing import Floats, Ints
+from creases._validation import check_index, check_points
+from creases.errors import InputError
+from creases.network import Network
+from creases.regions._arguments import check_network
+from creases.regions._halfspaces import SAME_PLANE, maximise
+from creases.regions._incidence import f_vector, minimal_kind
+from creases.regions._polytope import polytope_of
+from creases.regions._space.boundary import Decided, decided
+from creases.regions._space.lattice import Faces, faces_of
+from creases.regions._space.space import VERTEX_DIMENSIONS, SpacePartition, space
+
+Shape = Literal["hyperoctahedron", "expanded simplex", "other", "unbounded", "cut off"]
+
+#: Without a box given, one that grows fourfold at most so often.
+GROWTHS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionPolytope:
+    """A connected part of where one class is decided; its facets are flat and meet in creases.
+
+    An ``"unbounded"`` one reaches to infinity, a ``"cut off"`` one out of the box, no one knows how far: of both, the
+    arrays tell what is in the box.
+    """
+
+    vertices: Floats  #: (V, n) where facets meet in a point
+    normals: Floats  #: (F, n) of the facets, outward, of length 1
+    offsets: Floats  #: (F,) ``normals @ x <= offsets`` just inside each facet
+    incidence: NDArray[np.bool_]  #: (F, V) which vertices are on which facets
+    volume: float
+    reach: Literal["bounded", "unbounded", "cut off"]
+    parts: tuple[Floats, ...]  #: the convex parts (k, n) it has of regions, by their corners
+    faces: tuple[Floats, ...]  #: the convex pieces (k, n) of its boundary, by their corners
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.vertices)} vertices, {len(self.normals)} facets"
+        return f"DecisionPolytope({self.kind} in {self.vertices.shape[1]} dimensions, {counts})"
+
+    @cached_property
+    def kind(self) -> Shape:
+        """Which of the two polytopes that n + 1 units can put around a ball it is, combinatorially, or what else."""
+        if self.reach != "bounded":
+            return self.reach
+        kind = minimal_kind(self.incidence, self.vertices.shape[1]) if self.convex else None
+        return kind or "other"
+
+    @cached_property
+    def convex(self) -> bool:
+        """Whether it lies on one side of every facet's plane, up to rounding; False unless it is bounded."""
+        if self.reach != "bounded":
+            return False
+        corners = np.concatenate(self.faces)
+        size = np.ptp(corners, axis=0).max()
+        return bool((self.normals @ corners.T <= self.offsets[:, None] + SAME_PLANE * size).all())
+
+    @cached_property
+    def f_vector(self) -> tuple[int, ...] | None:
+        """Number of faces of dimension 0 (vertices), ..., n - 1 (facets); None unless it is convex."""
+        return f_vector(self.incidence) if self.convex else None
+
+    def radii(self, centre: Any = None) -> tuple[float, float]:
+        """Radius of the largest ball about a point inside it, and of the smallest around it.
+
+        ``centre`` (n,) is the origin unless given. The first is 0 for a point outside, the second infinite when the
+        polytope is not bounded.
+        """
+        n = self.vertices.shape[1]
+        c = np.zeros(n) if centre is None else check_points(centre, n, "centre")[0]
+        inside = any(_distance(part - c) <= 1e-12 * (1 + np.abs(part - c).max()) for part in self.parts)
+        inner = min((_distance(face - c) for face in self.faces), default=inf) if inside else 0.0
+        outer = float(np.linalg.norm(self.vertices - c, axis=1).max()) if self.reach == "bounded" else inf
+        return inner, outer
+
+
+def decision_polytopes(
+    net: Network, box: Sequence[Sequence[float]] | Floats | None = None, *, inside: int = 1
+) -> tuple[DecisionPolytope, ...]:
+    """Where a network decides for a class, as polytopes: one for each connected part, the largest first.
+
+    Parameters
+    ----------
+    net
+        From :func:`creases.read`, of at most six inputs. With one output class 1 is where it is positive, class 0
+        elsewhere; with more, the class is the largest output.
+    box
+        ``[(lo, hi)] * n``: where to look. Unless given, [-1, 1] on every axis, and then fourfold as often as a part is
+        cut off by the box (a part wholly outside is not seen).
+    inside
+        The class.
+
+    Examples
+    --------
+    >>> import creases
+    >>> from creases.regions.enclosures import expanded_simplex
+    >>> (found,) = creases.regions.decision_polytopes(creases.read(expanded_simplex(3), (3,)), inside=0)
+    >>> found, found.f_vector
+    (DecisionPolytope(expanded simplex in 3 dimensions, 12 vertices, 14 facets), (12, 24, 14))
+    >>> [round(radius, 6) for radius in found.radii()]  # the inner one: sqrt(1 / 2)
+    [0.707107, 1.0]
+    """
+    check_network(net)
+    inside = check_index(inside, max(2, net.n_out), "inside")
+    if not 1 <= net.n_in <= VERTEX_DIMENSIONS:
+        raise InputError(
+            f"net: expected at most {VERTEX_DIMENSIONS} inputs, got {net.n_in}; the polytopes of more have too many "
+            "vertices: look at planes through them with creases.plane"
+        )
+    if box is not None:
+        return _polytopes(space(net, box, method="vertices"), inside)
+    for power in range(GROWTHS + 1):
+        found = _polytopes(space(net, [(-(4.0**power), 4.0**power)] * net.n_in, method="vertices"), inside)
+        if all(one.reach != "cut off" for one in found):
+            break
+    return found
+
+
+def _polytopes(partition: SpacePartition, inside: int) -> tuple[DecisionPolytope, ...]:
+    """One for each connected part of the class's set."""
+    done = decided(partition)
+    n, faces = done.lattice.n, faces_of(done.lattice)
+    own = done.classes == inside
+    beside = faces.cofaces(n)  # (facets, 2), twice the same part at the box
+    joint = own[beside].all(axis=1)
+    component = _components(len(own), beside[joint])
+    volumes = faces.volumes(done.lattice.data[: done.lattice.n_vertices, :n])
+    at_box = np.zeros(len(own), bool)
+    at_box[beside[beside[:, 0] == beside[:, 1], 0]] = True
+    which = np.unique(component[own])
+    found = [
+        _polytope(partition, done, faces, np.flatnonzero(component == one), beside, volumes, at_box) for one in which
+    ]
+    return tuple(sorted(found, key=lambda one: one.volume, reverse=True))
+
+
+def _polytope(
+    partition: SpacePartition,
+    done: Decided,
+    faces: Faces,
+    parts: Ints,
+    beside: Ints,
+    volumes: Floats,
+    at_box: NDArray[np.bool_],
+) -> DecisionPolytope:
+    """The polytope that some parts of regions make up."""
+    n = done.lattice.n
+    points = done.lattice.data[: done.lattice.n_vertices, :n]
+    mine = np.zeros(len(done.classes), bool)
+    mine[parts] = True
+    walls = np.flatnonzero(mine[beside].sum(axis=1) == 1)  # one side in it, the other not
+    pairs = np.where(mine[beside[walls, :1]], beside[walls], beside[walls, ::-1])  # inside first
+    corners = _corners(faces, n - 1, walls)
+    N, s = _planes(partition, done, pairs)
+    group = _flat_groups(N, s, corners, points)
+    first = np.unique(group, return_index=True)[1] if len(group) else np.zeros(0, np.int64)
+    on = np.zeros((len(first), len(points)), bool)
+    for g, own in zip(group, corners, strict=True):
+        on[g, own] = True
+    candidates = np.flatnonzero(on.sum(axis=0) >= n)
+    meet = [v for v in candidates if np.linalg.matrix_rank(N[first][on[:, v]], tol=SAME_PLANE) == n]
+    reach = _reach(partition, done, parts[at_box[parts]])
+    return DecisionPolytope(
+        vertices=points[meet],
+        normals=N[first],
+        offsets=s[first],
+        incidence=on[:, meet],
+        volume=inf if reach == "unbounded" else float(volumes[parts].sum()),
+        reach=reach,
+        parts=tuple(points[own] for own in _corners(faces, n, parts)),
+        faces=tuple(points[own] for own in corners),
+    )
+
+
+def _corners(faces: Faces, k: int, which: Ints) -> list[NDArray[np.int32]]:
+    """Vertices of some faces of dimension k."""
+    if k == 0:
+        return [np.array([v], np.int32) for v in which]
+    corners, starts = faces.corners(k)
+    return [corners[starts[f] : starts[f + 1]] for f in which]
+
+
+def _planes(partition: SpacePartition, done: Decided, pairs: Ints) -> tuple[Floats, Floats]:
+    """Normals (F, n), from the inside out, and offsets of faces between parts (F, 2) of different classes.
+
+    The classes tie on the plane of a face, in the region inside or, where they tie in all of that, in the one beyond.
+    """
+    n = done.lattice.n
+    piece = partition.pieces()
+    J, y = np.asarray(piece.J, np.float64), np.asarray(piece.y, np.float64)
+    if J.shape[1] == 1:  # class 0 has an output 0 to tie with
+        J, y = np.insert(J, 0, 0.0, axis=1), np.insert(y, 0, 0.0, axis=1)
+    a, b = done.classes[pairs].T
+    out = np.zeros((len(pairs), n + 1))
+    size = np.zeros(len(pairs))
+    for side in (0, 1):
+        r = done.regions[pairs[:, side]]
+        row = np.column_stack([J[r, b] - J[r, a], y[r, a] - y[r, b]])
+        length = np.linalg.norm(row[:, :-1], axis=1)
+        better = length > 1e3 * size if side else np.full(len(pairs), True)
+        out[better], size[better] = row[better], length[better]
+    out /= size[:, None]
+    return out[:, :-1], out[:, -1]
+
+
+def _flat_groups(N: Floats, s: Floats, corners: list[NDArray[np.int32]], points: Floats) -> Ints:
+    """Number of the facet of each boundary face: those that are in one plane and share a ridge are one facet."""
+    if not corners:
+        return np.zeros(0, np.int64)
+    used = points[np.concatenate(corners)]
+    size = max(float(np.ptp(used, axis=0).max()), np.finfo(float).tiny)
+    away = s - N @ used.mean(axis=0)  # offsets seen from the middle, in units of its size
+    near = np.abs(N[:, None] - N[None]).max(axis=2) <= SAME_PLANE
+    near &= np.abs(away[:, None] - away[None]) <= SAME_PLANE * size
+    sets = [set(own.tolist()) for own in corners]
+    pairs = [(i, j) for i, j in np.argwhere(np.triu(near, 1)) if len(sets[i] & sets[j]) >= max(1, points.shape[1] - 1)]
+    return _components(len(corners), np.array(pairs, np.int64).reshape(-1, 2))
+
+
+def _components(count: int, pairs: Ints) -> Ints:
+    """Number of the connected part that each of ``count`` things is in, (count,)."""
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (count, count))
+    return connected_components(graph, directed=False)[1].astype(np.int64)
+
+
+def _reach(partition: SpacePartition, done: Decided, outer: Ints) -> Literal["bounded", "unbounded", "cut off"]:
+    """Whether the set goes on for ever in one of its parts that the box cuts."""
+    if not len(outer):
+        return "bounded"
+    sides = partition.sides()
+    for part in outer:
+        polytope = polytope_of(partition.net, sides[done.regions[part]])
+        J = polytope.J if len(polytope.J) > 1 else np.vstack([0 * polytope.J, polytope.J])
+        rows = np.vstack([polytope.Q, J - J[done.classes[part]]])  # directions in which no unit nor class changes
+        length = np.linalg.norm(rows, axis=1)
+        if _has_direction(rows[length > 0] / length[length > 0, None]):
+            return "unbounded"
+    return "cut off"
+
+
+def _has_direction(N: Floats) -> bool:
+    """Whether ``N d <= 0`` for some d other than 0."""
+    n = N.shape[1]
+    rows, limits = np.vstack([N, np.eye(n), -np.eye(n)]), np.append(np.zeros(len(N)), np.ones(2 * n))
+    return any(maximise(sign * axis, rows, limits)[0] > 0.5 for axis in np.eye(n) for sign in (1, -1))
+
+
+def _distance(points: Floats) -> float:
+    """Distance of the origin from the convex hull of points (k, n).
+
+    Non-negative least squares of ``[points^T; 1^T] u`` to ``(0, ..., 0, 1)``: by its optimality conditions
+    ``points^T u / sum u`` is the nearest point of the hull.
+    """
+    size = np.abs(points).max()
+    if size == 0:
+        return 0.0
+    rows = np.vstack([points.T / size, np.ones(len(points))])
+    u, _ = nnls(rows, np.eye(1, len(rows), len(rows) - 1)[0], maxiter=100 * len(points))
+    return float(np.linalg.norm(rows[:-1] @ u / u.sum()) * size)

@@ -1,0 +1,172 @@
+"""A network on a plane slice, in exact integers and in floating point with certified bounds.
+
+Float64 numbers are dyadic rationals: over one power of two per step, weights, offsets, leaks and the slice are
+integers, and so is every coefficient of the network on a region. Nothing is ever rounded or divided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.network._network import Network
+from creases.network.program._step import Step
+
+Integers = NDArray[np.object_]
+
+#: Largest number of entries of the matrix that an affine step is written as.
+MATRIX_ENTRIES = 2**27
+
+_ROUNDING = 2.0**-53  # relative error of one float64 operation
+_UNDERFLOW = 2.0**-1000  # more than all absolute errors of underflow in one sum of products
+
+
+@dataclass(frozen=True)
+class Affine:
+    """One affine step as matrices: ``sum_k M_k x_k + offset``, in float64 and in integers over ``2**scale``."""
+
+    matrices: list[Any]  #: for each input M_k (out, in_k), float64, sparse or dense
+    sizes: list[Any]  #: their magnitudes
+    rows: list[tuple[Integers, NDArray[np.int64], NDArray[np.int64]]]  #: for each input: CSR data, columns, starts
+    offset: Floats  #: (out,)
+    constant: Integers  #: (out,)
+    terms: int  #: most terms in a sum
+    moves: bool  #: whether every entry of the output is 0 or an entry of one input, with either sign
+
+    def bounded(self, inputs: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+        """Values (n, out) and rigorous bounds of their errors, from those of the inputs.
+
+        A sum of m products is wrong by at most ``m u / (1 - m u)`` times the sum of their magnitudes (Higham, 2002,
+        section 3.1), whatever the order; the factor 1.001 covers the denominator and the rounding of the bound itself.
+        """
+        if self.moves:
+            moved = [(m @ x.T).T for m, (x, _) in zip(self.matrices, inputs, strict=True)]
+            return sum(moved), sum((m @ e.T).T for m, (_, e) in zip(self.sizes, inputs, strict=True))
+        gamma = 1.001 * _ROUNDING * (self.terms + len(inputs) + 2)
+        value, error = np.broadcast_to(self.offset, (len(inputs[0][0]), len(self.offset))), gamma * np.abs(self.offset)
+        for matrix, size, (x, e) in zip(self.matrices, self.sizes, inputs, strict=True):
+            value = value + (matrix @ x.T).T
+            error = error + (size @ (e + gamma * np.abs(x)).T).T
+        return value, 1.001 * error + _UNDERFLOW
+
+
+class ExactProgram:
+    """The steps of a network on the slice ``x = origin + basis t``, t in the plane.
+
+    Values are numbered as in :class:`creases.network.program._step.Step`. On a region each is a list of integer triples
+    ``(a, b, c)``: the entry is ``(a t_0 + b t_1 + c) / 2**scale``, the scale being that of the value.
+    """
+
+    def __init__(self, net: Network, origin: Floats, basis: Floats) -> None:
+        self.net = net.to(torch.float64).to("cpu")
+        self.steps = self.net.steps
+        self.shapes = self.net.shapes
+        self.slice = (np.asarray(origin, np.float64), np.asarray(basis, np.float64))
+        triples, scale = integers(np.column_stack([self.slice[1], self.slice[0]]))
+        self.start: Integers = triples  # (n_in, 3)
+        scales = [scale]
+        self.affine: dict[int, Affine] = {}
+        self.leak: dict[int, tuple[Floats, Integers, int]] = {}  # of a relu: float64, integers, their scale
+        for i, step in enumerate(self.steps):
+            if step.op == "choice":
+                scales.append(scales[step.inputs[0]])
+            elif step.is_bend:
+                scales.append(scales[step.inputs[0]] + self._read_leak(i, step))
+            else:
+                self.affine[i], scale = _affine(step, [(self.shapes[k], scales[k]) for k in step.inputs])
+                scales.append(scale)
+
+    def _read_leak(self, i: int, step: Step) -> int:
+        if step.leak is None:
+            return 0
+        leak = np.broadcast_to(step.leak.numpy(), step.shape).ravel()
+        whole, scale = integers(leak)
+        self.leak[i] = (leak, whole, scale)
+        return scale
+
+    def bounded(self, t: Floats, bend: int) -> tuple[Floats, Floats]:
+        """Pre-activations (n, entries) of a bend at points t (n, 2) that are each rounded once, and error bounds."""
+        origin, basis = self.slice
+        size = _ROUNDING * np.abs(t) + _UNDERFLOW
+        gamma = 8 * _ROUNDING
+        x = t @ basis.T + origin
+        terms = np.abs(t) @ np.abs(basis.T) + np.abs(origin)
+        values = {0: (x, 1.001 * (size @ np.abs(basis.T) + gamma * terms) + _UNDERFLOW)}
+        stop = self.net.bends[bend]
+        for i, step in enumerate(self.steps[:stop]):
+            inputs = [values[k] for k in step.inputs]
+            values[i + 1] = self._bounded_bend(i, *inputs[0]) if step.is_bend else self.affine[i].bounded(inputs)
+        return values[self.steps[stop].inputs[0]]
+
+    def _bounded_bend(self, i: int, z: Floats, e: Floats) -> tuple[Floats, Floats]:
+        step = self.steps[i]
+        if step.op == "choice":
+            k = self.shapes[step.inputs[0]][-1]
+            return z.reshape(len(z), -1, k).max(axis=-1), e.reshape(len(e), -1, k).max(axis=-1)
+        below = z < -e  # certainly: the value is then exactly the leak's
+        if i not in self.leak:
+            return np.maximum(z, 0), np.where(below, 0, e)
+        leak = self.leak[i][0]
+        slope = np.where(below, np.abs(leak), np.maximum(1, np.abs(leak)))
+        value = np.where(z > 0, z, leak * z)
+        return value, 1.001 * (slope * e + 2 * _ROUNDING * np.abs(value)) + _UNDERFLOW
+
+
+def integers(values: Floats) -> tuple[Integers, int]:
+    """Float64 numbers as integers over ``2**scale``, the scale the smallest that serves them all."""
+    ratios = [v.as_integer_ratio() for v in values.ravel().tolist()]
+    scale = max([d.bit_length() - 1 for _, d in ratios], default=0)
+    out = np.empty(values.size, dtype=object)
+    out[:] = [n << (scale - d.bit_length() + 1) for n, d in ratios]
+    return out.reshape(values.shape), scale
+
+
+def _affine(step: Step, inputs: list[tuple[tuple[int, ...], int]]) -> tuple[Affine, int]:
+    """An affine step whose inputs have given shapes and scales, and the scale of its output."""
+    n_out = prod(step.shape)
+    offset = torch.zeros(()) if step.offset is None else step.offset
+    constants = np.broadcast_to(offset.numpy(), step.shape).astype(np.float64).ravel()
+    matrices = [_matrix(step, [shape for shape, _ in inputs], k, n_out) for k in range(len(inputs))]
+    if not (np.isfinite(constants).all() and all(np.isfinite(m.data).all() for m in matrices)):
+        raise InputError(f"exact: step {step.path!r} ({step.op}) has NaN or infinite weights; exact needs finite ones")
+    constant, own = integers(constants)
+    parts = [integers(m.data) for m in matrices]
+    scale = max([own, *(part[1] + s for part, (_, s) in zip(parts, inputs, strict=True))])
+    rows = [
+        (data << (scale - own_scale - s), m.indices.astype(np.int64), m.indptr.astype(np.int64))
+        for m, (data, own_scale), (_, s) in zip(matrices, parts, inputs, strict=True)
+    ]
+    terms = int(sum(np.diff(m.indptr) for m in matrices).max(initial=0))
+    moves = terms <= 1 and not constants.any() and all((np.abs(m.data) == 1).all() for m in matrices)
+    floats = [m.toarray() if m.nnz > 0.2 * prod(m.shape) else m for m in matrices]
+    affine = Affine(floats, [abs(m) for m in floats], rows, constants, constant << (scale - own), terms, moves)
+    return affine, scale
+
+
+def _matrix(step: Step, shapes: list[tuple[int, ...]], k: int, n_out: int) -> Any:
+    """The linear part of a step in its k-th input as a CSR matrix (out, in): its values at the unit vectors."""
+    n_in = prod(shapes[k])
+    if n_in * n_out > MATRIX_ENTRIES:
+        raise InputError(
+            f"exact: step {step.path!r} ({step.op}) maps {n_in} numbers to {n_out}, and exact arithmetic writes a step "
+            f"as a matrix of at most {MATRIX_ENTRIES} entries; use exact=False for this network"
+        )
+    block = max(1, 2**22 // max(1, n_out, n_in))
+    columns = []
+    for first in range(0, n_in, block):
+        unit = torch.zeros(min(block, n_in - first), n_in, dtype=torch.float64)
+        unit[torch.arange(len(unit)), first + torch.arange(len(unit))] = 1
+        xs = [torch.zeros(len(unit), *shape, dtype=torch.float64) for shape in shapes]
+        xs[k] = unit.reshape(len(unit), *shapes[k])
+        columns.append(sparse.csr_array(step.linear(xs).reshape(len(unit), n_out).numpy()))
+    if not columns:
+        return sparse.csr_array((n_out, n_in))
+    return sparse.csr_array(sparse.vstack(columns).T)

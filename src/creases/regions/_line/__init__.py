@@ -1,0 +1,1 @@
+"""Every region on a line."""

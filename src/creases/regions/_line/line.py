@@ -1,0 +1,227 @@
+"""Every breakpoint of a network on a line, exact.
+
+Bend by bend: the knots found so far cut the line into intervals on which everything up to this bend is affine; the
+network's own values at the knots give the sign of every pre-activation there, and between knots of different sign
+lies a new one. Beyond the outermost knots of a whole line, values go on with the derivative of the outermost sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from creases._typing import Floats, Ints
+from creases.errors import InputError
+from creases.network._network import Network
+from creases.network.program._patterns import bit_units, pack
+from creases.network.program._pieces import default_memory
+from creases.regions._arguments import check_network
+from creases.regions._line.cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
+from creases.regions._line.partition import LinePartition
+from creases.regions._line.walk import LineWalk
+from creases.regions._polytope import one_point
+from creases.regions._ray import Pair, Ray
+from creases.regions._tolerance import EPS
+
+
+def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartition:
+    """Every breakpoint of a network on the segment from a to b, or on the whole line through them.
+
+    Parameters
+    ----------
+    net
+        Any network; the geometry is in float64.
+    a, b
+        Two different points, in the model's input shape or flattened: ``x = a + t (b - a)``.
+    infinite
+        False: t from 0 to 1. True: all t.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from creases.network.reading._arrays import from_arrays
+    >>> from creases.regions._line.line import line
+    >>> net = from_arrays([(np.array([[1.0], [1.0]]), np.array([0.0, -1.0])), (np.array([[1.0, -2.0]]), np.zeros(1))])
+    >>> line(net, [-1.0], [3.0]).breakpoints.tolist()  # relu(x) - 2 relu(x - 1)
+    [0.25, 0.5]
+    """
+    check_network(net)
+    start, stop = one_point(net, a, "a"), one_point(net, b, "b")
+    direction = stop - start
+    if not direction.any():
+        raise InputError("b: a and b are the same point; give two different points")
+    if not np.isfinite(direction).all():
+        raise InputError("b: the distance between a and b overflows float64; give points closer together")
+    work = net.to(torch.float64)
+    with torch.no_grad():
+        t, patterns = _trace(work, start, direction, infinite)
+    changed = np.flatnonzero((patterns[1:] != patterns[:-1]).any(axis=1))
+    inner = t if infinite else t[1:-1]
+    keep = np.append(0, changed + 1)  # the interval after each breakpoint, and the first
+    ids, starts = _responsible(work, patterns, changed)
+    breakpoints = inner[changed]
+    values = work(start + breakpoints[:, None] * direction).reshape(len(breakpoints), net.n_out)
+    return LinePartition(work, start, stop, infinite, breakpoints, ids, starts, patterns[keep], values)
+
+
+def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tuple[Floats, NDArray[np.uint8]]:
+    """Knots and the pattern of every interval; knots may be no breakpoint after all."""
+    t = np.zeros(1) if infinite else np.array([0.0, 1.0])
+    track = _Track(net, start, direction)
+    rays = [Ray(net, torch.from_numpy(sense * direction).to(net.device)) for sense in (-1.0, 1.0)]
+    before, after = rays if infinite else (None, None)
+    reach = torch.from_numpy(np.abs(direction)).to(net.device) if infinite else None
+    todo = [_Part(t, LineWalk(net, *track.points(t), reach), before, after, [])]
+    done: list[tuple[Floats, NDArray[np.uint8]]] = []
+    while todo:
+        part = todo.pop()
+        pair = part.walk.advance()
+        if pair is None:
+            done.append((part.t, part.patterns(net)))
+            continue
+        _refine(track, part, pair)
+        todo.extend(reversed(part.split(track.limit)))
+    ts, patterns = zip(*done, strict=True)
+    ends = [slice(None)] + [slice(1, None)] * (len(done) - 1)  # neighbours share a knot
+    return np.concatenate([t[cut] for t, cut in zip(ts, ends, strict=True)]), np.concatenate(patterns)
+
+
+class _Track:
+    """The line itself: points on it, how fine t can be told apart, how many knots fit in memory."""
+
+    def __init__(self, net: Network, start: Floats, direction: Floats) -> None:
+        self.net, self.start, self.direction = net, start, direction
+        self.coarse = np.abs(start).max() / np.abs(direction).max()  # t below EPS times this does not move x
+        widest = max(net.sizes)
+        self.limit = max(64, default_memory() // (6 * 8 * widest + 4 * net.n_units))
+
+    def points(self, t: Floats) -> Pair:
+        """Inputs (n, n_in) and their weights (n,)."""
+        x = torch.from_numpy(self.start + t[:, None] * self.direction).to(self.net.device)
+        return x, torch.from_numpy(1 + np.abs(t)).to(self.net.device)
+
+    def resolution(self, t: Floats) -> Floats:
+        return np.asarray(4 * EPS * (self.coarse + np.abs(t)))
+
+
+@dataclass
+class _Part:
+    """A stretch of the line at one bend: its knots, the walk over them, and the sides on its intervals so far."""
+
+    t: Floats
+    walk: LineWalk
+    before: Ray | None
+    after: Ray | None
+    sides: list[tuple[Sides, Ints]]  # of each bend: sides (I', U), and which of them each interval has
+
+    def patterns(self, net: Network) -> NDArray[np.uint8]:
+        count = len(self.t) - 1 + (self.before is not None) + (self.after is not None)
+        blocks = []
+        for rows in np.array_split(np.arange(count), 1 + count * net.n_units // 10**8):
+            parts = [np.zeros((len(rows), 0), np.int8), *(sides[which[rows]] for sides, which in self.sides)]
+            blocks.append(pack(net, np.concatenate(parts, axis=1)))
+        return np.concatenate(blocks)
+
+    def split(self, limit: int) -> list[_Part]:
+        """The same in stretches of at most ``limit`` knots, so that values at the knots fit in memory."""
+        n = len(self.t)
+        if n <= limit:
+            return [self]
+        cuts = np.linspace(0, n - 1, 2 + n // limit).astype(int)
+        lead, parts = int(self.before is not None), []
+        for i, j in pairwise(cuts):
+            before, after = (self.before if i == 0 else None), (self.after if j == n - 1 else None)
+            rows = slice(0 if before else i + lead, None if after else j + lead)
+            sides = [(side, which[rows]) for side, which in self.sides]
+            parts.append(_Part(self.t[i : j + 1], self.walk.part(i, j + 1), before, after, sides))
+        return parts
+
+
+def _refine(track: _Track, part: _Part, pair: Pair) -> None:
+    """Cut a stretch at the creases of the bend where its walk stands, and put down the sides."""
+    bend = len(part.sides)
+    step, K = track.net.steps[track.net.bends[bend]], track.net.candidates[bend]
+    shape = (-1,) if step.op == "relu" else (-1, K)
+    before, after = (_ahead(ray, shape) for ray in (part.before, part.after))
+    n = len(part.t)
+    ends = Ends(part.t, _array(pair[0], n, *shape), 1 + np.abs(part.t), _array(pair[1], *shape), before, after)
+    cuts = relu_cuts(ends) if step.op == "relu" else choice_cuts(ends)
+    lead = int(part.before is not None)
+    knot, new = _new_knots(track, part, cuts)
+    t = np.concatenate([part.t, new])
+    order = np.argsort(t, kind="stable")
+    place = np.empty(len(t), np.int64)
+    place[order] = np.arange(len(t))
+    if len(new):
+        part.walk.extend(*track.points(new), torch.from_numpy(place).to(track.net.device))
+        part.t = t[order]
+        parent = np.cumsum(order < n) - 1 + lead  # of the interval to the right of each knot
+        parent = np.concatenate([np.zeros(lead, np.int64), parent if part.after is not None else parent[:-1]])
+        part.sides = [(sides, which[parent]) for sides, which in part.sides]
+    else:
+        parent = np.arange(len(cuts.first))
+    sides = _sides(cuts, parent, place[knot] + lead)
+    part.sides.append((sides, np.arange(len(sides))))
+    part.walk.reach = None
+    for ray, row in ((part.before, 0), (part.after, -1)):
+        if ray is not None:
+            kind = torch.bool if step.op == "relu" else torch.int64
+            slope = ray.take(torch.from_numpy(sides[row].copy()).to(track.net.device, kind).reshape(step.shape)).abs()
+            part.walk.reach = slope if part.walk.reach is None else torch.maximum(slope, part.walk.reach)
+
+
+def _ahead(ray: Ray | None, shape: tuple[int, ...]) -> tuple[Floats, Floats] | None:
+    pair = None if ray is None else ray.advance()
+    return None if pair is None else (_array(pair[0], *shape), _array(pair[1], *shape))
+
+
+def _array(values: torch.Tensor, *shape: int) -> Floats:
+    array: Floats = values.cpu().numpy().reshape(shape)
+    return array
+
+
+def _new_knots(track: _Track, part: _Part, cuts: Cuts) -> tuple[Ints, Floats]:
+    """For each cut its knot, an old one or one of the new, which are given too: those that coincide are one."""
+    n, lead = len(part.t), int(part.before is not None)
+    knot = np.empty(len(cuts.t), np.int64)
+    left, right = cuts.interval - lead, cuts.interval - lead + 1  # knots at the ends of the interval; -1 and n: no end
+    fine = track.resolution(cuts.t)
+    at_left = (left >= 0) & (cuts.t <= part.t[np.maximum(left, 0)] + fine)
+    at_right = (right < n) & (cuts.t >= part.t[np.minimum(right, n - 1)] - fine)
+    knot[at_right], knot[at_left] = right[at_right], left[at_left]
+    rest = np.flatnonzero(~at_left & ~at_right)
+    rest = rest[np.lexsort((cuts.t[rest], cuts.interval[rest]))]
+    t, slack = cuts.t[rest], cuts.slack[rest]
+    near = np.maximum(np.minimum(slack[1:], slack[:-1]), fine[rest][1:])
+    apart = (np.diff(t) > near) | (np.diff(cuts.interval[rest]) != 0)
+    start = np.append(True, apart)[: len(rest)]
+    knot[rest] = n + np.cumsum(start) - 1
+    return knot, t[start]
+
+
+def _sides(cuts: Cuts, parent: Ints, place: Ints) -> Sides:
+    """Sides (I, U) on the new intervals: the parent's first side, changed from each cut on to the parent's end."""
+    sides = cuts.first[parent]
+    change = np.zeros((len(parent) + 1, sides.shape[1]), sides.dtype)
+    step = (cuts.new - cuts.old).astype(sides.dtype)
+    np.add.at(change, (place, cuts.unit), step)
+    np.subtract.at(change, (np.searchsorted(parent, cuts.interval, side="right"), cuts.unit), step)
+    np.cumsum(change, axis=0, out=change)
+    sides += change[:-1]
+    return sides
+
+
+def _responsible(net: Network, patterns: NDArray[np.uint8], changed: Ints) -> tuple[Ints, Ints]:
+    """Units that change side at each breakpoint, as (ids, starts)."""
+    different = patterns[changed] ^ patterns[changed + 1]
+    row, byte = np.nonzero(different)
+    which, bit = np.nonzero(np.unpackbits(different[row, byte][:, None], axis=1, bitorder="little"))
+    unit = bit_units(net)[8 * byte[which] + bit]
+    pairs = np.unique(np.column_stack([row[which], unit]), axis=0)  # a choice has several bits
+    counts = np.bincount(pairs[:, 0], minlength=len(changed))
+    return pairs[:, 1], np.append(0, np.cumsum(counts))

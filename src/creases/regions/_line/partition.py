@@ -1,0 +1,160 @@
+"""The regions of a network on a line: intervals between breakpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from creases._typing import Floats, Ints
+from creases._validation import check_index, check_numbers
+from creases.errors import InputError
+from creases.network._network import Network
+from creases.network.program._pieces import Piece, pattern_pieces
+from creases.regions import _archive as archive
+from creases.regions._boundary import output_terms
+from creases.regions._line.cuts import Ends, choice_cuts, relu_cuts
+
+
+@dataclass(frozen=True, eq=False)
+class LineClasses:
+    """The line cut where the decision changes, with or without a breakpoint."""
+
+    ends: Floats  #: (C + 1,) in t
+    classes: Ints  #: (C,)
+
+
+@dataclass(frozen=True, eq=False)
+class LineBoundary:
+    """Points of the decision boundary on a line."""
+
+    t: Floats  #: (S,)
+    classes: Ints  #: (S, 2) the class before and after
+    regions: Ints  #: (S,) the region it lies in, the left one when at a breakpoint
+
+
+@dataclass(frozen=True, eq=False)
+class LinePartition:
+    """All k breakpoints on ``x = a + t (b - a)`` and the k + 1 regions between them; :func:`line` makes one."""
+
+    net: Network
+    a: Floats  #: (d,)
+    b: Floats  #: (d,)
+    infinite: bool  #: whether t runs over all numbers, or from 0 to 1
+    breakpoints: Floats  #: (k,) in t, increasing
+    unit_ids: Ints  #: units that change side at breakpoint i: unit_ids[unit_starts[i]:unit_starts[i + 1]]
+    unit_starts: Ints  #: (k + 1,)
+    patterns: NDArray[np.uint8]  #: (k + 1, n_bytes) packed sides on every region
+    values: Floats  #: (k, m) outputs at the breakpoints
+
+    @property
+    def count(self) -> int:
+        """Number of regions."""
+        return len(self.breakpoints) + 1
+
+    @property
+    def ends(self) -> Floats:
+        """Ends of the regions (k + 2,): region i is from ends[i] to ends[i + 1]."""
+        outer = (-np.inf, np.inf) if self.infinite else (0.0, 1.0)
+        return np.concatenate([[outer[0]], self.breakpoints, [outer[1]]])
+
+    def units(self, i: int) -> Ints:
+        """The units that change side at breakpoint i."""
+        i = check_index(i, len(self.breakpoints), "i")
+        return self.unit_ids[self.unit_starts[i] : self.unit_starts[i + 1]]
+
+    def points(self, t: ArrayLike) -> Floats:
+        """Inputs (n, d) at parameters t (n,)."""
+        return self.a + check_numbers(t, "t").reshape(-1, 1) * (self.b - self.a)
+
+    def pieces(self) -> Piece:
+        """The network on every region as a function of t: J (k + 1, m, 1), y (k + 1, m), f = J t + y."""
+        return pattern_pieces(self.net, self.patterns, self.a, (self.b - self.a)[:, None])
+
+    def locate(self, t: ArrayLike) -> Ints:
+        """The region (n,) of each parameter t (n,), the right one at a breakpoint; -1 outside the segment."""
+        t = check_numbers(t, "t")
+        if t.ndim != 1 or np.isnan(t).any():
+            raise InputError(f"t: expected parameters of shape (n,), none of them NaN, got shape {t.shape}")
+        ends = self.ends
+        found = np.searchsorted(self.breakpoints, t, side="right")
+        return np.where((t >= ends[0]) & (t <= ends[-1]), found, -1)
+
+    def classes(self) -> LineClasses:
+        """Where each class decides: the first largest output, for one output 1 where it is positive, else 0.
+
+        Exact also where the decision changes inside a region. Where outputs are equal all over a region the first of
+        them decides.
+        """
+        t, label, _ = self._decisions()
+        return LineClasses(np.concatenate([self.ends[:1], t, self.ends[-1:]]), label)
+
+    def boundary(self) -> LineBoundary:
+        """Every t where the decision changes."""
+        t, label, region = self._decisions()
+        return LineBoundary(t, np.column_stack([label[:-1], label[1:]]), region)
+
+    def _decisions(self) -> tuple[Floats, Ints, Ints]:
+        """Changes of class: where (S,), classes around them (S + 1,), regions they are in (S,)."""
+        t, z, before, after = self._knots()
+        if z.shape[1] > 1:  # one choice among m outputs, or one sign
+            z = z[:, None]
+            before, after = (None if dz is None else dz[None] for dz in (before, after))
+        rays = [None if dz is None else (dz, np.full_like(dz, np.abs(dz).max())) for dz in (before, after)]
+        weights, size = np.abs(z).reshape(len(z), -1).max(axis=1), np.ones(z.shape[1:])
+        if not self.infinite:  # the terms tell what cancels; far out on a whole line only the values themselves do
+            weights, size = np.ones(len(z)), output_terms(self.net, self.points(t)).reshape(z.shape[1:])
+        ends = Ends(t, z, weights, size, *rays)
+        cuts = relu_cuts(ends) if z.ndim == 2 else choice_cuts(ends)
+        # Every interval starts with its first class, then come its cuts; what has no length goes, equals join.
+        starts = np.concatenate([[-np.inf], t]) if self.infinite else t[:-1]
+        where = np.concatenate([starts, cuts.t])
+        label = np.concatenate([cuts.first[:, 0].astype(np.int64), cuts.new])
+        interval = np.concatenate([np.arange(len(starts)), cuts.interval])
+        region = np.concatenate([np.arange(len(starts)) - 1, cuts.interval])  # a start is the end of the region before
+        order = np.lexsort((np.arange(len(where)), where, interval))
+        order = order[np.append(where[order][1:] != where[order][:-1], True)]
+        where, label, region = where[order], label[order], region[order]
+        change = np.flatnonzero(label[1:] != label[:-1]) + 1
+        last = np.append(change, len(label)) - 1
+        return where[change], label[last], np.minimum(region[change], self.count - 1)
+
+    def _knots(self) -> tuple[Floats, Floats, Floats | None, Floats | None]:
+        """Parameters and outputs that the decision is read from, and slopes going out of a whole line's ends."""
+        if not self.infinite:
+            outer = self.net(self.points([0.0, 1.0])).reshape(2, -1)
+            return self.ends, np.concatenate([outer[:1], self.values, outer[1:]]), None, None
+        J, y = self.pieces()
+        if self.count > 1:
+            return self.breakpoints, self.values, -J[0, :, 0], J[-1, :, 0]
+        return np.zeros(1), y, -J[0, :, 0], J[0, :, 0]
+
+    def to_networkx(self) -> Any:
+        """A path (networkx): regions are nodes with ``start`` and ``end``, breakpoints edges with ``t``, ``units``."""
+        import networkx
+
+        ends = self.ends.tolist()
+        graph = networkx.Graph()
+        graph.add_nodes_from((i, {"start": ends[i], "end": ends[i + 1]}) for i in range(self.count))
+        graph.add_edges_from(
+            (i, i + 1, {"t": t, "units": self.units(i).tolist()}) for i, t in enumerate(self.breakpoints.tolist())
+        )
+        return graph
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the network along the line with its breakpoints; see :mod:`creases.show`."""
+        from creases.show.figures._line import plot_line
+
+        return plot_line(self, ax)
+
+    def save(self, path: str | Path) -> Path:
+        """Write to a ``.npz`` file, the network included."""
+        return archive.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> LinePartition:
+        """Read back what :meth:`save` wrote."""
+        return archive.load(cls, path)

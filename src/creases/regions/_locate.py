@@ -1,0 +1,112 @@
+"""Finding the region of a point: by its pattern, or where rounding leaves that open by the sides units may have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases._typing import Floats
+from creases.network import Network
+from creases.network.program._patterns import pack
+from creases.network.program._pieces import default_memory
+from creases.network.program._walk import Walk
+from creases.regions._space.stations import Stations
+from creases.regions._tolerance import SIGN
+
+
+def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
+    """Packed patterns (n, n_bytes) at points (n, n_in), units that are zero by the tolerance policy on side 0."""
+    widest = max(net.sizes)
+    room = 2**24 if net.device.type == "cpu" else default_memory()  # on a CPU: what stays in its cache
+    block = max(1, room // (8 * (4 * widest + net.n_units)))
+    parts = [_block_patterns(net, x[start : start + block]) for start in range(0, len(x), block)]
+    return np.concatenate([pack(net, np.zeros((0, net.n_units), np.int16)), *parts])
+
+
+def _block_patterns(net: Network, x: Tensor) -> NDArray[np.uint8]:
+    sides = [np.zeros((len(x), 0), np.int8)]
+    with torch.no_grad():
+        walk = Walk(net, x, zero=SIGN)
+        while (z := walk.advance()) is not None:
+            choice = net.steps[net.bends[walk.bend]].op == "choice"
+            side = z.argmax(dim=-1).to(torch.int16) if choice else z > SIGN * walk.terms
+            sides.append(side.flatten(1).cpu().numpy())
+    return pack(net, np.concatenate(sides, axis=1))
+
+
+class PatternIndex:
+    """Looks regions up by their pattern."""
+
+    def __init__(self, patterns: NDArray[np.uint8]) -> None:
+        keys = _keys(patterns)
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+
+    def find(self, patterns: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Region with each pattern (n, n_bytes): (n,), -1 where there is none."""
+        keys = _keys(patterns)
+        at = np.searchsorted(self._keys, keys)
+        at[at == len(self._keys)] = 0
+        return np.where(self._keys[at] == keys, self._order[at], -1)
+
+
+def _keys(patterns: NDArray[np.uint8]) -> NDArray[Any]:
+    """Rows as single comparable values. (Byte strings drop zeros at their end; at equal lengths that confuses none.)"""
+    padded = np.zeros((len(patterns), max(1, patterns.shape[1])), np.uint8)
+    padded[:, : patterns.shape[1]] = patterns
+    return padded.view(f"S{padded.shape[1]}").ravel()
+
+
+def near_regions(net: Network, sides: NDArray[np.integer], points: Floats) -> NDArray[np.int64]:
+    """For each point (n, n_in) a region that has it up to rounding, (n,), -1: none; ``sides`` (R, n_units).
+
+    A unit that is zero at a point, but for rounding, may have either side there: the point is on its crease, or the
+    unit is zero on a whole region. What is taken for rounding is widened until a region is found, to 1e-8 of the terms.
+    """
+    found = np.full(len(points), -1, np.int64)
+    if not len(sides):
+        return found
+    for scale in (1, 2**8, 2**16, 2**24):
+        lost = np.flatnonzero(found < 0)
+        for block in np.array_split(lost, 1 + len(lost) // 1000):
+            if len(block):
+                found[block] = _agreeing(net, sides, points[block], scale * SIGN)
+    return found
+
+
+def _agreeing(net: Network, sides: NDArray[np.integer], points: Floats, zero: float) -> NDArray[np.int64]:
+    """For each point the first region whose sides are all allowed there, -1: none."""
+    allowed = _allowed(net, torch.from_numpy(points), zero)
+    found = np.full(len(points), -1, np.int64)
+    size = 1 + 10**6 // (1 + net.n_units)
+    for start in range(0, len(sides), size):
+        wrong = np.zeros((len(points), len(sides[start : start + size])), np.float32)
+        for bend, may in enumerate(allowed):
+            own = sides[start : start + size, net.unit_starts[bend] : net.unit_starts[bend + 1]]  # (regions, units)
+            taken = own[..., None] == np.arange(may.shape[2])
+            wrong += (~may).reshape(len(points), -1).astype(np.float32) @ taken.reshape(len(own), -1).T
+        best = wrong.argmin(axis=1)
+        fits = (found < 0) & (wrong[np.arange(len(points)), best] == 0)
+        found[fits] = start + best[fits]
+    return found
+
+
+def _allowed(net: Network, x: Tensor, zero: float) -> list[NDArray[np.bool_]]:
+    """For each bend the sides (n, units, K) that its units may have at the points."""
+    stations, rows, out = Stations(net), x, []
+    with torch.no_grad():
+        for station in range(len(net.bends)):
+            rows, terms = stations.advance(station - 1, rows)
+            columns = stations.pre_activations(station)
+            z, limit = rows[:, columns].numpy(), zero * terms[columns].numpy()
+            if net.steps[net.bends[station]].op == "relu":
+                out.append(np.stack([z <= limit, z >= -limit], axis=2))
+                continue
+            K = net.candidates[station]
+            z, limit = z.reshape(len(z), -1, K), limit.reshape(-1, K)
+            out.append(z >= z.max(axis=2, keepdims=True) - 2 * limit.max(axis=1)[:, None])
+    return out

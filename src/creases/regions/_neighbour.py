@@ -1,0 +1,104 @@
+"""The region next to a point or a facet: what ties there, and the sides one takes on leaving it in a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases.network._network import Network
+from creases.network.program._patterns import bend_sides
+from creases.network.program._walk import Walk
+from creases.regions._polytope import Polytope
+from creases.regions._ray import Ray, is_zero
+from creases.regions._tolerance import SIGN
+
+Sides = NDArray[np.int16]
+
+
+def ties_at(net: Network, point: Tensor) -> list[Tensor]:
+    """What ties at one point (n_in,): for each bend, units at zero (*units), for a choice the largest (*units, K)."""
+    walk = Walk(net, point[None], zero=SIGN)
+    out: list[Tensor] = []
+    while (z := walk.advance()) is not None:
+        z, size = z[0], walk.terms[0]
+        if net.steps[net.bends[walk.bend]].op == "relu":
+            out.append(is_zero(z, size))
+        else:
+            best, where = z.max(dim=-1, keepdim=True)
+            out.append(best - z <= SIGN * (size + size.gather(-1, where)))
+    return out
+
+
+def ties_on(
+    net: Network, sides: NDArray[np.integer], units: NDArray[np.integer], across: NDArray[np.integer]
+) -> list[Tensor]:
+    """As :func:`ties_at`, where units (c,) of a region with given sides (n_units,) tie with their sides ``across``."""
+    out = []
+    for bend, (start, stop) in enumerate(zip(net.unit_starts[:-1], net.unit_starts[1:], strict=True)):
+        here = (start <= units) & (units < stop)
+        step, K = net.steps[net.bends[bend]], net.candidates[bend]
+        tied = np.zeros((stop - start, K), bool)
+        tied[units[here] - start, across[here]] = True
+        tied[units[here] - start, sides[units[here]]] = True
+        relu = step.op == "relu"
+        both = torch.from_numpy(tied.any(axis=1) if relu else tied).to(net.device)
+        out.append(both.reshape(step.shape if relu else (*step.shape, K)))
+    return out
+
+
+def sides_beyond(
+    net: Network, sides: NDArray[np.integer], tied: Sequence[Tensor], direction: NDArray[np.float64]
+) -> NDArray[np.int16]:
+    """Sides just beyond a point in a direction: exact, no step is taken.
+
+    A unit that is not tied keeps its side. A tied one takes the side of its derivative along the direction, which
+    depends on the new sides of the units before it; a derivative of zero (by the tolerance policy) is side 0, or the
+    first of the candidates that rise the most.
+
+    Parameters
+    ----------
+    sides
+        (n_units,) at the point.
+    tied
+        For each bend what ties at the point, as :func:`ties_at` gives it.
+    direction
+        (n_in,)
+    """
+    ray = Ray(net, torch.as_tensor(direction, dtype=net.dtype, device=net.device))
+    old = bend_sides(net, sides)
+    new: list[Tensor] = []
+    while (pair := ray.advance()) is not None:
+        i = len(new)
+        decide = _relu if net.steps[net.bends[i]].op == "relu" else _choice
+        new.append(decide(*pair, old[i], tied[i]))
+        ray.take(new[i])
+    return np.concatenate([np.zeros(0, np.int16), *(side.flatten().to(torch.int16).cpu().numpy() for side in new)])
+
+
+def _relu(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:
+    return torch.where(tied, (dz > 0) & ~is_zero(dz, size), old)
+
+
+def _choice(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:
+    rise = torch.where(tied, dz, -torch.inf)
+    best, where = rise.max(dim=-1, keepdim=True)
+    steepest = tied & (best - rise <= SIGN * (size + size.gather(-1, where)))
+    first = steepest.int().argmax(dim=-1)
+    return torch.where(tied.sum(dim=-1) > 1, first, old)
+
+
+def first_of_equals(part: Polytope, sides: NDArray[np.int16]) -> Sides:
+    """Sides with those of units that tie on the whole region (a zero row) set to the first that ties."""
+    nothing = vanishing(part.Q, part.p)
+    sides = sides.copy()
+    np.minimum.at(sides, part.units[nothing], part.across[nothing])
+    return sides
+
+
+def vanishing(Q: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Rows of ``Q x <= p`` that are ``0 <= 0``: their units tie on the whole region."""
+    return np.flatnonzero(~Q.any(axis=1) & (p == 0))

@@ -1,0 +1,308 @@
+"""A planar complex that is subdivided bend by bend: the working form of a plane partition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases._typing import Floats
+from creases.regions._plane.mesh import Mesh
+from creases.regions._tolerance import SIGN
+
+#: Bends wider than this are first narrowed to the units that change side at all.
+WIDE = 1024
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What one bend's subdivision left on the regions: enough to say every unit's side there."""
+
+    bend: int  #: which one
+    parent: NDArray[np.int32]  #: (R,) the region each came from
+    positive: NDArray[np.uint64]  #: (R, W) columns positive somewhere on it, as words
+    negative: NDArray[np.uint64]  #: (R, W)
+    units: NDArray[np.int64] | None = None  #: the units the columns are about; all unless given
+    sides: NDArray[np.int16] | None = None  #: then also the side (U,) of each unit that no region changes
+
+
+@dataclass
+class Complex:
+    """Vertices, a tree of edges, regions as loops of (vertex, edge), and the signs each bend left on the regions."""
+
+    vertices: Floats  #: (V, 2) slice coordinates
+    ends: NDArray[np.int32]  #: (E, 2)
+    label: NDArray[np.int32]  #: (E,) -1 for a side of the box, else the crease's label
+    kid: NDArray[np.int32]  #: (E,) first of an edge's two halves, -1 if uncut
+    corners: NDArray[np.int32]  #: (C, 2)
+    starts: NDArray[np.int32]  #: (R + 1,)
+    memory: int | None = None  #: bytes that the values at the vertices may take; no bound unless given
+    signs: list[Signs] = field(default_factory=list)  #: one for each pass of a bend's units so far
+
+    @classmethod
+    def of(cls, mesh: Mesh, memory: int | None = None) -> Complex:
+        """A finished complex made ready to be subdivided."""
+        uncut = np.full(len(mesh.ends), -1, np.int32)
+        corners = np.stack([mesh.corners, mesh.corner_edges], axis=1)
+        return cls(mesh.vertices, mesh.ends, mesh.label, uncut, corners, mesh.starts, memory)
+
+    @property
+    def count(self) -> int:
+        return len(self.starts) - 1
+
+    def subdivide(self, z: Tensor, terms: Tensor, bend: int, first_unit: int, *, choice: bool) -> Floats | None:
+        """Split the regions, in place, by the creases of one bend; raises :class:`Full` with nothing changed.
+
+        Parameters
+        ----------
+        z
+            Pre-activations at the vertices: (V, U), for a choice (V, U, K).
+        terms
+            Sum of the magnitudes of the terms of each pre-activation: (U,) or (U, K).
+        bend, first_unit
+            Number of the bend and of its first unit: the label of its creases.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Pre-activations (V', U) at all vertices, old and new, where the split needed them all (a relu, not wide).
+        """
+        units = sides = None
+        if choice or z.shape[1] > WIDE:
+            changing = Changing(SIGN * terms, choice=choice)
+            changing.see(z)
+            units, sides = changing.units(), changing.sides()
+            z, terms = z[:, units], terms[units]
+        labels = first_unit + (np.arange(z.shape[1]) if units is None else units)
+        Z = self.cut(z, terms, bend, labels, choice=choice, units=units, sides=sides, memory=self.memory)
+        return Z if units is None else None
+
+    def cut(
+        self,
+        z: Tensor,
+        terms: Tensor,
+        bend: int,
+        labels: NDArray[np.integer],
+        *,
+        choice: bool,
+        units: NDArray[np.int64] | None,
+        sides: NDArray[np.int16] | None,
+        memory: int | None,
+    ) -> Floats:
+        """One pass: split by the units that the columns of ``z`` are about; see :meth:`subdivide`, :class:`Signs`."""
+        tolerance = (SIGN * terms).cpu().numpy()
+        pairs = np.zeros((0, 4), np.int64)
+        if choice:
+            z, tolerance, pairs = _differences(z, tolerance)
+            labels = np.repeat(labels, len(pairs) // max(1, len(labels)))
+        room, most = 4 * len(z) + 1024, None  # for new vertices: pages are touched only when used
+        if memory is not None:
+            most = memory // (8 * max(1, z.shape[1]))
+            room = max(len(z) + 8, min(room, most))
+        rows = np.empty((room, z.shape[1]))
+        torch.from_numpy(rows)[: len(z)] = z
+        Z, signs = _split(self, rows, len(z), tolerance, pairs, labels.astype(np.int32), most)
+        self.signs.append(Signs(bend, *signs, units, sides))
+        return Z
+
+    def mesh(self) -> Mesh:
+        """The complex without its cut edges."""
+        from creases.regions._plane import kernel
+
+        ends, label, regions, corners, edges, starts = kernel.finish(
+            self.ends, self.label, self.kid, self.corners, self.starts
+        )
+        return Mesh(self.vertices, ends, label, regions, corners[: starts[-1]], edges[: starts[-1]], starts)
+
+
+def by_unit(z: Tensor, *, choice: bool) -> Tensor:
+    """What enters a bend, (n, *units), as (n, U); for a choice (n, *units, K) as (n, U, K)."""
+    return z.reshape(len(z), -1, z.shape[-1]) if choice else z.flatten(1)
+
+
+def rectangle(box: Floats) -> Mesh:
+    """The box (2, 2) as a complex of one region."""
+    (x0, x1), (y0, y1) = box
+    corner = np.arange(4, dtype=np.int32)
+    return Mesh(
+        vertices=np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]),
+        ends=np.stack([corner, (corner + 1) % 4], axis=1),
+        label=np.full(4, -1, np.int32),
+        regions=np.array([[0, -1]] * 4, np.int32),
+        corners=corner,
+        corner_edges=corner,
+        starts=np.array([0, 4], np.int32),
+    )
+
+
+class Full(Exception):
+    """The values at the vertices of a subdivision would take more memory than they may."""
+
+
+class Changing:
+    """Which units of a bend do not keep one side over all vertices, and the side of those that do."""
+
+    def __init__(self, tolerance: Tensor, *, choice: bool) -> None:
+        self._tolerance = tolerance  # (U,) or (U, K)
+        self._choice = choice
+        self._ever = torch.zeros_like(tolerance, dtype=torch.bool)  # positive (among the largest) somewhere
+        self._not_always = torch.zeros_like(self._ever)  # negative (not among the largest) somewhere
+
+    def see(self, z: Tensor) -> None:
+        """Take in pre-activations (n, U) or (n, U, K)."""
+        if self._choice:
+            largest = z >= z.amax(dim=-1, keepdim=True) - 2 * self._tolerance.amax(dim=-1, keepdim=True)
+            self._ever |= largest.any(dim=0)
+            self._not_always |= ~largest.all(dim=0)
+        else:
+            self._ever |= z.amax(dim=0) > self._tolerance
+            self._not_always |= z.amin(dim=0) < -self._tolerance
+
+    def sides(self) -> NDArray[np.int16]:
+        """Side of every unit (U,), meaningful for those that keep it."""
+        side = (~self._not_always).int().argmax(dim=-1) if self._choice else self._ever
+        return side.to(torch.int16).cpu().numpy()
+
+    def units(self) -> NDArray[np.int64]:
+        """The units that change."""
+        changes = self._ever & self._not_always
+        if self._choice:
+            always = ~self._not_always
+            first = always.int().argmax(dim=-1)[:, None]
+            candidate = torch.arange(always.shape[-1], device=always.device)
+            # An earlier candidate that is among the largest somewhere may be the first of equals there.
+            changes = ~always.any(dim=-1) | (self._ever & (candidate < first)).any(dim=-1)
+        return np.flatnonzero(changes.cpu().numpy())
+
+
+def _split(
+    part: Complex,
+    Z: Floats,
+    nv: int,
+    tolerance: Floats,
+    pairs: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    most: int | None,
+) -> tuple[Floats, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
+    """Drive the kernel, making room whenever an array is full; at most ``most`` rows of values, if given."""
+    from creases.regions._plane import kernel
+
+    pos, neg = kernel.pack_signs(Z[:nv], tolerance)
+    W, room = pos.shape[1], len(Z)
+    X, pos, neg = (_grown(array, room) for array in (part.vertices, pos, neg))
+    edges = 2 * len(part.kid) + 4 * room
+    ends, label, kid = (_grown(array, edges) for array in (part.ends, part.label, part.kid))
+    regions = 2 * part.count + room
+    corners = np.zeros((2 * len(part.corners) + 4 * room, 2), np.int32)
+    out: list[NDArray[Any]] = [corners, np.zeros(regions + 1, np.int32), np.empty(regions, np.int32)]
+    out += [np.empty((regions, W), np.uint64) for _ in range(2)]
+    work = [np.empty((2 * room, 2), np.int32)] + [np.empty(2 * room, np.int32) for _ in range(5)]
+    cut = np.empty(W, np.uint64)
+    at = np.array([0, 0, nv, len(part.kid), 0, 0])
+    while not kernel.subdivide(
+        X, Z, pos, neg, tolerance, pairs, labels, ends, label, kid, part.corners, part.starts, tuple(out),
+        (*work, cut), at,
+    ):  # fmt: skip
+        if 2 * at[kernel.NV] > len(X):
+            if most is not None and 2 * len(X) > most:
+                raise Full  # all was done on copies
+            X, Z, pos, neg = (_grown(array, 2 * len(array)) for array in (X, Z, pos, neg))
+        if 2 * at[kernel.NE] > len(kid):
+            ends, label, kid = (_grown(array, 2 * len(array)) for array in (ends, label, kid))
+        if 2 * at[kernel.NR] > len(out[1]) or at[kernel.NC] + at[kernel.NV] + 8 > len(out[0]):
+            out = [_grown(array, 2 * len(array)) for array in out]
+        work = [_grown(array, 2 * len(array)) for array in work]
+    nv, ne, nc, nr = at[kernel.NV :]
+    part.vertices = X[:nv]
+    part.ends, part.label, part.kid = ends[:ne], label[:ne], kid[:ne]
+    part.corners, part.starts = out[0][:nc], out[1][: nr + 1]
+    parent, positive, negative = (array[:nr] for array in out[2:])
+    return Z[:nv], (parent, positive, negative)
+
+
+def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
+    """The array with at least ``rows`` rows; those behind the old ones are not set."""
+    if rows <= len(array):
+        return array
+    new = np.empty((rows, *array.shape[1:]), array.dtype)
+    new[: len(array)] = array
+    return new
+
+
+def _differences(z: Tensor, tolerance: Floats) -> tuple[Tensor, Floats, NDArray[np.int64]]:
+    """Differences of all pairs of candidates of every choice, and what the kernel needs to know of each pair."""
+    units, K = z.shape[1:]
+    i, j = np.triu_indices(K, 1)
+    flat = (z[:, :, i] - z[:, :, j]).flatten(1)
+    column = np.arange(units * len(i))
+    pairs = np.stack(
+        [column - column % max(1, len(i)), np.full_like(column, K), np.tile(i, units), np.tile(j, units)], axis=1
+    )
+    return flat, (tolerance[:, i] + tolerance[:, j]).ravel(), pairs
+
+
+def region_sides(
+    signs: Sequence[Signs], bends: Sequence[tuple[int, int]], regions: NDArray[np.int64] | None = None
+) -> list[NDArray[Any]]:
+    """Sides of all units on every region, or some: for each bend, given (units, candidates; 0: a relu), (R, units)."""
+    out: list[NDArray[Any] | None] = [None] * len(bends)
+    for one in _on_regions(signs, np.arange(count(signs)) if regions is None else regions):
+        out[one.bend] = _sides(one, *bends[one.bend], out[one.bend])
+    return [sides for sides in out if sides is not None]
+
+
+def region_bytes(signs: Sequence[Signs], widths: Sequence[int]) -> NDArray[np.uint8]:
+    """Patterns (R, sum of widths) of a network of relus, none of them wide, whose bends fill ``widths`` whole bytes."""
+    patterns = np.empty((count(signs), sum(widths)), np.uint8)
+    start = 0
+    for width, found in zip(widths, _on_regions(signs, np.arange(count(signs))), strict=True):
+        patterns[:, start : start + width] = _bytes(found.positive)[:, :width]
+        start += width
+    return patterns
+
+
+def count(signs: Sequence[Signs]) -> int:
+    """Number of regions after all passes."""
+    return len(signs[-1].parent) if signs else 1
+
+
+def _on_regions(signs: Sequence[Signs], index: NDArray[np.integer]) -> list[Signs]:
+    """The signs of each pass on given regions of the final complex, by way of the regions these came from."""
+    found = []
+    for one in reversed(signs):
+        found.append(replace(one, positive=one.positive[index], negative=one.negative[index]))
+        index = one.parent[index]
+    return found[::-1]
+
+
+def _sides(signs: Signs, units: int, candidates: int, known: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Sides (R, units) of a bend after a pass; ``known``: those that an earlier pass gave."""
+    if signs.units is not None and signs.sides is not None:
+        sides = np.tile(signs.sides, (len(signs.positive), 1)) if known is None else known
+        sides[:, signs.units] = _sides(replace(signs, units=None), len(signs.units), candidates)
+        return sides
+    if candidates == 0:  # a relu
+        return _bits(signs.positive, units)
+    i, j = np.triu_indices(candidates, 1)
+    shape = (len(signs.positive), units, len(i))
+    below = _bits(signs.negative, units * len(i)).reshape(shape)  # candidate i of the pair loses somewhere
+    above = _bits(signs.positive, units * len(i)).reshape(shape)
+    losses = np.zeros((*shape[:2], candidates), np.int16)
+    for pair, (a, b) in enumerate(zip(i, j, strict=True)):
+        losses[:, :, a] += below[:, :, pair]
+        losses[:, :, b] += above[:, :, pair]
+    fewest: NDArray[np.int16] = losses.argmin(axis=2).astype(np.int16)  # the first of the largest loses nowhere
+    return fewest
+
+
+def _bytes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
+
+
+def _bits(words: NDArray[np.uint64], count: int) -> NDArray[np.uint8]:
+    return np.unpackbits(_bytes(words), axis=1, count=count, bitorder="little")

@@ -1,0 +1,188 @@
+"""The polytope ``Q x <= p`` where a pattern holds.
+
+On a region every pre-activation is an affine function of the input, and the region is where each unit stays on its
+side: ``z <= 0`` or ``-z <= 0`` for a relu, ``z_k - z_s <= 0`` for every other candidate k of a choice that takes s.
+
+Two exact ways to the coefficients. *Forward*: the input's unit directions go through the network's own linear maps,
+cheap when the input has few dimensions. *Reverse*: one backward pass per pre-activation, cheap when there are few
+units. A unit whose coefficients cancel (duplicated or dead units feed it) has a zero normal up to rounding; the
+tolerance policy makes it exactly zero, else the rounding would be taken for a crease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.network._network import Network
+from creases.network.program._bends import select
+from creases.network.program._carry import carry
+from creases.network.program._patterns import bend_sides
+from creases.network.program._pieces import default_memory
+from creases.regions._tolerance import SIGN
+
+
+@dataclass(frozen=True)
+class Polytope:
+    """The closed set ``Q x <= p`` where given sides hold, and the piece ``J x + y`` there."""
+
+    Q: Floats  #: (c, d), one row per relu unit and K - 1 per choice among K, in the order of the units
+    p: Floats  #: (c,)
+    units: NDArray[np.int64]  #: (c,) the unit that each row is about
+    across: NDArray[np.int16]  #: (c,) the side its unit takes beyond the row
+    J: Floats  #: (m, d)
+    y: Floats  #: (m,)
+
+
+def one_point(net: Network, x: Any, name: str = "x") -> Floats:
+    """``x`` as one finite point (n_in,) in float64, or an error that names ``name``."""
+    batch, _ = net.points(x, name)
+    if len(batch) != 1:
+        raise InputError(f"{name}: expected one point of shape {net.input_shape}, got {len(batch)} of them")
+    kept = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)  # not rounded to the network's dtype
+    point: Floats = kept.detach().cpu().to(torch.float64).reshape(-1).numpy()
+    if not np.isfinite(point).all():
+        where = int(np.argmin(np.isfinite(point)))
+        raise InputError(f"{name}: expected finite numbers, got {point[where]} at index {where}")
+    return point
+
+
+def polytope_of(net: Network, sides: NDArray[np.integer]) -> Polytope:
+    """The polytope of given sides (n_units,); it may be empty, no network need take these sides anywhere.
+
+    Every unit has its rows, also those that bound nothing: a zero normal is no constraint.
+    """
+    sides = np.asarray(sides)
+    if sides.shape != (net.n_units,):
+        raise InputError(f"sides: expected shape ({net.n_units},), one for each unit, got {sides.shape}")
+    net = net.to(torch.float64)
+    chosen = bend_sides(net, sides)
+    *bends, (J, y) = _coefficients(net, chosen)
+    sizes = _magnitudes(net, chosen, bends)
+    rows = [_rows(net, i, *parts) for i, parts in enumerate(zip(chosen, bends, sizes, strict=True))]
+    Q, p, units, across = (np.concatenate(parts) for parts in zip(_no_rows(net), *rows, strict=True))
+    return Polytope(Q, p, units, across, J.cpu().numpy(), y.cpu().numpy())
+
+
+def _no_rows(net: Network) -> tuple[NDArray[Any], ...]:
+    return np.zeros((0, net.n_in)), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int16)
+
+
+def _rows(
+    net: Network, bend: int, side: Tensor, coefficients: tuple[Tensor, Tensor], size: Tensor
+) -> tuple[NDArray[Any], ...]:
+    """Rows Q, p, units, across of one bend, from its pre-activations ``A x + c`` and the size (2, n) of their terms."""
+    (A, c), (first, count) = coefficients, (net.unit_starts[bend], side.numel())
+    units = np.arange(first, first + count)
+    if net.steps[net.bends[bend]].op == "relu":
+        sign = torch.where(side.flatten(), -1.0, 1.0).to(A)
+        Q, p = sign[:, None] * A, -sign * c
+        across = (~side).flatten()
+    else:
+        K = net.candidates[bend]
+        side = side.reshape(count, 1)
+        others = torch.arange(K, device=side.device).expand(count, K)
+        others = others[others != side].reshape(count, K - 1)
+        base = K * torch.arange(count, device=side.device)[:, None]
+        winner, loser = (base + side).expand(-1, K - 1).flatten(), (base + others).flatten()
+        Q, p = A[loser] - A[winner], c[winner] - c[loser]
+        size = size[:, winner] + size[:, loser]
+        across, units = others.flatten(), np.repeat(units, K - 1)
+    nothing = Q.norm(dim=1) <= SIGN * size[0]
+    Q[nothing] = 0
+    p[nothing & (p.abs() <= SIGN * size[1])] = 0
+    return Q.cpu().numpy(), p.cpu().numpy(), units, across.to(torch.int16).cpu().numpy()
+
+
+def _magnitudes(net: Network, sides: Sequence[Tensor], bends: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
+    """For each bend the size (2, n) of the terms of its pre-activations' gradients and of their constants.
+
+    The gradient of a sum is at most as long as the sum of its terms' gradients; the lengths, one number for each value,
+    go through the network with the magnitudes of its weights. What cancels passes on the size of what it was made of.
+    """
+    start = torch.stack([torch.ones(net.n_in, dtype=net.dtype), torch.zeros(net.n_in, dtype=net.dtype)])
+    out: list[Tensor] = []
+
+    def through(i: int, inputs: list[Tensor]) -> Tensor:
+        step = net.steps[i]
+        if not step.is_bend:
+            gradient, constant = step.linear_magnitude(inputs)
+            return torch.stack([gradient, constant if step.offset is None else constant + step.offset.abs()])
+        bend, size = len(out), inputs[0].flatten(1)
+        A, c = bends[bend]
+        own = torch.stack([A.norm(dim=1), c.abs()])
+        carried = torch.where(own <= SIGN * size, size, own).reshape(inputs[0].shape)
+        out.append(size)
+        return select(step.op, carried, sides[bend][None], step.leak).abs()
+
+    carry(net, {0: start.to(net.device).reshape(2, *net.input_shape)}, through)
+    return out
+
+
+def _coefficients(net: Network, sides: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+    """Coefficients A (n, d), c (n,) of every bend's pre-activations, and of the output last."""
+    counts = [prod(net.shapes[net.steps[i].inputs[0]]) for i in net.bends] + [net.n_out]
+    with torch.no_grad():
+        constants = [c.flatten() for c in _affine(net, sides, torch.zeros(1, net.n_in, dtype=net.dtype), offset=True)]
+    by_directions = net.n_in < 3 * sum(counts)  # a backward pass costs about three directions
+    linear = _forward(net, sides, counts) if by_directions else _reverse(net, sides, counts)
+    return list(zip(linear, constants, strict=True))
+
+
+def _forward(net: Network, sides: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
+    eye = torch.eye(net.n_in, dtype=net.dtype)
+    out = [torch.empty(n, net.n_in, dtype=net.dtype, device=net.device) for n in counts]
+    with torch.no_grad():
+        for block in _blocks(net, net.n_in):
+            for A, part in zip(out, _affine(net, sides, eye[block]), strict=True):
+                A[:, block] = part.T
+    return out
+
+
+def _reverse(net: Network, sides: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
+    out = [torch.zeros(n, net.n_in, dtype=net.dtype, device=net.device) for n in counts]
+    for which, A in enumerate(out):
+        for block in _blocks(net, len(A)):
+            with torch.enable_grad():
+                x = torch.zeros(block.stop - block.start, net.n_in, dtype=net.dtype, requires_grad=True)
+                rows = _affine(net, sides, x, stop=which)[which][:, block].diagonal()  # row i of copy i
+                if rows.requires_grad:
+                    A[block] = torch.autograd.grad(rows.sum(), x)[0].to(A)
+    return out
+
+
+def _blocks(net: Network, rows: int) -> list[slice]:
+    """Rows in blocks that fit the memory bound when each takes a run through the network."""
+    activations = sum(net.sizes)
+    size = max(1, default_memory() // (4 * 8 * activations))
+    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+
+
+def _affine(
+    net: Network, sides: Sequence[Tensor], x: Tensor, *, offset: bool = False, stop: int | None = None
+) -> list[Tensor]:
+    """The map that sides select, at ``x`` (n, d): what enters bends up to ``stop``, then the output; (n, .) each."""
+    out: list[Tensor] = []
+
+    def through(i: int, inputs: list[Tensor]) -> Tensor:
+        step = net.steps[i]
+        if not step.is_bend:
+            return step.apply(inputs) if offset else step.linear(inputs)
+        out.append(inputs[0].flatten(1))
+        return select(step.op, inputs[0], sides[len(out) - 1][None], step.leak)
+
+    start = x.to(net.device).reshape(-1, *net.input_shape)
+    if stop is not None and stop < len(net.bends):
+        carry(net, {0: start}, through, 0, net.bends[stop] + 1)
+        return out
+    output = carry(net, {0: start}, through)[len(net.steps)]
+    return [*out, output.flatten(1)]

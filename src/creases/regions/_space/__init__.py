@@ -1,0 +1,1 @@
+"""Every region in a box of n dimensions."""

@@ -1,0 +1,122 @@
+"""Compiled loops over a finished face lattice: corners and volumes (numba; imported only when first used).
+
+Faces of all dimensions are numbered through, vertices first, regions last; facets of face f are
+``lists[starts[f] : starts[f + 1]]``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._compiled import compiled, inner
+
+Array = NDArray[Any]
+
+
+@compiled
+def face_corners(
+    n_vertices: int, starts: Array, lists: Array, begin: int, count: int, out: Array, out_starts: Array
+) -> int:
+    """Vertices of the faces ``begin``, ..., each once; returns how many in all (more than ``out`` has: call again)."""
+    seen = np.full(begin, -1, np.int32)
+    todo = np.empty(begin + 1, np.int32)
+    n = 0
+    for c in range(count):
+        out_starts[c] = n
+        todo[0] = begin + c
+        top = 1
+        while top:
+            top -= 1
+            f = todo[top]
+            for i in range(starts[f], starts[f + 1]):
+                g = lists[i]
+                if seen[g] == c:
+                    continue
+                seen[g] = c
+                if g < n_vertices:
+                    if n < len(out):
+                        out[n] = g
+                    n += 1
+                else:
+                    todo[top] = g
+                    top += 1
+    out_starts[count] = n
+    return n
+
+
+@compiled
+def lowest_vertices(n_vertices: int, starts: Array, lists: Array, out: Array) -> None:
+    """The vertex with the smallest number of every face."""
+    for f in range(len(out)):
+        if f < n_vertices:
+            out[f] = f
+            continue
+        best = out[lists[starts[f]]]
+        for i in range(starts[f] + 1, starts[f + 1]):
+            best = min(best, out[lists[i]])
+        out[f] = best
+
+
+@compiled
+def simplex_sums(vertices: Array, begin: int, starts: Array, lists: Array, lowest: Array, out: Array) -> None:
+    """n! times the volume of each region (numbered from ``begin``), by pulling its vertices.
+
+    A face is the union of the cones from its lowest vertex over its facets that do not have this vertex; so down to
+    edges, every chain of such choices is a simplex.
+    """
+    n = vertices.shape[1]
+    regions = len(out)
+    at = np.empty(n + 1, np.int64)  # the face chosen in each dimension, and the next of its facets to look at
+    place = np.empty(n + 1, np.int64)
+    M = np.empty((n, n))
+    for r in range(regions):
+        total = 0.0
+        at[n] = begin + r
+        place[n] = starts[at[n]]
+        k = n
+        while k <= n:
+            f = at[k]
+            if place[k] == starts[f + 1]:
+                k += 1
+                continue
+            g = lists[place[k]]
+            place[k] += 1
+            if lowest[g] == lowest[f]:
+                continue
+            if k > 1:
+                k -= 1
+                at[k] = g
+                place[k] = starts[g]
+                continue
+            for row in range(n):
+                for j in range(n):
+                    M[row, j] = vertices[lowest[at[row + 1]], j] - vertices[g, j]
+            total += abs(_determinant(M))
+        out[r] = total
+
+
+@inner
+def _determinant(M: Array) -> float:
+    """Determinant by elimination, in place."""
+    n = len(M)
+    product = 1.0
+    for i in range(n):
+        pivot = i
+        for j in range(i + 1, n):
+            if abs(M[j, i]) > abs(M[pivot, i]):
+                pivot = j
+        if M[pivot, i] == 0.0:
+            return 0.0
+        if pivot != i:
+            for j in range(i, n):
+                M[i, j], M[pivot, j] = M[pivot, j], M[i, j]
+            product = -product
+        product *= M[i, i]
+        for j in range(i + 1, n):
+            factor = M[j, i] / M[i, i]
+            for k in range(i + 1, n):
+                M[j, k] -= factor * M[i, k]
+    return product

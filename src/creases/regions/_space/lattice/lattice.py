@@ -1,0 +1,237 @@
+"""The face lattice of a polyhedral complex in n dimensions, subdivided unit by unit.
+
+Faces of every dimension are kept with their facets, so splitting by a crease is combinatorics once each vertex has its
+sign: a face with vertices strictly on both sides splits in two with a new face between, whose facets are the cuts of
+the face's own facets and what of the face lies on the crease already. Only vertices on cut edges are computed, once per
+edge. No linear program, and whatever the rounding, the parts tile the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Floats
+
+Ints = NDArray[np.integer]
+
+
+#: Faces that even a small complex has room for; growing takes longer than memory that stays unused.
+ROOM = 16384
+
+
+@lru_cache(maxsize=1)
+def _kernel() -> Any:
+    """The compiled loops, imported when first used: numba takes a while to come up."""
+    from creases.regions._space.lattice import lattice_kernel
+
+    return lattice_kernel
+
+
+class Lattice:
+    """A complex of regions with shared faces; :meth:`cut` cuts it by units.
+
+    Facets of face f of dimension k = 1, ..., n are ``lists[k, starts[k, f] : starts[k, f] + sizes[k, f]]``, faces of
+    dimension k - 1. Arrays have more room than is used: ``counts[k]`` faces, ``ends[k]`` entries of lists.
+
+    Attributes
+    ----------
+    data
+        (room, columns): a row for each vertex; its coordinates, then values that are affine on every region.
+    keys
+        (room,) uint64: names of vertices that do not depend on numbering, equal in complexes cut apart from each other.
+    creases
+        (room, 2): for each face of dimension n - 1 the unit whose crease it lies on, -1 on a side of the box, and the
+        wall that :meth:`mark_walls` made it part of, -1: none.
+    sides
+        (room, n_units): the side of every unit on every region.
+    """
+
+    def __init__(
+        self,
+        data: Floats,
+        keys: NDArray[np.uint64],
+        faces: Sequence[tuple[Ints, Ints]],
+        creases: NDArray[np.int32],
+        sides: NDArray[Any],
+    ) -> None:
+        """``faces``: for dimension 1, ..., n the sizes of the faces and their facets, one after another."""
+        self.counts = np.array([len(data), *(len(sizes) for sizes, _ in faces)], np.int64)
+        self.ends = np.array([0, *(len(lists) for _, lists in faces)], np.int64)
+        n, size = len(faces) + 1, 2 * int(self.counts.max()) + ROOM  # the same room for vertices, faces and regions
+        self.starts, self.sizes = np.empty((n, size), np.int64), np.empty((n, size), np.int32)
+        self.lists = np.empty((n, 4 * int(self.ends.max()) + 8 * ROOM), np.int32)
+        for k, (sizes, lists) in enumerate(faces, 1):
+            self.sizes[k, : len(sizes)] = sizes
+            self.starts[k, : len(sizes)] = np.cumsum(sizes) - sizes
+            self.lists[k, : len(lists)] = lists
+        self._work = _working((n, size))
+        self.keys, self.creases = _roomier(keys, (size,)), _roomier(creases, (size, 2))
+        self.sides = _roomier(sides, (size, sides.shape[1]))
+        self.with_data(data)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To other processes go the faces, not the room around them."""
+        faces = [self.faces(k) for k in range(1, self.n + 1)]
+        data, keys = self.data[: self.n_vertices], self.keys[: self.n_vertices]
+        return Lattice, (data, keys, faces, self.creases[: self.counts[-2]], self.sides[: self.count])
+
+    @property
+    def n(self) -> int:
+        return len(self.counts) - 1
+
+    @property
+    def count(self) -> int:
+        """Number of regions."""
+        return int(self.counts[-1])
+
+    @property
+    def n_vertices(self) -> int:
+        return int(self.counts[0])
+
+    def faces(self, k: int, ids: Ints | slice = slice(None)) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Sizes and facets, one after another, of faces of dimension k >= 1."""
+        sizes, starts = self.sizes[k, : self.counts[k]][ids], self.starts[k, : self.counts[k]][ids]
+        lists = np.empty(int(sizes.sum()), np.int32)
+        _kernel().gather(starts, sizes, self.lists[k], lists)
+        return sizes, lists
+
+    # -- cutting ------------------------------------------------------------------------------------------------------
+
+    def cut(self, column: int, unit: int, side: int, tolerance: Floats, start: int, stop: int) -> None:
+        """Cut by the zeros of columns of ``data``: units ``start`` to ``stop`` of a stage.
+
+        Parameters
+        ----------
+        column, unit
+            Column and number of the stage's first unit; the others follow.
+        side
+            What regions where a unit is positive get in ``sides``; elsewhere these stay as they are.
+        tolerance
+            For every unit of the stage: values at new vertices within it are 0.
+        """
+        while start < stop:
+            start = _kernel().cut_by_units(
+                (self.starts, self.sizes, self.lists), self.counts, self.ends, self.data, self.keys, self.creases,
+                self.sides, self._work, (column, unit, side), tolerance, start, stop,
+            )  # fmt: skip
+            if start < stop:
+                self._grow()
+
+    def _grow(self) -> None:
+        """Twice the room everywhere; memory that is not used costs nothing."""
+        n, size, entries = self.n + 1, self.sizes.shape[1], self.lists.shape[1]
+        self.starts, self.sizes = (_roomier(array, (n, 2 * size)) for array in (self.starts, self.sizes))
+        self.lists = _roomier(self.lists, (n, 2 * entries))
+        self._work = _working((n, 2 * size))
+        self.sides = _roomier(self.sides, (2 * size, self.sides.shape[1]))
+        self.creases = _roomier(self.creases, (2 * size, 2))
+        self.keys = _roomier(self.keys, (2 * size,))
+        self.with_data(self.data[: self.n_vertices])
+
+    def with_data(self, data: Floats) -> None:
+        """Take other values at the vertices: (n_vertices, columns)."""
+        self.data = _roomier(data, (self.sizes.shape[1], data.shape[1]))
+
+    def mark_walls(self) -> None:
+        """Number the faces of dimension n - 1 that have a region on one side only; parts of them keep the number."""
+        _, lists = self.faces(self.n)
+        below = int(self.counts[-2])
+        outer = np.bincount(lists, minlength=below) == 1
+        self.creases[:below, 1] = np.where(outer, np.arange(below), -1)
+
+    # -- taking apart -------------------------------------------------------------------------------------------------
+
+    def compact(self) -> None:
+        """Give back the room of lists that are no longer in use."""
+        for k in range(2, self.n + 1):
+            if 2 * self.sizes[k, : self.counts[k]].sum() < self.ends[k]:
+                sizes, lists = self.faces(k)
+                self.starts[k, : len(sizes)] = np.cumsum(sizes) - sizes
+                self.lists[k, : len(lists)] = lists
+                self.ends[k] = len(lists)
+
+    def part(self, regions: Ints) -> Lattice:
+        """The complex of these regions alone, with all their faces."""
+        ids, faces = np.asarray(regions), []
+        sides, creases = self.sides[ids], self.creases
+        for k in range(self.n, 0, -1):
+            sizes, lists = self.faces(k, ids)
+            used = np.zeros(self.counts[k - 1], bool)
+            used[lists] = True
+            faces.append((sizes, (np.cumsum(used) - 1)[lists]))
+            ids = np.flatnonzero(used)
+            if k == self.n:
+                creases = self.creases[ids]
+        return Lattice(self.data[ids], self.keys[ids], faces[::-1], creases, sides)
+
+    def halves(self) -> tuple[Lattice, Lattice]:
+        """The complex as two of about equal number, cut across its longest axis."""
+        any_vertex = np.arange(self.n_vertices)
+        for k in range(1, self.n + 1):
+            any_vertex = any_vertex[self.lists[k, self.starts[k, : self.counts[k]]]]
+        places = self.data[any_vertex, : self.n]
+        axis = int(np.argmax(np.ptp(places, axis=0)))
+        order = np.argsort(places[:, axis], kind="stable")
+        middle = len(order) // 2
+        return self.part(np.sort(order[:middle])), self.part(np.sort(order[middle:]))
+
+
+def scramble(keys: NDArray[Any]) -> NDArray[np.uint64]:
+    """64-bit numbers scrambled (splitmix64), so that sums of them name sets."""
+    z = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def runs(starts: Ints, sizes: Ints) -> NDArray[np.int64]:
+    """Indices of all entries of runs, one run after another: run i has ``sizes[i]`` entries from ``starts[i]`` on."""
+    return np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+
+
+def _working(shape: tuple[int, int]) -> tuple[NDArray[Any], ...]:
+    """What the compiled loops note of the faces of every dimension while they cut: masks, the cut ones, their parts."""
+    return tuple(np.empty(shape, kind) for kind in (np.uint8, np.int32, np.int32, np.int32))
+
+
+def _roomier(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """The array at the beginning of a larger one; the rest is not set."""
+    new = np.empty([max(pair) for pair in zip(shape, array.shape, strict=True)], array.dtype)
+    new[tuple(slice(size) for size in array.shape)] = array
+    return new
+
+
+def box_lattice(box: Floats, n_units: int, dtype: type = np.uint8) -> Lattice:
+    """The box (n, 2) as a complex of one region, all sides 0."""
+    n = len(box)
+    corners, faces = _cube(n)
+    data = np.where(corners == 0, box[:, 0], box[:, 1])
+    keys = scramble(np.arange(len(data)) + 2**40)  # unlike the small numbers that stand for units
+    creases = np.full((2 * n, 2), -1, np.int32)
+    return Lattice(data, keys, faces, creases, np.zeros((1, n_units), dtype))
+
+
+@lru_cache(maxsize=8)
+def _cube(n: int) -> tuple[Ints, Sequence[tuple[Ints, Ints]]]:
+    """Corners (2^n, n) of the cube, and its faces of dimension 1..n as (sizes, facets)."""
+    by_dimension: list[list[tuple[int, ...]]] = [[] for _ in range(n + 1)]
+    for code in product((0, 1, 2), repeat=n):  # 2: this axis is free
+        by_dimension[code.count(2)].append(code)
+    number = [{code: i for i, code in enumerate(codes)} for codes in by_dimension]
+    faces: list[tuple[Ints, Ints]] = []
+    for k in range(1, n + 1):
+        lists = [
+            number[k - 1][(*code[:axis], end, *code[axis + 1 :])]
+            for code in by_dimension[k]
+            for axis in range(n)
+            if code[axis] == 2
+            for end in (0, 1)
+        ]
+        faces.append((np.full(len(by_dimension[k]), 2 * k, np.int32), np.array(lists, np.int32)))
+    return np.array(by_dimension[0], np.int64).reshape(-1, n), faces

@@ -1,0 +1,17 @@
+"""The one tolerance policy of the geometry.
+
+A pre-activation is a sum of products; rounding makes it wrong by a few units in the last place *of its terms*, not of
+its value. So a sign is decided relative to the size of the terms: below ``SIGN`` times their sum it is zero, and a
+vertex there lies on the crease. A sign is decided once for every vertex; all that follows is combinatorics, so
+partitions tile whatever the rounding. A sliver thinner than that may be lost: ``plane(..., exact=True)`` keeps it.
+Linear programs have absolute tolerances of their own, in :mod:`creases.regions._halfspaces`, and are posed in units
+where these are small.
+"""
+
+from __future__ import annotations
+
+#: Spacing of float64 at 1.
+EPS = 2.0**-52
+
+#: A pre-activation smaller than SIGN times the sum of the magnitudes of its terms is zero.
+SIGN = 64 * EPS

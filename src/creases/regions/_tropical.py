@@ -1,0 +1,205 @@
+"""A small network as a difference of two max-polynomials (tropical rational function), dissertation section 5.4.
+
+Every output is ``F(x) - G(x)`` with ``F = max_k (a_k x + c_k)`` and G alike, both convex: ``F - G`` is one way to write
+any piecewise-linear function. Weighted sums of units are Minkowski sums of terms, so their number grows fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from creases._typing import Floats
+from creases._validation import check_count
+from creases.errors import InputError
+from creases.network._network import Network, Points
+from creases.network.program._step import Step
+from creases.regions._arguments import check_network
+from creases.regions._halfspaces import Undecided, maximise
+
+#: A term is kept when somewhere it is larger than all others by more than this, in units of the constants' range.
+MARGIN = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Tropical:
+    """For each output two lists of terms (k, d + 1), slopes and a constant: the output is ``max F - max G``."""
+
+    F: tuple[Floats, ...]
+    G: tuple[Floats, ...]
+    input_shape: tuple[int, ...]
+    error: float  #: largest difference to the network at 256 points, relative to the largest F + G there
+
+    @property
+    def n_terms(self) -> tuple[tuple[int, int], ...]:
+        """Number of terms of F and G of every output."""
+        return tuple((len(f), len(g)) for f, g in zip(self.F, self.G, strict=True))
+
+    def evaluate(self, x: Points) -> Floats:
+        """Outputs (n, m) at points (n, d)."""
+        points = Network([], self.input_shape).points(x)[0].to(torch.float64).flatten(1).cpu().numpy()
+        return np.stack([_value(f, points) - _value(g, points) for f, g in zip(self.F, self.G, strict=True)], axis=1)
+
+
+def tropical(net: Network, *, prune: bool = True, max_terms: int = 20_000) -> Tropical:
+    """Write a small fully connected network as a difference of max-polynomials.
+
+    With pre-activations ``z = W h + b``, ``h = F - G`` and W split into positive and negative parts:
+    ``F_z = W+ F + W- G + b`` and ``G_z = W+ G + W- F`` (Minkowski sums of terms); a ReLU makes ``(max(F, G), G)``, one
+    with leak a ``((1 - a) max(F, G) + a F, G)``. Terms with equal slopes are one; a term is kept when
+    ``max t <= 1  s.t.  (a_k - a_j) x + c_k - c_j >= t`` has t > 1e-9 (HiGHS), in units of the constants' range.
+
+    Parameters
+    ----------
+    net
+        A chain of linear steps and (leaky) ReLUs.
+    prune
+        Remove terms that are nowhere the largest; without it only those with equal slopes are joined.
+    max_terms
+        An error says so when a polynomial would have more terms than this at any time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from creases.network.reading._arrays import from_arrays
+    >>> from creases.regions._tropical import tropical
+    >>> xor = from_arrays([(np.ones((2, 2)), [2.0, 0.0]), ([[1.0, -2.0]], [-1.0])])  # eq. (5.21), b corrected
+    >>> tropical(xor).n_terms  # max(-1, 1 + s) - max(0, 2 s), s = x1 + x2
+    ((2, 2),)
+    """
+    net = check_network(net).to(torch.float64)
+    max_terms = check_count(max_terms, "max_terms")
+    steps = _chain(net)
+    d = net.n_in
+    F = [np.eye(1, d + 1, i) for i in range(d)]
+    G = [np.zeros((1, d + 1)) for _ in range(d)]
+    tidy = _Tidy(prune, max_terms)
+    for step in steps:
+        if step.op == "linear":
+            F, G = _linear(step, F, G, tidy)
+        else:
+            leak = np.broadcast_to(0.0 if step.leak is None else step.leak.cpu().numpy(), step.shape)
+            pairs = [_relu(f, g, float(a), tidy) for f, g, a in zip(F, G, leak, strict=True)]
+            F, G = [f for f, _ in pairs], [g for _, g in pairs]
+    found = Tropical(tuple(F), tuple(G), net.input_shape, 0.0)
+    return Tropical(found.F, found.G, found.input_shape, _error(net, found))
+
+
+def _chain(net: Network) -> list[Step]:
+    """The steps, when they are linear maps and ReLUs one after the other."""
+    for i, step in enumerate(net.steps):
+        if step.op not in ("linear", "relu") or step.inputs != (i,) or len(step.shape) != 1:
+            raise InputError(
+                f"net: a tropical form is for chains of linear layers and (leaky) ReLUs, but step {i} "
+                f"({step.path or 'no path'}) is {step.op} with output {step.shape}; use line, plane or cell instead"
+            )
+    return list(net.steps)
+
+
+@dataclass(frozen=True)
+class _Tidy:
+    """Keeps polynomials small: joins equal slopes, removes terms that are never the largest."""
+
+    prune: bool
+    max_terms: int
+
+    def add(self, p: Floats, q: Floats) -> Floats:
+        """Terms of the sum of two max-polynomials: all sums of a term of each."""
+        if len(p) * len(q) > self.max_terms:
+            raise InputError(
+                f"net: its tropical form needs a polynomial of {len(p) * len(q)} terms, over max_terms = "
+                f"{self.max_terms}; give a smaller network or raise max_terms"
+            )
+        return self((p[:, None] + q[None]).reshape(-1, p.shape[1]))
+
+    def __call__(self, terms: Floats) -> Floats:
+        terms = _join(terms)
+        return _prune(terms) if self.prune and len(terms) > 1 else terms
+
+
+def _linear(step: Step, F: list[Floats], G: list[Floats], tidy: _Tidy) -> tuple[list[Floats], list[Floats]]:
+    weight = step.tensors["weight"].cpu().numpy()
+    offset = np.zeros(len(weight)) if step.offset is None else np.broadcast_to(step.offset.cpu().numpy(), len(weight))
+    above, below = [], []
+    for row, b in zip(weight, offset, strict=True):
+        zero = np.zeros((1, F[0].shape[1]))
+        pairs = [(w, f, g) if w > 0 else (-w, g, f) for w, f, g in zip(row, F, G, strict=True) if w != 0]
+        start = zero.copy()
+        start[0, -1] = b
+        above.append(reduce(tidy.add, [w * f for w, f, _ in pairs], start))
+        below.append(reduce(tidy.add, [w * g for w, _, g in pairs], zero))
+    return above, below
+
+
+def _relu(f: Floats, g: Floats, leak: float, tidy: _Tidy) -> tuple[Floats, Floats]:
+    """``z > 0 ? z : leak z`` of ``z = f - g``, with M = max(f, g); the parts keep non-negative weights for any leak."""
+    both = tidy(np.vstack([f, g]))
+    if leak == 0:
+        return both, g
+    if leak < 0:  # z + |leak| (...): (1 - leak) M - (g - leak f)
+        return (1 - leak) * both, tidy.add(g, -leak * f)
+    if leak <= 1:
+        return (f if leak == 1 else tidy.add((1 - leak) * both, leak * f)), g
+    return leak * f, tidy.add(g, (leak - 1) * both)
+
+
+def _join(terms: Floats) -> Floats:
+    """Of terms with equal slopes (up to rounding) the one with the largest constant."""
+    slopes = terms[:, :-1]
+    scale = np.abs(slopes).max(initial=0) or 1.0
+    order = np.argsort(-terms[:, -1], kind="stable")
+    _, first = np.unique(np.round(slopes[order] / scale, 12) + 0.0, axis=0, return_index=True)
+    return terms[np.sort(order[first])]
+
+
+def _prune(terms: Floats) -> Floats:
+    """Terms that are somewhere the largest, by more than MARGIN of the range of their constants."""
+    keep, given = np.ones(len(terms), bool), terms
+    spread = np.ptp(terms, axis=0)
+    terms = (terms - terms.min(axis=0)) / np.where(spread > 0, spread, 1.0)  # other units of x and of values
+    for k in np.flatnonzero(~_seen(terms)):
+        keep[k] = False
+        others = terms[keep]
+        if not len(others):
+            keep[k] = True
+            continue
+        rows = np.column_stack([others[:, :-1] - terms[k, :-1], np.ones(len(others))])
+        room = terms[k, -1] - others[:, -1]
+        last = np.eye(1, terms.shape[1], terms.shape[1] - 1)
+        try:
+            margin, _ = maximise(last[0], np.vstack([rows, last]), np.append(room, 1.0))
+            keep[k] = margin > MARGIN
+        except Undecided:  # a term too many changes nothing, one too few might
+            keep[k] = True
+    return given[keep]
+
+
+def _seen(terms: Floats) -> NDArray[np.bool_]:
+    """Terms that are clearly the largest at one of some points at all distances: they need no linear program."""
+    d = terms.shape[1] - 1
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(64 * (d + 1), d)) * np.exp2(rng.integers(-4, 8, size=(64 * (d + 1), 1)))
+    values = points @ terms[:, :-1].T + terms[:, -1]  # (points, terms)
+    seen = np.zeros(len(terms), bool)
+    top = np.partition(values, -2, axis=1)
+    clear = top[:, -1] - top[:, -2] > np.maximum(2 * MARGIN, 1e-12 * np.abs(values).max(axis=1))
+    seen[values.argmax(axis=1)[clear]] = True
+    return seen
+
+
+def _value(terms: Floats, points: Floats) -> Floats:
+    return np.asarray((points @ terms[:, :-1].T + terms[:, -1]).max(axis=1))
+
+
+def _error(net: Network, found: Tropical) -> float:
+    points = np.random.default_rng(0).normal(size=(256, net.n_in)) * 2
+    pairs: Sequence[tuple[Floats, Floats]] = list(zip(found.F, found.G, strict=True))
+    size = np.stack([np.abs(_value(f, points)) + np.abs(_value(g, points)) for f, g in pairs], axis=1)
+    exact = net(points).reshape(len(points), -1)
+    largest = size.max(axis=0)
+    return float((np.abs(found.evaluate(points) - exact) / np.where(largest > 0, largest, 1.0)).max())

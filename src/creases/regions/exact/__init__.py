@@ -1,5 +1,0 @@
-"""Plane partitions in exact arithmetic: the network as integers, signs that are certain, a mesh without rounding."""
-
-from creases.regions.exact.plane import exact_plane
-
-__all__ = ["exact_plane"]

@@ -1,0 +1,24 @@
+"""Figures to files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from creases._files import replacing
+from creases.errors import InputError
+from creases.show._style import styled
+
+#: Endings that name a picture, each with the metadata to leave out so that the same picture is the same file.
+PICTURES: dict[str, dict[str, str | None]] = {".png": {"Software": None}, ".svg": {"Date": None}}
+
+
+def save_figure(figure: Figure, path: str | Path, *, dpi: int = 160) -> Path:
+    """Write a figure as ``.png`` or ``.svg``, whole or not at all."""
+    path = Path(path)
+    if path.suffix not in PICTURES:
+        raise InputError(f"path: a picture's name must end in {' or '.join(PICTURES)}, got {path.name!r}")
+    with replacing(path) as temporary, styled():
+        figure.savefig(temporary, dpi=dpi, metadata=PICTURES[path.suffix])
+    return path

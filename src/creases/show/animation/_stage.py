@@ -1,0 +1,217 @@
+"""The stage of an animation: axes that stay where they are, and one moment after the other drawn on them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.regions._line.partition import LinePartition
+from creases.regions._plane.plane import PlanePartition
+from creases.show import _style as style
+from creases.show.figures._dual import plot_dual
+from creases.show.figures._growth import draw_score
+from creases.show.figures._marks import units_of
+from creases.show.figures._network import plot_network
+from creases.show.figures._plane import plot_plane
+
+if TYPE_CHECKING:
+    from creases.growth import History, Record, Scaling
+
+Partition = PlanePartition | LinePartition
+Beside = Literal["curves", "network", "dual"]
+
+#: Inches: the main axes' left and lower margins and size, the panels beside it, the line of words below.
+_LEFT, _BELOW, _SIZE, _PANELS, _WORDS = 0.65, 1.55, 4.6, 3.6, 118
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What is drawn beside networks: the data, names, the history."""
+
+    data: Floats | None = None  #: (n, 2) or (n, 1)
+    labels: NDArray[Any] | None = None  #: (n,) classes, or values for one input
+    classes: Sequence[str] | None = None
+    features: Sequence[str] | None = None
+    scaling: Scaling | None = None
+    history: History | None = None
+    names: dict[str, Any] = field(default_factory=dict)  #: what explanations call things
+
+
+@dataclass(frozen=True, eq=False)
+class Shot:
+    """One moment: the network's partition, when it was, and the growth step that made it."""
+
+    partition: Partition
+    epoch: int
+    record: Record | None
+    words: str  #: above the picture
+
+
+class Stage:
+    """The axes, scaled for all shots, and what is drawn on them."""
+
+    def __init__(self, shots: Sequence[Shot], scene: Scene, beside: Sequence[Beside], dpi: int) -> None:
+        for one in beside:
+            if one not in get_args(Beside):
+                raise InputError(f"beside: expected some of {', '.join(get_args(Beside))}, got {one!r}")
+        if "curves" in beside and (scene.history is None or not scene.history.epochs):
+            raise InputError("beside: curves need a history with epochs; give history, or leave them out")
+        if "dual" in beside and not isinstance(shots[0].partition, PlanePartition):
+            raise InputError("beside: the dual plot is of networks of two inputs or more; leave it out")
+        self.shots, self.scene = shots, scene
+        width = _LEFT + _SIZE + 0.3 + (_PANELS + 0.2 if beside else 0)
+        height = _BELOW + _SIZE + 0.45
+        with style.styled():
+            self.figure = Figure(figsize=(width, height), dpi=dpi)
+            self.canvas: Any = FigureCanvasAgg(self.figure)
+            self.main = self._axes(_LEFT, _BELOW, _SIZE, _SIZE)
+            self.panels = self._panels(beside)
+            ink = style.now().ink
+            self.title = self.figure.text(_LEFT / width, 1 - 0.24 / height, "", fontsize=10, color=ink, va="center")
+            self.why = self.figure.text(
+                0.15 / width, 0.62 / height, "", fontsize=8, color=ink, va="top", linespacing=1.4
+            )
+        self._limits()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Of a picture, in pixels."""
+        width, height = self.canvas.get_width_height()
+        return int(width), int(height)
+
+    def picture(self, shot: Shot) -> NDArray[np.uint8]:
+        """A shot drawn: (h, w, 3)."""
+        with style.styled():
+            for ax in (self.main, *(ax for name, ax in self.panels.items() if name != "curves")):
+                _wipe(ax)
+            self.title.set_text(shot.words)
+            self._draw_main(shot)
+            for name, ax in self.panels.items():
+                getattr(self, f"_draw_{name}")(ax, shot)
+            told = "" if shot.record is None else shot.record.why(**self.scene.names)
+            width = _WORDS if self.panels else _WORDS * 6 // 10
+            self.why.set_text(textwrap.fill(told, width, max_lines=3))
+            self.canvas.draw()
+        return np.array(self.canvas.buffer_rgba())[:, :, :3]
+
+    def _axes(self, left: float, bottom: float, width: float, height: float) -> Axes:
+        w, h = self.figure.get_size_inches()
+        return style.dress(self.figure.add_axes((left / w, bottom / h, width / w, height / h)))
+
+    def _panels(self, beside: Sequence[Beside]) -> dict[str, Axes]:
+        left, found, count = _LEFT + _SIZE + 0.85, {}, len(beside)
+        room = (_SIZE + 0.55 - 0.65 * (count - 1)) / max(1, count)
+        for k, name in enumerate(beside):
+            bottom = _BELOW - 0.55 + (count - 1 - k) * (room + 0.65)
+            found[str(name)] = self._axes(left, bottom + 0.05, _PANELS - 0.75, room)
+        if "curves" in found and self.scene.history is not None:
+            draw_score(found["curves"], self.scene.history)
+            found["curves"].xaxis.set_major_locator(MaxNLocator(4, integer=True))
+            self.now = found["curves"].axvline(0, color=style.now().accent, linewidth=1.4, zorder=6)
+        return found
+
+    def _limits(self) -> None:
+        """Ends of the axes that hold for every shot."""
+        if isinstance(self.shots[0].partition, LinePartition):
+            values = [shot.partition.values.ravel() for shot in self.shots]
+            ends = [np.asarray(s.partition.net(np.stack([s.partition.a, s.partition.b]))).ravel() for s in self.shots]  # type: ignore[union-attr]
+            valued = self.scene.labels is not None and self.shots[0].partition.net.n_out == 1
+            own = [np.asarray(self.scene.labels, np.float64)] if valued else []
+            self.range = _padded(np.concatenate([*values, *ends, *own]))
+        if "dual" in self.panels:
+            J = np.concatenate([np.asarray(shot.partition.pieces().J[:, 0]) for shot in self.shots])
+            self.slopes = [_padded(J[:, k]) for k in (0, 1)]
+
+    def _draw_main(self, shot: Shot) -> None:
+        if isinstance(shot.partition, LinePartition):
+            self._draw_line(shot.partition, shot.record)
+        else:
+            self._draw_plane(shot.partition, shot.record)
+
+    def _draw_plane(self, partition: PlanePartition, record: Record | None) -> None:
+        scene = self.scene
+        decides = scene.classes is not None or scene.labels is not None or partition.net.n_out > 1
+        look: dict[str, Any] = {"color": "class" if decides else "regions", "boundary": decides}
+        data: dict[str, Any] = (
+            {} if scene.data is None else {"data": scene.data, "labels": scene.labels if decides else None}
+        )
+        plot_plane(partition, ax=self.main, classes=scene.classes, record=record, scaling=scene.scaling, **look, **data)
+        self.main.set_aspect("auto")
+        if scene.features is not None:
+            self.main.set_xlabel(scene.features[0])
+            self.main.set_ylabel(scene.features[1])
+
+    def _draw_line(self, partition: LinePartition, record: Record | None) -> None:
+        ax, scene, theme = self.main, self.scene, style.now()
+        a, b = float(partition.a[0]), float(partition.b[0])
+        x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
+        value = np.asarray(partition.net(x[:, None]))
+        single = value.shape[1] == 1
+        if scene.data is not None and scene.labels is not None:
+            self._draw_samples(scene.data[:, 0], scene.labels, single)
+        for j in range(value.shape[1]):
+            color, named = style.class_color(j), scene.classes[j] if scene.classes else f"output {j}"
+            ax.plot(x, value[:, j], color=color, linewidth=1.6, zorder=3, label="network" if single else named)
+            dots = "breakpoints" if single else "_nolegend_"
+            ax.plot(x[1:-1], value[1:-1, j], "o", color=color, markersize=4, zorder=4, label=dots)
+        new = [] if record is None else units_of(partition.net, record)
+        owner = np.repeat(np.arange(len(partition.breakpoints)), np.diff(partition.unit_starts))
+        lit = np.unique(owner[np.isin(partition.unit_ids, new)]) + 1
+        if len(lit):
+            mark: dict[str, Any] = {"color": theme.accent, "markeredgecolor": theme.paper, "markersize": 9}
+            shown = ax.plot(x[lit], value[lit], "D", zorder=5, linestyle="none", **mark)
+            shown[0].set_label("newest breakpoint")
+        ax.set_xlim(a, b)
+        ax.set_ylim(*self.range)
+        ax.set_xlabel(scene.features[0] if scene.features is not None else "$x$")
+        ax.set_ylabel("output")
+        style.legend_below(ax, ax.get_legend_handles_labels()[0])
+
+    def _draw_samples(self, x: Floats, labels: NDArray[Any], valued: bool) -> None:
+        """Samples of one input at their values; those of classes along the lower edge, in their classes' colours."""
+        if valued:
+            look: dict[str, Any] = {"s": 9, "color": style.now().quiet, "linewidths": 0, "zorder": 1}
+            self.main.scatter(x, labels, label="data", **look)
+            return
+        for index in np.unique(labels).astype(int).tolist():
+            own = x[labels == index]
+            low = np.full(len(own), self.range[0])
+            self.main.plot(own, low, "|", color=style.class_color(index), markersize=14, zorder=2)
+
+    def _draw_curves(self, ax: Axes, shot: Shot) -> None:
+        self.now.set_xdata([shot.epoch, shot.epoch])
+
+    def _draw_network(self, ax: Axes, shot: Shot) -> None:
+        plot_network(shot.partition.net, record=shot.record, ax=ax, most=10)
+
+    def _draw_dual(self, ax: Axes, shot: Shot) -> None:
+        assert isinstance(shot.partition, PlanePartition)
+        plot_dual(shot.partition, ax=ax, color="class", legend=False)
+        ax.set_xlim(*self.slopes[0])
+        ax.set_ylim(*self.slopes[1])
+
+
+def _wipe(ax: Axes) -> None:
+    """Remove what is drawn; ticks and labels stay."""
+    for artist in (*ax.collections, *ax.lines, *ax.texts, *ax.patches):
+        artist.remove()
+    legend = ax.get_legend()
+    if legend is not None:
+        legend.remove()
+
+
+def _padded(values: Floats) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    margin = 0.06 * (high - low) or 1.0
+    return low - margin, high + margin

@@ -1,0 +1,265 @@
+"""The growth of a network, drawn: its curves with every growth step marked, and for one or two inputs the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from numpy.typing import NDArray
+
+from creases.errors import InputError
+from creases.regions._line.partition import LinePartition
+from creases.show import _style as style
+from creases.show.figures._plane import plot_plane
+
+if TYPE_CHECKING:
+    from creases.growth import History, Record, Scaling
+    from creases.regions._plane.plane import PlanePartition
+
+#: How each kind of growth step is marked above the curves.
+_MARKS = {"grow": "v", "recycle": "D", "revive": "s"}
+#: Legends that stay readable over lines.
+_SOLID: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.2}
+
+_SAID = {"grow": "units added", "recycle": "units replaced", "revive": "dead units drawn anew"}
+
+
+#: Growth steps by number, each at a point (d,).
+Marks = list[tuple[int, NDArray[np.float64]]]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A network of one or two inputs to draw beside its growth, with the data it was grown on."""
+
+    before: PlanePartition | LinePartition | None  #: before its first growth step
+    after: PlanePartition | LinePartition
+    X: NDArray[np.float64]  #: (n, 1) or (n, 2)
+    y: NDArray[Any]  #: (n,)
+    features: Sequence[str]
+    classes: Sequence[str] | None  #: None for regression
+
+
+def growth_figure(
+    history: History,
+    *,
+    view: View | None = None,
+    kept: int | None = None,
+    scaling: Scaling | None = None,
+    score: str = "score",
+) -> Figure:
+    """Loss, score and size of a network over its epochs, each growth step marked; the network itself where it can be.
+
+    Parameters
+    ----------
+    history
+        Of the run.
+    view
+        The network before and after, for one or two inputs.
+    kept
+        The epoch whose network was kept in the end.
+    scaling
+        What the inputs were scaled by when the network was grown: fold points are drawn in the view's units.
+    score
+        What the score is called.
+    """
+    if not history.epochs:
+        raise InputError("history: has no epochs to draw")
+    with style.styled():
+        if view is None:
+            figure, (curves,) = style.new_grid(12, 3.8, 1, 3)
+        else:
+            figure = Figure(figsize=(12, 9.2), layout="constrained")
+            parts: Any = figure.subfigures(2, 1, height_ratios=(1.6, 1))
+            upper, lower = parts
+            _draw_view(upper, view, history, kept, scaling)
+            curves = lower.subplots(1, 3)
+            for ax in curves:
+                style.dress(ax)
+        plot_growth(history, axes=list(curves), kept=kept, score=score)
+    return figure
+
+
+def plot_growth(
+    history: History, *, axes: Sequence[Axes] | None = None, kept: int | None = None, score: str = "score"
+) -> list[Axes]:
+    """Draw loss, score and size over the epochs on three axes, each growth step marked above them."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        with style.styled():
+            axes = list(pyplot.subplots(1, 3, figsize=(12, 3.8), layout="constrained")[1])
+        for ax in axes:
+            style.dress(ax)
+    with style.styled():
+        _draw_curves(history, axes, kept, score)
+    return list(axes)
+
+
+def _draw_curves(history: History, axes: Sequence[Axes], kept: int | None, score: str) -> None:
+    loss, scored, size = axes
+    epochs = [epoch["epoch"] for epoch in history.epochs]
+    _curve(loss, epochs, history, "loss")
+    loss.set_ylabel("loss")
+    positive = all(value > 0 for line in loss.lines for value in np.asarray(line.get_ydata()))
+    values = [float(np.min(line.get_ydata())) for line in loss.lines]
+    if positive and max(float(np.max(line.get_ydata())) for line in loss.lines) > 20 * min(values):
+        loss.set_yscale("log")
+        loss.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        loss.yaxis.set_major_formatter("{x:g}")
+        loss.yaxis.set_minor_formatter(NullFormatter())
+    _curve(scored, epochs, history, "score")
+    scored.set_ylabel(score)
+    _sizes(size, epochs, history, kept)
+    for ax in axes:
+        ax.set_xlabel("epoch")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.margins(x=0.02)
+        _steps(ax, history, kept)
+    loss.legend(loc="best", **_SOLID)
+    _legend_of_steps(scored, history, kept)
+
+
+def draw_score(ax: Axes, history: History) -> None:
+    """Draw the score over the epochs on one of the axes, each growth step marked above it."""
+    _curve(ax, [epoch["epoch"] for epoch in history.epochs], history, "score")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("score")
+    ax.margins(x=0.02)
+    _steps(ax, history, None)
+    ax.legend(loc="lower right", **_SOLID)
+
+
+def _curve(ax: Axes, epochs: list[int], history: History, name: str) -> None:
+    for k, (key, label) in enumerate(((name, "training"), (f"validation_{name}", "validation"))):
+        values = [epoch[key] for epoch in history.epochs]
+        if all(value is not None for value in values):
+            ax.plot(epochs, values, color=style.class_color(k), linewidth=1.3, label=label)
+
+
+def _sizes(ax: Axes, epochs: list[int], history: History, kept: int | None) -> None:
+    """The width of every place, with the parameters in the title."""
+    names = list(history.epochs[-1]["widths"])
+    for k, name in enumerate(names):
+        widths = [epoch["widths"][name] for epoch in history.epochs]
+        ax.plot(epochs, widths, color=style.class_color(k), linewidth=1.5, drawstyle="steps-post", label=name)
+    ax.set_ylabel("units")
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_ylim(bottom=0)
+    if len(names) > 1:
+        ax.legend(loc="best", **_SOLID)
+    first, last = history.epochs[0]["parameters"], history.epochs[-1 if kept is None else kept - 1]["parameters"]
+    ax.set_title(f"{first} parameters grow to {last}" if last != first else f"{first} parameters", pad=9)
+
+
+def _steps(ax: Axes, history: History, kept: int | None) -> None:
+    """A mark on the upper edge and a thin line for every growth step; a dashed line where the network was kept."""
+    across = ax.get_xaxis_transform()
+    for record in history.records:
+        ax.axvline(record.epoch, color=style.now().crease_first, linewidth=0.6, zorder=0)
+        gone = kept is not None and record.epoch >= kept
+        face = style.now().paper if gone else style.now().crease_last
+        look: dict[str, Any] = {"markersize": 4.5, "color": face, "markeredgecolor": style.now().crease_last}
+        ax.plot([record.epoch], [1.0], _MARKS[record.action], transform=across, clip_on=False, zorder=5, **look)
+    if kept is not None and kept < len(history.epochs):
+        ax.axvline(kept, color=style.now().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+
+
+def _legend_of_steps(ax: Axes, history: History, kept: int | None) -> None:
+    handles = []
+    for action in dict.fromkeys(record.action for record in history.records):
+        (mark,) = ax.plot([], [], _MARKS[action], color=style.now().crease_last, markersize=4.5, label=_SAID[action])
+        handles.append(mark)
+    if kept is not None and any(record.epoch >= kept for record in history.records):
+        look: dict[str, Any] = {"color": style.now().paper, "markeredgecolor": style.now().crease_last}
+        handles.append(ax.plot([], [], "v", markersize=4.5, label="of no use, undone", **look)[0])
+    if kept is not None and kept < len(history.epochs):
+        handles.append(
+            ax.plot([], [], color=style.now().ink, linewidth=1.0, linestyle=(0, (4, 2)), label="network kept")[0]
+        )
+    if handles:
+        ax.legend(handles=handles, loc="best", **_SOLID)
+
+
+def _draw_view(figure: Any, view: View, history: History, kept: int | None, scaling: Scaling | None) -> None:
+    points = _fold_points(history, kept, scaling)
+    shown = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
+    one = isinstance(view.after, LinePartition)
+    axes = figure.subplots(1, len(shown), squeeze=False, sharey=one)[0]
+    for ax, (partition, name) in zip(axes, shown, strict=True):
+        style.dress(ax)
+        marks = points if name == "After" else []
+        if isinstance(partition, LinePartition):
+            _draw_line(ax, partition, view, marks)
+        else:
+            _draw_plane(ax, partition, view, marks)
+        units = partition.net.n_units
+        more = f", {partition.count} regions" if partition.count > 1 else ""
+        said = "; a number is a growth step, where it folded" if marks else ""
+        ax.set_title(f"{name}: {units} unit{'' if units == 1 else 's'}{more}{said}")
+
+
+def _fold_points(history: History, kept: int | None, scaling: Scaling | None) -> Marks:
+    """Number and fold point of the growth steps by folding in the input space that are in the network."""
+    records = [record for record in history.records if kept is None or record.epoch < kept]
+    found = []
+    for k, record in enumerate(records):
+        where = record.explanation.get("where")
+        if where and where["space"] == "input" and not _gone(record, records[k + 1 :]):
+            point = np.asarray(where["fold_point"])
+            found.append((record.number, point if scaling is None else scaling.point(point)))
+    return found
+
+
+def _gone(record: Record, later: Sequence[Record]) -> bool:
+    """Whether the unit of a growth step was replaced by a later one; numbers of units move when others leave."""
+    unit = record.units[0]
+    for one in later:
+        if one.place != record.place or one.action != "recycle":
+            continue
+        if unit in one.removed:
+            return True
+        unit -= sum(gone < unit for gone in one.removed)
+    return False
+
+
+def _draw_plane(ax: Axes, partition: PlanePartition, view: View, marks: Marks) -> None:
+    if view.classes is None:
+        plot_plane(partition, ax=ax, color="regions", boundary=False)
+    else:
+        plot_plane(partition, ax=ax, color="class", data=view.X, labels=view.y, classes=view.classes)
+    sides = np.diff(partition.box, axis=1).ravel()
+    if not 0.5 <= sides[0] / sides[1] <= 2:  # inputs of different kinds: no shape is the true one
+        ax.set_aspect("auto")
+    ax.set_xlabel(view.features[0])
+    ax.set_ylabel(view.features[1])
+    _number(ax, marks)
+
+
+def _draw_line(ax: Axes, partition: LinePartition, view: View, marks: Marks) -> None:
+    """A network of one input and one output over the data it was fitted to, its breakpoints marked."""
+    size = float(np.clip(3000 / max(1, len(view.X)), 4, 16))
+    dots: dict[str, Any] = {"s": size, "color": style.now().crease_first, "linewidths": 0, "zorder": 1}
+    ax.scatter(view.X[:, 0], view.y, label="data", **dots)
+    a, b = float(partition.a[0]), float(partition.b[0])
+    x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
+    values = np.asarray(partition.net(x[:, None]))[:, 0]
+    ax.plot(x, values, color=style.now().ink, linewidth=1.5, zorder=2, label="network")
+    ax.plot(x[1:-1], values[1:-1], "o", color=style.now().ink, markersize=4, zorder=3, label="breakpoints")
+    ax.set_xlabel(view.features[0])
+    ax.set_ylabel("target")
+    ax.legend(loc="best")
+    _number(ax, [(k, np.array([at, np.interp(at, x, values)])) for k, (at,) in marks])
+
+
+def _number(ax: Axes, marks: Marks) -> None:
+    """The number of a growth step at its fold point."""
+    for number, (x, y) in marks:
+        at: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 7, "color": style.now().paper}
+        box = {"boxstyle": "circle,pad=0.18", "fc": style.now().ink, "ec": style.now().paper, "linewidth": 0.7}
+        ax.annotate(str(number), (x, y), bbox=box, annotation_clip=True, **at)

@@ -1,0 +1,95 @@
+"""The pieces themselves: their coefficients as a picture, and how few of them would do."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from creases.compare import Compression, coefficients, compress
+from creases.compare._decisions import decisions
+from creases.regions import PlanePartition
+from creases.show.report._pictures import both
+from creases.show.report._subject import Section, Subject
+from creases.show.report._words import counted, percent
+
+#: Numbers of pieces that the network is compressed to.
+KS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+#: Numbers that the coefficients of samples may be, dots that a dual plot may have, and outputs that have one.
+_NUMBERS, _DOTS, _DUALS = 2**22, 20_000, 2
+
+
+def dual_sections(subject: Subject) -> list[Section]:
+    """Each region's slopes as a point, for the first outputs (Figure 7.5)."""
+    partition = subject.partition
+    if not isinstance(partition, PlanePartition) or partition.count > _DOTS or not subject.net.n_units:
+        return []
+    outputs = range(min(_DUALS, subject.net.n_out))
+    sections: list[Section] = []
+    for j in outputs:
+        name = subject.output_name(j)
+        text = (
+            f"Every region as a dot, placed by the slopes of {name} there and as large as the region. A line joins "
+            "neighbours, at a right angle to the crease between them; the longer, the sharper the fold. Dots in one "
+            "place are regions with the same slopes."
+        )
+        if len(outputs) < subject.net.n_out:
+            text += f" Shown for {len(outputs)} of {subject.net.n_out} outputs."
+        drawn = both(partial(_dual, subject, partition, j))
+        sections.append({"title": f"Dual plot of {name}", "text": text, "picture": drawn})
+    return sections
+
+
+def _dual(subject: Subject, partition: PlanePartition, output: int) -> Figure:
+    from creases.show import new_figure, plot_dual
+
+    figure, (ax,) = new_figure(4.4, 4.0)
+    if subject.classes is None:
+        plot_dual(partition, output=output, ax=ax)
+    else:
+        names = [subject.class_name(k) for k in range(max(2, subject.net.n_out))]
+        plot_dual(partition, output=output, ax=ax, color="class", classes=names)
+    return figure
+
+
+def compression_sections(subject: Subject) -> list[Section]:
+    """Accuracy with the pieces of each output clustered to k, on every other sample."""
+    found = _compressed(subject)
+    if found is None:
+        return []
+
+    def draw() -> Figure:
+        from creases.show import new_figure, plot_compression
+
+        figure, (ax,) = new_figure(4.6, 3.0)
+        plot_compression({"with k pieces": found}, ax=ax)
+        return figure
+
+    enough = [k for k, share in zip(found.k, found.accuracy, strict=True) if share >= found.original - 0.01]
+    measure = "of the samples right" if subject.y is not None else "of the samples decided as before"
+    text = (
+        f"How many of its pieces does the network need? For each output the coefficients at every other of "
+        f"{subject.looked} are clustered to k; the samples between them take the nearest centre. The network itself "
+        f"has {percent(found.original)} {measure}"
+    )
+    text += f"; {counted(enough[0], 'piece')} for each output " if enough else "; no number tried "
+    text += ("come" if not enough or enough[0] > 1 else "comes") + " within 1 % of it."
+    columns = ["k", *map(str, found.k), "all"]
+    table = {"columns": columns, "rows": [["right", *map(percent, found.accuracy), percent(found.original)]]}
+    return [{"title": "How many pieces it takes", "text": text, "table": table, "picture": both(draw)}]
+
+
+def _compressed(subject: Subject) -> Compression | None:
+    """None where outputs are no classes, or there are too few samples to divide."""
+    X, net = subject.X, subject.net
+    if subject.classes is None or X is None or len(X) < 8 or not net.n_units:
+        return None
+    most = max(8, _NUMBERS // (net.n_out * (net.n_in + 1)))
+    X, y = X[:most], None if subject.y is None else np.asarray(subject.y)[:most].astype(np.int64)
+    found = coefficients(net, X, dtype=torch.float64)
+    labels = decisions(found.values).cpu().numpy() if y is None else y
+    train, test = (coefficients(net, X[first::2], dtype=torch.float64) for first in (0, 1))
+    return compress(train, test, X[1::2], labels[1::2], k=[k for k in KS if k <= train.count])

@@ -1,0 +1,185 @@
+"""The problem that a page proposes: a built-in one, a table's text, a formula, or points drawn by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from creases import problems
+from creases.errors import CreasesError, InputError
+from creases.growth.experiment._divided import LEAST_ROWS
+from creases.problems import Problem
+from creases.show.studio._formula import formula_problem
+from creases.show.studio._limits import Limits
+
+#: Built-in problems that are too large to be watched.
+TOO_LARGE = ("mnist", "cifar10")
+
+#: Classes of drawn points.
+LETTERS = "ABCDEFGHIJ"
+
+#: Drawn points lie in the square of side 2 about 0; this bounds what a page may send all the same.
+FARTHEST = 1e6
+
+#: Numbers beyond this cannot be scaled: their squares are summed as float64.
+LARGEST = 1e100
+
+
+def make_problem(given: Mapping[str, Any], limits: Limits) -> Problem:
+    """The problem that a message describes; refused, in words for a page, where it cannot be learnt or is too large."""
+    if not isinstance(given, Mapping):
+        raise InputError("the problem is missing; choose one")
+    kind = str(given.get("kind"))[:40]
+    if kind not in _MAKERS:
+        raise InputError(f"there is no kind of problem {kind!r}; there are: {', '.join(_MAKERS)}")
+    try:
+        problem = _MAKERS[kind](given, limits)
+    except CreasesError as refused:
+        raise InputError(in_words(str(refused))) from None
+    _check_size(problem, limits)
+    return problem
+
+
+def in_words(message: str) -> str:
+    """A message of the library as one for a page, which has neither options nor arguments."""
+    for pattern, words in _WORDS:
+        message = re.sub(pattern, words, message)
+    return message
+
+
+_WORDS = (
+    (r", or give missing=\"drop\" to leave out those rows(?: or missing=\"mean\" to put the means of the columns)?",
+     ", or choose below what to do with them"),
+    (r"say header=True if these are the names of the columns, header=False if they are data",
+     "give every column a name in words, or no names at all"),
+    (r"^target: column", "column"),
+    (r"^target: ", "column to predict: "),
+    (r"^(?:data|problem|n|X, y): ", ""),
+    (r"^how: ", "Method: "),
+    (r"^loss: is ", "the loss is "),
+    (r"use a smaller lr, or scale the data", "start anew with a smaller learning rate"),
+    (r"--(\w+)", r"\1"),
+)  # fmt: skip
+
+
+def whole(value: Any, name: str, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InputError(f"{name}: expected a whole number from {least} to {most}, got {_short(value)}")
+    return value
+
+
+def number(value: Any, name: str, least: float, most: float) -> float:
+    """A number within bounds."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+        raise InputError(f"{name}: expected a number from {least:g} to {most:g}, got {_short(value)}")
+    return float(value)
+
+
+def text(value: Any, name: str, most: int) -> str:
+    """A text that is not too long."""
+    if not isinstance(value, str) or len(value) > most:
+        raise InputError(f"{name}: expected a text of at most {most} characters, got {_short(value)}")
+    return value
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _builtin(given: Mapping[str, Any], limits: Limits) -> Problem:
+    name = text(given.get("name"), "name", 100)
+    if name in TOO_LARGE:
+        raise InputError(f"{name} is too large to be watched; grow on it with the command: creases grow {name}")
+    return problems.get(name)
+
+
+def table_name(given: Mapping[str, Any]) -> str:
+    """What a table's file is called, without its folder."""
+    name = text(given.get("name") or "", "name", 200)
+    return re.split(r"[/\\]", name)[-1] or "table.csv"
+
+
+def _table(given: Mapping[str, Any], limits: Limits) -> Problem:
+    name = table_name(given)
+    content = text(given.get("text"), "table", limits.message)
+    target = text(given.get("target") or "", "column to predict", 200).strip()
+    if "\0" in content[:10_000]:
+        raise InputError(f"{name} is no text; save the table as CSV")
+    if content.count("\n") > 2 * limits.rows:  # before anything is taken apart
+        raise _too_many(name, f"more than {limits.rows} rows")
+    return problems.parse_table(content, name, target or None, **table_options(given))
+
+
+def table_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """How a table is read, where that is not the usual way."""
+    return {name: given[name] for name in ("task", "missing", "header") if given.get(name) not in (None, "error")}
+
+
+def _formula(given: Mapping[str, Any], limits: Limits) -> Problem:
+    return formula_problem(
+        given.get("formula", ""),
+        rows=whole(given.get("rows", 400), "points", 20, limits.rows),
+        noise=number(given.get("noise", 0.0), "noise", 0.0, 1.0),
+        seed=whole(given.get("seed", 0), "seed", 0, 2**31 - 1),
+    )
+
+
+def _drawn(given: Mapping[str, Any], limits: Limits) -> Problem:
+    X, y = given.get("X"), given.get("y")
+    if not isinstance(X, list) or not isinstance(y, list) or len(X) != len(y):
+        raise InputError("points: expected a place and a class for each")
+    if len(X) > limits.rows:
+        raise InputError(f"points: {len(X)} are drawn; the studio takes up to {limits.rows}")
+    if not all(isinstance(point, list) and len(point) == 2 for point in X):
+        raise InputError("points: expected two numbers for each")
+    places = np.array([[number(value, "points", -FARTHEST, FARTHEST) for value in point] for point in X])
+    labels = np.array([whole(label, "class", 0, len(LETTERS) - 1) for label in y], int)
+    used = np.unique(labels)
+    if len(used) < 2:
+        raise InputError("points: there is one class only; draw points of another one too")
+    return Problem(
+        "drawn",
+        places,
+        np.searchsorted(used, labels),
+        features=("x", "y"),
+        classes=tuple(LETTERS[k] for k in used),
+        description=f"{len(X)} points drawn by hand",
+    )
+
+
+_MAKERS: Mapping[str, Callable[[Mapping[str, Any], Limits], Problem]] = {
+    "builtin": _builtin,
+    "csv": _table,
+    "formula": _formula,
+    "draw": _drawn,
+}
+
+
+def _check_size(problem: Problem, limits: Limits) -> None:
+    n, d = problem.X.shape
+    for name, column in [*zip(problem.features, problem.X.T, strict=True), ("the column to predict", problem.y)]:
+        if np.abs(column).max(initial=0.0) > LARGEST:
+            raise InputError(f"{name} has values beyond {LARGEST:g}, too large to be learnt from; give it another unit")
+    if n < LEAST_ROWS:
+        raise InputError(f"{problem.name} has {n} rows, too few to hold some out; at least {LEAST_ROWS} are needed")
+    if n > limits.rows:
+        raise _too_many(problem.name, f"{n} rows, the studio takes up to {limits.rows}")
+    if d > limits.columns:
+        raise _too_many(problem.name, f"{d} columns of numbers, the studio takes up to {limits.columns}")
+    if n * d > limits.numbers:
+        raise _too_many(problem.name, f"{n} x {d} numbers, the studio takes up to {limits.numbers}")
+    if problem.classes is not None and len(problem.classes) > limits.classes:
+        raise _too_many(problem.name, f"{len(problem.classes)} classes, the studio takes up to {limits.classes}")
+
+
+def _too_many(name: str, what: str) -> InputError:
+    return InputError(
+        f"the problem {name} has {what}; take a part of it, or grow on all of it with the command: creases grow FILE"
+    )

@@ -1,0 +1,178 @@
+"""From torch modules to splines and back, exactly.
+
+Every way is the algebra of one unit, ``v phi(w x + b) = mu (x - beta) [s (x - beta) > 0]`` and what a leak adds to the
+linear part, so nothing is fitted and errors are those of rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.network import Network, read
+from creases.splines._coefficients import coefficients
+from creases.splines._multivariate import Planes
+from creases.splines._spline import Pieces, Shallow, Spline
+
+Gauge = Literal["stored", "unit", "balanced"]
+
+
+def from_module(model: Any) -> Shallow:
+    """The weights of a network of one input, one output and no bend behind another.
+
+    Parameters
+    ----------
+    model
+        What :func:`creases.read` reads, or the network it gave. Its bends are ReLU, leaky ReLU, PReLU, abs, clamps
+        (two units each); linear paths around them become the skip ``c1``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from creases.splines import from_module
+    >>> model = torch.nn.Sequential(torch.nn.Linear(1, 5), torch.nn.LeakyReLU(0.1), torch.nn.Linear(5, 1))
+    >>> from_module(model).width
+    5
+    """
+    net = model if isinstance(model, Network) else read(model)
+    if net.n_in != 1:
+        raise InputError(f"model: expected one input, got {net.n_in}; for several there is splines.planes_of")
+    W, b, v, c0, c, leak = coefficients(net)
+    return Shallow(W[:, 0], b, v, c0, float(c[0]), leak)
+
+
+def to_module(function: Shallow | Planes, *, dtype: torch.dtype = torch.float64) -> nn.Module:
+    """A torch module of these weights, trainable; creases get weights of length 1.
+
+    ``Sequential(Linear, bend, Linear)``, with a linear layer beside it where there is a skip, and that layer alone
+    where there are no units. The bend is ReLU, LeakyReLU or, for units with different leaks, PReLU.
+    """
+    if isinstance(function, Planes):
+        W, b, v, leak = function.xi, -function.gamma, function.mu, np.zeros(len(function.mu))
+        c0, c = function.o0, function.o[None]
+    elif isinstance(function, Shallow):
+        W, b, v, leak = function.w[:, None], function.b, function.v, function.leak
+        c0, c = function.c0, np.array([[function.c1]])
+    else:
+        raise InputError(
+            f"function: expected Shallow or Planes, got {type(function).__name__}; network_of makes Shallow of splines"
+        )
+    if not len(v):
+        return _linear(c, [c0], dtype)
+    body = nn.Sequential(_linear(W, b, dtype), _bend(leak, dtype), _linear(v[None], [c0], dtype))
+    return WithSkip(body, _linear(c, None, dtype)) if c.any() else body
+
+
+class WithSkip(nn.Module):
+    """``body(x) + skip(x)``."""
+
+    def __init__(self, body: nn.Module, skip: nn.Module) -> None:
+        super().__init__()
+        self.body, self.skip = body, skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Values (n, 1) at x (n, d)."""
+        out: Tensor = self.body(x) + self.skip(x)
+        return out
+
+
+def spline_of(shallow: Shallow) -> Spline:
+    """Breakpoints ``-b/w``, delta-slopes ``(1 - leak) w v``, orientations ``sign w`` and the linear part.
+
+    A unit whose breakpoint is nowhere (w = 0, or so small that ``b/w`` overflows) is affine and goes to the linear
+    part; one with v = 0 stays, with delta-slope 0.
+    """
+    w, b, v, leak = shallow.w, shallow.b, shallow.v, shallow.leak
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        beta = -b / w + 0.0  # no -0.0
+        mu = (1 - leak) * w * v
+        bent = np.isfinite(beta)
+        slope = np.where(bent | (b <= 0), leak, 1.0)  # of what each unit adds to the linear part
+        o0, o1 = shallow.c0 + (slope * v * b).sum(), shallow.c1 + (slope * v * w).sum()
+    if not np.isfinite([o0, o1, *mu[bent]]).all():
+        raise InputError("shallow: products of its weights overflow float64; scale the network down")
+    return Spline(float(o0), float(o1), beta[bent], mu[bent], np.sign(w[bent]), np.abs(w[bent]))
+
+
+def network_of(spline: Spline | Pieces, gauge: Gauge = "unit", *, skip: bool = True) -> Shallow:
+    """A ReLU network that is the function.
+
+    Parameters
+    ----------
+    spline
+        Pieces get one unit for each knot, active on the side away from 0.
+    gauge
+        How a delta-slope is shared between w and v, which the function does not see. ``"unit"``: |w| = 1.
+        ``"balanced"``: ``w^2 + b^2 = v^2``, where gradient flow stays; a unit without a jump becomes w = b = v = 0.
+        ``"stored"``: the |w| of the network that the spline comes from.
+    skip
+        Whether the network may have a linear skip c1. If not and there is a linear part, the breakpoint nearest to 0
+        gets a unit of the other orientation too (rounding then is that of the linear part there); a function without
+        breakpoints gets two units at 0.
+    """
+    if not isinstance(spline, Spline | Pieces):
+        raise InputError(f"spline: expected a Spline or Pieces, got {type(spline).__name__}")
+    if gauge not in ("stored", "unit", "balanced"):
+        raise InputError(f"gauge: expected 'stored', 'unit' or 'balanced', got {gauge!r}")
+    form = spline.spline() if isinstance(spline, Pieces) else spline
+    if gauge == "stored" and form.scale is None:
+        raise InputError("gauge: 'stored' needs the |w| of a network, which this spline does not have; take 'unit'")
+    if not skip:
+        form = _without_skip(form)
+    w = form.s * _lengths(form, gauge)
+    v = np.divide(form.mu, w, out=np.zeros(len(w)), where=w != 0)
+    return Shallow(w, -form.beta * w + 0.0, v, form.o0, form.o1)
+
+
+def _without_skip(form: Spline) -> Spline:
+    """``o1 x = o1 beta + o1 (x - beta) [x > beta] + o1 (x - beta) [x < beta]``: two units in place of the slope."""
+    if form.o1 == 0:
+        return form
+    o1 = form.o1
+    if not form.width:
+        return Spline(form.o0, 0.0, np.zeros(2), np.full(2, o1), np.array([1.0, -1.0]), _and_last(form.scale, 2))
+    k = int(np.abs(form.beta).argmin())  # near 0 the constant o1 beta is small
+    mu = np.append(form.mu, o1)
+    mu[k] += o1
+    beta, s = np.append(form.beta, form.beta[k]), np.append(form.s, -form.s[k])
+    return Spline(form.o0 + o1 * form.beta[k], 0.0, beta, mu, s, _and_last(form.scale, 1, k))
+
+
+def _and_last(scale: Floats | None, more: int, like: int | None = None) -> Floats | None:
+    """Stored |w| for new units too: that of a unit, or 1."""
+    if scale is None:
+        return None
+    return np.append(scale, np.full(more, 1.0 if like is None else scale[like]))
+
+
+def _lengths(form: Spline, gauge: Gauge) -> Floats:
+    """|w| (H,) of a gauge."""
+    if gauge == "balanced":
+        return np.asarray(np.sqrt(np.abs(form.mu) / np.hypot(1.0, form.beta)))
+    return form.scale if gauge == "stored" and form.scale is not None else np.ones(form.width)
+
+
+def _linear(weight: Any, bias: Any, dtype: torch.dtype) -> nn.Linear:
+    matrix = torch.as_tensor(np.asarray(weight), dtype=dtype)
+    layer: nn.Linear = nn.utils.skip_init(  # type: ignore[no-untyped-call]
+        nn.Linear, matrix.shape[1], matrix.shape[0], bias=bias is not None, dtype=dtype
+    )
+    with torch.no_grad():
+        layer.weight.copy_(matrix)
+        if bias is not None:
+            layer.bias.copy_(torch.as_tensor(np.asarray(bias), dtype=dtype))
+    return layer
+
+
+def _bend(leak: Floats, dtype: torch.dtype) -> nn.Module:
+    if (leak != leak[0]).any():
+        bend = nn.PReLU(len(leak), dtype=dtype)
+        with torch.no_grad():
+            bend.weight.copy_(torch.as_tensor(leak, dtype=dtype))
+        return bend
+    return nn.LeakyReLU(float(leak[0])) if leak[0] != 0 else nn.ReLU()

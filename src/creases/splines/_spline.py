@@ -1,0 +1,234 @@
+"""A function of one input in its three forms: network, breakpoints with delta-slopes, pieces.
+
+``Shallow`` is the network ``c0 + c1 x + sum_i v_i phi(w_i x + b_i)``; ``Spline`` the same function by its breakpoints
+``beta``, delta-slopes ``mu`` and orientations ``s`` (the lecture's BDSO form); ``Pieces`` the affine function of every
+interval. :mod:`creases.splines._convert` goes from one to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from creases._typing import Floats
+from creases._validation import check_numbers
+from creases.errors import InputError
+
+_BLOCK = 2**22  # entries (inputs times units) of one block of an evaluation
+
+
+@dataclass(frozen=True, eq=False)
+class Shallow:
+    """Weights of a network of one input with one hidden layer: ``f(x) = c0 + c1 x + sum_i v_i phi(w_i x + b_i)``.
+
+    ``phi(z)`` is z where z > 0 and ``leak z`` elsewhere. Anything array-like is taken; one leak is that of all units.
+
+    Examples
+    --------
+    >>> from creases.splines import Shallow
+    >>> Shallow([1, -1], [0, 0], [1, 1])([-2.0, 3.0])  # |x|
+    array([2., 3.])
+    """
+
+    w: Floats  #: (H,) weights from the input
+    b: Floats  #: (H,) biases
+    v: Floats  #: (H,) weights to the output
+    c0: float = 0.0  #: bias of the output
+    c1: float = 0.0  #: weight of the linear skip; 0 is none
+    leak: Floats = 0.0  # type: ignore[assignment]  #: (H,) slopes of the units on their negative side
+
+    def __post_init__(self) -> None:
+        w = check_vector(self.w, "w")
+        _set(self, w=w, b=check_vector(self.b, "b", len(w)), v=check_vector(self.v, "v", len(w)))
+        leak = check_numbers(self.leak, "leak")
+        _set(self, leak=check_vector(np.full(len(w), leak) if leak.ndim == 0 else leak, "leak", len(w)))
+        _set(self, c0=check_number(self.c0, "c0"), c1=check_number(self.c1, "c1"))
+
+    @property
+    def width(self) -> int:
+        """Number of units H."""
+        return len(self.w)
+
+    def __call__(self, x: ArrayLike) -> Floats:
+        """Values at x, of x's shape."""
+
+        def units(part: Floats) -> Floats:
+            z = part[:, None] * self.w + self.b  # (n, H)
+            return np.asarray(np.where(z > 0, z, self.leak * z) @ self.v)
+
+        return _evaluate(x, self.c0, self.c1, units, self.width)
+
+
+@dataclass(frozen=True, eq=False)
+class Spline:
+    """Breakpoints, delta-slopes, orientations: ``f(x) = o0 + o1 x + sum_i mu_i (x - beta_i) [s_i (x - beta_i) > 0]``.
+
+    Examples
+    --------
+    >>> from creases.splines import Spline
+    >>> f = Spline(0, 0, beta=[0, 1], mu=[1, -2], s=[1, 1])  # relu(x) - 2 relu(x - 1)
+    >>> f([0.5, 3.0]), f.pieces().slopes
+    (array([ 0.5, -1. ]), array([ 0.,  1., -1.]))
+    """
+
+    o0: float  #: constant of the linear part
+    o1: float  #: slope of the linear part
+    beta: Floats  #: (H,) breakpoints, in any order
+    mu: Floats  #: (H,) delta-slopes, ``(1 - leak) w v`` of the units
+    s: Floats  #: (H,) orientations: +1 active on the right of its breakpoint, -1 on the left
+    scale: Floats | None = None  #: (H,) the units' |w|, where the function comes from a network
+
+    def __post_init__(self) -> None:
+        beta = check_vector(self.beta, "beta")
+        s = check_vector(self.s, "s", len(beta))
+        if not np.isin(s, (-1.0, 1.0)).all():
+            raise InputError(f"s: expected orientations +1 or -1, got {s[~np.isin(s, (-1.0, 1.0))][0]}")
+        _set(self, beta=beta, mu=check_vector(self.mu, "mu", len(beta)), s=s)
+        _set(self, o0=check_number(self.o0, "o0"), o1=check_number(self.o1, "o1"))
+        if self.scale is not None:
+            scale = check_vector(self.scale, "scale", len(beta))
+            if not (scale > 0).all():
+                raise InputError(f"scale: expected |w| > 0 of every unit, got {scale.min()}")
+            _set(self, scale=scale)
+
+    @property
+    def width(self) -> int:
+        """Number of breakpoints H, coinciding ones and those without a jump included."""
+        return len(self.beta)
+
+    @property
+    def jumps(self) -> Floats:
+        """(H,) how much the slope grows at each breakpoint from left to right: ``s mu``, which is ``|w| v``."""
+        return self.s * self.mu
+
+    def __call__(self, x: ArrayLike) -> Floats:
+        """Values at x, of x's shape."""
+
+        def units(part: Floats) -> Floats:
+            way = part[:, None] - self.beta  # (n, H)
+            return np.asarray(np.where(self.s * way > 0, way, 0.0) @ self.mu)
+
+        return _evaluate(x, self.o0, self.o1, units, self.width)
+
+    def pieces(self) -> Pieces:
+        """The affine function of every interval; breakpoints that are equal are one knot, however small its jump."""
+        knots, which = np.unique(self.beta, return_inverse=True)
+        jumps = np.bincount(which, weights=self.jumps, minlength=len(knots)).astype(np.float64)
+        # Outwards from the piece at 0: far breakpoints with large jumps then cost it no digits.
+        middle, left = self.o1 + self.mu[self.s * self.beta < 0].sum(), int(np.searchsorted(knots, 0.0))
+        middle += self.mu[(self.beta == 0) & (self.s < 0)].sum()  # a knot at 0 is on its right
+        before, after = np.cumsum(-jumps[:left][::-1])[::-1], np.cumsum(jumps[left:])
+        return Pieces(knots, middle + np.concatenate([before, [0.0], after]), self(anchors(knots)))
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A continuous piecewise-linear function by its K knots: slope and offset of the K + 1 intervals between them.
+
+    Each piece is kept by its slope and its value at its *anchor*, the point of its interval nearest to 0 (a knot, or 0
+    itself), and evaluated as ``value + slope (x - anchor)``: offsets alone lose digits far from 0.
+    """
+
+    knots: Floats  #: (K,) increasing
+    slopes: Floats  #: (K + 1,) from left to right
+    values: Floats  #: (K + 1,) of each piece at its anchor
+
+    def __post_init__(self) -> None:
+        knots = check_vector(self.knots, "knots")
+        if not (np.diff(knots) > 0).all():
+            raise InputError("knots: expected increasing numbers, all different")
+        slopes, values = (check_vector(getattr(self, name), name, len(knots) + 1) for name in ("slopes", "values"))
+        _set(self, knots=knots, slopes=slopes, values=values)
+
+    @classmethod
+    def through(cls, knots: ArrayLike, values: ArrayLike, left: float, right: float) -> Pieces:
+        """The function with given values (K,) at K >= 1 knots, and slopes ``left`` before and ``right`` after them."""
+        x = check_vector(knots, "knots")
+        y = check_vector(values, "values", len(x))
+        if not len(x) or not (np.diff(x) > 0).all():
+            raise InputError("knots: expected at least one knot, increasing and all different")
+        inner = np.diff(y) / np.diff(x)
+        slopes = np.concatenate([[check_number(left, "left")], inner, [check_number(right, "right")]])
+        # A piece that ends at 0 or before has its right knot for anchor, others their left one, or 0 between the two.
+        at = anchors(x)
+        near = np.clip(np.arange(len(slopes)) - (at >= 0), 0, len(x) - 1)
+        return cls(x, slopes, y[near] + slopes * (at - x[near]))
+
+    @property
+    def count(self) -> int:
+        """Number of pieces, K + 1."""
+        return len(self.slopes)
+
+    @property
+    def anchors(self) -> Floats:
+        """(K + 1,) the point of each interval that is nearest to 0."""
+        return anchors(self.knots)
+
+    @property
+    def offsets(self) -> Floats:
+        """(K + 1,) value that each piece would have at 0: piece p is ``slopes[p] x + offsets[p]``."""
+        return self.values - self.slopes * self.anchors
+
+    @property
+    def jumps(self) -> Floats:
+        """(K,) how much the slope grows at each knot."""
+        return np.diff(self.slopes)
+
+    def __call__(self, x: ArrayLike) -> Floats:
+        """Values at x, of x's shape."""
+        points = check_numbers(x, "x")
+        p = np.searchsorted(self.knots, points)
+        with np.errstate(invalid="ignore"):  # a slope of 0 at infinity
+            return np.asarray(self.values[p] + self.slopes[p] * (points - self.anchors[p]))
+
+    def spline(self) -> Spline:
+        """The same function by breakpoints and delta-slopes, every unit active on the side away from 0.
+
+        The linear part then is the piece at 0, which far knots cost no digits.
+        """
+        s = np.where(self.knots < 0, -1.0, 1.0)
+        p = int(np.searchsorted(self.knots, 0.0))
+        return Spline(float(self.offsets[p]), float(self.slopes[p]), self.knots, s * self.jumps, s)
+
+
+def anchors(knots: Floats) -> Floats:
+    """(K + 1,) the point nearest to 0 of each interval that K increasing knots leave."""
+    return np.asarray(np.clip(0.0, np.append(-np.inf, knots), np.append(knots, np.inf)))
+
+
+def check_vector(values: Any, name: str, length: int | None = None) -> Floats:
+    """``values`` as a vector of finite float64, of a given length."""
+    array = check_numbers(values, name)
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        raise InputError(f"{name}: expected shape ({'n' if length is None else length},), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name}: expected finite numbers, got {array[~np.isfinite(array)][0]}")
+    return array
+
+
+def check_number(value: Any, name: str) -> float:
+    """``value`` as a finite float."""
+    array = check_numbers(value, name)
+    if array.size != 1 or not np.isfinite(array).all():
+        raise InputError(f"{name}: expected one finite number, got {value!r}")
+    return float(array.item())
+
+
+def _set(instance: Any, **values: Any) -> None:
+    """Fill fields of a frozen dataclass while it is being made."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
+def _evaluate(x: ArrayLike, c0: float, c1: float, units: Callable[[Floats], Floats], width: int) -> Floats:
+    """``c0 + c1 x`` and what the units add, a block of inputs at a time."""
+    points = check_numbers(x, "x")
+    flat = points.reshape(-1)
+    rows = max(1, _BLOCK // max(1, width))
+    with np.errstate(invalid="ignore"):  # a weight of 0 at infinity
+        parts = [units(flat[i : i + rows]) for i in range(0, len(flat), rows)]
+        return np.asarray(c0 + c1 * points + np.concatenate([np.zeros(0), *parts]).reshape(points.shape))

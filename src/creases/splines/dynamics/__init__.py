@@ -1,0 +1,1 @@
+"""How breakpoints move while a network trains."""

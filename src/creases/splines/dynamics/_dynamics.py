@@ -1,0 +1,125 @@
+"""How breakpoints and delta-slopes move under gradient flow (Theorem 5 of the lecture, signs corrected).
+
+For a shallow network and ``l = 1/2 sum e^2``, with ``r1 = sum e a``, ``rx = sum e a x`` over the data a unit sees and
+``m = w v``, the delta-slope of a unit without leak (with one it is ``mu = (1 - leak) m``)::
+
+    beta' = (v / w) (r1 + beta rx)        m' = -(v^2 + w^2) rx - w b r1
+
+These are not the gradients of l in (beta, m), which are ``-m r1`` and ``rx - beta r1``: gradient flow of the weights
+is a flow of the spline in the metric ``P``, ``(beta', m') = -P grad l``. Each unit keeps ``d = w^2 + b^2 - v^2``, and
+``w^2`` follows from (beta, m, d): the flow closes in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.splines._spline import Shallow
+from creases.splines.relocation._residuals import check_finite, residuals
+
+
+@dataclass(frozen=True, eq=False)
+class Velocities:
+    """Time derivatives under gradient flow; a unit without weight (w = 0) has no breakpoint: NaN."""
+
+    beta: Floats  #: (H,) of the breakpoints
+    mu: Floats  #: (H,) of the delta-slopes
+    w: Floats  #: (H,)
+    b: Floats  #: (H,)
+    v: Floats  #: (H,)
+    c0: float
+    c1: float  #: 0 where there is no skip
+    f: Floats  #: (N,) of the function at the data: ``-K e``, K the tangent kernel
+
+
+def velocities(net: Shallow, x: Any, y: Any) -> Velocities:
+    """The gradient flow of a shallow network on data x (N,), y (N,): of its spline, its weights and its values.
+
+    The weights move by ``-grad l``, ``l = 1/2 sum (f(x) - y)^2``; a skip ``c1`` moves where there is one (not 0).
+
+    >>> net = Shallow([1.0, -2.0], [0.5, 1.0], [1.0, 0.5])
+    >>> velocities(net, [-1.0, 0.0, 2.0], [0.0, 0.0, 0.0]).beta
+    array([ 1.    , -0.4375])
+    """
+    found = residuals(net, x, y)
+    w, b, v, r1, rx = net.w, net.b, net.v, found.r1, found.rx
+    beta, ratio = _breakpoints(net)
+    with np.errstate(invalid="ignore", over="ignore"):
+        moves = ratio * (r1 + beta * rx)
+        slopes = (1 - net.leak) * (-(v**2 + w**2) * rx - w * b * r1)
+        d_w, d_b, d_v = -v * rx, -v * r1, -(found.phi @ found.e)
+        c0 = -float(found.e.sum())
+        c1 = -float(found.e @ found.x) if net.c1 != 0 else 0.0
+        f = c0 + c1 * found.x + d_v @ found.phi + (v * d_w) @ found.a * found.x + (v * d_b) @ found.a
+    check_finite("net", slopes, d_w, d_b, d_v, c1, f)
+    return Velocities(moves, slopes, d_w, d_b, d_v, c0, c1, f)
+
+
+def spline_gradient(net: Shallow, x: Any, y: Any) -> tuple[Floats, Floats]:
+    """Gradients (H,) of l in each breakpoint, ``-m r1``, and in each ``m = w v``, ``rx - beta r1``.
+
+    The other coordinates are held, with the function written as ``c0 + c1 x + sum m (x - beta) a``.
+    """
+    found = residuals(net, x, y)
+    beta, _ = _breakpoints(net)
+    with np.errstate(invalid="ignore"):
+        return -net.w * net.v * found.r1, found.rx - beta * found.r1
+
+
+def metric(net: Shallow) -> Floats:
+    """P (H, 2, 2) of ``(beta', m') = -P grad l``: ``[[(1 + beta^2) / w^2, -v beta / w], [-v beta / w, v^2 + w^2]]``.
+
+    Positive definite where w != 0: its determinant is ``1 + beta^2 + v^2 / w^2``.
+    """
+    beta, ratio = _breakpoints(net)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        corner = (1 + beta**2) / net.w**2
+        mixed = -ratio * beta
+        last = net.v**2 + net.w**2
+    check_finite("net", last)
+    return np.stack([np.stack([corner, mixed], -1), np.stack([mixed, last], -1)], -2)
+
+
+def invariants(net: Shallow) -> Floats:
+    """What each unit keeps under gradient flow: ``d = w^2 + b^2 - v^2`` (H,)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        d = net.w**2 + net.b**2 - net.v**2
+    check_finite("net", d)
+    return np.asarray(d)
+
+
+def squares(beta: Floats, m: Floats, d: Floats) -> tuple[Floats, Floats]:
+    """``w^2`` and ``v^2`` (H,) from breakpoints, ``m = w v`` and invariants.
+
+    ``w^2 = (d + sqrt(d^2 + 4 m^2 (1 + beta^2))) / (2 (1 + beta^2))``, and ``v^2 = w^2 (1 + beta^2) - d``; each is
+    taken in the form that does not cancel.
+    """
+    spread = 1 + beta**2
+    root = np.sqrt(d**2 + 4 * m**2 * spread)
+    large = (np.abs(d) + root) / 2  # of the two squares w^2 + b^2 and v^2 the larger; their product is m^2 (1 + beta^2)
+    small = np.divide(m**2 * spread, large, out=np.zeros(np.shape(large)), where=large > 0)
+    norm, v2 = np.where(d >= 0, large, small), np.where(d >= 0, small, large)
+    return norm / spread, v2
+
+
+def closed_velocities(beta: Floats, m: Floats, d: Floats, r1: Floats, rx: Floats) -> tuple[Floats, Floats]:
+    """``beta'`` and ``m'`` (H,) from each unit's (beta, m = w v, d) and the errors it sees: no weights needed."""
+    w2, v2 = squares(beta, m, d)
+    if (w2 == 0).any():
+        raise InputError(f"m: unit {int(np.argmin(w2))} has w = 0 and so no breakpoint; leave it out")
+    return m / w2 * (r1 + beta * rx), -(v2 + w2) * rx + w2 * beta * r1
+
+
+def _breakpoints(net: Shallow) -> tuple[Floats, Floats]:
+    """``-b / w`` and ``v / w`` (H,), NaN where w = 0."""
+    gone = np.full(net.width, np.nan)
+    with np.errstate(over="ignore"):
+        return (
+            np.divide(-net.b, net.w, out=gone.copy(), where=net.w != 0),
+            np.divide(net.v, net.w, out=gone, where=net.w != 0),
+        )

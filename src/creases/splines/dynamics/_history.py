@@ -1,0 +1,176 @@
+"""What a tracker saw: breakpoints and delta-slopes through training, with births, deaths and crossings of data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._files import replacing
+from creases._typing import Bools, Floats, Ints
+from creases._validation import check_index
+from creases.errors import FileError, InputError
+from creases.splines._spline import Pieces
+
+EventKind = Literal["birth", "death", "crossing"]
+EVENTS: tuple[EventKind, ...] = ("birth", "death", "crossing")
+
+
+class Event(NamedTuple):
+    """Something that happened to a breakpoint between two looks, told at the later one."""
+
+    step: int
+    kind: EventKind
+    track: int  #: the breakpoint's number
+    x: float  #: where it was born, was last seen, or the datum is
+    datum: int  #: the datum it crossed; -1 for births and deaths
+
+
+class Frame(NamedTuple):
+    """The breakpoints at one step."""
+
+    step: int
+    track: Ints  #: (k,) the breakpoint's number, the same as long as it lives
+    x: Floats  #: (k,)
+    jump: Floats  #: (k,) what each adds to the slope from left to right
+    layer: Ints  #: (k,)
+    unit: Ints  #: (k,)
+    direction: Ints  #: (k,) +1: its unit turns on from left to right
+    active: Bools  #: (k,) whether the output sees it
+    pieces: Pieces  #: the function
+
+
+class Track(NamedTuple):
+    """One breakpoint through the frames it lives in."""
+
+    step: Ints  #: (n,)
+    x: Floats  #: (n,)
+    jump: Floats  #: (n,)
+    layer: int
+    unit: int
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """T frames as flat arrays: frame t has rows ``starts[t]:starts[t + 1]``; :class:`Tracker` makes one."""
+
+    steps: Ints  #: (T,)
+    starts: Ints  #: (T + 1,)
+    track: Ints  #: (n,) and so on: see :class:`Frame`
+    x: Floats
+    jump: Floats
+    layer: Ints
+    unit: Ints
+    direction: Ints
+    active: Bools
+    knot_starts: Ints  #: (T + 1,) of the functions' knots; each has one slope and one value more than knots
+    knots: Floats
+    slopes: Floats
+    values: Floats
+    event_step: Ints  #: (E,) the latest events
+    event_kind: Ints  #: (E,) number in ``EVENTS``
+    event_track: Ints
+    event_x: Floats
+    event_datum: Ints
+    totals: Ints  #: (3,) all births, deaths and crossings, also those no longer among the events
+    data: Floats  #: (N,) inputs that crossings are of
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def births(self) -> int:
+        """Breakpoints that appeared."""
+        return int(self.totals[0])
+
+    @property
+    def deaths(self) -> int:
+        """Breakpoints that vanished."""
+        return int(self.totals[1])
+
+    @property
+    def crossings(self) -> int:
+        """How often a breakpoint went past a datum."""
+        return int(self.totals[2])
+
+    @property
+    def counts(self) -> Ints:
+        """(T,) number of breakpoints in every frame."""
+        return np.diff(self.starts)
+
+    def frame(self, t: int) -> Frame:
+        """The breakpoints of frame t, of T."""
+        t = check_index(t, len(self), "t")
+        rows = slice(int(self.starts[t]), int(self.starts[t + 1]))
+        first, last = int(self.knot_starts[t]), int(self.knot_starts[t + 1])
+        slopes = slice(first + t, last + t + 1)
+        pieces = Pieces(self.knots[first:last], self.slopes[slopes], self.values[slopes])
+        names = ("track", "x", "jump", "layer", "unit", "direction", "active")
+        return Frame(step=int(self.steps[t]), pieces=pieces, **{name: getattr(self, name)[rows] for name in names})
+
+    def tracks(self) -> dict[int, Track]:
+        """Every breakpoint of the frames, by its number."""
+        step = np.repeat(self.steps, self.counts)
+        order = np.argsort(self.track, kind="stable")
+        numbers, first = np.unique(self.track[order], return_index=True)
+        groups = np.split(order, first)[1:]
+        return {
+            number: Track(step[rows], self.x[rows], self.jump[rows], int(self.layer[rows[0]]), int(self.unit[rows[0]]))
+            for number, rows in zip(numbers.tolist(), groups, strict=True)
+        }
+
+    def events(self) -> list[Event]:
+        """The latest births, deaths and crossings, in order."""
+        columns = (self.event_step, self.event_kind, self.event_track, self.event_x, self.event_datum)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [Event(step, EVENTS[kind], track, x, datum) for step, kind, track, x, datum in rows]
+
+    def save(self, path: str | Path) -> Path:
+        """Write to a ``.npz`` or ``.json`` file, whole or not at all."""
+        path = Path(path)
+        _check_name(path)
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        with replacing(path) as temporary:
+            if path.suffix == ".json":
+                temporary.write_text(json.dumps({name: array.tolist() for name, array in arrays.items()}))
+            else:
+                np.savez_compressed(temporary, **arrays)
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> History:
+        """Read back what :meth:`save` wrote."""
+        path = Path(path)
+        _check_name(path)
+        arrays: dict[str, NDArray[Any]]
+        try:
+            if path.suffix == ".json":
+                read = json.loads(path.read_text())
+                arrays = {name: np.array(values, dtype=_dtype(cls, name)) for name, values in read.items()}
+            else:
+                with np.load(path, allow_pickle=False) as stored:
+                    arrays = {name: stored[name] for name in stored.files}
+        except FileNotFoundError:
+            raise FileError(f"{path}: no such file") from None
+        except (OSError, EOFError, ValueError, TypeError, AttributeError, BadZipFile) as error:
+            raise FileError(f"{path}: not a history that creases wrote, or damaged: {error}") from None
+        wanted = {field.name for field in fields(cls)}
+        if arrays.keys() != wanted:
+            missing = ", ".join(sorted(wanted - arrays.keys())) or "more than belongs there"
+            raise FileError(f"{path}: not a history that creases wrote, or of another version: it has no {missing}")
+        return cls(**arrays)
+
+
+def _check_name(path: Path) -> None:
+    if path.suffix not in (".npz", ".json"):
+        raise InputError(f"path: a history's name must end in .npz or .json, got {path.name!r}")
+
+
+def _dtype(cls: type[History], name: str) -> type:
+    kind = cls.__dataclass_fields__[name].type if name in cls.__dataclass_fields__ else "Floats"
+    return {"Ints": np.int64, "Bools": np.bool_}.get(str(kind), np.float64)

@@ -1,0 +1,33 @@
+"""The tangent kernel of a shallow network, exactly: how the error at one input moves the function at another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.splines._spline import Shallow
+from creases.splines.relocation._residuals import check_finite, sides, vector
+
+
+def ntk(net: Shallow, x: Any, other: Any = None) -> Floats:
+    """The neural tangent kernel K (n, n') between inputs x (n,) and ``other`` (n',), x itself unless given.
+
+    ``K(x, x') = sum_i v_i^2 a_i a_i' (1 + x x') + sum_i phi_i phi_i' + 1``, and ``x x'`` more where there is a skip
+    (c1 is not 0): the inner product of the function's gradients in the weights. Under gradient flow of
+    ``1/2 sum e^2`` the function moves by ``f' = -K e``.
+
+    >>> ntk(Shallow([1.0], [0.0], [2.0]), [1.0, -1.0])
+    array([[10.,  1.],
+           [ 1.,  1.]])
+    """
+    x = vector(x, "x")
+    z = x if other is None else vector(other, "other")
+    (a, phi), (a2, phi2) = sides(net, x), sides(net, z)
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = np.multiply.outer(x, z)
+        kernel = (a.T @ ((net.v**2)[:, None] * a2)) * (1 + product) + phi.T @ phi2 + 1
+        kernel = kernel + product if net.c1 != 0 else kernel
+    check_finite("net", kernel)
+    return np.asarray(kernel)

@@ -1,0 +1,149 @@
+"""Changes of side followed through a network of one input to its output: jumps in slope, and which paths are open."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases._typing import Floats, Ints
+from creases.network._network import Network
+from creases.network.program._bends import select
+from creases.network.program._carry import carry
+from creases.network.program._pieces import default_memory
+from creases.network.program._step import Step
+from creases.regions import LinePartition
+from creases.regions._tolerance import SIGN
+
+
+class Slopes(NamedTuple):
+    """Pre-activations of one bend on every region: derivatives, the size of their terms, whether they are all zero."""
+
+    dz: Tensor  #: (R, U)
+    size: Tensor  #: (R, U)
+    zero: Tensor  #: (R, U) bool
+
+
+class Changes(NamedTuple):
+    """Units that change side, one row for each and each place: n in all."""
+
+    place: Ints  #: (n,) number of the breakpoint on the line; it lies between the regions ``place`` and ``place + 1``
+    bend: Ints  #: (n,)
+    unit: Ints  #: (n,) number in its bend
+    direction: Ints  #: (n,) +1 turns on from left to right, -1 off
+
+    @classmethod
+    def of(cls, net: Network, part: LinePartition, sides: list[Tensor]) -> Changes:
+        """All changes of a partition, from left to right; sides (R, *units) of every bend."""
+        place = np.repeat(np.arange(len(part.breakpoints)), np.diff(part.unit_starts))
+        bend = np.searchsorted(net.unit_starts, part.unit_ids, side="right") - 1
+        on = np.concatenate([np.zeros((part.count, 0), bool), *(side.flatten(1).numpy() for side in sides)], axis=1)
+        direction = np.where(on[place + 1, part.unit_ids], 1, -1)
+        return cls(place, bend, part.unit_ids - net.unit_starts[bend], direction)
+
+
+class Effects(NamedTuple):
+    """What each change does to the output."""
+
+    jump: Floats  #: (n,) in the slope, from left to right
+    size: Floats  #: (n,) sum of the magnitudes of the jump's terms
+    active: NDArray[np.bool_]  #: (n,) whether a path of open units leads from it to the output
+
+
+_Known = tuple[Tensor, Tensor, Tensor, Tensor]  # value, size of its terms, derivative, size of its terms
+
+
+def regional_slopes(net: Network, ends: Floats, sides: list[Tensor]) -> list[Slopes]:
+    """Derivatives of all pre-activations on the regions between ``ends`` (R + 1,), given the sides of every bend."""
+    found: list[Slopes] = []
+
+    def through(i: int, inputs: list[_Known]) -> _Known:
+        step = net.steps[i]
+        z, size, dz, dsize = (list(column) for column in zip(*inputs, strict=True))
+        if not step.is_bend:
+            return step.apply(z), step.magnitude(size), step.linear(dz), step.linear_magnitude(dsize)
+        side = sides[len(found)]
+        zero = (z[0].abs() <= SIGN * size[0]) & (dz[0].abs() <= SIGN * dsize[0]) & ~side
+        found.append(Slopes(dz[0].flatten(1), dsize[0].flatten(1), zero.flatten(1)))
+        value, slope = (select("relu", torch.where(zero, 0, a[0]), side, step.leak) for a in (z, dz))
+        bounds = [select("relu", a[0], side, _magnitude(step)) for a in (size, dsize)]
+        return value, bounds[0], slope, bounds[1]
+
+    points = torch.from_numpy(_inner_points(ends)).reshape(-1, *net.input_shape)
+    one = torch.ones_like(points)
+    carry(net, {0: (points, points.abs(), one, one)}, through)
+    return found
+
+
+def _inner_points(ends: Floats) -> Floats:
+    """A point inside each region (R,)."""
+    if len(ends) == 2:
+        return np.zeros(1)
+    return np.concatenate([[ends[1] - 1], ends[1:-2] / 2 + ends[2:-1] / 2, [ends[-2] + 1]])
+
+
+_Carried = tuple[Tensor, Tensor, Tensor]  # jump, size of its terms, 1 where a path leads and 0 elsewhere
+
+
+def follow(net: Network, sides: list[Tensor], slopes: list[Slopes], changes: Changes) -> Effects:
+    """What every change does to the output of a network with one output.
+
+    Where bends behind each other change side at one place, a unit's jump is taken with all earlier bends as they are on
+    the right and all later ones as on the left: so the jumps add up to the difference of the slopes.
+    """
+    n = len(changes.place)
+    effects = Effects(np.zeros(n), np.zeros(n), np.zeros(n, bool))
+    block = max(1, default_memory() // (64 * max(net.sizes)))
+    for bend in range(len(net.bends)):
+        of_bend = np.flatnonzero(changes.bend == bend)
+        for first in range(0, len(of_bend), block):
+            rows = of_bend[first : first + block]
+            part = Changes(*(column[rows] for column in changes))
+            jump, size, path = _to_output(net, bend, sides, slopes[bend], part)
+            effects.jump[rows], effects.size[rows], effects.active[rows] = jump, size, path > 0
+    return effects
+
+
+def _to_output(net: Network, bend: int, sides: list[Tensor], slopes: Slopes, rows: Changes) -> tuple[Floats, ...]:
+    """Jump, size and path (n,) at the output for changes of one bend."""
+    at = net.bends[bend]
+    left, unit, way = (torch.from_numpy(a) for a in (rows.place, rows.unit, rows.direction))
+    on = left + (way > 0)  # the region where the unit is on
+    leak = net.steps[at].leak
+    gain = torch.ones(len(unit)).double() if leak is None else 1 - leak.expand(net.steps[at].shape).flatten()[unit]
+    remaining = iter(range(bend + 1, len(net.bends)))
+
+    def through(i: int, inputs: list[_Carried]) -> _Carried:
+        step = net.steps[i]
+        jump, size, path = (list(column) for column in zip(*inputs, strict=True))
+        if not step.is_bend:
+            open_ = step.linear_magnitude(path) > 0
+            return step.linear(jump), step.linear_magnitude(size), open_.double()
+        side = sides[next(remaining)]
+        passes = side[on] if step.leak is None else side[on] | (step.leak != 0)
+        flat = side[left]
+        return (
+            select("relu", jump[0], flat, step.leak),
+            select("relu", size[0], flat, _magnitude(step)),
+            path[0] * passes,
+        )
+
+    def start(entries: Tensor) -> Tensor:
+        out = torch.zeros(len(unit), net.sizes[at + 1], dtype=torch.float64)
+        out[torch.arange(len(unit)), unit] = entries
+        return out.reshape(-1, *net.steps[at].shape)
+
+    later = {value for step in net.steps[at + 1 :] for value in step.inputs if value <= at}
+    nothing = {value: torch.zeros(len(unit), *net.shapes[value], dtype=torch.float64) for value in later}
+    values: dict[int, _Carried] = {value: (zero, zero, zero) for value, zero in nothing.items()}
+    jump, size = way * gain * slopes.dz[left + 1, unit], gain.abs() * slopes.size[left + 1, unit]
+    values[at + 1] = (start(jump), start(size), start((gain != 0).double()))
+    out = carry(net, values, through, at + 1)[len(net.steps)]
+    return tuple(part.reshape(len(unit)).numpy() for part in out)
+
+
+def _magnitude(step: Step) -> Tensor | None:
+    return None if step.leak is None else step.leak.abs()

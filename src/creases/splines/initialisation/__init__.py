@@ -1,0 +1,1 @@
+"""How the breakpoints of a new network are distributed."""

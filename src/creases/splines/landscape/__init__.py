@@ -1,0 +1,1 @@
+"""The loss around a network: Hessian, degeneracies, critical points."""

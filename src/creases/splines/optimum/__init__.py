@@ -1,0 +1,1 @@
+"""The best continuous piecewise-linear fit."""

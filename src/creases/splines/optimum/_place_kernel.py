@@ -1,0 +1,175 @@
+"""Compiled: the best place for one knot of a continuous piecewise-linear fit, in closed form (numba).
+
+Let the knot lie at t in a gap between two data, and let l and r be the best fits of what is left and right of it, each
+alone: neither depends on t, as long as t passes no datum, and both are lines in the gap. Joining them there costs
+``(l(t) - r(t))^2 / g(t)``, g(t) the sum of the two values' variances, a positive quadratic. So in a gap the least error
+is where the two lines cross, and if they do not, at one of the data that end it: the cost has one other stationary
+point, a maximum. Values at knots further away go out one after the other, as in :mod:`creases.splines.optimum._optimal_kernel`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from creases._compiled import compiled, inner
+from creases._typing import Floats, Ints
+from creases.splines.optimum._optimal_kernel import joined
+
+INF = np.inf
+
+
+@inner
+def _add(sums: Floats, row: int, s: float, y: float, w: float) -> None:
+    """One datum more in a row of sums of w times 1, s, s^2, y, s y, y^2."""
+    sums[row, 0] += w
+    sums[row, 1] += w * s
+    sums[row, 2] += w * s * s
+    sums[row, 3] += w * y
+    sums[row, 4] += w * s * y
+    sums[row, 5] += w * y * y
+
+
+@inner
+def _start(sums: Floats, row: int, quadratic: Floats, k: int) -> None:
+    """Sums of no data but those beyond a knot, whose least error is row k of quadratics in the value there."""
+    for column in range(6):
+        sums[row, column] = 0.0
+    sums[row, 0], sums[row, 3], sums[row, 5] = quadratic[k, 0], -quadratic[k, 1], quadratic[k, 2]
+
+
+@inner
+def _pass(
+    x: Floats, y: Floats, w: Floats, begin: int, end: int, knots: Floats, far: int, near: int, quadratics: Floats
+) -> None:
+    """The least error beyond a knot from that beyond its neighbour: (a, b, c) of a quadratic in the value there.
+
+    Data ``begin`` to ``end`` lie between the two knots.
+    """
+    sums = np.zeros((1, 6))
+    for n in range(begin, end):
+        _add(sums, 0, abs(knots[near] - x[n]), y[n], w[n])
+    length = abs(knots[near] - knots[far])
+    a, b, c = joined(sums, 0, length, quadratics[far, 0], quadratics[far, 1], quadratics[far, 2])
+    quadratics[near, 0], quadratics[near, 1], quadratics[near, 2] = a, b, c
+
+
+@inner
+def _right_of(x: Floats, place: float) -> int:
+    """Number of data at a place or left of it."""
+    low, high = 0, len(x)
+    while low < high:
+        middle = (low + high) // 2
+        if x[middle] <= place:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner
+def _from_right(knots: Floats, x: Floats, y: Floats, w: Floats, first: Ints, after: Floats) -> None:
+    """Numbers of the first datum of each piece (t_c, t_c+1], and of all data, into ``first`` (K + 1,); least errors of
+    the data right of each knot, as quadratics in the value there, into ``after`` (K + 1, 3)."""
+    last = len(knots) - 1
+    first[0], first[last] = 0, len(x)
+    for column in range(3):
+        after[last, column] = 0.0
+    for c in range(last - 1, 0, -1):
+        first[c] = _right_of(x, knots[c])
+        _pass(x, y, w, first[c], first[c + 1], knots, c + 1, c, after)
+
+
+@inner
+def _line(sums: Floats, row: int) -> tuple[float, float, float, float]:
+    """Value at s = 0, slope and error of the best line, and the determinant: 0 where the slope is free."""
+    n, s, ss = sums[row, 0], sums[row, 1], sums[row, 2]
+    y, sy, yy = sums[row, 3], sums[row, 4], sums[row, 5]
+    det = n * ss - s * s
+    if det <= 1e-13 * n * ss:
+        return 0.0, 0.0, yy - y * y / n if n > 0 else yy, 0.0
+    value, slope = (ss * y - s * sy) / det, (n * sy - s * y) / det
+    return value, slope, yy - value * y - slope * sy, det
+
+
+@inner
+def _spread(sums: Floats, row: int, s: float, det: float) -> float:
+    """Variance of the line's value at s, for data of variance 1 over their weights."""
+    return float((sums[row, 2] - 2 * s * sums[row, 1] + s * s * sums[row, 0]) / det)
+
+
+@inner
+def _between(
+    x: Floats, y: Floats, w: Floats, begin: int, end: int, left: float, right: float, sums: Floats
+) -> tuple[float, float]:
+    """The best place for a knot between two others, and the whole error with it there.
+
+    Data ``begin`` to ``end`` lie between them. Of sums (N + 2, 6) the last row starts with what is left of the left
+    knot, row ``end`` with what is right of the right one; the rows from ``begin`` on are room to work in.
+    """
+    for n in range(end - 1, begin - 1, -1):
+        for column in range(6):
+            sums[n, column] = sums[n + 1, column]
+        _add(sums, n, right - x[n], y[n], w[n])
+    seen = len(x) + 1
+    place, best, low = left, INF, left
+    for n in range(begin, end + 1):
+        high = x[n] if n < end else right
+        if high > low:
+            p, m, error, det = _line(sums, seen)
+            q, k, more, other = _line(sums, n)
+            error += more
+            at_low = p + m * (low - left) - q - k * (right - low)
+            at_high = p + m * (high - left) - q - k * (right - high)
+            here = high
+            if det == 0 or other == 0:  # one side reaches the other anywhere
+                here = (low + high) / 2
+            elif (at_low < 0) != (at_high < 0):
+                here = low + (high - low) * (at_low / (at_low - at_high))
+            elif high < right:
+                error += at_high**2 / (_spread(sums, seen, high - left, det) + _spread(sums, n, right - high, other))
+            if error < best and left < here < right:
+                place, best = here, error
+        if n < end:
+            _add(sums, seen, x[n] - left, y[n], w[n])
+            low = max(low, x[n])
+    return place, best
+
+
+@compiled
+def place_round(knots: Floats, x: Floats, y: Floats, w: Floats) -> None:
+    """Move each inner knot in turn, in place, to the best place between its neighbours."""
+    size, end = len(knots), len(x)
+    first, before, after = np.zeros(size, np.int64), np.zeros((size, 3)), np.zeros((size, 3))
+    sums = np.zeros((end + 2, 6))
+    _from_right(knots, x, y, w, first, after)
+    for k in range(1, size - 1):
+        _start(sums, end + 1, before, k - 1)
+        _start(sums, first[k + 1], after, k + 1)
+        place, error = _between(x, y, w, first[k - 1], first[k + 1], knots[k - 1], knots[k + 1], sums)
+        if error < INF:
+            knots[k] = place
+            first[k] = _right_of(x, place)
+        _pass(x, y, w, first[k - 1], first[k], knots, k - 1, k, before)
+
+
+@compiled
+def exchange(knots: Floats, x: Floats, y: Floats, w: Floats) -> tuple[Floats, float]:
+    """The best knots that differ in one from the given, which may go anywhere; and their error, but for rounding."""
+    size, end = len(knots), len(x)
+    first, before, after = np.zeros(size - 1, np.int64), np.zeros((size - 1, 3)), np.zeros((size - 1, 3))
+    sums, rest = np.zeros((end + 2, 6)), np.zeros(size - 1)
+    found, least = knots.copy(), INF
+    for gone in range(1, size - 1):
+        for k in range(size - 1):
+            rest[k] = knots[k] if k < gone else knots[k + 1]
+        _from_right(rest, x, y, w, first, after)
+        for k in range(size - 2):
+            _start(sums, end + 1, before, k)
+            _start(sums, first[k + 1], after, k + 1)
+            place, error = _between(x, y, w, first[k], first[k + 1], rest[k], rest[k + 1], sums)
+            if error < least:
+                least = error
+                for c in range(size):
+                    found[c] = rest[c] if c <= k else place if c == k + 1 else rest[c - 1]
+            _pass(x, y, w, first[k], first[k + 1], rest, k, k + 1, before)
+    return found, least

@@ -1,0 +1,1 @@
+"""Move breakpoints that do little to where most is missing."""

@@ -1,0 +1,269 @@
+"""Facts about the classifier that grows."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score, learning_curve
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+
+import creases
+from creases import GrowingClassifier
+from creases.errors import InputError
+from creases.growth import Fold
+
+SHORT: dict[str, Any] = {"max_epochs": 40, "patience": 3, "random_state": 0}
+
+pytestmark = pytest.mark.filterwarnings("ignore:max_epochs:sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def moons() -> tuple[np.ndarray, np.ndarray]:
+    return make_moons(200, noise=0.1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def grown(moons: tuple[np.ndarray, np.ndarray]) -> GrowingClassifier:
+    X, y = moons
+    return GrowingClassifier(random_state=0).fit(X * [10, 1] + [100, 0], np.array(["dark", "light"])[y])
+
+
+@pytest.fixture(scope="module")
+def shown(moons: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    return moons[0] * [10, 1] + [100, 0]
+
+
+def test_it_starts_linear_and_grows_to_what_a_linear_model_cannot_do(moons: Any, grown: Any, shown: Any) -> None:
+    labels = np.array(["dark", "light"])[moons[1]]
+    assert LogisticRegression().fit(moons[0], moons[1]).score(*moons) < 0.9
+    assert grown.score(shown, labels) > 0.97
+    assert grown.history_.epochs[0]["widths"] == {"hidden": 2}
+    assert grown.hidden_[0] > 2
+    assert grown.n_iter_ == len(grown.loss_curve_) == len(grown.history_.epochs)
+
+
+def test_probabilities_logs_decisions_and_predictions_agree(grown: Any, shown: Any) -> None:
+    z, p = grown.decision_function(shown), grown.predict_proba(shown)
+    assert z.shape == (200,)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_allclose(np.log(p[:, 1] / p[:, 0]), z, atol=1e-6)
+    np.testing.assert_allclose(grown.predict_log_proba(shown), np.log(p), atol=1e-9)
+    np.testing.assert_array_equal(grown.predict(shown), grown.classes_[(z > 0).astype(int)])
+
+
+def test_many_classes_have_a_logit_each() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = GrowingClassifier(**SHORT).fit(X, y)
+    z, p = model.decision_function(X), model.predict_proba(X)
+    assert z.shape == p.shape == (150, 3)
+    assert model.history_.epochs[0]["widths"] == {"hidden": 6}
+    np.testing.assert_allclose(np.log(p[:, 1] / p[:, 0]), z[:, 1] - z[:, 0], atol=1e-9)
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(p), atol=1e-9)
+    np.testing.assert_array_equal(model.predict(X), p.argmax(axis=1))
+
+
+def test_the_network_is_exact_in_the_datas_own_units(grown: Any, shown: Any) -> None:
+    net = grown.network_
+    assert isinstance(net, creases.Network)
+    np.testing.assert_allclose(net(shown)[:, 0], grown.decision_function(shown), rtol=1e-9, atol=1e-9)
+    partition = creases.plane(net, box=[(80, 130), (-1, 2)])
+    assert partition.count > 2
+    assert isinstance(grown.module_, torch.nn.Sequential)
+    assert grown.module_[0].out_features == grown.hidden_[0]
+
+
+def test_the_account_names_classes_features_and_rows(grown: Any, moons: Any, shown: Any) -> None:
+    text = grown.explain()
+    record = next(record for record in grown.history_.records if record.method == "fold")
+    row = record.explanation["why"]["instance"]
+    assert f"row {row} (x0 {shown[row, 0]:.3g}" in grown.explain(record.number)
+    assert "of class dark" in text or "of class light" in text
+    assert np.array(["dark", "light"])[moons[1][row]] == grown.classes_[record.explanation["why"]["true"]]
+    assert text.startswith(f"The network is 2-{grown.hidden_[0]}-1 ")
+    assert grown.explain(1) in text
+    assert len(grown.summary().splitlines()) == 2 + len(grown.history_.records)
+
+
+def test_growth_steps_that_were_not_kept_are_told_apart(grown: Any) -> None:
+    kept = grown.history_.ended.split("network is that of epoch ")
+    if len(kept) > 1:
+        epoch = int(kept[1].split(",")[0])
+        for record in grown.history_.records:
+            assert ("is not in the network" in grown.explain(record.number)) == (record.epoch >= epoch)
+
+
+def test_a_growth_step_that_was_not_is_refused_by_number(grown: Any) -> None:
+    with pytest.raises(InputError, match=r"step: expected the number of a growth step, from 1 to \d+, got 0"):
+        grown.explain(0)
+
+
+def test_of_one_random_state_it_is_one_network_and_torchs_numbers_are_left_alone(moons: Any) -> None:
+    before = torch.random.get_rng_state()
+    one, two = (GrowingClassifier(**SHORT).fit(*moons) for _ in range(2))
+    other = GrowingClassifier(**{**SHORT, "random_state": 1}).fit(*moons)
+    np.testing.assert_array_equal(one.decision_function(moons[0]), two.decision_function(moons[0]))
+    assert not np.array_equal(one.decision_function(moons[0]), other.decision_function(moons[0]))
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("how", ["fold", "tiny"])
+def test_weights_are_repetition_to_the_last_bit(moons: Any, how: str) -> None:
+    X, y = moons
+    rng = np.random.default_rng(0)
+    weight = rng.integers(0, 4, len(X))
+    X2, y2 = X.repeat(weight, axis=0), y.repeat(weight)
+    order = rng.permutation(len(X2))
+    weighted = GrowingClassifier(how, **SHORT).fit(X, y, sample_weight=weight)
+    repeated = GrowingClassifier(how, **SHORT).fit(X2[order], y2[order])
+    assert weighted.history_.records
+    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
+
+
+def test_it_is_pickled_and_cloned_and_goes_on(moons: Any, grown: Any, shown: Any) -> None:
+    twin = pickle.loads(pickle.dumps(grown))
+    np.testing.assert_array_equal(twin.predict_proba(shown), grown.predict_proba(shown))
+    assert twin.explain() == grown.explain()
+    twin.partial_fit(shown, np.array(["dark", "light"])[moons[1]])
+    fresh = clone(GrowingClassifier(Fold(k=5), hidden=(3,)))
+    assert fresh.get_params()["how"] == Fold(k=5)
+    with pytest.raises(NotFittedError):
+        fresh.explain()
+
+
+def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
+    X, y = moons
+    model = GrowingClassifier(**{**SHORT, "max_epochs": 10})
+    scores = cross_val_score(make_pipeline(PolynomialFeatures(2, include_bias=False), model), X, y, cv=3)
+    assert scores.min() > 0.7
+    search = GridSearchCV(model, {"hidden": ["auto", (4,)], "weight_decay": [0.0, 0.01]}, cv=2).fit(X, y)
+    assert set(search.best_params_) == {"hidden", "weight_decay"}
+    sizes, train, test = learning_curve(model, X, y, cv=2, train_sizes=[0.3, 1.0])
+    assert train.shape == test.shape == (2, 2)
+    assert sizes[-1] == 100
+
+
+def test_partial_fit_learns_batch_by_batch_and_grows(moons: Any) -> None:
+    X, y = moons
+    model = GrowingClassifier(patience=2, random_state=0)
+    for _ in range(30):
+        for part in np.array_split(np.arange(len(X)), 2):
+            model.partial_fit(X[part], y[part], classes=[0, 1])
+    assert model.n_iter_ == 60
+    assert model.score(X, y) > 0.9
+    assert model.history_.records
+    assert "Growth step 1" in model.explain()
+
+
+def test_partial_fit_may_see_one_class_and_one_row_at_a_time() -> None:
+    model = GrowingClassifier(random_state=0)
+    model.partial_fit([[0.0, 1.0]], ["b"], classes=["a", "b", "c"])
+    model.partial_fit([[1.0, 5.0]], ["a"])
+    assert model.predict_proba([[0.0, 0.0]]).shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.partial_fit([[0.0]], ["a"]), "classes: must be passed on the first call"),
+        (lambda m: m.partial_fit([[0.0]], ["d"], classes=["a", "b"]), "y: has classes .'d'. that are not in classes"),
+        (lambda m: m.fit([[0.0], [1.0]], ["a", "a"]), "y: a classifier needs at least 2 classes, got one class"),
+        (lambda m: m.fit([[0.0], [1.0]], [0, 1], sample_weight=[0, 1]), "sample_weight: leaves one class"),
+        (
+            lambda m: m.fit([[0.0], [1.0]], [0, 1], sample_weight=[0, 0]),
+            "(sample_weight: is 0 for every row)|(at least one non-zero number)",
+        ),
+        (lambda m: m.fit([[0.0], [1.0]], [0, 1], sample_weight=[1, -1]), "Negative values in data"),
+        (lambda m: m.fit([[0.0]], [0]), "minimum of 2 is required"),
+        (lambda m: m.fit([[np.nan], [1.0]], [0, 1]), "Input X contains NaN"),
+        (lambda m: m.fit([[0.0], [1.0]], [0.5, 1.2]), "Unknown label type"),
+    ],
+)
+def test_data_that_cannot_be_fitted_is_refused_by_name(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(GrowingClassifier())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"how": "magic"}, "how: expected a function or one of"),
+        ({"hidden": ()}, r"hidden: expected 'auto', or widths .* got \(\)"),
+        ({"hidden": (2, 0)}, "hidden: expected"),
+        ({"hidden": "wide"}, "hidden: expected"),
+        ({"hidden": 2.5}, "hidden: expected"),
+        ({"max_units": 0}, "max_units: expected None or a whole number, at least 1, got 0"),
+        ({"max_parameters": -1}, "max_parameters: expected"),
+        ({"weight_decay": -1}, "weight_decay: expected a number, at least 0, got -1"),
+        ({"lr": 0}, "lr: expected a number above 0, got 0"),
+        ({"batch_size": 0}, "batch_size: expected 'auto', None"),
+        ({"max_epochs": 1.5}, "max_epochs: expected a whole number"),
+        ({"patience": True}, "patience: expected"),
+        ({"growth_patience": 0}, "growth_patience: expected"),
+        ({"validation_fraction": 1.0}, "validation_fraction: expected a share between 0 and 1, got 1.0"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused_by_name(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        GrowingClassifier(**given).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_it_says_so_when_the_epochs_are_over_too_soon(moons: Any) -> None:
+    with pytest.warns(ConvergenceWarning, match="max_epochs: all 3 epochs"):
+        GrowingClassifier(max_epochs=3).fit(*moons)
+
+
+def test_growth_ends_at_its_budget(moons: Any) -> None:
+    model = GrowingClassifier("tiny", max_units=5, early_stopping=False, recycle=False, **SHORT).fit(*moons)
+    assert model.hidden_[0] <= 5
+    model = GrowingClassifier(max_parameters=17, early_stopping=False, recycle=False, **SHORT).fit(*moons)
+    assert sum(parameter.numel() for parameter in model.module_.parameters()) <= 17
+
+
+def test_layers_can_be_several_and_batches_any_size(moons: Any) -> None:
+    X, y = moons
+    for size in (None, 7, 1000):
+        model = GrowingClassifier(hidden=(2, 3), batch_size=size, **{**SHORT, "max_epochs": 6}).fit(X, y)
+        assert list(model.history_.epochs[0]["widths"]) == ["hidden1", "hidden2"]
+    assert GrowingClassifier(hidden=3, **{**SHORT, "max_epochs": 2}).fit(X, y).history_.last["widths"] == {"hidden": 3}
+
+
+def test_a_constant_feature_counts_for_nothing(moons: Any) -> None:
+    X = np.column_stack([moons[0], np.full(200, 7.0)])
+    model = GrowingClassifier(**SHORT).fit(X, moons[1])
+    moved = X + np.array([0, 0, 5.0])
+    np.testing.assert_allclose(model.decision_function(moved), model.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-6, 1e9, 1e200])
+def test_the_size_of_columns_makes_no_difference(moons: Any, size: float) -> None:
+    X, y = moons
+    model = GrowingClassifier(**{**SHORT, "max_epochs": 20}).fit(X * [1, size], y)
+    assert model.score(X * [1, size], y) > 0.8
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int64])
+def test_any_numbers_are_taken(moons: Any, dtype: Any) -> None:
+    X = (moons[0] * 10).astype(dtype)
+    model = GrowingClassifier(**{**SHORT, "max_epochs": 5}).fit(X, moons[1])
+    assert model.predict(X.tolist()).shape == (200,)
+    assert model.predict_proba(X).dtype == np.float64
+
+
+def test_columns_of_a_dataframe_go_by_name(moons: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    model = GrowingClassifier(**SHORT).fit(pandas.DataFrame(moons[0], columns=["length", "width"]), moons[1])
+    assert list(model.feature_names_in_) == ["length", "width"]
+    assert "(length " in model.explain()
+
+
+def test_known_names_of_features_are_told(moons: Any) -> None:
+    model = GrowingClassifier(**SHORT).fit(*moons)
+    model.feature_names_in_ = np.array(["length", "width"], object)
+    assert "(length " in model.explain()

@@ -1,0 +1,205 @@
+"""Moments of a growth run: which are taken, which are kept, and that a killed run has the same."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import creases
+from creases.growth import grow
+from creases.growth.experiment import _moments as module
+from creases.growth.experiment._divided import divided
+from creases.growth.experiment._moments import Moments, clear, load
+from creases.growth.experiment._run import run, start
+from creases.growth.experiment._settings import Settings
+
+TESTS = Path(__file__).parents[1]
+PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return divided(Settings(data="moons"))
+
+
+def grown(data, moments, **options):
+    """A short run with growth steps at epochs 8, 16, ..."""
+    model = start(Settings(data="moons"), data)
+    moments.start(model)
+    given = {"how": "random", "when": 8, "max_epochs": 30, "lr": 0.01, "batch_size": 60, "recycle": False}
+    _, history = grow(
+        model,
+        data.scaled(data.train, "cpu"),
+        "classification",
+        stop=[moments.before],
+        callbacks=[moments.after],
+        **given,
+        **options,
+    )
+    moments.end(model, len(history.epochs))
+    return model, history
+
+
+def test_there_is_a_moment_around_every_growth_step_and_now_and_then_between(data):
+    moments = Moments(data)
+    _, history = grown(data, moments)
+    steps = [record.epoch for record in history.records]
+    assert steps == [8, 16, 24]
+    between = [(epoch, "training") for epoch in (10, 20, 30)]
+    around = [(epoch, kind) for epoch in steps for kind in ("before", "grown")]
+    order = {"before": 0, "grown": 1, "training": 0}
+    expected = sorted([*between, *around], key=lambda one: (one[0], order[one[1]]))
+    assert [(one.epoch, one.kind) for one in moments] == [(0, "start"), *expected, (30, "end")]
+    assert [one.record for one in moments if one.kind == "grown"] == [1, 2, 3]
+    assert len({one.id for one in moments}) == len(moments)
+
+
+def test_a_moments_network_takes_the_datas_own_units(data):
+    moments = Moments(data)
+    model, history = grown(data, moments)
+    X = data.problem.X[:20]
+    with torch.no_grad():
+        expected = model(torch.from_numpy(data.scaling.inputs(X)).float()).numpy()
+    assert np.allclose(moments[-1].net(X), expected, atol=1e-4)
+    for moment in moments:
+        if moment.kind in ("before", "grown"):
+            record = next(one for one in history.records if one.epoch == moment.epoch)
+            assert moment.net.n_units == record.width[moment.kind == "grown"]
+
+
+def test_where_it_was_time_to_grow_and_nothing_was_added_there_is_no_moment(data):
+    moments = Moments(data)
+    model = start(Settings(data="moons"), data)
+    state = SimpleNamespace(model=model, due=True, record=None, history=SimpleNamespace(epochs=[{}] * 7, records=[]))
+    moments.start(model)
+    assert moments.before(state) == ""
+    moments.after(state)
+    assert [one.kind for one in moments] == ["start"]
+
+
+def told(model, epoch, record=None, records=0):
+    """What a run's state tells moments at the end of an epoch."""
+    made = [SimpleNamespace(action="grow")] * records
+    history = SimpleNamespace(epochs=range(epoch), records=made)
+    return SimpleNamespace(model=model, due=record is not None, record=record, history=history)
+
+
+def long_run(data, moments, epochs, every=5):
+    """A run of so many epochs with a growth step at every fifth; gives the most moments that there were at once."""
+    model = start(Settings(data="moons"), data)
+    moments.start(model)
+    most = 0
+    for epoch in range(1, epochs + 1):
+        number = epoch // every
+        record = SimpleNamespace(action="grow", number=number) if epoch % every == 0 else None
+        moments.before(told(model, epoch, record, number - (record is not None)))
+        moments.after(told(model, epoch, record, number))
+        most = max(most, len(moments))
+    return most
+
+
+def test_training_and_growth_share_the_room_there_is(data):
+    moments = Moments(data, most=40)
+    assert 30 < long_run(data, moments, 400, every=7) <= 40 + 3  # the start and the first growth step always stay
+    kinds = [one.kind for one in moments]
+    assert kinds.count("training") >= 10
+    assert kinds.count("grown") >= 5
+
+
+def test_long_runs_are_thinned_evenly_and_keep_their_first_growth_step(data):
+    moments = Moments(data, most=40)
+    long_run(data, moments, 1003)
+    assert len(moments) <= 41
+    grown_at = [one.record for one in moments if one.kind == "grown"]
+    assert grown_at[0] == 1
+    assert len(grown_at) >= 6
+    assert len(set(np.diff(grown_at))) == 1
+    before = [one.epoch for one in moments if one.kind == "before"]
+    assert before == [one.epoch for one in moments if one.kind == "grown"]
+
+
+def test_large_networks_are_kept_at_fewer_moments(data):
+    moments = Moments(data, memory=1)
+    long_run(data, moments, 400)
+    assert 4 < len(moments) <= module.LEAST + 1
+
+
+def test_what_is_written_is_what_is_kept(data, tmp_path):
+    moments = Moments(data, tmp_path / "moments", most=40)
+    long_run(data, moments, 203)
+    there = load(tmp_path / "moments")
+    same = ("epoch", "kind", "record", "step", "level")
+    assert [[getattr(one, name) for name in same] for one in there] == [
+        [getattr(one, name) for name in same] for one in moments
+    ]
+    X = data.problem.X[:5]
+    assert all(np.array_equal(a.net(X), b.net(X)) for a, b in zip(there, moments, strict=True))
+
+
+def test_a_run_that_goes_on_forgets_what_it_had_written_after_its_checkpoint(data, tmp_path):
+    moments = Moments(data, tmp_path / "moments")
+    model, _ = grown(data, moments)
+    (tmp_path / "moments" / ".0000020-training-00000-00002-abc.safetensors").write_bytes(b"half")
+    again = Moments(data, tmp_path / "moments")
+    again.start(model)
+    again.before(told(model, 17))
+    kinds = [(one.epoch, one.kind) for one in again]
+    assert kinds == [(0, "start"), (8, "before"), (8, "grown"), (10, "training"), (16, "before"), (16, "grown")]
+    assert len(list((tmp_path / "moments").iterdir())) == len(kinds)
+
+
+def test_numbers_of_dropped_moments_are_not_used_again(data):
+    moments = Moments(data)
+    model, _ = grown(data, moments)
+    last = moments[-1].id
+    moments.keep(lambda one: one.epoch <= 8)
+    moments.end(model, 8)
+    assert moments[-1].id == last + 1
+
+
+def test_a_folder_is_cleared_of_moments_alone(data, tmp_path):
+    folder = tmp_path / "moments"
+    grown(data, Moments(data, folder))
+    (folder / ".0000008-grown-00001-00001-abc.safetensors").write_bytes(b"half")
+    (folder / "mine.txt").write_text("mine")
+    clear(folder)
+    assert [path.name for path in folder.iterdir()] == ["mine.txt"]
+    (folder / "mine.txt").unlink()
+    clear(folder)
+    assert not folder.exists()
+
+
+def test_a_damaged_moment_is_named(data, tmp_path):
+    grown(data, Moments(data, tmp_path / "moments"))
+    broken = next((tmp_path / "moments").glob("*grown*"))
+    broken.write_bytes(broken.read_bytes()[:100])
+    with pytest.raises(creases.errors.FileError, match=broken.name):
+        load(tmp_path / "moments")
+
+
+def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revival(tmp_path):
+    settings = Settings(data="sine_curve", epochs=100)
+    outcome = run(settings, divided(settings), tmp_path)
+    actions = [record.action for record in outcome.history.records]
+    assert actions[0] == "revive"
+    first = next(record for record in outcome.history.records if record.action != "revive")
+    moment = next(one for one in outcome.moments if one.kind == "before" and one.epoch == first.epoch)
+    assert outcome.first is moment.net
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_killed_and_resumed_run_has_the_moments_of_one_left_alone(tmp_path):
+    program = [sys.executable, str(TESTS / "killed_growth.py"), "6", str(tmp_path)]
+    done = subprocess.run(program, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["kills"] == 6
+    assert found["moments"] > 10
+    assert found["same"]

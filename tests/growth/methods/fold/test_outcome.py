@@ -1,0 +1,74 @@
+"""What became of a fold."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from creases.errors import InputError
+from creases.growth import apply, fold, outcome, words
+from creases.problems import circle
+from fold_models import cost, data, perceptron, trained
+
+
+def test_the_outcome_counts_what_training_fixed_and_broke():
+    X, y = circle(n=200)
+    model = trained(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)
+    inputs, targets = torch.from_numpy(X), torch.from_numpy(y)
+    wrong = (model(inputs).argmax(dim=1) != targets).numpy()
+    proposal = fold(model, "0", X, y)
+    before = cost(model, inputs, targets).item()
+    apply(proposal, model)
+    trained(model, X, y, 300)
+    now = (model(inputs).argmax(dim=1) != targets).numpy()
+    record = outcome(proposal.explanation, model, X, y)
+    after = record["after"]
+    assert after["mean_loss_before"] == pytest.approx(before)
+    assert after["mean_loss"] == pytest.approx(cost(model, inputs, targets).item())
+    assert (after["errors_before"], after["errors"]) == (wrong.sum(), now.sum())
+    assert after["fixed"] == np.flatnonzero(wrong & ~now).tolist()
+    assert after["broken"] == np.flatnonzero(~wrong & now).tolist()
+    assert after["instance_right"] == (not now[record["why"]["instance"]])
+    cluster = set(record["why"]["cluster"]["mistakes"])
+    assert after["cluster_fixed"] == len(cluster & set(after["fixed"]))
+    w, b = model[0].weight[-1].detach().numpy(), model[0].bias[-1].item()
+    distance = abs(w @ record["where"]["fold_point"] + b) / np.linalg.norm(w)
+    assert after["crease_moved"] == pytest.approx(distance)
+    assert json.loads(json.dumps(record)) == record
+    assert "After training the mean loss went from" in words(record)
+
+
+def test_a_crease_that_has_not_been_trained_has_not_moved():
+    rng = np.random.default_rng(0)
+    model = perceptron([3, 4, 1], rng)
+    X, y = data(50, 3, 2, rng)
+    proposal = fold(model, "0", X, y)
+    apply(proposal, model)
+    after = outcome(proposal.explanation, model, X, y)["after"]
+    assert after["crease_moved"] == pytest.approx(0, abs=1e-12)
+    assert after["crease_turned"] == pytest.approx(0, abs=1e-5)
+    assert after["fixed"] == proposal.explanation["effect"]["fixed"]
+    assert after["broken"] == proposal.explanation["effect"]["broken"]
+
+
+def test_regression_has_an_outcome_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2))
+    model, y = perceptron([2, 3, 1], rng), np.abs(X[:, 0])
+    proposal = fold(model, "0", X, y, loss="regression")
+    apply(proposal, model)
+    record = outcome(proposal.explanation, model, X, y)
+    assert record["after"]["mean_loss"] < record["after"]["mean_loss_before"]
+    assert words(record).endswith("from that point.")
+
+
+def test_an_outcome_needs_a_fold_that_was_applied():
+    rng = np.random.default_rng(0)
+    model = perceptron([3, 4, 2], rng)
+    X, y = data(50, 3, 2, rng)
+    proposal = fold(model, "0", X, y)
+    with pytest.raises(InputError, match="was the fold applied"):
+        outcome(proposal.explanation, model, X, y)
+    with pytest.raises(InputError, match="expected that of a fold with a unit"):
+        outcome({"method": "fold", "place": "0", "reason": "nothing is mis-predicted"}, model, X, y)

@@ -1,0 +1,284 @@
+"""A Grower beside a user's own training loop."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+import creases
+from creases.errors import InputError
+from creases.growth import Grower, Random
+from creases.growth._training import Measured
+from growth_runs import Residual, adam, classes, conv, mlp, normed, same_tensors, trained, values
+
+
+def test_growth_in_a_users_own_loop_takes_a_line_before_it_and_one_in_it():
+    x, y = classes()
+    model = mlp(3, 1, 2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    grower = Grower(model, optimizer, (x, y), nn.CrossEntropyLoss(), when=20)
+    for _ in range(70):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        grower.step()
+    assert model[0].out_features > 1
+    assert {id(p) for p in model.parameters()} == {id(p) for g in optimizer.param_groups for p in g["params"]}
+    assert grower.history.last["loss"] == pytest.approx(float(F.cross_entropy(model(x), y).detach()))
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "how"),
+    [
+        (lambda: mlp(3, 2, 2, 2), (3,), "tiny"),
+        (lambda: mlp(3, 2, 2, 2), (3,), "fold"),
+        (lambda: mlp(3, 2, 2, 2, dtype=torch.float32), (3,), "tiny"),
+        (lambda: mlp(3, 2, 2, 2, dtype=torch.float32), (3,), "fold"),
+        (conv, (1, 6, 6), "tiny"),
+        (conv, (1, 6, 6), "gradmax"),
+        (conv, (1, 6, 6), "random"),
+        (Residual, (3,), "tiny"),
+        (Residual, (3,), "gradmax"),
+        (Residual, (3,), "split"),
+        (normed, (3,), "gradmax"),
+        (normed, (3,), "random"),
+    ],
+)
+def test_models_of_many_kinds_grow(make, shape, how):
+    model = make()
+    x, y = classes(80, shape)
+    dtype = next(model.parameters()).dtype
+    before, size = copy.deepcopy(model), creases.growth._state.parameters(model)
+    grower = Grower(model, adam(model), (x, y), "classification", how=how, when=5, recycle=False)
+    trained(grower, (x.to(dtype), y), 17)
+    assert grower.history.records
+    assert creases.growth._state.parameters(model) > size
+    assert all(parameter.dtype == dtype for parameter in model.parameters())
+    assert type(model) is type(before)
+    assert [name for name, _ in model.named_modules()] == [name for name, _ in before.named_modules()]
+
+
+@pytest.mark.parametrize("how", ["tiny", "fold", "gradmax", "random", "split", "search"])
+@pytest.mark.parametrize("kind", ["arrays", "loader"])
+def test_the_users_random_numbers_modes_hooks_and_gradients_are_left_alone(how, kind):
+    model = nn.Sequential(*mlp(3, 2, 2, 2), nn.Dropout(0.1)).double().train()
+    model[1].eval()
+    calls = []
+    model[0].register_forward_hook(lambda *_: calls.append(1))
+    x, y = classes(60)
+    numbers = torch.Generator().manual_seed(3)
+    data = DataLoader(TensorDataset(x, y), batch_size=20, shuffle=True, generator=numbers)
+    grower = Grower(model, adam(model), (x, y) if kind == "arrays" else data, "classification", how=how, when=2)
+    state, loader = torch.random.get_rng_state(), numbers.get_state()
+    modes = {name: module.training for name, module in model.named_modules()}
+    for _ in range(6):
+        grower.step()
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert torch.equal(loader, numbers.get_state())
+    assert {name: module.training for name, module in model.named_modules()} == modes
+    assert len(model[0]._forward_hooks) == 1
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_what_the_loop_has_measured_itself_is_put_down():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", when=100)
+    grower.step(Measured(0.5, 0.75, None), steps=12)
+    assert {name: grower.history.last[name] for name in ("loss", "score", "steps")} == {
+        "loss": 0.5,
+        "score": 0.75,
+        "steps": 12,
+    }
+
+
+def test_without_an_optimizer_a_model_grows_too():
+    model = mlp(3, 2, 2)
+    grower = Grower(model, None, classes(), "classification", how="random", when=1, recycle=False)
+    grower.step()
+    assert model[0].out_features == 3
+
+
+def test_validation_data_are_measured_and_never_grown_on():
+    seen = []
+
+    def how(model, place, evidence):
+        seen.append(evidence.samples.whole(1000).X)
+        return Random()(model, place, evidence)
+
+    x, y = classes()
+    held = classes(40, seed=9)
+    grower = Grower(mlp(3, 2, 2), None, (x, y), "classification", how=how, when=1, validation=held)
+    grower.step()
+    model = grower.state.model
+    assert all(torch.equal(X, x) for X in seen)
+    assert grower.history.last["validation_loss"] is not None
+    grower.step()
+    expected = F.cross_entropy(mlp(3, 2, 2)(held[0]), held[1]).detach()
+    assert grower.history.epochs[0]["validation_loss"] == pytest.approx(float(expected))
+    assert model is grower.state.model
+
+
+def test_after_the_end_a_step_does_nothing():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", stop=lambda state: "enough")
+    assert grower.step() is None
+    assert (grower.history.ended, len(grower.history.epochs)) == ("enough", 1)
+    assert grower.step() is None
+    assert len(grower.history.epochs) == 1
+
+
+# refusals
+
+
+def test_a_model_that_cannot_grow_is_refused_at_once():
+    with pytest.raises(InputError, match=r"model: has no place whose width can grow; .*refused=True\) says why"):
+        Grower(nn.Linear(3, 2).double(), None, classes(), "classification")
+
+
+def test_a_method_that_can_grow_no_place_is_refused_with_each_reason():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how="steepest_split")
+    with pytest.raises(InputError, match=r"how: the method can grow no place of this model \('0': .*use split\)"):
+        grower.step()
+
+
+def test_folds_with_an_unknown_loss_are_refused_with_what_to_give():
+    grower = Grower(mlp(3, 2, 2), None, classes(), lambda f, y: F.cross_entropy(f, y), how="fold")
+    with pytest.raises(InputError, match="fold knows cross-entropy and squared error; give loss='classification'"):
+        grower.step()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"how": "magic"}, "how: expected a function or one of"),
+        ({"when": "never"}, "when: expected"),
+        ({"where": ["0"]}, "where: expected"),
+        ({"stop": "soon"}, "stop: expected a policy"),
+        ({"loss": "accuracy"}, "loss: expected"),
+        ({"validation": (torch.ones(3, 3), torch.ones(2))}, "validation: expected as many targets as inputs"),
+        ({"optimizer": adam(mlp(3, 2, 2))}, "optimizer: holds none of the model's parameters"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_once(options, says):
+    known = {"model": mlp(3, 2, 2), "optimizer": None, "data": classes(), "loss": "classification"}
+    with pytest.raises(InputError, match=says):
+        Grower(**{**known, **options})
+
+
+def test_validation_samples_that_the_model_does_not_take_are_refused_by_name():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", validation=(torch.ones(3, 2), torch.zeros(3)))
+    with pytest.raises(InputError, match=r"validation: the model does not run on samples of shape \(2,\)"):
+        grower.begin()
+
+
+def test_lbfgs_is_refused():
+    model = mlp(3, 2, 2)
+    with pytest.raises(InputError, match="optimizer: LBFGS remembers all parameters in one vector"):
+        Grower(model, torch.optim.LBFGS(model.parameters()), classes(), "classification")
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "loss", "says"),
+    [
+        (lambda: mlp(3, 2, 2), (torch.ones(4, 3), torch.tensor([0, 1, 2, 1])), "classification", "numbers 0 to 1"),
+        (lambda: mlp(1, 2, 1), (torch.ones(4, 1), torch.ones(4, 2)), "regression", "y has 2 values a sample"),
+        (
+            lambda: mlp(1, 2, 1),
+            (torch.ones(4, 1), torch.ones(4)),
+            torch.nn.MSELoss(),
+            r"y has shape \(\) a sample, the model gives shape \(1,\) a sample, and the loss would pair each with all",
+        ),
+    ],
+)
+def test_targets_that_are_not_the_models_are_refused(model, data, loss, says):
+    grower = Grower(model(), None, data, loss)
+    with pytest.raises(InputError, match=says):
+        grower.step()
+
+
+def test_inputs_that_are_not_the_models_are_refused():
+    with pytest.raises(InputError, match=r"model: does not run on an example of shape \(2, 5\)"):
+        Grower(mlp(3, 2, 2), None, classes(10, (5,)), "classification")
+
+
+def test_an_unknown_place_is_refused_with_those_there_are():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", where="hidden")
+    with pytest.raises(InputError, match=r"where: the model has no place 'hidden' that can grow; it has \['0'\]"):
+        grower.step()
+
+
+def test_a_diverged_training_is_refused_with_what_to_do():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification")
+    with torch.no_grad():
+        grower.state.model[2].weight.fill_(torch.nan)
+    grower._begun = True
+    with pytest.raises(InputError, match=r"loss: is nan in epoch 1: the training has diverged.*smaller lr"):
+        grower.step()
+
+
+def test_a_method_must_give_a_proposal():
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how=lambda model, place, evidence: None)
+    with pytest.raises(InputError, match="how: expected a Proposal from the method, got NoneType"):
+        grower.step()
+
+
+# weights
+
+
+@pytest.mark.parametrize("how", ["fold", "gradmax", "random", "search"])
+def test_whole_weights_are_repetition(how):
+    """The same growth for weights and for samples that come as often; all samples are looked at."""
+    x, y = classes(60)
+    w = torch.arange(60) % 3
+    models = [mlp(3, 2, 2), mlp(3, 2, 2)]
+    data = [(x, y, w), (x.repeat_interleave(w, 0), y.repeat_interleave(w, 0))]
+    kept = []
+    for model, given in zip(models, data, strict=True):
+        chosen = creases.growth.methods._methods.METHODS[how]()
+        grower = Grower(model, None, given, "classification", how=_all_of(chosen), when=1, recycle=False)
+        kept.append(grower.step())
+    one, two = kept
+    assert one.predicted == pytest.approx(two.predicted, rel=1e-6)
+    assert one.before == pytest.approx(two.before)
+    assert one.after == pytest.approx(two.after, rel=1e-6)
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-8)
+
+
+def _all_of(how):
+    """The method on all samples, which are those held out too, in their order."""
+
+    def asked(model, place, evidence):
+        class Everything:
+            weighted = evidence.samples.weighted
+            whole = staticmethod(evidence.samples.whole)
+
+            @staticmethod
+            def drawn(n, seed):
+                every = [evidence.samples.at(torch.arange(len(evidence.samples)))]
+                return every, every
+
+        return how(model, place, creases.growth.Evidence(Everything(), evidence.objective, evidence.seed))
+
+    return asked
+
+
+def test_regression_grows_by_folds_too():
+    model, data = mlp(1, 1, 1), values()
+    grower = Grower(model, adam(model, 0.05), data, "regression", how="fold", when=20)
+    trained(grower, data, 70, F.mse_loss)
+    assert model[0].out_features > 1
+    assert grower.history.last["score"] > grower.history.epochs[0]["score"]
+
+
+def test_the_model_is_left_alone_where_nothing_is_due():
+    model = mlp(3, 2, 2)
+    before = copy.deepcopy(model)
+    grower = Grower(model, None, classes(), "classification", when=lambda state: False)
+    for _ in range(3):
+        assert grower.step() is None
+    assert same_tensors(model, before)

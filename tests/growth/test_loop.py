@@ -1,0 +1,384 @@
+"""``creases.grow``: training and growth in one, the same for the same seed, with nothing else touched."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+import creases
+from creases import problems
+from creases.errors import FileError, InputError
+from creases.growth import Budget, Every, NoImprovement, RoundRobin, Target, Tiny, grow
+from growth_runs import classes, conv, mlp, same_tensors, timeless, values
+
+SHORT = {"how": "random", "when": 3, "max_epochs": 10, "lr": 0.02}
+
+
+def run(model=None, data=None, loss="classification", **options):
+    return grow(model or mlp(3, 2, 2, 2, seed=3), data or classes(), loss, **{**SHORT, **options})
+
+
+def test_the_package_itself_is_the_function():
+    model, history = creases.grow(mlp(3, 2, 2), classes(), "classification", max_epochs=1)
+    assert isinstance(model, nn.Module)
+    assert history.ended == "1 epochs were trained"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["tiny", "fold"])
+def test_growth_from_two_units_learns_what_two_units_cannot(how):
+    X, y = problems.get("circle", n=300)
+    start = mlp(2, 2, 2, seed=1)
+    fixed = grow(copy.deepcopy(start), (X, y), "classification", when=lambda state: False, max_epochs=300, lr=0.02)
+    grown = grow(start, (X, y), "classification", how=how, when=30, max_epochs=300, lr=0.02, stop=Target(score=0.98))
+    assert fixed.history.last["score"] < 0.9
+    assert grown.history.last["score"] >= 0.98
+    assert "the training score is" in grown.history.ended
+
+
+def test_the_model_is_changed_in_place_and_returned():
+    model = mlp(3, 2, 2)
+    parts = list(model.modules())
+    grown = run(model)
+    assert grown.model is model
+    assert list(model.modules()) == parts
+    assert model[0].out_features > 2
+
+
+@pytest.mark.parametrize("how", ["tiny", "fold", "gradmax", "random", "split", "search"])
+def test_the_same_seed_gives_the_same_network_and_another_another(how):
+    one, again, other = (run(how=how, seed=seed, batch_size=40, validation=0.2) for seed in (1, 1, 2))
+    assert same_tensors(one.model, again.model)
+    assert timeless(one.history) == timeless(again.history)
+    assert not same_tensors(one.model, other.model)
+
+
+@pytest.mark.parametrize("kind", ["arrays", "loader", "loader with its own generator"])
+def test_what_was_drawn_before_makes_no_difference_and_is_as_it_was_after(kind):
+    x, y = classes()
+    found = []
+    for seed in (1, 2):
+        numbers = torch.Generator().manual_seed(seed) if "own" in kind else None
+        loader = DataLoader(TensorDataset(x, y), batch_size=30, shuffle=True, generator=numbers)
+        torch.manual_seed(seed)
+        before = torch.random.get_rng_state()
+        found.append(run(mlp(3, 2, 2, dropout=0.2), (x, y) if kind == "arrays" else loader))
+        assert torch.equal(before, torch.random.get_rng_state())
+        assert numbers is None or torch.equal(numbers.get_state(), torch.Generator().manual_seed(seed).get_state())
+    assert same_tensors(found[0].model, found[1].model)
+    assert timeless(found[0].history) == timeless(found[1].history)
+
+
+def test_modes_and_hooks_are_as_they_were():
+    model = mlp(3, 2, 2, dropout=0.1).eval()
+    model[2].train()
+    calls = []
+    model[0].register_forward_hook(lambda *_: calls.append(1))
+    run(model)
+    assert [module.training for module in model] == [False, False, True, False]
+    assert len(model[0]._forward_hooks) == 1
+    assert calls
+
+
+def test_every_policy_can_be_a_users_function():
+    calls = {"how": 0, "where": 0, "when": 0, "stop": 0, "callback": 0}
+
+    def how(model, place, evidence):
+        calls["how"] += 1
+        return creases.growth.random_units(model, place, *evidence.drawn(50)[:1], evidence.objective.loss, seed=1)
+
+    def where(state):
+        calls["where"] += 1
+        return list(reversed(state.places))
+
+    def when(state):
+        calls["when"] += 1
+        return state.history.last["epoch"] % 2 == 0
+
+    def stop(state):
+        calls["stop"] += 1
+        return "seven are enough" if state.history.last["epoch"] == 7 else ""
+
+    def callback(state):
+        calls["callback"] += 1
+        assert (state.record is not None) == state.due
+
+    options = {"how": how, "where": where, "when": when, "stop": stop, "callbacks": [callback], "recycle": False}
+    grown = run(**options)
+    assert grown.history.ended == "seven are enough"
+    assert [record.epoch for record in grown.history.records] == [2, 4, 6]
+    assert {record.place for record in grown.history.records} == {"2"}
+    assert calls["callback"] == 7
+    assert min(calls.values()) >= 3
+
+
+def test_policies_can_be_objects_names_and_numbers():
+    by_name = run(where="round robin", when=4)
+    by_object = run(where=RoundRobin(), when=Every(epochs=4))
+    assert same_tensors(by_name.model, by_object.model)
+
+
+def test_growth_goes_on_to_the_end_of_training_of_the_last_units():
+    grown = run(stop=Budget(growth_steps=2), max_epochs=100)
+    assert len(grown.history.records) == 2
+    assert grown.history.ended == "2 growth steps were made"
+    assert len(grown.history.epochs) == 9
+
+
+@given(st.integers(24, 60), st.sampled_from(["random", "tiny", "gradmax"]), st.integers(0, 3), st.booleans())
+@settings(max_examples=8, deadline=None)
+def test_a_budget_is_never_exceeded(parameters, how, seed, recycle):
+    options = {"stop": Budget(parameters=parameters), "seed": seed, "how": how, "recycle": recycle}
+    grown = grow(mlp(3, 2, 2, 2), classes(60), "classification", when=1, max_epochs=12, lr=0.02, **options)
+    assert all(epoch["parameters"] <= parameters for epoch in grown.history.epochs)
+    assert sum(parameter.numel() for parameter in grown.model.parameters()) <= max(parameters, 20)
+
+
+def test_no_improvement_on_validation_data_ends_the_run():
+    x, _ = classes(60)
+    noise = torch.randint(0, 2, (60,), generator=torch.Generator().manual_seed(0))
+    grown = run(data=(x, noise), validation=(x, 1 - noise), stop=NoImprovement(patience=2), max_epochs=200, lr=0.1)
+    assert "2 growth steps in a row have not bettered the validation loss" in grown.history.ended
+    assert len(grown.history.records) < 10
+
+
+# the best network
+
+
+def overfitting(keep, **options):
+    x, _ = classes(40)
+    noise = torch.randint(0, 2, (40,), generator=torch.Generator().manual_seed(1))
+    optimizer = {}
+
+    def make(parameters):
+        optimizer["made"] = torch.optim.Adam(parameters, lr=0.05)
+        return optimizer["made"]
+
+    start = mlp(3, 2, 2, seed=3)
+    given = {"validation": (x, 1 - noise), "keep": keep, "optimizer": make, "max_epochs": 25, **options}
+    grown = run(start, (x, noise), **given)
+    return grown, optimizer["made"], (x, 1 - noise)
+
+
+def test_the_network_with_the_highest_validation_score_is_kept():
+    grown, optimizer, (x, y) = overfitting("best")
+    losses = [epoch["validation_loss"] for epoch in grown.history.epochs]
+    scores = [epoch["validation_score"] for epoch in grown.history.epochs]
+    best = max(range(len(losses)), key=lambda i: (scores[i], -losses[i]))
+    assert best < 10
+    assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(losses[best], rel=1e-12)
+    assert grown.model[0].out_features == grown.history.epochs[best]["widths"]["0"] < 5
+    assert f"the network is that of epoch {best + 1}, the best on validation data" in grown.history.ended
+    held = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
+    assert held == [id(parameter) for parameter in grown.model.parameters()]
+    for parameter, moments in optimizer.state.items():
+        assert moments["exp_avg"].shape == parameter.shape
+    F.cross_entropy(grown.model(x), y).backward()
+    optimizer.step()
+
+
+def test_the_last_network_is_kept_where_that_is_asked_for():
+    grown, _, (x, y) = overfitting("last")
+    assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(grown.history.last["validation_loss"])
+    assert "the network is that of" not in grown.history.ended
+    with pytest.raises(InputError, match="keep: expected 'best' or 'last', got 'first'"):
+        run(keep="first")
+
+
+def test_without_validation_data_the_last_network_is_the_one():
+    grown = run()
+    assert "the network is that of" not in grown.history.ended
+
+
+# data
+
+
+def test_a_share_of_the_data_is_set_aside_for_validation():
+    x, y = classes(100)
+    grown = run(data=(x, y), validation=0.25, how="fold", max_epochs=2)
+    assert grown.history.setting["data"].startswith("75 samples")
+    assert grown.history.setting["validation"].startswith("25 samples")
+    weighted = run(data=(x, y, torch.arange(100) + 1.0), validation=0.25, max_epochs=2)
+    assert weighted.history.last["validation_loss"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"validation": 1.5}, "a share between 0 and 1 of data in memory, got 1.5"),
+        ({"validation": 0}, "a share between 0 and 1"),
+        ({"validation": 0.999}, "leaves none to train on"),
+        ({"batch_size": 0}, "batch_size: expected at least 1, got 0"),
+        ({"max_epochs": 0}, "max_epochs: expected at least 1"),
+        ({"max_epochs": 2.5}, "max_epochs: expected at least 1"),
+        ({"epoch_steps": 0}, "epoch_steps: expected at least 1, got 0"),
+        ({"optimizer": "adam"}, "optimizer: expected an optimizer or a function that makes one, got str"),
+        ({"how": "magic"}, "how: expected a function or one of"),
+        ({"how": "steepest_split"}, "how: the method can grow no place"),
+        ({"where": "hidden"}, "where: the model has no place 'hidden'"),
+        ({"stop": Target(score=0.9, on="validation")}, "needs validation data"),
+        ({"lr": 1e200}, "loss: is nan in epoch .*smaller lr"),
+        ({"lr": -0.1}, "lr: expected a learning rate of at least 0, got -0.1"),
+        ({"checkpoint": "no/such/folder/run.pt"}, "cannot write no/such/folder/run.pt: there is no folder"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do(options, says):
+    with pytest.raises((InputError, FileError), match=says):
+        run(**options)
+
+
+def test_an_epoch_ends_after_so_many_steps():
+    x, y = classes(100)
+    for data in ((x, y), DataLoader(TensorDataset(x, y), batch_size=10, shuffle=True)):
+        grown = run(data=data, batch_size=10, epoch_steps=3, max_epochs=5)
+        assert [epoch["steps"] for epoch in grown.history.epochs] == [3, 6, 9, 12, 15]
+    assert run(data=(x, y), batch_size=10, epoch_steps=99, max_epochs=2).history.last["steps"] == 20
+
+
+def test_a_dataset_gives_the_run_of_its_arrays():
+    class Pairs(torch.utils.data.Dataset):
+        X, y = classes(50)
+
+        def __len__(self):
+            return 50
+
+        def __getitem__(self, row):
+            return self.X[row], self.y[row]
+
+    one, two = run(data=(Pairs.X, Pairs.y), batch_size=20), run(data=Pairs(), batch_size=20)
+    assert same_tensors(one.model, two.model)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_both_precisions_grow(dtype):
+    model = mlp(3, 2, 2, dtype=dtype)
+    run(model, how="tiny", max_epochs=8, when=2)
+    assert all(parameter.dtype == dtype and parameter.isfinite().all() for parameter in model.parameters())
+
+
+def test_whole_weights_are_repetition_in_training():
+    x, y = classes(40)
+    w = torch.arange(40) % 3
+    options = {"how": "gradmax", "batch_size": 1000, "max_epochs": 12, "recycle": False, "where": "0"}
+    one = run(data=(x, y, w), **options)
+    two = run(data=(x.repeat_interleave(w, 0), y.repeat_interleave(w, 0)), **options)
+    losses = [[epoch["loss"] for epoch in grown.history.epochs][:3] for grown in (one, two)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_handful_of_samples_is_enough_to_run(n):
+    for how in ("tiny", "fold", "random", "gradmax"):
+        grown = run(data=classes(n), how=how, max_epochs=4)
+        assert grown.history.ended
+
+
+def test_one_class_is_learnt_and_the_run_ends():
+    x, _ = classes(30)
+    for how in ("tiny", "fold", "random"):
+        grown = run(data=(x, torch.zeros(30, dtype=torch.int64)), how=how, when="plateau", max_epochs=100)
+        assert grown.history.last["score"] == 1.0
+
+
+@pytest.mark.parametrize("how", ["tiny", "gradmax", "random"])
+def test_a_convolution_grows(how):
+    model = conv()
+    grown = run(model, classes(60, (1, 6, 6)), how=how, when=2, max_epochs=8)
+    assert sum(grown.history.last["widths"].values()) > 4
+
+
+def test_regression_has_r2_for_a_score():
+    model, (x, y) = mlp(1, 2, 1), values()
+    grown = run(model, (x, y), "regression", how="fold", when=20, max_epochs=60, validation=(x, y), keep="last")
+    error = (model(x) - y).detach()
+    expected = float(1 - error.square().sum() / (y - y.mean()).square().sum())
+    assert grown.history.last["validation_score"] == pytest.approx(expected)
+
+
+# interrupts
+
+
+def test_an_interrupt_in_the_middle_of_an_epoch_leaves_the_last_checkpoint_good(tmp_path):
+    path = tmp_path / "run.pt"
+    whole = run(batch_size=30, checkpoint=tmp_path / "whole.pt")
+    calls = []
+
+    def struck(module, args):
+        calls.append(1)
+        if len(calls) == 22:  # of 4 steps an epoch
+            raise KeyboardInterrupt
+
+    model = mlp(3, 2, 2, 2, seed=3)
+    handle = model.register_forward_pre_hook(struck)
+    before = torch.random.get_rng_state()
+    modes = [module.training for module in model.modules()]
+    with pytest.raises(KeyboardInterrupt):
+        run(model, batch_size=30, checkpoint=path, checkpoint_seconds=0)
+    handle.remove()
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert [module.training for module in model.modules()] == modes
+    again = run(batch_size=30, checkpoint=path)
+    assert same_tensors(again.model, whole.model)
+    same_model = run(model, batch_size=30, checkpoint=path)  # a finished run, and the model that was struck
+    assert same_tensors(same_model.model, whole.model)
+    assert timeless(again.history) == timeless(whole.history) == timeless(same_model.history)
+
+
+def test_a_finished_run_is_read_back_at_once(tmp_path):
+    one = run(checkpoint=tmp_path / "run.pt", validation=0.3)
+    calls = []
+    two = run(checkpoint=tmp_path / "run.pt", validation=0.3, callbacks=[calls.append])
+    assert not calls
+    assert same_tensors(one.model, two.model)
+    assert one.history == two.history
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"how": "tiny"}, "how = 'random', this one has 'tiny'"),
+        ({"seed": 3}, "seed = 0, this one has 3"),
+        ({"loss": "regression"}, "loss = 'classification', this one has 'regression'"),
+        ({"data": classes(120, seed=7)}, "data = 120 samples"),
+        ({"batch_size": 7}, "batch_size = 100, this one has 7"),
+        ({"optimizer": lambda p: torch.optim.SGD(p, lr=0.1)}, "optimizer = Adam, this one has SGD"),
+        ({"model": mlp(3, 2, 2)}, "is of another model than this one"),
+        ({"model": mlp(3, 2, 2, 2, bend=nn.Tanh), "validation": 0.5}, "make the same call, or give another file"),
+    ],
+)
+def test_the_checkpoint_of_another_run_is_refused(tmp_path, other, says):
+    run(checkpoint=tmp_path / "run.pt")
+    with pytest.raises(InputError, match=says):
+        run(**{"checkpoint": tmp_path / "run.pt", **other})
+
+
+def test_a_run_goes_on_longer_when_it_is_asked_to(tmp_path):
+    whole = run(max_epochs=14)
+    short = run(max_epochs=8, checkpoint=tmp_path / "run.pt")
+    assert len(short.history.epochs) == 8
+    longer = run(max_epochs=14, checkpoint=tmp_path / "run.pt")
+    assert same_tensors(longer.model, whole.model)
+    assert timeless(longer.history) == timeless(whole.history)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
+        lambda p: torch.optim.AdamW(p, lr=0.01, weight_decay=0.1, amsgrad=True),
+        lambda p: torch.optim.RMSprop(p, lr=0.01),
+    ],
+)
+def test_any_optimizer_by_entry_trains_a_growing_model(make):
+    model = mlp(3, 2, 2, 2, seed=3)
+    optimizer = make(model.parameters())
+    grown = run(model, optimizer=optimizer, how=Tiny(max_units=2), max_epochs=12)
+    assert sum(grown.history.last["widths"].values()) > 4
+    assert [id(p) for g in optimizer.param_groups for p in g["params"]] == [id(p) for p in model.parameters()]

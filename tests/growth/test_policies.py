@@ -1,0 +1,312 @@
+"""Where, when, stop: each is a function of the run's state, and a user's own function does as well."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from creases.errors import InputError
+from creases.growth import (
+    At,
+    Budget,
+    Converged,
+    Epochs,
+    Every,
+    GainPerParameter,
+    History,
+    LargestBottleneck,
+    NoImprovement,
+    NothingToAdd,
+    Plateau,
+    RoundRobin,
+    Target,
+    bottleneck,
+    statistics,
+)
+from creases.growth.methods._methods import Random, method
+from creases.growth.policies._stop import stop_policies
+from creases.growth.policies._when import when_policy
+from creases.growth.policies._where import where_policy
+from growth_runs import classes, epochs, mlp, record, state, values
+
+losses = st.lists(st.floats(-10, 10), min_size=1, max_size=30)
+
+
+def names(places) -> list[str]:
+    return [place.name for place in places]
+
+
+# where
+
+
+def test_the_largest_bottleneck_comes_first():
+    run = state(mlp(3, 2, 4, 2))
+    batches, _ = run.evidence.drawn(1000)
+    lack = {one.name: bottleneck(statistics(run.model, one, batches, run.objective.loss)) for one in run.places}
+    assert set(lack) == {"0", "2"}
+    assert names(LargestBottleneck()(run)) == sorted(lack, key=lambda name: -lack[name])
+
+
+def test_round_robin_takes_each_place_in_its_turn():
+    seen, history = [], History()
+    for epoch in range(5):
+        run = state(mlp(3, 2, 2, 2, 2), history=history)
+        order = names(RoundRobin()(run))
+        assert sorted(order) == ["0", "2", "4"]
+        seen.append(order[0])
+        history.records.append(record(epoch, order[0]))
+    assert seen == ["0", "2", "4", "0", "2"]
+
+
+def test_round_robin_goes_on_after_a_place_that_is_no_more():
+    history = History(records=[record(1, "0"), record(2, "gone")])
+    assert names(RoundRobin()(state(mlp(3, 2, 2, 2), history=history))) == ["2", "0"]
+
+
+def test_one_place_or_some_in_their_order_and_no_other():
+    run = state(mlp(3, 2, 2, 2, 2))
+    assert names(At("2")(run)) == ["2"]
+    assert names(At(("4", "0"))(run)) == ["4", "0"]
+    with pytest.raises(InputError, match="where: the model has no place '6' that can grow; it has"):
+        At("6")(run)
+
+
+def test_gain_per_parameter_divides_what_a_proposal_predicts_by_what_it_costs():
+    run = state(mlp(3, 2, 6, 2), how="tiny")
+    worth = {}
+    for place in run.places:
+        proposal = run.propose(place)
+        worth[place.name] = proposal.gain / (place.cost * proposal.count)
+    assert names(GainPerParameter()(run)) == sorted(worth, key=lambda name: -worth[name])
+
+
+def test_gain_per_parameter_takes_the_gradient_where_a_method_changes_nothing_at_once():
+    run = state(mlp(3, 2, 2, 2), how="gradmax")
+    first = GainPerParameter()(run)[0]
+    size = {place.name: run.propose(place).explanation["gradient"] / place.cost for place in run.places}
+    assert first.name == max(size, key=size.get)
+
+
+@pytest.mark.parametrize("policy", [LargestBottleneck(), RoundRobin(), At(("2", "0")), GainPerParameter()])
+def test_the_same_state_gives_the_same_places(policy):
+    run = state(how="tiny")
+    assert names(policy(run)) == names(policy(run)) == names(policy(state(how="tiny")))
+
+
+# when
+
+
+def test_a_plateau_is_some_epochs_without_a_new_best():
+    for count, due in [(3, False), (4, True), (9, True)]:
+        history = History(epochs=epochs(1.0, 0.5, *[0.5] * count))
+        assert Plateau(patience=4, threshold=0.01)(state(history=history)) is due
+
+
+def test_a_plateau_counts_from_the_last_growth_step():
+    history = History(epochs=epochs(*[0.5] * 9), records=[record(6)])
+    assert not Plateau(patience=4)(state(history=history))
+
+
+@given(losses, st.integers(1, 5))
+def test_a_falling_loss_is_no_plateau_whatever_its_sign(given_losses, patience):
+    falling = [loss - 30.0 * k for k, loss in enumerate(given_losses)]
+    assert not Plateau(patience=patience)(state(history=History(epochs=epochs(*falling))))
+    rising = sorted(given_losses) + [max(given_losses)] * patience
+    assert Plateau(patience=patience)(state(history=History(epochs=epochs(*rising))))
+
+
+def test_every_n_epochs_and_every_n_steps():
+    due = [Every(epochs=3)(state(history=History(epochs=epochs(*[1.0] * n), records=[record(2)]))) for n in range(2, 7)]
+    assert due == [False, False, False, True, True]
+    for n, wanted in [(4, False), (5, True), (6, True)]:
+        history = History(epochs=epochs(*[1.0] * n, steps=7), records=[record(2, steps=14)])
+        assert Every(steps=20)(state(history=history)) is wanted
+
+
+def test_converged_compares_the_last_epochs_with_those_before():
+    policy = Converged(tolerance=0.01, window=3)
+    assert not policy(state(history=History(epochs=epochs(*[1.0] * 5))))
+    assert policy(state(history=History(epochs=epochs(*[1.0] * 6))))
+    assert not policy(state(history=History(epochs=epochs(1, 0.9, 0.8, 0.7, 0.6, 0.5))))
+    assert not policy(state(history=History(epochs=epochs(-1, -1.1, -1.2, -1.3, -1.4, -1.5))))
+    assert policy(state(history=History(epochs=epochs(5, 4, 3, 1, 1, 1, 1, 1, 1))))
+
+
+# stop
+
+
+def test_a_target_is_reached_on_validation_data_where_there_are_any():
+    history = History(epochs=epochs(0.05, validation=[0.2]))
+    run = state(history=history, due=False)
+    assert Target(score=0.9)(run) == ""
+    assert Target(score=0.9, on="training")(run) == "the training score is 0.95, the target 0.9"
+    assert Target(score=0.8)(run) == "the validation score is 0.8, the target 0.8"
+    assert Target(loss=0.2)(run) == "the validation loss is 0.2, the target 0.2"
+    assert Target(loss=0.19)(run) == ""
+
+
+def test_targets_that_can_never_be_reached_are_refused():
+    run = state(history=History(epochs=epochs(0.5)))
+    with pytest.raises(InputError, match="needs validation data"):
+        Target(loss=0.1, on="validation")(run)
+    run.history.epochs[0]["score"] = None
+    with pytest.raises(InputError, match=r"no score for this loss; use Target\(loss=...\)"):
+        Target(score=0.9)(run)
+    with pytest.raises(InputError, match="expected a score or a loss"):
+        Target()
+    with pytest.raises(InputError, match="on='validation' or 'training', got 'test'"):
+        Target(loss=0.1, on="test")
+
+
+def test_a_budget_is_asked_when_it_is_time_to_grow_only():
+    run = state(due=False)
+    assert Budget(parameters=1)(run) == ""
+    run.due = True
+    assert "no unit fits into the budget of 1 parameters (20 are there)" in Budget(parameters=1)(run)
+
+
+def test_a_parameter_budget_leaves_room_for_whole_units():
+    run = state(mlp(3, 2, 2, 2), where="0")
+    place = run.places[0]
+    assert (place.cost, run.parameters) == (6, 20)
+    assert [Budget(parameters=n).room(run, place) for n in (20, 25, 26, 31, 32, 19)] == [0, 0, 1, 1, 2, 0]
+    assert Budget(parameters=25)(run)
+    assert not Budget(parameters=26)(run)
+
+
+def test_a_budget_asks_for_room_where_the_run_grows():
+    run = state(mlp(3, 2, 20, 2), where="0")  # one unit at "0" costs 24, at "2" 5
+    assert Budget(parameters=run.parameters + 10)(run)
+    assert not Budget(parameters=run.parameters + 24)(run)
+
+
+def test_operations_are_counted_by_hand_for_a_linear_network():
+    run = state(mlp(3, 2, 5, 2))
+    assert run.flops == 2 * (3 * 2 + 2 * 5 + 5 * 2)
+    assert [run.flops_of_unit(place) for place in run.places] == [2 * (3 + 5), 2 * (2 + 2)]
+    assert [Budget(flops=run.flops + more).room(run, run.places[0]) for more in (0, 15, 16, 33)] == [0, 0, 1, 2]
+    assert "operations" in Budget(flops=run.flops)(run)
+
+
+def test_a_budget_of_growth_steps_counts_those_that_grow():
+    history = History(epochs=epochs(1.0), records=[record(0, action="revive"), record(1), record(1, action="recycle")])
+    assert Budget(growth_steps=2)(state(history=history)) == "2 growth steps were made"
+    assert Budget(growth_steps=3)(state(history=history)) == ""
+
+
+@pytest.mark.parametrize("wrong", [{}, {"parameters": -1}])
+def test_budgets_of_nothing_are_refused(wrong):
+    with pytest.raises(InputError, match="Budget: expected parameters, flops or growth_steps"):
+        Budget(**wrong)
+
+
+def test_no_improvement_counts_growth_steps_in_a_row():
+    held = [0.5, 0.4, 0.4, 0.4, 0.41, 0.39, 0.39]
+    for steps, wanted in [([2], ""), ([2, 3], "2 growth steps"), ([2, 3, 5], "")]:
+        stop = max(steps) + 1
+        history = History(epochs=epochs(*[1.0] * stop, validation=held[:stop]), records=[record(k) for k in steps])
+        assert NoImprovement(patience=2)(state(history=history)).startswith(wanted)
+        assert bool(NoImprovement(patience=2)(state(history=history))) == bool(wanted)
+
+
+@given(losses)
+def test_no_improvement_never_stops_a_loss_that_falls_whatever_its_sign(given_losses):
+    falling = [loss - 30.0 * k for k, loss in enumerate(given_losses)]
+    history = History(epochs=epochs(*falling), records=[record(k) for k in range(1, len(falling))])
+    assert NoImprovement(patience=1)(state(history=history)) == ""
+
+
+def test_no_improvement_goes_by_the_score_where_that_is_asked_for():
+    history = History(epochs=epochs(0.5, 0.4, 0.4, 0.4), records=[record(2), record(3)])
+    history.epochs[-1]["score"] = 0.9
+    assert NoImprovement(patience=1, by="loss")(state(history=history))
+    assert not NoImprovement(patience=1, by="score")(state(history=history))
+    history.epochs[-1]["score"] = None
+    with pytest.raises(InputError, match="needs a loss that is scored"):
+        NoImprovement(by="score")(state(history=history))
+    with pytest.raises(InputError, match="expected by='loss' or 'score', got 'accuracy'"):
+        NoImprovement(by="accuracy")
+
+
+def test_nothing_to_add_says_why_for_every_place():
+    x, y = classes()
+    run = state(mlp(3, 2, 2, 2), (x, y), how=lambda model, place, evidence: _none(model, place), where="round robin")
+    run.history.epochs = epochs(0.5)
+    assert NothingToAdd(patience=1)(run) == "nothing is worth adding ('0': for a test; '2': for a test)"
+
+
+def test_one_refusal_may_be_chance_and_three_in_a_row_are_not():
+    run = state(mlp(3, 2, 2), classes(), how=lambda model, place, evidence: _none(model, place))
+    for idle, wanted in ((0, ""), (1, ""), (2, "nothing is worth adding ('0': for a test)")):
+        run.history = History(epochs=epochs(0.5), idle=idle)
+        assert NothingToAdd()(run) == wanted
+
+
+def test_nothing_to_add_looks_at_the_gain_beside_the_loss():
+    run = state(how="tiny", history=History(epochs=epochs(0.5)))
+    gain = max(run.propose(place).gain for place in run.places)
+    assert NothingToAdd(tau=0.9 * gain / 0.5)(run) == ""
+    assert "is not worth it" in NothingToAdd(tau=1.1 * gain / 0.5, patience=1)(run)
+
+
+def test_so_many_epochs_and_no_more():
+    assert Epochs(3)(state(history=History(epochs=epochs(1, 1)))) == ""
+    assert Epochs(3)(state(history=History(epochs=epochs(1, 1, 1)))) == "3 epochs were trained"
+
+
+def test_a_run_always_ends_where_nothing_can_be_added_and_after_the_most_epochs():
+    mine = lambda state: ""  # noqa: E731
+    assert stop_policies(mine, 7) == [mine, NothingToAdd(), Epochs(7)]
+    assert stop_policies([NothingToAdd(0.1)], 7) == [NothingToAdd(0.1), Epochs(7)]
+
+
+# names, and functions in their place
+
+
+def test_functions_of_the_state_take_the_place_of_every_policy():
+    def mine(state):
+        return None
+
+    assert when_policy(mine) is where_policy(mine) is method(mine) is stop_policies(mine, 1)[0] is mine
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong", "says"),
+    [
+        (when_policy, "sometimes", "when: expected a number of epochs, a function, or one of"),
+        (when_policy, 2.5, "when: expected a number of epochs"),
+        (when_policy, True, "when: expected a number of epochs"),
+        (when_policy, 0, "Every: expected epochs or steps, at least 1"),
+        (when_policy, Plateau, "when: expected a number of epochs"),
+        (where_policy, ["0", "2"], r"where: expected one of .* At\(\('0', '2'\)\)"),
+        (where_policy, RoundRobin, "where: expected one of"),
+        (method, "magic", "how: expected a function or one of 'tiny', 'fold'.*got 'magic'"),
+        (method, ["tiny"], "how: expected a function"),
+        (method, Random, "how: expected a function"),
+        (lambda wrong: stop_policies(wrong, 1), None, "stop: expected a policy"),
+        (lambda wrong: stop_policies(wrong, 1), ["enough"], "stop: expected a policy"),
+        (lambda wrong: stop_policies(wrong, 1), Target, "stop: expected a policy"),
+    ],
+)
+def test_what_is_no_policy_is_refused_with_what_to_give(make, wrong, says):
+    with pytest.raises(InputError, match=says):
+        make(wrong)
+
+
+def test_policies_leave_the_model_and_the_random_numbers_alone():
+    run = state(mlp(1, 2, 2, 1), values(), how="tiny", history=History(epochs=epochs(0.5)))
+    before = [tensor.clone() for tensor in run.model.state_dict().values()]
+    numbers = torch.random.get_rng_state()
+    for policy in (LargestBottleneck(), GainPerParameter(), NothingToAdd(1e-3), Budget(flops=10**6)):
+        policy(run)
+    assert torch.equal(numbers, torch.random.get_rng_state())
+    assert all(torch.equal(a, b) for a, b in zip(before, run.model.state_dict().values(), strict=True))
+
+
+def _none(model, place):
+    from creases.growth import Proposal
+
+    reason = {"method": "mine", "place": place.name, "reason": "for a test"}
+    return Proposal("mine", place, torch.zeros(0, 3), torch.zeros(0), {}, 0.0, reason)

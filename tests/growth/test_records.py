@@ -1,0 +1,174 @@
+"""Records of growth steps: JSON in and out, and in words."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from creases.errors import FileError
+from creases.growth import History, grow
+from growth_runs import classes, epochs, mlp, record, values
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@pytest.fixture(scope="module")
+def histories() -> dict[str, History]:
+    """One short run by every method."""
+    found = {}
+    for how in ("tiny", "fold", "gradmax", "random", "split", "search"):
+        model = mlp(3, 2, 2, 2, seed=5)
+        grown = grow(model, classes(), "classification", how=how, when=4, max_epochs=13, lr=0.02, validation=0.2)
+        found[how] = grown.history
+    return found
+
+
+def test_every_method_leaves_records_that_survive_json(histories):
+    for how, history in histories.items():
+        assert history.records, how
+        again = History.from_json(history.to_json())
+        assert again == history
+        assert json.loads(history.to_json())["creases-history"] == 1
+
+
+def test_every_record_says_when_where_what_and_what_it_did(histories):
+    for how, history in histories.items():
+        for number, one in enumerate(history.records, 1):
+            assert one.number == number
+            assert one.method in (how, "revive")
+            assert one.action in ("grow", "recycle", "revive")
+            assert one.epoch == history.epochs[one.epoch - 1]["epoch"]
+            assert one.steps == history.epochs[one.epoch - 1]["steps"]
+            assert one.width[1] == one.width[0] - len(one.removed) + len(one.units)
+            assert one.units == list(range(one.width[1] - len(one.units), one.width[1]))
+            if one.action != "revive":
+                assert len(one.weights["fan_in"]) == len(one.weights["bias"]) == len(one.units)
+            assert one.later["epoch"] > one.epoch
+            assert one.later["validation_loss"] is not None
+            assert 0 <= one.changed <= 96
+        sizes = [one.parameters for one in history.records]
+        assert all(before == after for (_, before), (after, _) in pairwise(sizes))
+
+
+def test_every_record_can_be_told_in_words(histories):
+    for how, history in histories.items():
+        told = history.explain(classes=["no", "yes"])
+        assert told.count("Growth step") == len(history.records), how
+        assert told.endswith(f"It ended: {history.ended}.")
+        for one in history.records:
+            said = one.explain()
+            assert said.startswith(f"Growth step {one.number} (epoch {one.epoch}). ")
+            assert repr(one.place) in said
+            assert "At once the training loss went from" in said
+            assert "  " not in said
+
+
+def test_folds_are_told_with_the_instance_and_its_class(histories):
+    fold = next(one for one in histories["fold"].records if one.method == "fold")
+    instance = fold.explanation["why"]["instance"]
+    rows, _ = classes()
+    assert 0 <= instance < len(rows)
+    assert f"instance {instance}" in fold.explain()
+    assert "of class no" in fold.explain(classes=["no", "yes"]) or "of class yes" in fold.explain(classes=["no", "yes"])
+
+
+def test_instances_are_numbered_as_in_the_users_data_when_some_are_held_out(histories):
+    X, _ = classes()
+    fold = next(one for one in histories["fold"].records if one.method == "fold")
+    why = fold.explanation["why"]
+    np.testing.assert_allclose(why["features"], X[why["instance"]].tolist())
+
+
+def test_recycled_and_revived_units_are_told_as_such():
+    gone = record(3, action="recycle", removed=[1], explanation={**_random(), "recycled": {"units": [1], "cost": 1e-9}})
+    assert "Unit 1 of '0' was taken away, which costs nothing. 1 unit added to '0'" in gone.explain()
+    dear = record(3, action="recycle", removed=[1], explanation={**_random(), "recycled": {"units": [1], "cost": 0.02}})
+    assert "Unit 1 of '0' was taken away, which raises the loss by 0.02." in dear.explain()
+    dead = record(0, action="revive", removed=[0, 1], units=[0, 1], explanation={"method": "revive", "place": "0"})
+    assert "Units 0, 1 of '0' were 0 on every sample, and were drawn anew" in dead.explain()
+    assert dead.explain().count("added") == 0
+
+
+def test_changed_decisions_are_counted_in_words():
+    said = [record(1, changed=changed).explain() for changed in (None, 0, 1, 2)]
+    assert ["changed" in one for one in said] == [False, False, True, True]
+    assert said[2].endswith("to 0.9, and 1 decision changed.")
+    assert said[3].endswith("to 0.9, and 2 decisions changed.")
+
+
+def test_what_came_later_is_told_where_it_is_known():
+    assert "After training" not in record(1).explain()
+    later = {"epoch": 5, "loss": 0.25, "score": 0.9, "validation_score": 0.8}
+    assert "After training it was 0.25, score 0.9, score on validation data 0.8." in record(1, later=later).explain()
+
+
+@given(st.lists(numbers, max_size=4), numbers, st.text(max_size=20), st.booleans())
+def test_any_history_survives_json(losses, gain, why, valid):
+    history = History(
+        epochs=epochs(*losses, validation=losses if valid else None),
+        records=[record(1, predicted=gain, explanation={"method": "mine", "reason": why, "list": losses})],
+        ended=why,
+        setting={"how": why},
+    )
+    assert History.from_json(history.to_json()) == history
+
+
+def test_what_a_users_method_explains_with_arrays_is_written_as_lists():
+    explanation = {"method": "mine", "tensor": torch.ones(2), "array": np.arange(3), "number": np.float32(0.5)}
+    history = History(records=[record(1, explanation=explanation)])
+    found = History.from_json(history.to_json()).records[0].explanation
+    assert found == {"method": "mine", "tensor": [1.0, 1.0], "array": [0, 1, 2], "number": 0.5}
+
+
+def test_a_history_is_saved_whole_and_read_back(tmp_path):
+    history = History(epochs=epochs(0.5, 0.4), records=[record(1)], ended="enough", setting={"how": "tiny"})
+    assert History.load(history.save(tmp_path / "run.json")) == history
+    assert list(tmp_path.iterdir()) == [tmp_path / "run.json"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "this is no growth history"),
+        ("[]", "this is no growth history"),
+        ("{}", "this is no growth history"),
+        ('{"creases-history": 1, "records": [{"number": 1}]}', "this is no growth history"),
+        ('{"creases-history": 99, "records": []}', "expected version 1 of its layout, got 99"),
+        ('{"creases-history": 1, "records": [], "more": 1}', "expected version 1"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, text, says):
+    (tmp_path / "other.json").write_text(text)
+    with pytest.raises(FileError, match=says):
+        History.load(tmp_path / "other.json")
+
+
+def test_a_missing_file_is_refused_by_name(tmp_path):
+    with pytest.raises(FileError, match=r"absent\.json: cannot be read"):
+        History.load(tmp_path / "absent.json")
+
+
+def test_the_epochs_since_the_last_growth_step():
+    history = History(epochs=epochs(5, 4, 3, 2, 1))
+    assert len(history.since_growth()) == 5
+    history.records.append(record(3))
+    assert [epoch["epoch"] for epoch in history.since_growth()] == [4, 5]
+    assert history.last["loss"] == 1
+
+
+def test_regression_records_have_no_decisions():
+    grown = grow(mlp(1, 1, 1), values(), "regression", how="fold", when=3, max_epochs=8, lr=0.05)
+    assert grown.history.records
+    assert all(one.changed is None for one in grown.history.records)
+    assert History.from_json(grown.history.to_json()) == grown.history
+    assert "decisions" not in grown.history.explain()
+
+
+def _random():
+    return {"method": "random", "place": "0", "units": 1, "seed": 0, "gain": 0.0}

@@ -1,0 +1,117 @@
+"""A run that is stopped at any moment and resumed ends as the one that was left alone, bit by bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import creases
+from creases.growth import grow
+from growth_runs import Residual, classes, conv, mlp, normed, same_tensors, timeless
+
+TESTS = Path(__file__).parents[1]
+PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+class Stopped(Exception):
+    """What stops a run at the end of an epoch."""
+
+
+def resumed_at_every(stops, make, path, data, **options):
+    """A run that is stopped at the ends of some epochs, after its checkpoint, and resumed each time."""
+    for stop in stops:
+
+        def strike(state, at=stop):
+            if len(state.history.epochs) > at:  # the checkpoint of epoch `at` is written by then
+                raise Stopped
+
+        with pytest.raises(Stopped):
+            grow(make(), data, "classification", checkpoint=path, checkpoint_seconds=0, callbacks=[strike], **options)
+    return grow(make(), data, "classification", checkpoint=path, **options)
+
+
+@pytest.mark.parametrize(
+    ("how", "make", "shape"),
+    [
+        ("tiny", lambda: mlp(3, 2, 2, 2, seed=3, dtype=torch.float32), (3,)),
+        ("fold", lambda: mlp(3, 2, 2, 2, seed=5, dropout=0.2), (3,)),
+        ("gradmax", conv, (1, 6, 6)),
+        ("tiny", conv, (1, 6, 6)),
+        ("gradmax", normed, (3,)),
+        ("split", Residual, (3,)),
+        ("random", lambda: mlp(3, 1, 1, 2, seed=0), (3,)),
+        ("search", lambda: mlp(3, 2, 2, bend=nn.LeakyReLU), (3,)),
+    ],
+)
+def test_stopped_after_any_epoch_a_run_ends_the_same(how, make, shape, tmp_path):
+    data = classes(60, shape)
+    options = {"how": how, "when": 2, "max_epochs": 8, "lr": 0.02, "batch_size": 25, "validation": 0.2}
+    whole = grow(make(), data, "classification", **options)
+    again = resumed_at_every((1, 2, 3, 6), make, tmp_path / "run.pt", data, **options)
+    assert whole.history.records
+    assert same_tensors(whole.model, again.model)
+    assert timeless(whole.history) == timeless(again.history)
+
+
+def make_sgd(parameters):
+    return torch.optim.SGD(parameters, lr=0.05, momentum=0.9, nesterov=True)
+
+
+def make_groups(parameters):
+    first, *rest = parameters
+    return torch.optim.AdamW([{"params": [first], "lr": 0.1, "weight_decay": 0.3}, {"params": rest}], amsgrad=True)
+
+
+def make_rprop(parameters):
+    return torch.optim.Rprop(parameters, lr=0.01)
+
+
+@pytest.mark.parametrize("optimizer", [make_sgd, make_groups, make_rprop, torch.optim.Adagrad, torch.optim.NAdam])
+def test_the_optimizers_memory_is_resumed_with_its_groups(optimizer, tmp_path):
+    data = classes(60)
+    options = {"how": "random", "when": 2, "max_epochs": 7, "batch_size": 25, "optimizer": optimizer}
+    whole = grow(mlp(3, 2, 2), data, "classification", **options)
+    again = resumed_at_every((1, 2, 4), lambda: mlp(3, 2, 2), tmp_path / "run.pt", data, **options)
+    assert same_tensors(whole.model, again.model)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize(("variant", "kills"), [("fold", 7), ("tiny", 7), ("loader", 6)])
+def test_killed_at_twenty_moments_of_chance_a_run_ends_the_same(variant, kills, tmp_path):
+    program = [sys.executable, str(TESTS / "killed_runs.py"), variant, str(kills), "0", str(tmp_path)]
+    done = subprocess.run(program, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["kills"] == kills
+    assert found["same network"]
+    assert found["same history"]
+    assert found["steps"] >= 2
+
+
+@pytest.mark.slow
+def test_a_program_that_is_killed_goes_on_when_it_is_started_again(tmp_path):
+    folders = [tmp_path / "struck", tmp_path / "whole"]
+    for folder in folders:
+        folder.mkdir()
+    code = "import sys; from pathlib import Path; from killed_runs import left_alone\n"
+    code += "[left_alone('fold', Path(folder)) for folder in sys.argv[1:]]"
+    first = subprocess.Popen([sys.executable, "-c", code, str(folders[0])], env=ENVIRONMENT)
+    while not (folders[0] / "run.pt").exists() and first.poll() is None:
+        time.sleep(0.005)
+    first.send_signal(signal.SIGKILL)
+    assert first.wait() == -signal.SIGKILL
+    assert not (folders[0] / "history.json").exists()
+    subprocess.run([sys.executable, "-c", code, *map(str, folders)], env=ENVIRONMENT, check=True)
+    one, two = (torch.load(folder / "model.pt", weights_only=True) for folder in folders)
+    assert one.keys() == two.keys()
+    assert all(torch.equal(one[name], two[name]) for name in one)

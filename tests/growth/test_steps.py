@@ -1,0 +1,130 @@
+"""Growth steps: within budgets, where they are worth it, and by units grown anew."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from creases.growth import Budget, Grower, NothingToAdd, Proposal, Random, Split
+from creases.growth._training import Measured
+from growth_runs import adam, classes, mlp, trained
+
+# budgets
+
+
+@pytest.mark.parametrize("how", ["tiny", Random(count=5), Split(count=4), "gradmax"])
+@pytest.mark.parametrize("limit", [{"parameters": 51}, {"flops": 81}])
+@pytest.mark.parametrize("recycle", [True, False])
+def test_a_budget_is_never_exceeded_and_is_used(how, limit, recycle):
+    model = mlp(3, 3, 2, seed=5)
+    data = classes()
+    grower = Grower(model, adam(model), data, "classification", how=how, when=3, stop=Budget(**limit), recycle=recycle)
+    trained(grower, data, 60)
+    state = grower.state
+    assert all(epoch["parameters"] <= limit.get("parameters", 10**9) for epoch in grower.history.epochs)
+    assert state.flops <= limit.get("flops", 10**9)
+    if not recycle and how != "tiny":
+        assert "no unit fits into the budget" in grower.history.ended
+        assert all(Budget(**limit).room(state, place) == 0 for place in state.places)
+
+
+def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_the_run_ends():
+    def how(model, place, evidence):
+        return Split(count=3)(model, place, evidence)
+
+    model = mlp(3, 3, 2)
+    options = {"how": how, "when": 1, "stop": Budget(parameters=32), "recycle": False}
+    grower = Grower(model, None, classes(), "classification", **options)
+    grower.step()
+    assert grower.history.ended == "no proposal fits into what the budget leaves"
+    assert model[0].out_features == 3
+
+
+def test_a_place_whose_gain_is_below_tau_is_passed_over():
+    model, data = mlp(3, 2, 2, 2), classes()
+    worth = {"0": 0.01, "2": 0.5}
+
+    def how(model, place, evidence):
+        found = Random()(model, place, evidence)
+        return Proposal(*(found.method, found.place, found.fan_in, found.bias, found.fan_out), worth[place.name], {})
+
+    options = {"when": 1, "where": "round robin", "recycle": False}
+    grower = Grower(model, None, data, "classification", how=how, stop=NothingToAdd(tau=0.1), **options)
+    assert grower.step().place == "2"
+
+
+# recycling
+
+
+def duplicated(seed: int = 0):
+    model = mlp(3, 6, 2, seed=seed)
+    with torch.no_grad():
+        model[0].weight[4], model[0].bias[4] = model[0].weight[1], model[0].bias[1]
+        model[0].bias[2] = -100.0
+    return model
+
+
+def test_a_duplicate_and_a_dead_unit_are_grown_anew_before_any_is_added():
+    model, (x, _) = duplicated(), classes()
+    y = model(x).detach()
+    y += 0.1 * torch.randn(y.shape, generator=torch.Generator().manual_seed(0))
+    grower = Grower(model, None, (x, y), "regression", how=Random(count=1), when=1)
+    records = [grower.step(Measured(1e-6 * 0.5**k, None, None)) for k in range(2)]
+    assert [record.action for record in records] == ["recycle", "recycle"]
+    assert {record.removed[0] for record in records} & {1, 2, 4}
+    assert model[0].out_features == 6
+    assert records[0].explanation["recycled"]["units"] == records[0].removed
+    assert "was taken away" in records[0].explain()
+
+
+def test_without_recycling_every_growth_step_adds():
+    model, data = duplicated(), classes()
+    grower = Grower(model, adam(model), data, "classification", how="random", when=4, recycle=False)
+    trained(grower, data, 9)
+    assert [record.action for record in grower.history.records] == ["grow", "grow"]
+
+
+def test_recycling_in_vain_is_not_repeated_for_ever():
+    """A method whose units never help: each is redundant at once, and yet the run goes on to add."""
+
+    def idle(model, place, evidence):
+        proposal = Random()(model, place, evidence)
+        still = {path: torch.zeros_like(columns) for path, columns in proposal.fan_out.items()}
+        explanation = {"method": "idle", "place": place.name}
+        return Proposal("idle", place, proposal.fan_in, proposal.bias, still, 1.0, explanation)
+
+    model, data = duplicated(), classes()
+    grower = Grower(model, None, data, "classification", how=idle, when=1)
+    for _ in range(8):
+        grower.step()
+    assert [record.action for record in grower.history.records] == ["recycle", "grow"] * 4
+
+
+def test_recycling_goes_on_no_longer_in_a_row_than_there_are_units():
+    """The loss falls whatever is recycled: someone else's doing."""
+    model = duplicated()
+    grower = Grower(model, None, classes(), "classification", how=Split(noise=0.0), when=1)
+    for k in range(20):
+        grower.step(Measured(0.1 * 0.9**k, None, None))
+    actions = [record.action for record in grower.history.records]
+    assert actions[:7] == ["recycle"] * 6 + ["grow"]
+    assert "grow" in actions[7:]
+
+
+def test_the_optimizer_keeps_the_moments_of_the_units_that_stay():
+    model, data = duplicated(), classes()
+    optimizer = adam(model)
+    grower = Grower(model, optimizer, data, "classification", how="random", when=4, recycle=False)
+    trained(grower, data, 3)
+    before = optimizer.state[model[0].weight]["exp_avg"].clone()
+    x, y = data
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    moments = optimizer.state[model[0].weight]["exp_avg"].clone()
+    assert not torch.equal(before, moments)
+    assert grower.step().action == "grow"
+    after = optimizer.state[model[0].weight]["exp_avg"]
+    assert torch.equal(after[:6], moments)
+    assert not after[6:].any()
