@@ -43,11 +43,6 @@ def test_every_name_of_a_room_exists_and_is_documented(room):
         assert getattr(module, name).__doc__, name
 
 
-@pytest.mark.parametrize("name", ["line", "plane", "space", "cell", "bounds", "tropical"])
-def test_a_question_has_the_name_of_its_module(name):
-    assert getattr(import_module(f"creases.regions.{name}"), name) is getattr(creases, name)
-
-
 def test_importing_creases_loads_no_compiler_and_no_plotting():
     loaded = loaded_by("import creases")
     assert not loaded & {"numba", "llvmlite", "matplotlib", "networkx.classes", "onnx", "typer", "rich", "sklearn"}
@@ -86,7 +81,7 @@ def test_kernels_are_cached_for_the_user_where_the_package_is_read_only(tmp_path
     package = tmp_path / "site" / "creases"
     shutil.copytree(ROOT / "src" / "creases", package, ignore=shutil.ignore_patterns("__pycache__"))
     (
-        package / "regions" / "planar" / "__pycache__"
+        package / "regions" / "_plane" / "__pycache__"
     ).touch()  # a file in its place: no one may write there, not even root
     code = (
         "import creases\n"

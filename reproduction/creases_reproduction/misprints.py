@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 #: Modules of this package that have a list ``MISPRINTS``, one for each source.
-MODULES = ("misprints_folding", "misprints_tiny", "misprints_linearity", "misprints_splines")
+MODULES = ("xng.misprints", "tiny.misprints", "linearity.misprints", "splines.misprints")
 
 
 class Misprint(NamedTuple):

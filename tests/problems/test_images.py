@@ -14,7 +14,7 @@ from creases import problems
 from creases.errors import FileError, InputError
 from creases.problems import channel_statistics, cifar10, mnist, normalise, to_colour_32
 
-MNIST, CIFAR = (import_module(f"creases.problems.{name}") for name in ("mnist", "cifar10"))
+MNIST, CIFAR = (import_module(f"creases.problems._{name}") for name in ("mnist", "cifar10"))
 
 real = [
     pytest.mark.data,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from creases_reproduction.misprints import Misprint
 
 #: A claim of the same id, run at the quick scale, finds something else than what is printed.
-_RUN = "tests/reproduce/test_misprints.py::test_the_claim_finds_it_other_than_printed"
+_RUN = "reproduction/tests/test_misprints.py::test_the_claim_finds_it_other_than_printed"
 
 MISPRINTS = [
     Misprint(
@@ -70,7 +70,7 @@ MISPRINTS = [
         "alpha / (alpha - 1) for i = 0, j = k - 1",
         "for i = 1, j = k - 1",
         "Rows are counted from 1.",
-        "tests/reproduce/test_linearity_chapter3.py::test_the_printed_inverse_has_its_last_entry_in_the_first_row",
+        "reproduction/tests/test_linearity_chapter3.py::test_the_printed_inverse_has_its_last_entry_in_the_first_row",
     ),
     Misprint(
         "002-sec-A.2-proof",
@@ -142,7 +142,7 @@ MISPRINTS = [
         "1/128",
         "1/126",
         "9 units make C(9, 5) = 126 sub-networks of 5.",
-        "tests/reproduce/test_linearity_chapter3.py::test_the_cell_of_nine_units_and_six_digits_has_126_choices_not_128",
+        "reproduction/tests/test_linearity_chapter3.py::test_the_cell_of_nine_units_and_six_digits_has_126_choices_not_128",
     ),
     Misprint(
         "002-sec-3.4.3-expected",
@@ -230,7 +230,7 @@ MISPRINTS = [
         "an error of O(x^2) as x goes to x_0",
         "O((x - x_0)^2)",
         "",
-        "tests/reproduce/test_misprints.py::test_the_linearisation_is_off_by_second_order",
+        "reproduction/tests/test_misprints.py::test_the_linearisation_is_off_by_second_order",
     ),
     Misprint(
         "002-eq-5.6",
@@ -238,7 +238,7 @@ MISPRINTS = [
         "columns to x_n, rows to v_d",
         "d columns and n rows, for d inputs and n outputs",
         "",
-        "tests/reproduce/test_misprints.py::test_a_jacobian_has_a_row_for_each_output_and_moves_with_the_way_from_the_point",
+        "reproduction/tests/test_misprints.py::test_a_jacobian_has_a_row_for_each_output_and_moves_with_the_way_from_the_point",
     ),
     Misprint(
         "002-eq-5.7",
@@ -246,7 +246,7 @@ MISPRINTS = [
         "J x",
         "J (x - x_0)",
         "",
-        "tests/reproduce/test_misprints.py::test_a_jacobian_has_a_row_for_each_output_and_moves_with_the_way_from_the_point",
+        "reproduction/tests/test_misprints.py::test_a_jacobian_has_a_row_for_each_output_and_moves_with_the_way_from_the_point",
     ),
     Misprint(
         "002-fig-5.1",
@@ -278,7 +278,7 @@ MISPRINTS = [
         "the numbers and plus infinity",
         "and minus infinity, the zero of the maximum",
         "",
-        "tests/reproduce/test_misprints.py::test_minus_infinity_is_the_zero_of_maxima",
+        "reproduction/tests/test_misprints.py::test_minus_infinity_is_the_zero_of_maxima",
     ),
     Misprint(
         "002-eq-5.22",
@@ -302,7 +302,7 @@ MISPRINTS = [
         "6.18: singular values; 6.19: directions",
         "6.18: outputs along the first direction; 6.19: singular values",
         "The text and the order of Figures 6.14 to 6.16 have it so.",
-        "tests/reproduce/test_misprints.py::test_the_claims_of_figures_6_18_and_6_19_follow_the_text",
+        "reproduction/tests/test_misprints.py::test_the_claims_of_figures_6_18_and_6_19_follow_the_text",
     ),
     Misprint(
         "002-table-5.1",
@@ -310,7 +310,7 @@ MISPRINTS = [
         "a mean squared error below 0.5",
         "below 0.45, as the text has it",
         "0.5 is the error of the constant 0, which every start reaches.",
-        "tests/reproduce/test_misprints.py::test_the_constant_zero_has_an_error_of_one_half_on_sine",
+        "reproduction/tests/test_misprints.py::test_the_constant_zero_has_an_error_of_one_half_on_sine",
     ),
     Misprint(
         "002-eq-7.6",
@@ -326,6 +326,6 @@ MISPRINTS = [
         "AdamW has less weight decay than SGD, 0.1 versus 0.01",
         "both have 0.01: section 7.1 gives it for SGD, and it is AdamW's default",
         "Times the step a weight loses 1e-4 of itself with SGD and 1e-5 with AdamW: the conclusion stands.",
-        "tests/reproduce/test_image_numbers.py::test_adamw_decays_weights_by_default_as_much_as_sgd_was_told_to",
+        "reproduction/tests/test_image_numbers.py::test_adamw_decays_weights_by_default_as_much_as_sgd_was_told_to",
     ),
 ]

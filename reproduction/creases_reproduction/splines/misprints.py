@@ -27,7 +27,7 @@ MISPRINTS = [
         "quadratic, uniform: 1.1118 ± .0248",
         "probably .1118",
         "Uniform breakpoints do not make the parabola's loss ten times as large.",
-        "tests/reproduce/test_misprints.py::test_uniform_breakpoints_do_not_multiply_the_parabolas_loss",
+        "reproduction/tests/test_misprints.py::test_uniform_breakpoints_do_not_multiply_the_parabolas_loss",
     ),
     Misprint(
         "003-theorem-4",
@@ -59,7 +59,7 @@ MISPRINTS = [
         "b = 0 makes a critical point degenerate",
         "it adds nothing to the gauge, which every unit has",
         "",
-        "tests/reproduce/test_misprints.py::test_a_unit_without_bias_adds_no_zero_eigenvalue",
+        "reproduction/tests/test_misprints.py::test_a_unit_without_bias_adds_no_zero_eigenvalue",
     ),
     Misprint(
         "003-v-zero",
@@ -115,7 +115,7 @@ MISPRINTS = [
         "a sum of squares of linear terms, clearly quadratic in (beta, mu)",
         "quartic: the terms have products mu beta; quadratic in either alone",
         "",
-        "tests/reproduce/test_misprints.py::test_the_loss_is_quartic_in_breakpoints_and_delta_slopes_together",
+        "reproduction/tests/test_misprints.py::test_the_loss_is_quartic_in_breakpoints_and_delta_slopes_together",
     ),
     Misprint(
         "003-curvature",
@@ -131,7 +131,7 @@ MISPRINTS = [
         "the function of least |mu| is the natural cubic spline",
         "if an affine part is free of the norm",
         "",
-        "tests/reproduce/test_misprints.py::test_without_a_free_line_the_kernel_regime_is_no_cubic_spline",
+        "reproduction/tests/test_misprints.py::test_without_a_free_line_the_kernel_regime_is_no_cubic_spline",
     ),
     Misprint(
         "003-relu-squared",

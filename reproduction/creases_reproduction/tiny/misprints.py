@@ -27,7 +27,7 @@ MISPRINTS = [
         "-sigma'(0) / eta times the sum of lambda_k^2",
         "with the term <V(theta), V_0*> / n besides, which vanishes only where the best move of present weights is 0",
         "",
-        "tests/reproduce/test_misprints.py::test_the_paper_drops_a_term_of_the_first_order_change",
+        "reproduction/tests/test_misprints.py::test_the_paper_drops_a_term_of_the_first_order_change",
     ),
     Misprint(
         "001-relu",
@@ -67,7 +67,7 @@ MISPRINTS = [
         "dW* of Proposition 3.1 minimises (4) over both dW and the new neurons",
         "it minimises (4) without new neurons; chosen together, dW and a neuron leave less",
         "What enters the neurons is correlated with what the layer has already.",
-        "tests/reproduce/test_tiny_claims.py::test_move_and_unit_chosen_together_leave_less_than_one_after_the_other",
+        "reproduction/tests/test_tiny_claims.py::test_move_and_unit_chosen_together_leave_less_than_one_after_the_other",
     ),
     Misprint(
         "001-variance",
@@ -75,6 +75,6 @@ MISPRINTS = [
         "the variance of the directions grows as sqrt(p) and falls as sqrt(N)",
         "their standard deviation does",
         "",
-        "tests/reproduce/test_tiny_claims.py::test_the_variance_of_a_unit_falls_with_the_samples_not_with_their_root",
+        "reproduction/tests/test_tiny_claims.py::test_the_variance_of_a_unit_falls_with_the_samples_not_with_their_root",
     ),
 ]

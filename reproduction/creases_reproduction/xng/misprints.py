@@ -11,7 +11,7 @@ MISPRINTS = [
         "maximise over outgoing weights of Frobenius norm at most c",
         "maximise over orthogonal columns",
         "Under the norm alone, several copies of the first singular vector have the larger gradient.",
-        "tests/reproduce/test_misprints.py::test_without_orthogonality_copies_of_the_first_vector_win",
+        "reproduction/tests/test_misprints.py::test_without_orthogonality_copies_of_the_first_vector_win",
     ),
     Misprint(
         "000-slide-8",
@@ -19,7 +19,7 @@ MISPRINTS = [
         "new incoming weights are zero and receive the largest gradient",
         "with torch's ReLU, whose slope at 0 is 0, they must be small instead",
         "At exactly zero incoming weights no gradient arrives at all.",
-        "tests/reproduce/test_misprints.py::test_zero_incoming_weights_of_a_relu_get_no_gradient",
+        "reproduction/tests/test_misprints.py::test_zero_incoming_weights_of_a_relu_get_no_gradient",
     ),
     Misprint(
         "000-theorem-2",
@@ -27,7 +27,7 @@ MISPRINTS = [
         "deep ReLU networks are replicable by ones with a single hidden layer",
         "true for one input; from two inputs on, one hidden layer bends along whole lines only",
         "The crease of a unit in a second layer changes direction where it meets the first layer's creases.",
-        "tests/reproduce/test_misprints.py::test_creases_of_a_second_layer_change_direction",
+        "reproduction/tests/test_misprints.py::test_creases_of_a_second_layer_change_direction",
     ),
     Misprint(
         "000-lemma-2",
@@ -35,7 +35,7 @@ MISPRINTS = [
         "dL/dx = (W_B s' W_A)' dL/dy + (w_B . dL/dy) w_A",
         "the second term times the new unit's own slope, 1 where it is active and 0 elsewhere",
         "",
-        "tests/reproduce/test_misprints.py::test_an_inactive_new_unit_adds_nothing_to_the_gradient_at_the_input",
+        "reproduction/tests/test_misprints.py::test_an_inactive_new_unit_adds_nothing_to_the_gradient_at_the_input",
     ),
     Misprint(
         "000-slide-27",
@@ -67,7 +67,7 @@ MISPRINTS = [
         "W_A x_f + b_A = 0 for the whole new matrix",
         "for its new row alone",
         "The old units are not zero at the fold point.",
-        "tests/reproduce/test_misprints.py::test_old_units_are_not_zero_at_the_fold_point",
+        "reproduction/tests/test_misprints.py::test_old_units_are_not_zero_at_the_fold_point",
     ),
     Misprint(
         "000-slide-29-zero",
@@ -75,6 +75,6 @@ MISPRINTS = [
         "the new outgoing weights are 0",
         "small, not 0, as Lemma 5 says",
         "",
-        "tests/reproduce/test_misprints.py::test_zero_outgoing_weights_let_no_gradient_through",
+        "reproduction/tests/test_misprints.py::test_zero_outgoing_weights_let_no_gradient_through",
     ),
 ]

@@ -165,7 +165,7 @@ def _engine(device: str) -> Any:
         kind = ""
     if kind not in ENGINES:
         raise InputError(f"device: expected {' or '.join(map(repr, ENGINES))}, got {device!r}")
-    return import_module(f"creases.lab.{kind}").run
+    return import_module(f"creases.lab._{kind}").run
 
 
 def _check(epochs: int, optimizer: str, betas: Any, eps: float, momentum: float, batch_size: int | None) -> None:

@@ -1,0 +1,102 @@
+"""Check that rooms are entered through their doors only.
+
+    python tools/check_doors.py [FOLDER ...]
+
+A room is a package right below ``creases``. Its door is its ``__init__``; packages in it whose names have no leading
+underscore are sub-doors. A module or package with a leading underscore is private to the room: only files of the same
+room may import it. ``creases._typing``, ``_validation``, ``_files``, ``_compiled`` and ``_versions`` are the ground that
+all rooms stand on. Also refused: ``import creases`` inside the package (a circle), a name of a door that shadows a
+module, and a module of a room that is neither private nor a door.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "creases"
+FOLDERS = ("src/creases", "reproduction/creases_reproduction", "docs", "bench")
+
+#: Rooms whose modules need not be private: nobody imports the command line.
+OPEN = ("cli",)
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and dotted name of everything a file imports; for ``from a import b`` the name is ``a.b``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def room_of(path: Path) -> str | None:
+    """Return the room a file is in, ``""`` for the ground, None for a file outside the package."""
+    if not path.is_relative_to(PACKAGE):
+        return None
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def violations_of_imports(path: Path) -> Iterator[str]:
+    """Yield every import of a file that does not go through a door."""
+    room = room_of(path)
+    for line, name in imported(ast.parse(path.read_text(encoding="utf-8"))):
+        parts = name.split(".")
+        if parts[0] != "creases":
+            continue
+        if parts == ["creases"] and room is not None:
+            yield f"{path}:{line}: imports creases itself from inside the package; import the room's door"
+        private = [k for k, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")]
+        if private and private[0] >= 2 and parts[1] != room and parts[1] not in OPEN:
+            yield f"{path}:{line}: imports {name}, which is private to {parts[1]}; export it from a door"
+
+
+def violations_of_layout() -> Iterator[str]:
+    """Yield every module that is neither private nor a door, and every door's name that shadows a module."""
+    for room in sorted(path for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()):
+        if room.name in OPEN:
+            continue
+        for path in sorted(room.rglob("*.py")):
+            inside = path.relative_to(room).parts
+            if not any(part.startswith("_") for part in inside):
+                yield f"{path}: is neither private (a leading underscore) nor a package's door"
+        for door in sorted(room.rglob("__init__.py")):
+            beside = {path.stem for path in door.parent.iterdir() if path.suffix == ".py" or path.is_dir()}
+            for name in sorted(exported(door) & beside):
+                if not (door.parent / name).is_dir() or imports_function(door, name):
+                    yield f"{door}: exports {name}, which shadows the module of that name"
+
+
+def exported(door: Path) -> set[str]:
+    """Return the names in a door's ``__all__``."""
+    for node in ast.parse(door.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def imports_function(door: Path, name: str) -> bool:
+    """Return whether a door has a name from one of its modules, rather than the sub-door of that name."""
+    package = ".".join(door.parent.relative_to(PACKAGE.parent).parts)
+    return any(
+        isinstance(node, ast.ImportFrom) and node.module != package and any(alias.name == name for alias in node.names)
+        for node in ast.parse(door.read_text(encoding="utf-8")).body
+    )
+
+
+def main(folders: list[str]) -> int:
+    """Print every violation; 1 if there is one."""
+    found = list(violations_of_layout())
+    for folder in folders or FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            found += violations_of_imports(path)
+    print("\n".join(found) or "every import goes through a door")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
