@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from creases.cli.demo import EPOCHS, PROBLEM
 from creases.cli.grow import grow_into
 from creases.cli.grow._write import draw
-from creases.growth.experiment._settings import Settings
+from creases.growth.experiment import Settings
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from creases.errors import InputError
 from creases.show import _style as style
-from creases.show.figures._sweeps import draw_cells
+from creases.show.figures import draw_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ import numpy as np
 
 from creases import lab
 from creases.boolean import xor
-from creases.boolean.xor._steady_states import ALL, DEAD, LEFT, RIGHT, RIGHT_TWO
+from creases.boolean.xor import ALL, DEAD, LEFT, RIGHT, RIGHT_TWO
 from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, with_rates
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from torch import nn
 import creases
 from creases import boolean
 from creases._typing import Floats
-from creases.boolean._broken_lines import BrokenLine
+from creases.boolean import BrokenLine
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
 from creases_reproduction.linearity.judging import failed, theorem
 from creases_reproduction.measured import Scale

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from creases.boolean import xor
-from creases.boolean.xor._steady_states import ALL, DEAD, LEFT, LEFT_TWO, RIGHT, RIGHT_TWO, Sides
+from creases.boolean.xor import ALL, DEAD, LEFT, LEFT_TWO, RIGHT, RIGHT_TWO, Sides
 from creases_reproduction.claim import Claim, Judged, Numbers
 from creases_reproduction.linearity.boolean_optima import Optima, table_3_2
 from creases_reproduction.linearity.judging import failed, row, rows, rows_picture, theorem

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import exp, log, sqrt
 
 from creases.problems import PRINTED_RADII
-from creases.regions.enclosures import enclosure
-from creases.regions.enclosures._enclosures import facet_distance, shell_volume
+from creases.regions.enclosures import enclosure, facet_distance, shell_volume
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
 from creases_reproduction.linearity.judging import failed, formula, row, rows, rows_picture, theorem
 from creases_reproduction.measured import Scale

@@ -11,8 +11,7 @@ from torch import nn
 
 import creases
 from creases.regions import DecisionPolytope, decision_polytopes
-from creases.regions.enclosures import enclosure, expanded_simplex, hyperoctahedron
-from creases.regions.enclosures._enclosures import between, face_counts
+from creases.regions.enclosures import between, enclosure, expanded_simplex, face_counts, hyperoctahedron
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
 from creases_reproduction.linearity.chapter2_regions import judge_narrow, narrow
 from creases_reproduction.linearity.judging import drawing, failed, formula, row, rows_picture, theorem

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 import creases
 from creases import Network, lab
-from creases.compare._sections import on_grid
+from creases.compare import on_grid
 from creases.problems import Problem, circle_annulus, xor_circles
-from creases.regions._slices import through
+from creases.regions.geometry import through
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
 from creases_reproduction.linearity.chapter2_regions import random_network
 from creases_reproduction.linearity.judging import drawing, failed, formula, row, theorem

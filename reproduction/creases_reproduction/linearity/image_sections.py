@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from creases.compare._sections import Section, on_grid, section
+from creases.compare import Section, on_grid, section
 from creases.errors import InputError
 from creases.network import read
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans

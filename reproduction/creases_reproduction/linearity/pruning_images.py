@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from creases import prune, read
 from creases.compare import coefficient_cka, coefficients
 from creases.problems import digits
-from creases.prune._tuning import Tune
+from creases.prune import Tune
 from creases_reproduction.linearity.image_networks import DataName, images, network, train
 from creases_reproduction.measured import Measured, versions, write
 

@@ -33,7 +33,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from creases import boolean, lab, prune
-from creases.prune._sub_networks import all_chosen
+from creases.prune import all_chosen
 from creases_reproduction.linearity.boolean_training import EPOCHS, LR
 from creases_reproduction.measured import Measured, Scale, check_scale, seed_of, versions, write
 

@@ -19,8 +19,7 @@ import pandas as pd
 import creases
 from creases import lab
 from creases.regions import DecisionPolytope, decision_polytopes
-from creases.regions.enclosures import enclosure
-from creases.regions.enclosures._enclosures import face_counts
+from creases.regions.enclosures import enclosure, face_counts
 from creases_reproduction.linearity.shells_dimensions import LEAKS, train_on_shells
 from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
 

@@ -16,8 +16,8 @@ from scipy.interpolate import CubicSpline
 from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
-from creases.problems._curves import INTERVAL, TARGETS
-from creases.splines._batched import batch_of, descend, shallow, squared_errors
+from creases.problems import INTERVAL, TARGETS
+from creases.splines import batch_of, descend, shallow, squared_errors
 from creases_reproduction.splines.initialisation import Spread
 
 _GRID = np.linspace(*INTERVAL, 1001)

@@ -13,8 +13,8 @@ import numpy as np
 
 from creases import splines
 from creases.lab import Batch
-from creases.problems._curves import INTERVAL, TARGETS
-from creases.splines._batched import descend, squared_errors
+from creases.problems import INTERVAL, TARGETS
+from creases.splines import descend, squared_errors
 from creases_reproduction.claim import Claim, Judged, Numbers, Picture, Row, Verdict
 from creases_reproduction.measured import Scale, mean_interval
 from creases_reproduction.splines.fits import relocating

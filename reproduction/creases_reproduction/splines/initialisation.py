@@ -15,8 +15,8 @@ import numpy as np
 from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
-from creases.problems._curves import INTERVAL, TARGETS
-from creases.splines._batched import descend, shallow, squared_errors
+from creases.problems import INTERVAL, TARGETS
+from creases.splines import descend, shallow, squared_errors
 
 _GRID = np.linspace(*INTERVAL, 1001)
 

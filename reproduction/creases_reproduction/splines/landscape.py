@@ -12,10 +12,9 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.lab import Batch
-from creases.problems._curves import INTERVAL, TARGETS
-from creases.splines import Shallow, Tracker, lonely_fraction, loss_slice, ntk, simulate_lonely
-from creases.splines._batched import descend, shallow, squared_errors
-from creases.splines.initialisation._lonely import Spread
+from creases.problems import INTERVAL, TARGETS
+from creases.splines import Shallow, Tracker, descend, lonely_fraction, loss_slice, ntk, shallow, simulate_lonely, squared_errors
+from creases.splines.initialisation import Spread
 
 
 @dataclass(frozen=True)

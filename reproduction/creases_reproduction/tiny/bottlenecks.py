@@ -22,11 +22,8 @@ import torch
 from torch import Tensor, nn
 
 from creases._files import replacing
-from creases.growth import GradMax, NoImprovement, State, Tiny, grow
-from creases.growth._objective import objective
-from creases.growth._samples import Memory
-from creases.growth._training import measure
-from creases.growth.policies._stop import Stop
+from creases.growth import GradMax, Memory, NoImprovement, State, Tiny, grow, measure, objective
+from creases.growth.policies import Stop
 from creases.problems import cifar10, mnist
 
 Data = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]

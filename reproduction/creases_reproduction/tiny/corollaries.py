@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from creases.growth import Proposal, apply, optimal_units
-from creases.growth.methods._first_order.optimal import whitener
+from creases.growth.methods import whitener
 from creases_reproduction.claim import Claim, Judged, Numbers
 from creases_reproduction.linearity.judging import formula, row
 from creases_reproduction.measured import Scale

@@ -25,9 +25,7 @@ from torch import Tensor, nn
 
 from creases._files import replacing
 from creases.growth import Proposal, apply, random_units, sample_size, tiny
-from creases.growth.methods._first_order.amplitude import search
-from creases.growth.methods._first_order.optimal import Units
-from creases.growth.methods._first_order.sample import gathered
+from creases.growth.methods import Units, gathered, search
 from creases.network.surgery import Place, places
 from creases.problems import mnist
 from creases_reproduction.linearity.image_networks import accuracy

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth import Proposal, Statistics, apply, optimal_units, statistics
-from creases.growth.methods._first_order.observe import Watch
-from creases.growth.methods._first_order.optimal import Units, best_moves, bottleneck, projected
+from creases.growth.methods import Units, Watch, best_moves, bottleneck, projected
 from creases.network.surgery import Place, places
 from creases_reproduction.claim import Claim, Judged, Numbers
 from creases_reproduction.linearity.judging import drawing

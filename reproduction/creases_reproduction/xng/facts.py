@@ -17,11 +17,7 @@ import creases
 from creases import splines
 from creases._typing import Floats
 from creases.growth import apply, fold, gradmax
-from creases.growth.methods._fold.decision import decide
-from creases.growth.methods._fold.fold import dead_layer
-from creases.growth.methods._fold.point import fold_point, foot_unchecked
-from creases.growth.methods._fold.tail import tail_of
-from creases.growth.methods._fold.typical import typical
+from creases.growth.methods import dead_layer, decide, fold_point, foot_unchecked, tail_of, typical
 from creases.lab import Batch, train
 from creases.network.surgery import Place, widen
 from creases.problems import Problem, get

@@ -14,11 +14,7 @@ from torch import nn
 import creases
 from creases._typing import Floats
 from creases.growth import fold
-from creases.growth.methods._fold.decision import decide, logits
-from creases.growth.methods._fold.direction import units_at
-from creases.growth.methods._fold.score import Score
-from creases.growth.methods._fold.tail import tail_of
-from creases.growth.methods._fold.typical import typical
+from creases.growth.methods import Score, decide, logits, tail_of, typical, units_at
 from creases.lab import Batch, train
 from creases.network.surgery import Place, widen
 from creases.problems import get

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth import Proposal, apply, fold, gradmax, random_units, search, tiny
-from creases.growth._recycle import redundant, release
+from creases.growth import Proposal, apply, fold, gradmax, random_units, redundant, release, search, tiny
 from creases.lab import Batch, train
 from creases.network.surgery import Place, places
 from creases.problems import Problem, get

@@ -22,6 +22,7 @@ Training   ``minimal_width`` at which it succeeds; ``xor``: all steady states of
 """
 
 from creases.boolean import xor
+from creases.boolean._broken_lines import BrokenLine
 from creases.boolean._constructions import deep, margin, wide
 from creases.boolean._deep import deep_on_line, layers_needed
 from creases.boolean._fourier import coefficients, degree, entropy, influence, influences
@@ -34,6 +35,7 @@ from creases.boolean._swaps import ClassSwaps, Swaps, all_swaps, changes, swaps
 from creases.boolean._wide import units_needed, wide_on_line
 
 __all__ = [
+    "BrokenLine",
     "ClassSwaps",
     "Classes",
     "MinimalWidths",

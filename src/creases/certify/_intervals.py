@@ -10,8 +10,7 @@ from torch import Tensor
 
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program._affine import AFFINE
-from creases.network.program._step import Step
+from creases.network.program import AFFINE, Step
 
 
 class Range(NamedTuple):

@@ -17,10 +17,10 @@ import torch
 from torch import Tensor
 
 from creases._typing import Floats
-from creases.network._network import Network
-from creases.network.program._carry import carry
-from creases.regions._arguments import check_network
-from creases.regions._slices import check_box
+from creases.network import Network
+from creases.network.program import carry
+from creases.regions import check_network
+from creases.regions.geometry import check_box
 
 Range = tuple[Tensor, Tensor]  # least and greatest values, (1, *shape)
 Line = tuple[Tensor, Tensor]  # slope and level

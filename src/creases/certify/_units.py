@@ -10,9 +10,8 @@ import numpy as np
 from creases._typing import Floats, Ints
 from creases.certify._ranges import bend_ranges
 from creases.network import Network
-from creases.network.program._rows import columns_out, rows_in
-from creases.regions._line.partition import LinePartition
-from creases.regions._plane.plane import PlanePartition
+from creases.network.program import columns_out, rows_in
+from creases.regions import LinePartition, PlanePartition
 
 #: Rows of length 1 that differ by no more are one direction: weights as trained in float32 have seven digits.
 ALIKE = 1e-6

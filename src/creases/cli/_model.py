@@ -25,7 +25,7 @@ HELP = (
 def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
     """The network that a MODEL argument names."""
     from creases.network import read
-    from creases.network.reading._weights import read_npz
+    from creases.network.reading import read_npz
 
     suffix = Path(model).suffix
     if suffix in (".onnx", ".safetensors", ".npz"):

@@ -12,7 +12,7 @@ from creases.errors import FileError, InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import PlanePartition
 
 ENDINGS = (".png", ".svg", ".npz", ".json")
 

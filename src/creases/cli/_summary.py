@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import PlanePartition
 
 #: Random points at which the pieces are compared with the network, and the seed that draws them.
 CHECKED_POINTS, SEED = 10_000, 0

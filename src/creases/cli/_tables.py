@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from creases.cli import _arguments as arguments
 from creases.errors import FileError, InputError
-from creases.growth.experiment._divided import as_options
+from creases.growth.experiment import as_options
 
 if TYPE_CHECKING:
     from creases.problems import Problem
@@ -40,7 +40,7 @@ def read_samples(
         points, classes = arguments.read_data(path, n_in)
         return points, classes
     if target is None:
-        from creases.problems._table_files import read_columns
+        from creases.problems import read_columns
 
         columns = read_columns(path, None)
         if len(columns) == n_in and not any(column.is_text for column in columns):
@@ -52,7 +52,7 @@ def read_samples(
             f"--data: {path.name} has {problem.X.shape[1]} columns beside {problem.target!r}, the network takes {n_in} "
             "numbers"
         )
-    from creases.problems._numbering import by_outputs
+    from creases.problems import by_outputs
 
     return problem.X, None if problem.classes is None else by_outputs(problem, outputs).y
 

@@ -56,9 +56,8 @@ def animate_run(
     Growth steps stay a little longer, with the reason below the picture.
     """
     from creases import show
-    from creases.growth.experiment._divided import box
-    from creases.growth.experiment._kept import read_run
-    from creases.show.report._slices import slices
+    from creases.growth.experiment import box, read_run
+    from creases.show.report import slices
 
     check_outputs([path], (".gif", ".mp4"))
     load_kernels()

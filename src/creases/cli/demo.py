@@ -13,11 +13,11 @@ from creases.cli._console import out, print_table
 from creases.cli._kernels import load_kernels
 from creases.cli.grow import grow_into, interruptible, print_report
 from creases.errors import CreasesError
-from creases.growth.experiment._settings import NAME, Settings
+from creases.growth.experiment import NAME, Settings
 
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import PlanePartition
 
 PROBLEM = "xor_circles"
 EPOCHS = 300
@@ -51,7 +51,7 @@ def is_demo(folder: Path) -> bool:
 def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
     """Every region of the grown network around the data, and the summary of them."""
     import creases
-    from creases.growth.experiment._divided import box
+    from creases.growth.experiment import box
 
     load_kernels()
     start = perf_counter()

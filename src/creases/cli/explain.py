@@ -14,7 +14,7 @@ from creases.cli import _model as model
 from creases.cli._console import out, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from creases.regions._cell import Cell
+    from creases.regions import Cell
 
 SHOWN = 8
 
@@ -36,7 +36,7 @@ def explain_input(
         x = arguments.read_input(input_)
         net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.shape_of(x))
         begin("finding the region")
-        from creases.regions._cell import cell
+        from creases.regions import cell
 
         explanation = explain_cell(cell(net, x))
     if as_json:
@@ -114,7 +114,7 @@ def _nearest_boundary(cell: Cell) -> dict[str, Any] | None:
 
 def _units(cell: Cell, weights: Floats) -> list[dict[str, Any]]:
     """The units that contribute to the margin, largest first."""
-    from creases.network.program._contributions import unit_contributions
+    from creases.network.program import unit_contributions
 
     contribution = unit_contributions(cell.net, cell.x, weights)
     order = np.argsort(-np.abs(contribution), kind="stable")

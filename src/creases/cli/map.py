@@ -23,7 +23,7 @@ from creases.errors import InputError
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import PlanePartition
 
 
 Corners = list[Floats] | None

@@ -14,7 +14,7 @@ from creases.cli._console import note, out, print_json, progress
 from creases.cli._kernels import load_kernels
 from creases.cli._output import check_outputs
 from creases.errors import FileError, InputError
-from creases.growth.experiment._settings import NAME as RUN
+from creases.growth.experiment import NAME as RUN
 
 COMPARISON = "comparison.json"
 SWEEP = "sweep.json"
@@ -106,7 +106,7 @@ def kind_of(result: Path) -> str:
 
 
 def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
-    from creases.show.report._growth import growth_report
+    from creases.show.report import growth_report
 
     load_kernels()
     with progress(4) as begin:
@@ -124,7 +124,7 @@ def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
 
 
 def _map(file: Path, path: Path, **options: Any) -> dict[str, Any]:
-    from creases.show.report._maps import map_report
+    from creases.show.report import map_report
 
     load_kernels()
     map_report(file, path, **options)
@@ -132,7 +132,7 @@ def _map(file: Path, path: Path, **options: Any) -> dict[str, Any]:
 
 
 def _comparison(folder: Path, path: Path) -> dict[str, Any]:
-    from creases.show.report._comparisons import comparison_report
+    from creases.show.report import comparison_report
 
     load_kernels()
     comparison_report(folder, path)
@@ -140,7 +140,7 @@ def _comparison(folder: Path, path: Path) -> dict[str, Any]:
 
 
 def _sweep(folder: Path, path: Path) -> dict[str, Any]:
-    from creases.show.report._sweeps import sweep_report
+    from creases.show.report import sweep_report
 
     sweep_report(folder, path)
     return {}

@@ -22,7 +22,7 @@ def open_studio(
     Listens on this machine only (127.0.0.1), at an address that holds a new token each time. Ends with Ctrl-C.
     """
     try:
-        from creases.show.studio._server import serve
+        from creases.show.studio import serve
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("starlette", "uvicorn", "websockets"):
             raise

@@ -25,21 +25,15 @@ from creases.compare._affine_map import affine_map, mapped_accuracies
 from creases.compare._cka import cka, cka_matrix, coefficient_cka
 from creases.compare._coefficients import Coefficients, coefficients
 from creases.compare._compression import Compression, compress, distinct_regions
+from creases.compare._decisions import decisions
 from creases.compare._difference import Difference, difference
 from creases.compare._distance import cross_entropies, distances
 from creases.compare._hidden import hidden_cka, hidden_values
 from creases.compare._in_box import BoxDifference, difference_in_box
 from creases.compare._joint import joined
-from creases.compare._on_partition import (
-    Part,
-    PartitionDifference,
-    difference_in_space,
-    difference_on_line,
-    difference_on_plane,
-    difference_through,
-)
+from creases.compare._on_partition import Part, PartitionDifference, difference_in_space, difference_on_line, difference_on_plane, difference_through
 from creases.compare._on_samples import SampleDifference, difference_at_samples
-from creases.compare._sections import Section, section
+from creases.compare._sections import Section, on_grid, section
 from creases.compare._sensitivity import ActiveSubspace, active_subspace, explained
 from creases.compare._similarity import Similarity, similarity, similarity_order
 
@@ -62,6 +56,7 @@ __all__ = [
     "coefficients",
     "compress",
     "cross_entropies",
+    "decisions",
     "difference",
     "difference_at_samples",
     "difference_in_box",
@@ -76,6 +71,7 @@ __all__ = [
     "hidden_values",
     "joined",
     "mapped_accuracies",
+    "on_grid",
     "section",
     "similarity",
     "similarity_order",

@@ -20,8 +20,7 @@ from creases.compare._affine_map import check_samples
 from creases.compare._coefficients import Coefficients
 from creases.compare._decisions import decisions
 from creases.errors import InputError
-from creases.network import Network
-from creases.network._network import Points
+from creases.network import Network, Points
 
 Floats = NDArray[Any]
 

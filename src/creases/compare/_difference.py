@@ -11,8 +11,7 @@ from creases.compare._joint import check_pair
 from creases.compare._on_partition import PartitionDifference, difference_on_line, difference_through
 from creases.compare._on_samples import SampleDifference, difference_at_samples
 from creases.errors import InputError
-from creases.network import Network
-from creases.network._network import Points
+from creases.network import Network, Points
 
 
 @dataclass(frozen=True, eq=False)

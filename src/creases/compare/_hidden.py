@@ -9,9 +9,8 @@ from torch import Tensor
 
 from creases.compare._cka import cka_matrix
 from creases.errors import InputError
-from creases.network import Network
-from creases.network._network import Points
-from creases.network.program._carry import carry
+from creases.network import Network, Points
+from creases.network.program import carry
 
 
 def hidden_values(net: Network, x: Points) -> dict[str, Tensor]:

@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._typing import Floats
-from creases.certify._ranges import ranges
+from creases.certify import ranges
 from creases.compare._joint import subtracted
 from creases.compare._on_partition import PartitionDifference, difference_in_space
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program._pieces import forward
-from creases.regions._cell import Cell, cell
-from creases.regions._halfspaces import Undecided, maximise
-from creases.regions._slices import check_box
+from creases.network.program import forward
+from creases.regions import Cell, cell
+from creases.regions.geometry import Undecided, check_box, maximise
 
 #: Up to this many inputs all regions of a box are listed, if they are no more than so many.
 EXACT_DIMENSIONS, EXACT_REGIONS = 3, 200_000

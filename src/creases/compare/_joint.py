@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from creases._typing import Ints
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program._patterns import bit_widths
-from creases.network.program._step import Step
+from creases.network.program import Step, bit_widths
 
 
 def joined(a: Network, b: Network) -> Network:

@@ -15,8 +15,7 @@ from creases.compare._decisions import decisions
 from creases.compare._joint import check_pair
 from creases.compare._words import counted, outputs_in_words, percent
 from creases.errors import InputError
-from creases.network import Network
-from creases.network._network import Points
+from creases.network import Network, Points
 
 #: Numbers of coefficients of one network that a block of samples has.
 BLOCK = 2**25

@@ -24,7 +24,7 @@ from creases.compare._words import percent
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions import PlanePartition, plane
-from creases.regions._slices import through
+from creases.regions.geometry import through
 
 #: ``alike(row, above)``: which of one row's points (p,) are like the point to their left, and which (p, p) like those
 #: of the row above; None for the first row.

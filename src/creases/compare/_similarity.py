@@ -21,8 +21,7 @@ from creases.compare._coefficients import Coefficients, coefficients
 from creases.compare._decisions import decisions
 from creases.compare._distance import cross_entropies, distances
 from creases.errors import InputError
-from creases.network import Network
-from creases.network._network import Points
+from creases.network import Network, Points
 
 
 @dataclass(frozen=True, eq=False)

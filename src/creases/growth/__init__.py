@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from creases.growth._grower import Grower
 from creases.growth._loop import Grown, grow
+from creases.growth._naming import number
+from creases.growth._objective import objective
 from creases.growth._proposal import Proposal, apply
 from creases.growth._records import History, Record
 from creases.growth._recycle import Redundant, redundant, release
 from creases.growth._run import Mark, Run
+from creases.growth._samples import Memory
 from creases.growth._scaling import Scaling
 from creases.growth._state import State
+from creases.growth._training import measure
 from creases.growth._words import words
 from creases.growth.methods._first_order.optimal import best_move, bottleneck, optimal_units
 from creases.growth.methods._first_order.sample import sample_size
@@ -26,20 +30,7 @@ from creases.growth.methods._methods import Evidence, Fold, GradMax, Random, Sea
 from creases.growth.methods._random import random_units
 from creases.growth.methods._split import split, steepest_split
 from creases.growth.methods._tiny import tiny
-from creases.growth.policies import (
-    At,
-    Budget,
-    Converged,
-    Epochs,
-    Every,
-    GainPerParameter,
-    LargestBottleneck,
-    NoImprovement,
-    NothingToAdd,
-    Plateau,
-    RoundRobin,
-    Target,
-)
+from creases.growth.policies import At, Budget, Converged, Epochs, Every, GainPerParameter, LargestBottleneck, NoImprovement, NothingToAdd, Plateau, RoundRobin, Target
 
 if TYPE_CHECKING:
     from creases.growth.estimators import GrowingClassifier, GrowingRegressor
@@ -61,6 +52,7 @@ __all__ = [
     "History",
     "LargestBottleneck",
     "Mark",
+    "Memory",
     "NoImprovement",
     "NothingToAdd",
     "Plateau",
@@ -85,6 +77,9 @@ __all__ = [
     "gradmax",
     "grow",
     "growth_alone",
+    "measure",
+    "number",
+    "objective",
     "optimal_units",
     "outcome",
     "random_units",

@@ -11,8 +11,7 @@ from torch import Tensor, nn, optim
 
 from creases._files import replacing
 from creases.errors import FileError, InputError
-from creases.network.surgery import Place, places, remove, widen
-from creases.network.surgery._layers import AFFINE, made
+from creases.network.surgery import AFFINE, Place, made, places, remove, widen
 
 _VERSION = 1
 

@@ -24,8 +24,7 @@ from creases.growth.methods._methods import Fold, How, counted, method
 from creases.growth.policies._stop import NothingToAdd, Stop, enough, stop_policies
 from creases.growth.policies._when import When, when_policy
 from creases.growth.policies._where import At, Where, where_policy
-from creases.network.surgery._example import quietly, shadow, unwrapped
-from creases.network.surgery._optimizer import checked
+from creases.network.surgery import checked, quietly, shadow, unwrapped
 
 
 class Grower:

@@ -13,8 +13,7 @@ from creases.growth._grower import Grower
 from creases.growth._loss import Loss
 from creases.growth._records import History
 from creases.growth._samples import samples
-from creases.network.surgery import places
-from creases.network.surgery._layers import made
+from creases.network.surgery import made, places
 
 
 def _base() -> Any:

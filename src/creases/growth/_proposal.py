@@ -10,8 +10,7 @@ from torch import Tensor, nn, optim
 
 from creases.errors import InputError
 from creases.growth._moves import checked_moves, moved
-from creases.network.surgery import Certificate, Place, widen
-from creases.network.surgery._certificate import changed
+from creases.network.surgery import Certificate, Place, changed, widen
 
 
 @dataclass(frozen=True, eq=False)

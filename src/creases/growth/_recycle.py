@@ -24,11 +24,7 @@ from creases.growth import _ranks as ranks
 from creases.growth._loss import Loss
 from creases.growth._moves import checked_moves, moved
 from creases.growth.methods._first_order.observe import Batches, Watch, pairs
-from creases.network.surgery import Certificate, Link, Place, remove
-from creases.network.surgery._certificate import changed
-from creases.network.surgery._example import quietly, unwrapped
-from creases.network.surgery._layers import taken
-from creases.network.surgery._places import find
+from creases.network.surgery import Certificate, Link, Place, changed, find, quietly, remove, taken, unwrapped
 
 #: Added to the diagonal of a Gram matrix with ones there: dead and duplicate units are ordinary units.
 RIDGE = 1e-10

@@ -9,9 +9,7 @@ from torch import Tensor, nn
 
 from creases.growth import _ranks as ranks
 from creases.growth._samples import Pair
-from creases.network.surgery import Place
-from creases.network.surgery._example import quietly, shadow
-from creases.network.surgery._layers import Held, made, taken
+from creases.network.surgery import Held, Place, made, quietly, shadow, taken
 
 
 def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[int]:

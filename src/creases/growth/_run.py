@@ -27,7 +27,7 @@ from creases.growth.methods._methods import How
 from creases.growth.policies._stop import Stop
 from creases.growth.policies._when import When
 from creases.growth.policies._where import Where
-from creases.network.surgery._example import unwrapped
+from creases.network.surgery import unwrapped
 
 #: What makes an optimizer for a model's parameters.
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]

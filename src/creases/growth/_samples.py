@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from creases.errors import InputError
 from creases.growth import _ranks as ranks
-from creases.network.surgery._example import quietly
+from creases.network.surgery import quietly
 
 Pair = tuple[Tensor, Any]  #: inputs, and their target: y, or (y, weights)
 Batch = tuple[Tensor, Any, int]  #: the same, and the samples of the batch over all ranks

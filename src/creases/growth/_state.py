@@ -20,9 +20,7 @@ from creases.growth.methods._first_order.optimal import bottleneck
 from creases.growth.methods._first_order.sample import sample_size
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._methods import Evidence, How
-from creases.network.surgery import Place, places
-from creases.network.surgery._certificate import parameters
-from creases.network.surgery._example import quietly, shadow
+from creases.network.surgery import Place, parameters, places, quietly, shadow
 
 
 @dataclass(eq=False)

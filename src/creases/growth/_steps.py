@@ -21,8 +21,7 @@ from creases.growth._revive import dead_units, revive
 from creases.growth._state import State
 from creases.growth._training import Measured, measure
 from creases.growth.policies._stop import Stop, enough, room
-from creases.network.surgery import Place
-from creases.network.surgery._places import find
+from creases.network.surgery import Place, find
 
 #: Samples on which units are looked at to see whether they are dead or redundant.
 LOOK = 5000

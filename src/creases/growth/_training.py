@@ -15,7 +15,7 @@ from creases.errors import InputError
 from creases.growth import _ranks as ranks
 from creases.growth._objective import Objective
 from creases.growth._samples import Samples
-from creases.network.surgery._example import quietly
+from creases.network.surgery import quietly
 
 
 @dataclass(frozen=True, eq=False)

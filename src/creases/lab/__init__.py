@@ -6,8 +6,28 @@ Sweep   a ``Sweep`` runs a function over many jobs into a folder, and goes on af
 """
 
 from creases.lab._batch import Batch
+from creases.lab._eta import duration, spoken_left
 from creases.lab._functions import job
+from creases.lab._jobs import ERROR, KEY, SEED
 from creases.lab._sweep import Status, Sweep
 from creases.lab._train import Moments, Trained, train
+from creases.lab._vectors import fma, load_wide, store_wide, vectors
 
-__all__ = ["Batch", "Moments", "Status", "Sweep", "Trained", "job", "train"]
+__all__ = [
+    "ERROR",
+    "KEY",
+    "SEED",
+    "Batch",
+    "Moments",
+    "Status",
+    "Sweep",
+    "Trained",
+    "duration",
+    "fma",
+    "job",
+    "load_wide",
+    "spoken_left",
+    "store_wide",
+    "train",
+    "vectors",
+]

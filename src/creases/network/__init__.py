@@ -14,7 +14,8 @@ affine function ``J x + y``, at any input.
 'layers.0.bend[1]'
 """
 
-from creases.network._network import Network, Unit
+from creases.network._files import from_bytes, load, to_bytes
+from creases.network._network import Network, Points, Unit
 from creases.network._read import read
 from creases.network.program._pieces import Piece
 from creases.network.surgery import Certificate, Place, deepen, places, remove, widen
@@ -24,10 +25,14 @@ __all__ = [
     "Network",
     "Piece",
     "Place",
+    "Points",
     "Unit",
     "deepen",
+    "from_bytes",
+    "load",
     "places",
     "read",
     "remove",
+    "to_bytes",
     "widen",
 ]

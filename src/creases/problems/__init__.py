@@ -14,24 +14,30 @@ All but the images give a ``Problem``: X, y, names of features and classes.
 
 from creases.problems._arcs import moons, spirals
 from creases.problems._cifar10 import cifar10
-from creases.problems._curves import TARGETS, curve
+from creases.problems._curves import FORMULAS, INTERVAL, TARGETS, curve
 from creases.problems._images import Images, channel_statistics, normalise, to_colour_32
 from creases.problems._mnist import mnist
+from creases.problems._numbering import by_outputs
 from creases.problems._planar import circle, overlapping_quadratic, quadratic, sine
 from creases.problems._problem import Problem
 from creases.problems._registry import get, names
+from creases.problems._sampling import labelled_points
 from creases.problems._shells import equal_volume_radii, printed_radii, shells
 from creases.problems._shipped import breast_cancer, diabetes, digits, iris, wine
 from creases.problems._table import parse_table, read_table
+from creases.problems._table_files import read_columns
 from creases.problems._toy import EQUAL_AREA_RADII, PRINTED_RADII, circle_annulus, xor, xor_circles
 
 __all__ = [
     "EQUAL_AREA_RADII",
+    "FORMULAS",
+    "INTERVAL",
     "PRINTED_RADII",
     "TARGETS",
     "Images",
     "Problem",
     "breast_cancer",
+    "by_outputs",
     "channel_statistics",
     "cifar10",
     "circle",
@@ -42,6 +48,7 @@ __all__ = [
     "equal_volume_radii",
     "get",
     "iris",
+    "labelled_points",
     "mnist",
     "moons",
     "names",
@@ -50,6 +57,7 @@ __all__ = [
     "parse_table",
     "printed_radii",
     "quadratic",
+    "read_columns",
     "read_table",
     "shells",
     "sine",

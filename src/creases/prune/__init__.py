@@ -21,9 +21,11 @@ from creases.prune._channels import channels
 from creases.prune._exact import exact
 from creases.prune._exhaustive import Exhaustive, exhaustive
 from creases.prune._iterative import Iterative, Removal, Trajectory, iterative
+from creases.prune._judging import checked_samples, evaluating, judged
 from creases.prune._magnitude import magnitude
 from creases.prune._records import Exact, Pruned, Reduction, Step, Undecided
-from creases.prune._tuning import tuner
+from creases.prune._sub_networks import all_chosen
+from creases.prune._tuning import Tune, tuner
 
 __all__ = [
     "Exact",
@@ -34,11 +36,16 @@ __all__ = [
     "Removal",
     "Step",
     "Trajectory",
+    "Tune",
     "Undecided",
+    "all_chosen",
     "channels",
+    "checked_samples",
+    "evaluating",
     "exact",
     "exhaustive",
     "iterative",
+    "judged",
     "magnitude",
     "tuner",
 ]

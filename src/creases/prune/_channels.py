@@ -11,9 +11,7 @@ from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.network import places, remove
-from creases.network.surgery import Place
-from creases.network.surgery._certificate import parameters
-from creases.network.surgery._example import unwrapped
+from creases.network.surgery import Place, parameters, unwrapped
 from creases.prune._judging import checked_samples, judged, losses_without
 from creases.prune._records import Pruned, Step
 from creases.prune._tuning import Tune, tuner

@@ -9,17 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from creases.certify._intervals import Range, ranges, reach
-from creases.certify._tighter import tighter
+from creases.certify import Range, ranges, reach, tighter
 from creases.errors import InputError
 from creases.network import Network, places, read, remove
-from creases.network.surgery import Place
-from creases.network.surgery._certificate import parameters
-from creases.network.surgery._example import unwrapped
+from creases.network.surgery import Place, parameters, unwrapped
 from creases.prune._records import Exact, Reduction, Undecided
 from creases.prune._reductions import Edit, constant, duplicate, linear, unread
 from creases.prune._site import Site
-from creases.regions._slices import check_box
+from creases.regions.geometry import check_box
 
 #: Bytes that the values of some samples may take.
 BLOCK = 2**27

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 from creases.errors import InputError
-from creases.network.surgery import Link, Place
-from creases.network.surgery._place import layer_at
+from creases.network.surgery import Link, Place, layer_at
 
 #: Samples that are run at a time.
 AT_ONCE = 1000

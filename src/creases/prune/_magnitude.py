@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from creases.errors import InputError, ReadError
 from creases.network import places
-from creases.network.surgery._example import unwrapped
-from creases.network.surgery._layers import AFFINE
+from creases.network.surgery import AFFINE, unwrapped
 from creases.prune._channels import record
 from creases.prune._exact import exact
 from creases.prune._judging import checked_samples, judged

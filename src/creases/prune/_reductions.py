@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from creases.certify._intervals import Range
+from creases.certify import Range
 from creases.prune._site import Reader, Site
 
 #: Rows of length 1 that differ by less are tried as one; the proved bound decides.
@@ -244,7 +244,7 @@ def _stored_bias(reader: Reader, bias: Tensor) -> Tensor:
 
 def _again(reader: Reader, stored: Tensor) -> Tensor:
     """A stored weight as :attr:`Reader.weight` gives it."""
-    from creases.network.surgery._layers import taken
+    from creases.network.surgery import taken
 
     return stored.detach().double().cpu().movedim(taken(reader.layer).weight_axis, 0)
 

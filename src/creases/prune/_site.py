@@ -8,12 +8,10 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from creases.certify._intervals import Range
+from creases.certify import Range
 from creases.network import Network
-from creases.network.program._step import Step
-from creases.network.surgery import Link, Place
-from creases.network.surgery._layers import made, taken
-from creases.network.surgery._place import layer_at
+from creases.network.program import Step
+from creases.network.surgery import Link, Place, layer_at, made, taken
 
 #: Steps that are layers.
 LAYERS = ("linear", "conv", "conv_transpose")

@@ -11,8 +11,7 @@ import numpy as np
 
 from creases._files import open_npz, replacing
 from creases.errors import FileError
-from creases.network._files import from_bytes, to_bytes
-from creases.network._network import Network
+from creases.network import Network, from_bytes, to_bytes
 
 
 class Result(Protocol):

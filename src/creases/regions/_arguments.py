@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from creases.errors import InputError
-from creases.network._network import Network
+from creases.network import Network
 
 
 def check_network(net: Any) -> Network:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program._walk import Walk
+from creases.network.program import Walk
 from creases.regions._plane.complex import Complex, region_sides
 from creases.regions._plane.mesh import Mesh
 from creases.regions._plane.polygons import polygon_areas

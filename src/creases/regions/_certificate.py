@@ -12,7 +12,7 @@ from torch import Tensor
 from creases._typing import Floats, Ints
 from creases._validation import check_count
 from creases.network import Network, Piece
-from creases.network.program._carry import carry
+from creases.network.program import carry
 from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition
 from creases.regions._tolerance import EPS, SIGN

@@ -11,9 +11,7 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program._patterns import pack
-from creases.network.program._pieces import default_memory
-from creases.network.program._walk import Walk
+from creases.network.program import Walk, default_memory, pack
 from creases.regions._space.stations import Stations
 from creases.regions._tolerance import SIGN
 

@@ -9,9 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases.network._network import Network
-from creases.network.program._patterns import bend_sides
-from creases.network.program._walk import Walk
+from creases.network import Network
+from creases.network.program import Walk, bend_sides
 from creases.regions._polytope import Polytope
 from creases.regions._ray import Ray, is_zero
 from creases.regions._tolerance import SIGN

@@ -23,11 +23,8 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.network._network import Network
-from creases.network.program._bends import select
-from creases.network.program._carry import carry
-from creases.network.program._patterns import bend_sides
-from creases.network.program._pieces import default_memory
+from creases.network import Network
+from creases.network.program import bend_sides, carry, default_memory, select
 from creases.regions._tolerance import SIGN
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from creases.network._network import Network
-from creases.network.program._bends import select
-from creases.network.program._carry import carry
+from creases.network import Network
+from creases.network.program import carry, select
 from creases.regions._tolerance import SIGN
 
 Pair = tuple[Tensor, Tensor]  # values, and the sums of the magnitudes of their terms

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
-from creases.network._network import Network, Points
-from creases.network.program._step import Step
+from creases.network import Network, Points
+from creases.network.program import Step
 from creases.regions._arguments import check_network
 from creases.regions._halfspaces import Undecided, maximise
 

@@ -16,6 +16,7 @@ and, where they are wrong, correct.
 True
 """
 
+from creases.splines._batched import batch_of, descend, shallow, squared_errors
 from creases.splines._convert import from_module, network_of, spline_of, to_module
 from creases.splines._deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
 from creases.splines._multivariate import Planes, planes_of
@@ -32,14 +33,7 @@ from creases.splines.initialisation._distributions import product_normal, produc
 from creases.splines.initialisation._fit_check import Fit, InitialisationCheck, check_initialisation
 from creases.splines.initialisation._initialise import How, initialise
 from creases.splines.initialisation._law import InitialLaw, initial_law
-from creases.splines.initialisation._lonely import (
-    LonelySimulation,
-    interlaced,
-    lonely,
-    lonely_fraction,
-    lonely_probability,
-    simulate_lonely,
-)
+from creases.splines.initialisation._lonely import LonelySimulation, interlaced, lonely, lonely_fraction, lonely_probability, simulate_lonely
 from creases.splines.initialisation._roughness import RoughnessLaw, roughness, roughness_law
 from creases.splines.landscape._critical import CriticalPoint, critical_point
 from creases.splines.landscape._degeneracy import Degeneracy, degeneracies, gram_rank
@@ -82,11 +76,13 @@ __all__ = [
     "Tracker",
     "Velocities",
     "ZeroIntervals",
+    "batch_of",
     "check_initialisation",
     "closed_flow",
     "critical_point",
     "deep_breakpoints",
     "degeneracies",
+    "descend",
     "from_module",
     "generating_vectors",
     "gram_rank",
@@ -117,10 +113,12 @@ __all__ = [
     "residuals",
     "roughness",
     "roughness_law",
+    "shallow",
     "simulate_lonely",
     "spline_gradient",
     "spline_hessian",
     "spline_of",
+    "squared_errors",
     "to_module",
     "velocities",
 ]

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.network._network import Network
-from creases.network.program._carry import carry
+from creases.network import Network
+from creases.network.program import carry
 
 
 class Coefficients(NamedTuple):

@@ -16,11 +16,11 @@ import torch
 from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
 from creases.network import Network, read
-from creases.network.program._patterns import bend_sides
+from creases.network.program import bend_sides
 from creases.regions import line
-from creases.regions._tolerance import SIGN
+from creases.regions.geometry import SIGN
 from creases.splines._spline import Pieces, anchors
-from creases.splines.dynamics._paths import Changes, Slopes, follow, regional_slopes
+from creases.splines._paths import Changes, Slopes, follow, regional_slopes
 
 
 class ZeroIntervals(NamedTuple):

@@ -1,6 +1,21 @@
 """XOR on a line, the smallest problem with bad local optima: every steady state, and where trained networks end."""
 
 from creases.boolean.xor._classify import Ends, classify
-from creases.boolean.xor._steady_states import LOSSES, POINTS, REGIONS, TARGETS, SignRegion
+from creases.boolean.xor._steady_states import ALL, DEAD, LEFT, LEFT_TWO, LOSSES, POINTS, REGIONS, RIGHT, RIGHT_TWO, TARGETS, Sides, SignRegion
 
-__all__ = ["LOSSES", "POINTS", "REGIONS", "TARGETS", "Ends", "SignRegion", "classify"]
+__all__ = [
+    "ALL",
+    "DEAD",
+    "LEFT",
+    "LEFT_TWO",
+    "LOSSES",
+    "POINTS",
+    "REGIONS",
+    "RIGHT",
+    "RIGHT_TWO",
+    "TARGETS",
+    "Ends",
+    "Sides",
+    "SignRegion",
+    "classify",
+]

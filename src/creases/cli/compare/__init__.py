@@ -98,7 +98,7 @@ def _single(net: Network) -> Network:
 
 
 def _print(found: Similarity, source: str) -> None:
-    from creases.show.report._measures import MEASURES, number, pair_rows, title
+    from creases.show.report import MEASURES, number, pair_rows, title
 
     order = found.order()
     names = [found.names[i] for i in order]

@@ -45,8 +45,7 @@ def write(
         That makes it again.
     """
     from creases.show import save_figure
-    from creases.show.report._comparisons import comparison_report
-    from creases.show.report._measures import MEASURES, heat_map
+    from creases.show.report import MEASURES, comparison_report, heat_map
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

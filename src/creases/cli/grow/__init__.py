@@ -13,8 +13,8 @@ import typer
 from creases.cli._arguments import parse_numbers
 from creases.cli._console import note, out, print_json
 from creases.errors import InputError
+from creases.growth.experiment import NAME, Settings
 from creases.growth.experiment import _folder as names
-from creases.growth.experiment._settings import NAME, Settings
 
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
@@ -96,7 +96,7 @@ def grow_table(
 
     Leaves the network (for the table's own units), its history, a picture and a report in the folder.
     """
-    from creases.growth.experiment._divided import find_data
+    from creases.growth.experiment import find_data
 
     given = _given(ctx)
     if resume is not None:
@@ -137,9 +137,7 @@ def grow_into(settings: Settings, home: Path, *, force: bool, fresh: bool) -> tu
     """Make a run, or go on with it, and write all its files; the report and the files by name."""
     from creases.cli.grow._report import Report
     from creases.cli.grow._write import write
-    from creases.growth.experiment._divided import divided
-    from creases.growth.experiment._run import run, start
-    from creases.growth.experiment._scores import rivals
+    from creases.growth.experiment import divided, rivals, run, start
 
     data = divided(settings)
     start(settings, data)  # what cannot begin is refused before anything is written

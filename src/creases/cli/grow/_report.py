@@ -13,13 +13,8 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from creases.growth import Record
-from creases.growth._naming import number
-from creases.growth.experiment._divided import Divided
-from creases.growth.experiment._run import Outcome
-from creases.growth.experiment._scores import Rival, verdict
-from creases.growth.experiment._settings import Settings
-from creases.growth.experiment._words import made
+from creases.growth import Record, number
+from creases.growth.experiment import Divided, Outcome, Rival, Settings, made, verdict
 
 #: Growth steps whose reasons are printed; all are in the report's file.
 PRINTED = 12

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from creases._files import replacing, write_json
 from creases.cli.grow._report import Report, text
 from creases.growth.experiment import _folder as names
-from creases.growth.experiment._divided import box
+from creases.growth.experiment import box
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.regions._line.partition import LinePartition
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import LinePartition, PlanePartition
     from creases.show import View
 
 

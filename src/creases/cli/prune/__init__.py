@@ -205,7 +205,7 @@ def _pruned(original: nn.Module, shape: tuple[int, ...] | None, asked: Asked, be
 
 def _by_data(model: nn.Module, data: Data, asked: Asked, begin: Callable[[str], None]) -> prune.Pruned:
     from creases import prune
-    from creases.prune._judging import checked_samples, judged
+    from creases.prune import checked_samples, judged
 
     judge = checked_samples(model, *data.judge, names="--data")
     tune = prune.tuner(*data.tune, epochs=asked.epochs, optimizer="adam", lr=asked.lr, seed=asked.seed)

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from creases import problems
 from creases.cli._tables import read_labelled
 from creases.errors import InputError
-from creases.growth.experiment._divided import find_data
-from creases.problems._numbering import by_outputs
-from creases.prune._judging import evaluating
+from creases.growth.experiment import find_data
+from creases.problems import by_outputs
+from creases.prune import evaluating
 
 #: Share of the rows that is only judged by.
 HELD_OUT = 0.25

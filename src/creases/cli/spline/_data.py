@@ -12,10 +12,8 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.errors import FileError, InputError
-from creases.growth.experiment._divided import as_options
-from creases.problems import TARGETS, curve, read_table
-from creases.problems._curves import FORMULAS, INTERVAL
-from creases.problems._table_files import read_columns
+from creases.growth.experiment import as_options
+from creases.problems import FORMULAS, INTERVAL, TARGETS, curve, read_columns, read_table
 
 #: Places at which a fit is compared with a curve.
 TEST_POINTS = 1001

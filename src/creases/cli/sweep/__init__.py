@@ -156,7 +156,7 @@ def draw_heatmap(
 ) -> None:
     """Draw a heat map of a result over two parameters."""
     from creases.show import new_figure, plot_heatmap, save_figure
-    from creases.show.figures._sweeps import heatmap_cells, heatmap_size
+    from creases.show.figures import heatmap_cells, heatmap_size
 
     check_outputs([path], (".png", ".svg"))
     table = _opened(folder).table()
@@ -188,7 +188,7 @@ def summary(sweep: Sweep, status: Status) -> dict[str, Any]:
 
 def print_status(sweep: Sweep, status: Status) -> None:
     """How far a sweep has got, for people; of what failed, the last line of each error."""
-    from creases.lab._eta import duration, spoken_left
+    from creases.lab import duration, spoken_left
 
     rows: list[tuple[str, ...]] = [("done", f"{status.done} of {status.jobs} jobs")]
     if status.failed:
@@ -208,7 +208,7 @@ def print_status(sweep: Sweep, status: Status) -> None:
 
 def print_rows(sweep: Sweep) -> None:
     """The first rows of a sweep's table."""
-    from creases.show.figures._sweeps import result_table
+    from creases.show.figures import result_table
 
     table = sweep.table()
     out.print()

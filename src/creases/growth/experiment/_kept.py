@@ -14,7 +14,7 @@ from creases.growth.experiment import _moments as moments
 from creases.growth.experiment._divided import Divided, divided
 from creases.growth.experiment._moments import Moment
 from creases.growth.experiment._settings import NAME, Settings
-from creases.network._files import load as load_network
+from creases.network import load as load_network
 
 if TYPE_CHECKING:
     from creases.network import Network

@@ -215,7 +215,7 @@ def _kind(match: re.Match[str]) -> int:
 
 
 def _read(folder: Path, match: re.Match[str], number: int) -> Moment:
-    from creases.network._files import load as read_network
+    from creases.network import load as read_network
 
     epoch, record, step = (int(match[k]) for k in (1, 3, 4))
     return Moment(number, epoch, KINDS[_kind(match)], record or None, read_network(folder / match[0]), step)

@@ -13,9 +13,7 @@ from creases.growth._loss import Loss
 from creases.growth._proposal import Proposal, apply
 from creases.growth.methods._first_order.observe import Batches, pairs
 from creases.growth.methods._tiny import tiny
-from creases.network.surgery import Place
-from creases.network.surgery._example import unwrapped
-from creases.network.surgery._places import find
+from creases.network.surgery import Place, find, unwrapped
 
 
 def growth_alone(

@@ -20,8 +20,7 @@ from creases.growth.methods._gradmax import gradmax
 from creases.growth.methods._random import random_units
 from creases.growth.methods._split import split, steepest_split
 from creases.growth.methods._tiny import tiny
-from creases.network.surgery import Place
-from creases.network.surgery._example import shadow
+from creases.network.surgery import Place, shadow
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,7 @@ from creases.growth import _ranks as ranks
 from creases.growth._loss import Loss, Summed
 from creases.growth._proposal import Proposal
 from creases.growth.methods._first_order.observe import Batches, Watch, frozen, pairs
-from creases.network.surgery import Place, widen
-from creases.network.surgery._example import quietly, unwrapped
-from creases.network.surgery._layers import made, taken
-from creases.network.surgery._places import find
+from creases.network.surgery import Place, find, made, quietly, taken, unwrapped, widen
 
 
 def random_units(

@@ -14,10 +14,7 @@ from creases.growth._proposal import Proposal
 from creases.growth.methods._first_order.entry import rows
 from creases.growth.methods._first_order.observe import Batches, Seen, pairs, watched
 from creases.growth.methods._first_order.reach import Reach
-from creases.network.surgery import Place
-from creases.network.surgery._example import unwrapped
-from creases.network.surgery._layers import made, taken
-from creases.network.surgery._places import find
+from creases.network.surgery import Place, find, made, taken, unwrapped
 
 
 def split(

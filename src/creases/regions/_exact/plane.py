@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases.network._network import Network
-from creases.network.program._patterns import pack
+from creases.network import Network
+from creases.network.program import pack
 from creases.regions._exact.mesh import ExactMesh, Triple
 from creases.regions._exact.program import ExactProgram
 from creases.regions._exact.rows import RegionRows

@@ -17,8 +17,8 @@ from scipy import sparse
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.network._network import Network
-from creases.network.program._step import Step
+from creases.network import Network
+from creases.network.program import Step
 
 Integers = NDArray[np.object_]
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
 from creases.errors import InputError
-from creases.network._network import Network
-from creases.network.program._patterns import bit_units, pack
-from creases.network.program._pieces import default_memory
+from creases.network import Network
+from creases.network.program import bit_units, default_memory, pack
 from creases.regions._arguments import check_network
 from creases.regions._line.cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions._line.partition import LinePartition

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from creases._typing import Floats, Ints
 from creases._validation import check_index, check_numbers
 from creases.errors import InputError
-from creases.network._network import Network
-from creases.network.program._pieces import Piece, pattern_pieces
+from creases.network import Network
+from creases.network.program import Piece, pattern_pieces
 from creases.regions import _archive as archive
 from creases.regions._boundary import output_terms
 from creases.regions._line.cuts import Ends, choice_cuts, relu_cuts
@@ -146,7 +146,7 @@ class LinePartition:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the network along the line with its breakpoints; see :mod:`creases.show`."""
-        from creases.show.figures._line import plot_line
+        from creases.show.figures import plot_line
 
         return plot_line(self, ax)
 

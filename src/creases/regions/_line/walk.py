@@ -11,8 +11,8 @@ from copy import copy
 import torch
 from torch import Tensor
 
-from creases.network._network import Network
-from creases.network.program._carry import carry
+from creases.network import Network
+from creases.network.program import carry
 from creases.regions._ray import Pair, is_zero
 
 

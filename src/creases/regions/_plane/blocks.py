@@ -9,7 +9,7 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program._walk import Walk
+from creases.network.program import Walk
 from creases.regions._plane.complex import Changing, Complex, Full, by_unit
 from creases.regions._tolerance import SIGN
 

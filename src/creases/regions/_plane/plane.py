@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases._validation import check_index, check_numbers, check_points
-from creases.network import Network, Piece
-from creases.network._network import Points
-from creases.network.program._patterns import bit_units, pack
-from creases.network.program._pieces import pattern_pieces
-from creases.network.program._walk import Walk
+from creases.network import Network, Piece, Points
+from creases.network.program import Walk, bit_units, pack, pattern_pieces
 from creases.regions import _archive as archive
 from creases.regions._boundary import Boundary, output_terms, plane_boundary
 from creases.regions._locate import PatternIndex, pattern_at

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
-from creases.network._network import Network
-from creases.network.program._patterns import pack
+from creases.network import Network
+from creases.network.program import pack
 from creases.regions._cell import cell
 from creases.regions._halfspaces import chebyshev, irredundant, same_plane
 from creases.regions._neighbour import first_of_equals, sides_beyond, ties_on, vanishing

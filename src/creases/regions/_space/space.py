@@ -17,8 +17,7 @@ from creases._typing import Floats
 from creases._validation import check_count, check_points
 from creases.errors import InputError
 from creases.network import Network, Piece
-from creases.network.program._patterns import pack
-from creases.network.program._pieces import pattern_pieces
+from creases.network.program import pack, pattern_pieces
 from creases.regions import _archive as archive
 from creases.regions._arguments import check_network
 from creases.regions._locate import PatternIndex, near_regions, pattern_at

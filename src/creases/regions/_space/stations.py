@@ -12,8 +12,8 @@ from math import prod
 import torch
 from torch import Tensor
 
-from creases.network._network import Network
-from creases.network.program._carry import carry
+from creases.network import Network
+from creases.network.program import carry
 
 
 class Stations:

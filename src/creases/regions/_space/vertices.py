@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from creases._typing import Floats
-from creases.network._network import Network
+from creases.network import Network
 from creases.regions._space.lattice import Lattice, box_lattice, joined, merged
 from creases.regions._space.stations import Stations
 from creases.regions._tolerance import SIGN

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from creases._validation import check_count, check_numbers
 from creases.errors import InputError
-from creases.regions._slices import check_box
+from creases.regions.geometry import check_box
 from creases.show.animation._movie import Frame, Progress, check_movie, write_movie
 from creases.show.animation._stage import Beside, Scene, Shot, Stage
 from creases.show.figures._plane import check_data

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.regions._line.partition import LinePartition
-from creases.regions._plane.plane import PlanePartition
+from creases.regions import LinePartition, PlanePartition
 from creases.show import _style as style
 from creases.show.figures._dual import plot_dual
 from creases.show.figures._growth import draw_score

@@ -13,7 +13,7 @@ from creases.errors import InputError
 from creases.show import _style as style
 
 if TYPE_CHECKING:
-    from creases.regions._cell import Cell
+    from creases.regions import Cell
 
 
 def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:

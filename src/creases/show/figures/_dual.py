@@ -19,7 +19,7 @@ from creases.show import _style as style
 
 if TYPE_CHECKING:
     from creases.compare import Coefficients
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import PlanePartition
 
 
 #: Area in square points of the largest and of the smallest dot.
@@ -82,7 +82,7 @@ def plot_dual(
     >>> sorted(map(tuple, ax.collections[-1].get_offsets().tolist()))
     [(0.0, 0.0), (2.0, 0.0)]
     """
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import PlanePartition
 
     if color not in ("bias", "class"):
         raise InputError(f"color: expected 'bias' or 'class', got {color!r}")

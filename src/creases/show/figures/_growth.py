@@ -13,13 +13,13 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.regions._line.partition import LinePartition
+from creases.regions import LinePartition
 from creases.show import _style as style
 from creases.show.figures._plane import plot_plane
 
 if TYPE_CHECKING:
     from creases.growth import History, Record, Scaling
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import PlanePartition
 
 #: How each kind of growth step is marked above the curves.
 _MARKS = {"grow": "v", "recycle": "D", "revive": "s"}

@@ -12,7 +12,7 @@ from creases._typing import Floats
 from creases.show import _style as style
 
 if TYPE_CHECKING:
-    from creases.regions._line.partition import LinePartition
+    from creases.regions import LinePartition
 
 
 def plot_line(partition: LinePartition, ax: Axes | None = None) -> Axes:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from creases.growth import Record, Scaling
     from creases.network import Network
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import PlanePartition
 
 
 def mark_record(

@@ -18,8 +18,7 @@ from creases.show.figures._marks import mark_record
 
 if TYPE_CHECKING:
     from creases.growth import Record, Scaling
-    from creases.regions._boundary import Boundary
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import Boundary, PlanePartition
 
 Coloring = Literal["regions", "random", "value", "class"]
 

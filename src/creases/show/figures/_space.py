@@ -14,7 +14,7 @@ from creases.errors import InputError
 from creases.show import _style as style
 
 if TYPE_CHECKING:
-    from creases.regions._space.space import SpacePartition
+    from creases.regions import SpacePartition
 
 
 #: Above this many regions a picture of solids shows nothing any more.

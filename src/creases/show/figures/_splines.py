@@ -18,11 +18,11 @@ from creases._validation import check_count
 from creases.errors import InputError
 from creases.show import _style as style
 from creases.show.animation._movie import check_movie, write_movie
-from creases.splines.dynamics._marks import Marks, marks
-from creases.splines.relocation._residuals import data as checked_data
+from creases.splines.dynamics import Marks, marks
+from creases.splines.relocation import data as checked_data
 
 if TYPE_CHECKING:
-    from creases.splines.dynamics._history import Frame, History
+    from creases.splines.dynamics import Frame, History
 
 Function = Callable[[Floats], Any]
 Window = tuple[float, float]

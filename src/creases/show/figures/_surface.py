@@ -15,7 +15,7 @@ from creases.show import _style as style
 from creases.show.figures._plane import axis_names, shades
 
 if TYPE_CHECKING:
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import PlanePartition
 
 #: Above this many regions facets are smaller than what can be seen, and slow to draw.
 _MOST = 20_000

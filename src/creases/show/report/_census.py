@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from creases.regions import LinePartition
-from creases.regions._census import Census, census
+from creases.regions import Census, LinePartition, census
 from creases.show.report._subject import Section, Subject
 from creases.show.report._words import counted, number, percent, whole
 

@@ -9,7 +9,7 @@ import torch
 
 from creases._versions import version
 from creases.network import Network
-from creases.regions._certificate import certificate
+from creases.regions import certificate
 from creases.show.report._subject import Section, Subject, parameters
 from creases.show.report._words import counted, number, whole
 

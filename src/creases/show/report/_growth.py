@@ -13,10 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.growth.experiment._divided import Divided, box
-from creases.growth.experiment._folder import MODEL
-from creases.growth.experiment._kept import Kept, read_run
-from creases.growth.experiment._moments import Moment
+from creases.growth.experiment import MODEL, Divided, Kept, Moment, box, read_run
 from creases.show.report._growth_sections import growth_sections
 from creases.show.report._hardest import hardest_rows
 from creases.show.report._page import write_page

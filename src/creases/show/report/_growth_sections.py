@@ -13,11 +13,8 @@ import numpy as np
 
 from creases._typing import Floats
 from creases._versions import version
-from creases.growth._naming import number
-from creases.growth.experiment._divided import box
-from creases.growth.experiment._kept import Kept
-from creases.growth.experiment._scores import Rival, rivals, verdict
-from creases.growth.experiment._words import made
+from creases.growth import number
+from creases.growth.experiment import Kept, Rival, box, made, rivals, verdict
 from creases.show.report._hardest import hardest_section
 from creases.show.report._sections import network_sections
 from creases.show.report._slices import relevance

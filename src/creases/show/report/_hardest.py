@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from creases._typing import Floats
-from creases.growth._naming import number
-from creases.growth.experiment._divided import Divided
+from creases.growth import number
+from creases.growth.experiment import Divided
 from creases.problems import Problem
 from creases.show.report._subject import Section
 

@@ -14,11 +14,10 @@ from creases._files import open_npz
 from creases._typing import Floats
 from creases.errors import FileError, InputError
 from creases.network import Network, read
-from creases.network.reading._weights import read_npz
-from creases.problems import Problem, read_table
-from creases.problems._numbering import by_outputs
+from creases.network.reading import read_npz
+from creases.problems import Problem, by_outputs, read_table
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.regions._slices import check_box
+from creases.regions.geometry import check_box
 from creases.show.report._sections import network_sections
 from creases.show.report._still import check_name, write_viewer
 from creases.show.report._subject import ROWS, Section
@@ -149,7 +148,7 @@ def _classes(net: Network, problem: Problem | None) -> tuple[str, ...] | None:
 
 
 def _data_box(X: Floats) -> list[tuple[float, float]]:
-    from creases.growth.experiment._divided import box
+    from creases.growth.experiment import box
 
     return box(X)
 

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from creases.compare import Compression, coefficients, compress
-from creases.compare._decisions import decisions
+from creases.compare import Compression, coefficients, compress, decisions
 from creases.regions import PlanePartition
 from creases.show.report._pictures import both
 from creases.show.report._subject import Section, Subject

@@ -14,10 +14,10 @@ from creases._files import open_npz
 from creases._typing import Floats
 from creases.compare import PartitionDifference, difference_on_line, difference_on_plane
 from creases.errors import FileError
-from creases.growth.experiment._divided import box
+from creases.growth.experiment import box
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.regions._slices import through
+from creases.regions.geometry import through
 from creases.show.report._pictures import both
 from creases.show.report._subject import ROWS, Section, parameters
 from creases.show.report._words import counted, number, percent

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.growth.experiment._divided import Divided, box
-from creases.regions._slices import through
+from creases.growth.experiment import Divided, box
+from creases.regions.geometry import through
 from creases.show.viewer._frames import line_frame, on_slice, plane_frame
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.regions._slices import check_box
+from creases.regions.geometry import check_box
 from creases.show.report._words import counted
 
 Section = dict[str, Any]

@@ -11,9 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from creases.errors import FileError
-from creases.lab import Status, Sweep
-from creases.lab._eta import duration
-from creases.lab._jobs import ERROR, KEY, SEED
+from creases.lab import ERROR, KEY, SEED, Status, Sweep, duration
 from creases.show.figures._sweeps import heatmap_cells, heatmap_size, plot_heatmap, short
 from creases.show.report._pictures import both
 from creases.show.report._still import check_name, write_sections

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from creases.certify._units import OFF, ON, OPEN, Units, units
+from creases.certify import OFF, ON, OPEN, Units, units
 from creases.regions import LinePartition
 from creases.show.report._subject import Section, Subject
 from creases.show.report._words import counted, number, percent, whole

@@ -62,7 +62,7 @@ def _code(asked: Asked) -> bytes:
 
 def _report(asked: Asked) -> bytes:
     """The report that ``creases report`` writes of a run in a folder."""
-    from creases.growth.experiment._kept import Kept
+    from creases.growth.experiment import Kept
     from creases.show.report._growth import run_report
 
     live = asked.live
@@ -76,7 +76,7 @@ def _report(asked: Asked) -> bytes:
 
 def _animation(asked: Asked) -> bytes:
     """The way of the run, on the first slice, with its curves and the network."""
-    from creases.growth.experiment._divided import box
+    from creases.growth.experiment import box
     from creases.show import animate_growth
 
     live = asked.live

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.problems import Problem
-from creases.problems._sampling import labelled_points
+from creases.problems import Problem, labelled_points
 
 Value = float | NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from creases import problems
 from creases.errors import CreasesError, InputError
-from creases.growth.experiment._divided import LEAST_ROWS
+from creases.growth.experiment import LEAST_ROWS
 from creases.problems import Problem
 from creases.show.studio._formula import formula_problem
 from creases.show.studio._limits import Limits

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from creases.errors import InputError
 from creases.growth import Mark, Run
-from creases.growth.experiment._divided import divide
-from creases.growth.experiment._moments import Moments
-from creases.growth.experiment._run import options, start
-from creases.growth.experiment._settings import Settings
+from creases.growth.experiment import Moments, Settings, divide, options, start
 from creases.problems import Problem
 from creases.show.studio import _slices as views
 from creases.show.studio._limits import Limits

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from creases.errors import InputError
-from creases.growth.experiment._settings import Settings
-from creases.growth.methods._methods import METHODS
+from creases.growth.experiment import Settings
+from creases.growth.methods import METHODS
 from creases.show.studio._given import number, text, whole
 from creases.show.studio._limits import Limits
 

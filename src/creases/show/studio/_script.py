@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from creases.growth.experiment._settings import Settings
+from creases.growth.experiment import Settings
 from creases.show.studio._formula import parse
 from creases.show.studio._given import table_options
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import creases
 from creases.errors import InputError
-from creases.growth.experiment._divided import Divided, box
+from creases.growth.experiment import Divided, box
 from creases.show.report._slices import Slice, of_columns, of_rows, slice_frame, slices, table_rows
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def _warm_up(limits: Limits) -> Iterator[None]:
     In pieces, between which the page is heard.
     """
     from creases import problems
-    from creases.growth.experiment._settings import Settings
+    from creases.growth.experiment import Settings
     from creases.show.studio._live import Live
 
     yield

@@ -18,8 +18,7 @@ from creases.errors import FileError
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.regions._line.partition import LinePartition
-    from creases.regions._plane.plane import PlanePartition
+    from creases.regions import LinePartition, PlanePartition
 
 
 MAGIC = b"CRZ1"

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.growth.experiment._divided import Divided
+from creases.growth.experiment import Divided
 from creases.problems import Problem
 
 if TYPE_CHECKING:
     from creases.growth import History, Record
-    from creases.growth.experiment._moments import Moment
-    from creases.growth.experiment._settings import Settings
+    from creases.growth.experiment import Moment, Settings
 
 Rows = NDArray[np.int64]
 

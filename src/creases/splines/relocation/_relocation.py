@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from creases._validation import check_count
-from creases.network.surgery._optimizer import checked, forget
+from creases.network.surgery import checked, forget
 from creases.splines._convert import from_module
 from creases.splines._layers import hidden_layers, write
 from creases.splines.relocation._relocate import Relocated, relocate

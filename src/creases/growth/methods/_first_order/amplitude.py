@@ -18,7 +18,7 @@ from creases.growth.methods._first_order.optimal import Units
 from creases.growth.methods._first_order.products import working
 from creases.growth.methods._first_order.reach import Reach
 from creases.growth.methods._first_order.slopes import scaled, values
-from creases.network.surgery._example import quietly
+from creases.network.surgery import quietly
 
 _STEPS = 12  # sizes tried before it gives up
 _NEAR = 8  # sizes on both sides of the best that differ by no more than this are near enough for a parabola

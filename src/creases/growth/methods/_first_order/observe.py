@@ -11,9 +11,7 @@ from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.growth._loss import Loss, Summed
-from creases.network.surgery import Place
-from creases.network.surgery._example import quietly, shadow, unwrapped
-from creases.network.surgery._places import find
+from creases.network.surgery import Place, find, quietly, shadow, unwrapped
 
 Batches = Iterable[tuple[Tensor, Tensor]]
 

@@ -18,9 +18,7 @@ from torch.nn.modules.pooling import _AdaptiveAvgPoolNd, _AvgPoolNd
 from creases.errors import InputError
 from creases.growth.methods._first_order.entry import Entry, windows, with_constant
 from creases.growth.methods._first_order.observe import Seen
-from creases.network.surgery import Place
-from creases.network.surgery._names import BENDS, IDENTITIES, JOINS, MOVED
-from creases.network.surgery._norms import SLOPE
+from creases.network.surgery import BENDS, IDENTITIES, JOINS, MOVED, SLOPE, Place
 
 Map = Callable[[Tensor], Tensor]
 

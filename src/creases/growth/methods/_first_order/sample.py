@@ -18,9 +18,7 @@ from creases.growth.methods._first_order.products import working
 from creases.growth.methods._first_order.reach import Reach
 from creases.growth.methods._first_order.refine import exactly
 from creases.growth.methods._first_order.statistics import Statistics, add, empty, features
-from creases.network.surgery import Place
-from creases.network.surgery._example import unwrapped
-from creases.network.surgery._layers import taken
+from creases.network.surgery import Place, taken, unwrapped
 
 _ASIDE = 5  # without held-out samples of its own, every fifth is held out
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from creases._typing import Floats, Ints
 from creases.errors import InputError
-from creases.regions._tolerance import SIGN
+from creases.regions.geometry import SIGN
 
 #: Least curvature of the cross-entropy along a contrast of length 1: where the network is sure, the true one vanishes,
 #: and a quadratic model would promise any gain.

@@ -20,9 +20,7 @@ from creases.growth.methods._fold.record import Fold, Refused, Setting, record, 
 from creases.growth.methods._fold.score import Score
 from creases.growth.methods._fold.tail import Tail, entering, tail_of
 from creases.growth.methods._fold.typical import Typical, typical
-from creases.network.surgery._example import unwrapped
-from creases.network.surgery._place import Place
-from creases.network.surgery._places import find
+from creases.network.surgery import Place, find, unwrapped
 
 
 def fold(

@@ -12,8 +12,7 @@ from torch import nn
 from creases.errors import InputError
 from creases.growth.methods._fold.decision import decide, residuals
 from creases.growth.methods._fold.tail import entering, tail_of
-from creases.network.surgery._example import unwrapped
-from creases.network.surgery._places import find
+from creases.network.surgery import find, unwrapped
 
 
 def outcome(

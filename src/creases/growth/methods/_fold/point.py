@@ -16,13 +16,9 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.growth.methods._fold.decision import logits
-from creases.network._network import Network
-from creases.regions._cell import cell
-from creases.regions._halfspaces import least_distance
-from creases.regions._line.line import line
-from creases.regions._neighbour import sides_beyond, ties_on
-from creases.regions._polytope import Polytope, polytope_of
-from creases.regions._tolerance import SIGN
+from creases.network import Network
+from creases.regions import cell, line
+from creases.regions.geometry import SIGN, Polytope, least_distance, polytope_of, sides_beyond, ties_on
 
 Sides = NDArray[np.int16]
 

@@ -15,7 +15,7 @@ from creases.growth.methods._fold.decision import Decisions, Residuals, logits
 from creases.growth.methods._fold.point import FoldPoint
 from creases.growth.methods._fold.tail import Tail
 from creases.growth.methods._fold.typical import Typical
-from creases.network.surgery._place import Place
+from creases.network.surgery import Place
 
 #: Examples of a cluster's mistakes that a record names.
 EXAMPLES = 5

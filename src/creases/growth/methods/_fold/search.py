@@ -15,9 +15,7 @@ from creases.growth._proposal import Proposal
 from creases.growth.methods._fold.decision import Decisions, Residuals, decide, residuals
 from creases.growth.methods._fold.direction import ANGLES, units_at
 from creases.growth.methods._fold.tail import Tail, entering, tail_of
-from creases.network.surgery._example import unwrapped
-from creases.network.surgery._place import Place
-from creases.network.surgery._places import find
+from creases.network.surgery import Place, find, unwrapped
 
 
 def search(

@@ -12,12 +12,9 @@ from torch import Tensor, nn
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.network._network import Network
-from creases.network._read import read
-from creases.network.program._bends import select, sides
-from creases.network.program._carry import carry
-from creases.network.program._step import Step
-from creases.network.surgery._place import Place, layer_at
+from creases.network import Network, read
+from creases.network.program import Step, carry, select, sides
+from creases.network.surgery import Place, layer_at
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._typing import Floats, Ints
-from creases.network._network import Network
-from creases.network.program._bends import select
-from creases.network.program._carry import carry
-from creases.network.program._pieces import default_memory
-from creases.network.program._step import Step
+from creases.network import Network
+from creases.network.program import Step, carry, default_memory, select
 from creases.regions import LinePartition
-from creases.regions._tolerance import SIGN
+from creases.regions.geometry import SIGN
 
 
 class Slopes(NamedTuple):
