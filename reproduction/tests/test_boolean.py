@@ -5,7 +5,14 @@ import pytest
 
 from creases import boolean
 from creases.show import save_figure
-from creases_reproduction.figures.boolean import bits_figure, difficulty_figure, metrics_figure, plot_sizes, success_figure, ten_bits_figure
+from creases_reproduction.figures.boolean import (
+    bits_figure,
+    difficulty_figure,
+    metrics_figure,
+    plot_sizes,
+    success_figure,
+    ten_bits_figure,
+)
 from creases_reproduction.linearity.boolean_success import Success
 
 

@@ -10,7 +10,17 @@ import torch
 from creases import boolean, lab
 from creases.errors import FileError, InputError
 from creases_reproduction.linearity import boolean_success
-from creases_reproduction.linearity.boolean_success import PARITY, Scale, Success, parity_rates, read, size, stored, success, write
+from creases_reproduction.linearity.boolean_success import (
+    PARITY,
+    Scale,
+    Success,
+    parity_rates,
+    read,
+    size,
+    stored,
+    success,
+    write,
+)
 from creases_reproduction.linearity.boolean_training import LEAKY, RELU, train_on
 from creases_reproduction.measured import seed_of
 

@@ -9,7 +9,16 @@ import torch
 from creases_reproduction.claim import Judged
 from creases_reproduction.linearity.image_directions import directions, far, roughness
 from creases_reproduction.linearity.image_networks import network
-from creases_reproduction.linearity.image_numbers import STAND_IN, Groups, digit_images, on_images, own_plans, similarity, stored_directions, stored_similarity
+from creases_reproduction.linearity.image_numbers import (
+    STAND_IN,
+    Groups,
+    digit_images,
+    on_images,
+    own_plans,
+    similarity,
+    stored_directions,
+    stored_similarity,
+)
 
 
 def test_noise_is_rough_and_a_ramp_is_not():

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from creases_reproduction import measured
-from creases_reproduction.linearity.pruning_parity import PRINTED_DEEP, PRINTED_WIDE, loss_curves, originals, parity, pruned_wide
+from creases_reproduction.linearity.pruning_parity import (
+    PRINTED_DEEP,
+    PRINTED_WIDE,
+    loss_curves,
+    originals,
+    parity,
+    pruned_wide,
+)
 
 
 def test_the_printed_table_is_whole():

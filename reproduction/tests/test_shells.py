@@ -13,7 +13,12 @@ from creases.lab import Batch
 from creases.regions.enclosures import expanded_simplex, hyperoctahedron
 from creases.regions.enclosures._enclosures import between
 from creases_reproduction.linearity.shells_dimensions import THRESHOLDS, shells_dimensions, train_on_shells
-from creases_reproduction.linearity.shells_hyperparameters import PRINTED, PRINTED_MEANS, averages, shells_hyperparameters
+from creases_reproduction.linearity.shells_hyperparameters import (
+    PRINTED,
+    PRINTED_MEANS,
+    averages,
+    shells_hyperparameters,
+)
 from creases_reproduction.linearity.shells_kinds import KINDS, enclosed, kind_of, shells_kinds
 from creases_reproduction.linearity.shells_orthogonality import expected_cosine, shells_orthogonality
 from creases_reproduction.measured import stored

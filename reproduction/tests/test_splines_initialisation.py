@@ -6,7 +6,13 @@ import json
 
 import pytest
 
-from creases_reproduction.splines.initialisation import Spread, breakpoint_initialisation, breakpoints_against_depth, curvature_correlation, spiky_initialisation
+from creases_reproduction.splines.initialisation import (
+    Spread,
+    breakpoint_initialisation,
+    breakpoints_against_depth,
+    curvature_correlation,
+    spiky_initialisation,
+)
 
 
 def test_experiments_give_plain_numbers_for_every_seed() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,3 +12,6 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Words = NDArray[np.uint64]  #: bits, 64 in a word
 Bytes = NDArray[np.uint8]
+
+#: What long work calls to say how far it is: what it is doing, how many parts are done, of how many (None: not known).
+Progress = Callable[[str, int, int | None], None]

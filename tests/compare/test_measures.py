@@ -10,7 +10,19 @@ from torch import nn
 
 import creases
 from agreement import seeded
-from creases.compare import Coefficients, active_subspace, affine_map, coefficients, compress, cross_entropies, distances, distinct_regions, explained, hidden_cka, mapped_accuracies
+from creases.compare import (
+    Coefficients,
+    active_subspace,
+    affine_map,
+    coefficients,
+    compress,
+    cross_entropies,
+    distances,
+    distinct_regions,
+    explained,
+    hidden_cka,
+    mapped_accuracies,
+)
 from creases.errors import InputError
 
 RNG = torch.Generator().manual_seed(0)

@@ -8,7 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from creases.errors import InputError
-from creases.growth import At, Budget, Converged, Epochs, Every, GainPerParameter, History, LargestBottleneck, NoImprovement, NothingToAdd, Plateau, RoundRobin, Target, bottleneck, statistics
+from creases.growth import (
+    At,
+    Budget,
+    Converged,
+    Epochs,
+    Every,
+    GainPerParameter,
+    History,
+    LargestBottleneck,
+    NoImprovement,
+    NothingToAdd,
+    Plateau,
+    RoundRobin,
+    Target,
+    bottleneck,
+    statistics,
+)
 from creases.growth.methods._methods import Random, method
 from creases.growth.policies._stop import stop_policies
 from creases.growth.policies._when import when_policy

@@ -11,7 +11,13 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 from creases.errors import InputError
 from creases.regions.enclosures import enclosure, expanded_simplex, hyperoctahedron
-from creases.regions.enclosures._enclosures import between, face_counts, facet_distance, shell_volume, simplex_directions
+from creases.regions.enclosures._enclosures import (
+    between,
+    face_counts,
+    facet_distance,
+    shell_volume,
+    simplex_directions,
+)
 
 KINDS = ("hyperoctahedron", "expanded simplex")
 LEAKS = (0.0, 0.01, 0.1, 0.9)

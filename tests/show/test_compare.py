@@ -10,8 +10,21 @@ from creases.compare import Compression, active_subspace, coefficients, differen
 from creases.errors import InputError
 from creases.show import new_figure
 from creases.show._style import class_color, tint
-from creases.show.figures._compare import plot_compression, plot_compression_table, plot_disagreement, plot_similarity, section_figure
-from creases.show.figures._sensitivity import along_figure, directions_figure, gradients_figure, image_figure, signed_image, spectra_figure
+from creases.show.figures._compare import (
+    plot_compression,
+    plot_compression_table,
+    plot_disagreement,
+    plot_similarity,
+    section_figure,
+)
+from creases.show.figures._sensitivity import (
+    along_figure,
+    directions_figure,
+    gradients_figure,
+    image_figure,
+    signed_image,
+    spectra_figure,
+)
 
 #: Networks 0, 2 and 1, 3 are alike.
 PAIRS = np.array([[1, 0.1, 0.9, 0.2], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0.2, 0.8, 0.1, 1]])

@@ -5,7 +5,14 @@ from hypothesis import given, settings
 
 from creases.errors import InputError
 from creases.splines import Shallow
-from creases.splines.dynamics._dynamics import closed_velocities, invariants, metric, spline_gradient, squares, velocities
+from creases.splines.dynamics._dynamics import (
+    closed_velocities,
+    invariants,
+    metric,
+    spline_gradient,
+    squares,
+    velocities,
+)
 from creases.splines.dynamics._ntk import ntk
 from creases.splines.relocation._residuals import residuals
 from splines_cases import loss, parameters, shallow_cases, value

@@ -4,7 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from creases.errors import InputError
-from creases.splines.initialisation._lonely import interlaced, lonely, lonely_fraction, lonely_probability, simulate_lonely
+from creases.splines.initialisation._lonely import (
+    interlaced,
+    lonely,
+    lonely_fraction,
+    lonely_probability,
+    simulate_lonely,
+)
 
 places = st.floats(-3, 3).map(lambda x: round(x, 1))  # coarse, so that data and breakpoints coincide often
 

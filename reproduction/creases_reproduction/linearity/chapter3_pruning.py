@@ -13,7 +13,15 @@ from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
 from creases_reproduction.linearity.boolean_success import parity_rates
 from creases_reproduction.linearity.boolean_training import EPOCHS, RELU
 from creases_reproduction.linearity.judging import inside, kept_table, row, rows, rows_picture, told
-from creases_reproduction.linearity.pruning_parity import DEEP_EPOCHS, PRINTED_DEEP, loss_curves, originals, parity, pruned_deep, pruned_wide
+from creases_reproduction.linearity.pruning_parity import (
+    DEEP_EPOCHS,
+    PRINTED_DEEP,
+    loss_curves,
+    originals,
+    parity,
+    pruned_deep,
+    pruned_wide,
+)
 from creases_reproduction.measured import Measured, Scale, mean_interval, seed_of, wilson
 
 

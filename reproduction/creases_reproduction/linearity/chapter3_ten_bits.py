@@ -12,7 +12,16 @@ import pandas as pd
 from creases import boolean
 from creases_reproduction import measured
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture, Row
-from creases_reproduction.linearity.boolean_ten_bits import KINDS, METRICS, by_metrics, by_size, functions, grid, means, predicted
+from creases_reproduction.linearity.boolean_ten_bits import (
+    KINDS,
+    METRICS,
+    by_metrics,
+    by_size,
+    functions,
+    grid,
+    means,
+    predicted,
+)
 from creases_reproduction.linearity.judging import kept_table, row, rows, rows_picture
 from creases_reproduction.measured import Measured, Scale
 

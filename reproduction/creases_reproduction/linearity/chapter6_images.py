@@ -13,7 +13,19 @@ import pandas as pd
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
 from creases_reproduction.linearity.image_directions import AT, Directions
 from creases_reproduction.linearity.image_networks import PRINTED, DataName
-from creases_reproduction.linearity.image_numbers import STAND_IN, Groups, about, models, on_images, own_plans, samples, seen, similarity, stored_directions, stored_similarity
+from creases_reproduction.linearity.image_numbers import (
+    STAND_IN,
+    Groups,
+    about,
+    models,
+    on_images,
+    own_plans,
+    samples,
+    seen,
+    similarity,
+    stored_directions,
+    stored_similarity,
+)
 from creases_reproduction.linearity.image_sections import image_sections, sections
 from creases_reproduction.linearity.image_similarity import Measured
 from creases_reproduction.linearity.judging import row, rows, told

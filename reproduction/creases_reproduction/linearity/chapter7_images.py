@@ -9,7 +9,15 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
-from creases_reproduction.linearity.chapter6_images import DATA, FULL, NO_WEIGHTS, accuracies, accuracies_kept, judge_accuracies, picture_accuracies
+from creases_reproduction.linearity.chapter6_images import (
+    DATA,
+    FULL,
+    NO_WEIGHTS,
+    accuracies,
+    accuracies_kept,
+    judge_accuracies,
+    picture_accuracies,
+)
 from creases_reproduction.linearity.image_networks import DataName
 from creases_reproduction.linearity.image_numbers import Groups, about, on_images, similarity, stored_similarity
 from creases_reproduction.linearity.image_similarity import Measured

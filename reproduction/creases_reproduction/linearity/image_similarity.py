@@ -21,7 +21,18 @@ import torch
 from torch import Tensor, nn
 
 from creases._files import replacing
-from creases.compare import Coefficients, active_subspace, coefficient_cka, coefficients, compress, cross_entropies, distances, distinct_regions, explained, mapped_accuracies
+from creases.compare import (
+    Coefficients,
+    active_subspace,
+    coefficient_cka,
+    coefficients,
+    compress,
+    cross_entropies,
+    distances,
+    distinct_regions,
+    explained,
+    mapped_accuracies,
+)
 from creases.network import read
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, network, plans
 

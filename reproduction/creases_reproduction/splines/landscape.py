@@ -13,7 +13,17 @@ import numpy as np
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines import Shallow, Tracker, descend, lonely_fraction, loss_slice, ntk, shallow, simulate_lonely, squared_errors
+from creases.splines import (
+    Shallow,
+    Tracker,
+    descend,
+    lonely_fraction,
+    loss_slice,
+    ntk,
+    shallow,
+    simulate_lonely,
+    squared_errors,
+)
 from creases.splines.initialisation import Spread
 
 

@@ -36,7 +36,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {"explain": {"ignore_unknown_options": Tr
 
 
 class LazyGroup(TyperGroup):
-    """The group of all commands: imports one when it is called, and turns a creases error into one line and exit code 2.
+    """The group of all commands: imports a command when it is called, and prints a creases error as one line.
 
     Other packages add commands by entry points of the group ``creases.commands``.
     """

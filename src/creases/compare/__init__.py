@@ -31,7 +31,14 @@ from creases.compare._distance import cross_entropies, distances
 from creases.compare._hidden import hidden_cka, hidden_values
 from creases.compare._in_box import BoxDifference, difference_in_box
 from creases.compare._joint import joined
-from creases.compare._on_partition import Part, PartitionDifference, difference_in_space, difference_on_line, difference_on_plane, difference_through
+from creases.compare._on_partition import (
+    Part,
+    PartitionDifference,
+    difference_in_space,
+    difference_on_line,
+    difference_on_plane,
+    difference_through,
+)
 from creases.compare._on_samples import SampleDifference, difference_at_samples
 from creases.compare._sections import Section, on_grid, section
 from creases.compare._sensitivity import ActiveSubspace, active_subspace, explained

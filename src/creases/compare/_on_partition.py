@@ -20,7 +20,16 @@ from creases._typing import Floats, Ints
 from creases.compare._joint import Joint
 from creases.compare._words import counted, outputs_in_words, percent
 from creases.network import Network
-from creases.regions import LinePartition, PlanePartition, SpacePartition, line, output_terms, plane, plane_through, space
+from creases.regions import (
+    LinePartition,
+    PlanePartition,
+    SpacePartition,
+    line,
+    output_terms,
+    plane,
+    plane_through,
+    space,
+)
 from creases.regions.geometry import SIGN
 
 Partition = LinePartition | PlanePartition | SpacePartition

@@ -30,7 +30,20 @@ from creases.growth.methods._methods import Evidence, Fold, GradMax, Random, Sea
 from creases.growth.methods._random import random_units
 from creases.growth.methods._split import split, steepest_split
 from creases.growth.methods._tiny import tiny
-from creases.growth.policies import At, Budget, Converged, Epochs, Every, GainPerParameter, LargestBottleneck, NoImprovement, NothingToAdd, Plateau, RoundRobin, Target
+from creases.growth.policies import (
+    At,
+    Budget,
+    Converged,
+    Epochs,
+    Every,
+    GainPerParameter,
+    LargestBottleneck,
+    NoImprovement,
+    NothingToAdd,
+    Plateau,
+    RoundRobin,
+    Target,
+)
 
 if TYPE_CHECKING:
     from creases.growth.estimators import GrowingClassifier, GrowingRegressor

@@ -10,7 +10,19 @@ from typing import Any
 
 import numba
 
-from creases.lab._vectors import add_products, add_samples, apart, filled, fma, load, load_wide, spread, store, store_wide, where_less
+from creases.lab._vectors import (
+    add_products,
+    add_samples,
+    apart,
+    filled,
+    fma,
+    load,
+    load_wide,
+    spread,
+    store,
+    store_wide,
+    where_less,
+)
 
 
 @numba.njit(forceinline=True)

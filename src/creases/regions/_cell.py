@@ -18,7 +18,15 @@ from creases.network import Network, Points
 from creases.network.program import Piece, pack
 from creases.regions import _archive as archive
 from creases.regions._arguments import check_network
-from creases.regions._halfspaces import SAME_PLANE, chebyshev, irredundant, least_distance, maximise, on_facet, same_plane
+from creases.regions._halfspaces import (
+    SAME_PLANE,
+    chebyshev,
+    irredundant,
+    least_distance,
+    maximise,
+    on_facet,
+    same_plane,
+)
 from creases.regions._neighbour import first_of_equals, sides_beyond, ties_at, ties_on, vanishing
 from creases.regions._polytope import one_point, polytope_of
 from creases.regions._slices import check_box

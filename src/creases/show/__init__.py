@@ -5,7 +5,13 @@ from creases.show._style import new_figure, styled
 from creases.show._themes import theme
 from creases.show.animation._animation import animate_growth, animate_training
 from creases.show.figures._cell import plot_cell
-from creases.show.figures._compare import plot_compression, plot_compression_table, plot_disagreement, plot_similarity, section_figure
+from creases.show.figures._compare import (
+    plot_compression,
+    plot_compression_table,
+    plot_disagreement,
+    plot_similarity,
+    section_figure,
+)
 from creases.show.figures._dual import plot_dual
 from creases.show.figures._geometry import plot_polytope
 from creases.show.figures._growth import View, growth_figure, plot_growth
@@ -14,7 +20,14 @@ from creases.show.figures._marks import mark_record, mark_units
 from creases.show.figures._network import plot_network
 from creases.show.figures._plane import mark_points, plane_height, plot_plane
 from creases.show.figures._pruning import plot_pruning
-from creases.show.figures._sensitivity import along_figure, directions_figure, gradients_figure, image_figure, signed_image, spectra_figure
+from creases.show.figures._sensitivity import (
+    along_figure,
+    directions_figure,
+    gradients_figure,
+    image_figure,
+    signed_image,
+    spectra_figure,
+)
 from creases.show.figures._space import plot_space
 from creases.show.figures._splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
 from creases.show.figures._surface import plot_surface

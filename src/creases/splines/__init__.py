@@ -33,7 +33,14 @@ from creases.splines.initialisation._distributions import product_normal, produc
 from creases.splines.initialisation._fit_check import Fit, InitialisationCheck, check_initialisation
 from creases.splines.initialisation._initialise import How, initialise
 from creases.splines.initialisation._law import InitialLaw, initial_law
-from creases.splines.initialisation._lonely import LonelySimulation, interlaced, lonely, lonely_fraction, lonely_probability, simulate_lonely
+from creases.splines.initialisation._lonely import (
+    LonelySimulation,
+    interlaced,
+    lonely,
+    lonely_fraction,
+    lonely_probability,
+    simulate_lonely,
+)
 from creases.splines.initialisation._roughness import RoughnessLaw, roughness, roughness_law
 from creases.splines.landscape._critical import CriticalPoint, critical_point
 from creases.splines.landscape._degeneracy import Degeneracy, degeneracies, gram_rank

@@ -19,8 +19,8 @@ from creases.network import Network, read
 from creases.network.program import bend_sides
 from creases.regions import line
 from creases.regions.geometry import SIGN
-from creases.splines._spline import Pieces, anchors
 from creases.splines._paths import Changes, Slopes, follow, regional_slopes
+from creases.splines._spline import Pieces, anchors
 
 
 class ZeroIntervals(NamedTuple):

@@ -11,7 +11,18 @@ import numpy as np
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.lab import Batch
-from creases.splines import Shallow, Tracker, batch_of, descend, from_module, initialise, relocate, shallow, squared_errors, to_module
+from creases.splines import (
+    Shallow,
+    Tracker,
+    batch_of,
+    descend,
+    from_module,
+    initialise,
+    relocate,
+    shallow,
+    squared_errors,
+    to_module,
+)
 
 if TYPE_CHECKING:
     from creases.splines import History, How

@@ -3,7 +3,16 @@
 ``hyperoctahedron`` and ``expanded_simplex`` build the networks, ``enclosure`` gives their shape by formula.
 """
 
-from creases.regions.enclosures._enclosures import Enclosure, between, enclosure, expanded_simplex, face_counts, facet_distance, hyperoctahedron, shell_volume
+from creases.regions.enclosures._enclosures import (
+    Enclosure,
+    between,
+    enclosure,
+    expanded_simplex,
+    face_counts,
+    facet_distance,
+    hyperoctahedron,
+    shell_volume,
+)
 
 __all__ = [
     "Enclosure",
