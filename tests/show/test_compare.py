@@ -164,6 +164,14 @@ def test_outputs_are_drawn_along_their_first_direction():
     np.testing.assert_allclose(own[:, 1], 2 * x[labels == 1, 1].clamp(min=0), atol=1e-12)
 
 
+def compression(k):
+    return Compression((k,), (1.0,), 1.0, (0.0,))
+
+
+def on_line():
+    return difference_on_line(*planes(), [0, 0], [1, 0])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -172,8 +180,8 @@ def test_outputs_are_drawn_along_their_first_direction():
         (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], accuracy=[1.0]), "accuracy: expected 2"),
         (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], order=[0, 0]), "order: expected the numbers 0 to 1"),
         (lambda: plot_compression({}), "results: nothing to draw"),
-        (lambda: plot_compression_table({"a": Compression((1,), (1.0,), 1.0, (0.0,)), "b": Compression((2,), (1.0,), 1.0, (0.0,))}), "results: expected the same k"),  # noqa: E501
-        (lambda: plot_disagreement(difference_on_line(*planes(), [0, 0], [1, 0])), "found: expected a difference on a plane"),  # noqa: E501
+        (lambda: plot_compression_table({"a": compression(1), "b": compression(2)}), "results: expected the same k"),
+        (lambda: plot_disagreement(on_line()), "found: expected a difference on a plane"),
         (lambda: signed_image(np.ones(5), (1, 2, 2)), "values: expected 4 numbers"),
         (lambda: signed_image(np.ones((2, 2, 2))), "values: expected an image"),
         (lambda: image_figure([[None]], []), "rows, columns: expected names of 1 rows"),
