@@ -97,7 +97,7 @@ def test_numbers_are_the_outputs_also_where_a_table_lacks_some(folder: Path) -> 
     [
         (["old.safetensors"], "expected at least two networks to compare"),
         (["old.safetensors", "old.safetensors"], "a network is given twice"),
-        (["old.safetensors", "none.safetensors"], "there is no file"),
+        (["old.safetensors", "none.safetensors"], "cannot read none.safetensors: there is no such file"),
         (["old.safetensors", "new.safetensors", "--normalise"], "--normalise: is for images"),
         (["old.safetensors", "new.safetensors", "--samples", "50", "--train", "20"], "has 60 rows, fewer than"),
         (["old.safetensors", "new.safetensors", "--out", "data.npz"], "is a file; give a folder"),

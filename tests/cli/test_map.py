@@ -102,7 +102,7 @@ def test_data_is_drawn_in_every_colouring(run, fold, tmp_path, color):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nothing.npz"], "model: there is no file nothing.npz"),
+        (["nothing.npz"], "cannot read nothing.npz: there is no such file"),
         (["wide.npz"], "model: has 5 inputs, so a plane must be chosen: --through"),
         (["wide.npz", "--origin", "o.npy"], "--origin and --basis go together"),
         (["wide.npz", "--box", "0,1,0,1", "--through", "a", "b", "c"], "--through: gives the plane and its box"),

@@ -56,12 +56,12 @@ def test_an_onnx_file_is_read(code, tmp_path):
     ("spec", "error", "message"),
     [
         ("net.h5", InputError, "'net.h5' is neither an .onnx, .safetensors or .npz file nor"),
-        ("missing.npz", FileError, "there is no file missing.npz"),
-        ("missing.onnx", FileError, "there is no file missing.onnx"),
+        ("missing.npz", FileError, r"cannot read missing\.npz: there is no such file"),
+        ("missing.onnx", FileError, r"cannot read missing\.onnx: there is no such file"),
         ("missing.py:net", FileError, "there is no file missing.py"),
         ("no_such_module:net", InputError, "cannot import 'no_such_module'"),
         ("own_models.py:other", InputError, "own_models.py has no 'other'"),
-        ("own_models.py:number", InputError, "expected a torch.nn.Module"),
+        ("own_models.py:number", InputError, r"model must be a torch\.nn\.Module, .*, got int"),
     ],
 )
 def test_what_is_no_model_is_refused(code, run, spec, error, message):
@@ -74,7 +74,7 @@ def test_what_is_no_model_is_refused(code, run, spec, error, message):
     [
         ({"A": np.eye(2)}, "must hold W0, b0, W1, b1, ...; it holds A"),
         ({"W0": np.eye(2)}, "has W0 but no b0"),
-        ({"W0": np.array([{}])}, "cannot be read as an .npz file of weights"),
+        ({"W0": np.array([{}])}, r"cannot read .*net\.npz as an \.npz file of weights"),
     ],
 )
 def test_npz_files_that_hold_no_weights_are_refused(tmp_path, arrays, message):
@@ -85,5 +85,5 @@ def test_npz_files_that_hold_no_weights_are_refused(tmp_path, arrays, message):
 
 def test_a_damaged_npz_file_is_refused(tmp_path):
     (tmp_path / "net.npz").write_bytes(b"nothing")
-    with pytest.raises(FileError, match=r"cannot be read as an .npz file of weights"):
+    with pytest.raises(FileError, match=r"cannot read .*net\.npz as an \.npz file of weights"):
         load_model(str(tmp_path / "net.npz"))

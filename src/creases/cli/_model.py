@@ -25,14 +25,8 @@ HELP = (
 def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
     """The network that a MODEL argument names."""
     from creases.network import read
-    from creases.network.reading import read_npz
 
-    suffix = Path(model).suffix
-    if suffix in (".onnx", ".safetensors", ".npz"):
-        if not Path(model).is_file():
-            raise FileError(f"model: there is no file {model}")
-        if suffix == ".npz":
-            return read_npz(Path(model))
+    if Path(model).suffix in (".onnx", ".safetensors", ".npz"):
         return read(Path(model), input_shape)
     if ":" in model:
         return read(load_code(model), input_shape)

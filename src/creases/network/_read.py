@@ -17,14 +17,15 @@ _PICKLES = (".pt", ".pth", ".ckpt", ".bin", ".pkl", ".pickle")
 
 
 def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 0.0) -> Network:
-    """Read a model as the continuous piecewise-linear function it is.
+    """Read a model as the continuous piecewise-linear function it computes.
 
     Parameters
     ----------
     model
-        A ``torch.nn.Module`` (its function in eval mode, read in float64; the module itself is left alone), the path of
-        an ``.onnx`` file or an ``onnx.ModelProto``, the path of a network saved with :meth:`Network.save`, a list of
-        ``(W, b)`` arrays, or a network, which is returned as it is.
+        A ``torch.nn.Module`` (its function in eval mode, read in float64; the module itself does not change), the path
+        of an ``.onnx`` file or an ``onnx.ModelProto``, the path of a network saved with :meth:`Network.save`, the path
+        of an ``.npz`` file with arrays W0, b0, W1, b1, ... (and perhaps a number ``leak``), a list of ``(W, b)``
+        arrays, or a network, which is returned as it is.
     input_shape
         Shape of one input, without the batch axis. Needed for modules that do not start with a linear layer.
     leak
@@ -33,7 +34,7 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
     Raises
     ------
     ReadError
-        If the model is not piecewise linear or cannot be followed; the message names the place.
+        If the model is not piecewise linear or uses an operation that cannot be read; the message names the place.
 
     Examples
     --------
@@ -42,9 +43,9 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
     >>> net.n_in, net.n_out, net.n_units
     (2, 1, 8)
     """
-    shape = checked_shape(input_shape)
+    shape = check_input_shape(input_shape)
     if leak and not isinstance(model, list | tuple):
-        raise InputError(f"leak: is for (W, b) arrays only, got leak={leak} with a {type(model).__name__}")
+        raise InputError("leak", "be 0 unless the model is a list of (W, b) arrays", f"{leak} with {_kind(model)}")
     if isinstance(model, Network):
         net = model
     elif isinstance(model, nn.Module):
@@ -52,7 +53,7 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
 
         return read_module(model, shape)
     elif isinstance(model, str | Path):
-        net = _from_path(Path(model), shape)
+        net = _read_file(Path(model), shape)
     elif type(model).__name__ == "ModelProto":
         from creases.network.reading._onnx import read_onnx
 
@@ -61,44 +62,70 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
         net = from_arrays(model, leak=leak)
     else:
         raise InputError(
-            f"model: expected a torch.nn.Module, a path (.onnx or .safetensors), a list of (W, b) arrays or a Network, "
-            f"got {type(model).__name__}"
+            "model",
+            "be a torch.nn.Module, a file name (.onnx, .safetensors or .npz), a list of (W, b) arrays or a Network",
+            type(model).__name__,
         )
     if shape is not None and shape != net.input_shape:
-        raise InputError(f"input_shape: the model's own is {net.input_shape}, got {shape}")
+        raise InputError("input_shape", f"be that of the model, {net.input_shape}", f"{shape}")
     return net
 
 
-def checked_shape(given: Sequence[int] | None) -> tuple[int, ...] | None:
-    """The shape of one input as a tuple, if it is one."""
-    if given is None:
+def as_network(model: Any, input_shape: Sequence[int] | None = None) -> Network:
+    """Return a network unchanged, and anything else that :func:`read` accepts as a network.
+
+    Functions that take a network call this first, so that they take torch modules and file names as well.
+
+    Examples
+    --------
+    >>> import torch
+    >>> net = as_network(torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.ReLU()))
+    >>> as_network(net) is net
+    True
+    """
+    return read(model, input_shape)
+
+
+def check_input_shape(value: Sequence[int] | None) -> tuple[int, ...] | None:
+    """Return the shape of one input as a tuple; None stays None."""
+    if value is None:
         return None
+    expected = "be a sequence of positive integers such as (3, 32, 32)"
     try:
-        shape = tuple(index(n) for n in given)
+        shape = tuple(index(n) for n in value)
     except TypeError:
-        raise InputError(f"input_shape: expected integers such as (3, 32, 32), got {given!r}") from None
+        raise InputError("input_shape", expected, repr(value)) from None
     if not shape or any(n < 1 for n in shape):
-        raise InputError(f"input_shape: sizes must be at least 1, got {shape}")
+        raise InputError("input_shape", expected, f"{shape}")
     return shape
 
 
-def _from_path(path: Path, shape: tuple[int, ...] | None) -> Network:
-    kind = path.suffix.lower()
-    if kind in _PICKLES:
+def _kind(model: Any) -> str:
+    return f"a {type(model).__name__}"
+
+
+def _read_file(path: Path, shape: tuple[int, ...] | None) -> Network:
+    suffix = path.suffix.lower()
+    if suffix in _PICKLES:
         raise FileError(
-            f"{path}: {kind} files are pickles, which can run any code, so creases does not open them. Load it in "
-            "Python and pass the module: creases.read(module); or save the network as .safetensors or export .onnx"
+            f"cannot read {path}: {suffix} files are pickles, which can run arbitrary code; load the model in Python "
+            "and pass the module, creases.read(module), or save it as .onnx"
         )
-    if kind not in (".onnx", ".safetensors"):
+    if suffix not in (".onnx", ".safetensors", ".npz"):
         raise FileError(
-            f"{path}: expected an .onnx file or a network saved by creases (.safetensors), got {kind or 'no'} suffix"
+            f"cannot read {path}: a network is an .onnx, .safetensors or .npz file, not one with "
+            f"{f'suffix {suffix}' if suffix else 'no suffix'}"
         )
     if not path.is_file():
-        raise FileError(f"{path}: no such file")
-    if kind == ".onnx":
+        raise FileError(f"cannot read {path}: there is no such file")
+    if suffix == ".onnx":
         from creases.network.reading._onnx import read_onnx
 
         return read_onnx(path, shape)
+    if suffix == ".npz":
+        from creases.network.reading._weights import read_npz
+
+        return read_npz(path)
     from creases.network._files import load
 
     return load(path)

@@ -12,18 +12,20 @@ from creases.network.reading._arrays import from_arrays
 
 
 def read_npz(path: Path) -> Network:
-    """The network of the layers ``(W0, b0), (W1, b1), ...`` that a file holds, bends between them."""
+    """Read a network of the layers ``(W0, b0), (W1, b1), ...``, with bends between them."""
     try:
         with open_npz(path) as arrays:
             content = dict(arrays)
     except (OSError, ValueError) as error:
-        raise FileError(f"model: {path} cannot be read as an .npz file of weights: {error}") from None
+        raise FileError(f"cannot read {path} as an .npz file of weights: {error}") from None
     layers: list[tuple[Any, Any]] = []
     while f"W{len(layers)}" in content:
         bias = f"b{len(layers)}"
         if bias not in content:
-            raise FileError(f"model: {path} has W{len(layers)} but no {bias}")
+            raise FileError(f"cannot read {path}: it has W{len(layers)} but no {bias}")
         layers.append((content[f"W{len(layers)}"], content[bias]))
     if not layers:
-        raise FileError(f"model: {path} must hold W0, b0, W1, b1, ...; it holds {', '.join(content) or 'nothing'}")
+        raise FileError(
+            f"cannot read {path}: it must hold W0, b0, W1, b1, ...; it holds {', '.join(content) or 'nothing'}"
+        )
     return from_arrays(layers, leak=float(content.get("leak", 0.0)))

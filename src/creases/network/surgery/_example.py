@@ -13,7 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.nn.parameter import is_lazy
 
 from creases.errors import InputError
-from creases.network._read import checked_shape
+from creases.network._read import check_input_shape
 from creases.network.reading._probe import probe_input_shape
 
 _WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only compute the weight
@@ -59,7 +59,7 @@ def example(model: nn.Module, input_shape: Sequence[int] | None, data: Tensor | 
         if not isinstance(data, Tensor) or data.ndim < 1 or not len(data):
             raise InputError(f"data: expected a tensor of inputs (n, *shape), got {getattr(data, 'shape', data)!r}")
         return data[:2].detach()
-    shape = checked_shape(input_shape) or probe_input_shape(model)
+    shape = check_input_shape(input_shape) or probe_input_shape(model)
     like = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
     numbers = torch.randn((2, *shape), generator=torch.Generator().manual_seed(0))
     return numbers.to(like.device, like.dtype)

@@ -14,7 +14,6 @@ from creases._files import open_npz
 from creases._typing import Floats
 from creases.errors import FileError, InputError
 from creases.network import Network, read
-from creases.network.reading import read_npz
 from creases.problems import Problem, by_outputs, read_table
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.geometry import check_box
@@ -110,7 +109,7 @@ def _opened(path: Path) -> Network | Partition:
     except (OSError, ValueError) as error:
         raise FileError(f"path: {path} is not an .npz file that creases wrote, or damaged: {error}") from None
     if not kind:
-        return read_npz(path)
+        return read(path)
     if kind != "LinePartition":
         return PlanePartition.load(path)
     found = LinePartition.load(path)
