@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from creases.errors import CreasesError
 
@@ -35,6 +34,10 @@ COMMANDS = {
 _SETTINGS: dict[str, dict[str, Any]] = {"explain": {"ignore_unknown_options": True}}
 
 
+#: Marks a context in which commands are only listed.
+_OVERVIEW = object()
+
+
 class LazyGroup(TyperGroup):
     """The group of all commands: imports a command when it is called, and prints a creases error as one line.
 
@@ -46,20 +49,22 @@ class LazyGroup(TyperGroup):
         return [*COMMANDS, *sorted(_plugins())]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import a command; for ``--help`` of the whole group only its name and summary are needed."""
-        if cmd_name in COMMANDS:
-            target, summary = COMMANDS[cmd_name]
-            if getattr(ctx, "resilient_parsing", False) or _asks_for_overview():
-                return _summary(cmd_name, summary)
-            module, _, name = target.partition(":")
-            function = getattr(import_module(module), name)
-        elif cmd_name in (plugins := _plugins()):
-            if _asks_for_overview():
-                return _summary(cmd_name, f"Added by {plugins[cmd_name].value.partition('.')[0]}.")
-            function = plugins[cmd_name].load()
-        else:
+        """Import a command; for the overview only its name and its summary are needed."""
+        plugins = {} if cmd_name in COMMANDS else _plugins()
+        if cmd_name not in COMMANDS and cmd_name not in plugins:
             return None
-        return _command(cmd_name, function)
+        if ctx.obj is _OVERVIEW:
+            text = COMMANDS[cmd_name][1] if cmd_name in COMMANDS else _plugin_summary(plugins[cmd_name])
+            return TyperCommand(cmd_name, help=text)
+        if cmd_name in plugins:
+            return _to_command(cmd_name, plugins[cmd_name].load())
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        return _to_command(cmd_name, getattr(import_module(module), name))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the overview."""
+        ctx.obj = _OVERVIEW
+        super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what creases refuses ends in one line, not in a traceback."""
@@ -68,32 +73,28 @@ class LazyGroup(TyperGroup):
         except CreasesError as error:
             from creases.cli._console import print_error
 
-            print_error(error)
+            command = None if ctx.invoked_subcommand is None else self.get_command(ctx, ctx.invoked_subcommand)
+            print_error(error, command)
             raise typer.Exit(BAD_INPUT) from None
-
-
-def _asks_for_overview() -> bool:
-    return len(sys.argv) < 2 or sys.argv[1] in ("--help", "-h")
 
 
 def _plugins() -> dict[str, Any]:
     return {point.name: point for point in entry_points(group="creases.commands")}
 
 
-def _summary(name: str, text: str) -> Any:
-    from typer.core import TyperCommand
+def _plugin_summary(point: Any) -> str:
+    """Return the summary of a plug-in's command: that of the distribution which provides it."""
+    return str(point.dist.metadata["Summary"]) if point.dist is not None else ""
 
-    return TyperCommand(name, help=text)
 
-
-def _command(name: str, function: Any) -> Any:
+def _to_command(name: str, function: Any) -> Any:
     if isinstance(function, typer.Typer):
         command = typer.main.get_command(function)
         command.name = name
         return command
-    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    one.command(name, context_settings=_SETTINGS.get(name))(function)
-    return typer.main.get_command(one)
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    single.command(name, context_settings=_SETTINGS.get(name))(function)
+    return typer.main.get_command(single)
 
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)

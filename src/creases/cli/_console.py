@@ -13,15 +13,52 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from creases.errors import CreasesError
+from creases.errors import CreasesError, InputError
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
-def print_error(error: CreasesError) -> None:
-    """Print an error as one line on stderr."""
-    err.print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)
+def print_error(error: CreasesError, command: Any = None) -> None:
+    """Print an error as one line on stderr, in the words of the command that raised it.
+
+    An :class:`~creases.errors.InputError` names parameters of Python; here they become the command's options.
+    """
+    text = str(error)
+    if isinstance(error, InputError):
+        options = _options(command)
+        text = error.render(
+            lambda param: _option_name(options, param), lambda param, value: _option_setting(options, param, value)
+        )
+    err.print(f"[bold red]error:[/] {_plain(text)}", soft_wrap=True)
+
+
+def _options(command: Any) -> dict[str, Any]:
+    """Return the parameters of a command and of its sub-commands by their names in Python."""
+    options = {option.name.rstrip("_"): option for option in getattr(command, "params", ())}
+    for sub_command in getattr(command, "commands", {}).values():
+        options = _options(sub_command) | options
+    return options
+
+
+def _option_name(options: dict[str, Any], param: str) -> str:
+    """Return how the command line writes a parameter: ``--target``, ``MODEL``; the name itself if it has no option."""
+    option = options.get(param)
+    if option is None:
+        return param
+    if option.param_type_name == "argument":
+        return str(option.metavar or option.name.upper()).rstrip(".")
+    return max(option.opts, key=len)
+
+
+def _option_setting(options: dict[str, Any], param: str, value: object) -> str:
+    """Return how the command line gives a parameter a value: ``--missing drop``, ``--no-header``."""
+    option = options.get(param)
+    if option is None:
+        return f"{param}={value!r}"
+    if isinstance(value, bool):
+        return str((option.opts if value or not option.secondary_opts else option.secondary_opts)[0])
+    return f"{_option_name(options, param)} {value}"
 
 
 def _plain(text: str) -> str:
