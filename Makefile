@@ -21,11 +21,12 @@ test: $(VENV)/dev chromium lint ## set up and run every check and every test
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 25 --ignore tests/web
 	$(BIN)/python -m pytest -q tests/web # alone: two browsers at a time are too slow to keep up with a run
 
-lint: $(VENV)/dev ## style, types, layering
+lint: $(VENV)/dev ## check style, types, layers and doors
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_doors.py
 
 format: $(VENV)/dev ## put the code into the one style
 	$(BIN)/ruff check --fix .
@@ -36,7 +37,7 @@ bench: $(VENV)/dev ## measure the partitions against their limit and against rel
 	$(BIN)/python bench/regions.py
 
 reproduce: $(VENV)/installed ## run every claim of the sources at quick scale
-	$(BIN)/creases reproduce --all --scale quick --processes $(JOBS) --out out/reproduced
+	$(BIN)/creases reproduce --all --scale quick --jobs $(JOBS) --out out/reproduced
 
 docs: $(VENV)/dev ## build the documentation into out/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -53,19 +54,19 @@ chromium:
 
 clean: ## remove the environment, the caches and the outputs
 	rm -rf $(VENV) out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests bench reproduction -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "creases needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
 
 # The stamps make a second run quick; a change of the requirements installs again.
-$(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/installed: pyproject.toml reproduction/pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing creases into $(VENV) (a few minutes the first time)"
-	$(PIP_INSTALL) -e .
+	$(PIP_INSTALL) -e . -e ./reproduction
 	@touch $@
 
-$(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/dev: pyproject.toml reproduction/pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing creases and its development tools into $(VENV) (a few minutes the first time)"
-	$(PIP_INSTALL) -e '.[dev]'
+	$(PIP_INSTALL) -e '.[dev]' -e ./reproduction
 	@touch $@ $(VENV)/installed

@@ -1,0 +1,70 @@
+"""Rooms are entered through their doors; the check that says so fails when one is passed by."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def check(root):
+    """Run the check in a copy of the repository; its exit code and what it printed."""
+    done = subprocess.run(
+        [sys.executable, str(root / "tools" / "check_doors.py")], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The sources and the check, to break them."""
+    ignore = shutil.ignore_patterns("__pycache__", "built", "results")
+    for name in ("src/creases", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore)
+    return tmp_path
+
+
+def test_every_import_of_the_repository_goes_through_a_door():
+    code, output = check(ROOT)
+    assert code == 0, output
+
+
+def test_a_deep_import_from_another_room_is_refused(copy):
+    module = copy / "src" / "creases" / "prune" / "_deep_import.py"
+    module.write_text("from creases.network._network import Network\n")
+    code, output = check(copy)
+    assert code == 1
+    assert "creases.network._network.Network, which is private to network" in output
+
+
+def test_a_deep_import_inside_a_function_is_refused(copy):
+    module = copy / "src" / "creases" / "prune" / "_deep_import.py"
+    module.write_text("def f():\n    import creases.regions._cell\n")
+    assert check(copy)[0] == 1
+
+
+def test_a_rooms_own_modules_may_be_imported_inside_it(copy):
+    module = copy / "src" / "creases" / "prune" / "_shallow_import.py"
+    module.write_text("from creases.network import Network\nfrom creases.prune import _exact\n")
+    assert check(copy)[0] == 0
+
+
+def test_importing_the_package_inside_itself_is_refused(copy):
+    (copy / "src" / "creases" / "prune" / "_circle.py").write_text("import creases\n")
+    code, output = check(copy)
+    assert code == 1
+    assert "imports creases itself" in output
+
+
+def test_a_function_that_shadows_its_module_is_refused(copy):
+    room = copy / "src" / "creases" / "shadow"
+    room.mkdir()
+    (room / "bend.py").write_text("def bend():\n    pass\n")
+    (room / "__init__.py").write_text('from creases.shadow.bend import bend\n\n__all__ = ["bend"]\n')
+    code, output = check(copy)
+    assert code == 1
+    assert "exports bend, which shadows the module of that name" in output
+    assert "neither private" in output

@@ -1,0 +1,76 @@
+"""The public surface as users and their tools meet it: typed, picklable, quick to import, without the reproduction."""
+
+import inspect
+import pickle
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import creases
+
+ROOT = Path(__file__).parents[1]
+
+USER = """
+import torch
+import creases
+
+model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+X, y = torch.randn(100, 2), torch.randint(2, (100,))
+result = creases.grow(model, (X, y), "classification", how="fold", max_epochs=3)
+grown: torch.nn.Module = result.model
+print(result.history.explain(), creases.plane(model, box=(-1, 1)).count, creases.__version__.upper())
+estimator = creases.GrowingClassifier(random_state=0).fit(X.numpy(), y.numpy())
+print(estimator.predict(X.numpy()))
+"""
+
+
+def loaded_by(*words):
+    """Modules that a fresh interpreter has loaded after some words of the command line, or ``-c CODE``."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *words], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+
+
+HEAVY = {"torch", "numba", "sklearn", "scipy", "pandas", "matplotlib", "numpy"}
+
+
+def test_grow_is_an_ordinary_function_with_a_signature_that_can_be_pickled():
+    assert inspect.isfunction(creases.grow)
+    assert list(inspect.signature(creases.grow).parameters)[:2] == ["model", "data"]
+    assert not any(p.kind is p.VAR_KEYWORD for p in inspect.signature(creases.grow).parameters.values())
+    assert pickle.loads(pickle.dumps(creases.grow)) is creases.grow
+
+
+@pytest.mark.slow
+def test_a_users_file_passes_mypy(tmp_path):
+    (tmp_path / "user.py").write_text(USER)
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--follow-imports", "silent"]
+    done = subprocess.run([*command, "user.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_importing_creases_imports_nothing_heavy():
+    assert not loaded_by("-c", "import creases") & HEAVY
+
+
+def test_the_overview_of_the_command_line_imports_nothing_heavy():
+    assert not loaded_by("-m", "creases.cli", "--help") & HEAVY
+
+
+@pytest.mark.parametrize("command", ["studio", "sweep", "report", "animate"])
+def test_the_help_of_a_command_imports_no_torch(command):
+    assert not loaded_by("-m", "creases.cli", command, "--help") & {"torch", "numba", "sklearn", "matplotlib"}
+
+
+@pytest.mark.slow
+def test_the_wheel_has_no_reproduction_in_it(tmp_path):
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "-w", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("creases-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert any(name == "creases/py.typed" for name in names)
+    assert not [name for name in names if "reproduc" in name or "results" in name]
