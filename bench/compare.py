@@ -21,7 +21,8 @@ import numpy as np
 import torch
 
 import creases
-from creases.compare import cka_matrix, coefficients
+from creases.compare import coefficients
+from creases.compare.measures import cka_matrix
 from creases_reproduction.linearity.image_networks import network
 
 

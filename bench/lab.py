@@ -104,7 +104,7 @@ def peak(seconds: float = 0.3) -> float:
     """Fused multiply-adds of float32 numbers per second on this core: 16 chains of vectors in registers."""
     import numba
 
-    from creases.lab import fma, load_wide, store_wide, vectors
+    from creases.lab.simd import fma, load_wide, store_wide, vectors
 
     @numba.njit
     def chains(memory, steps):  # type: ignore[no-untyped-def]

@@ -211,7 +211,7 @@ alike = show.plot_similarity(found.cka, found.names, accuracy=found.accuracy, la
         """
 import creases
 from creases import lab, problems, show
-from creases.compare import difference_on_plane
+from creases.compare.differences import difference_on_plane
 
 spirals = problems.get("spirals")
 start = lab.Batch.initial(2, (2, 20, 2), seed=4)

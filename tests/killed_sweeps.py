@@ -13,8 +13,7 @@ import sys
 import time
 
 from creases.lab import Sweep
-from creases.lab import _parts as parts
-from creases.lab import _store as store
+from creases.lab._sweeps import parts, store
 
 GRID = {"x": list(range(15)), "y": list(range(1, 11))}
 
@@ -28,7 +27,7 @@ def killed(folder: str, seconds: float) -> bool:
     process = os.fork()
     if process == 0:
         store.MANY = 4  # parts are merged all the time
-        status = sweep(folder).run(engine="here", chunk=1)
+        status = sweep(folder).run(engine="serial", chunk=1)
         os._exit(0 if status.done == 150 else 1)
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -42,7 +41,7 @@ def killed(folder: str, seconds: float) -> bool:
 
 if __name__ == "__main__":
     if sys.argv[1] == "run":
-        done = sweep(sys.argv[2]).run(engine=sys.argv[3], processes=None if sys.argv[3] == "here" else 2, chunk=2)
+        done = sweep(sys.argv[2]).run(engine=sys.argv[3], processes=None if sys.argv[3] == "serial" else 2, chunk=2)
         sys.exit(done.done != 150)
     assert parts  # imported before processes are forked, as all that is late
     moments, count = random.Random(0), 0

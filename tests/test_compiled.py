@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from creases._compiled import stamp
-from creases.lab._kernel import work
-from creases.lab._steps import adam
+from creases.lab._training.kernel import work
+from creases.lab._training.steps import adam
 
 
 def test_a_kernel_is_stamped_with_all_sources_of_its_room() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import creases
-from creases.prune._judging import losses_without
+from creases.prune._evaluation import losses_without
 
 
 @pytest.fixture

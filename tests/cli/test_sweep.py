@@ -47,17 +47,17 @@ def file(tmp_path):
 
 
 def test_a_file_is_run_and_run_again(run, file):
-    first = run("sweep", file, "--engine", "here")
+    first = run("sweep", file, "--engine", "serial")
     assert first.exit_code == 0, first.output
     assert "6 of 6 jobs" in first.stdout
     assert "width  height  area" in first.stdout
-    again = run("sweep", "--engine", "here", "--json", file)
+    again = run("sweep", "--engine", "serial", "--json", file)
     assert json.loads(again.stdout)["done"] == 6
     assert json.loads(again.stdout)["last"]["odd"] is None
 
 
 def test_status_and_table_of_a_folder(run, file, tmp_path):
-    run("sweep", file, "--engine", "here", "--out", "other")
+    run("sweep", file, "--engine", "serial", "--out", "other")
     told = run("sweep", "status", "other")
     assert "6 of 6 jobs" in told.stdout
     assert "last" in told.stdout
@@ -71,7 +71,7 @@ def test_status_and_table_of_a_folder(run, file, tmp_path):
 
 def test_failures_are_told_and_the_exit_code_is_1(run, file, tmp_path):
     (tmp_path / file).write_text(FILE.replace(":area", ":wrong"))
-    result = run("sweep", file, "--engine", "here")
+    result = run("sweep", file, "--engine", "serial")
     assert result.exit_code == 1
     assert "6; they are done again when the sweep is run again" in result.stdout
     assert "3 failed: ValueError: no [width] 1\nthe first: width 1, height 3\n" in result.stderr
@@ -95,7 +95,7 @@ def test_failures_are_told_and_the_exit_code_is_1(run, file, tmp_path):
 )
 def test_a_file_that_is_wrong_is_refused_in_one_line(run, file, tmp_path, text, error):
     (tmp_path / file).write_text(text)
-    result = run("sweep", file, "--engine", "here")
+    result = run("sweep", file, "--engine", "serial")
     assert result.exit_code == 2
     assert error in result.stderr
     assert "Traceback" not in result.stderr
@@ -112,7 +112,7 @@ def test_a_file_that_is_wrong_is_refused_in_one_line(run, file, tmp_path, text, 
     ],
 )
 def test_what_is_not_there_is_told_in_one_line(run, file, words, error):
-    run("sweep", file, "--engine", "here")
+    run("sweep", file, "--engine", "serial")
     result = run("sweep", *words)
     assert result.exit_code == 2
     assert error in " ".join(result.stderr.split())
@@ -121,7 +121,7 @@ def test_what_is_not_there_is_told_in_one_line(run, file, words, error):
 def test_jobs_can_be_listed_one_by_one(run, file, tmp_path):
     head = 'function = "own_jobs:area"\nout = "results"\n'
     (tmp_path / file).write_text(head + "[[jobs]]\nwidth = 1\nheight = 2\n[[jobs]]\nwidth = 3\nheight = 4\n")
-    assert json.loads(run("sweep", file, "--engine", "here", "--json").stdout)["done"] == 2
+    assert json.loads(run("sweep", file, "--engine", "serial", "--json").stdout)["done"] == 2
 
 
 def test_the_example_runs_as_it_is(run, tmp_path):
@@ -130,7 +130,7 @@ def test_the_example_runs_as_it_is(run, tmp_path):
     small = text.replace("trials = 50", "trials = 2").replace("epochs = 500", "epochs = 3")
     assert len(tomllib.loads(small)["grid"]) == 6
     (tmp_path / "sizes.toml").write_text(small)
-    result = run("sweep", "sizes.toml", "--engine", "here")
+    result = run("sweep", "sizes.toml", "--engine", "serial")
     assert result.exit_code == 0, result.output
     assert "30 of 30 jobs" in result.stdout
     table = run("sweep", "table", "out/sizes")
@@ -149,7 +149,7 @@ def test_ctrl_c_stops_and_says_how_to_go_on(file, tmp_path):
     (tmp_path / file).write_text(FILE.replace(":area", ":slow").replace("[1, 2]", "{ from = 1, to = 99 }"))
     paths = str(Path(creases.__file__).parents[1])
     process = interruptible(
-        [sys.executable, "-m", "creases.cli", "sweep", file, "--engine", "here"],
+        [sys.executable, "-m", "creases.cli", "sweep", file, "--engine", "serial"],
         cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": paths},
     )  # fmt: skip
     while not list(tmp_path.glob("results/parts/0*.parquet")):

@@ -8,8 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from creases.compare import cka, cka_matrix, coefficient_cka
+from creases.compare import cka
 from creases.compare._coefficients import Coefficients
+from creases.compare.measures import cka_matrix, coefficient_cka
 from creases.errors import InputError
 
 

@@ -13,8 +13,9 @@ from torch import nn
 
 import creases
 from agreement import seeded
-from creases.compare import difference, difference_in_box, difference_on_line, difference_on_plane, joined
-from creases.compare._joint import Joint, subtracted
+from creases.compare import difference
+from creases.compare.differences import difference_in_box, difference_on_line, difference_on_plane, join_networks
+from creases.compare.differences._joint import Joint, subtract_networks
 from creases.errors import InputError
 from strategies import Case, cases
 
@@ -50,16 +51,16 @@ def grid(n: int, low: float = -1.0, high: float = 1.0) -> np.ndarray:
 def test_a_joined_network_has_the_outputs_of_both() -> None:
     a, b = conv(0), mlp(0, inputs=16)
     x = torch.randn(20, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    both = joined(a, b)
+    both = join_networks(a, b)
     torch.testing.assert_close(both(x), torch.cat([a(x), b(x)], dim=1), rtol=0, atol=1e-14)
-    torch.testing.assert_close(subtracted(a, b)(x), a(x) - b(x), rtol=0, atol=1e-14)
+    torch.testing.assert_close(subtract_networks(a, b)(x), a(x) - b(x), rtol=0, atol=1e-14)
 
 
 def test_steps_that_networks_share_are_there_once() -> None:
     a = mlp(0)
-    assert joined(a, a).n_units == a.n_units
-    assert joined(a, moved(a, np.ones(3))).n_units == a.n_units
-    assert joined(a, mlp(1)).n_units == 2 * a.n_units
+    assert join_networks(a, a).n_units == a.n_units
+    assert join_networks(a, moved(a, np.ones(3))).n_units == a.n_units
+    assert join_networks(a, mlp(1)).n_units == 2 * a.n_units
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 5])

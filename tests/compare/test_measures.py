@@ -10,19 +10,8 @@ from torch import nn
 
 import creases
 from agreement import seeded
-from creases.compare import (
-    Coefficients,
-    active_subspace,
-    affine_map,
-    coefficients,
-    compress,
-    cross_entropies,
-    distances,
-    distinct_regions,
-    explained,
-    hidden_cka,
-    mapped_accuracies,
-)
+from creases.compare import Coefficients, active_subspace, coefficients, compress, count_regions, explained_variance
+from creases.compare.measures import affine_map, cross_entropies, distances, hidden_cka, mapped_accuracies
 from creases.errors import InputError
 
 RNG = torch.Generator().manual_seed(0)
@@ -100,7 +89,7 @@ def test_with_as_many_clusters_as_pieces_nothing_is_lost() -> None:
     one = net(0)
     labels = one(X).argmax(1)
     C = coefficients(one, X)
-    pieces = distinct_regions(one, X)
+    pieces = count_regions(one, X)
     found = compress(C, C, X, labels, k=[1, pieces, 150])
     assert found.accuracy[1] == found.accuracy[2] == found.original == 1
     assert found.inertia[0] > found.inertia[1]
@@ -141,7 +130,7 @@ def test_one_cluster_is_the_mean_piece() -> None:
 def test_distinct_regions_are_those_of_the_plane() -> None:
     flat = net(3, units=3, inputs=2)
     grid = torch.cartesian_prod(*[torch.linspace(-20, 20, 301, dtype=torch.float64)] * 2)
-    assert distinct_regions(flat, grid) == 7  # three lines in general position
+    assert count_regions(flat, grid) == 7  # three lines in general position
 
 
 @pytest.mark.parametrize("count", [5, 200], ids=["few samples", "many"])
@@ -167,9 +156,9 @@ def test_an_output_of_one_number_is_explained_by_it() -> None:
     found = active_subspace(coefficients(one, X), 0, keep=1)
     assert found.share == pytest.approx(1, abs=1e-12)
     assert np.abs(found.directions[0] + w.numpy()).max() < 1e-7  # the largest entry is made positive
-    assert explained(one(X)[:, 0], found.along(X)) > 0.9
+    assert explained_variance(one(X)[:, 0], found.along(X)) > 0.9
     noise = np.random.default_rng(0).normal(size=2000)
-    assert abs(explained(noise, np.arange(2000.0))) < 0.02
+    assert abs(explained_variance(noise, np.arange(2000.0))) < 0.02
 
 
 def test_hidden_layers_of_equal_networks_match_on_the_diagonal() -> None:

@@ -10,7 +10,7 @@ from torch import nn
 import creases
 from agreement import seeded
 from creases.compare import section
-from creases.compare._sections import on_grid
+from creases.compare._sections import section_of_partition
 from creases.errors import InputError
 
 
@@ -60,7 +60,7 @@ def test_the_grid_is_scanned_as_in_the_dissertation(net: creases.Network, tolera
 def test_a_coarse_grid_misses_regions_and_a_finer_one_misses_less() -> None:
     net = mlp()
     coarse = section(net, [-1, -1], [1, -1], [-1, 1], grid=6)
-    fine = on_grid(coarse.partition, coarse.points, grid=60, tolerance=1e-6)
+    fine = section_of_partition(coarse.partition, coarse.points, grid=60, tolerance=1e-6)
     assert coarse.counts["seen"] < fine.counts["seen"] <= fine.counts["exact"]
     assert 0 < fine.missed < coarse.missed < 1
     assert str(coarse).startswith(f"{coarse.counts['exact']} regions; a grid of 6 x 6 points")

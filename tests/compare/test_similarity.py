@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 import creases
-from creases.compare import cka_matrix, coefficients, similarity, similarity_order
+from creases.compare import coefficients, similarity
+from creases.compare.measures import cka_matrix, similarity_order
 from creases.errors import InputError
 
 X = torch.randn(60, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -63,7 +64,7 @@ def test_few_networks_and_missing_values_keep_their_order() -> None:
     assert similarity_order([[1.0, 0.5], [0.5, 1.0]]) == [0, 1]
     assert similarity_order(np.full((3, 3), np.nan)) == [0, 1, 2]
     assert similarity_order([[1.0]]) == [0]
-    with pytest.raises(InputError, match=r"values: expected a matrix \(N, N\)"):
+    with pytest.raises(InputError, match=r"values must be a matrix \(N, N\)"):
         similarity_order([[1.0, 0.5]])
 
 

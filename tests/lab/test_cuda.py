@@ -16,7 +16,7 @@ from torch import nn
 
 from creases.errors import InputError
 from creases.lab import Batch, train
-from creases.lab import _cuda as cuda
+from creases.lab._training import cuda
 
 GPU = torch.cuda.is_available()
 

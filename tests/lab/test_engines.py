@@ -12,10 +12,10 @@ import pytest
 import creases
 from creases.errors import InputError
 from creases.lab import Sweep
-from creases.lab import _engines as engines
-from creases.lab._chunks import Queue
-from creases.lab._engines.here import Here
-from creases.lab._eta import Left, duration, spoken_left, time_left
+from creases.lab._sweeps import engines
+from creases.lab._sweeps.chunks import Queue
+from creases.lab._sweeps.engines.serial import Serial
+from creases.lab._sweeps.eta import TimeLeft, format_duration, format_time_left, time_left
 
 PATHS = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(creases.__file__).parents[1])])
 
@@ -31,7 +31,7 @@ def test_processes_share_the_cores_and_a_process_that_dies_fails_its_job_alone(t
     assert os.getpid() not in set(one.table()["process"])
 
 
-class Fragile(Here):
+class Fragile(Serial):
     """An engine that loses all that it has when it is given a bad job, as a pool of processes does."""
 
     workers = 3
@@ -54,16 +54,16 @@ def test_jobs_that_end_their_workers_are_found_and_all_others_are_done(tmp_path,
 
 
 def test_progress_is_shown_at_a_terminal_only(tmp_path, monkeypatch, capsys):
-    Sweep("sweep_jobs:square", {"x": range(3)}, tmp_path / "a").run(engine="here")
+    Sweep("sweep_jobs:square", {"x": range(3)}, tmp_path / "a").run(engine="serial")
     assert capsys.readouterr() == ("", "")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    Sweep("sweep_jobs:fails", {"x": range(3)}, tmp_path / "b").run(engine="here")
+    Sweep("sweep_jobs:fails", {"x": range(3)}, tmp_path / "b").run(engine="serial")
     told = capsys.readouterr()
     assert told.out == ""
     for words in ("3/3", "jobs", "1 failed", "0.0 s left"):
         assert words in told.err
-    Sweep("sweep_jobs:square", {"x": range(3)}, tmp_path / "c").run(engine="here", progress=False)
+    Sweep("sweep_jobs:square", {"x": range(3)}, tmp_path / "c").run(engine="serial", progress=False)
     assert capsys.readouterr() == ("", "")
 
 
@@ -156,11 +156,11 @@ def test_the_range_of_the_time_left_holds_the_truth_four_times_in_five():
 
 
 def test_the_time_left_is_told_with_its_range_while_that_is_wide():
-    assert spoken_left(None) == "measuring"
-    assert spoken_left(Left(300, 150, 900)) == "5.0 min left (2.5 min to 15 min)"
-    assert spoken_left(Left(300, 290, 310), passed=120) == "3.0 min left"
-    assert spoken_left(Left(3, 0, 9)) == "3.0 s left"
-    assert [duration(s) for s in (0.2, 42, 100, 1000, 7200, 1e6)] == [
+    assert format_time_left(None) == "measuring"
+    assert format_time_left(TimeLeft(300, 150, 900)) == "5.0 min left (2.5 min to 15 min)"
+    assert format_time_left(TimeLeft(300, 290, 310), passed=120) == "3.0 min left"
+    assert format_time_left(TimeLeft(3, 0, 9)) == "3.0 s left"
+    assert [format_duration(s) for s in (0.2, 42, 100, 1000, 7200, 1e6)] == [
         "0.2 s",
         "42 s",
         "1.7 min",

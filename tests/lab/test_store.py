@@ -7,10 +7,9 @@ import pytest
 
 from creases.errors import FileError, InputError
 from creases.lab import Sweep
-from creases.lab import _parts as parts
-from creases.lab import _store as store
-from creases.lab._functions import Outcome
-from creases.lab._store import Store
+from creases.lab._sweeps import parts, store
+from creases.lab._sweeps.functions import Outcome
+from creases.lab._sweeps.store import Store
 
 DEFINITION = {"function": "m:f", "seed": 0, "jobs": {"x": [1, 2, 3]}}
 
@@ -66,20 +65,20 @@ def test_the_later_record_of_a_job_counts(tmp_path):
 
 
 def test_parts_can_be_read_by_anyone(tmp_path):
-    Sweep(lambda x: {"half": x / 2}, {"x": [1, 2]}, tmp_path).run(engine="here")
+    Sweep(lambda x: {"half": x / 2}, {"x": [1, 2]}, tmp_path).run(engine="serial")
     (path,) = tmp_path.glob("parts/*.parquet")
     assert sorted(pq.read_table(path)["half"].to_pylist()) == [0.5, 1.0]
 
 
 def test_a_damaged_part_is_named(tmp_path):
     one = Sweep(lambda x: {"half": x / 2}, {"x": [1, 2]}, tmp_path)
-    one.run(engine="here")
+    one.run(engine="serial")
     (path,) = tmp_path.glob("parts/*.parquet")
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(FileError, match=r"0000.*parquet is damaged .*; remove it, and its jobs are done again"):
         one.table()
     path.unlink()
-    assert one.run(engine="here").done == 2
+    assert one.run(engine="serial").done == 2
 
 
 @pytest.mark.parametrize(
@@ -122,14 +121,14 @@ def test_a_damaged_definition_is_told(tmp_path, content, error):
 def test_a_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(FileError, match=r"folder: .*file is a file; give the name of a folder"):
-        Sweep(lambda x: {}, {"x": 1}, tmp_path / "file").run(engine="here")
+        Sweep(lambda x: {}, {"x": 1}, tmp_path / "file").run(engine="serial")
     with pytest.raises(FileError, match=r"folder: .*file is a file; give the folder of a sweep"):
         Sweep.open(tmp_path / "file")
 
 
 def test_a_folder_that_cannot_be_written_is_refused():
     with pytest.raises(FileError, match="folder: /proc/sweep cannot be written to: "):
-        Sweep(lambda x: {}, {"x": 1}, "/proc/sweep").run(engine="here")
+        Sweep(lambda x: {}, {"x": 1}, "/proc/sweep").run(engine="serial")
 
 
 def test_a_folder_that_can_only_be_read_is_refused(tmp_path, monkeypatch):
@@ -137,9 +136,9 @@ def test_a_folder_that_can_only_be_read_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     one = Sweep(lambda x: {"a": 1}, {"x": 1}, tmp_path)
-    one.run(engine="here")
+    one.run(engine="serial")
     monkeypatch.setattr("filelock.FileLock.acquire", refuse)
     assert one.status().running is None
     assert len(one.table()) == 1
     with pytest.raises(FileError, match=r"folder: .* cannot be written to: Permission denied"):
-        one.run(engine="here")
+        one.run(engine="serial")

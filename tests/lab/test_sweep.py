@@ -29,7 +29,7 @@ PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  #
 
 def done(sweep, **options):
     """The sweep, run in this process."""
-    sweep.run(engine="here", **options)
+    sweep.run(engine="serial", **options)
     return sweep
 
 
@@ -148,16 +148,16 @@ def test_two_processes_cannot_work_on_one_folder(tmp_path, environment):
     with one.store.writing(one.definition):
         one.store.note(jobs=10, seconds=4.0, left=(20.0, 10.0, 40.0))
         with pytest.raises(InputError, match=rf"folder: .* is being worked on by process {os.getpid()} on "):
-            other.run(engine="here")
+            other.run(engine="serial")
         status = other.status()
         assert status.running.startswith(f"process {os.getpid()} on ")
         assert (status.rate, status.left) == (2.5, (20, 10, 40))
-    assert other.run(engine="here").running is None
+    assert other.run(engine="serial").running is None
 
 
 def test_resuming_repeats_nothing(tmp_path, environment):
     done(sweep(tmp_path / "folder"))
-    assert sweep(tmp_path / "folder").run(engine="here").done == 150
+    assert sweep(tmp_path / "folder").run(engine="serial").done == 150
     assert set(counted(tmp_path / "log").values()) == {1}
 
 
@@ -190,7 +190,7 @@ def test_a_job_may_have_a_seed_of_its_own(tmp_path):
 def test_a_job_that_fails_is_told_and_done_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SWEEP_CURE", str(tmp_path / "cure"))
     one = Sweep("sweep_jobs:fails", {"x": range(5)}, tmp_path / "folder")
-    status = one.run(engine="here")
+    status = one.run(engine="serial")
     assert (status.done, status.failed, status.waiting) == (3, 2, 0)
     failures = one.failures()
     assert failures["x"].tolist() == [1, 3]
@@ -198,7 +198,7 @@ def test_a_job_that_fails_is_told_and_done_again(tmp_path, monkeypatch):
     assert "sweep_jobs.py" in failures["error"][0]
     assert "functions.py" not in failures["error"][0]
     (tmp_path / "cure").touch()
-    status = one.run(engine="here")
+    status = one.run(engine="serial")
     assert (status.done, status.failed) == (5, 0)
     assert one.failures().empty
     assert one.table()["x"].tolist() == [0, 1, 2, 3, 4]
@@ -250,7 +250,7 @@ def test_a_function_that_ends_its_process_by_exit_is_a_failure(tmp_path):
 
 def test_no_rows_and_empty_rows_are_done(tmp_path):
     one = Sweep(lambda x: [{"a": 1}] * x if x else {}, {"x": [0, 1, 2]}, tmp_path)
-    assert one.run(engine="here").done == 3
+    assert one.run(engine="serial").done == 3
     assert done(Sweep(lambda x: [], {"x": [0]}, tmp_path / "none")).status().done == 1
     assert one.table()["x"].tolist() == [0, 1, 2, 2]
     assert one.table()["a"].isna().tolist() == [True, False, False, False]
@@ -344,7 +344,7 @@ def test_jobs_that_cannot_be_are_refused(tmp_path, jobs, error):
 )
 def test_a_function_that_does_not_fit_is_refused_before_anything_is_made(tmp_path, function, jobs, error):
     with pytest.raises(InputError, match=error):
-        Sweep(function, jobs, tmp_path / "folder").run(engine="here")
+        Sweep(function, jobs, tmp_path / "folder").run(engine="serial")
     assert not (tmp_path / "folder").exists()
 
 
@@ -359,7 +359,7 @@ def test_a_function_that_cannot_be_sent_is_refused(tmp_path):
     [
         ({"engine": "dask"}, "engine: expected one of local, here, ray, got 'dask'"),
         ({"processes": 0}, "processes: expected a whole number of at least 1, got 0"),
-        ({"engine": "here", "processes": 2}, 'processes: engine "here" is this one process, got 2'),
+        ({"engine": "serial", "processes": 2}, 'processes: engine "serial" is this one process, got 2'),
         ({"address": "auto"}, "address: only a Ray cluster has one, got 'auto'"),
         ({"chunk": 0}, "chunk: expected a whole number of at least 1, got 0"),
     ],

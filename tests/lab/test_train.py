@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from torch import nn
 
 from creases.errors import InputError
-from creases.lab import Batch, Moments, Trained, train
-from creases.lab._order import order
+from creases.lab import Batch, Moments, TrainingResult, train
+from creases.lab._training.order import order
 
 TORCH = {
     "ce": nn.functional.cross_entropy,
@@ -42,7 +42,7 @@ def of(batch: Batch, n: int) -> list[np.ndarray]:
     return [part[n] for pair in zip(batch.weights, batch.biases, strict=True) for part in pair]
 
 
-def assert_same(one: Trained, k: int, other: Trained, n: int) -> None:
+def assert_same(one: TrainingResult, k: int, other: TrainingResult, n: int) -> None:
     """Network k of one training is network n of another, bit for bit."""
     for stack in ("batch", "first", "second"):
         mine, theirs = (done.batch if stack == "batch" else getattr(done.moments, stack) for done in (one, other))
@@ -166,7 +166,7 @@ def test_a_network_ends_the_same_whichever_others_are_trained_with_it(until, siz
 
 
 def test_large_data_that_are_not_kept_in_memory_train_the_same(monkeypatch):
-    from creases.lab import _cpu as cpu
+    from creases.lab._training import cpu
 
     X, y = problem("mse", n=37)
     batch = Batch.initial(3, [3, 4, 4], seed=1)

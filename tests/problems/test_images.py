@@ -12,7 +12,8 @@ import torch
 
 from creases import problems
 from creases.errors import FileError, InputError
-from creases.problems import channel_statistics, cifar10, mnist, normalise, to_colour_32
+from creases.problems import cifar10, mnist
+from creases.problems.images import channel_statistics, normalise, to_color_32
 
 MNIST, CIFAR = (import_module(f"creases.problems._{name}") for name in ("mnist", "cifar10"))
 
@@ -206,7 +207,7 @@ def openml(labels, pixels):
 
 
 def test_fetched_images_are_split_as_the_official_ones(monkeypatch):
-    monkeypatch.setattr("creases.problems._openml.TEST", 10)
+    monkeypatch.setattr("creases.problems.images._openml.TEST", 10)
     monkeypatch.setattr(CIFAR, "TEST_COUNTS", (1,) * 10)
     labels = np.concatenate([np.zeros(20, int), np.arange(10)])
     monkeypatch.setattr("sklearn.datasets.fetch_openml", openml(labels, 3072))
@@ -241,14 +242,14 @@ def test_files_that_are_there_are_not_fetched(mnist_folder, monkeypatch):
 def test_resizing_agrees_with_torch():
     images = np.random.default_rng(0).integers(0, 256, (7, 1, 28, 28), np.uint8)
     expected = torch.nn.functional.interpolate(torch.from_numpy(images).double(), size=32, mode="bilinear").numpy()
-    result = to_colour_32(images)
+    result = to_color_32(images)
     assert (result.shape, result.dtype) == ((7, 3, 32, 32), np.uint8)
     assert np.abs(result[:, :1] - expected).max() <= 0.5 + 1e-9
     assert (result == result[:, :1]).all()
 
 
 def test_a_single_row_of_pixels_can_be_resized():
-    assert (to_colour_32(np.full((1, 1, 1, 2), 9, np.uint8)) == 9).all()
+    assert (to_color_32(np.full((1, 1, 1, 2), 9, np.uint8)) == 9).all()
 
 
 def test_normalised_channels_have_mean_zero_and_spread_one():
@@ -277,7 +278,7 @@ def test_what_is_no_image_is_refused():
     ):
         normalise(np.zeros((3, 1, 2, 2)))
     with pytest.raises(InputError, match=r"images: expected one channel, \(n, 1, h, w\), got \(1, 3, 32, 32\)"):
-        to_colour_32(np.zeros((1, 3, 32, 32), np.uint8))
+        to_color_32(np.zeros((1, 3, 32, 32), np.uint8))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from torch import nn
 from creases import places, remove
 from creases.errors import InputError
 from creases.prune import channels, magnitude, tuner
-from creases.prune._judging import judged, losses, losses_without
+from creases.prune._evaluation import evaluate, losses, losses_without
 from creases.prune._magnitude import weights
 from surgery_models import MODELS, built
 
@@ -70,7 +70,7 @@ def test_the_channel_that_is_least_missed_goes_first_and_the_model_gets_smaller(
     assert float(every[name][units[0]]) == min(float(part.min()) for part in every.values())
     assert found.steps[0].loss_removed == pytest.approx(float(every[name][units[0]]), rel=1e-5)
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
-    assert judged(found.model, x, y)[1] == found.last.accuracy >= 0.9
+    assert evaluate(found.model, x, y)[1] == found.last.accuracy >= 0.9
     assert [place.width for place in places(found.model, data=x)] == list(found.last.widths.values())
     assert found.last.parameters == sum(p.numel() for p in found.model.parameters()) < found.first.parameters
     assert found.ended in ("accuracy", "smallest")
@@ -145,16 +145,16 @@ def test_units_that_magnitude_made_dead_are_removed():
     assert found.model[0].out_channels == 5
     assert found.last.parameters == sum(p.numel() for p in found.model.parameters())
     assert found.last.widths == {place.name: place.width for place in places(found.model, data=x[:1])}
-    assert judged(found.model, x, y)[1] == found.last.accuracy
+    assert evaluate(found.model, x, y)[1] == found.last.accuracy
 
 
 def test_a_threshold_ends_pruning_with_the_model_before():
     model, x, y = trained()
-    first = judged(model, x, y)[1]
+    first = evaluate(model, x, y)[1]
     found = magnitude(model, x, y, keep=first, shares=[0.01, 0.999], tune=lambda model: None)
     assert found.ended == "accuracy"
     assert found.kept == 1
-    assert judged(found.model, x, y)[1] >= first
+    assert evaluate(found.model, x, y)[1] >= first
 
 
 def test_wrong_data_are_refused_by_name():

@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 
 import creases
 from creases import show
-from creases.compare import Compression, difference_on_plane, section
+from creases.compare import Compression, section
+from creases.compare.differences import difference_on_plane
 from creases.growth import History, Record
 from creases.regions import decision_polytopes
 from creases.regions.enclosures import expanded_simplex

@@ -6,7 +6,8 @@ import torch
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 
 import creases
-from creases.compare import Compression, active_subspace, coefficients, difference_on_line, difference_on_plane, section
+from creases.compare import Compression, active_subspace, coefficients, section
+from creases.compare.differences import difference_on_line, difference_on_plane
 from creases.errors import InputError
 from creases.show import new_figure
 from creases.show._style import class_color, tint

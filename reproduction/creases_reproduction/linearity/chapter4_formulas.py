@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import exp, log, sqrt
 
-from creases.problems import PRINTED_RADII
+from creases.problems import DISSERTATION_RADII
 from creases.regions.enclosures import enclosure, facet_distance, shell_volume
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
 from creases_reproduction.linearity.judging import failed, formula, row, rows, rows_picture, theorem
@@ -116,7 +116,7 @@ def ball_to_gap(scale: Scale) -> Numbers:
 
 def areas(scale: Scale) -> Numbers:
     """Areas of the circle, the gap and the annulus with the printed radii, over that of the circle."""
-    _, second, third = (radius / PRINTED_RADII[0] for radius in PRINTED_RADII)
+    _, second, third = (radius / DISSERTATION_RADII[0] for radius in DISSERTATION_RADII)
     return {"rows": [row("gap over circle", 1, second**2 - 1), row("annulus over circle", 1, third**2 - second**2)]}
 
 

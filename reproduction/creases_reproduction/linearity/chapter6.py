@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import creases
 from creases import Network, lab
-from creases.compare import on_grid
+from creases.compare import section_of_partition
 from creases.problems import Problem, circle_annulus, xor_circles
 from creases.regions.geometry import through
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
@@ -26,7 +26,7 @@ STEPS = {"epochs": 300, "loss": "bce", "optimizer": "sgd", "lr": 0.3, "batch_siz
 
 
 @cache
-def trained(name: str, widths: tuple[int, ...], count: int, epochs: int = 300) -> lab.Trained:
+def trained(name: str, widths: tuple[int, ...], count: int, epochs: int = 300) -> lab.TrainingResult:
     """Networks of one shape trained by stochastic gradient descent on circle against annulus, or with XOR."""
     X, y = problem(name)
     return lab.train(lab.Batch.initial(count, list(widths), seed=0), X, y, **{**STEPS, "epochs": epochs})  # type: ignore[arg-type]
@@ -37,7 +37,7 @@ def problem(name: str) -> Problem:
     return xor_circles(n=500) if name == "xor" else circle_annulus(500)
 
 
-def network(found: lab.Trained, k: int) -> Network:
+def network(found: lab.TrainingResult, k: int) -> Network:
     return creases.read(found.batch.module(k), (2,))
 
 
@@ -214,13 +214,15 @@ def tight(scale: Scale) -> Numbers:
     part = creases.plane(random_network([2, 6, 6, 1], 1), box=[(-3, 3), (-3, 3)])
     points = np.zeros((3, 2))
     sizes = (8, 16, 32, 64, 128) if scale == "full" else (8, 16, 32, 64)
-    found = [on_grid(part, points, grid=p, tolerance=1e-9).counts for p in sizes]
+    found = [section_of_partition(part, points, grid=p, tolerance=1e-9).counts for p in sizes]
     return {
         "p": list(sizes),
         "regions": part.count,
         "seen": [one["seen"] for one in found],
         "counted": [one["by pattern"] for one in found],
-        "of two creases": [on_grid(corner, points, grid=p, tolerance=1e-9).counts["by pattern"] for p in sizes],
+        "of two creases": [
+            section_of_partition(corner, points, grid=p, tolerance=1e-9).counts["by pattern"] for p in sizes
+        ],
     }
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import creases
 from creases import lab
-from creases.compare import Coefficients, affine_map, cka, coefficients, compress, cross_entropies, distances
+from creases.compare import Coefficients, cka, coefficients, compress
+from creases.compare.measures import affine_map, cross_entropies, distances
 from creases.network import Network
 from creases_reproduction.claim import Claim, Judged, Numbers, Picture, Row
 from creases_reproduction.linearity.chapter2_regions import random_network

@@ -24,7 +24,8 @@ from torch import Tensor, nn
 
 from creases._files import replacing
 from creases._typing import Bytes
-from creases.problems import channel_statistics, cifar10, mnist, normalise, to_colour_32
+from creases.problems import cifar10, mnist
+from creases.problems.images import channel_statistics, normalise, to_color_32
 
 Kind = Literal["linear", "dense", "simple", "complex"]
 DataName = Literal["mnist", "cifar10"]
@@ -121,7 +122,7 @@ def _statistics(data: DataName) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _colours(pixels: Bytes) -> Bytes:
-    return to_colour_32(pixels) if pixels.shape[1] == 1 else pixels
+    return to_color_32(pixels) if pixels.shape[1] == 1 else pixels
 
 
 def trained(plan: Plan, x: Tensor, y: Tensor, *, epochs: int = 15, batch: int = 32) -> nn.Sequential:

@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from creases.compare import Section, on_grid, section
+from creases.compare import Section, section, section_of_partition
 from creases.errors import InputError
 from creases.network import read
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans
@@ -131,7 +131,7 @@ def sections(
         part = (parts or PARTS[scale])[plan.kind != "dense"]
         (grid, tolerance), *others = GRIDS[scale]
         found = [section(net, *three, grid=grid, part=part, about=about, tolerance=tolerance)]
-        found += [on_grid(found[0].partition, found[0].points, grid=p, tolerance=t) for p, t in others]
+        found += [section_of_partition(found[0].partition, found[0].points, grid=p, tolerance=t) for p, t in others]
         rows += [(plan.data, plan.kind, plan.optimizer, about, part, *_row(one)) for one in found]
         follow(f"{plan.data}-{plan.kind}-{plan.optimizer}", found[-1])
     names = ["data", "network", "optimizer", "about", "part", "grid", "tolerance", "regions", "seen", "missed"]

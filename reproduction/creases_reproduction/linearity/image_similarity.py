@@ -21,18 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from creases._files import replacing
-from creases.compare import (
-    Coefficients,
-    active_subspace,
-    coefficient_cka,
-    coefficients,
-    compress,
-    cross_entropies,
-    distances,
-    distinct_regions,
-    explained,
-    mapped_accuracies,
-)
+from creases.compare import Coefficients, active_subspace, coefficients, compress, count_regions, explained_variance
+from creases.compare.measures import coefficient_cka, cross_entropies, distances, mapped_accuracies
 from creases.network import read
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, network, plans
 
@@ -108,7 +98,7 @@ def measure_images(
     x, x_test, labels = (part.to(device) for part in (train, *test))
     nets = [read(model.cpu(), x.shape[1:]).to(torch.float32).to(device) for model in models]
     result = Measured(data, list(names), len(x), len(x_test), min(clustered, len(x)))
-    result.regions = [distinct_regions(net, x_test) for net in nets]
+    result.regions = [count_regions(net, x_test) for net in nets]
     at_test = [coefficients(net, x_test) for net in nets]
     result.accuracy = [float((C.values.argmax(1) == labels).double().mean()) for C in at_test]
     follow("coefficients", result)
@@ -132,7 +122,7 @@ def _sensitivity(result: Measured, at_test: Sequence[Coefficients], x: Tensor) -
     for C in at_test:
         found = [active_subspace(C, j, keep=20) for j in range(C.n_out)]
         result.share.append([one.share for one in found])
-        result.explained.append([explained(C.values[:, j], one.along(x)) for j, one in enumerate(found)])
+        result.explained.append([explained_variance(C.values[:, j], one.along(x)) for j, one in enumerate(found)])
         spectra = [np.pad(one.eigenvalues, (0, 20 - len(one.eigenvalues))) / one.total for one in found]
         result.spectrum.append(np.mean(spectra, axis=0).tolist())
 

@@ -24,7 +24,8 @@ import torch
 from torch import Tensor, nn
 
 from creases import prune, read
-from creases.compare import coefficient_cka, coefficients
+from creases.compare import coefficients
+from creases.compare.measures import coefficient_cka
 from creases.problems import digits
 from creases.prune import Tune
 from creases_reproduction.linearity.image_networks import DataName, images, network, train
@@ -70,7 +71,7 @@ class Watch:
         self.likeness, self.often, self.step = likeness, often, 0
         self.seen: dict[int, float] = {}  #: by step
 
-    def __call__(self, step: prune.Step, model: nn.Module) -> None:
+    def __call__(self, step: prune.PruningStep, model: nn.Module) -> None:
         self.step += 1
         if self.step % self.often == 0:
             self.seen[self.step] = self.likeness(model)
@@ -158,7 +159,7 @@ def pruned_digits(*, seed: int = 0) -> Measured:
 
 
 def _row(
-    data: str, method: str, i: int, step: prune.Step, first: prune.Step, alike: dict[int, float]
+    data: str, method: str, i: int, step: prune.PruningStep, first: prune.PruningStep, alike: dict[int, float]
 ) -> dict[str, Any]:
     return {
         "data": data,

@@ -33,7 +33,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from creases import boolean, lab, prune
-from creases.prune import all_chosen
+from creases.prune import sub_networks
 from creases_reproduction.linearity.boolean_training import EPOCHS, LR
 from creases_reproduction.measured import Measured, Scale, check_scale, seed_of, versions, write
 
@@ -113,7 +113,7 @@ def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> Measured:
     )
 
 
-def _wide_row(n: int, width: int, trials: int, found: list[prune.Exhaustive]) -> dict[str, Any]:
+def _wide_row(n: int, width: int, trials: int, found: list[prune.ExhaustiveResult]) -> dict[str, Any]:
     printed = PRINTED_WIDE[width][n - 1]
     row: dict[str, Any] = {"digits": n, "original": width, "trials": trials, "learned": len(found)}
     if found:
@@ -176,7 +176,7 @@ def loss_curves(*, width: int = 6, n: int = 4, seed: int = 0, every: int = 20) -
     network = next(one for one in found if prune.exhaustive(one, X, y, epochs=EPOCHS, largest=3).width is not None)
     rows = []
     for k in (1, 2, 3):
-        batch, moments = all_chosen(network, k), None
+        batch, moments = sub_networks(network, k), None
         for epoch in range(0, EPOCHS + 1, every):
             done = lab.train(batch, X, y, epochs=every if epoch else 0, loss="bce", lr=LR, moments=moments)
             batch, moments = done.batch, done.moments

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from creases import lab
 from creases._typing import Floats
-from creases.problems import printed_radii, shells
+from creases.problems import dissertation_radii, shells
 from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
 
 THRESHOLDS = (0.95, 0.98, 0.99, 0.9999)
@@ -84,7 +84,7 @@ def train_on_shells(
 
 def _samples(n: int, trials: int, samples: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
     """Samples (trials, samples, n) and their classes, 1 in the ball."""
-    own = [shells(n=samples, d=n, seed=seed + k, radii=printed_radii(n), standardise=False) for k in range(trials)]
+    own = [shells(n=samples, d=n, seed=seed + k, radii=dissertation_radii(n), standardise=False) for k in range(trials)]
     return np.stack([one.X for one in own]), np.stack([one.y for one in own])
 
 

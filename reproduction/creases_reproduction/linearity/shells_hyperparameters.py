@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from creases import lab
-from creases.problems import PRINTED_RADII, circle_annulus
+from creases.problems import DISSERTATION_RADII, circle_annulus
 from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
 
 SAMPLES, LR, ENOUGH = 1000, 0.01, 0.95
@@ -112,7 +112,9 @@ def _successes(
     loss: Any, leak: float, size: int, normalise: bool, trials: int, epochs: int, seed: int, device: str
 ) -> tuple[int, int]:
     """Networks that have enough samples right in the end, and that ever had, of one setting."""
-    own = [circle_annulus(SAMPLES, seed=seed + k, radii=PRINTED_RADII, standardise=normalise) for k in range(trials)]
+    own = [
+        circle_annulus(SAMPLES, seed=seed + k, radii=DISSERTATION_RADII, standardise=normalise) for k in range(trials)
+    ]
     X, y = np.stack([one.X for one in own]), np.stack([one.y for one in own])
     batch, moments = lab.Batch.initial(trials, [2, 3, 1], seed=seed, leak=leak), None
     ever = right = np.zeros(trials, bool)

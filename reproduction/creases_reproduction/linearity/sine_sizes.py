@@ -148,7 +148,7 @@ def interpolation_error(lines: int) -> float:
     return float((antiderivative(b) - antiderivative(a)).sum() / (2 * pi))
 
 
-def _trained(width: int, depth: int, trials: int, seed: int, device: str) -> lab.Trained:
+def _trained(width: int, depth: int, trials: int, seed: int, device: str) -> lab.TrainingResult:
     x = np.linspace(-pi, pi, 100)
     batch = lab.Batch.initial(trials, [1, *[width] * depth, 1], seed=seed)
     return lab.train(batch, x[:, None], np.sin(x), epochs=EPOCHS, loss="mse", optimizer="sgd", lr=LR, device=device)

@@ -40,7 +40,7 @@ def read_samples(
         points, classes = arguments.read_data(path, n_in)
         return points, classes
     if target is None:
-        from creases.problems import read_columns
+        from creases.problems.tables import read_columns
 
         columns = read_columns(path, None)
         if len(columns) == n_in and not any(column.is_text for column in columns):
@@ -52,9 +52,9 @@ def read_samples(
             f"--data: {path.name} has {problem.X.shape[1]} columns beside {problem.target!r}, the network takes {n_in} "
             "numbers"
         )
-    from creases.problems import by_outputs
+    from creases.problems import match_outputs
 
-    return problem.X, None if problem.classes is None else by_outputs(problem, outputs).y
+    return problem.X, None if problem.classes is None else match_outputs(problem, outputs).y
 
 
 def _finite(points: NDArray[np.float64], path: Path) -> NDArray[np.float64]:

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases.compare._affine_map import check_samples
 from creases.compare._coefficients import Coefficients
 from creases.compare._decisions import decisions
+from creases.compare.measures._affine_map import check_samples
 from creases.errors import InputError
 from creases.network import Network, Points
 
@@ -108,7 +108,7 @@ def _nearest(rows: Floats, centres: Floats) -> NDArray[np.intp]:
     return np.asarray(pairwise_distances_argmin(rows, centres))
 
 
-def distinct_regions(net: Network, x: Points) -> int:
+def count_regions(net: Network, x: Points) -> int:
     """How many different regions samples lie in: the number of their patterns, told apart by digests of 512 bits."""
     samples, _ = net.points(x)
     block = max(1, 2**28 // (8 * max(1, sum(net.sizes))))

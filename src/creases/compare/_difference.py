@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from creases.compare._in_box import BoxDifference, difference_in_box
-from creases.compare._joint import check_pair
-from creases.compare._on_partition import PartitionDifference, difference_on_line, difference_through
-from creases.compare._on_samples import SampleDifference, difference_at_samples
+from creases.compare.differences._at_samples import SampleDifference, difference_at_samples
+from creases.compare.differences._in_box import BoxDifference, difference_in_box
+from creases.compare.differences._joint import check_pair
+from creases.compare.differences._on_partition import PartitionDifference, difference_on_line, difference_through
 from creases.errors import InputError
 from creases.network import Network, Points
 

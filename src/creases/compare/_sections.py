@@ -20,7 +20,7 @@ from torch import Tensor
 
 from creases._typing import Floats, Ints
 from creases._validation import check_count
-from creases.compare._words import percent
+from creases.compare._format import percent
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions import PlanePartition, plane
@@ -109,10 +109,10 @@ def section(
     """
     origin, basis, corners = through(net, [a, b, c])
     partition = plane(net, _box(corners, margin, part, about), origin, basis)
-    return on_grid(partition, corners, grid=grid, tolerance=tolerance)
+    return section_of_partition(partition, corners, grid=grid, tolerance=tolerance)
 
 
-def on_grid(partition: PlanePartition, points: Floats, *, grid: int, tolerance: float) -> Section:
+def section_of_partition(partition: PlanePartition, points: Floats, *, grid: int, tolerance: float) -> Section:
     """A plane partition beside what a grid sees of it; ``points`` (3, 2) are the inputs it was laid through."""
     p = check_count(grid, "grid")
     net = partition.net

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
+from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._typing import Floats
-from creases.compare._affine_map import mapped_accuracies
-from creases.compare._cka import coefficient_cka
 from creases.compare._coefficients import Coefficients, coefficients
 from creases.compare._decisions import decisions
-from creases.compare._distance import cross_entropies, distances
+from creases.compare.measures._affine_map import mapped_accuracies
+from creases.compare.measures._cka import coefficient_cka
+from creases.compare.measures._distance import cross_entropies, distances
+from creases.compare.measures._order import similarity_order
 from creases.errors import InputError
 from creases.network import Network, Points
 
@@ -49,29 +48,6 @@ class Similarity:
             "samples": self.samples,
             **{name: None if part is None else part.tolist() for name, part in parts.items()},
         }
-
-
-def similarity_order(values: ArrayLike, *, distance: bool = False) -> list[int]:
-    """The order of N networks in which like ones stand together: leaves of average linkage, neighbours as like as can.
-
-    Parameters
-    ----------
-    values
-        (N, N) similarities, or distances; a matrix that is not symmetric is taken with its mean over both ways. With
-        values that are not finite the order stays.
-    distance
-        Whether small values mean that networks are alike.
-    """
-    S = np.array(values, np.float64)
-    if S.ndim != 2 or S.shape[0] != S.shape[1]:
-        raise InputError(f"values: expected a matrix (N, N), a row and a column for each network, got shape {S.shape}")
-    if len(S) < 3 or not np.isfinite(S).all():
-        return [*range(len(S))]
-    S = (S + S.T) / 2
-    apart = S if distance else S[~np.eye(len(S), dtype=bool)].max() - S
-    apart = np.maximum(apart - np.diag(np.diag(apart)), 0.0)
-    tree = linkage(squareform(apart, checks=False), method="average", optimal_ordering=True)
-    return [int(i) for i in leaves_list(tree)]
 
 
 _PARTS = ("accuracy", "agreement", "cka", "distance", "cross_entropy", "mapped")

@@ -1,17 +1,17 @@
 """Many trainings at once.
 
-Train   a ``Batch`` of networks of one shape; ``train`` it as one program: ``Trained``, with ``Moments`` to go on from
-Sweep   a ``Sweep`` runs a function over many jobs into a folder, and goes on after any interruption; its ``Status``;
-        ``job`` marks a function that takes many jobs at once
+Train   a ``Batch`` of networks of one shape; ``train`` it as one program: a ``TrainingResult``, with ``Moments`` to
+        resume from
+Sweep   a ``Sweep`` runs a function over many jobs, keeps the results in a folder, and resumes after any interruption;
+        its ``Status``; ``job`` declares how a function wants its jobs
 """
 
-from creases.lab._batch import Batch
-from creases.lab._eta import duration, spoken_left
-from creases.lab._functions import job
-from creases.lab._jobs import ERROR, KEY, SEED
-from creases.lab._sweep import Status, Sweep
-from creases.lab._train import Moments, Trained, train
-from creases.lab._vectors import fma, load_wide, store_wide, vectors
+from creases.lab._sweeps.eta import format_duration, format_time_left
+from creases.lab._sweeps.functions import job
+from creases.lab._sweeps.jobs import ERROR, KEY, SEED
+from creases.lab._sweeps.sweep import Status, Sweep
+from creases.lab._training.batch import Batch
+from creases.lab._training.train import Moments, TrainingResult, train
 
 __all__ = [
     "ERROR",
@@ -21,13 +21,9 @@ __all__ = [
     "Moments",
     "Status",
     "Sweep",
-    "Trained",
-    "duration",
-    "fma",
+    "TrainingResult",
+    "format_duration",
+    "format_time_left",
     "job",
-    "load_wide",
-    "spoken_left",
-    "store_wide",
     "train",
-    "vectors",
 ]

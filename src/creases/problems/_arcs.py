@@ -8,7 +8,7 @@ import numpy as np
 
 from creases.errors import InputError
 from creases.problems._problem import Problem
-from creases.problems._sampling import Seed, check_count, generator, halves, labelled_points
+from creases.problems._sampling import Seed, check_count, generator, halves, make_problem
 
 
 def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardise: bool = True) -> Problem:
@@ -28,7 +28,7 @@ def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardise: bool
     t = rng.uniform(0.0, pi, count)
     upper = np.stack([np.cos(t), np.sin(t)], axis=1)
     lower = np.stack([1 - np.cos(t), 0.5 - np.sin(t)], axis=1)
-    return labelled_points(
+    return make_problem(
         "moons",
         np.where((y == 0)[:, None], upper, lower),
         y,
@@ -68,7 +68,7 @@ def spirals(
     y = halves(count, rng, arms)
     r = np.sqrt(rng.uniform(0.0, 1.0, count))
     angle = 2 * pi * (turns * r + y / arms)
-    return labelled_points(
+    return make_problem(
         "spirals",
         r[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1),
         y,

@@ -13,7 +13,7 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.problems._problem import Problem
-from creases.problems._sampling import Seed, check_count, check_noise, generator, halves, labelled_points
+from creases.problems._sampling import Seed, check_count, check_noise, generator, halves, make_problem
 
 CITATION = "Explainable Network Growth by Folding on Typical Mis-predictions (slides); exact data set defined here"
 
@@ -29,7 +29,7 @@ def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool 
     """
     rng = generator(seed)
     X = _uniform(check_count(n), (-pi, pi), (-1.8, 1.8), rng)
-    return labelled_points(
+    return make_problem(
         "sine",
         X,
         X[:, 1] > np.sin(X[:, 0]),
@@ -53,7 +53,7 @@ def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: 
     """
     rng = generator(seed)
     X = _uniform(check_count(n), (-1.5, 1.5), (-0.75, 2.25), rng)
-    return labelled_points(
+    return make_problem(
         "quadratic",
         X,
         X[:, 1] > X[:, 0] ** 2,
@@ -77,7 +77,7 @@ def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: boo
     """
     rng = generator(seed)
     X = _uniform(check_count(n), (-1.0, 1.0), (-1.0, 1.0), rng)
-    return labelled_points(
+    return make_problem(
         "circle",
         X,
         (X**2).sum(axis=1) < 2 / pi,
@@ -106,7 +106,7 @@ def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, 
     y = halves(count, rng)
     x = rng.uniform(-1.4, 1.4, count)
     v = np.where(y == 0, x**2 - 0.5, 0.5 - x**2) + check_noise(noise) * rng.normal(size=count)
-    return labelled_points(
+    return make_problem(
         "overlapping_quadratic",
         np.stack([x, v], axis=1),
         y,

@@ -10,15 +10,15 @@ from typing import Any
 
 from creases.errors import InputError
 from creases.problems._arcs import moons, spirals
-from creases.problems._cifar10 import cifar10
 from creases.problems._curves import TARGETS, curve
-from creases.problems._images import as_problem
-from creases.problems._mnist import mnist
 from creases.problems._planar import circle, overlapping_quadratic, quadratic, sine
 from creases.problems._problem import Problem
 from creases.problems._shells import shells
 from creases.problems._shipped import breast_cancer, diabetes, digits, iris, wine
 from creases.problems._toy import circle_annulus, xor, xor_circles
+from creases.problems.images._cifar10 import cifar10
+from creases.problems.images._images import as_problem
+from creases.problems.images._mnist import mnist
 
 _MAKERS: dict[str, Callable[..., Problem]] = {
     "sine": sine,

@@ -47,7 +47,7 @@ def halves(n: int, rng: np.random.Generator, parts: int = 2) -> NDArray[np.int64
     return y
 
 
-def labelled_points(
+def make_problem(
     name: str,
     X: Floats,
     y: NDArray[np.bool_] | NDArray[np.int64],

@@ -8,7 +8,7 @@ import numpy as np
 
 from creases.errors import InputError
 from creases.problems._problem import Problem
-from creases.problems._sampling import Seed, check_count, generator, labelled_points
+from creases.problems._sampling import Seed, check_count, generator, make_problem
 
 Radii = tuple[float, float, float]
 
@@ -29,13 +29,13 @@ def equal_volume_radii(d: int, r1: float = 0.5) -> Radii:
     return r1, r2, r2 * (1 + (r1 / r2) ** d) ** (1 / d)
 
 
-def printed_radii(d: int, r1: float = 0.5) -> Radii:
+def dissertation_radii(d: int, r1: float = 0.5) -> Radii:
     """(r1, r2, r3) with r2 = sqrt(d) r1 and r3 = sqrt(2) r2, the ratio that section 4.2.1 prints for d = 2.
 
     Examples
     --------
-    >>> from creases.problems import printed_radii
-    >>> [round(r, 3) for r in printed_radii(4)]
+    >>> from creases.problems import dissertation_radii
+    >>> [round(r, 3) for r in dissertation_radii(4)]
     [0.5, 1.0, 1.414]
     """
     r2 = sqrt(d) * r1
@@ -85,7 +85,7 @@ def shells(
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     share = rng.uniform(np.where(ball, 0.0, (r2 / r3) ** d), 1.0)  # of the volume within the outer radius
     radius = np.where(ball, r1, r3) * share ** (1 / d)
-    return labelled_points(
+    return make_problem(
         "shells",
         np.where(ball, radius, np.clip(radius, r2, r3))[:, None] * direction,
         ball,

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.problems._problem import Problem
-from creases.problems._sampling import Seed, check_count, generator, labelled_points
+from creases.problems._sampling import Seed, check_count, generator, make_problem
 
 #: Circle's radius, inner and outer radius of the annulus (r1, r2, r3), such that the circle, the gap and the annulus
 #: have the same area: r2 = sqrt(2) r1, r3 = sqrt(3) r1.
 EQUAL_AREA_RADII = (0.5, 0.5 * sqrt(2), 0.5 * sqrt(3))
 
 #: The radii as section 4.2.1 prints them, r3 = sqrt(2) r2: there the annulus has twice the area of the circle.
-PRINTED_RADII = (0.5, 0.5 * sqrt(2), 1.0)
+DISSERTATION_RADII = (0.5, 0.5 * sqrt(2), 1.0)
 
 CITATION = "Local Linearity of ReLU Neural Networks (dissertation)"
 
@@ -40,7 +40,7 @@ def circle_annulus(
         A seed, or a generator to draw from.
     radii
         ``(r1, r2, r3)``: the disc is ``|x| <= r1``, the ring ``r2 <= |x| <= r3``; ``EQUAL_AREA_RADII`` or
-        ``PRINTED_RADII``.
+        ``DISSERTATION_RADII``.
     noise
         Standard deviation of what is added to both coordinates once the classes are set.
     standardise
@@ -61,7 +61,7 @@ def circle_annulus(
     """
     rng = generator(seed)
     X, disc = disc_and_ring(check_count(n), radii, rng)
-    return labelled_points(
+    return make_problem(
         "circle_annulus",
         X,
         disc,
@@ -95,7 +95,7 @@ def xor_circles(
     """
     rng = generator(seed)
     X, disc = disc_and_ring(check_count(n), radii, rng)
-    return labelled_points(
+    return make_problem(
         "xor_circles",
         X,
         disc ^ (X[:, 0] * X[:, 1] < 0),
@@ -119,7 +119,7 @@ def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool =
     """
     rng = generator(seed)
     X = rng.uniform(-1.0, 1.0, (check_count(n), 2))
-    return labelled_points(
+    return make_problem(
         "xor",
         X,
         X[:, 0] * X[:, 1] < 0,

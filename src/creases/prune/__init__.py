@@ -1,11 +1,11 @@
-"""How to reduce: smaller networks of the same function, or of the same accuracy. Results are smaller torch modules.
+"""Smaller networks of the same function, or of the same accuracy. Results are smaller torch modules.
 
-Same function  ``exact``: units that no input of a box needs, each taken away with a proof (``Reduction``); what only
-               looks spare is ``Undecided``
-Same accuracy  of any module: ``channels``, the least missed first, or the smallest weights by ``magnitude``,
-               fine-tuned by a ``tuner`` between; each step a ``Step`` of the ``Pruned``
-Smallest       that has all samples right: ``exhaustive``, over all sub-networks of one wide layer; ``iterative``, unit
-               by unit out of deep networks, with restarts
+Same function  ``exact`` removes units that provably cannot affect the output anywhere in a box: a ``Reduction`` each;
+               units that only look redundant are ``Undecided``
+Same accuracy  of any module: ``channels`` (the least important first) or the smallest weights by ``magnitude``,
+               fine-tuned by a ``tuner`` in between; each step of the ``PruningResult`` is a ``PruningStep``
+Smallest       network that classifies all samples correctly: ``exhaustive``, over all sub-networks of one wide layer;
+               ``iterative``, unit by unit out of deep networks, with restarts
 
 >>> import torch
 >>> from creases import prune
@@ -18,34 +18,34 @@ Smallest       that has all samples right: ``exhaustive``, over all sub-networks
 """
 
 from creases.prune._channels import channels
+from creases.prune._evaluation import check_samples, evaluate, evaluation_mode
 from creases.prune._exact import exact
-from creases.prune._exhaustive import Exhaustive, exhaustive
-from creases.prune._iterative import Iterative, Removal, Trajectory, iterative
-from creases.prune._judging import checked_samples, evaluating, judged
+from creases.prune._exhaustive import ExhaustiveResult, exhaustive
+from creases.prune._iterative import IterativeResult, Removal, Trajectory, iterative
 from creases.prune._magnitude import magnitude
-from creases.prune._records import Exact, Pruned, Reduction, Step, Undecided
-from creases.prune._sub_networks import all_chosen
-from creases.prune._tuning import Tune, tuner
+from creases.prune._results import ExactResult, PruningResult, PruningStep, Reduction, Undecided
+from creases.prune._sub_networks import sub_networks
+from creases.prune._tuner import Tune, tuner
 
 __all__ = [
-    "Exact",
-    "Exhaustive",
-    "Iterative",
-    "Pruned",
+    "ExactResult",
+    "ExhaustiveResult",
+    "IterativeResult",
+    "PruningResult",
+    "PruningStep",
     "Reduction",
     "Removal",
-    "Step",
     "Trajectory",
     "Tune",
     "Undecided",
-    "all_chosen",
     "channels",
-    "checked_samples",
-    "evaluating",
+    "check_samples",
+    "evaluate",
+    "evaluation_mode",
     "exact",
     "exhaustive",
     "iterative",
-    "judged",
     "magnitude",
+    "sub_networks",
     "tuner",
 ]

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from creases.errors import InputError
 from creases.network import places, remove
 from creases.network.surgery import Place, parameters, unwrapped
-from creases.prune._judging import checked_samples, judged, losses_without
-from creases.prune._records import Pruned, Step
-from creases.prune._tuning import Tune, tuner
+from creases.prune._evaluation import check_samples, evaluate, losses_without
+from creases.prune._results import PruningResult, PruningStep
+from creases.prune._tuner import Tune, tuner
 
 
 def channels(
@@ -28,8 +28,8 @@ def channels(
     where: Sequence[str] | None = None,
     per_step: int = 1,
     samples: int | None = None,
-    progress: Callable[[Step, nn.Module], None] | None = None,
-) -> Pruned:
+    progress: Callable[[PruningStep, nn.Module], None] | None = None,
+) -> PruningResult:
     """Remove the channel whose loss is least missed, fine-tune, and so on while the model keeps an accuracy.
 
     Dissertation, section 3.4.5 (Figs. 3.11 and 3.12). In each step the loss without each unit of each place is found by
@@ -65,8 +65,8 @@ def channels(
         After Ctrl-C the best so far, with ``ended="interrupted"``.
     """
     model = unwrapped(model)
-    X, y = checked_samples(model, X, y)
-    tests = (X, y) if judge is None else checked_samples(model, *judge, names="judge")
+    X, y = check_samples(model, X, y)
+    tests = (X, y) if judge is None else check_samples(model, *judge, names="judge")
     _check(keep, per_step, samples)
     own = tuner(X, y) if tune is None else tune
     few = (X[:samples], y[:samples])
@@ -83,7 +83,7 @@ def channels(
             if not removed:
                 ended = "smallest"
                 break
-            loss = judged(work, *few)[0]
+            loss = evaluate(work, *few)[0]
             own(work)
             steps.append(record(work, X, names, removed, few, tests, loss))
             if progress is not None:
@@ -95,7 +95,7 @@ def channels(
     except KeyboardInterrupt:
         ended = "interrupted"
     settings = {"method": "channels", "keep": keep, "per_step": per_step, "samples": len(few[0])}
-    return Pruned(best, first, tuple(steps), kept, ended, settings)
+    return PruningResult(best, first, tuple(steps), kept, ended, settings)
 
 
 def record(
@@ -106,13 +106,13 @@ def record(
     few: tuple[Tensor, Tensor],
     tests: tuple[Tensor, Tensor],
     loss_removed: float | None = None,
-) -> Step:
+) -> PruningStep:
     """The record of a model after a step."""
-    loss = judged(model, *few)[0]
+    loss = evaluate(model, *few)[0]
     widths = {place.name: place.width for place in _places(model, X, names)}
     nonzero = sum(int(torch.count_nonzero(p.detach())) for p in model.parameters())
     before = loss if loss_removed is None else loss_removed
-    return Step(removed, widths, parameters(model), nonzero, before, loss, judged(model, *tests)[1])
+    return PruningStep(removed, widths, parameters(model), nonzero, before, loss, evaluate(model, *tests)[1])
 
 
 def _places(model: nn.Module, X: Tensor, where: Sequence[str] | None) -> list[Place]:

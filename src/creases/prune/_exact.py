@@ -13,8 +13,8 @@ from creases.certify import Range, ranges, reach, tighter
 from creases.errors import InputError
 from creases.network import Network, places, read, remove
 from creases.network.surgery import Place, parameters, unwrapped
-from creases.prune._records import Exact, Reduction, Undecided
 from creases.prune._reductions import Edit, constant, duplicate, linear, unread
+from creases.prune._results import ExactResult, Reduction, Undecided
 from creases.prune._site import Site
 from creases.regions.geometry import check_box
 
@@ -33,7 +33,7 @@ def exact(
     tolerance: float = 1e-6,
     samples: int = 1000,
     seed: int = 0,
-) -> Exact:
+) -> ExactResult:
     """Take away all units that a network does not need to be the same function on a box, with a proof for each.
 
     The model itself is left alone; the result is a smaller torch module of the same kind (not one with masks). At each
@@ -96,7 +96,7 @@ def exact(
     reducer.run()
     _as_trained(work, model)
     device = next((p.device for p in model.parameters()), torch.device("cpu"))
-    return Exact(
+    return ExactResult(
         model=work.to(device),
         reductions=tuple(reducer.made),
         undecided=tuple(reducer.undecided()),

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike
 from creases._typing import Ints
 from creases.errors import InputError
 from creases.lab import Batch, train
-from creases.prune._sub_networks import as_batch, chosen
+from creases.prune._sub_networks import as_batch, select_units
 
 #: Sub-networks that are trained in one call.
 AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Exhaustive:
+class ExhaustiveResult:
     """The smallest sub-networks that have all samples right."""
 
     width: int | None  #: of the smallest; None where no sub-network has all right
@@ -47,7 +47,7 @@ def exhaustive(
     most: int = 1_000_000,
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
-) -> Exhaustive:
+) -> ExhaustiveResult:
     """Fine-tune all sub-networks of width 1, 2, ... of a network with one hidden layer until some succeed.
 
     Dissertation, section 3.4.4 (Table 3.4). Every choice of k of the w hidden units is a network; all ``C(w, k)`` are
@@ -96,7 +96,7 @@ def exhaustive(
         parts: list[tuple[Ints, Batch, Ints]] = []
         try:
             for units in _choices(w, k):
-                networks = chosen(batch, 0, 0, units)
+                networks = select_units(batch, 0, 0, units)
                 end = train(networks, X, y, epochs=epochs, loss=loss, lr=lr, until="right", device=device)
                 right = np.flatnonzero(end.right == 1)
                 parts.append((units[right], end.batch[right], end.epochs[right]))
@@ -110,14 +110,16 @@ def exhaustive(
     return _ended(w, k, parts, tried, True)
 
 
-def _ended(w: int, k: int, parts: list[tuple[Ints, Batch, Ints]], tried: dict[int, int], complete: bool) -> Exhaustive:
+def _ended(
+    w: int, k: int, parts: list[tuple[Ints, Batch, Ints]], tried: dict[int, int], complete: bool
+) -> ExhaustiveResult:
     """What was found at the last width that was tried."""
     units = np.concatenate([np.zeros((0, k), np.int64), *(units for units, _, _ in parts)])
     epochs = np.concatenate([np.zeros(0, np.int64), *(epochs for _, _, epochs in parts)])
     if not len(units):
-        return Exhaustive(None, 0, 0, units, None, epochs, tried, complete)
+        return ExhaustiveResult(None, 0, 0, units, None, epochs, tried, complete)
     networks = Batch.join([networks for _, networks, _ in parts])
-    return Exhaustive(k, len(units), comb(w, k), units, networks, epochs, tried, complete)
+    return ExhaustiveResult(k, len(units), comb(w, k), units, networks, epochs, tried, complete)
 
 
 def _choices(w: int, k: int) -> Iterator[Ints]:

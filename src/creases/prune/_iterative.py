@@ -52,7 +52,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True, eq=False)
-class Iterative:
+class IterativeResult:
     """All prunings."""
 
     trajectories: tuple[Trajectory, ...]
@@ -75,7 +75,7 @@ def iterative(
     seed: int = 0,
     device: str = "cpu",
     progress: Callable[[int, int, int], None] | None = None,
-) -> Iterative:
+) -> IterativeResult:
     """Remove units one by one from deep networks that have all samples right, as long as they can have all right again.
 
     Dissertation, section 3.4.4 (Table 3.5). In each step every unit is removed in turn and the rest fine-tuned (Adam,
@@ -126,7 +126,7 @@ def iterative(
                 progress(step, sum(not one.ended for one in running), min(one.units for one in running))
     except KeyboardInterrupt:
         running = [one if one.ended else replace(one, ended="interrupted") for one in running]
-    return Iterative(tuple(running))
+    return IterativeResult(tuple(running))
 
 
 def _advance(

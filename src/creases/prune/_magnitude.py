@@ -15,10 +15,10 @@ from creases.errors import InputError, ReadError
 from creases.network import places
 from creases.network.surgery import AFFINE, unwrapped
 from creases.prune._channels import record
+from creases.prune._evaluation import check_samples, evaluate
 from creases.prune._exact import exact
-from creases.prune._judging import checked_samples, judged
-from creases.prune._records import Pruned, Step
-from creases.prune._tuning import Tune, tuner
+from creases.prune._results import PruningResult, PruningStep
+from creases.prune._tuner import Tune, tuner
 
 #: Shares of the weights that are set to zero, one after another.
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
@@ -33,8 +33,8 @@ def magnitude(
     shares: Sequence[float] = SHARES,
     judge: tuple[Any, Any] | None = None,
     tune: Tune | None = None,
-    progress: Callable[[Step, nn.Module], None] | None = None,
-) -> Pruned:
+    progress: Callable[[PruningStep, nn.Module], None] | None = None,
+) -> PruningResult:
     """Set the smallest weights of all layers to zero, fine-tune the others, and so on while an accuracy is kept.
 
     Dissertation, section 3.4.5 (Figs. 3.11 and 3.12). Weights of linear layers and convolutions count, biases and batch
@@ -51,8 +51,8 @@ def magnitude(
         zero.
     """
     model = unwrapped(model)
-    X, y = checked_samples(model, X, y)
-    tests = (X, y) if judge is None else checked_samples(model, *judge, names="judge")
+    X, y = check_samples(model, X, y)
+    tests = (X, y) if judge is None else check_samples(model, *judge, names="judge")
     _check(keep, shares)
     own = tuner(X, y) if tune is None else tune
     names = [place.name for place in places(model, data=X[:2])]
@@ -65,7 +65,7 @@ def magnitude(
         for share in shares:
             work = copy.deepcopy(best)
             masks = _zeroed(work, share)
-            loss = judged(work, X, y)[0]
+            loss = evaluate(work, X, y)[0]
             with _held(masks):
                 own(work)
             steps.append(record(work, X, names, {}, (X, y), tests, loss))
@@ -85,7 +85,7 @@ def magnitude(
             steps[kept - 1] = record(best, X, names, {}, (X, y), tests, steps[kept - 1].loss_removed)
         except ReadError as problem:
             settings["unread"] = str(problem)
-    return Pruned(best, first, tuple(steps), kept, ended, settings)
+    return PruningResult(best, first, tuple(steps), kept, ended, settings)
 
 
 def weights(model: nn.Module) -> list[nn.Parameter]:

@@ -32,7 +32,7 @@ def as_batch(model: Any, name: str = "model") -> Batch:
     return found
 
 
-def chosen(batch: Batch, n: int, layer: int, units: Ints) -> Batch:
+def select_units(batch: Batch, n: int, layer: int, units: Ints) -> Batch:
     """Network n with only some units of a hidden layer, for each choice (c, k) of them: c networks."""
     count = len(units)
     weights = [np.broadcast_to(W[n], (count, *W[n].shape)) for W in batch.weights]
@@ -43,9 +43,9 @@ def chosen(batch: Batch, n: int, layer: int, units: Ints) -> Batch:
     return Batch(tuple(weights), tuple(biases), batch.leak)
 
 
-def all_chosen(batch: Batch, k: int) -> Batch:
+def sub_networks(batch: Batch, k: int) -> Batch:
     """All sub-networks with k units of a network with one hidden layer, ordered as ``itertools.combinations``."""
-    return chosen(batch, 0, 0, np.array(list(combinations(range(batch.widths[1]), k))))
+    return select_units(batch, 0, 0, np.array(list(combinations(range(batch.widths[1]), k))))
 
 
 def without_each(batch: Batch, n: int, layer: int) -> Batch:
@@ -57,7 +57,7 @@ def without_each(batch: Batch, n: int, layer: int) -> Batch:
     width = batch.widths[layer + 1]
     if width > 1:
         units = np.array([[u for u in range(width) if u != gone] for gone in range(width)])
-        return chosen(batch, n, layer, units)
+        return select_units(batch, n, layer, units)
     first, second = batch.weights[layer][n : n + 1], batch.weights[layer + 1][n : n + 1]
     joined = second @ first
     offset = (second @ batch.biases[layer][n : n + 1, :, None])[..., 0] + batch.biases[layer + 1][n : n + 1]

@@ -8,7 +8,8 @@ import pytest
 import creases
 from creases.cli.compare._data import Samples
 from creases.cli.compare._report import write
-from creases.compare import difference_at_samples, similarity
+from creases.compare import similarity
+from creases.compare.differences import difference_at_samples
 from creases.errors import FileError, InputError
 from creases.show.report._comparisons import comparison_report
 from creases.show.report._planes import _three

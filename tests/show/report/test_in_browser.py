@@ -7,7 +7,8 @@ import creases
 from browsing import Visit, chromium
 from creases.cli.compare._data import Samples
 from creases.cli.compare._report import write
-from creases.compare import difference_at_samples, similarity
+from creases.compare import similarity
+from creases.compare.differences import difference_at_samples
 from creases.show.report._maps import partition_report
 
 #: Four regions and three, decided at x1 + x2 = 1 and at x1 = 1/2.

@@ -13,7 +13,7 @@ from creases.show.report._sweeps import sweep_report
 
 def swept(folder, function, jobs):
     sweep = Sweep(function, jobs, folder)
-    sweep.run(engine="here", progress=False)
+    sweep.run(engine="serial", progress=False)
     return folder
 
 

@@ -19,7 +19,8 @@ from creases.cli.compare._report import as_json, write
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from creases.compare import SampleDifference, Similarity
+    from creases.compare import Similarity
+    from creases.compare.differences import SampleDifference
     from creases.network import Network
 
 
@@ -117,7 +118,7 @@ def _print(found: Similarity, source: str) -> None:
 
 def _changed(nets: dict[str, Network], x: NDArray[Any], labels: NDArray[np.int64] | None) -> SampleDifference:
     """What changed from the first network to the second."""
-    from creases.compare import difference_at_samples
+    from creases.compare.differences import difference_at_samples
 
     a, b, *_ = nets.values()
     return difference_at_samples(a, b, x, labels)

@@ -76,12 +76,12 @@ def _images(
     pixels = found.images[:count]
     shrunk = pixels[0].size
     if net.n_in == 3072 and shrunk == 784:
-        pixels = problems.to_colour_32(pixels)
+        pixels = problems.images.to_color_32(pixels)
     elif net.n_in != shrunk:
         raise InputError(f"--data: images of {data} have {shrunk} pixels, the network takes {net.n_in} numbers")
     if not normalise:
         return pixels / 255.0, found.labels[:count]
-    mean, spread = problems.channel_statistics(read("train").images)
+    mean, spread = problems.images.channel_statistics(read("train").images)
     repeats = pixels.shape[1] // len(mean)
-    scaled = problems.normalise(pixels, (np.repeat(mean, repeats), np.repeat(spread, repeats)))
+    scaled = problems.images.normalise(pixels, (np.repeat(mean, repeats), np.repeat(spread, repeats)))
     return scaled, found.labels[:count]

@@ -13,7 +13,8 @@ from creases.errors import FileError
 
 if TYPE_CHECKING:
     from creases.cli.compare._data import Samples
-    from creases.compare import SampleDifference, Similarity
+    from creases.compare import Similarity
+    from creases.compare.differences import SampleDifference
     from creases.network import Network
 
 #: Samples of different decisions that are listed, and drawn where they are images.

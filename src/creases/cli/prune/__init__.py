@@ -114,8 +114,8 @@ class Result:
 
     original: nn.Module
     shape: tuple[int, ...] | None
-    exact: prune.Exact
-    by_data: prune.Pruned | None = None
+    exact: prune.ExactResult
+    by_data: prune.PruningResult | None = None
     data: Data | None = None
     similarity: float | None = None  #: of the coefficients, with those of the original
 
@@ -156,7 +156,7 @@ class Result:
             rows += self._rows_by_data(self.by_data, self.data)
         return rows
 
-    def _rows_by_data(self, found: prune.Pruned, data: Data) -> list[tuple[str, ...]]:
+    def _rows_by_data(self, found: prune.PruningResult, data: Data) -> list[tuple[str, ...]]:
         where = "held-out rows" if data.held_out else "all rows"
         widths = [f"{name}: {found.first.widths[name]} -> {width}" for name, width in found.last.widths.items()]
         rows: list[tuple[str, ...]] = [
@@ -203,19 +203,19 @@ def _pruned(original: nn.Module, shape: tuple[int, ...] | None, asked: Asked, be
     return result
 
 
-def _by_data(model: nn.Module, data: Data, asked: Asked, begin: Callable[[str], None]) -> prune.Pruned:
+def _by_data(model: nn.Module, data: Data, asked: Asked, begin: Callable[[str], None]) -> prune.PruningResult:
     from creases import prune
-    from creases.prune import checked_samples, judged
+    from creases.prune import check_samples, evaluate
 
-    judge = checked_samples(model, *data.judge, names="--data")
+    judge = check_samples(model, *data.judge, names="--data")
     tune = prune.tuner(*data.tune, epochs=asked.epochs, optimizer="adam", lr=asked.lr, seed=asked.seed)
-    steps: list[prune.Step] = []
+    steps: list[prune.PruningStep] = []
 
-    def follow(step: prune.Step, now: nn.Module) -> None:
+    def follow(step: prune.PruningStep, now: nn.Module) -> None:
         steps.append(step)
         begin(f"pruning: step {len(steps)}, {step.parameters:,} parameters, accuracy {step.accuracy:.4g}")
 
-    common: dict[str, Any] = {"keep": asked.keep * judged(model, *judge)[1], "judge": judge, "tune": tune}
+    common: dict[str, Any] = {"keep": asked.keep * evaluate(model, *judge)[1], "judge": judge, "tune": tune}
     if asked.method is Method.channels:
         return prune.channels(model, *data.tune, per_step=asked.per_step, progress=follow, **common)
     return prune.magnitude(model, *data.tune, progress=follow, **common)
@@ -223,7 +223,8 @@ def _by_data(model: nn.Module, data: Data, asked: Asked, begin: Callable[[str], 
 
 def _similarity(result: Result, data: Data) -> float:
     from creases import read
-    from creases.compare import coefficient_cka, coefficients
+    from creases.compare import coefficients
+    from creases.compare.measures import coefficient_cka
 
     x = data.judge.X[:COMPARED]
     pair = [coefficients(read(one, result.shape), x.double()) for one in (result.original, result.model)]

@@ -13,8 +13,8 @@ from creases import problems
 from creases.cli._tables import read_labelled
 from creases.errors import InputError
 from creases.growth.experiment import find_data
-from creases.problems import by_outputs
-from creases.prune import evaluating
+from creases.problems import match_outputs
+from creases.prune import evaluation_mode
 
 #: Share of the rows that is only judged by.
 HELD_OUT = 0.25
@@ -77,10 +77,10 @@ def read_data(given: str, target: str | None, model: nn.Module, shape: tuple[int
 
 
 def _outputs(model: nn.Module, shape: tuple[int, ...], like: Any) -> int:
-    with evaluating(model):
+    with evaluation_mode(model):
         return int(model(torch.zeros(2, *shape, dtype=like.dtype, device=like.device)).shape[-1])
 
 
 def _rows(problem: problems.Problem, shape: tuple[int, ...], like: Any, outputs: int) -> Rows:
     X = torch.from_numpy(problem.X).to(like.dtype).reshape(-1, *shape)
-    return Rows(X, torch.from_numpy(by_outputs(problem, outputs).y))
+    return Rows(X, torch.from_numpy(match_outputs(problem, outputs).y))

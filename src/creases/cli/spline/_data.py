@@ -13,7 +13,8 @@ import numpy as np
 from creases._typing import Floats
 from creases.errors import FileError, InputError
 from creases.growth.experiment import as_options
-from creases.problems import FORMULAS, INTERVAL, TARGETS, curve, read_columns, read_table
+from creases.problems import FORMULAS, INTERVAL, TARGETS, curve, read_table
+from creases.problems.tables import read_columns
 
 #: Places at which a fit is compared with a curve.
 TEST_POINTS = 1001

@@ -31,7 +31,7 @@ class Engine(StrEnum):
     """Where jobs are done."""
 
     local = "local"
-    here = "here"
+    serial = "serial"
     ray = "ray"
 
 
@@ -188,7 +188,7 @@ def summary(sweep: Sweep, status: Status) -> dict[str, Any]:
 
 def print_status(sweep: Sweep, status: Status) -> None:
     """How far a sweep has got, for people; of what failed, the last line of each error."""
-    from creases.lab import duration, spoken_left
+    from creases.lab import format_duration, format_time_left
 
     rows: list[tuple[str, ...]] = [("done", f"{status.done} of {status.jobs} jobs")]
     if status.failed:
@@ -196,9 +196,11 @@ def print_status(sweep: Sweep, status: Status) -> None:
     if status.waiting:
         rows.append(("left", f"{status.waiting}"))
     if status.rate:
-        rows.append(("rate", f"{status.rate:.3g} jobs/s" if status.rate >= 1 else f"{duration(1 / status.rate)} a job"))
+        rows.append(
+            ("rate", f"{status.rate:.3g} jobs/s" if status.rate >= 1 else f"{format_duration(1 / status.rate)} a job")
+        )
     if status.running:
-        rows += [("running", status.running), ("time", spoken_left(status.left))]
+        rows += [("running", status.running), ("time", format_time_left(status.left))]
     if status.last is not None:
         rows.append(("last", ", ".join(f"{name} {value}" for name, value in status.last.items())))
     print_table(str(sweep.folder), rows)

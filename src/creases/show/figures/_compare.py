@@ -20,7 +20,8 @@ from creases.show import _style as style
 from creases.show.figures._plane import axis_names, plane_height
 
 if TYPE_CHECKING:
-    from creases.compare import Compression, PartitionDifference, Section
+    from creases.compare import Compression, Section
+    from creases.compare.differences import PartitionDifference
     from creases.regions import PlanePartition
 
 
@@ -54,11 +55,11 @@ def plot_similarity(
     distance
         Whether small values mean that networks are alike: these are then dark.
     order
-        (N,) the order of rows and columns; that of :func:`creases.compare.similarity_order` unless given.
+        (N,) the order of rows and columns; that of :func:`creases.compare.measures.similarity_order` unless given.
     label
         What the values are.
     """
-    from creases.compare import similarity_order
+    from creases.compare.measures import similarity_order
 
     S = _square(values)
     if len(names) != len(S):

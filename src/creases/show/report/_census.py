@@ -81,6 +81,6 @@ def _by_samples(subject: Subject) -> Section:
 
 
 def _occupied(subject: Subject) -> int:
-    from creases.compare import distinct_regions
+    from creases.compare import count_regions
 
-    return distinct_regions(subject.net, subject.X) if subject.X is not None else 0
+    return count_regions(subject.net, subject.X) if subject.X is not None else 0

@@ -14,7 +14,7 @@ from creases._files import open_npz
 from creases._typing import Floats
 from creases.errors import FileError, InputError
 from creases.network import Network, read
-from creases.problems import Problem, by_outputs, read_table
+from creases.problems import Problem, match_outputs, read_table
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.geometry import check_box
 from creases.show.report._sections import network_sections
@@ -136,7 +136,7 @@ def _samples(data: Path, target: str | None, net: Network) -> Problem:
         raise InputError(
             f"data: {data.name} has {problem.X.shape[1]} columns to predict from, the network takes {net.n_in} numbers"
         )
-    return by_outputs(problem, net.n_out)
+    return match_outputs(problem, net.n_out)
 
 
 def _classes(net: Network, problem: Problem | None) -> tuple[str, ...] | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from creases._files import open_npz
 from creases._typing import Floats
-from creases.compare import PartitionDifference, difference_on_line, difference_on_plane
+from creases.compare.differences import PartitionDifference, difference_on_line, difference_on_plane
 from creases.errors import FileError
 from creases.growth.experiment import box
 from creases.network import Network, read

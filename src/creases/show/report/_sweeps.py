@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from itertools import combinations, islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from creases.errors import FileError
-from creases.lab import ERROR, KEY, SEED, Status, Sweep, duration
+from creases.lab import ERROR, KEY, SEED, Status, Sweep, format_duration
 from creases.show.figures._sweeps import heatmap_cells, heatmap_size, plot_heatmap, short
 from creases.show.report._pictures import both
 from creases.show.report._still import check_name, write_sections
@@ -64,7 +64,7 @@ def _overview(sweep: Sweep, status: Status, table: pd.DataFrame) -> Section:
     rows += [["failed", whole(status.failed)]] if status.failed else []
     rows += [["left", whole(status.waiting)]] if status.waiting else []
     rows += [["at work on it", status.running]] if status.running else []
-    seconds = _seconds(sweep)
+    seconds = sweep.job_seconds()
     if len(seconds):
         told = [_time(float(value)) for value in (seconds.sum(), np.median(seconds), seconds.max())]
         rows.append(["time of all jobs, of one (median), of the longest", ", ".join(told)])
@@ -77,16 +77,8 @@ def _overview(sweep: Sweep, status: Status, table: pd.DataFrame) -> Section:
     return {"title": "Overview", "table": {"columns": ["what", "value"], "rows": rows}}
 
 
-def _seconds(sweep: Sweep) -> Any:
-    """What each job took, once for each (jobs,)."""
-    from creases.lab import _parts as parts
-
-    stored = sweep.store.records().select([parts.KEY, parts.SECONDS]).to_pandas()
-    return stored.drop_duplicates(parts.KEY)[parts.SECONDS].dropna().to_numpy(np.float64)
-
-
 def _time(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds < 1 else duration(seconds)
+    return f"{seconds:.2g} s" if seconds < 1 else format_duration(seconds)
 
 
 def _listed(values: list[str], most: int = 12) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.problems import Problem, labelled_points
+from creases.problems import Problem, make_problem
 
 Value = float | NDArray[np.float64]
 
@@ -119,7 +119,7 @@ def formula_problem(text: str, *, rows: int, noise: float, seed: int) -> Problem
             f"formula: all {rows} points are {side}; x and y run from -1 to 1: choose a formula that parts this square"
         )
     where = formula.text if formula.is_inequality else f"y > {formula.text}"
-    problem = labelled_points(
+    problem = make_problem(
         formula.text,
         np.stack([x, y], axis=1),
         above,

@@ -1,0 +1,1 @@
+"""Running one function over many jobs, into a folder."""

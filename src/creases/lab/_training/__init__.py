@@ -1,0 +1,1 @@
+"""Training many networks of one shape as one program."""

@@ -1,0 +1,289 @@
+"""Training on the CPU: compiled loops over blocks of networks and samples.
+
+One narrow vector holds a number of each of the L networks of a block ("lanes"), one wide vector those of 8 samples
+(:mod:`creases.lab.simd._vectors`). A block stays in the processor's cache for all its epochs; a weight is read once for 8
+samples. A lane whose network is done is given to a network that waits. No operation mixes lanes, so that a network's
+numbers depend on no other's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from creases._compiled import compiled
+from creases.lab._training.layers import backward, forward, gradients
+from creases.lab._training.losses import slopes
+from creases.lab._training.order import bits_of, places, set_keys
+from creases.lab._training.steps import adam, descend
+from creases.lab.simd._vectors import SAMPLES, apart, filled, load, store, taken, vectors
+
+
+class Layout(NamedTuple):
+    """Where in a thread's memory things begin, in narrow vectors."""
+
+    W: int  #: P parameters; as many first and second moments, and gradients
+    M: int
+    V: int
+    G: int
+    A: int  #: activities: a wide vector for each unit of all layers but the inputs; then slopes of the loss by them
+    inputs: int  #: d wide vectors; for each 8 samples, where they are kept
+    targets: int  #: K wide vectors, likewise
+    shares: int  #: 4 wide vectors, see _shares
+    sums: int  #: 2 vectors: samples right, sum of losses
+    rates: int  #: 2 vectors, see adam
+    end: int
+
+
+class Rules(NamedTuple):
+    """What does not change in a training."""
+
+    widths: Any  #: (layers + 1,)
+    leak: float
+    loss: int
+    optimizer: int  #: 0 Adam, 1 gradient descent
+    numbers: Any  #: beta1, 1 - beta1, beta2, 1 - beta2, eps, momentum
+    table: Any  #: (., 2) of 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t) for t = 1, 2, ...; the last row for all later
+    epochs: int
+    size: int  #: of a minibatch; 0: all samples
+    need: int  #: freeze with so many right; 0: never
+    limit: float  #: freeze below this loss; -inf: never
+    kept: bool  #: all samples stay in the thread's memory
+    at: Layout
+
+
+class Lanes(NamedTuple):
+    """What a thread works with."""
+
+    memory: Any  #: see Layout
+    state: Any  #: (6, L) int64, see WHICH, ...
+    order: Any  #: (., L) uint32 keys of each network's order of samples
+    chosen: Any  #: (8, L) uint32 samples of each network
+    origin: Any  #: (L,) int64 where a sample of each network begins
+    totals: Any  #: (L,) float64 sums of losses
+
+
+#: Rows of a thread's state: the network in each lane, whether it is in work, and done, its epochs, its steps; the
+#: samples for which the shares stand.
+WHICH, ALIVE, DONE, EPOCH, STEP, COUNTED = 0, 1, 2, 3, 4, 5
+
+
+@numba.njit
+def _shares(K: Any, m: Any) -> None:
+    """Of m samples in eights: rows 0, 1 each one's weight in the mean, and its count; 2, 3 those of the last eight."""
+    last = (m - 1) % SAMPLES + 1
+    for s in range(SAMPLES):
+        share, counts = filled(1 / m, load(K, 0)), filled(1.0, load(K, 0))
+        store(K, s, share)
+        store(K, SAMPLES + s, counts)
+        store(K, 2 * SAMPLES + s, share if s < last else share - share)
+        store(K, 3 * SAMPLES + s, counts if s < last else counts - counts)
+
+
+@numba.njit
+def _choose(lanes: Any, first: Any, end: Any, n: Any) -> None:
+    """Samples first, ..., end - 1 of each network's order, at most 8, into ``chosen``."""
+    apart()
+    bits = bits_of(n)
+    for s in range(SAMPLES):
+        places(min(first + s, end - 1), n, bits, lanes.order, lanes.chosen[s])
+
+
+@numba.njit
+def _take(lanes: Any, at: Any, X: Any, first: Any, end: Any, ordered: Any) -> None:
+    """Samples first, ..., end - 1 into memory, by eights: as they stand, or (at most 8) those chosen.
+
+    Where there are less than 8, the last one is there again.
+    """
+    apart()
+    n, d, L = X.shape[1], X.shape[2], len(lanes.totals)
+    flat, start = X.reshape(X.size), lanes.origin
+    for position in range(first, first + -(-(end - first) // SAMPLES) * SAMPLES):
+        i = min(position, end - 1)
+        block, s = divmod(position - first, SAMPLES)
+        row = at + block * d * SAMPLES + s
+        if len(X) == 1 and not ordered:
+            rows = vectors(lanes.memory, row)
+            for k in range(d):
+                store(rows, k * SAMPLES, filled(X[0, i, k], load(rows, 0)))
+            continue
+        for lane in range(L):
+            net = lanes.state[WHICH, lane] if len(X) > 1 else 0
+            start[lane] = (net * n + (np.int64(lanes.chosen[s, lane]) if ordered else i)) * d
+        for k in range(d):
+            for lane in range(L):
+                lanes.memory[(row + k * SAMPLES) * L + lane] = flat[start[lane] + k]
+
+
+@numba.njit
+def _pass(
+    rules: Any, lanes: Any, X: Any, y: Any, start: Any, end: Any, ordered: Any, learning: Any, valued: Any
+) -> None:
+    """Samples start to end - 1 through all networks: counts of right ones, losses, gradients of their mean loss."""
+    apart()
+    widths, leak, at, memory = rules.widths, rules.leak, rules.at, lanes.memory
+    d, C, depth, L = widths[0], widths[-1], len(widths) - 1, len(lanes.totals)
+    W, G, A = vectors(memory, at.W), vectors(memory, at.G), vectors(memory, at.A)
+    shares, sums = vectors(memory, at.shares), vectors(memory, at.sums)
+    zero = filled(0.0, load(W, 0))
+    if lanes.state[COUNTED, 0] != end - start:
+        lanes.state[COUNTED, 0] = end - start
+        _shares(shares, end - start)
+    store(sums, 0, zero)
+    store(sums, 1, zero)
+    for lane in range(L):
+        lanes.totals[lane] = 0
+    for p in range(at.A - at.G if learning else 0):
+        store(G, p, zero)
+    for first in range(start, end, SAMPLES):
+        i, t = at.inputs, at.targets
+        if rules.kept:
+            i, t = i + first * d, t + first * y.shape[2]
+        else:
+            last = min(first + SAMPLES, end)
+            if ordered:
+                _choose(lanes, first, last, X.shape[1])
+            _take(lanes, i, X, first, last, ordered)
+            _take(lanes, t, y, first, last, ordered)
+        inputs = vectors(memory, i)
+        w = a = 0
+        forward(W, w, d, widths[1], inputs, a, A, a, depth > 1, leak)
+        for layer in range(1, depth):
+            m, o = widths[layer], widths[layer + 1]
+            w += widths[layer - 1] * m + m
+            forward(W, w, m, o, A, a, A, a + m, layer < depth - 1, leak)
+            a += m
+        k = 2 if first + SAMPLES >= end else 0
+        slopes(rules.loss, A, a, C, vectors(memory, t), shares, k, SAMPLES, sums, valued)
+        if valued:
+            for lane in range(L):
+                lanes.totals[lane] += memory[(at.sums + 1) * L + lane]
+            store(sums, 1, zero)
+        if learning:
+            for layer in range(depth - 1, 0, -1):
+                m, o = widths[layer], widths[layer + 1]
+                gradients(w, m, o, A, a - m, A, a, G)
+                backward(W, w, m, o, A, a - m, a, leak)
+                a -= m
+                w -= widths[layer - 1] * m + m
+            gradients(w, d, widths[1], inputs, a, A, a, G)
+
+
+@numba.njit
+def _step(rules: Any, lanes: Any, lr: Any) -> None:
+    """One step of all networks along the gradients."""
+    apart()
+    L, last, memory, at = len(lanes.totals), len(rules.table) - 1, lanes.memory, rules.at
+    for lane in range(L):
+        t = min(lanes.state[STEP, lane], last)
+        lanes.state[STEP, lane] += 1
+        memory[at.rates * L + lane] = lr[lanes.state[WHICH, lane]] * rules.table[t, 0]
+        memory[(at.rates + 1) * L + lane] = rules.table[t, 1]
+    W, M, G, rates = vectors(memory, at.W), vectors(memory, at.M), vectors(memory, at.G), vectors(memory, at.rates)
+    if rules.optimizer == 0:
+        adam(W, M, vectors(memory, at.V), G, at.M, rates, rules.numbers)
+    else:
+        descend(W, M, G, at.M, rates, rules.numbers[5])
+
+
+@numba.njit
+def _enter(lane: Any, net: Any, lanes: Any, W: Any, M: Any, V: Any, steps: Any) -> None:
+    """Give a lane to a network."""
+    apart()
+    P, L, state = len(W), len(lanes.totals), lanes.state
+    state[WHICH, lane], state[ALIVE, lane], state[EPOCH, lane], state[STEP, lane] = net, 1, 0, steps[net]
+    for p in range(P):
+        lanes.memory[p * L + lane] = W[p, net]
+        lanes.memory[(P + p) * L + lane] = M[p, net]
+        lanes.memory[(2 * P + p) * L + lane] = V[p, net]
+
+
+@numba.njit
+def _leave(
+    lane: Any, lanes: Any, at: Any, W: Any, M: Any, V: Any, steps: Any, epochs: Any, losses: Any, right: Any
+) -> None:
+    """Write down a lane's network, which is done."""
+    apart()
+    P, L, state = len(W), len(lanes.totals), lanes.state
+    net = state[WHICH, lane]
+    state[ALIVE, lane] = 0
+    epochs[net], steps[net] = state[EPOCH, lane], state[STEP, lane]
+    losses[net], right[net] = lanes.totals[lane], lanes.memory[at.sums * L + lane]
+    for p in range(P):
+        W[p, net] = lanes.memory[p * L + lane]
+        M[p, net] = lanes.memory[(P + p) * L + lane]
+        V[p, net] = lanes.memory[(2 * P + p) * L + lane]
+
+
+@compiled
+def work(
+    queue: Any,
+    rules: Any,
+    lanes: Any,
+    W: Any,
+    M: Any,
+    V: Any,
+    steps: Any,
+    X: Any,
+    y: Any,
+    lr: Any,
+    seeds: Any,
+    epochs: Any,
+    losses: Any,
+    right: Any,
+) -> None:
+    """Train networks that wait in a queue until there are none.
+
+    queue: (2,) the next network, for all threads; not 0: stop at once. Others: see ``Task`` and ``Ends``; the losses
+    are sums over samples.
+    """
+    L, n, B, state, at = len(lanes.totals), X.shape[1], W.shape[1], lanes.state, rules.at
+    full, valued = rules.size == 0, rules.limit > -np.inf
+    start, no, yes = n - n, n < 0, n >= 0  # for a constant numba would compile what is given it once more
+    fresh = yes
+    while queue[1] == 0:
+        alive = done = 0
+        entered = fresh
+        for lane in range(L):
+            if not state[ALIVE, lane] and queue[0] < B:
+                net = taken(queue)
+                if net < B:
+                    _enter(lane, net, lanes, W, M, V, steps)
+                    entered = True
+            state[DONE, lane] = state[ALIVE, lane] and state[EPOCH, lane] == rules.epochs
+            alive += state[ALIVE, lane]
+            done += state[DONE, lane]
+        if alive == 0:
+            return
+        if rules.kept and entered:
+            if fresh or len(X) > 1:
+                _take(lanes, at.inputs, X, start, n, no)
+            if fresh or len(y) > 1:
+                _take(lanes, at.targets, y, start, n, no)
+            fresh = False
+        going = done == 0
+        if going and (full or valued or rules.need > 0):
+            _pass(rules, lanes, X, y, start, n, no, full, valued)
+            for lane in range(L):
+                good = rules.need > 0 and lanes.memory[at.sums * L + lane] >= rules.need
+                good |= valued and lanes.totals[lane] < rules.limit * n
+                state[DONE, lane] = good and state[ALIVE, lane]
+                done += state[DONE, lane]
+        if done > 0:
+            if not (going and valued):
+                _pass(rules, lanes, X, y, start, n, no, no, yes)
+            for lane in range(L):
+                if state[DONE, lane]:
+                    _leave(lane, lanes, at, W, M, V, steps, epochs, losses, right)
+        if going and full:
+            _step(rules, lanes, lr)
+        elif going and done < alive:
+            for lane in range(L):
+                set_keys(seeds[state[WHICH, lane]], state[EPOCH, lane], lanes.order, lane)
+            for first in range(start, n, rules.size):
+                _pass(rules, lanes, X, y, first, min(first + rules.size, n), yes, yes, no)
+                _step(rules, lanes, lr)
+        for lane in range(L):
+            state[EPOCH, lane] += going

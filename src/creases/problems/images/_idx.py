@@ -1,0 +1,51 @@
+"""The idx format: magic number, sizes, bytes (MNIST's files, plain or gzipped)."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases.errors import FileError
+from creases.problems.images._folder import read_bytes
+
+UNSIGNED_BYTE = 8
+
+
+def read_idx(path: Path, ndim: int) -> NDArray[np.uint8]:
+    """Array of unsigned bytes with ``ndim`` axes from an idx file; gzipped if it begins like gzip, whatever its name.
+
+    The format: two zero bytes, the type (8: unsigned byte), the number of axes, their sizes as 32-bit big-endian
+    integers, then the data. Everything is checked, the length included.
+    """
+    data = _unpacked(path)
+    header = 4 + 4 * ndim
+    magic = bytes([0, 0, UNSIGNED_BYTE, ndim])
+    if data[:4] != magic:
+        found = data[:4].hex() or "nothing"
+        raise FileError(f"{path}: expected an idx file that begins with {magic.hex()}, found {found}; get it anew")
+    if len(data) < header:
+        raise FileError(f"{path}: cut off within its header ({len(data)} of {header} bytes); get it anew")
+    shape = tuple(int(size) for size in np.frombuffer(data, ">u4", ndim, offset=4))
+    expected, found_size = prod(shape), len(data) - header
+    if found_size != expected:
+        state = "cut off" if found_size < expected else "too long"
+        sizes = " x ".join(map(str, shape))
+        raise FileError(
+            f"{path}: {state}: its header says {sizes} = {expected} bytes, it holds {found_size}; get it anew"
+        )
+    return np.frombuffer(data, np.uint8, offset=header).reshape(shape).copy()
+
+
+def _unpacked(path: Path) -> bytes:
+    data = read_bytes(path)
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileError(f"{path}: the gzip file is damaged or cut off ({error}); get it anew") from None

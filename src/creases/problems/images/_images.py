@@ -1,0 +1,160 @@
+"""Labelled images, and what is done to them before a network sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Bytes, Floats
+from creases.errors import InputError
+from creases.problems._problem import Problem
+from creases.problems._sampling import check_count
+
+Split = Literal["train", "test"]
+
+CHUNK = 4096  # images resized or scaled at a time, so that no float copy of all of them is made
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Images:
+    """Images of one split with their classes."""
+
+    name: str
+    split: Split
+    images: Bytes  #: (n, channels, height, width), 0 .. 255
+    labels: NDArray[np.int64]  #: (n,) class numbers
+    classes: tuple[str, ...]
+    description: str = ""
+    citation: str = ""
+
+    def flat(self, n: int | None = None) -> Problem:
+        """The first ``n`` images (all without n) as rows of pixels from 0 to 1, channel by channel, row by row."""
+        n = len(self.images) if n is None else check_count(n, "n", 1, "image")
+        if n > len(self.images):
+            raise InputError(f"n: {self.name} has {len(self.images)} {self.split} images, got {n}")
+        chosen = self.images[:n]
+        pixels = range(chosen[0].size)
+        return Problem(
+            name=self.name,
+            X=chosen.reshape(n, -1) / 255.0,
+            y=self.labels[:n],
+            features=tuple(f"pixel {i}" for i in pixels),
+            classes=self.classes,
+            description=self.description,
+            citation=self.citation,
+        )
+
+    def __repr__(self) -> str:
+        size = " x ".join(map(str, self.images.shape))
+        return f"<Images {self.name}, {self.split}: {size}, {len(self.classes)} classes>"
+
+
+def as_problem(
+    read: Callable[..., Images],
+    *,
+    split: Split = "train",
+    n: int | None = None,
+    folder: str | Path | None = None,
+    fetch: bool = False,
+) -> Problem:
+    """What ``read`` gives, as a problem of flat rows."""
+    return read(split, folder=folder, fetch=fetch).flat(n)
+
+
+def check_split(split: str) -> None:
+    """``"train"`` or ``"test"``."""
+    if split not in ("train", "test"):
+        raise InputError(f'split: expected "train" or "test", got {split!r}')
+
+
+def channel_statistics(images: Bytes) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each channel, (c,) each, of pixels from 0 to 1: exact sums over all images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from creases.problems.images import channel_statistics
+    >>> channel_statistics(np.array([[[[0, 255]]]], np.uint8))
+    (array([0.5]), array([0.5]))
+    """
+    _check_images(images)
+    levels = np.arange(256) / 255.0
+    counts = np.stack([np.bincount(images[:, c].ravel(), minlength=256) for c in range(images.shape[1])])
+    share = counts / counts.sum(axis=1, keepdims=True)
+    mean = share @ levels
+    return mean, np.sqrt((share * (levels - mean[:, None]) ** 2).sum(axis=1))
+
+
+def normalise(images: Bytes, statistics: tuple[Floats, Floats] | None = None) -> NDArray[np.float32]:
+    """Pixels as float32 with mean 0 and standard deviation 1 in every channel.
+
+    Parameters
+    ----------
+    images
+        (n, c, h, w), bytes.
+    statistics
+        Mean and standard deviation by channel; for a test split give those of the training split. Default: the images'
+        own :func:`channel_statistics`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from creases.problems.images import normalise
+    >>> normalise(np.array([[[[0, 255]]]], np.uint8)).ravel()
+    array([-1.,  1.], dtype=float32)
+    """
+    _check_images(images)
+    mean, spread = channel_statistics(images) if statistics is None else statistics
+    scale = 1.0 / np.where(spread > 0, spread, 1.0)
+    table = ((np.arange(256) / 255.0 - mean[:, None]) * scale[:, None]).astype(np.float32)  # (c, 256)
+    result = np.empty(images.shape, np.float32)
+    for c, values in enumerate(table):
+        np.take(values, images[:, c], out=result[:, c], mode="clip")
+    return result
+
+
+def to_color_32(images: Bytes) -> Bytes:
+    """(n, 1, h, w) grey images to (n, 3, 32, 32): resized bilinearly, rounded to bytes, repeated over the channels.
+
+    So networks for CIFAR-10 take MNIST (source 002, section 6.1). Bilinear as in torch and torchvision: pixel i of
+    32 lies at ``(i + 1/2) h/32 - 1/2``, clamped to the image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from creases.problems.images import to_color_32
+    >>> to_color_32(np.full((2, 1, 28, 28), 7, np.uint8)).shape
+    (2, 3, 32, 32)
+    """
+    _check_images(images)
+    if images.shape[1] != 1:
+        raise InputError(f"images: expected one channel, (n, 1, h, w), got {images.shape}")
+    n, _, h, w = images.shape
+    down, across = _bilinear(h, 32), _bilinear(w, 32)
+    result = np.empty((n, 3, 32, 32), np.uint8)
+    for start in range(0, n, CHUNK):
+        part = images[start : start + CHUNK, 0].astype(np.float64)
+        result[start : start + CHUNK] = np.rint(down @ part @ across.T).astype(np.uint8)[:, None]
+    return result
+
+
+def _bilinear(size: int, new: int) -> Floats:
+    """(new, size) matrix that interpolates ``new`` pixels from ``size``."""
+    at = np.clip((np.arange(new) + 0.5) * size / new - 0.5, 0, size - 1)
+    low = np.minimum(np.floor(at).astype(np.int64), max(size - 2, 0))
+    matrix = np.zeros((new, size))
+    rows = np.arange(new)
+    matrix[rows, low] = 1 - (at - low)
+    if size > 1:
+        matrix[rows, low + 1] = at - low
+    return matrix
+
+
+def _check_images(images: Bytes) -> None:
+    if images.ndim != 4 or images.dtype != np.uint8 or images.size == 0:
+        raise InputError(f"images: expected bytes (n, channels, height, width), got {images.dtype} {images.shape}")

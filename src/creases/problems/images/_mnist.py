@@ -1,0 +1,88 @@
+"""MNIST from its four original files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from creases.errors import FileError
+from creases.problems.images._folder import data_folder, look, where
+from creases.problems.images._idx import read_idx
+from creases.problems.images._images import Images, Split, check_split
+from creases.problems.images._openml import fetch_images
+
+FILES = {
+    "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+    "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
+}
+PLACES = ("", "mnist", "MNIST/raw")  # the last is where torchvision puts them
+
+#: How often each digit occurs among the 10,000 test images.
+TEST_COUNTS = (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009)
+
+
+def mnist(split: Split = "train", *, folder: str | Path | None = None, fetch: bool = False) -> Images:
+    """MNIST: handwritten digits, 60,000 to train and 10,000 to test on, as bytes (n, 1, 28, 28).
+
+    Parameters
+    ----------
+    split
+        ``"train"`` or ``"test"``.
+    folder
+        Folder with the original idx files, gzipped or not, or with a folder ``mnist`` or ``MNIST/raw`` that has them.
+        Default: the folder that the environment variable CREASES_DATA names.
+    fetch
+        If they are not there, have scikit-learn download MNIST (``mnist_784`` of OpenML), which keeps a copy.
+
+    Examples
+    --------
+    >>> from creases.problems import mnist
+    >>> mnist("test").images.shape  # doctest: +SKIP
+    (10000, 1, 28, 28)
+    """
+    check_split(split)
+    root = data_folder(folder)
+    found = {name: look(root, PLACES, (name, f"{name}.gz", *_dotted(name))) for name in FILES[split]}
+    missing = [name for name, path in found.items() if path is None]
+    if missing and fetch:
+        images, labels = fetch_images("mnist_784", split, (1, 28, 28), TEST_COUNTS)
+    elif missing:
+        needed = ", ".join(name for pair in FILES.values() for name in pair)
+        raise FileError(
+            f"MNIST: {' and '.join(missing)} not found; {where(root, PLACES)}. Put its four files ({needed}; "
+            ".gz or unpacked) into one folder and name that folder, or give fetch=True to download them"
+        )
+    else:
+        images_path, labels_path = (path for path in found.values() if path is not None)
+        images, labels = _read(images_path, labels_path)
+    return Images(
+        name="mnist",
+        split=split,
+        images=images,
+        labels=labels,
+        classes=tuple("0123456789"),
+        description="handwritten digits of 28 x 28 pixels",
+        citation="Y. LeCun, L. Bottou, Y. Bengio & P. Haffner 1998, Gradient-based learning applied to document "
+        "recognition",
+    )
+
+
+def _read(images_path: Path, labels_path: Path) -> tuple[np.ndarray, np.ndarray]:
+    images, labels = read_idx(images_path, 3), read_idx(labels_path, 1)
+    if images.shape[1:] != (28, 28) or len(images) == 0:
+        raise FileError(f"{images_path}: expected images of 28 x 28 pixels, found {' x '.join(map(str, images.shape))}")
+    if len(images) != len(labels):
+        raise FileError(
+            f"{images_path} has {len(images)} images and {labels_path} {len(labels)} labels: they do not belong "
+            "together; get both anew"
+        )
+    if labels.max() > 9:
+        raise FileError(f"{labels_path}: expected labels from 0 to 9, found {labels.max()}; get it anew")
+    return images[:, None], labels.astype(np.int64)
+
+
+def _dotted(name: str) -> tuple[str, str]:
+    """The spelling of some mirrors, ``train-images.idx3-ubyte``."""
+    dotted = name.replace("-idx", ".idx")
+    return dotted, f"{dotted}.gz"
