@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from rich.markup import escape
 
-from creases.cli._console import err, note, out, print_json, print_table, progress
+from creases.cli._console import err, note, out, print_json, print_table, show_progress
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _run(
     by_id = {claim.id: claim for claim in chosen}
     found: dict[str, Result | Failure] = {}
     try:
-        with progress(len(chosen)) as begin:
+        with show_progress(len(chosen)) as begin:
             begin(chosen[0].id if processes == 1 else f"{len(chosen)} claims")
             for done, result in enumerate(run_all(chosen, scale, folder=folder, processes=processes, again=again), 1):
                 found[result.id] = result

@@ -103,19 +103,25 @@ def test_data_is_drawn_in_every_colouring(run, fold, tmp_path, color):
     ("words", "message"),
     [
         (["nothing.npz"], "cannot read nothing.npz: there is no such file"),
-        (["wide.npz"], "model: has 5 inputs, so a plane must be chosen: --through"),
-        (["wide.npz", "--origin", "o.npy"], "--origin and --basis go together"),
-        (["wide.npz", "--box", "0,1,0,1", "--through", "a", "b", "c"], "--through: gives the plane and its box"),
-        (["wide.npz", "--through", "a.npy", "b.npy", "c.npy"], "--through: there is no file a.npy"),
+        (
+            ["wide.npz"],
+            "MODEL must have two inputs unless a plane is chosen, got 5 inputs; choose the plane by --through",
+        ),
+        (["wide.npz", "--origin", "o.npy"], "--origin must be given together with the basis"),
+        (
+            ["wide.npz", "--box", "0,1,0,1", "--through", "a", "b", "c"],
+            "--through must be given without a box, an origin or a basis",
+        ),
+        (["wide.npz", "--through", "a.npy", "b.npy", "c.npy"], "--through must be an existing file, got a.npy"),
         (
             ["wide.npz", "--through", "one.npy", "one.npy", "one.npy"],
             "three points that are not on one line are needed",
         ),
-        (["fold.npz", "--box", "1,2"], "--box: expected four numbers"),
+        (["fold.npz", "--box", "1,2"], "--box must be 4 numbers, lo,hi for each input, got 2 numbers"),
         (["fold.npz", "--box", "1,-1,0,1"], "box: empty on axis 0: lo must be below hi"),
-        (["fold.npz", "--out", "a.gif"], "--out: expected a name ending in .png, .svg, .npz, .json, got 'a.gif'"),
-        (["fold.npz", "--out", "nowhere/a.png"], "--out: there is no folder nowhere to write a.png in"),
-        (["fold.npz", "--data", "d.csv"], "--data: there is no file d.csv"),
+        (["fold.npz", "--out", "a.gif"], "--out must be a file name ending in .png, .svg, .npz, .json, got 'a.gif'"),
+        (["fold.npz", "--out", "nowhere/a.png"], "--out must be in an existing folder, got nowhere/a.png"),
+        (["fold.npz", "--data", "d.csv"], "--data must be an existing file, got d.csv"),
         (["fold.npz", "--device", "nowhere"], "target: cannot move the network to 'nowhere'"),
     ],
 )

@@ -55,12 +55,16 @@ def test_an_onnx_file_is_read(code, tmp_path):
 @pytest.mark.parametrize(
     ("spec", "error", "message"),
     [
-        ("net.h5", InputError, "'net.h5' is neither an .onnx, .safetensors or .npz file nor"),
+        (
+            "net.h5",
+            InputError,
+            "model must be an .onnx, .safetensors or .npz file, module:name or path.py:name, got 'net.h5'",
+        ),
         ("missing.npz", FileError, r"cannot read missing\.npz: there is no such file"),
         ("missing.onnx", FileError, r"cannot read missing\.onnx: there is no such file"),
-        ("missing.py:net", FileError, "there is no file missing.py"),
-        ("no_such_module:net", InputError, "cannot import 'no_such_module'"),
-        ("own_models.py:other", InputError, "own_models.py has no 'other'"),
+        ("missing.py:net", InputError, r"model must be an existing file, got missing\.py"),
+        ("no_such_module:net", InputError, "model must name a module that can be imported, got 'no_such_module'"),
+        ("own_models.py:other", InputError, "model must name something in own_models.py, got 'other'"),
         ("own_models.py:number", InputError, r"model must be a torch\.nn\.Module, .*, got int"),
     ],
 )

@@ -39,7 +39,7 @@ def test_a_run_that_has_not_ended_is_shown_with_the_way_on(run, folder, tmp_path
     (there / "history.json").write_text(json.dumps({**history, "ended": ""}))
     result = run("report", "run")
     assert result.exit_code == 0, result.output
-    assert "the run has not ended" in result.stderr
+    assert "The run has not ended" in result.stderr
     assert "creases grow --resume run" in result.stderr
 
 
@@ -49,7 +49,7 @@ def test_a_run_that_has_not_ended_is_shown_with_the_way_on(run, folder, tmp_path
 )
 def test_a_folder_is_told_by_what_it_holds(tmp_path, name, kind):
     (tmp_path / name).touch()
-    assert verb.kind_of(tmp_path) == kind
+    assert verb.kind_of_result(tmp_path) == kind
 
 
 def test_a_map_is_told_by_its_name(run, fold, tmp_path):
@@ -62,20 +62,20 @@ def test_a_map_is_told_by_its_name(run, fold, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("nowhere",), "RESULT: there is no file or folder nowhere"),
+        (("nowhere",), "RESULT must be an existing file or folder, got nowhere"),
         (
             ("empty",),
-            "RESULT: empty holds no growth run (run.json), comparison (comparison.json) or sweep (sweep.json)",
+            "RESULT must hold a growth run (run.json), a comparison (comparison.json) or a sweep (sweep.json), got empty",
         ),
-        (("notes.txt",), "RESULT: expected a folder, or a map or network (.npz, .safetensors, .onnx), got 'notes.txt'"),
-        (("empty", "--out", "page.pdf"), "--out: expected a name ending in .html, got 'page.pdf'"),
-        (("empty", "--out", "no/page.html"), "--out: there is no folder no to write page.html in"),
-        (("empty", "--out", "folder.html"), "--out: folder.html is a folder; give the name of a file"),
-        (("compared", "--columns", "a,b"), "--columns: is for a growth run; compared is a comparison"),
-        (("run", "--box", "0,1,0,1"), "--box: is for a map; run is a growth run"),
+        (("notes.txt",), "RESULT must be a folder, or a map or network (.npz, .safetensors, .onnx), got 'notes.txt'"),
+        (("empty", "--out", "page.pdf"), "--out must be a file name ending in .html, got 'page.pdf'"),
+        (("empty", "--out", "no/page.html"), "--out must be in an existing folder, got no/page.html"),
+        (("empty", "--out", "folder.html"), "--out must be a file name, got the folder folder.html"),
+        (("compared", "--columns", "a,b"), "--columns must be given for a growth run only, got a comparison, compared"),
+        (("run", "--box", "0,1,0,1"), "--box must be given for a map only, got a growth run, run"),
         (("run",), "folder: run/run.json is damaged"),
         (("map.npz",), "path: map.npz is not an .npz file that creases wrote, or damaged"),
-        (("map.npz", "--box", ""), "--box: expected comma-separated numbers, got ''"),
+        (("map.npz", "--box", ""), "--box must be comma-separated numbers, got ''"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_one_line(run, tmp_path, words, said):

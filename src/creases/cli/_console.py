@@ -1,4 +1,4 @@
-"""What the verbs share at the terminal: results on stdout, progress and errors on stderr, exit codes."""
+"""Output of all commands: results on stdout, progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -66,36 +66,38 @@ def _plain(text: str) -> str:
 
 
 @contextmanager
-def progress(steps: int) -> Iterator[Callable[[str], None]]:
-    """A bar of so many steps on stderr, at a terminal only; call the function with each step's name as it begins.
+def show_progress(steps: int) -> Iterator[Callable[..., None]]:
+    """Show a bar of so many steps on stderr, at a terminal only.
 
-    A name that begins with the one before goes on with the same step: "finding regions", "finding regions: 120 so far".
+    Call what it yields with each step's name as the step begins, or hand it to a function as its
+    :data:`~creases._typing.Progress`: the same name again, with numbers, updates the step.
     """
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("", total=steps)
-        begun: list[str] = []
+        steps_begun: list[str] = []
 
-        def begin(name: str) -> None:
-            if not begun or not name.startswith(begun[-1]):
-                begun.append(name)
-            bar.update(task, description=name, completed=len(begun) - 1)
+        def begin(what: str, done: int = 0, total: int | None = None) -> None:
+            if what not in steps_begun:
+                steps_begun.append(what)
+            count = f": {done:,} of {total:,}" if total is not None else f": {done:,}" if done else ""
+            bar.update(task, description=what + count, completed=steps_begun.index(what))
 
         yield begin
 
 
 def note(text: str) -> None:
-    """A line on stderr."""
+    """Print a line on stderr."""
     err.print(_plain(text), style="dim", soft_wrap=True)
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """A result for machines on stdout: nothing else goes there with ``--json``."""
+    """Print a result as JSON on stdout; with ``--json`` nothing else goes there."""
     typer.echo(json.dumps(value, indent=2))
 
 
 def print_table(title: str, rows: list[tuple[str, ...]], heads: tuple[str, ...] | None = None) -> None:
-    """A table for people; without heads, names and values."""
+    """Print a table; without heads, its columns are names and values."""
     out.print(escape(title), style="bold", soft_wrap=True)
     table = Table(box=None, pad_edge=False, show_header=heads is not None, header_style="dim")
     for i, head in enumerate(heads or ("", "")):

@@ -1,4 +1,4 @@
-"""Making the compiled kernels ready, so that times are those of the work and the first call does not look hung."""
+"""Compile the kernels before timing work, and say so: the first call on a machine takes seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MODEL argument: a file, or the place of a torch module in Python code."""
+"""Load what the MODEL argument names: a file, or a torch module in Python code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from creases.errors import FileError, InputError
+from creases.errors import InputError
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -23,31 +23,31 @@ HELP = (
 
 
 def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
-    """The network that a MODEL argument names."""
+    """Return the network that a MODEL argument names."""
     from creases.network import read
 
     if Path(model).suffix in (".onnx", ".safetensors", ".npz"):
         return read(Path(model), input_shape)
     if ":" in model:
         return read(load_code(model), input_shape)
-    raise InputError(f"model: {model!r} is neither an .onnx, .safetensors or .npz file nor module:name or path.py:name")
+    raise InputError("model", "be an .onnx, .safetensors or .npz file, module:name or path.py:name", repr(model))
 
 
 def load_code(model: str) -> Any:
-    """What ``module:name`` or ``path.py:name`` names: a model, or what a function returns. Runs the code."""
-    place, _, name = model.rpartition(":")
-    module = _load_file(Path(place)) if place.endswith(".py") else _import(place)
-    found = getattr(module, name, None)
-    if found is None:
-        raise InputError(f"model: {place} has no {name!r}")
+    """Run the code that ``module:name`` or ``path.py:name`` names; return the model, or what the function returns."""
+    source, _, name = model.rpartition(":")
+    module = _load_file(Path(source)) if source.endswith(".py") else _import(source)
+    value = getattr(module, name, None)
+    if value is None:
+        raise InputError("model", f"name something in {source}", repr(name))
     import torch
 
-    return found() if callable(found) and not isinstance(found, torch.nn.Module) else found
+    return value() if callable(value) and not isinstance(value, torch.nn.Module) else value
 
 
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise FileError(f"model: there is no file {path}")
+        raise InputError("model", "be an existing file", str(path))
     spec = importlib.util.spec_from_file_location(f"creases_model_{path.stem}", path)
     assert spec is not None  # the name ends in .py
     assert spec.loader is not None
@@ -63,4 +63,4 @@ def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise InputError(f"model: cannot import {name!r}: {error}") from None
+        raise InputError("model", "name a module that can be imported", f"{name!r}: {error}") from None

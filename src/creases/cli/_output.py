@@ -1,4 +1,4 @@
-"""Writing a plane partition: a picture, its arrays, or JSON, by the name's ending."""
+"""Write a plane partition as a picture, arrays or JSON, by the ending of the file name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from creases.errors import FileError, InputError
+from creases.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg", ".npz", ".json")
 
 
-def check_outputs(paths: list[Path], endings: tuple[str, ...] = ENDINGS, option: str = "--out") -> None:
-    """Refuse a name that cannot be written, before any work is done."""
+def check_outputs(paths: list[Path], endings: tuple[str, ...] = ENDINGS, param: str = "out") -> None:
+    """Refuse a file name that cannot be written, before any work is done."""
     for path in paths:
         if path.suffix not in endings:
-            raise InputError(f"{option}: expected a name ending in {', '.join(endings)}, got {path.name!r}")
+            raise InputError(param, f"be a file name ending in {', '.join(endings)}", repr(path.name))
         if not path.parent.is_dir():
-            raise FileError(f"{option}: there is no folder {path.parent} to write {path.name} in")
+            raise InputError(param, "be in an existing folder", str(path))
 
 
 def partition_json(partition: PlanePartition, summary: dict[str, Any]) -> dict[str, Any]:
-    """A partition as plain lists: the polygons, the unit behind each edge, each region's affine function of t."""
+    """Return a partition as plain lists: polygons, the unit behind each edge, the affine function of each region."""
     corners, starts = partition.corners.tolist(), partition.starts.tolist()
     piece, boundary = partition.pieces(), partition.boundary()
     return {

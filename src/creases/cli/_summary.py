@@ -1,4 +1,4 @@
-"""What a plane partition amounts to: its counts, its sizes and a certificate that it is the network."""
+"""Summarize a plane partition: counts, sizes, and a check against the network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHECKED_POINTS, SEED = 10_000, 0
 
 
 def largest_difference(partition: PlanePartition) -> float:
-    """Largest ``|f(x) - (J t + y)|`` over random points of the box, the piece found by ``locate``."""
+    """Return the largest ``|f(x) - (J t + y)|`` over random points of the box, the piece found by ``locate``."""
     low, high = partition.box[:, 0], partition.box[:, 1]
     t = np.random.default_rng(SEED).uniform(low, high, (CHECKED_POINTS, 2))
     region = partition.locate(t)
@@ -24,8 +24,8 @@ def largest_difference(partition: PlanePartition) -> float:
     return float(np.abs(by_piece - by_network).max())
 
 
-def summarise(partition: PlanePartition, seconds: float) -> dict[str, Any]:
-    """The summary of a partition that took ``seconds``, ready for JSON."""
+def summarize(partition: PlanePartition, seconds: float) -> dict[str, Any]:
+    """Return the summary of a partition that took ``seconds``, ready for JSON."""
     areas = partition.areas()
     boundary = partition.boundary()
     return {
@@ -41,8 +41,8 @@ def summarise(partition: PlanePartition, seconds: float) -> dict[str, Any]:
     }
 
 
-def rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The summary for people: names and values."""
+def summary_rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the summary as rows of names and values."""
     area, boundary, certificate = summary["area"], summary["boundary"], summary["certificate"]
     box = " x ".join(f"[{low:g}, {high:g}]" for low, high in summary["box"])
     return [

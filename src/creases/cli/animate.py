@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from creases.cli._console import note, out, print_json, progress
+from creases.cli._console import note, out, print_json, show_progress
 from creases.cli._kernels import load_kernels
 from creases.cli._output import check_outputs
 
@@ -76,7 +76,7 @@ def animate_run(
         shown = {"box": cut.box, "origin": cut.origin, "basis": cut.basis}
         if len(names := cut.name.split(" × ")) == 2:
             shown["features"] = names
-    with show.theme(theme.value), progress(1) as begin:
+    with show.theme(theme.value), show_progress(1) as begin:
         begin("drawing")
         show.animate_growth(
             run.moments,

@@ -36,7 +36,7 @@ def run_demo(
     partition, result = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)
     print_report(report, files)
-    print_table("\nThe grown network's regions", summary.rows(result))
+    print_table("\nThe grown network's regions", summary.summary_rows(result))
     out.print(f"\nOpen {files['picture']} and {files['map']}.", soft_wrap=True)
 
 
@@ -50,13 +50,13 @@ def is_demo(folder: Path) -> bool:
 
 def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
     """Every region of the grown network around the data, and the summary of them."""
-    import creases
     from creases.growth.experiment import box
+    from creases.regions import plane
 
     load_kernels()
     start = perf_counter()
-    partition = creases.plane(report.outcome.net, box(report.data.problem.X))
-    return partition, summary.summarise(partition, perf_counter() - start)
+    partition = plane(report.outcome.net, box(report.data.problem.X))
+    return partition, summary.summarize(partition, perf_counter() - start)
 
 
 def draw(report: Report, partition: PlanePartition, path: Path, *, dpi: int = 160) -> Path:

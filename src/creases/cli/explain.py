@@ -11,7 +11,7 @@ import typer
 from creases._typing import Floats
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
-from creases.cli._console import out, print_json, print_table, progress
+from creases.cli._console import out, print_json, print_table, show_progress
 
 if TYPE_CHECKING:
     from creases.regions import Cell
@@ -31,10 +31,10 @@ def explain_input(
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
 ) -> None:
     """Show the piece that decides an input: coefficients, region, nearest crease and boundary, units that matter."""
-    with progress(2) as begin:
+    with show_progress(2) as begin:
         begin("reading the network")
         x = arguments.read_input(input_)
-        net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.shape_of(x))
+        net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.input_shape_of(x))
         begin("finding the region")
         from creases.regions import cell
 

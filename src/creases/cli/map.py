@@ -17,7 +17,7 @@ from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli import _output as output
 from creases.cli import _summary as summary
-from creases.cli._console import note, print_json, print_table, progress
+from creases.cli._console import note, print_json, print_table, show_progress
 from creases.cli._kernels import load_kernels
 from creases.errors import InputError
 
@@ -68,13 +68,13 @@ def map_plane(
     paths = out or []
     output.check_outputs(paths)
     if through and (box or origin or basis):
-        raise InputError("--through: gives the plane and its box; leave out --box, --origin and --basis")
+        raise InputError("through", "be given without a box, an origin or a basis", hint="it chooses all three")
     if (origin is None) != (basis is None):
-        raise InputError("--origin and --basis go together: a point of the plane and its two directions")
-    with progress(4 + len(paths)) as begin:
+        raise InputError("origin", "be given together with the basis: a point of the plane and its two directions")
+    with show_progress(4 + len(paths)) as begin:
         begin("reading the network")
-        corners = None if through is None else [arguments.read_npy(path, "--through") for path in through]
-        shape = arguments.parse_shape(input_shape) or (arguments.shape_of(corners[0]) if corners else None)
+        corners = None if through is None else [arguments.read_npy(path, "through") for path in through]
+        shape = arguments.parse_shape(input_shape) or (arguments.input_shape_of(corners[0]) if corners else None)
         net = model.load_model(model_, shape).to(device)
         points = None if data is None else arguments.read_data(data, net.n_in)
         begin("loading the kernels")
@@ -86,14 +86,14 @@ def map_plane(
         )
         seconds = perf_counter() - start
         begin("checking the pieces")
-        result = summary.summarise(partition, seconds)
+        result = summary.summarize(partition, seconds)
         for path in paths:
             begin(f"writing {path.name}")
             _write(partition, path, result, points, corners, color)
     if as_json:
         print_json({**result, "files": [str(path) for path in paths]})
         return
-    print_table("Partition", [*summary.rows(result), *(("written", str(path)) for path in paths)])
+    print_table("Partition", [*summary.summary_rows(result), *(("written", str(path)) for path in paths)])
     if not paths:
         note("nothing was written; name files with --out map.png --out map.npz")
 
@@ -107,20 +107,23 @@ def _partition(
     exact: bool,
     progress: Callable[[int], None],
 ) -> PlanePartition:
-    import creases
+    from creases.regions import plane, plane_through
 
     if through is not None:
-        return creases.plane_through(net, *through, exact=exact, progress=progress)
-    limits = arguments.parse_box(box or "-1,1,-1,1")
+        return plane_through(net, *through, exact=exact, progress=progress)
+    limits = arguments.parse_box(box or "-1,1,-1,1", 2)
     if origin is not None and basis is not None:
-        point, directions = arguments.read_npy(origin, "--origin"), arguments.read_npy(basis, "--basis")
-        return creases.plane(net, limits, point.ravel(), directions, exact=exact, progress=progress)
+        point, directions = arguments.read_npy(origin, "origin"), arguments.read_npy(basis, "basis")
+        return plane(net, limits, point.ravel(), directions, exact=exact, progress=progress)
     if net.n_in != 2:
         raise InputError(
-            f"model: has {net.n_in} inputs, so a plane must be chosen: --through a.npy b.npy c.npy, "
-            "or --origin o.npy --basis b.npy"
+            "model",
+            "have two inputs unless a plane is chosen",
+            f"{net.n_in} inputs",
+            "choose the plane by {0}, or by {1} and {2}",
+            [("through", "a.npy b.npy c.npy"), ("origin", "o.npy"), ("basis", "b.npy")],
         )
-    return creases.plane(net, limits, exact=exact, progress=progress)
+    return plane(net, limits, exact=exact, progress=progress)
 
 
 def _write(

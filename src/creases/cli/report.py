@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from creases.cli._arguments import parse_limits
-from creases.cli._console import note, out, print_json, progress
+from creases.cli._arguments import parse_box
+from creases.cli._console import note, print_json, show_progress
+from creases.cli._console import out as stdout
 from creases.cli._kernels import load_kernels
 from creases.cli._output import check_outputs
-from creases.errors import FileError, InputError
-from creases.growth.experiment import NAME as RUN
+from creases.errors import InputError
 
+RUN = "run.json"
 COMPARISON = "comparison.json"
 SWEEP = "sweep.json"
 
@@ -36,7 +37,7 @@ def write_report(
             show_default=False,
         ),
     ],
-    path: Annotated[Path, typer.Option("--out", metavar="FILE", help="The .html file to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The .html file to write.")] = Path("report.html"),
     columns: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,56 +64,58 @@ def write_report(
     Of a growth run: regions to point at, a timeline to drag, the reason of every unit, curves, the hardest rows, how to
     load the network.
     """
-    check_outputs([path], (".html",))
-    if path.is_dir():
-        raise FileError(f"--out: {path} is a folder; give the name of a file")
-    kind = kind_of(result)
-    given = {
+    check_outputs([out], (".html",))
+    if out.is_dir():
+        raise InputError("out", "be a file name", f"the folder {out}")
+    kind = kind_of_result(result)
+    values = {
         "columns": columns,
         "through": through,
-        "box": None if box is None else parse_limits(box),
+        "box": None if box is None else parse_box(box),
         "data": data,
         "target": target,
     }
-    options: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, [])}
+    options: dict[str, Any] = {name: value for name, value in values.items() if value not in (None, [])}
     for name in options:
         if FOR[name] != kind:
-            raise InputError(f"--{name}: is for a {FOR[name]}; {result} is a {kind}")
+            raise InputError(name, f"be given for a {FOR[name]} only", f"a {kind}, {result}")
     if kind == "map":
         options["command"] = ["creases", *sys.argv[1:]]
-    told = WRITERS[kind](result, path, **options)
+    details = WRITERS[kind](result, out, **options)
     if as_json:
-        print_json({"kind": kind, "file": str(path), "bytes": path.stat().st_size, **told})
+        print_json({"kind": kind, "file": str(out), "bytes": out.stat().st_size, **details})
         return
-    out.print(f"{path}: {kind}, {path.stat().st_size / 1e6:.2g} MB. Open it in a browser.", soft_wrap=True)
+    stdout.print(f"{out}: {kind}, {out.stat().st_size / 1e6:.2g} MB. Open it in a browser.", soft_wrap=True)
 
 
-def kind_of(result: Path) -> str:
-    """What a folder or file holds, told by its files."""
+def kind_of_result(result: Path) -> str:
+    """Return what a folder or file holds, judging by its files."""
     kinds = {RUN: "growth run", COMPARISON: "comparison", SWEEP: "sweep"}
     if result.is_dir():
-        found = next((kind for name, kind in kinds.items() if (result / name).exists()), None)
-        if found is None:
-            raise FileError(
-                f"RESULT: {result} holds no growth run ({RUN}), comparison ({COMPARISON}) or sweep ({SWEEP}); give the "
-                "folder that creases grow, compare or sweep wrote with --out"
+        kind = next((kind for name, kind in kinds.items() if (result / name).exists()), None)
+        if kind is None:
+            raise InputError(
+                "result",
+                f"hold a growth run ({RUN}), a comparison ({COMPARISON}) or a sweep ({SWEEP})",
+                str(result),
+                "give the folder that creases grow, compare or sweep wrote",
             )
-        return found
+        return kind
     if not result.exists():
-        raise FileError(f"RESULT: there is no file or folder {result}")
+        raise InputError("result", "be an existing file or folder", str(result))
     if result.suffix in MAPS:
         return "map"
-    raise InputError(f"RESULT: expected a folder, or a map or network ({', '.join(MAPS)}), got {result.name!r}")
+    raise InputError("result", f"be a folder, or a map or network ({', '.join(MAPS)})", repr(result.name))
 
 
 def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
     from creases.show.report import growth_report
 
     load_kernels()
-    with progress(4) as begin:
+    with show_progress(4) as begin:
         written = growth_report(folder, path, **options, progress=begin)
     if not written.ended:
-        note(f"the run has not ended; the report is of what is there. Go on with: creases grow --resume {folder}")
+        note(f"The run has not ended; the report shows what it has reached. Resume it: creases grow --resume {folder}")
     return {
         "ended": written.ended,
         "moments": written.moments[0],

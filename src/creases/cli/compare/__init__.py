@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
-from creases.cli._console import note, out, print_json, print_table, progress
+from creases.cli._console import note, out, print_json, print_table, show_progress
 from creases.cli.compare._data import IMAGES, read_samples
 from creases.cli.compare._report import as_json, write
 from creases.errors import FileError, InputError
@@ -53,7 +53,7 @@ def compare_networks(
 
     if folder is not None and folder.exists() and not folder.is_dir():
         raise FileError(f"--out: {folder} is a file; give a folder")
-    with progress(6 + 2 * len(models)) as begin:
+    with show_progress(6 + 2 * len(models)) as begin:
         begin("reading the networks")
         nets = _read(models, arguments.parse_shape(input_shape), device)
         begin("reading the samples")

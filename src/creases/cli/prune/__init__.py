@@ -14,7 +14,7 @@ from creases._files import write_json
 from creases.cli import _model as model
 from creases.cli import _output as output
 from creases.cli._arguments import parse_numbers, parse_shape
-from creases.cli._console import note, print_json, print_table, progress
+from creases.cli._console import note, print_json, print_table, show_progress
 from creases.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def prune_model(
     output.check_outputs([record] if record else [], (".json",), "--record")
     if not 0 < keep <= 1:
         raise InputError(f"--keep-accuracy: expected a share above 0 and at most 1, such as 0.99, got {keep:g}")
-    with progress(4 if data else 3) as begin:
+    with show_progress(4 if data else 3) as begin:
         begin("reading the network")
         asked = Asked(data, target, keep, method, per_step, epochs, lr, box, seed)
         original, shape = _loaded(model_, parse_shape(input_shape), out)

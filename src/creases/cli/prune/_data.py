@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from creases import problems
-from creases.cli._tables import read_labelled
 from creases.errors import InputError
 from creases.growth.experiment import find_data
-from creases.problems import match_outputs
+from creases.problems import match_outputs, read_table
 from creases.prune import evaluation_mode
 
 #: Share of the rows that is only judged by.
@@ -44,7 +43,7 @@ def read_data(given: str, target: str | None, model: nn.Module, shape: tuple[int
     """Rows of a table, of a built-in problem, or of the images (their test split to judge by), for a network."""
     name = find_data(given)
     if Path(name).is_file():
-        problem = read_labelled(Path(name), target)
+        problem = read_table(Path(name), target)
     else:
         if target is not None:
             raise InputError(f"--target: is for tables; {given!r} is a built-in problem")

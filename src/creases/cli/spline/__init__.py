@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases.cli import _output as output
-from creases.cli._console import note, out, print_json, print_table, progress
+from creases.cli._console import note, out, print_json, print_table, show_progress
 from creases.cli.grow import Missing
 from creases.errors import InputError
 
@@ -122,7 +122,7 @@ def run(data: Data, plan: Plan, paths: list[Path], animate: Path | None) -> Resu
     from creases.splines import optimal_fit
 
     shown = f" of {plan.steps:,} steps"
-    with progress(3 + len(paths) + (animate is not None)) as begin, threadpool_limits(1):  # arrays are small
+    with show_progress(3 + len(paths) + (animate is not None)) as begin, threadpool_limits(1):  # arrays are small
         begin("loading the kernels")
         load_spline_kernels()
         begin("training")
