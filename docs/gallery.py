@@ -98,7 +98,7 @@ partition = creases.plane(net, box=[(-2.2, 2.4), (-2.2, 2.2)])
 look = {"data": moons.X, "labels": moons.y, "classes": moons.classes}
 step = show.plot_plane(partition, color="class", record=record, **look)
 drawing = show.plot_network(net, record=record, features=["$x_1$", "$x_2$"], classes=moons.classes)
-curves = show.growth_figure(history, score="accuracy")
+curves = show.plot_growth(history, score="accuracy")
 """,
     ),
     Section(
@@ -166,7 +166,7 @@ for _ in range(75):
     batch, moments = trained.batch, trained.moments
     tracker(batch.module(0))
 
-spline = show.spline_figure(batch.module(0), data=(x, y), target=lambda x: np.sin(2 * x))
+spline = show.plot_spline(batch.module(0), data=(x, y), target=lambda x: np.sin(2 * x))
 tracks = show.plot_tracks(tracker.history(), window=(-3.2, 3.2))
 """,
     ),
@@ -195,7 +195,7 @@ for width in (8, 24):
 chosen = [int(np.flatnonzero(y == digit)[0]) for digit in range(8)]
 names = ["8 units, a", "24 units, a"]
 slopes = {name: nets[name].piece(X[chosen]).J[np.arange(8), y[chosen]] for name in names}
-images = show.gradients_figure(slopes, X[chosen], (1, 8, 8), columns=[str(digit) for digit in range(8)])
+images = show.plot_gradients(slopes, X[chosen], (1, 8, 8), columns=[str(digit) for digit in range(8)])
 found = similarity(nets, X[:600], labels=y[:600])
 alike = show.plot_similarity(found.cka, found.names, accuracy=found.accuracy, label="CKA of coefficients")
 """,

@@ -16,9 +16,9 @@ from pathlib import Path
 from PIL import Image
 
 from creases._files import replacing
-from creases.show import claim_figure
 from creases_reproduction.catalogue import claims
 from creases_reproduction.claim import SOURCES, Claim, Row
+from creases_reproduction.figures.claims import claim_figure
 from creases_reproduction.misprints import Misprint, misprints
 from creases_reproduction.running import NOT_HERE, STORED, VERDICTS, Result, judged_again, read, status, stored, write
 

@@ -53,7 +53,7 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Picture:
-    """What :func:`creases.show.plot_claim` draws: numbers beside print, curves, or a heat map."""
+    """What :func:`creases_reproduction.figures.claims.plot_claim` draws: numbers beside print, curves, or a heat map."""
 
     rows: Sequence[Row] = ()  #: printed and measured numbers, as dots with intervals
     curves: Sequence[Curve] = ()

@@ -134,7 +134,8 @@ def _draw(claim: Claim, result: Result | Failure, folder: Path) -> None:
     path, numbers = (folder / f"{claim.id}.{kind}" for kind in ("png", "json"))
     if path.exists() and path.stat().st_mtime >= numbers.stat().st_mtime:  # of a result that was kept
         return
-    from creases.show import claim_figure, save_figure
+    from creases.show import save_figure
+    from creases_reproduction.figures.claims import claim_figure
 
     figure = claim_figure(claim.picture(cast("Result", result).numbers), f"{claim.id}: {claim.place}")
     save_figure(figure, path, dpi=110)

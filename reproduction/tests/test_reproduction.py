@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.show import claim_figure, new_figure, plot_claim
+from creases.show.style import new_figure
 from creases_reproduction.claim import Curve, Picture, Row
+from creases_reproduction.figures.claims import claim_figure, plot_claim
 
 
 def test_rows_are_drawn_from_the_top_with_printed_numbers_beside():

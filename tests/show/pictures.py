@@ -72,7 +72,7 @@ def heat():
 
 def images():
     grid = np.linspace(-1, 1, 64).reshape(8, 8)
-    return show.gradients_figure({"a": [grid, -grid], "b": [grid.T, grid * grid.T]}, [grid.T, grid], (1, 8, 8))
+    return show.plot_gradients({"a": [grid, -grid], "b": [grid.T, grid * grid.T]}, [grid.T, grid], (1, 8, 8))
 
 
 def similarities():
@@ -121,13 +121,13 @@ PICTURES = {
     "network": lambda: show.plot_network(FOLDS, record=RECORD, features=["width", "height"], classes=["out", "in"]),
     "cell": lambda: show.plot_cell(creases.cell(FOLDS, [0.2, 0.1], box=[(-1, 1), (-1, 1)])),
     "line": lambda: show.plot_line(creases.line(FOLDS, [-1, -1], [1, 0.8])),
-    "spline": lambda: show.spline_figure(SPLINE, data=(np.linspace(-1, 2, 7), np.linspace(-1, 2, 7) ** 2 / 4)),
+    "spline": lambda: show.plot_spline(SPLINE, data=(np.linspace(-1, 2, 7), np.linspace(-1, 2, 7) ** 2 / 4)),
     "tracks": lambda: show.plot_tracks(tracks(), window=(-2, 3)),
-    "growth": lambda: show.plot_growth(history())[0],
+    "growth": lambda: show.plot_growth_curves(history())[0],
     "heat-map": heat,
     "images": images,
     "similarity": similarities,
-    "section": lambda: show.section_figure(section(FOLDS, [-1, -1], [1, -1], [-1, 1], grid=12)),
+    "section": lambda: show.plot_section(section(FOLDS, [-1, -1], [1, -1], [-1, 1], grid=12)),
     "compression": compression,
     "pruning": pruned,
     "polytope": polygon,

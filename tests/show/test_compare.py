@@ -9,23 +9,22 @@ import creases
 from creases.compare import Compression, active_subspace, coefficients, section
 from creases.compare.differences import difference_on_line, difference_on_plane
 from creases.errors import InputError
-from creases.show import new_figure
-from creases.show._style import class_color, tint
 from creases.show.figures._compare import (
     plot_compression,
     plot_compression_table,
     plot_disagreement,
+    plot_section,
     plot_similarity,
-    section_figure,
 )
 from creases.show.figures._sensitivity import (
-    along_figure,
-    directions_figure,
-    gradients_figure,
-    image_figure,
+    plot_active_directions,
+    plot_along_direction,
+    plot_gradients,
+    plot_images,
+    plot_spectra,
     signed_image,
-    spectra_figure,
 )
+from creases.show.style import class_color, new_figure, tint
 
 #: Networks 0, 2 and 1, 3 are alike.
 PAIRS = np.array([[1, 0.1, 0.9, 0.2], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0.2, 0.8, 0.1, 1]])
@@ -110,7 +109,7 @@ def test_networks_that_agree_have_no_hatching(ax):
 
 def test_a_section_is_drawn_beside_what_the_grid_makes_of_it():
     net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 0.0]], [-0.5])])
-    figure = section_figure(section(net, [-1, -1], [1, -1], [-1, 1], grid=8))
+    figure = plot_section(section(net, [-1, -1], [1, -1], [-1, 1], grid=8))
     exact, pattern, coefficients = figure.axes
     assert len(exact.collections[0].get_paths()) == 4
     for ax, count in ((pattern, 4), (coefficients, 2)):
@@ -138,11 +137,11 @@ def sensitivities():
 
 def test_directions_and_gradients_are_the_images_of_their_numbers():
     x, _, found = sensitivities()
-    figure = directions_figure(found, (1, 2, 2), columns=["0", "1"])
+    figure = plot_active_directions(found, (1, 2, 2), columns=["0", "1"])
     shown = [np.asarray(ax.images[0].get_array()) for ax in figure.axes]
     np.testing.assert_allclose(shown, [[[1, 0.5], [0.5, 0.5]], [[0.5, 1], [0.5, 0.5]]], atol=1e-9)
     slopes = np.array([[0.0, -1.0, 0.0, 0.0]])
-    figure = gradients_figure({"net": slopes}, [x[0].numpy()], (1, 2, 2))
+    figure = plot_gradients({"net": slopes}, [x[0].numpy()], (1, 2, 2))
     top, below = figure.axes
     assert np.ptp(top.images[0].get_array()) == 1
     assert below.images[0].get_array().tolist() == [[0.5, 0.0], [0.5, 0.5]]
@@ -150,7 +149,7 @@ def test_directions_and_gradients_are_the_images_of_their_numbers():
 
 def test_spectra_are_roots_of_eigenvalues_above_rounding():
     _, _, found = sensitivities()
-    (ax,) = spectra_figure(found).axes
+    (ax,) = plot_spectra(found).axes
     for line, one in zip(ax.lines, found["net"], strict=True):
         np.testing.assert_allclose(line.get_ydata(), np.sqrt(one.eigenvalues[:1]))
     assert "100 %" in ax.get_title()
@@ -159,7 +158,7 @@ def test_spectra_are_roots_of_eigenvalues_above_rounding():
 def test_outputs_are_drawn_along_their_first_direction():
     x, C, found = sensitivities()
     labels = np.arange(30) % 2
-    (ax,) = along_figure(found, x, {"net": C.values}, output=1, labels=labels).axes
+    (ax,) = plot_along_direction(found, x, {"net": C.values}, output=1, labels=labels).axes
     own = ax.collections[1].get_offsets()
     np.testing.assert_allclose(own[:, 0], x[labels == 1, 1], atol=1e-12)
     np.testing.assert_allclose(own[:, 1], 2 * x[labels == 1, 1].clamp(min=0), atol=1e-12)
@@ -185,8 +184,8 @@ def on_line():
         (lambda: plot_disagreement(on_line()), "found: expected a difference on a plane"),
         (lambda: signed_image(np.ones(5), (1, 2, 2)), "values: expected 4 numbers"),
         (lambda: signed_image(np.ones((2, 2, 2))), "values: expected an image"),
-        (lambda: image_figure([[None]], []), "rows, columns: expected names of 1 rows"),
-        (lambda: spectra_figure({}), "found: nothing to draw"),
+        (lambda: plot_images([[None]], []), "rows, columns: expected names of 1 rows"),
+        (lambda: plot_spectra({}), "found: nothing to draw"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(call, message):

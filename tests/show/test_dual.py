@@ -4,7 +4,8 @@ import pytest
 import creases
 from creases.compare import coefficients
 from creases.errors import InputError
-from creases.show import new_figure, plot_dual
+from creases.show import plot_dual
+from creases.show.style import new_figure
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import creases
 from creases.errors import InputError
 from creases.growth import History, Scaling, grow
 from creases.problems import xor_circles
-from creases.show import View, growth_figure, plot_growth
+from creases.show import GrowthView, plot_growth, plot_growth_curves
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +28,14 @@ def grown():
 def test_every_growth_step_is_marked_on_all_three_panels(grown):
     *_, history = grown
     assert history.records
-    for ax in plot_growth(history):
+    for ax in plot_growth_curves(history):
         marks = [line for line in ax.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
         assert sorted(int(line.get_xdata()[0]) for line in marks) == [record.epoch for record in history.records]
 
 
 def test_curves_are_the_historys_numbers(grown):
     *_, history = grown
-    loss, score, size = plot_growth(history, score="accuracy")
+    loss, score, size = plot_growth_curves(history, score="accuracy")
     assert loss.lines[0].get_ydata().tolist() == [epoch["loss"] for epoch in history.epochs]
     assert score.lines[1].get_ydata().tolist() == [epoch["validation_score"] for epoch in history.epochs]
     assert size.lines[0].get_ydata().tolist() == [epoch["widths"]["0"] for epoch in history.epochs]
@@ -45,10 +45,10 @@ def test_curves_are_the_historys_numbers(grown):
 def test_growth_steps_after_the_network_that_was_kept_are_hollow(grown):
     *_, history = grown
     kept = history.records[0].epoch
-    loss, *_ = plot_growth(history, kept=kept)
+    loss, *_ = plot_growth_curves(history, kept=kept)
     marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
     assert {line.get_color() for line in marks} == {"#FFFFFF"}
-    shown = [text.get_text() for text in plot_growth(history, kept=kept)[1].get_legend().get_texts()]
+    shown = [text.get_text() for text in plot_growth_curves(history, kept=kept)[1].get_legend().get_texts()]
     assert "of no use, undone" in shown
     assert "network kept" in shown
 
@@ -56,9 +56,9 @@ def test_growth_steps_after_the_network_that_was_kept_are_hollow(grown):
 def test_the_network_is_drawn_with_its_fold_points_in_the_data_s_units(grown):
     X, y, model, history = grown
     partition = creases.plane(creases.read(model), [(-2, 2), (-2, 2)])
-    view = View(partition, partition, X, y, ("width", "height"), ("out", "in"))
+    view = GrowthView(partition, partition, X, y, ("width", "height"), ("out", "in"))
     scaling = Scaling(np.array([10.0, 0.0]), np.array([2.0, 1.0]))
-    figure = growth_figure(history, view=view, scaling=scaling)
+    figure = plot_growth(history, view=view, scaling=scaling)
     before, after = figure.subfigs[0].axes
     assert before.get_xlabel() == "width"
     assert {text.get_text() for text in after.get_legend().get_texts()} <= {"out", "in"}
@@ -76,10 +76,10 @@ def test_a_fold_is_not_marked_once_its_unit_was_replaced_unless_that_was_undone(
     epoch = last.epoch + 2
     replaced = replace(last, number=99, action="recycle", epoch=epoch, removed=last.units[:1], explanation={})
     longer = replace(history, records=[*history.records, replaced])
-    view = View(None, creases.plane(creases.read(model), [(-2, 2), (-2, 2)]), X, y, ("a", "b"), ("out", "in"))
+    view = GrowthView(None, creases.plane(creases.read(model), [(-2, 2), (-2, 2)]), X, y, ("a", "b"), ("out", "in"))
 
     def marked(kept):
-        (ax,) = growth_figure(longer, view=view, kept=kept).subfigs[0].axes
+        (ax,) = plot_growth(longer, view=view, kept=kept).subfigs[0].axes
         return {int(text.get_text()) for text in ax.texts}
 
     assert last.number in marked(epoch)
@@ -94,7 +94,7 @@ def test_a_function_of_one_input_is_drawn_over_its_data():
         options = {"how": "fold", "when": 5, "max_epochs": 12, "lr": 0.02}
         model, history = grow(model, (x, np.abs(x)), "regression", **options)
     partition = creases.line(creases.read(model), [-1.0], [1.0])
-    figure = growth_figure(history, view=View(None, partition, x, np.abs(x[:, 0]), ("load",), None))
+    figure = plot_growth(history, view=GrowthView(None, partition, x, np.abs(x[:, 0]), ("load",), None))
     assert isinstance(figure, Figure)
     (ax,) = figure.subfigs[0].axes
     line = next(line for line in ax.lines if line.get_label() == "network")
@@ -105,4 +105,4 @@ def test_a_function_of_one_input_is_drawn_over_its_data():
 
 def test_a_history_without_epochs_is_refused():
     with pytest.raises(InputError, match="history: has no epochs to draw"):
-        growth_figure(History())
+        plot_growth(History())

@@ -5,8 +5,8 @@ from matplotlib.collections import LineCollection
 
 from creases.network.reading._arrays import from_arrays
 from creases.regions._line.line import line
-from creases.show import new_figure, plot_line
-from creases.show._style import class_color, tint
+from creases.show import plot_line
+from creases.show.style import class_color, new_figure, tint
 
 
 @pytest.fixture

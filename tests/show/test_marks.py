@@ -7,9 +7,10 @@ from matplotlib.collections import LineCollection
 import creases
 from creases.errors import InputError
 from creases.growth import Scaling
-from creases.show import mark_record, new_figure, plot_plane
-from creases.show._style import now, tint
-from creases.show.figures._marks import units_of
+from creases.show import plot_plane
+from creases.show.figures import mark_growth_step
+from creases.show.figures._marks import new_units
+from creases.show.style import active_theme, new_figure, tint
 from show.pictures import DEEP, FOLDS, LABELS, POINTS, RECORD, folds
 
 
@@ -25,7 +26,12 @@ def marked(ax):
 def lit(ax):
     """The segments in the accent's colour."""
     found = [c for c in ax.collections if isinstance(c, LineCollection) and len(c.get_colors())]
-    return [s for c in found if np.allclose(c.get_colors()[0][:3], tint(now().accent, 1.0)) for s in c.get_segments()]
+    return [
+        s
+        for c in found
+        if np.allclose(c.get_colors()[0][:3], tint(active_theme().accent, 1.0))
+        for s in c.get_segments()
+    ]
 
 
 def test_new_creases_lie_where_the_new_unit_is_zero(ax):
@@ -39,7 +45,7 @@ def test_new_creases_lie_where_the_new_unit_is_zero(ax):
 
 def test_points_are_in_the_data_s_units(ax):
     plot_plane(folds(), ax=ax)
-    mark_record(ax, folds(), RECORD, scaling=Scaling(np.array([10.0, 0.0]), np.array([2.0, 1.0])), legend=False)
+    mark_growth_step(ax, folds(), RECORD, scaling=Scaling(np.array([10.0, 0.0]), np.array([2.0, 1.0])), legend=False)
     assert marked(ax)["fold point"] == pytest.approx((11.1, 0.05))
     assert ax.get_legend() is None
 
@@ -52,7 +58,7 @@ def test_a_turned_slice_shows_the_points_in_its_coordinates(ax):
 
 def test_other_methods_and_deeper_layers_have_creases_alone(ax):
     later = replace(RECORD, place="layers.1", units=[2], explanation={"method": "tiny"})
-    assert units_of(DEEP, later) == [6]
+    assert new_units(DEEP, later) == [6]
     part = creases.plane(DEEP)
     plot_plane(part, ax=ax, record=later)
     assert len(lit(ax)) == (part.edge_units == 6).sum() > 1
@@ -67,4 +73,4 @@ def test_a_crease_outside_the_box_is_no_error(ax):
 def test_a_place_that_is_not_there_is_named():
     message = r"record: its place 'hidden9' is no layer of this network; it has \['layers\.0'\]"
     with pytest.raises(InputError, match=message):
-        units_of(FOLDS, replace(RECORD, place="hidden9"))
+        new_units(FOLDS, replace(RECORD, place="hidden9"))

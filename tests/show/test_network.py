@@ -6,8 +6,8 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
-from creases.show import new_figure, plot_network
-from creases.show._style import class_color, now, tint
+from creases.show import plot_network
+from creases.show.style import active_theme, class_color, new_figure, tint
 from show.pictures import FOLDS, RECORD
 
 
@@ -47,7 +47,7 @@ def test_lines_are_as_wide_as_weights_and_coloured_by_sign(ax):
 
 def test_the_newest_units_are_marked(ax):
     plot_network(FOLDS, record=RECORD, ax=ax)
-    assert nodes(ax, now().accent) == [(1.0, -2.0)]
+    assert nodes(ax, active_theme().accent) == [(1.0, -2.0)]
     assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "newest"
 
 
@@ -55,7 +55,7 @@ def test_of_wide_layers_some_are_drawn_and_always_the_newest(ax):
     model = nn.Sequential(nn.Linear(200, 300), nn.ReLU(), nn.Linear(300, 1))
     plot_network(model, newest=[150], ax=ax, most=8)
     assert [sum(x == k for x, _ in nodes(ax)) for k in range(3)] == [8, 8, 1]
-    assert len(nodes(ax, now().accent)) == 1
+    assert len(nodes(ax, active_theme().accent)) == 1
     dots = [c for c in ax.collections if isinstance(c, PathCollection) and c.get_sizes()[0] < 50]
     assert len(dots) == 2
     assert "300 units" in [text.get_text() for text in ax.texts]

@@ -21,8 +21,7 @@ from PIL import Image
 
 import creases
 from creases.network import Network
-from creases.show import _style as style
-from creases.show import plot_plane, save_figure, theme
+from creases.show import plot_plane, save_figure, style, theme
 from show.pictures import FOLDS, LABELS, PICTURES, POINTS, RECORD, figure_of, folds
 
 BASELINE = Path(__file__).with_name("baseline")
@@ -53,7 +52,7 @@ def test_a_picture_is_what_it_was(name, on, tmp_path):
 def assert_readable(figure, made, on):
     """Every text stands out from the paper, and nothing is cut off: the picture's outermost pixels are paper."""
     with theme(on):
-        paper = to_rgb(style.now().paper)
+        paper = to_rgb(style.active_theme().paper)
     for text in figure.findobj(Text):
         in_cells = text.axes is not None and text.axes.images  # these have the cells behind them
         if text.get_text().strip() and text.get_bbox_patch() is None and not in_cells:

@@ -7,8 +7,9 @@ from matplotlib.collections import LineCollection, PathCollection, PolyCollectio
 
 import creases
 from creases.errors import InputError
-from creases.show import mark_points, new_figure, plot_plane
-from creases.show._style import class_color, crease_colors, now, tint
+from creases.show import plot_plane
+from creases.show.figures import mark_points
+from creases.show.style import active_theme, class_color, crease_colors, new_figure, tint
 
 
 def drawn(ax, kind):
@@ -55,7 +56,7 @@ def test_creases_and_boundary_are_drawn_where_they_are(fold, ax):
     for lines, x in ((creases, 0.0), (boundary, 0.5)):
         (segment,) = lines.get_segments()
         np.testing.assert_allclose(sorted(segment.tolist()), [[x, -1], [x, 1]])
-    np.testing.assert_array_equal(boundary.get_color()[0][:3], tint(now().boundary, 1.0))
+    np.testing.assert_array_equal(boundary.get_color()[0][:3], tint(active_theme().boundary, 1.0))
 
 
 def test_boundary_can_be_left_out(fold, ax):
@@ -66,7 +67,7 @@ def test_boundary_can_be_left_out(fold, ax):
 def test_creases_are_darker_with_depth():
     brightness = crease_colors(np.arange(4), 4).sum(axis=1)
     assert (np.diff(brightness) < 0).all()
-    np.testing.assert_allclose(crease_colors(np.array([3]), 4)[0], tint(now().crease_last, 1.0))
+    np.testing.assert_allclose(crease_colors(np.array([3]), 4)[0], tint(active_theme().crease_last, 1.0))
 
 
 def test_values_are_linear_on_triangles_that_tile_the_box(fold, ax):

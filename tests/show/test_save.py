@@ -3,7 +3,8 @@ import os
 import pytest
 
 from creases.errors import FileError, InputError
-from creases.show import new_figure, plot_plane, save_figure
+from creases.show import plot_plane, save_figure
+from creases.show.style import new_figure
 
 
 @pytest.mark.parametrize(("ending", "head"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])

@@ -4,8 +4,9 @@ from matplotlib.collections import LineCollection
 from PIL import Image
 
 from creases.errors import InputError
-from creases.show import new_figure, save_figure
-from creases.show.figures._splines import animate_tracks, plot_delta_slopes, plot_fit, plot_tracks, spline_figure
+from creases.show import animate_tracks, save_figure
+from creases.show.figures import plot_delta_slopes, plot_fit, plot_spline, plot_tracks
+from creases.show.style import new_figure
 from creases.splines import Shallow, Tracker
 
 DATA = (np.linspace(-1, 2, 7), np.linspace(-1, 2, 7) ** 2)
@@ -36,7 +37,7 @@ def curve(ax, label):
 
 
 def test_the_curve_is_the_network(net, ax):
-    plot_fit(net, ax, data=DATA, target=np.square)
+    plot_fit(net, ax=ax, data=DATA, target=np.square)
     x, f = curve(ax, "network")
     np.testing.assert_allclose(f, net(x))
     np.testing.assert_allclose(x[1:-1], [-0.5, 0, 1])
@@ -47,20 +48,20 @@ def test_the_curve_is_the_network(net, ax):
 
 
 def test_breakpoints_that_the_output_does_not_see_are_dotted(net, ax):
-    plot_fit(net, ax, window=(-2, 2))
+    plot_fit(net, ax=ax, window=(-2, 2))
     seen, unseen = [c for c in ax.collections if isinstance(c, LineCollection)]
     assert sorted(segment[0, 0] for segment in seen.get_segments()) == [0, 1]
     assert [segment[0, 0] for segment in unseen.get_segments()] == [-0.5]
 
 
 def test_delta_slopes_stand_at_their_breakpoints(net, ax):
-    plot_delta_slopes(net, ax, window=(-0.2, 2))
+    plot_delta_slopes(net, ax=ax, window=(-0.2, 2))
     points = ax.collections[-1].get_offsets()
     np.testing.assert_allclose(points, [[0, 1], [1, -2]])
 
 
 def test_tracks_run_through_the_frames_and_births_and_deaths_are_marked(history, ax):
-    plot_tracks(history, ax, window=(-10, 10))
+    plot_tracks(history, ax=ax, window=(-10, 10))
     lines = ax.collections[-1].get_segments()
     assert sum(len(line) for line in lines) == len(history.x)
     born, dead = ([e.x for e in history.events() if e.kind == kind] for kind in ("birth", "death"))
@@ -70,13 +71,13 @@ def test_tracks_run_through_the_frames_and_births_and_deaths_are_marked(history,
 
 
 def test_the_figure_has_fit_delta_slopes_and_errors(net, tmp_path):
-    figure = spline_figure(net, data=DATA, target=np.square, optimum=lambda x: 0 * x)
+    figure = plot_spline(net, data=DATA, target=np.square, optimum=lambda x: 0 * x)
     top, _, errors = figure.axes
     assert [text.get_text() for text in top.get_legend().get_texts()] == ["target", "data", "network", "best fit"]
     x, e = errors.lines[1].get_data()
     np.testing.assert_allclose(e, net(x) - x**2)
     assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "$x$"]
-    named = spline_figure(net, names=("hour", "load")).axes
+    named = plot_spline(net, names=("hour", "load")).axes
     assert (len(named), named[0].get_ylabel(), named[-1].get_xlabel()) == (2, "load", "hour")
     assert save_figure(figure, tmp_path / "fit.png").stat().st_size > 10_000
 
@@ -116,7 +117,7 @@ def test_wrong_arguments_are_named(history, tmp_path, call, message):
 
 
 def test_errors_are_at_the_data_where_no_target_is_known(net):
-    figure = spline_figure(net, data=DATA, optimum=lambda x: 0 * x)
+    figure = plot_spline(net, data=DATA, optimum=lambda x: 0 * x)
     points = [line for line in figure.axes[2].lines if len(line.get_xdata()) == len(DATA[0])]
     np.testing.assert_allclose(points[0].get_ydata(), net(DATA[0]) - DATA[1])
     np.testing.assert_allclose(points[1].get_ydata(), -np.asarray(DATA[1]))

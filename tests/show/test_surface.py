@@ -4,7 +4,8 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 import creases
 from creases.errors import InputError
-from creases.show import new_figure, plot_surface
+from creases.show import plot_surface
+from creases.show.style import new_figure
 
 
 def corners(ax):

@@ -4,8 +4,9 @@ import pytest
 from rich.console import Console
 
 from creases.errors import InputError
-from creases.show import new_figure, plot_heatmap
-from creases.show.figures._sweeps import heatmap_cells, result_table
+from creases.show import plot_heatmap
+from creases.show.figures._sweeps import format_table, heatmap_cells
+from creases.show.style import new_figure
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def drawn(ax):
 
 
 def test_cells_are_means_in_ascending_order_and_gaps_are_left_open(table, ax):
-    plot_heatmap(table, "width", "depth", "success", ax)
+    plot_heatmap(table, "width", "depth", "success", ax=ax)
     np.testing.assert_allclose(drawn(ax), [[0.25, 0.85], [np.nan, 0.85]])
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["2", "8"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["1", "3"]
@@ -35,33 +36,33 @@ def test_cells_are_means_in_ascending_order_and_gaps_are_left_open(table, ax):
 
 
 def test_a_cell_of_one_row_is_no_mean(table, ax):
-    plot_heatmap(table[table["seed"] == 0], "width", "depth", "success", ax)
+    plot_heatmap(table[table["seed"] == 0], "width", "depth", "success", ax=ax)
     assert ax.figure.axes[-1].get_ylabel() == "success"
 
 
 def test_shares_are_coloured_from_0_to_1_and_changes_about_zero(table, ax):
-    plot_heatmap(table, "width", "depth", "success", ax)
+    plot_heatmap(table, "width", "depth", "success", ax=ax)
     assert ax.images[0].get_clim() == (0, 1)
-    plot_heatmap(table.assign(success=table["success"] - 0.5), "width", "depth", "success", ax)
+    plot_heatmap(table.assign(success=table["success"] - 0.5), "width", "depth", "success", ax=ax)
     low, high = ax.images[1].get_clim()
     assert low == -high < 0
 
 
 def test_true_and_false_are_shares_and_texts_and_lists_are_names(ax):
     table = pd.DataFrame({"a": ["x", "y"], "b": [[1, 2], [3]], "ok": [True, False]})
-    plot_heatmap(table, "a", "b", "ok", ax)
+    plot_heatmap(table, "a", "b", "ok", ax=ax)
     assert np.nansum(drawn(ax)) == 1
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["[1, 2]", "[3]"]
 
 
 def test_all_the_same_or_nothing_measured_can_be_drawn(table, ax):
-    plot_heatmap(table.assign(success=7), "width", "depth", "success", ax)
-    plot_heatmap(table.assign(success=np.nan), "width", "depth", "success", ax)
+    plot_heatmap(table.assign(success=7), "width", "depth", "success", ax=ax)
+    plot_heatmap(table.assign(success=np.nan), "width", "depth", "success", ax=ax)
 
 
 def test_many_cells_are_not_annotated(ax):
     table = pd.DataFrame({"a": range(40), "b": 0, "c": 1.0})
-    plot_heatmap(table, "a", "b", "c", ax)
+    plot_heatmap(table, "a", "b", "c", ax=ax)
     assert not ax.texts
 
 
@@ -86,7 +87,7 @@ def test_a_table_without_rows_is_refused(table):
 def told(table, **options):
     console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     with console.file:
-        console.print(result_table(table, **options))
+        console.print(format_table(table, **options))
     return console.export_text()
 
 

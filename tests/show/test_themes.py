@@ -8,9 +8,8 @@ from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
 from creases.errors import InputError
-from creases.show import new_figure, plot_plane, save_figure, theme
-from creases.show._style import contrast, luminance, now, readable
-from creases.show._themes import DARK, LIGHT
+from creases.show import plot_plane, save_figure, theme
+from creases.show.style import DARK, LIGHT, active_theme, contrast, luminance, new_figure, readable_color
 
 #: What is left of linear RGB without one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1).
 SIGHTS = {
@@ -76,19 +75,19 @@ def test_everything_stands_out_from_the_paper(one):
 def test_text_on_any_class_can_be_read(one):
     with theme(one.name):
         for color in one.classes:
-            assert ratio(readable(color), color) > 4
+            assert ratio(readable_color(color), color) > 4
 
 
 def test_a_theme_ends_with_its_block_even_by_an_error():
-    assert now() is LIGHT
+    assert active_theme() is LIGHT
     with theme("dark"):
-        assert now() is DARK
+        assert active_theme() is DARK
         with theme("light"):
-            assert now() is LIGHT
+            assert active_theme() is LIGHT
         with pytest.raises(ZeroDivisionError), theme("light"):
             1 / 0  # noqa: B018
-        assert now() is DARK
-    assert now() is LIGHT
+        assert active_theme() is DARK
+    assert active_theme() is LIGHT
 
 
 def test_a_figure_made_in_the_dark_is_dark_when_saved_later(fold, tmp_path):
@@ -114,7 +113,7 @@ def test_threads_draw_in_their_own_themes(fold, tmp_path):
             figure, (ax,) = new_figure(2, 2)
             plot_plane(fold, ax=ax, color="class")
             colors = {text.get_color() for text in ax.get_legend().get_texts()} | {ax.xaxis.label.get_color()}
-            return colors == {now().ink} and tuple(figure.get_facecolor()[:3]) == to_rgb(now().paper)
+            return colors == {active_theme().ink} and tuple(figure.get_facecolor()[:3]) == to_rgb(active_theme().paper)
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(draw, range(16)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import creases
-from creases.show.report._maps import map_report
+from creases.show.report._maps import write_map_report
 
 #: The coefficients and the offset in a line about a piece.
 NUMBERS = re.compile(r"[+-]? ?[\d.]+(?:e-?\d+)?(?= x|$)")
@@ -79,7 +79,9 @@ def test_what_is_said_of_a_region_is_what_the_library_computes(visit, tmp_path):
     net = creases.read([(draw(size=(8, 2)), draw(size=8)), (draw(size=(2, 8)), draw(size=2))])
     net.save(tmp_path / "net.safetensors")
     one = visit()
-    one.page.goto(map_report(tmp_path / "net.safetensors", tmp_path / "map.html", box=[(-1, 1), (-1, 1)]).as_uri())
+    one.page.goto(
+        write_map_report(tmp_path / "net.safetensors", tmp_path / "map.html", box=[(-1, 1), (-1, 1)]).as_uri()
+    )
     one.drawn()
     page, point = one.page, np.zeros(2)
     page.get_by_role("application").focus()

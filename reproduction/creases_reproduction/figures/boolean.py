@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from creases.show import _style as style
+from creases.show import style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ def _kinds() -> dict[str, dict[str, Any]]:
     return {
         "random": {"color": style.class_color(0), "marker": "o"},
         "xored": {"color": style.class_color(1), "marker": "s"},
-        "parity": {"color": style.now().ink, "marker": "D"},
+        "parity": {"color": style.active_theme().ink, "marker": "D"},
     }
 
 
@@ -48,11 +48,11 @@ def plot_sizes(rates: pd.DataFrame, ax: Axes | None = None, *, outlined: pd.Data
     outlined
         Whether each size has an outline, laid out as the rates.
     """
-    ax = style.own_axes(ax, 5, 3.2)
+    ax = style.get_axes(ax, 5, 3.2)
     percent = 100 * rates.to_numpy(np.float64)  # (depths, widths)
-    ax.imshow(percent, cmap=style.amount_colors(), vmin=0, vmax=100, origin="lower", aspect="auto")
+    ax.imshow(percent, cmap=style.amount_colormap(), vmin=0, vmax=100, origin="lower", aspect="auto")
     for (row, column), value in np.ndenumerate(percent):
-        color = style.now().paper if value > 65 else style.now().ink
+        color = style.active_theme().paper if value > 65 else style.active_theme().ink
         ax.text(column, row, _whole(value), ha="center", va="center", color=color, fontsize=8)
         if outlined is not None and outlined.iat[row, column]:
             corner = (column - 0.46, row - 0.46)
@@ -68,7 +68,7 @@ def success_figure(result: Success, *, leaks: tuple[float, ...] = (0.0, 0.1)) ->
     """Mean and lowest successes over the classes for each size of network, by leak (Fig. 3.5)."""
     rows = len(leaks)
     figure, axes = style.new_grid(9, 3.1 * rows, rows, 2)
-    with style.styled():
+    with style.style_context():
         for k, leak in enumerate(leaks):
             for column, (how, what) in enumerate((("mean", "mean over the classes"), ("min", "hardest class"))):
                 plot_sizes(result.sizes(leak, how), axes[k][column])  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def metrics_figure(result: Success, *, leak: float = 0.1) -> Figure:
     figure, grid = style.new_grid(8, 9.5, len(_LABELS), 1, sharex=True)
     place = np.arange(len(table))
     widths = sorted(table["width"].dropna().unique())
-    with style.styled():
+    with style.style_context():
         for (name, label), (ax,) in zip(_LABELS.items(), grid, strict=True):
             value = table[name] * (100 if "%" in label else 1)
             for k, width in enumerate(widths):
@@ -115,7 +115,7 @@ def ten_bits_figure(table: pd.DataFrame, *, n: int = 10) -> Figure:
     from creases_reproduction.linearity.boolean_ten_bits import grid, predicted
 
     figure, axes = style.new_figure(9, 3.2, panels=2)
-    with style.styled():
+    with style.style_context():
         for ax, kind, title in zip(axes, ("parity", "random"), (f"{n}-parity", f"random, {n} bits"), strict=True):
             rates = grid(table, kind)
             plot_sizes(rates, ax, outlined=predicted(rates, n) if kind == "parity" else None)
@@ -130,7 +130,7 @@ def difficulty_figure(table: pd.DataFrame) -> Figure:
     """
     n = int(table["n"].iloc[0])
     figure, axes = style.new_figure(9, 3.4, panels=3)
-    with style.styled():
+    with style.style_context():
         for ax, metric in zip(axes, ("degree", "entropy", "influence"), strict=True):
             for kind, mark in _kinds().items():
                 own = table[table["kind"] == kind]
@@ -148,7 +148,7 @@ def bits_figure(means: pd.DataFrame) -> Figure:
     """
     labels = {"rate": "rate of success", "degree": "degree / n", "entropy": "entropy / n", "influence": "influence / n"}
     figure, axes = style.new_figure(11, 3, panels=4)
-    with style.styled():
+    with style.style_context():
         for ax, (name, label) in zip(axes, labels.items(), strict=True):
             for kind, mark in _kinds().items():
                 own = means[means["kind"] == kind]

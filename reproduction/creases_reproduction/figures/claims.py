@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 from creases.show.figures import draw_cells
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def plot_claim(picture: Picture, ax: Axes | None = None) -> Axes:
     Axes
         The axes drawn on.
     """
-    ax = style.own_axes(ax, *claim_size(picture))
-    with style.styled():
+    ax = style.get_axes(ax, *claim_size(picture))
+    with style.style_context():
         if picture.rows:
             _draw_rows(ax, picture.rows)
         elif picture.curves:
@@ -69,7 +69,7 @@ def claim_figure(picture: Picture, title: str) -> Figure:
     """A claim's picture as a figure of its own, without pyplot."""
     figure, (ax,) = style.new_figure(*claim_size(picture))
     plot_claim(picture, ax)
-    with style.styled():
+    with style.style_context():
         figure.suptitle(fill(title, 80), fontsize=10)  # above the legend
     return figure
 
@@ -103,7 +103,7 @@ def _draw_rows(ax: Axes, rows: Sequence[Row]) -> None:
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     ax.set_yticks(at, [_cut(row.what) for row in rows])
     ax.set_ylim(-0.6, len(rows) - 0.4)
-    ax.grid(axis="y", color=tuple(style.tint(style.now().ink, 0.12)), linewidth=0.6)
+    ax.grid(axis="y", color=tuple(style.tint(style.active_theme().ink, 0.12)), linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
 

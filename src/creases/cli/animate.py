@@ -57,7 +57,7 @@ def animate_run(
     """
     from creases import show
     from creases.growth.experiment import box, read_run
-    from creases.show.report import slices
+    from creases.show.report import choose_slices
 
     check_outputs([path], (".gif", ".mp4"))
     load_kernels()
@@ -72,7 +72,7 @@ def animate_run(
     }
     cut = None
     if problem.X.shape[1] > 2 or columns is not None:
-        cut = slices(run.net, run.data, [] if columns is None else [columns])[0]
+        cut = choose_slices(run.net, run.data, [] if columns is None else [columns])[0]
         shown = {"box": cut.box, "origin": cut.origin, "basis": cut.basis}
         if len(names := cut.name.split(" × ")) == 2:
             shown["features"] = names

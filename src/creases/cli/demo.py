@@ -61,11 +61,12 @@ def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
 
 def draw(report: Report, partition: PlanePartition, path: Path, *, dpi: int = 160) -> Path:
     """What the network decides, with the data, beside the folded sheet that it is."""
-    from creases.show import new_figure, plot_plane, save_figure, styled
+    from creases.show import plot_plane, save_figure
+    from creases.show.style import new_figure, style_context
 
     X, y = report.data.problem
     figure, (decision, sheet) = new_figure(12, 6.5, panels=2)
-    with styled():
+    with style_context():
         plot_plane(partition, ax=decision, color="class", data=X, labels=y)
         decision.set_title(f"What it decides: {partition.count} regions, the boundary in black")
         plot_plane(partition, ax=sheet, color="regions")

@@ -109,11 +109,11 @@ def kind_of_result(result: Path) -> str:
 
 
 def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
-    from creases.show.report import growth_report
+    from creases.show.report import write_growth_report
 
     load_kernels()
     with show_progress(4) as begin:
-        written = growth_report(folder, path, **options, progress=begin)
+        written = write_growth_report(folder, path, **options, progress=begin)
     if not written.ended:
         note(f"The run has not ended; the report shows what it has reached. Resume it: creases grow --resume {folder}")
     return {
@@ -127,25 +127,25 @@ def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
 
 
 def _map(file: Path, path: Path, **options: Any) -> dict[str, Any]:
-    from creases.show.report import map_report
+    from creases.show.report import write_map_report
 
     load_kernels()
-    map_report(file, path, **options)
+    write_map_report(file, path, **options)
     return {}
 
 
 def _comparison(folder: Path, path: Path) -> dict[str, Any]:
-    from creases.show.report import comparison_report
+    from creases.show.report import write_comparison_report
 
     load_kernels()
-    comparison_report(folder, path)
+    write_comparison_report(folder, path)
     return {}
 
 
 def _sweep(folder: Path, path: Path) -> dict[str, Any]:
-    from creases.show.report import sweep_report
+    from creases.show.report import write_sweep_report
 
-    sweep_report(folder, path)
+    write_sweep_report(folder, path)
     return {}
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from creases._files import replacing
 from creases.errors import InputError
-from creases.show._style import styled
+from creases.show.style import style_context
 
 #: Endings that name a picture, each with the metadata to leave out so that the same picture is the same file.
 PICTURES: dict[str, dict[str, str | None]] = {".png": {"Software": None}, ".svg": {"Date": None}}
@@ -19,6 +19,6 @@ def save_figure(figure: Figure, path: str | Path, *, dpi: int = 160) -> Path:
     path = Path(path)
     if path.suffix not in PICTURES:
         raise InputError(f"path: a picture's name must end in {' or '.join(PICTURES)}, got {path.name!r}")
-    with replacing(path) as temporary, styled():
+    with replacing(path) as temporary, style_context():
         figure.savefig(temporary, dpi=dpi, metadata=PICTURES[path.suffix])
     return path

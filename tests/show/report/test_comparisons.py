@@ -11,7 +11,7 @@ from creases.cli.compare._report import write
 from creases.compare import similarity
 from creases.compare.differences import difference_at_samples
 from creases.errors import FileError, InputError
-from creases.show.report._comparisons import comparison_report
+from creases.show.report._comparisons import write_comparison_report
 from creases.show.report._planes import _three
 from report_pages import read
 
@@ -104,7 +104,7 @@ def test_three_networks_of_more_inputs_are_cut_through_samples_of_each_class(tmp
 def test_without_the_networks_the_page_is_of_sections_alone(pair, tmp_path):
     told = json.loads((pair / "comparison.json").read_text())
     (tmp_path / "comparison.json").write_text(json.dumps({**told, "networks": [], "names": ["<old>", "new"]}))
-    page = comparison_report(tmp_path, tmp_path / "page.html").read_text("utf-8")
+    page = write_comparison_report(tmp_path, tmp_path / "page.html").read_text("utf-8")
     assert "creases-report" not in page
     assert "&lt;old&gt;" in page
     assert "<old>" not in page
@@ -139,9 +139,9 @@ def test_a_folder_without_a_comparison_is_refused(tmp_path, text, said):
     if text is not None:
         (tmp_path / "comparison.json").write_text(text)
     with pytest.raises(FileError, match=said):
-        comparison_report(tmp_path, tmp_path / "page.html")
+        write_comparison_report(tmp_path, tmp_path / "page.html")
 
 
 def test_a_page_has_a_page_s_name(pair):
     with pytest.raises(InputError, match=r"out: expected a name ending in .html, got 'page.txt'"):
-        comparison_report(pair, pair / "page.txt")
+        write_comparison_report(pair, pair / "page.txt")

@@ -21,7 +21,7 @@ from creases.growth.experiment._settings import Settings
 from creases.show.report import _growth as growth
 from creases.show.report import _growth_sections as growth_sections
 from creases.show.report import _slices as slices
-from creases.show.report._growth import growth_report, run_report
+from creases.show.report._growth import write_growth_report, write_run_report
 from creases.show.report._hardest import losses
 from creases.show.viewer import decode
 
@@ -67,13 +67,13 @@ def read(path):
 @pytest.fixture(scope="module")
 def circles_report(circles):
     path = circles.parent / "circles.html"
-    return growth_report(circles, path), *read(path)
+    return write_growth_report(circles, path), *read(path)
 
 
 @pytest.fixture(scope="module")
 def iris_report(iris):
     path = iris.parent / "iris.html"
-    return growth_report(iris, path), *read(path)
+    return write_growth_report(iris, path), *read(path)
 
 
 @pytest.fixture
@@ -228,7 +228,7 @@ def test_more_inputs_are_shown_on_slices_with_their_data(iris, iris_report):
 
 def test_slices_that_are_asked_for_are_shown(iris, tmp_path, quick):
     asked = {"columns": ["sepal length (cm),3"], "through": ["0,60,120", "1,2,140"]}
-    written = growth_report(iris, tmp_path / "r.html", **asked)
+    written = write_growth_report(iris, tmp_path / "r.html", **asked)
     assert written.slices == (
         "sepal length (cm) × petal width (cm)",
         "through rows 0, 60 and 120",
@@ -257,13 +257,13 @@ def test_slices_that_are_asked_for_are_shown(iris, tmp_path, quick):
 )
 def test_slices_that_are_not_there_are_refused(iris, tmp_path, asked, said):
     with pytest.raises(InputError, match=re.escape(said)):
-        growth_report(iris, tmp_path / "r.html", **asked)
+        write_growth_report(iris, tmp_path / "r.html", **asked)
     assert not (tmp_path / "r.html").exists()
 
 
 def test_problems_of_two_inputs_have_no_slices_to_choose(circles, tmp_path):
     with pytest.raises(InputError, match="--columns: xor_circles has 2 inputs, which are shown whole; leave it out"):
-        growth_report(circles, tmp_path / "r.html", columns=["0,1"])
+        write_growth_report(circles, tmp_path / "r.html", columns=["0,1"])
 
 
 def test_columns_that_matter_most_come_first():
@@ -277,7 +277,7 @@ def test_columns_that_matter_most_come_first():
 
 
 def test_one_input_is_shown_as_a_function(sine, tmp_path):
-    growth_report(sine, tmp_path / "r.html")
+    write_growth_report(sine, tmp_path / "r.html")
     found, frames = read(tmp_path / "r.html")
     assert {header["kind"] for header, _ in frames.values()} == {"line"}
     assert "slices" not in found
@@ -290,7 +290,7 @@ def test_one_input_is_shown_as_a_function(sine, tmp_path):
 def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path, monkeypatch, quick):
     monkeypatch.setattr(growth, "BUDGET", 5_000)
     monkeypatch.setattr(growth, "ROWS", 50)
-    written = growth_report(circles, tmp_path / "r.html")
+    written = write_growth_report(circles, tmp_path / "r.html")
     found, frames = read(tmp_path / "r.html")
     assert len(frames) == len(found["moments"]) == written.moments[0] < written.moments[1]
     assert found["moments"][-1]["kind"] == "end"
@@ -305,10 +305,10 @@ def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path,
 
 def test_of_large_networks_fewer_slices_are_shown_so_that_time_has_room(iris, tmp_path, monkeypatch, quick):
     monkeypatch.setattr(growth, "BUDGET", 20_000)
-    found = growth_report(iris, tmp_path / "r.html")
+    found = write_growth_report(iris, tmp_path / "r.html")
     assert len(found.slices) == 2
     assert found.slices[1].startswith("through rows ")
-    asked = growth_report(iris, tmp_path / "r.html", columns=["0,1", "1,2", "2,3"])
+    asked = write_growth_report(iris, tmp_path / "r.html", columns=["0,1", "1,2", "2,3"])
     assert len(asked.slices) == 3
 
 
@@ -320,7 +320,7 @@ def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path,
     history.ended, history.epochs = "", history.epochs[:30]
     history.records = [record for record in history.records if record.epoch <= 30]
     checkpoint.write(folder / "checkpoint.pt", {**state, "history": history.to_json()})
-    written = growth_report(folder, tmp_path / "r.html")
+    written = write_growth_report(folder, tmp_path / "r.html")
     found, _ = read(tmp_path / "r.html")
     assert not written.ended
     assert found["kept"] == found["moments"][-1]["epoch"] <= 30
@@ -332,7 +332,7 @@ def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path,
 def test_a_run_that_was_never_trained_is_refused(circles, tmp_path):
     kept = read_run(circles)
     with pytest.raises(InputError, match="run: has not been trained for an epoch yet"):
-        run_report(replace(kept, history=History()), tmp_path / "r.html", model="m", again="")
+        write_run_report(replace(kept, history=History()), tmp_path / "r.html", model="m", again="")
 
 
 def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, quick):
@@ -342,7 +342,7 @@ def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, qui
     lines = [",".join([*(f"{value:.4f}" for value in row), label]) for row, label in zip(X, y, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c,answer", *[",1,2,no"] * 5, *lines]))
     folder = made(tmp_path / "o", data=str(tmp_path / "t.csv"), epochs=20, when="8", missing="drop")
-    growth_report(folder, tmp_path / "r.html", through=["5,6,64"])
+    write_growth_report(folder, tmp_path / "r.html", through=["5,6,64"])
     found, frames = read(tmp_path / "r.html")
     _, arrays = frames[str(found["moments"][-1]["id"])]
     assert np.allclose(arrays["distance"][[0, 1, 59]], 0, atol=1e-5)
@@ -359,7 +359,7 @@ def test_few_rows_and_columns_that_tell_nothing_are_reported_too(tmp_path):
     lines = [f"{k},{k},5,{'red' if k % 2 else 'blue'},{'yes' if k > 5 else 'no'}" for k in range(11)]
     (tmp_path / "t.csv").write_text("\n".join(["a,same,constant,text,answer", *lines]))
     settings = {"data": str(tmp_path / "t.csv"), "epochs": 8, "test": 0.3, "validation": 0.4}
-    written = growth_report(made(tmp_path / "o", **settings), tmp_path / "r.html")
+    written = write_growth_report(made(tmp_path / "o", **settings), tmp_path / "r.html")
     found, _ = read(tmp_path / "r.html")
     assert len(written.slices) >= 3
     assert json.dumps(found, allow_nan=False)

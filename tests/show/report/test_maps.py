@@ -5,7 +5,7 @@ import pytest
 
 import creases
 from creases.errors import FileError, InputError
-from creases.show.report._maps import map_report
+from creases.show.report._maps import write_map_report
 from report_pages import read
 
 FOLD = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])
@@ -14,7 +14,7 @@ FOLD = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.
 def test_a_partition_is_shown_as_it_was_saved(tmp_path, drawn):
     partition = creases.plane(FOLD, box=[(-1, 1), (-2, 2)])
     partition.save(tmp_path / "map.npz")
-    out = map_report(tmp_path / "map.npz", tmp_path / "map.html", command=["creases", "report", "my map.npz"])
+    out = write_map_report(tmp_path / "map.npz", tmp_path / "map.html", command=["creases", "report", "my map.npz"])
     run, frames = read(out)
     header, arrays = frames["0"]
     assert header["box"] == [[-1, 1], [-2, 2]]
@@ -33,26 +33,26 @@ def test_a_network_is_mapped_around_its_data_or_in_the_box_given(tmp_path, drawn
     X = rng.uniform(0, 1, (50, 2))
     np.savez(tmp_path / "data.npz", X=X, y=(X.sum(axis=1) > 1).astype(int))
     out = tmp_path / "report.html"
-    run, frames = read(map_report(tmp_path / "net.safetensors", out, data=tmp_path / "data.npz"))
+    run, frames = read(write_map_report(tmp_path / "net.safetensors", out, data=tmp_path / "data.npz"))
     (low, high), _ = frames["0"][0]["box"]
     assert low < X[:, 0].min() < X[:, 0].max() < high
     assert np.array(run["problem"]["X"]) == pytest.approx(X)
     assert run["problem"]["classes"] == ["0", "1"]
     shares = next(s for s in run["sections"] if s["title"] == "How many pieces it takes")["table"]["rows"][0]
     assert shares[-1] == "100 %"  # the network decides as the data are
-    _, frames = read(map_report(tmp_path / "net.safetensors", out, box=[(0, 2), (0, 3)]))
+    _, frames = read(write_map_report(tmp_path / "net.safetensors", out, box=[(0, 2), (0, 3)]))
     assert frames["0"][0]["box"] == [[0, 2], [0, 3]]
 
 
 def test_weights_in_an_npz_file_and_networks_of_one_input_are_maps_too(tmp_path, drawn):
     np.savez(tmp_path / "kink.npz", W0=[[1.0], [-1.0]], b0=[0.0, 0.5], W1=[[1.0, 1.0]], b1=[0.0])
-    run, frames = read(map_report(tmp_path / "kink.npz", tmp_path / "kink.html", box=[(-2, 2)]))
+    run, frames = read(write_map_report(tmp_path / "kink.npz", tmp_path / "kink.html", box=[(-2, 2)]))
     header, arrays = frames["0"]
     assert header["kind"] == "line"
     assert arrays["x"].tolist() == [-2, 0, 0.5, 2]
     assert run["problem"]["task"] == "regression"
     creases.line(creases.read(FOLD), [-1, 0.5], [1, 0.5]).save(tmp_path / "line.npz")
-    assert read(map_report(tmp_path / "line.npz", tmp_path / "line.html"))[1]["0"][0]["kind"] == "line"
+    assert read(write_map_report(tmp_path / "line.npz", tmp_path / "line.html"))[1]["0"][0]["kind"] == "line"
 
 
 def test_a_slice_through_more_inputs_is_shown_on_its_plane(tmp_path, drawn):
@@ -61,7 +61,7 @@ def test_a_slice_through_more_inputs_is_shown_on_its_plane(tmp_path, drawn):
     creases.plane_through(net, *rng.normal(size=(3, 4))).save(tmp_path / "cut.npz")
     X = rng.normal(size=(20, 4))
     np.savez(tmp_path / "data.npz", X=X, y=rng.integers(0, 3, 20))
-    run, frames = read(map_report(tmp_path / "cut.npz", tmp_path / "cut.html", data=tmp_path / "data.npz"))
+    run, frames = read(write_map_report(tmp_path / "cut.npz", tmp_path / "cut.html", data=tmp_path / "data.npz"))
     assert frames["0"][1]["points"].shape == (20, 2)
     assert len(run["problem"]["features"]) == 4
 
@@ -71,7 +71,7 @@ def test_a_unit_that_is_off_on_a_slice_is_not_dead_where_data_lie_beside_it(tmp_
     creases.plane(net, [(-1, 1)] * 2, np.zeros(3), np.eye(3)[:, :2]).save(tmp_path / "cut.npz")
     np.savez(tmp_path / "data.npz", X=[[0.0, 0.0, 0.0], [0.0, 0.0, 5.0]], y=[0, 1])
     for given, note in (({}, "dead: off everywhere"), ({"data": tmp_path / "data.npz"}, "")):
-        run, _ = read(map_report(tmp_path / "cut.npz", tmp_path / "cut.html", **given))
+        run, _ = read(write_map_report(tmp_path / "cut.npz", tmp_path / "cut.html", **given))
         (units,) = (one for one in run["sections"] if one["title"] == "Units")
         assert units["table"]["rows"][0][2] == note
 
@@ -109,7 +109,7 @@ def test_what_cannot_be_mapped_is_refused(tmp_path, name, options, error, said):
     if "data" in options:
         options = {"data": tmp_path / options["data"]}
     with pytest.raises(error, match=said):
-        map_report(tmp_path / name, tmp_path / "out.html", **options)
+        write_map_report(tmp_path / name, tmp_path / "out.html", **options)
     assert not (tmp_path / "out.html").exists()
 
 
@@ -118,7 +118,7 @@ def test_classes_of_a_table_are_the_outputs_of_their_numbers(tmp_path, drawn):
     third.save(tmp_path / "three.safetensors")
     X = np.random.default_rng(0).uniform(0.2, 1, (30, 2))  # class 0 is decided nowhere here, and not in the table
     (tmp_path / "two.csv").write_text("\n".join(["a,b,y", *(f"{a},{b},{1 + (b > a)}" for a, b in X)]))
-    run, _ = read(map_report(tmp_path / "three.safetensors", tmp_path / "page.html", data=tmp_path / "two.csv"))
+    run, _ = read(write_map_report(tmp_path / "three.safetensors", tmp_path / "page.html", data=tmp_path / "two.csv"))
     assert run["problem"]["classes"] == ["0", "1", "2"]
     assert set(run["problem"]["y"]) == {1, 2}
     found = next(s for s in run["sections"] if s["title"] == "How many pieces it takes")
@@ -128,13 +128,13 @@ def test_classes_of_a_table_are_the_outputs_of_their_numbers(tmp_path, drawn):
 def test_a_line_is_shown_without_samples_that_are_not_on_it(tmp_path, drawn):
     creases.line(FOLD, [-1, 0.5], [1, 0.5]).save(tmp_path / "line.npz")
     np.savez(tmp_path / "data.npz", X=np.zeros((9, 2)), y=np.arange(9) % 2)
-    run, _ = read(map_report(tmp_path / "line.npz", tmp_path / "line.html", data=tmp_path / "data.npz"))
+    run, _ = read(write_map_report(tmp_path / "line.npz", tmp_path / "line.html", data=tmp_path / "data.npz"))
     assert run["problem"]["X"] == []
     creases.line(FOLD, [-1, 0.5], [1, 0.5], infinite=True).save(tmp_path / "endless.npz")
     with pytest.raises(InputError, match=r"endless.npz is of a whole line, which no picture shows"):
-        map_report(tmp_path / "endless.npz", tmp_path / "endless.html")
+        write_map_report(tmp_path / "endless.npz", tmp_path / "endless.html")
 
 
 def test_a_page_has_a_page_s_name(tmp_path):
     with pytest.raises(InputError, match=r"out: expected a name ending in .html, got 'out.pdf'"):
-        map_report(tmp_path / "map.npz", tmp_path / "out.pdf")
+        write_map_report(tmp_path / "map.npz", tmp_path / "out.pdf")

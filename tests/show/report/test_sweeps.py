@@ -8,7 +8,7 @@ import pytest
 from creases.errors import FileError
 from creases.lab import Sweep
 from creases.show.report import _sweeps as sweeps
-from creases.show.report._sweeps import sweep_report
+from creases.show.report._sweeps import write_sweep_report
 
 
 def swept(folder, function, jobs):
@@ -35,7 +35,7 @@ def area(width, height, kind):
 def test_results_are_shown_over_pairs_of_parameters_and_by_each(tmp_path, drawn):
     jobs = {"width": [1, 2, 3], "height": [4.0, 5.0], "kind": ["plain", "double"], "constant": [7]}
     folder = swept(tmp_path / "areas", lambda width, height, kind, constant: area(width, height, kind), jobs)
-    page = sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
+    page = write_sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
     found = tables(page)
     assert dict(found["Overview"])["done"] == "12 of 12 jobs"
     assert dict(found["Overview"])["parameter height"] == "4, 5"
@@ -51,7 +51,7 @@ def test_results_are_shown_over_pairs_of_parameters_and_by_each(tmp_path, drawn)
 
 def test_failures_are_told_with_the_way_on(tmp_path, drawn):
     folder = swept(tmp_path / "odd", "sweep_jobs:fails", {"x": [0, 1, 2, 3]})
-    page = sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
+    page = write_sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
     found = tables(page)
     assert found["Failures"][1:] == [
         ["ArithmeticError: 1 is odd", "1", "x 1"],
@@ -66,26 +66,26 @@ def test_failures_are_told_with_the_way_on(tmp_path, drawn):
 def test_of_very_many_maps_the_first_are_drawn(tmp_path, drawn, monkeypatch):
     monkeypatch.setattr(sweeps, "MAPS", 2)
     folder = swept(tmp_path / "many", lambda a, b, c: {"sum": a + b + c}, {name: [0, 1] for name in "abc"})
-    page = sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
+    page = write_sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
     assert len(drawn) == 2
     assert "1 more heat map can be drawn with creases sweep heat." in page
 
 
 def test_a_sweep_without_a_result_is_shown_too(tmp_path, drawn):
     folder = swept(tmp_path / "none", "sweep_jobs:fails", {"x": [1]})
-    page = sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
+    page = write_sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
     assert dict(tables(page)["Overview"])["failed"] == "1"
 
 
 def test_a_heat_map_is_in_the_page_for_light_and_dark(tmp_path):
     folder = swept(tmp_path / "real", lambda a, b: {"sum": a + b}, {"a": [0, 1], "b": [0, 1]})
-    page = sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
+    page = write_sweep_report(folder, tmp_path / "page.html").read_text("utf-8")
     assert page.count("data:image/png;base64,") == 2
     assert "prefers-color-scheme: dark" in page
 
 
 def test_a_folder_without_a_sweep_is_refused(tmp_path):
     with pytest.raises(FileError, match="folder: there is no folder"):
-        sweep_report(tmp_path / "none", tmp_path / "page.html")
+        write_sweep_report(tmp_path / "none", tmp_path / "page.html")
     with pytest.raises(FileError):
-        sweep_report(tmp_path, tmp_path / "page.html")
+        write_sweep_report(tmp_path, tmp_path / "page.html")

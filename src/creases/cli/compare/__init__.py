@@ -99,7 +99,7 @@ def _single(net: Network) -> Network:
 
 
 def _print(found: Similarity, source: str) -> None:
-    from creases.show.report import MEASURES, number, pair_rows, title
+    from creases.show.report import MEASURES, format_number, measure_title, pair_rows
 
     order = found.order()
     names = [found.names[i] for i in order]
@@ -112,8 +112,8 @@ def _print(found: Similarity, source: str) -> None:
         matrix = getattr(found, key)
         if matrix is None:
             continue
-        rows = [(name, *(number(matrix[i, j]) for j in order)) for name, i in zip(names, order, strict=True)]
-        print_table(f"{title(key)}: {meaning}", rows, ("", *names))
+        rows = [(name, *(format_number(matrix[i, j]) for j in order)) for name, i in zip(names, order, strict=True)]
+        print_table(f"{measure_title(key)}: {meaning}", rows, ("", *names))
 
 
 def _changed(nets: dict[str, Network], x: NDArray[Any], labels: NDArray[np.int64] | None) -> SampleDifference:

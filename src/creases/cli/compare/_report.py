@@ -46,7 +46,7 @@ def write(
         That makes it again.
     """
     from creases.show import save_figure
-    from creases.show.report import MEASURES, comparison_report, heat_map
+    from creases.show.report import MEASURES, plot_measure, write_comparison_report
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -55,14 +55,14 @@ def write(
     if len(found.names) > 2:
         for key in MEASURES:
             if getattr(found, key) is not None:
-                save_figure(heat_map(found, key), folder / f"{key}.png")
+                save_figure(plot_measure(found, key), folder / f"{key}.png")
     listed = _order(changed)
     if samples.image is not None and len(listed):
         save_figure(_images(changed, samples, listed[:_DRAWN]), folder / "differences.png")
     kept = {"networks": _keep_networks(nets, folder), "kept_samples": _keep_samples(samples, folder)}
     told = {**as_json(found, changed, samples), "listed": _listed(changed, listed), **kept, "command": list(command)}
     write_json(told, folder / "comparison.json")
-    return comparison_report(folder, folder / "report.html")
+    return write_comparison_report(folder, folder / "report.html")
 
 
 def as_json(found: Similarity, changed: SampleDifference, samples: Samples) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _keep_samples(samples: Samples, folder: Path) -> str | None:
 
 
 def _images(changed: SampleDifference, samples: Samples, which: Any) -> Any:
-    from creases.show import image_figure
+    from creases.show import plot_images
 
     def drawn(i: int) -> Any:
         own = np.asarray(samples.x[i], np.float64).reshape(samples.image or ())
@@ -123,4 +123,4 @@ def _images(changed: SampleDifference, samples: Samples, which: Any) -> Any:
 
     truth = ["" if changed.labels is None else f" ({changed.labels[i]})" for i in which]
     names = [f"{changed.class_a[i]}, {changed.class_b[i]}{one}" for i, one in zip(which, truth, strict=True)]
-    return image_figure([[drawn(i) for i in which]], [""], names)
+    return plot_images([[drawn(i) for i in which]], [""], names)

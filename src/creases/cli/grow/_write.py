@@ -15,7 +15,7 @@ from creases.growth.experiment import box
 if TYPE_CHECKING:
     from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
-    from creases.show import View
+    from creases.show import GrowthView
 
 
 def write(report: Report, folder: Path) -> dict[str, Path]:
@@ -36,10 +36,10 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
 
 def draw(report: Report, path: Path, *, dpi: int = 160) -> None:
     """The growth as a picture."""
-    from creases.show import growth_figure, save_figure
+    from creases.show import plot_growth, save_figure
 
     outcome = report.outcome
-    figure = growth_figure(
+    figure = plot_growth(
         outcome.history,
         view=view(report),
         kept=outcome.kept,
@@ -49,9 +49,9 @@ def draw(report: Report, path: Path, *, dpi: int = 160) -> None:
     save_figure(figure, path, dpi=dpi)
 
 
-def view(report: Report) -> View | None:
+def view(report: Report) -> GrowthView | None:
     """The network on its one or two inputs, if it has no more."""
-    from creases.show import View
+    from creases.show import GrowthView
 
     problem, outcome = report.data.problem, report.outcome
     inputs = problem.X.shape[1]
@@ -59,7 +59,7 @@ def view(report: Report) -> View | None:
         return None
     before = None if outcome.first is None else _partition(outcome.first, report)
     after = _partition(outcome.net, report)
-    return View(before, after, problem.X, problem.y, problem.features, problem.classes)
+    return GrowthView(before, after, problem.X, problem.y, problem.features, problem.classes)
 
 
 def _partition(net: Network, report: Report) -> LinePartition | PlanePartition:

@@ -156,11 +156,11 @@ def drawn(data: Data) -> dict[str, Any]:
 def write(fit: Result, path: Path) -> None:
     """The picture, or the network in the data's own units."""
     import creases
-    from creases.show import save_figure, spline_figure
+    from creases.show import plot_spline, save_figure
     from creases.splines import to_module
 
     data, net = fit.data, fit.trained.net
     if path.suffix in NETWORKS:
         creases.read(to_module(net), input_shape=(1,)).save(path)
         return
-    save_figure(spline_figure(net, optimum=fit.best, names=(data.input, data.output), **drawn(data)), path)
+    save_figure(plot_spline(net, optimum=fit.best, names=(data.input, data.output), **drawn(data)), path)

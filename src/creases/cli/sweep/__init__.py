@@ -155,13 +155,14 @@ def draw_heatmap(
     path: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .png or .svg file.")] = Path("heat.png"),
 ) -> None:
     """Draw a heat map of a result over two parameters."""
-    from creases.show import new_figure, plot_heatmap, save_figure
+    from creases.show import plot_heatmap, save_figure
     from creases.show.figures import heatmap_cells, heatmap_size
+    from creases.show.style import new_figure
 
     check_outputs([path], (".png", ".svg"))
     table = _opened(folder).table()
     figure, (ax,) = new_figure(*heatmap_size(heatmap_cells(table, x, y, value)))
-    plot_heatmap(table, x, y, value, ax)
+    plot_heatmap(table, x, y, value, ax=ax)
     out.print(f"drawn in {save_figure(figure, path)}", soft_wrap=True)
 
 
@@ -210,11 +211,11 @@ def print_status(sweep: Sweep, status: Status) -> None:
 
 def print_rows(sweep: Sweep) -> None:
     """The first rows of a sweep's table."""
-    from creases.show.figures import result_table
+    from creases.show.figures import format_table
 
     table = sweep.table()
     out.print()
-    out.print(result_table(table, most=PRINTED))
+    out.print(format_table(table, most=PRINTED))
     if len(table) > PRINTED:
         out.print(f"and {len(table) - PRINTED} rows more: creases sweep table {sweep.folder} --out table.csv")
 

@@ -148,7 +148,7 @@ class LinePartition:
         """Draw the network along the line with its breakpoints; see :mod:`creases.show`."""
         from creases.show.figures import plot_line
 
-        return plot_line(self, ax)
+        return plot_line(self, ax=ax)
 
     def save(self, path: str | Path) -> Path:
         """Write to a ``.npz`` file, the network included."""

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.regions import LinePartition, PlanePartition
-from creases.show import _style as style
+from creases.show import style
 from creases.show.figures._dual import plot_dual
 from creases.show.figures._growth import draw_score
-from creases.show.figures._marks import units_of
+from creases.show.figures._marks import new_units
 from creases.show.figures._network import plot_network
 from creases.show.figures._plane import plot_plane
 
@@ -71,12 +71,12 @@ class Stage:
         self.shots, self.scene = shots, scene
         width = _LEFT + _SIZE + 0.3 + (_PANELS + 0.2 if beside else 0)
         height = _BELOW + _SIZE + 0.45
-        with style.styled():
+        with style.style_context():
             self.figure = Figure(figsize=(width, height), dpi=dpi)
             self.canvas: Any = FigureCanvasAgg(self.figure)
             self.main = self._axes(_LEFT, _BELOW, _SIZE, _SIZE)
             self.panels = self._panels(beside)
-            ink = style.now().ink
+            ink = style.active_theme().ink
             self.title = self.figure.text(_LEFT / width, 1 - 0.24 / height, "", fontsize=10, color=ink, va="center")
             self.why = self.figure.text(
                 0.15 / width, 0.62 / height, "", fontsize=8, color=ink, va="top", linespacing=1.4
@@ -91,7 +91,7 @@ class Stage:
 
     def picture(self, shot: Shot) -> NDArray[np.uint8]:
         """A shot drawn: (h, w, 3)."""
-        with style.styled():
+        with style.style_context():
             for ax in (self.main, *(ax for name, ax in self.panels.items() if name != "curves")):
                 _wipe(ax)
             self.title.set_text(shot.words)
@@ -106,7 +106,7 @@ class Stage:
 
     def _axes(self, left: float, bottom: float, width: float, height: float) -> Axes:
         w, h = self.figure.get_size_inches()
-        return style.dress(self.figure.add_axes((left / w, bottom / h, width / w, height / h)))
+        return style.apply_theme(self.figure.add_axes((left / w, bottom / h, width / w, height / h)))
 
     def _panels(self, beside: Sequence[Beside]) -> dict[str, Axes]:
         left, found, count = _LEFT + _SIZE + 0.85, {}, len(beside)
@@ -117,7 +117,7 @@ class Stage:
         if "curves" in found and self.scene.history is not None:
             draw_score(found["curves"], self.scene.history)
             found["curves"].xaxis.set_major_locator(MaxNLocator(4, integer=True))
-            self.now = found["curves"].axvline(0, color=style.now().accent, linewidth=1.4, zorder=6)
+            self.now = found["curves"].axvline(0, color=style.active_theme().accent, linewidth=1.4, zorder=6)
         return found
 
     def _limits(self) -> None:
@@ -152,7 +152,7 @@ class Stage:
             self.main.set_ylabel(scene.features[1])
 
     def _draw_line(self, partition: LinePartition, record: Record | None) -> None:
-        ax, scene, theme = self.main, self.scene, style.now()
+        ax, scene, theme = self.main, self.scene, style.active_theme()
         a, b = float(partition.a[0]), float(partition.b[0])
         x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
         value = np.asarray(partition.net(x[:, None]))
@@ -164,7 +164,7 @@ class Stage:
             ax.plot(x, value[:, j], color=color, linewidth=1.6, zorder=3, label="network" if single else named)
             dots = "breakpoints" if single else "_nolegend_"
             ax.plot(x[1:-1], value[1:-1, j], "o", color=color, markersize=4, zorder=4, label=dots)
-        new = [] if record is None else units_of(partition.net, record)
+        new = [] if record is None else new_units(partition.net, record)
         owner = np.repeat(np.arange(len(partition.breakpoints)), np.diff(partition.unit_starts))
         lit = np.unique(owner[np.isin(partition.unit_ids, new)]) + 1
         if len(lit):
@@ -175,12 +175,12 @@ class Stage:
         ax.set_ylim(*self.range)
         ax.set_xlabel(scene.features[0] if scene.features is not None else "$x$")
         ax.set_ylabel("output")
-        style.legend_below(ax, ax.get_legend_handles_labels()[0])
+        style.add_legend_below(ax, ax.get_legend_handles_labels()[0])
 
     def _draw_samples(self, x: Floats, labels: NDArray[Any], valued: bool) -> None:
         """Samples of one input at their values; those of classes along the lower edge, in their classes' colours."""
         if valued:
-            look: dict[str, Any] = {"s": 9, "color": style.now().quiet, "linewidths": 0, "zorder": 1}
+            look: dict[str, Any] = {"s": 9, "color": style.active_theme().quiet, "linewidths": 0, "zorder": 1}
             self.main.scatter(x, labels, label="data", **look)
             return
         for index in np.unique(labels).astype(int).tolist():

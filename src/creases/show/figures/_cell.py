@@ -10,7 +10,7 @@ from matplotlib.patches import Polygon
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 
 if TYPE_CHECKING:
     from creases.regions import Cell
@@ -33,24 +33,26 @@ def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
     """
     if len(cell.x) != 2:
         raise InputError(f"cell: only regions of two inputs can be drawn, got {len(cell.x)}; see creases.plane")
-    ax = style.own_axes(ax, 5, 5)
+    ax = style.get_axes(ax, 5, 5)
     corners = _in_order(cell.vertices)
     face = style.tint(style.class_color(0), 0.15)
-    ax.add_patch(Polygon(corners, closed=True, facecolor=face, edgecolor=style.now().crease_last, linewidth=1.0))
+    ax.add_patch(
+        Polygon(corners, closed=True, facecolor=face, edgecolor=style.active_theme().crease_last, linewidth=1.0)
+    )
     for row in cell.facets:
         _name_side(ax, cell, corners, int(row))
-    ax.plot(*cell.x, "o", color=style.now().ink, markersize=6, label="input")
+    ax.plot(*cell.x, "o", color=style.active_theme().ink, markersize=6, label="input")
     crease, boundary = cell.nearest_crease, cell.nearest_boundary
     if crease is not None:
         normal = cell.Q[crease.row] / np.linalg.norm(cell.Q[crease.row])
-        _reach(ax, cell.x, cell.x + crease.distance * normal, style.now().crease_last, "nearest crease")
+        _reach(ax, cell.x, cell.x + crease.distance * normal, style.active_theme().crease_last, "nearest crease")
     if boundary is not None:
-        _reach(ax, cell.x, boundary.point, style.now().boundary, "nearest boundary")
+        _reach(ax, cell.x, boundary.point, style.active_theme().boundary, "nearest boundary")
     ax.set_aspect("equal")
     ax.margins(0.3, 0.15)
     ax.set_xlabel("$x_1$")
     ax.set_ylabel("$x_2$")
-    with style.styled():
+    with style.style_context():
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3)
     return ax
 
@@ -69,7 +71,14 @@ def _name_side(ax: Axes, cell: Cell, corners: Floats, row: int) -> None:
     name = str(cell.net.unit(unit)) if unit >= 0 else "box"
     align = "left" if out[0] > 0.3 else "right" if out[0] < -0.3 else "center"
     ax.annotate(
-        name, middle, 8 * out, textcoords="offset points", ha=align, va="center", fontsize=7, color=style.now().ink
+        name,
+        middle,
+        8 * out,
+        textcoords="offset points",
+        ha=align,
+        va="center",
+        fontsize=7,
+        color=style.active_theme().ink,
     )
 
 

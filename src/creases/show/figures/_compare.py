@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 from creases.show.figures._plane import axis_names, plane_height
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ def plot_similarity(
     if sorted(o.tolist()) != list(range(len(S))):
         raise InputError(f"order: expected the numbers 0 to {len(S) - 1}, each once, got {o.tolist()}")
     size = 2.6 + 0.5 * len(S)
-    ax = style.own_axes(ax, size + 0.8, size)
+    ax = style.get_axes(ax, size + 0.8, size)
     shown = S[np.ix_(o, o)]
     diagonal = None if own is None else [f"{100 * one:.1f}" for one in own[o]]
     _matrix(ax, shown, [names[i] for i in o], [names[i] for i in o], label, diagonal=diagonal, dark_low=distance)
     if own is not None:
-        with style.styled():
+        with style.style_context():
             ax.set_title("on the diagonal: right (%)", fontsize=8, loc="left")
     return ax
 
@@ -85,12 +85,12 @@ def plot_compression(results: Mapping[str, Compression], *, ax: Axes | None = No
     """Draw the accuracy of networks with k pieces for each output against k, and the networks' own (dotted)."""
     if not any(one.k for one in results.values()):
         raise InputError("results: nothing to draw")
-    ax = style.own_axes(ax, 6, 4)
+    ax = style.get_axes(ax, 6, 4)
     for i, (name, one) in enumerate(results.items()):
-        color, mark = style.class_color(i), "os^Dv"[i // len(style.now().classes) % 5]
+        color, mark = style.class_color(i), "os^Dv"[i // len(style.active_theme().classes) % 5]
         ax.plot(one.k, 100 * np.array(one.accuracy), marker=mark, markersize=4, color=color, linewidth=1.3, label=name)
         ax.axhline(100 * one.original, color=color, linewidth=0.8, linestyle=":")
-    with style.styled():
+    with style.style_context():
         ax.set_xscale("log")
         ax.set_xlabel("pieces for each output, k")
         ax.set_ylabel("right (%)")
@@ -104,11 +104,11 @@ def plot_compression_table(results: Mapping[str, Compression], *, ax: Axes | Non
     ks = {one.k for one in results.values()}
     if len(ks) != 1:
         raise InputError(f"results: expected the same k for all networks, got {sorted(ks)}")
-    ax = style.own_axes(ax, 3.4 + 0.6 * (1 + len(next(iter(ks)))), 1.2 + 0.34 * len(results))
+    ax = style.get_axes(ax, 3.4 + 0.6 * (1 + len(next(iter(ks)))), 1.2 + 0.34 * len(results))
     cells = 100 * np.array([[*one.accuracy, one.original] for one in results.values()])
     columns = [*(str(k) for k in next(iter(ks))), "all"]
     _matrix(ax, cells, list(results), columns, "right (%)", form=".1f")
-    with style.styled():
+    with style.style_context():
         ax.set_xlabel("pieces for each output")
     return ax
 
@@ -119,7 +119,7 @@ def plot_disagreement(found: PartitionDifference, *, ax: Axes | None = None, nam
     The boundary of the first network is a whole line, that of the second dashed. Classes are paler where both agree.
     """
     partition = _plane_of(found)
-    ax = style.own_axes(ax, 6, plane_height(partition, 6) + 0.4)
+    ax = style.get_axes(ax, 6, plane_height(partition, 6) + 0.4)
     polygons = np.split(partition.vertices[partition.corners], partition.starts[1:-1])
     strength = np.where(found.differ, 0.6, 0.18)
     colors = np.array(
@@ -139,7 +139,7 @@ def plot_disagreement(found: PartitionDifference, *, ax: Axes | None = None, nam
     for classes, dashes in ((found.class_a, "solid"), (found.class_b, (0, (3, 2)))):
         lines = _between(partition, classes)
         ax.add_collection(
-            LineCollection(lines, colors=style.now().boundary, linewidths=1.1, linestyles=[dashes], zorder=3),
+            LineCollection(lines, colors=style.active_theme().boundary, linewidths=1.1, linestyles=[dashes], zorder=3),
             autolim=False,
         )
     _dress_plane(ax, partition)
@@ -154,15 +154,15 @@ def _name_decisions(ax: Axes, found: PartitionDifference, names: Sequence[str]) 
         Patch(facecolor=(style.class_color(c), 0.4), edgecolor=style.class_color(c), label=f"class {c}")
         for c in np.union1d(found.class_a, found.class_b).tolist()
     ]
-    line: Any = {"color": style.now().boundary, "linewidth": 1.1}
+    line: Any = {"color": style.active_theme().boundary, "linewidth": 1.1}
     handles.append(Line2D([], [], linestyle="solid", label=f"boundary of {first}", **line))
     handles.append(Line2D([], [], linestyle="dashed", label=f"boundary of {second}", **line))
-    with style.styled():
+    with style.style_context():
         ax.set_title(f"hatched, {100 * found.share:.3g} %: {second} says otherwise", fontsize=9)
-    style.legend_below(ax, handles)
+    style.add_legend_below(ax, handles)
 
 
-def section_figure(found: Section) -> Figure:
+def plot_section(found: Section) -> Figure:
     """A section as it is, and as a grid sees it by patterns and by coefficients, one random colour for each region.
 
     After Figure 6.13. Boundaries between classes are black; the three inputs are marked where they are in the picture.
@@ -187,14 +187,23 @@ def section_figure(found: Section) -> Figure:
     ]
     decision = partition.boundary().segments
     for ax, title in zip((exact, pattern, coefficients), titles, strict=True):
-        ax.add_collection(LineCollection(list(decision), colors=style.now().boundary, linewidths=1.2), autolim=False)
+        ax.add_collection(
+            LineCollection(list(decision), colors=style.active_theme().boundary, linewidths=1.2), autolim=False
+        )
         _dress_plane(ax, partition)
-        with style.styled():
+        with style.style_context():
             ax.set_title(title)
         for name, point in zip("ABC", found.points, strict=True):
             if (point >= partition.box[:, 0]).all() and (point <= partition.box[:, 1]).all():
-                ax.plot(*point, "o", color=style.now().ink, markeredgecolor=style.now().paper, markersize=6, zorder=5)
-                ax.annotate(name, point, (6, 6), textcoords="offset points", color=style.now().ink, zorder=5)
+                ax.plot(
+                    *point,
+                    "o",
+                    color=style.active_theme().ink,
+                    markeredgecolor=style.active_theme().paper,
+                    markersize=6,
+                    zorder=5,
+                )
+                ax.annotate(name, point, (6, 6), textcoords="offset points", color=style.active_theme().ink, zorder=5)
     return figure
 
 
@@ -214,12 +223,12 @@ def _matrix(
     colored = np.where(own, np.nan, values)
     finite = colored[np.isfinite(colored)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    rising = style.amount_colors(0.05)
-    colors = (rising.reversed() if dark_low else rising).with_extremes(bad=style.now().missing)
+    rising = style.amount_colormap(0.05)
+    colors = (rising.reversed() if dark_low else rising).with_extremes(bad=style.active_theme().missing)
     power = _power(finite)
     values = values / 10.0**power
     form = form or (".3f" if ((finite > 0.995) & (finite < 1)).any() else ".2f")
-    with style.styled():
+    with style.style_context():
         image = ax.imshow(colored, colors, vmin=low, vmax=high if high > low else low + 1, aspect="auto")
         slanted = max(map(len, columns)) > 4
         ax.set_xticks(range(len(columns)), columns)
@@ -230,13 +239,13 @@ def _matrix(
         ax.set_yticks(range(len(rows)), rows)
         ax.set_xticks(np.arange(1, len(columns)) - 0.5, minor=True)
         ax.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
-        ax.grid(which="minor", color=style.now().paper, linewidth=1.2)
+        ax.grid(which="minor", color=style.active_theme().paper, linewidth=1.2)
         ax.tick_params(which="both", length=0)
         ax.spines[:].set_visible(False)
         if high > low:
-            style.colorbar(ax, image, label, shrink=0.7)
+            style.add_colorbar(ax, image, label, shrink=0.7)
     if power:
-        with style.styled():
+        with style.style_context():
             ax.set_title(f"in units of $10^{{{power}}}$", fontsize=8, loc="right")
     if len(columns) > _MOST:
         return
@@ -245,7 +254,7 @@ def _matrix(
         written = f"{number:{form}}" if np.isfinite(number) else ""
         if diagonal is not None and i == j:
             written = diagonal[i]
-        ink = style.readable(shown[i, j])
+        ink = style.readable_color(shown[i, j])
         ax.text(j, i, written, ha="center", va="center", color=ink, fontsize=7, weight="bold" if own[i, j] else None)
 
 
@@ -279,7 +288,7 @@ def _between(partition: PlanePartition, classes: NDArray[np.int64]) -> list[Floa
 
 
 def _dress_plane(ax: Axes, partition: PlanePartition) -> None:
-    with style.styled():
+    with style.style_context():
         ax.set_xlim(*partition.box[0])
         ax.set_ylim(*partition.box[1])
         width, height = np.diff(partition.box, axis=1).ravel()

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from creases._typing import Floats
 from creases._validation import check_index
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 
 if TYPE_CHECKING:
     from creases.compare import Coefficients
@@ -91,7 +91,7 @@ def plot_dual(
         raise InputError("data, color: samples' coefficients know no regions; give what creases.plane gives")
     output = check_index(output, found.net.n_out if isinstance(found, PlanePartition) else found.n_out, "output")
     dots = _of_plane(found, output) if isinstance(found, PlanePartition) else _of_samples(found, output)
-    ax = style.own_axes(ax, 5.6, 5)
+    ax = style.get_axes(ax, 5.6, 5)
     _draw(ax, dots, color, legend, classes)
     if data is not None and isinstance(found, PlanePartition):
         _ring(ax, dots, found, data)
@@ -132,20 +132,20 @@ def _draw(ax: Axes, dots: _Dots, color: str, legend: bool, names: Sequence[str] 
     order = np.argsort(-size)  # small dots on top
     width = float(np.clip(20 / np.sqrt(max(1, len(dots.links))), 0.15, 0.8))
     lines = dots.at[dots.links]
-    ax.add_collection(LineCollection(list(lines), colors=style.now().crease_first, linewidths=width, zorder=1))
-    look: dict[str, Any] = {"edgecolors": style.now().crease_last, "linewidths": 0.6, "zorder": 2}
+    ax.add_collection(LineCollection(list(lines), colors=style.active_theme().crease_first, linewidths=width, zorder=1))
+    look: dict[str, Any] = {"edgecolors": style.active_theme().crease_last, "linewidths": 0.6, "zorder": 2}
     x, y = dots.at[order].T
     if color == "class" and dots.decided is not None:
         faces = [style.tint(style.class_color(int(index)), 0.7) for index in dots.decided[order]]
-        ax.scatter(x, y, s=size[order], color=faces, **{**look, "edgecolors": style.now().paper})
+        ax.scatter(x, y, s=size[order], color=faces, **{**look, "edgecolors": style.active_theme().paper})
         if legend:
-            style.legend_below(ax, style.class_patches(np.unique(dots.decided).tolist(), names))
+            style.add_legend_below(ax, style.class_patches(np.unique(dots.decided).tolist(), names))
     else:
         limit = float(np.abs(dots.constant).max()) or 1.0
         norm = Normalize(-limit, limit)
-        drawn = ax.scatter(x, y, s=size[order], c=dots.constant[order], cmap=style.value_colors(), norm=norm, **look)
+        drawn = ax.scatter(x, y, s=size[order], c=dots.constant[order], cmap=style.value_colormap(), norm=norm, **look)
         if legend:
-            style.colorbar(ax, drawn, "constant $y$")
+            style.add_colorbar(ax, drawn, "constant $y$")
     ax.margins(0.1)
     ax.autoscale_view()
     ax.set_xlabel(dots.names[0])
@@ -158,6 +158,6 @@ def _ring(ax: Axes, dots: _Dots, partition: PlanePartition, data: ArrayLike) -> 
     points, _ = check_data(data, None)
     regions = partition.locate(points)
     used = np.unique(regions[regions >= 0])
-    ring: dict[str, Any] = {"s": 60, "facecolors": "none", "edgecolors": style.now().accent, "linewidths": 1.4}
+    ring: dict[str, Any] = {"s": 60, "facecolors": "none", "edgecolors": style.active_theme().accent, "linewidths": 1.4}
     ax.scatter(*dots.at[used].T, zorder=3, label="used by the data", **ring)
-    style.legend_below(ax, ax.collections[-1:])
+    style.add_legend_below(ax, ax.collections[-1:])

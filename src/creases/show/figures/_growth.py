@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from creases.errors import InputError
 from creases.regions import LinePartition
-from creases.show import _style as style
+from creases.show import style
 from creases.show.figures._plane import plot_plane
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ Marks = list[tuple[int, NDArray[np.float64]]]
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class GrowthView:
     """A network of one or two inputs to draw beside its growth, with the data it was grown on."""
 
     before: PlanePartition | LinePartition | None  #: before its first growth step
@@ -45,10 +45,10 @@ class View:
     classes: Sequence[str] | None  #: None for regression
 
 
-def growth_figure(
+def plot_growth(
     history: History,
     *,
-    view: View | None = None,
+    view: GrowthView | None = None,
     kept: int | None = None,
     scaling: Scaling | None = None,
     score: str = "score",
@@ -70,7 +70,7 @@ def growth_figure(
     """
     if not history.epochs:
         raise InputError("history: has no epochs to draw")
-    with style.styled():
+    with style.style_context():
         if view is None:
             figure, (curves,) = style.new_grid(12, 3.8, 1, 3)
         else:
@@ -80,23 +80,23 @@ def growth_figure(
             _draw_view(upper, view, history, kept, scaling)
             curves = lower.subplots(1, 3)
             for ax in curves:
-                style.dress(ax)
-        plot_growth(history, axes=list(curves), kept=kept, score=score)
+                style.apply_theme(ax)
+        plot_growth_curves(history, axes=list(curves), kept=kept, score=score)
     return figure
 
 
-def plot_growth(
+def plot_growth_curves(
     history: History, *, axes: Sequence[Axes] | None = None, kept: int | None = None, score: str = "score"
 ) -> list[Axes]:
     """Draw loss, score and size over the epochs on three axes, each growth step marked above them."""
     if axes is None:
         from matplotlib import pyplot
 
-        with style.styled():
+        with style.style_context():
             axes = list(pyplot.subplots(1, 3, figsize=(12, 3.8), layout="constrained")[1])
         for ax in axes:
-            style.dress(ax)
-    with style.styled():
+            style.apply_theme(ax)
+    with style.style_context():
         _draw_curves(history, axes, kept, score)
     return list(axes)
 
@@ -161,38 +161,45 @@ def _steps(ax: Axes, history: History, kept: int | None) -> None:
     """A mark on the upper edge and a thin line for every growth step; a dashed line where the network was kept."""
     across = ax.get_xaxis_transform()
     for record in history.records:
-        ax.axvline(record.epoch, color=style.now().crease_first, linewidth=0.6, zorder=0)
+        ax.axvline(record.epoch, color=style.active_theme().crease_first, linewidth=0.6, zorder=0)
         gone = kept is not None and record.epoch >= kept
-        face = style.now().paper if gone else style.now().crease_last
-        look: dict[str, Any] = {"markersize": 4.5, "color": face, "markeredgecolor": style.now().crease_last}
+        face = style.active_theme().paper if gone else style.active_theme().crease_last
+        look: dict[str, Any] = {"markersize": 4.5, "color": face, "markeredgecolor": style.active_theme().crease_last}
         ax.plot([record.epoch], [1.0], _MARKS[record.action], transform=across, clip_on=False, zorder=5, **look)
     if kept is not None and kept < len(history.epochs):
-        ax.axvline(kept, color=style.now().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+        ax.axvline(kept, color=style.active_theme().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
 
 
 def _legend_of_steps(ax: Axes, history: History, kept: int | None) -> None:
     handles = []
     for action in dict.fromkeys(record.action for record in history.records):
-        (mark,) = ax.plot([], [], _MARKS[action], color=style.now().crease_last, markersize=4.5, label=_SAID[action])
+        (mark,) = ax.plot(
+            [], [], _MARKS[action], color=style.active_theme().crease_last, markersize=4.5, label=_SAID[action]
+        )
         handles.append(mark)
     if kept is not None and any(record.epoch >= kept for record in history.records):
-        look: dict[str, Any] = {"color": style.now().paper, "markeredgecolor": style.now().crease_last}
+        look: dict[str, Any] = {
+            "color": style.active_theme().paper,
+            "markeredgecolor": style.active_theme().crease_last,
+        }
         handles.append(ax.plot([], [], "v", markersize=4.5, label="of no use, undone", **look)[0])
     if kept is not None and kept < len(history.epochs):
         handles.append(
-            ax.plot([], [], color=style.now().ink, linewidth=1.0, linestyle=(0, (4, 2)), label="network kept")[0]
+            ax.plot([], [], color=style.active_theme().ink, linewidth=1.0, linestyle=(0, (4, 2)), label="network kept")[
+                0
+            ]
         )
     if handles:
         ax.legend(handles=handles, loc="best", **_SOLID)
 
 
-def _draw_view(figure: Any, view: View, history: History, kept: int | None, scaling: Scaling | None) -> None:
+def _draw_view(figure: Any, view: GrowthView, history: History, kept: int | None, scaling: Scaling | None) -> None:
     points = _fold_points(history, kept, scaling)
     shown = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
     one = isinstance(view.after, LinePartition)
     axes = figure.subplots(1, len(shown), squeeze=False, sharey=one)[0]
     for ax, (partition, name) in zip(axes, shown, strict=True):
-        style.dress(ax)
+        style.apply_theme(ax)
         marks = points if name == "After" else []
         if isinstance(partition, LinePartition):
             _draw_line(ax, partition, view, marks)
@@ -228,7 +235,7 @@ def _gone(record: Record, later: Sequence[Record]) -> bool:
     return False
 
 
-def _draw_plane(ax: Axes, partition: PlanePartition, view: View, marks: Marks) -> None:
+def _draw_plane(ax: Axes, partition: PlanePartition, view: GrowthView, marks: Marks) -> None:
     if view.classes is None:
         plot_plane(partition, ax=ax, color="regions", boundary=False)
     else:
@@ -241,16 +248,16 @@ def _draw_plane(ax: Axes, partition: PlanePartition, view: View, marks: Marks) -
     _number(ax, marks)
 
 
-def _draw_line(ax: Axes, partition: LinePartition, view: View, marks: Marks) -> None:
+def _draw_line(ax: Axes, partition: LinePartition, view: GrowthView, marks: Marks) -> None:
     """A network of one input and one output over the data it was fitted to, its breakpoints marked."""
     size = float(np.clip(3000 / max(1, len(view.X)), 4, 16))
-    dots: dict[str, Any] = {"s": size, "color": style.now().crease_first, "linewidths": 0, "zorder": 1}
+    dots: dict[str, Any] = {"s": size, "color": style.active_theme().crease_first, "linewidths": 0, "zorder": 1}
     ax.scatter(view.X[:, 0], view.y, label="data", **dots)
     a, b = float(partition.a[0]), float(partition.b[0])
     x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
     values = np.asarray(partition.net(x[:, None]))[:, 0]
-    ax.plot(x, values, color=style.now().ink, linewidth=1.5, zorder=2, label="network")
-    ax.plot(x[1:-1], values[1:-1], "o", color=style.now().ink, markersize=4, zorder=3, label="breakpoints")
+    ax.plot(x, values, color=style.active_theme().ink, linewidth=1.5, zorder=2, label="network")
+    ax.plot(x[1:-1], values[1:-1], "o", color=style.active_theme().ink, markersize=4, zorder=3, label="breakpoints")
     ax.set_xlabel(view.features[0])
     ax.set_ylabel("target")
     ax.legend(loc="best")
@@ -260,6 +267,17 @@ def _draw_line(ax: Axes, partition: LinePartition, view: View, marks: Marks) -> 
 def _number(ax: Axes, marks: Marks) -> None:
     """The number of a growth step at its fold point."""
     for number, (x, y) in marks:
-        at: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 7, "color": style.now().paper}
-        box = {"boxstyle": "circle,pad=0.18", "fc": style.now().ink, "ec": style.now().paper, "linewidth": 0.7}
+        at: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": 7,
+            "zorder": 7,
+            "color": style.active_theme().paper,
+        }
+        box = {
+            "boxstyle": "circle,pad=0.18",
+            "fc": style.active_theme().ink,
+            "ec": style.active_theme().paper,
+            "linewidth": 0.7,
+        }
         ax.annotate(str(number), (x, y), bbox=box, annotation_clip=True, **at)

@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from creases._typing import Floats
-from creases.show import _style as style
+from creases.show import style
 
 if TYPE_CHECKING:
     from creases.regions import LinePartition
 
 
-def plot_line(partition: LinePartition, ax: Axes | None = None) -> Axes:
+def plot_line(partition: LinePartition, *, ax: Axes | None = None) -> Axes:
     """Draw a network along a line: its outputs, its breakpoints (darker with depth), the class of every stretch.
 
     A whole line is shown a quarter of their range beyond its outermost breakpoints.
@@ -32,7 +32,7 @@ def plot_line(partition: LinePartition, ax: Axes | None = None) -> Axes:
     Axes
         The axes drawn on.
     """
-    ax = style.own_axes(ax, 8, 4)
+    ax = style.get_axes(ax, 8, 4)
     low, high = _window(partition)
     _draw_classes(ax, partition, low, high)
     _draw_breakpoints(ax, partition)
@@ -85,11 +85,11 @@ def _draw_outputs(ax: Axes, partition: LinePartition, low: float, high: float) -
     values: Floats = np.concatenate([first[None], partition.values, last[None]])  # (k + 2, m)
     size = float(np.clip(60 / max(1, len(t)), 0, 3))
     for index, output in enumerate(values.T):
-        color = style.now().ink if len(values.T) == 1 else style.class_color(index)
+        color = style.active_theme().ink if len(values.T) == 1 else style.class_color(index)
         ax.plot(t, output, color=color, linewidth=1.4, zorder=3, label=f"output {index}")
         ax.plot(t[1:-1], output[1:-1], "o", color=color, markersize=size, zorder=4)
     if len(values.T) == 1:
-        ax.axhline(0, color=style.now().boundary, linewidth=0.6, linestyle=(0, (4, 3)), zorder=2)  # the tie
+        ax.axhline(0, color=style.active_theme().boundary, linewidth=0.6, linestyle=(0, (4, 3)), zorder=2)  # the tie
     else:
-        with style.styled():
+        with style.style_context():
             ax.legend(loc="best")

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike, NDArray
 
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
 
-def mark_record(
+def mark_growth_step(
     ax: Axes, partition: PlanePartition, record: Record, *, scaling: Scaling | None = None, legend: bool = True
 ) -> Axes:
     """Mark a growth step on a partition that is drawn: new creases, fold point and typical instance.
@@ -38,8 +38,8 @@ def mark_record(
     legend
         Whether to say what the marks are, below.
     """
-    theme = style.now()
-    shown = mark_units(ax, partition, units_of(partition.net, record))
+    theme = style.active_theme()
+    shown = mark_units(ax, partition, new_units(partition.net, record))
     why, where = (record.explanation.get(key) or {} for key in ("why", "where"))
     if partition.net.n_in == 2 and where.get("space") == "input":
         look: dict[str, Any] = {"linestyle": "none", "zorder": 6}
@@ -59,7 +59,7 @@ def mark_record(
         }
         shown += ax.plot(*_on(partition, _own(where["fold_point"], scaling)), "D", label="fold point", **fold, **look)
     if legend:
-        style.legend_below(ax, shown)
+        style.add_legend_below(ax, shown)
     return ax
 
 
@@ -70,13 +70,18 @@ def mark_units(ax: Axes, partition: PlanePartition, units: Sequence[int]) -> lis
         return []
     segments = partition.vertices[partition.edges[own]]  # (e, 2, 2)
     name = "newest crease" if len(units) == 1 else "newest creases"
-    look: dict[str, Any] = {"colors": style.now().accent, "linewidths": 2.2, "capstyle": "round", "label": name}
+    look: dict[str, Any] = {
+        "colors": style.active_theme().accent,
+        "linewidths": 2.2,
+        "capstyle": "round",
+        "label": name,
+    }
     lit = LineCollection(list(segments), zorder=3.5, **look)
     ax.add_collection(lit, autolim=False)
     return [lit]
 
 
-def units_of(net: Network, record: Record) -> list[int]:
+def new_units(net: Network, record: Record) -> list[int]:
     """The new units of a growth step, by their numbers in the network that it made."""
     places = [net.steps[net.steps[bend].inputs[0] - 1].path for bend in net.bends]  # of the layer before each bend
     if record.place not in places:

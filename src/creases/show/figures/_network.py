@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases._validation import check_count, check_index
 from creases.errors import InputError
-from creases.show import _style as style
-from creases.show.figures._marks import units_of
+from creases.show import style
+from creases.show.figures._marks import new_units
 
 if TYPE_CHECKING:
     from creases.growth import Record
@@ -87,14 +87,14 @@ def plot_network(
     """
     net = _network(model)
     marked = {check_index(unit, net.n_units, "newest") for unit in newest}
-    marked |= set(units_of(net, record)) if record is not None else set()
+    marked |= set(new_units(net, record)) if record is not None else set()
     most = max(3, check_count(most, "most"))
     for names, count, what in ((features, net.n_in, "features"), (classes, net.n_out, "classes")):
         if names is not None and len(names) != count:
             raise InputError(f"{what}: expected {count} names, got {len(names)}")
     layers = _layers(net, marked, most)
-    ax = style.own_axes(ax, 1.6 + 1.7 * len(layers), 1.2 + 0.34 * max(len(layer.shown) for layer in layers))
-    with style.styled():
+    ax = style.get_axes(ax, 1.6 + 1.7 * len(layers), 1.2 + 0.34 * max(len(layer.shown) for layer in layers))
+    with style.style_context():
         for before, layer in pairwise(layers):
             _draw_weights(ax, before, layer)
         starts = [None, *net.unit_starts.tolist()[:-1], None]
@@ -197,7 +197,7 @@ def _draw_weights(ax: Axes, before: _Layer, layer: _Layer) -> None:
 
 
 def _draw_nodes(ax: Axes, layer: _Layer, marked: set[int]) -> None:
-    theme = style.now()
+    theme = style.active_theme()
     new = np.isin(layer.shown, list(marked))
     for which, face, edge, width in ((~new, theme.paper, theme.ink, 0.9), (new, theme.accent, theme.accent, 1.5)):
         if which.any():
@@ -215,7 +215,7 @@ def _say_colors(ax: Axes, marked: bool) -> None:
         for sign, name in ((1, "positive"), (0, "negative"))
     ]
     if marked:
-        look: dict[str, Any] = {"markersize": 8, "color": style.now().accent, "linestyle": "none"}
+        look: dict[str, Any] = {"markersize": 8, "color": style.active_theme().accent, "linestyle": "none"}
         handles.append(Line2D([], [], marker="o", label="newest", **look))
     close: Any = {"handlelength": 1.0, "handletextpad": 0.5, "columnspacing": 1.0, "borderaxespad": 0}
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, **close)

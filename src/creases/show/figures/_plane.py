@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from creases._validation import check_numbers
 from creases.errors import InputError
-from creases.show import _style as style
-from creases.show.figures._marks import mark_record
+from creases.show import style
+from creases.show.figures._marks import mark_growth_step
 
 if TYPE_CHECKING:
     from creases.growth import Record, Scaling
@@ -64,7 +64,7 @@ def plot_plane(
         Whether to draw where the decision is a tie.
     record, scaling
         A growth step that made this network: its new creases, fold point and typical instance are marked, as
-        :func:`creases.show.mark_record` does.
+        :func:`creases.show.mark_growth_step` does.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def plot_plane(
     if color not in get_args(Coloring):
         raise InputError(f"color: expected 'regions', 'random', 'value' or 'class', got {color!r}")
     height = plane_height(partition, 6)
-    ax = style.own_axes(ax, (6 if height < _TALLEST else 4.5) + 0.9 * (color == "value"), height)
+    ax = style.get_axes(ax, (6 if height < _TALLEST else 4.5) + 0.9 * (color == "value"), height)
     raster = partition.count > _AS_PATHS
     decision = partition.boundary()
     if color == "value":
@@ -86,7 +86,11 @@ def plot_plane(
     if boundary:
         ax.add_collection(
             LineCollection(
-                list(decision.segments), colors=style.now().boundary, linewidths=1.8, capstyle="round", zorder=3
+                list(decision.segments),
+                colors=style.active_theme().boundary,
+                linewidths=1.8,
+                capstyle="round",
+                zorder=3,
             ),
             autolim=False,
         )
@@ -94,9 +98,9 @@ def plot_plane(
         _draw_data(ax, points, numbers)
     _dress(ax, partition)
     if color == "class":
-        style.legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
+        style.add_legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
     if record is not None:
-        mark_record(ax, partition, record, scaling=scaling)
+        mark_growth_step(ax, partition, record, scaling=scaling)
     return ax
 
 
@@ -118,8 +122,18 @@ def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
         if given.shape != (2,) or not np.isfinite(given).all():
             raise InputError(f"points: expected two finite coordinates for {name!r}, got {given.tolist()}")
         t1, t2 = given
-        ax.plot(t1, t2, "o", color=style.now().ink, markeredgecolor=style.now().paper, markersize=6, zorder=5)
-        ax.annotate(name, (t1, t2), (6, 6), textcoords="offset points", color=style.now().ink, fontsize=11, zorder=5)
+        ax.plot(
+            t1,
+            t2,
+            "o",
+            color=style.active_theme().ink,
+            markeredgecolor=style.active_theme().paper,
+            markersize=6,
+            zorder=5,
+        )
+        ax.annotate(
+            name, (t1, t2), (6, 6), textcoords="offset points", color=style.active_theme().ink, fontsize=11, zorder=5
+        )
 
 
 def axis_names(partition: PlanePartition) -> tuple[str, str]:
@@ -176,7 +190,7 @@ def _draw_sheet(
     turned = shades(partition)
     if decision is None:
         polygons = _polygons(partition.vertices, partition.corners, partition.starts)
-        sheet = style.blend(style.now().sheet_light, style.now().sheet_dark, turned)
+        sheet = style.blend(style.active_theme().sheet_light, style.active_theme().sheet_dark, turned)
         colors = style.random_colors(partition.count) if random else sheet
     else:
         polygons = _polygons(decision.vertices, decision.part_corners, decision.part_starts)
@@ -214,13 +228,13 @@ def _draw_values(ax: Axes, partition: PlanePartition, decision: Boundary) -> Non
         Triangulation(points[:, 0], points[:, 1], fan),
         value,
         shading="gouraud",
-        cmap=style.value_colors(),
+        cmap=style.value_colormap(),
         vmin=-limit,
         vmax=limit,
         zorder=1,
         rasterized=True,
     )
-    style.colorbar(ax, mesh, "output" if partition.net.n_out == 1 else "output 0")
+    style.add_colorbar(ax, mesh, "output" if partition.net.n_out == 1 else "output 0")
 
 
 def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:
@@ -245,9 +259,9 @@ def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:
 
 def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64] | None) -> None:
     size = float(np.clip(6000 / max(1, len(points)), 4, 20))
-    look: dict[str, Any] = {"s": size, "edgecolors": style.now().paper, "linewidths": 0.35, "zorder": 4}
+    look: dict[str, Any] = {"s": size, "edgecolors": style.active_theme().paper, "linewidths": 0.35, "zorder": 4}
     if classes is None:
-        ax.scatter(points[:, 0], points[:, 1], color=style.now().ink, **look)
+        ax.scatter(points[:, 0], points[:, 1], color=style.active_theme().ink, **look)
         return
     for index in np.unique(classes):
         chosen = points[classes == index]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ANNOTATED = 8
 
 
-def plot_pruning(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_pruning(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw accuracy against the share of weights left, a curve for each way of pruning (Figs. 3.11 and 3.12).
 
     Parameters
@@ -28,8 +28,8 @@ def plot_pruning(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     for name in ("method", "share", "accuracy", "widths"):
         if name not in table.columns:
             raise InputError(f"table: there is no column {name!r}; it has {', '.join(map(str, table.columns))}")
-    ax = style.own_axes(ax, 6.4, 4.0)
-    with style.styled():
+    ax = style.get_axes(ax, 6.4, 4.0)
+    with style.style_context():
         for i, (method, part) in enumerate(table.groupby("method", sort=False)):
             part = part.sort_values("share")
             color = style.class_color(i)
@@ -41,29 +41,4 @@ def plot_pruning(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.set_xlabel("share of the weights that is left")
         ax.set_ylabel("accuracy")
         ax.legend(loc="lower right")
-    return ax
-
-
-def plot_sub_networks(curves: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the losses of sub-networks while they are fine-tuned, coloured by width (Fig. 3.10); the right ones bold.
-
-    Parameters
-    ----------
-    curves
-        Columns ``width``, ``sub_network``, ``epoch``, ``loss`` and ``right``, such as
-        :func:`creases_reproduction.linearity.pruning_parity.loss_curves` gives.
-    """
-    ax = style.own_axes(ax, 6.4, 4.0)
-    with style.styled():
-        for i, (width, part) in enumerate(curves.groupby("width")):
-            label: str | None = f"width {width}"
-            for _, one in part.groupby("sub_network"):
-                right = one["right"].iloc[-1] == 1
-                ax.plot(
-                    one["epoch"], one["loss"], color=style.class_color(i), linewidth=1.8 if right else 0.5, label=label
-                )
-                label = None
-        ax.set_xlabel("epoch")
-        ax.set_ylabel("loss")
-        ax.legend(loc="upper right")
     return ax

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 
 if TYPE_CHECKING:
     from creases.compare import ActiveSubspace
@@ -58,7 +58,7 @@ def signed_image(values: ArrayLike, shape: Sequence[int] | None = None, *, grey:
     return np.asarray(shown[0] if len(shown) == 1 else shown.transpose(1, 2, 0))
 
 
-def image_figure(
+def plot_images(
     images: Sequence[Sequence[ArrayLike | None]],
     rows: Sequence[str],
     columns: Sequence[str] = (),
@@ -83,7 +83,7 @@ def image_figure(
             f"{len(columns)}"
         )
     figure, axes = style.new_grid(1.4 + size * count, 0.4 + size * len(images), len(images), count)
-    with style.styled():
+    with style.style_context():
         for i, row in enumerate(images):
             for j, ax in enumerate(axes[i]):
                 ax.set_xticks([])
@@ -98,7 +98,7 @@ def image_figure(
     return figure
 
 
-def gradients_figure(
+def plot_gradients(
     gradients: Mapping[str, ArrayLike],
     pictures: Sequence[ArrayLike],
     shape: Sequence[int],
@@ -119,10 +119,10 @@ def gradients_figure(
     """
     top = [_picture(picture, shape, grey) for picture in pictures]
     rows = [[signed_image(one, shape, grey=grey) for one in np.asarray(own)] for own in gradients.values()]
-    return image_figure([top, *rows], ["image", *gradients], columns)
+    return plot_images([top, *rows], ["image", *gradients], columns)
 
 
-def directions_figure(
+def plot_active_directions(
     found: Mapping[str, Sequence[ActiveSubspace]],
     shape: Sequence[int],
     *,
@@ -131,10 +131,10 @@ def directions_figure(
 ) -> Figure:
     """The first active direction of every output as an image, a row for each network (Figures 6.14, 6.17)."""
     rows = [[signed_image(one.directions[0], shape, grey=grey) for one in own] for own in found.values()]
-    return image_figure(rows, list(found), columns)
+    return plot_images(rows, list(found), columns)
 
 
-def spectra_figure(found: Mapping[str, Sequence[ActiveSubspace]], *, most: int = 200) -> Figure:
+def plot_spectra(found: Mapping[str, Sequence[ActiveSubspace]], *, most: int = 200) -> Figure:
     """Singular values of the gradients by output, the root mean squared slopes along the directions (Figure 6.16).
 
     A panel for each network, a line for each output; on the first: the share of the mean squared slope.
@@ -146,7 +146,7 @@ def spectra_figure(found: Mapping[str, Sequence[ActiveSubspace]], *, most: int =
             above = sizes > _ROUNDING * sizes.max(initial=0.0)
             mark = "o" if above.sum() == 1 else None
             ax.plot(1 + np.flatnonzero(above), sizes[above], mark or "-", color=style.class_color(j), linewidth=1)
-        with style.styled():
+        with style.style_context():
             ax.set_yscale("log")
             ax.set_xscale("log")
             ax.set_xlim(0.9, most)
@@ -156,13 +156,13 @@ def spectra_figure(found: Mapping[str, Sequence[ActiveSubspace]], *, most: int =
                 axis.set_minor_formatter(NullFormatter())
             share = float(np.nanmean([one.share for one in own]))
             ax.set_title(f"{name}: first has {100 * share:.0f} %", fontsize=8)
-    with style.styled():
+    with style.style_context():
         figure.supxlabel("direction", fontsize=9)
         figure.supylabel("singular value of the gradients", fontsize=9)
     return figure
 
 
-def along_figure(
+def plot_along_direction(
     found: Mapping[str, Sequence[ActiveSubspace]],
     x: Any,
     values: Mapping[str, ArrayLike],
@@ -189,11 +189,11 @@ def along_figure(
         if len(t) != len(v):
             raise InputError(f"values: expected {len(t)} rows for {name}, one for each sample, got {len(v)}")
         mine = np.zeros(len(t), bool) if labels is None else np.asarray(labels) == output
-        for chosen, color in ((~mine, style.now().quiet), (mine, style.class_color(1))):
+        for chosen, color in ((~mine, style.active_theme().quiet), (mine, style.class_color(1))):
             ax.scatter(t[chosen], v[chosen], s=4, color=color, linewidths=0, alpha=0.7)
-        with style.styled():
+        with style.style_context():
             ax.set_title(name, fontsize=8)
-    with style.styled():
+    with style.style_context():
         figure.supxlabel("coordinate on the first direction", fontsize=9)
         figure.supylabel(f"output {output}", fontsize=9)
     return figure

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 
 if TYPE_CHECKING:
     from creases.regions import SpacePartition
@@ -48,7 +48,7 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
         raise InputError(f"partition: {partition.count} solids show nothing; draw slices of it with creases.plane")
     if not len(partition.vertices):
         raise InputError('partition: made with method="lp" it has no vertices to draw; make it with "vertices"')
-    ax = style.own_axes(ax, 6.5, 6, solid=True)
+    ax = style.get_axes(ax, 6.5, 6, solid=True)
     polygons, region = _faces(partition)
     middle = np.stack([partition.vertices[part].mean(axis=0) for part in _regions(partition)])
     shrunk = [
@@ -58,7 +58,9 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
     outputs = partition.net(middle).reshape(len(middle), -1)
     decided = outputs.argmax(axis=1) if outputs.shape[1] > 1 else (outputs[:, 0] > 0).astype(int)
     faces = np.stack([style.tint(style.class_color(int(index)), 0.35) for index in decided])[region]
-    solids = Poly3DCollection(shrunk, facecolors=faces, edgecolors=style.now().crease_last, linewidths=0.3, shade=True)
+    solids = Poly3DCollection(
+        shrunk, facecolors=faces, edgecolors=style.active_theme().crease_last, linewidths=0.3, shade=True
+    )
     ax.add_collection(solids)
     _dress(ax, partition)
     return ax

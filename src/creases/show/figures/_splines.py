@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases._validation import check_count
 from creases.errors import InputError
-from creases.show import _style as style
-from creases.show.animation._movie import check_movie, write_movie
+from creases.show import style
 from creases.splines.dynamics import Marks, marks
 from creases.splines.relocation import data as checked_data
 
 if TYPE_CHECKING:
-    from creases.splines.dynamics import Frame, History
+    from creases.splines.dynamics import History
 
 Function = Callable[[Floats], Any]
 Window = tuple[float, float]
@@ -30,8 +26,8 @@ Window = tuple[float, float]
 
 def plot_fit(
     model: Any,
-    ax: Axes | None = None,
     *,
+    ax: Axes | None = None,
     data: tuple[Any, Any] | None = None,
     target: Function | None = None,
     window: Window | None = None,
@@ -57,30 +53,30 @@ def plot_fit(
         The axes drawn on.
     """
     found = model if isinstance(model, Marks) else marks(model)
-    ax = style.own_axes(ax, 7, 4)
-    low, high = _window(found, data, window)
-    _draw_targets(ax, data, target, low, high)
+    ax = style.get_axes(ax, 7, 4)
+    low, high = shown_window(found, data, window)
+    draw_targets(ax, data, target, low, high)
     _draw_breakpoints(ax, found, low, high)
     _draw_function(ax, found, low, high)
     ax.set_xlim(low, high)
     ax.set_xlabel("$x$")
     ax.set_ylabel("$f(x)$")
-    with style.styled():
+    with style.style_context():
         ax.legend(loc="best")
     return ax
 
 
 def plot_delta_slopes(
-    model: Any, ax: Axes | None = None, *, data: tuple[Any, Any] | None = None, window: Window | None = None
+    model: Any, *, ax: Axes | None = None, data: tuple[Any, Any] | None = None, window: Window | None = None
 ) -> Axes:
     """Draw at each breakpoint how much the slope grows there, from left to right; arguments as in :func:`plot_fit`."""
     found = model if isinstance(model, Marks) else marks(model)
-    ax = style.own_axes(ax, 7, 2)
-    low, high = _window(found, data, window)
-    ax.axhline(0, color=style.now().ink, linewidth=0.6)
+    ax = style.get_axes(ax, 7, 2)
+    low, high = shown_window(found, data, window)
+    ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
     shown = (found.x >= low) & (found.x <= high)
     x, jump = found.x[shown], found.jump[shown]
-    colors = _jump_colors(jump)
+    colors = jump_colors(jump)
     ax.vlines(x, 0, jump, colors=colors, linewidth=1.2)
     ax.scatter(x, jump, c=colors, s=10, zorder=3)
     ax.set_xlim(low, high)
@@ -89,7 +85,7 @@ def plot_delta_slopes(
     return ax
 
 
-def plot_tracks(history: History, ax: Axes | None = None, *, window: Window | None = None) -> Axes:
+def plot_tracks(history: History, *, ax: Axes | None = None, window: Window | None = None) -> Axes:
     """Draw every breakpoint through training, darker with depth, over the data; births and deaths are marked.
 
     Parameters
@@ -101,8 +97,8 @@ def plot_tracks(history: History, ax: Axes | None = None, *, window: Window | No
     window
         Inputs shown; unless given, those of the data, or of the middle nine tenths of the breakpoints.
     """
-    ax = style.own_axes(ax, 6, 5)
-    low, high = _window(history, None, window)
+    ax = style.get_axes(ax, 6, 5)
+    low, high = shown_window(history, None, window)
     tracks = list(history.tracks().values())
     layers = np.array([track.layer for track in tracks], np.int64)
     pale: Any = style.tint(style.class_color(1), 0.25)
@@ -115,11 +111,11 @@ def plot_tracks(history: History, ax: Axes | None = None, *, window: Window | No
         ),
         autolim=False,
     )
-    for kind, marker, color in (("birth", "^", style.class_color(1)), ("death", "v", style.now().ink)):
+    for kind, marker, color in (("birth", "^", style.class_color(1)), ("death", "v", style.active_theme().ink)):
         points = [(event.x, event.step) for event in history.events() if event.kind == kind and low < event.x < high]
         if points:
             ax.plot(*np.transpose(points), marker, color=color, markersize=3.5, label=f"{kind}s")
-            with style.styled():
+            with style.style_context():
                 ax.legend(loc="best")
     ax.set_xlim(low, high)
     last = int(history.steps[-1]) if len(history) else 0
@@ -129,7 +125,7 @@ def plot_tracks(history: History, ax: Axes | None = None, *, window: Window | No
     return ax
 
 
-def spline_figure(
+def plot_spline(
     model: Any,
     *,
     data: tuple[Any, Any] | None = None,
@@ -144,9 +140,9 @@ def spline_figure(
     arguments as in :func:`plot_fit`. Errors are against the target where there is one, else at the data.
     """
     found = model if isinstance(model, Marks) else marks(model)
-    low, high = window = _window(found, data, window)
-    figure, (top, middle, *rest) = _panels((3, 1.4) if target is None and data is None else (3, 1.4, 1.2))
-    plot_fit(found, top, data=data, target=target, window=window)
+    low, high = window = shown_window(found, data, window)
+    figure, (top, middle, *rest) = stack_panels((3, 1.4) if target is None and data is None else (3, 1.4, 1.2))
+    plot_fit(found, ax=top, data=data, target=target, window=window)
     grid = np.linspace(low, high, 1000)
     if optimum is not None:
         top.plot(
@@ -157,135 +153,38 @@ def spline_figure(
             linestyle=(0, (4, 2)),
             label="best fit",
         )
-        with style.styled():
+        with style.style_context():
             top.legend(loc="best")
-    plot_delta_slopes(found, middle, window=window)
+    plot_delta_slopes(found, ax=middle, window=window)
     for ax in rest:
         _draw_errors(ax, found.pieces, optimum, data, target, grid)
         ax.set_xlim(low, high)
-    _name_axes(figure, names)
+    name_axes(figure, names)
     return figure
 
 
-def animate_tracks(
-    history: History,
-    path: str | Path,
-    *,
-    data: tuple[Any, Any] | None = None,
-    target: Function | None = None,
-    frames: int = 100,
-    fps: int = 15,
-    dpi: int = 90,
-    window: Window | None = None,
-    names: tuple[str, str] = ("$x$", "$f(x)$"),
-) -> Path:
-    """Write training as a ``.gif`` or ``.mp4``: function, breakpoints and delta-slopes, frame by frame.
-
-    Parameters
-    ----------
-    history
-        What :meth:`creases.splines.Tracker.history` gives.
-    data, target, window
-        As in :func:`plot_fit`.
-    frames
-        At most so many pictures, evenly taken from the history.
-    fps
-        Pictures in a second; the last one stays for a second more.
-    names
-        Of input and output, at the axes.
-    """
-    if not len(history):
-        raise InputError("history: is empty; call the tracker with the model at least once")
-    frames, fps = check_count(frames, "frames"), check_count(fps, "fps")
-    chosen = np.unique(np.linspace(0, len(history) - 1, frames).round().astype(int)).tolist()
-    window = _window(history, data, window)
-    stage = _Stage([history.frame(t) for t in chosen], data, target, window, names)
-    width, height = stage.figure.get_size_inches()
-    path = check_movie(path, (int(width * dpi), int(height * dpi)))
-    with style.styled():
-        pictures = stage.pictures(dpi)
-    lasting = [1 / fps] * (len(pictures) - 1) + [1 / fps + 1]
-    return write_movie(zip(pictures, lasting, strict=True), path)
-
-
-class _Stage:
-    """The axes of an animation, scaled for all of its frames, and what moves on them."""
-
-    def __init__(
-        self, frames: list[Frame], data: Any, target: Function | None, window: Window, names: tuple[str, str]
-    ) -> None:
-        self.frames, self.window = frames, window
-        self.layers = 1 + max(int(frame.layer.max(initial=0)) for frame in frames)
-        self.figure, (self.top, self.bottom) = _panels((3, 1.4))
-        low, high = window
-        _draw_targets(self.top, data, target, low, high)
-        grid = np.linspace(low, high, 200)
-        heights = np.concatenate([frame.pieces(grid) for frame in frames])
-        drawn = self.top.dataLim.intervaly if data is not None or target is not None else heights[:1].repeat(2)
-        self.top.set_ylim(*_padded(min(heights.min(), drawn[0]), max(heights.max(), drawn[1])))
-        jumps = np.concatenate([frame.jump[_inside(frame.x, window)] for frame in frames])
-        reach = float(np.abs(jumps).max(initial=0)) or 1.0
-        self.bottom.set_ylim(-1.1 * reach, 1.1 * reach)
-        self.bottom.axhline(0, color=style.now().ink, linewidth=0.6)
-        for ax in (self.top, self.bottom):
-            ax.set_xlim(low, high)
-        self.bottom.set_ylabel("jump of the slope")
-        (self.line,) = self.top.plot([], [], color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
-        with style.styled():
-            self.top.legend(loc="best")
-        self.rug = LineCollection([], transform=self.top.get_xaxis_transform(), linewidths=0.8, zorder=2)
-        self.top.add_collection(self.rug, autolim=False)
-        self.stems = LineCollection([], linewidths=1.2)
-        self.bottom.add_collection(self.stems, autolim=False)
-        self.title = self.top.set_title("step", loc="left")
-        _name_axes(self.figure, names)
-
-    def pictures(self, dpi: int) -> list[NDArray[np.uint8]]:
-        """Every frame (h, w, 3): what stands still is drawn once, for matplotlib takes a quarter of a second for it."""
-        moving = (self.line, self.rug, self.stems, self.title)
-        for artist in moving:
-            artist.set_animated(True)
-        self.show(self.frames[-1])  # the legend keeps clear of it
-        self.figure.set_dpi(dpi)
-        canvas: Any = FigureCanvasAgg(self.figure)  # it has no types
-        canvas.draw()
-        still = canvas.copy_from_bbox(self.figure.bbox)
-        drawn = []
-        for frame in self.frames:
-            self.show(frame)
-            canvas.restore_region(still)
-            for artist in moving:
-                self.figure.draw_artist(artist)
-            drawn.append(np.array(canvas.buffer_rgba())[:, :, :3])
-        return drawn
-
-    def show(self, frame: Frame) -> None:
-        """Set what moves to one frame."""
-        self.line.set_data(*_curve(frame.pieces, *self.window))
-        shown = _inside(frame.x, self.window)
-        x, jump = frame.x[shown], frame.jump[shown]
-        self.rug.set_segments([[(place, 0), (place, 0.06)] for place in x])
-        shades: Any = style.crease_colors(frame.layer[shown], self.layers)
-        self.rug.set_color(shades)
-        self.stems.set_segments([[(place, 0), (place, height)] for place, height in zip(x, jump, strict=True)])
-        self.stems.set_color(_jump_colors(jump))
-        self.title.set_text(f"step {frame.step:,}, {len(frame.x)} breakpoints")
-
-
-def _draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high: float) -> None:
+def draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high: float) -> None:
     if target is not None:
         grid = np.linspace(low, high, 1000)
-        ax.plot(grid, _values(target, grid), color=style.now().ink, linewidth=1.0, alpha=0.6, zorder=2, label="target")
+        ax.plot(
+            grid,
+            _values(target, grid),
+            color=style.active_theme().ink,
+            linewidth=1.0,
+            alpha=0.6,
+            zorder=2,
+            label="target",
+        )
     if data is not None:
         x, y = checked_data(*data)
-        ax.plot(x, y, "o", color=style.now().quiet, markersize=_marker_size(x), zorder=3, label="data")
+        ax.plot(x, y, "o", color=style.active_theme().quiet, markersize=_marker_size(x), zorder=3, label="data")
 
 
 def _draw_errors(
     ax: Axes, function: Function, optimum: Function | None, data: Any, target: Function | None, grid: Floats
 ) -> None:
     """Errors of a function and of another over the grid, or at the data where there is no target."""
-    ax.axhline(0, color=style.now().ink, linewidth=0.6)
+    ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
     x, y = (grid, _values(target, grid)) if target is not None else checked_data(*data)
     looks: Any = [{"linestyle": "-", "linewidth": 1.2}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}]
     if target is None:
@@ -303,7 +202,7 @@ def _marker_size(x: Floats) -> float:
 
 def _draw_breakpoints(ax: Axes, found: Marks, low: float, high: float) -> None:
     """Lines at the breakpoints, darker with depth; those the output does not see are dotted."""
-    shown = _inside(found.x, (low, high))
+    shown = is_inside(found.x, (low, high))
     layers = int(found.layer.max(initial=0)) + 1
     for which, dash in ((shown & found.active, "-"), (shown & ~found.active, ":")):
         ax.add_collection(
@@ -320,19 +219,19 @@ def _draw_breakpoints(ax: Axes, found: Marks, low: float, high: float) -> None:
 
 
 def _draw_function(ax: Axes, found: Marks, low: float, high: float) -> None:
-    x, f = _curve(found.pieces, low, high)
+    x, f = curve_points(found.pieces, low, high)
     ax.plot(x, f, color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
     size = float(np.clip(60 / max(1, len(x)), 0, 3))
     ax.plot(x[1:-1], f[1:-1], "o", color=style.class_color(0), markersize=size, zorder=5)
 
 
-def _curve(pieces: Any, low: float, high: float) -> tuple[Floats, Floats]:
+def curve_points(pieces: Any, low: float, high: float) -> tuple[Floats, Floats]:
     """The function's corners inside a window, and its ends."""
     x = np.concatenate([[low], pieces.knots[(pieces.knots > low) & (pieces.knots < high)], [high]])
     return x, pieces(x)
 
 
-def _window(found: Marks | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
+def shown_window(found: Marks | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
     """The inputs that are shown."""
     if window is not None:
         low, high = float(window[0]), float(window[1])
@@ -342,19 +241,19 @@ def _window(found: Marks | History, data: tuple[Any, Any] | None, window: Window
     x = checked_data(*data)[0] if data is not None else getattr(found, "data", np.zeros(0))
     if not len(x):
         x = np.quantile(found.x, [0.05, 0.95]) if len(found.x) else np.array([-1.0, 1.0])
-    return _padded(float(x.min()), float(x.max()))
+    return pad_interval(float(x.min()), float(x.max()))
 
 
-def _padded(low: float, high: float) -> Window:
+def pad_interval(low: float, high: float) -> Window:
     margin = 0.05 * (high - low) or 1.0
     return low - margin, high + margin
 
 
-def _jump_colors(jump: Floats) -> list[str]:
+def jump_colors(jump: Floats) -> list[str]:
     return [style.class_color(int(one > 0)) for one in jump]
 
 
-def _inside(x: Floats, window: Window) -> NDArray[np.bool_]:
+def is_inside(x: Floats, window: Window) -> NDArray[np.bool_]:
     return (x >= window[0]) & (x <= window[1])
 
 
@@ -362,14 +261,14 @@ def _values(function: Function, grid: Floats) -> Floats:
     return np.asarray(function(grid), np.float64).reshape(len(grid))
 
 
-def _panels(heights: tuple[float, ...]) -> tuple[Figure, list[Axes]]:
+def stack_panels(heights: tuple[float, ...]) -> tuple[Figure, list[Axes]]:
     """A figure in the style with axes above each other."""
     height = 0.6 + 1.25 * sum(heights)
     figure, axes = style.new_grid(7, height, len(heights), 1, sharex=True, height_ratios=heights)
     return figure, list(axes[:, 0])
 
 
-def _name_axes(figure: Figure, names: tuple[str, str]) -> None:
+def name_axes(figure: Figure, names: tuple[str, str]) -> None:
     """Name the input under the lowest axes only, and the output at the highest."""
     for ax in figure.axes:
         ax.set_xlabel("")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from creases._validation import check_index
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 from creases.show.figures._plane import axis_names, shades
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def plot_surface(partition: PlanePartition, *, output: int = 0, ax: Axes | None 
         raise InputError(f"partition: {partition.count} facets show nothing; draw it with plot_plane")
     if ax is not None and not hasattr(ax, "zaxis"):
         raise InputError('ax: expected axes made with projection="3d"')
-    ax = style.own_axes(ax, 6, 4.6, solid=True)
+    ax = style.get_axes(ax, 6, 4.6, solid=True)
     ax.computed_zorder = False  # type: ignore[attr-defined]  # the boundary lies on the surface: draw it after
     height = partition.values[:, output]
     corners = np.column_stack([partition.vertices, height])[partition.corners]  # (C, 3)
@@ -67,16 +67,16 @@ def plot_surface(partition: PlanePartition, *, output: int = 0, ax: Axes | None 
     middle = np.add.reduceat(corners[:, 2], partition.starts[:-1]) / np.diff(partition.starts)
     limit = float(np.abs(height).max()) or 1.0
     turned = shades(partition, output)[:, None]
-    sheet = style.blend(style.now().sheet_light, style.now().sheet_dark, turned[:, 0])
-    colors = (0.8 * style.value_colors()((middle / limit + 1) / 2)[:, :3] + 0.2 * sheet) * (1.05 - 0.45 * turned)
+    sheet = style.blend(style.active_theme().sheet_light, style.active_theme().sheet_dark, turned[:, 0])
+    colors = (0.8 * style.value_colormap()((middle / limit + 1) / 2)[:, :3] + 0.2 * sheet) * (1.05 - 0.45 * turned)
     colors = np.clip(colors, 0, 1)
     width = float(np.clip(6 / np.sqrt(partition.count), 0.1, 0.7))
-    look: dict[str, Any] = {"edgecolors": style.now().crease_last, "linewidths": width, "zorder": 1}
+    look: dict[str, Any] = {"edgecolors": style.active_theme().crease_last, "linewidths": width, "zorder": 1}
     ax.add_collection(Poly3DCollection(facets, facecolors=colors, **look))
     if boundary and len(segments := partition.boundary().segments):
         ax.add_collection(
             Line3DCollection(
-                _lifted(partition, segments, output), colors=style.now().boundary, linewidths=1.8, zorder=2
+                _lifted(partition, segments, output), colors=style.active_theme().boundary, linewidths=1.8, zorder=2
             )
         )
     _dress(ax, partition, height, output)

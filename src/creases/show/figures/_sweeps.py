@@ -11,7 +11,7 @@ from matplotlib.colors import Colormap
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.show import _style as style
+from creases.show import style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST = 16
 
 
-def plot_heatmap(table: pd.DataFrame, x: str, y: str, value: str, ax: Axes | None = None) -> Axes:
+def plot_heatmap(table: pd.DataFrame, x: str, y: str, value: str, *, ax: Axes | None = None) -> Axes:
     """Draw a column of a result table over two others: each cell is the mean over the rows that belong to it.
 
     Cells say their values unless they are many; a cell without a value is grey. Values of both signs are coloured
@@ -45,10 +45,10 @@ def plot_heatmap(table: pd.DataFrame, x: str, y: str, value: str, ax: Axes | Non
     """
     cells = heatmap_cells(table, x, y, value)
     values = cells.to_numpy(np.float64)
-    ax = style.own_axes(ax, *heatmap_size(cells))
+    ax = style.get_axes(ax, *heatmap_size(cells))
     label = f"mean {value}" if len(table) > np.isfinite(values).sum() else value
     draw_cells(ax, values, [short(name) for name in cells.columns], [short(name) for name in cells.index], label)
-    with style.styled():
+    with style.style_context():
         ax.set_xlabel(x)
         ax.set_ylabel(y)
     return ax
@@ -60,18 +60,18 @@ def draw_cells(
     """Draw numbers (rows, columns) as coloured cells, the first row lowest, with a bar that says what they are."""
     rows, columns = values.shape
     low, high = _limits(values)
-    with style.styled():
+    with style.style_context():
         image = ax.imshow(values, _colors(low < 0 < high), origin="lower", aspect="auto", vmin=low, vmax=high)
         ax.set_xticks(range(columns), x_names)
         ax.set_yticks(range(rows), y_names)
         ax.set_xticks(np.arange(1, columns) - 0.5, minor=True)
         ax.set_yticks(np.arange(1, rows) - 0.5, minor=True)
-        ax.grid(which="minor", color=style.now().paper, linewidth=1.5)
+        ax.grid(which="minor", color=style.active_theme().paper, linewidth=1.5)
         ax.tick_params(which="both", length=0)
         ax.spines[:].set_visible(False)
         if columns <= _MOST:
             _annotate(ax, values, image.to_rgba(values))
-        style.colorbar(ax, image, label)
+        style.add_colorbar(ax, image, label)
 
 
 def heatmap_cells(table: pd.DataFrame, x: str, y: str, value: str) -> pd.DataFrame:
@@ -96,7 +96,7 @@ def heatmap_size(cells: pd.DataFrame) -> tuple[float, float]:
     return min(14.0, 2.2 + 0.6 * len(cells.columns)), min(12.0, 1.2 + 0.42 * len(cells.index))
 
 
-def result_table(table: pd.DataFrame, *, most: int = 20) -> Table:
+def format_table(table: pd.DataFrame, *, most: int = 20) -> Table:
     """The first rows of a result table for a terminal, without keys and seeds, and without what all rows agree in."""
     from rich.markup import escape
     from rich.table import Table
@@ -143,15 +143,15 @@ def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _colors(both_signs: bool) -> Colormap:
-    found = style.value_colors() if both_signs else style.amount_colors(0.06)
-    return found.with_extremes(bad=style.now().missing)
+    found = style.value_colormap() if both_signs else style.amount_colormap(0.06)
+    return found.with_extremes(bad=style.active_theme().missing)
 
 
 def _annotate(ax: Axes, values: NDArray[np.float64], colors: NDArray[np.float64]) -> None:
     form = ".2f" if np.abs(np.nan_to_num(values)).max() <= 1 else ".3g"
     for (row, column), number in np.ndenumerate(values):
         if np.isfinite(number):
-            ink = style.readable(colors[row, column, :3])
+            ink = style.readable_color(colors[row, column, :3])
             ax.text(column, row, f"{number:{form}}", ha="center", va="center", color=ink, fontsize=8)
 
 

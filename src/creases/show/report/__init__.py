@@ -1,21 +1,21 @@
 """``creases report``: one HTML file of a result, with the viewer in it."""
 
-from creases.show.report._comparisons import comparison_report
-from creases.show.report._growth import growth_report
-from creases.show.report._maps import map_report
-from creases.show.report._measures import MEASURES, heat_map, number, pair_rows, title
-from creases.show.report._slices import slices
-from creases.show.report._sweeps import sweep_report
+from creases.show.report._comparisons import write_comparison_report
+from creases.show.report._growth import write_growth_report
+from creases.show.report._maps import write_map_report
+from creases.show.report._measures import MEASURES, format_number, measure_title, pair_rows, plot_measure
+from creases.show.report._slices import choose_slices
+from creases.show.report._sweeps import write_sweep_report
 
 __all__ = [
     "MEASURES",
-    "comparison_report",
-    "growth_report",
-    "heat_map",
-    "map_report",
-    "number",
+    "choose_slices",
+    "format_number",
+    "measure_title",
     "pair_rows",
-    "slices",
-    "sweep_report",
-    "title",
+    "plot_measure",
+    "write_comparison_report",
+    "write_growth_report",
+    "write_map_report",
+    "write_sweep_report",
 ]

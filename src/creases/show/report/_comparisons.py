@@ -15,7 +15,7 @@ import numpy as np
 
 from creases.compare import Similarity
 from creases.errors import FileError
-from creases.show.report._measures import MEASURES, capital, heat_map, number, pair_rows, title
+from creases.show.report._measures import MEASURES, capital, format_number, measure_title, pair_rows, plot_measure
 from creases.show.report._pictures import both
 from creases.show.report._planes import Planes, mapped
 from creases.show.report._still import check_name, write_sections, write_viewer
@@ -28,7 +28,7 @@ _PARTS = ("accuracy", "agreement", "cka", "distance", "cross_entropy", "mapped")
 _NEEDED = ("names", "samples", "samples_of", "changes", "decided_differently", *_PARTS)
 
 
-def comparison_report(folder: Path, out: Path) -> Path:
+def write_comparison_report(folder: Path, out: Path) -> Path:
     """Write the report of a comparison to an HTML file.
 
     Parameters
@@ -119,10 +119,10 @@ def _measures(found: Similarity) -> list[Section]:
         values = getattr(found, key)
         if values is None:
             continue
-        rows = [[found.names[i], *(number(values[i, j]) for j in order)] for i in order]
+        rows = [[found.names[i], *(format_number(values[i, j]) for j in order)] for i in order]
         table = {"columns": ["", *(found.names[i] for i in order)], "rows": rows}
-        drawn = both(lambda key=key: heat_map(found, key))  # type: ignore[misc]
+        drawn = both(lambda key=key: plot_measure(found, key))  # type: ignore[misc]
         sections.append(
-            {"title": capital(title(key)), "text": f"{capital(meaning)}.", "picture": drawn, "table": table}
+            {"title": capital(measure_title(key)), "text": f"{capital(meaning)}.", "picture": drawn, "table": table}
         )
     return sections

@@ -17,7 +17,7 @@ from creases.growth.experiment import MODEL, Divided, Kept, Moment, box, read_ru
 from creases.show.report._growth_sections import growth_sections
 from creases.show.report._hardest import hardest_rows
 from creases.show.report._page import write_page
-from creases.show.report._slices import Slice, slice_frame, slices
+from creases.show.report._slices import Slice, choose_slices, slice_frame
 from creases.show.viewer._run import moment_json, run_json
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Written:
     ended: bool  #: whether the run had ended
 
 
-def growth_report(
+def write_growth_report(
     folder: str | Path,
     path: str | Path,
     *,
@@ -78,10 +78,10 @@ def growth_report(
     asked += [word for text in through for word in ("--through", text)]
     again = f"{run.settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html', *asked])}"
     given: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
-    return run_report(run, path, model=f"{name}/{MODEL}", again=again, **given)
+    return write_run_report(run, path, model=f"{name}/{MODEL}", again=again, **given)
 
 
-def run_report(
+def write_run_report(
     run: Kept,
     path: str | Path,
     *,
@@ -100,11 +100,11 @@ def run_report(
     again
         Commands or code that make the run again.
     columns, through, progress
-        As for :func:`growth_report`.
+        As for :func:`write_growth_report`.
     """
     if not run.history.epochs:
         raise InputError("run: has not been trained for an epoch yet; there is nothing to report")
-    planes = slices(run.net, run.data, columns, through)
+    planes = choose_slices(run.net, run.data, columns, through)
     rows = _shown_rows(run)
     progress("mapping the network")
     if not columns and not through:

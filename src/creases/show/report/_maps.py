@@ -32,7 +32,7 @@ NETWORKS = (".onnx", ".safetensors")
 HALF = 1.0
 
 
-def map_report(
+def write_map_report(
     path: Path,
     out: Path,
     *,
@@ -65,10 +65,10 @@ def map_report(
         raise InputError(f"box: {path.name} is a map, which has its box; leave it out, or map the network again")
     else:
         partition = found
-    return partition_report(partition, out, name=path.stem, problem=problem, command=command)
+    return write_partition_report(partition, out, name=path.stem, problem=problem, command=command)
 
 
-def partition_report(
+def write_partition_report(
     partition: Partition, out: Path, *, name: str, problem: Problem | None = None, command: Sequence[str] = ()
 ) -> Path:
     """Write the report of a partition.

@@ -25,12 +25,12 @@ APART = ("distance", "cross_entropy")
 WITH_ACCURACY = ("agreement", "cka", "distance")
 
 
-def title(key: str) -> str:
+def measure_title(key: str) -> str:
     """A measure's name for people."""
     return {"cka": "CKA", "cross_entropy": "cross-entropy", "mapped": "accuracy after mapping"}.get(key, key)
 
 
-def number(value: Any) -> str:
+def format_number(value: Any) -> str:
     """A cell of a table."""
     return "-" if np.isnan(value) else f"{value:.3g}"
 
@@ -46,18 +46,19 @@ def pair_rows(found: Similarity) -> list[tuple[str, str, str]]:
     for key, meaning in MEASURES.items():
         values = getattr(found, key)
         if values is not None:
-            there, back = number(values[0, 1]), number(values[1, 0])
+            there, back = format_number(values[0, 1]), format_number(values[1, 0])
             pair = {
                 "cross_entropy": "of softmax outputs: b in place of a, a in place of b",
                 "mapped": "of coefficients by the best linear map: a to b, b to a",
             }.get(key)
-            rows.append((title(key), pair or meaning, f"{there}, {back}" if pair else there))
+            rows.append((measure_title(key), pair or meaning, f"{there}, {back}" if pair else there))
     return rows
 
 
-def heat_map(found: Similarity, key: str) -> Any:
+def plot_measure(found: Similarity, key: str) -> Any:
     """The heat map of a measure, like networks beside each other."""
-    from creases.show import new_figure, plot_similarity
+    from creases.show import plot_similarity
+    from creases.show.style import new_figure
 
     size = 2.6 + 0.5 * len(found.names)
     figure, (ax,) = new_figure(size + 0.8, size)
@@ -68,6 +69,6 @@ def heat_map(found: Similarity, key: str) -> Any:
         accuracy=found.accuracy if key in WITH_ACCURACY else None,
         distance=key in APART,
         order=found.order(),
-        label=title(key),
+        label=measure_title(key),
     )
     return figure

@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from matplotlib.figure import Figure
 
-from creases.show._style import styled
-from creases.show._themes import THEMES, theme
+from creases.show.style import THEMES, style_context, theme
 
 
 def both(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, str]:
@@ -18,7 +17,7 @@ def both(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, str]:
     for name in THEMES:
         with theme(name):
             figure, drawn = draw(), io.BytesIO()
-            with styled():
+            with style_context():
                 figure.savefig(drawn, format="png", dpi=dpi, metadata={"Software": None})
         found[name] = f"data:image/png;base64,{base64.b64encode(drawn.getvalue()).decode()}"
     return found

@@ -43,7 +43,8 @@ def dual_sections(subject: Subject) -> list[Section]:
 
 
 def _dual(subject: Subject, partition: PlanePartition, output: int) -> Figure:
-    from creases.show import new_figure, plot_dual
+    from creases.show import plot_dual
+    from creases.show.style import new_figure
 
     figure, (ax,) = new_figure(4.4, 4.0)
     if subject.classes is None:
@@ -61,7 +62,8 @@ def compression_sections(subject: Subject) -> list[Section]:
         return []
 
     def draw() -> Figure:
-        from creases.show import new_figure, plot_compression
+        from creases.show import plot_compression
+        from creases.show.style import new_figure
 
         figure, (ax,) = new_figure(4.6, 3.0)
         plot_compression({"with k pieces": found}, ax=ax)

@@ -199,7 +199,9 @@ def _pairs(found: PartitionDifference) -> list[tuple[int, int, int, float]]:
 
 
 def _drawn(found: PartitionDifference, names: list[str]) -> Figure:
-    from creases.show import new_figure, plane_height, plot_disagreement
+    from creases.show import plot_disagreement
+    from creases.show.figures import plane_height
+    from creases.show.style import new_figure
 
     assert isinstance(found.partition, PlanePartition)
     figure, (ax,) = new_figure(4.6, plane_height(found.partition, 4.6) + 0.4)

@@ -89,10 +89,10 @@ def _direction(found: ActiveSubspace, features: tuple[str, ...]) -> str:
 
 
 def _picture(subject: Subject, spaces: list[ActiveSubspace]) -> Figure:
-    from creases.show import directions_figure, spectra_figure
+    from creases.show import plot_active_directions, plot_spectra
 
     shape = subject.net.input_shape
     if len(shape) == 3 and shape[0] in (1, 3):
         names = [subject.output_name(j) for j in range(len(spaces))]
-        return directions_figure({"": spaces}, shape, columns=names)
-    return spectra_figure({"all outputs": spaces})
+        return plot_active_directions({"": spaces}, shape, columns=names)
+    return plot_spectra({"all outputs": spaces})

@@ -42,7 +42,7 @@ class Slice:
     box: Floats  #: (2, 2) bounds of t
 
 
-def slices(net: Network, data: Divided, columns: Sequence[str] = (), samples: Sequence[str] = ()) -> list[Slice]:
+def choose_slices(net: Network, data: Divided, columns: Sequence[str] = (), samples: Sequence[str] = ()) -> list[Slice]:
     """The slices to show: those asked for (``"length,width"``; rows ``"3,17,40"``), else those that tell most.
 
     A problem of two inputs is one slice, one of one input none.

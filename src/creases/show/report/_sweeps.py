@@ -28,7 +28,7 @@ MAPS, RESULTS, ROWS, FAILURES = 12, 4, 8, 10
 LEVELS = 40
 
 
-def sweep_report(folder: Path, out: Path) -> Path:
+def write_sweep_report(folder: Path, out: Path) -> Path:
     """Write the report of a sweep to an HTML file; the sweep may be at work, or have been stopped.
 
     Parameters
@@ -97,10 +97,10 @@ def _heat_maps(table: pd.DataFrame, varied: list[str], results: list[str]) -> li
         x, y = sorted((first, second), key=lambda name: -table[name].map(short).nunique())
 
         def draw(x: str = x, y: str = y, result: str = result) -> Figure:
-            from creases.show import new_figure
+            from creases.show.style import new_figure
 
             figure, (ax,) = new_figure(*heatmap_size(heatmap_cells(table, x, y, result)))
-            plot_heatmap(table, x, y, result, ax)
+            plot_heatmap(table, x, y, result, ax=ax)
             return figure
 
         sections.append({"title": f"{result} over {x} and {y}", "picture": both(draw)})

@@ -63,14 +63,14 @@ def _code(asked: Asked) -> bytes:
 def _report(asked: Asked) -> bytes:
     """The report that ``creases report`` writes of a run in a folder."""
     from creases.growth.experiment import Kept
-    from creases.show.report._growth import run_report
+    from creases.show.report._growth import write_run_report
 
     live = asked.live
     run = Kept(live.settings, live.data, live.history, tuple(live.moments), "")
     model, again = f"{asked.stem}.safetensors", script(asked.given, live)
     return _written(
         "report.html",
-        lambda path: run_report(run, path, model=model, again=again, progress=lambda step: asked.sign()),
+        lambda path: write_run_report(run, path, model=model, again=again, progress=lambda step: asked.sign()),
     )
 
 

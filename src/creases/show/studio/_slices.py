@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import creases
 from creases.errors import InputError
 from creases.growth.experiment import Divided, box
-from creases.show.report._slices import Slice, of_columns, of_rows, slice_frame, slices, table_rows
+from creases.show.report._slices import Slice, choose_slices, of_columns, of_rows, slice_frame, table_rows
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def first_slices(net: Network, data: Divided) -> list[Slice]:
     """What is shown at first: none for one input, the whole plane of two, that of the first two columns of more."""
-    return slices(net, data) if data.problem.X.shape[1] <= 2 else [of_columns(data, 0, 1)]
+    return choose_slices(net, data) if data.problem.X.shape[1] <= 2 else [of_columns(data, 0, 1)]
 
 
 def asked_slice(asked: Mapping[str, Any], net: Network, data: Divided) -> Slice:

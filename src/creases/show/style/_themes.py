@@ -1,4 +1,4 @@
-"""The colours of pictures, on light paper and on dark: everything that is drawn takes them from the active theme."""
+"""The light and the dark theme; all figures take their colors from the active one."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from creases.errors import InputError
 
 @dataclass(frozen=True)
 class Theme:
-    """One set of colours, as ``#RRGGBB``."""
+    """A set of colors, as ``#RRGGBB``."""
 
     name: str
     paper: str
     ink: str  #: axes, text
-    quiet: str  #: what is in the background: data beside a fit, other samples
+    quiet: str  #: background elements: data beside a fit, other samples
     missing: str  #: a cell without a value
     boundary: str
-    accent: str  #: what is newest
+    accent: str  #: the newest units
     crease_first: str  #: creases of the first bend
-    crease_last: str  #: and of the last
-    sheet_light: str  #: a region turned to the light
-    sheet_dark: str  #: and away from it
-    classes: tuple[str, ...]  #: one for each class, told apart by colour-blind readers; the eleventh begins again
+    crease_last: str  #: creases of the last bend
+    sheet_light: str  #: a region facing the light
+    sheet_dark: str  #: a region facing away
+    classes: tuple[str, ...]  #: one for each class, safe for color-blind readers; an eleventh class reuses the first
 
 
 #: After Paul Tol.
@@ -55,7 +55,7 @@ LIGHT = Theme(
     ),
 )
 
-#: The same hues, lightened until they stand out from dark paper and, seen without red or green, from each other.
+#: The same hues, lightened to contrast with dark paper and, for color-blind readers, with each other.
 DARK = Theme(
     name="dark",
     paper="#181B20",
@@ -82,31 +82,31 @@ DARK = Theme(
     ),
 )
 
-THEMES = {one.name: one for one in (LIGHT, DARK)}
+THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 _ACTIVE: ContextVar[Theme] = ContextVar("creases-theme", default=LIGHT)
 
 
-def now() -> Theme:
-    """The theme that is drawn in now."""
+def active_theme() -> Theme:
+    """Return the active theme."""
     return _ACTIVE.get()
 
 
 @contextmanager
 def theme(name: str) -> Iterator[Theme]:
-    """Draw in ``"light"`` (as without it) or ``"dark"`` inside a ``with`` block.
+    """Use the ``"light"`` (default) or the ``"dark"`` theme inside a ``with`` block.
 
-    Figures keep the colours they were made with: one made inside may be saved or shown outside. Each thread and each
-    asynchronous task has a theme of its own, and begins with the light one.
+    A figure keeps the colors it was created with: it can be saved or shown outside the block. Each thread and each
+    asynchronous task has its own active theme, initially the light one.
 
-    >>> from creases.show import new_figure, theme
+    >>> from creases.show.style import new_figure, theme
     >>> with theme("dark"):
     ...     figure, (ax,) = new_figure()
     >>> figure.get_facecolor()[:3] == ax.get_facecolor()[:3] < (0.1, 0.2, 0.2)
     True
     """
     if name not in THEMES:
-        raise InputError(f"theme: expected {' or '.join(map(repr, THEMES))}, got {name!r}")
+        raise InputError("theme", f"be {' or '.join(map(repr, THEMES))}", repr(name))
     before = _ACTIVE.set(THEMES[name])
     try:
         yield THEMES[name]

@@ -1,4 +1,4 @@
-"""Balls, shells and what networks enclose, drawn; and sine by width and depth (source 002, chapters 4 and 5)."""
+"""Figures of the dissertation's chapters 4 and 5: shells and what networks enclose, sine by width and depth."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from creases._validation import check_points
-from creases.errors import InputError
-from creases.show import _style as style
-from creases.show.figures._space import around, outward
+from creases import line, read
+from creases.show import style
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from creases.regions import DecisionPolytope
     from creases_reproduction.linearity.sine_sizes import SineNetworks
     from creases_reproduction.measured import Measured
 
@@ -31,33 +26,12 @@ def _kind_colors() -> dict[str, str]:
         "between": style.class_color(2),
         "expanded simplex": style.class_color(1),
         "other": style.class_color(4),
-        "unbounded": style.now().quiet,
-        "none": style.now().missing,
+        "unbounded": style.active_theme().quiet,
+        "none": style.active_theme().missing,
     }
 
 
-def plot_polytope(polytope: DecisionPolytope, ax: Axes | None = None, *, centre: Any = None) -> Axes:
-    """Draw a bounded, convex decision polytope of two or three dimensions.
-
-    Parameters
-    ----------
-    polytope
-        From :func:`creases.regions.decision_polytopes`.
-    ax
-        Axes to draw on (``projection="3d"`` for three dimensions); new ones unless given.
-    centre
-        In two dimensions: the circles about this point, the largest inside and the smallest around, are drawn; the
-        origin unless given.
-    """
-    n = polytope.vertices.shape[1]
-    if n not in (2, 3) or not polytope.convex:
-        raise InputError(f"polytope: expected a bounded convex one of 2 or 3 dimensions, got {polytope!r}")
-    if n == 2:
-        return _draw_polygon(polytope, style.own_axes(ax, 4, 4), centre)
-    return _draw_solid(polytope, ax)
-
-
-def hyperparameters_figure(result: Measured) -> Figure:
+def plot_hyperparameters(result: Measured) -> Figure:
     """Rates of success in every setting with 95 % intervals, beside the printed ones (Table 4.2)."""
     figure, (left, right) = style.new_figure(9, 4.6, panels=2)
     for ax, (loss, name) in zip(
@@ -70,17 +44,17 @@ def hyperparameters_figure(result: Measured) -> Figure:
             f"{batch}, {leak:g}, {'yes' if normalise else 'no'}"
             for batch, leak, normalise in zip(own["batch"], own["leak"], own["normalise"], strict=True)
         ]
-        with style.styled():
+        with style.style_context():
             ax.set_yticks(y, labels)
             ax.set_title(name)
             ax.set_xlabel("networks that succeed (%)")
     left.set_ylabel("batch size, leak, normalised")
-    with style.styled():
+    with style.style_context():
         figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 
-def dimensions_figure(result: Measured) -> Figure:
+def plot_dimensions(result: Measured) -> Figure:
     """Share of networks that reach each threshold, by dimension; ReLU left, leaky ReLU right (Fig. 4.8)."""
     table = result.table
     leaks = sorted(table["leak"].unique())
@@ -91,19 +65,19 @@ def dimensions_figure(result: Measured) -> Figure:
             own = table[(table["leak"] == leak) & (table["threshold"] == threshold)].sort_values("dimension")
             x = own["dimension"] + 0.06 * (k - (len(thresholds) - 1) / 2)
             _draw_interval(ax, x, own, color=style.class_color(k), marker="osD^"[k % 4], label=f"{100 * threshold:g} %")
-        with style.styled():
+        with style.style_context():
             ax.set_title("ReLU" if leak == 0 else f"leaky ReLU, {leak:g}")
         ax.set_xlabel("dimension")
         ax.set_xticks(sorted(table["dimension"].unique()))
         ax.set_ylim(-3, 103)
         ax.set_ylabel("networks (%)")
-    with style.styled():
+    with style.style_context():
         handles = axes[0].get_legend_handles_labels()
         figure.legend(*handles, loc="outside right center", title="right at least", title_fontsize=8)
     return figure
 
 
-def orthogonality_figure(result: Measured) -> Figure:
+def plot_orthogonality(result: Measured) -> Figure:
     """Mean and largest magnitude of cosines between n random vectors in n dimensions (Fig. 4.7)."""
     figure, (ax,) = style.new_figure(5, 3.4)
     table = result.table
@@ -112,17 +86,22 @@ def orthogonality_figure(result: Measured) -> Figure:
         ax.plot(table["n"], table[name], color=color, linewidth=1.4, label=name)
         ax.fill_between(table["n"], table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=0.25, linewidth=0)
     ax.plot(
-        table["n"], table["formula"], color=style.now().ink, linewidth=0.8, linestyle=(0, (4, 3)), label="expected mean"
+        table["n"],
+        table["formula"],
+        color=style.active_theme().ink,
+        linewidth=0.8,
+        linestyle=(0, (4, 3)),
+        label="expected mean",
     )
     ax.set_xlabel("dimension $n$ and number of vectors")
     ax.set_ylabel("magnitude of the cosine")
     ax.set_ylim(0, 1)
-    with style.styled():
+    with style.style_context():
         ax.legend()
     return figure
 
 
-def kinds_figure(result: Measured) -> Figure:
+def plot_kinds(result: Measured) -> Figure:
     """What trained networks of n + 1 units enclose, by dimension and leak."""
     figure, (ax,) = style.new_figure(6.4, 3.4)
     bars = list(result.table.groupby(["dimension", "leak"], sort=True))
@@ -132,27 +111,27 @@ def kinds_figure(result: Measured) -> Figure:
         for kind, rate in zip(own["kind"], own["rate"], strict=True):
             ax.bar(x, 100 * rate, 0.62, bottom=below, color=colors[kind], label=kind if x == 0 else None)
             if rate >= 0.06:
-                color = style.readable(colors[kind])
+                color = style.readable_color(colors[kind])
                 ax.text(x, below + 50 * rate, f"{100 * rate:.0f}", ha="center", va="center", color=color, fontsize=8)
             below += 100 * rate
     names = [f"$n$ = {n}\n{'ReLU' if leak == 0 else f'leak {leak:g}'}" for (n, leak), _ in bars]
     ax.set_xticks(range(len(bars)), names)
     ax.set_ylabel("networks (%)")
-    with style.styled():
+    with style.style_context():
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
-def sine_figure(result: Measured) -> Figure:
+def plot_sine(result: Measured) -> Figure:
     """Rates of success by width and depth, and the printed number of starts until the first (Table 5.1)."""
     table = result.table
     rates = table.pivot(index="width", columns="depth", values="rate")
     printed = table.pivot(index="width", columns="depth", values="printed").to_numpy()
     agrees = table.pivot(index="width", columns="depth", values="agrees").to_numpy()
     figure, (ax,) = style.new_figure(7.2, 4.6)
-    ax.imshow(rates, cmap=style.amount_colors(), vmin=0, vmax=1, aspect="auto")
+    ax.imshow(rates, cmap=style.amount_colormap(), vmin=0, vmax=1, aspect="auto")
     for (row, column), rate in np.ndenumerate(rates.to_numpy()):
-        color = style.now().paper if rate > 0.65 else style.now().ink
+        color = style.active_theme().paper if rate > 0.65 else style.active_theme().ink
         number = f"{100 * rate:.3g}" if rate else "0"
         ax.text(column, row - 0.16, number, ha="center", va="center", color=color, fontsize=8)
         count = f"{printed[row, column]}" if printed[row, column] else ">1000"
@@ -162,15 +141,13 @@ def sine_figure(result: Measured) -> Figure:
     ax.set_yticks(range(rates.shape[0]), [str(width) for width in rates.index])
     ax.set_xlabel("hidden layers")
     ax.set_ylabel("width")
-    with style.styled():
+    with style.style_context():
         ax.set_title("starts that succeed (%), and printed starts until the first (bold: not within 95 %)")
     return figure
 
 
-def sine_networks_figure(found: SineNetworks, *, coefficients: bool = False) -> Figure:
+def plot_sine_networks(found: SineNetworks, *, coefficients: bool = False) -> Figure:
     """Sine by networks of each size with their errors, or the coefficients of their pieces (Fig. 5.5)."""
-    import creases
-
     widths, depths = (sorted(found.table[name].unique()) for name in ("width", "depth"))
     rows, columns = len(widths), len(depths)
     figure, _ = style.new_grid(1 + 1.7 * columns, 0.8 + 1.35 * rows, rows, columns, sharex=True, sharey=True)
@@ -179,56 +156,18 @@ def sine_networks_figure(found: SineNetworks, *, coefficients: bool = False) -> 
             ax = figure.axes[row * len(depths) + column]
             model = found.models.get((int(width), int(depth)))
             if model is not None:
-                line = creases.line(creases.read(model, (1,)), [-pi], [pi])
+                partition = line(read(model, (1,)), [-pi], [pi])
                 own = found.table.query("width == @width and depth == @depth").iloc[0]
-                (_draw_coefficients if coefficients else _draw_sine)(ax, line)
+                (_draw_coefficients if coefficients else _draw_sine)(ax, partition)
                 note = f"{int(own['regions'])} regions" if coefficients else f"MSE {own['mse']:.2g}"
-                ax.text(0.04, 0.95, note, transform=ax.transAxes, va="top", fontsize=7, color=style.now().ink)
+                ax.text(0.04, 0.95, note, transform=ax.transAxes, va="top", fontsize=7, color=style.active_theme().ink)
             if row == 0:
-                ax.set_title(f"{depth} hidden", fontsize=9, color=style.now().ink)
+                ax.set_title(f"{depth} hidden", fontsize=9, color=style.active_theme().ink)
             if column == 0:
                 ax.set_ylabel(f"width {width}\n" + ("constant" if coefficients else "$f(x)$"))
             if row == len(widths) - 1:
                 ax.set_xlabel("slope" if coefficients else "$x$")
     return figure
-
-
-def _draw_polygon(polytope: DecisionPolytope, ax: Axes, centre: Any) -> Axes:
-    corners = around(polytope.vertices)
-    pale: Any = style.tint(style.class_color(1), 0.3)
-    ax.add_patch(Polygon(corners, facecolor=pale, edgecolor=style.now().boundary, linewidth=1.2))
-    c = np.zeros(2) if centre is None else check_points(centre, 2, "centre")[0]
-    angle = np.linspace(0, 2 * pi, 361)
-    for radius in polytope.radii(c):
-        x, y = c[:, None] + radius * np.array([np.cos(angle), np.sin(angle)])
-        ax.plot(x, y, color=style.now().crease_last, linewidth=0.7, linestyle=(0, (4, 3)))
-    ax.set_aspect("equal")
-    ax.set_xlabel("$x_1$")
-    ax.set_ylabel("$x_2$")
-    return ax
-
-
-def _draw_solid(polytope: DecisionPolytope, ax: Any) -> Axes:
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    ax = style.own_axes(ax, 5, 5, solid=True)
-    middle = polytope.vertices.mean(axis=0)
-    facets = [outward(around(polytope.vertices[own]), middle) for own in polytope.incidence]
-    color = style.tint(style.class_color(1), 0.45)
-    faces = np.tile(color, (len(facets), 1))
-    ax.add_collection(
-        Poly3DCollection(facets, facecolors=faces, edgecolors=style.now().ink, linewidths=0.8, shade=True)
-    )
-    reach = np.abs(polytope.vertices - middle).max()
-    for k, name in enumerate("xyz"):
-        getattr(ax, f"set_{name}lim")(middle[k] - reach, middle[k] + reach)
-        getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(2))
-        getattr(ax, f"set_{name}label")(f"$x_{k + 1}$")
-        getattr(ax, f"{name}axis").set_pane_color((1, 1, 1, 0))
-    ax.set_box_aspect((1, 1, 1), zoom=0.9)  # room for the labels
-    ax.grid(False)
-    drawn: Axes = ax
-    return drawn
 
 
 def _draw_rates(ax: Axes, own: pd.DataFrame, y: NDArray[Any]) -> None:
@@ -247,7 +186,7 @@ def _draw_interval(ax: Axes, x: Any, own: pd.DataFrame, *, color: str, marker: s
 
 def _draw_sine(ax: Axes, line: Any) -> None:
     x = np.linspace(-pi, pi, 200)
-    ax.plot(x, np.sin(x), color=style.now().quiet, linewidth=1.0)
+    ax.plot(x, np.sin(x), color=style.active_theme().quiet, linewidth=1.0)
     ends = np.concatenate([[0.0], line.breakpoints, [1.0]])
     at = -pi + 2 * pi * ends
     values = line.net(at[:, None])[:, 0]
@@ -259,7 +198,7 @@ def _draw_sine(ax: Axes, line: Any) -> None:
 def _draw_coefficients(ax: Axes, line: Any) -> None:
     """Slope and constant of each piece, over those of sine's tangents."""
     x = np.linspace(-pi, pi, 400)
-    ax.plot(np.cos(x), np.sin(x) - x * np.cos(x), color=style.now().quiet, linewidth=1.0)
+    ax.plot(np.cos(x), np.sin(x) - x * np.cos(x), color=style.active_theme().quiet, linewidth=1.0)
     middle = (np.concatenate([[0.0], line.breakpoints]) + np.concatenate([line.breakpoints, [1.0]])) / 2
     piece = line.net.piece((-pi + 2 * pi * middle)[:, None])
     ax.plot(np.asarray(piece.J)[:, 0, 0], np.asarray(piece.y)[:, 0], "o", color=style.class_color(0), markersize=2.5)
