@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from creases import line, places
-from creases.certify._intervals import ranges
-from creases.certify._tighter import _by_programs, tighter
+from creases.certify.propagation import lp_value_bounds, tight_value_bounds, value_bounds
 from creases.errors import InputError
 from creases.network import read
 from creases.prune import exact
@@ -122,7 +121,7 @@ def test_a_dead_unit_of_the_second_layer_needs_more_than_intervals():
     # h = (relu(x), relu(-x)); relu(h0 + h1 - 1.5) is dead on [-1, 1], but intervals give up to 2 - 1.5.
     layers = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [1.0, -1.0]], [-1.5, 0.0]), ([[1.0, 1.0]], [0.0])]
     model = module(layers)
-    plain = ranges(read(model), torch.tensor([[-1.0, 1.0]], dtype=torch.float64))
+    plain = value_bounds(read(model), torch.tensor([[-1.0, 1.0]], dtype=torch.float64))
     assert float(plain[3].high[0]) == 0.5
     found = exact(model, [(-1, 1)])
     assert [step.units for step in found.reductions if step.where == "2"] == [(0,)]
@@ -133,7 +132,11 @@ def test_a_dead_unit_of_the_second_layer_needs_more_than_intervals():
 def test_linear_programs_bound_what_a_partition_gives_exactly(seed):
     layers = wide(np.random.default_rng(seed), hidden=(5, 5, 4))
     net, box = read(module(layers)), torch.tensor([[-1.0, 1.0]] * 2, dtype=torch.float64)
-    wide_, (exact_, is_exact), programs = ranges(net, box), tighter(net, box), _by_programs(net, box)
+    wide_, (exact_, is_exact), programs = (
+        value_bounds(net, box),
+        tight_value_bounds(net, box),
+        lp_value_bounds(net, box),
+    )
     assert is_exact
     for number in (net.steps[i].inputs[0] for i in net.bends):
         for least, middle, most in ((wide_[number], programs[number], exact_[number]),):
@@ -150,7 +153,7 @@ def test_linear_programs_never_cut_off_what_small_networks_reach(leak):
     for _ in range(30):
         sizes = [1, 2, 2, 2, 1]
         net = read([(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in pairwise(sizes)], leak=leak)
-        programs, corners = _by_programs(net, box), torch.from_numpy(2 * line(net, [-1.0], [1.0]).ends - 1)[:, None]
+        programs, corners = lp_value_bounds(net, box), torch.from_numpy(2 * line(net, [-1.0], [1.0]).ends - 1)[:, None]
         values = [corners]
         for step in net.steps:
             values.append(step.apply([values[number] for number in step.inputs]))
@@ -161,7 +164,7 @@ def test_linear_programs_never_cut_off_what_small_networks_reach(leak):
 
 
 def test_what_only_looks_spare_is_named_and_left_alone(monkeypatch):
-    monkeypatch.setattr(ROOM, "tighter", lambda net, box: (ranges(net, box), False))
+    monkeypatch.setattr(ROOM, "tight_value_bounds", lambda net, box: (value_bounds(net, box), False))
     layers = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [1.0, -1.0]], [-1.5, 0.0]), ([[1.0, 1.0]], [0.0])]
     found = exact(module(layers), [(-1, 1)])
     assert found.reductions == ()

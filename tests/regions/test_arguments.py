@@ -79,9 +79,9 @@ def test_bad_bases_and_margins_are_refused(net) -> None:
 
 def test_bad_sizes_are_refused(net) -> None:
     for name, value in [
-        ("processes", "x"),
-        ("processes", 1.5),
-        ("processes", 0),
+        ("n_jobs", "x"),
+        ("n_jobs", 1.5),
+        ("n_jobs", 0),
         ("max_regions", 2.5),
         ("max_regions", "3"),
     ]:

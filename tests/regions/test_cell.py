@@ -18,7 +18,7 @@ from creases.network._network import Network
 from creases.network.program._patterns import bend_sides
 from creases.network.reading._arrays import from_arrays
 from creases.regions._cell import Cell, cell
-from creases.regions._polytope import _affine, _forward, _reverse, polytope_of
+from creases.regions._polytope import _affine, _forward, _reverse, region_polytope
 from reference import lp_regions
 from strategies import Case, cases
 
@@ -65,11 +65,11 @@ def test_only_the_facets_unit_changes_across_it_and_back(widths: tuple[int, ...]
         net = random_net(*widths, seed=seed)
         here = cell(net, rng.normal(size=widths[0]))
         for row in here.facets:
-            there = here.neighbour(row)
+            there = here.neighbor(row)
             np.testing.assert_array_equal(there.sides, net.sides(there.x))
             assert np.flatnonzero(there.sides != here.sides).tolist() == [here.units[row]]
             assert there.across[row] == here.sides[here.units[row]]
-            np.testing.assert_array_equal(there.neighbour(row).sides, here.sides)
+            np.testing.assert_array_equal(there.neighbor(row).sides, here.sides)
             border = there.x - (here.Q[row] @ there.x - here.p[row]) / (here.Q[row] @ here.Q[row]) * here.Q[row]
             np.testing.assert_allclose(here.J @ border + here.y, there.J @ border + there.y, atol=1e-9)
 
@@ -90,7 +90,7 @@ def test_cells_of_degenerate_networks_are_regions_and_so_are_their_neighbours(ca
         here.J @ x + here.y, net(x), rtol=1e-9, atol=1e-9 * (1 + np.abs(here.J) @ np.abs(x)).max()
     )
     for row in here.facets[here.units[here.facets] >= 0]:
-        there = here.neighbour(row)
+        there = here.neighbor(row)
         assert tuple(there.sides) in regions
         assert tuple(there.sides) != tuple(here.sides)
 
@@ -101,7 +101,7 @@ def test_coincident_creases_are_crossed_together() -> None:
     )
     here = cell(net, [1.0, 1.0])
     assert here.units[here.facets].tolist() == [0, 3]
-    there = here.neighbour(here.facets[0])
+    there = here.neighbor(here.facets[0])
     assert there.sides.tolist() == [0, 0, 1, 1]
 
 
@@ -110,7 +110,7 @@ def test_a_unit_without_a_crease_here_may_change_side_across_another() -> None:
     net = from_arrays([([[1.0]], [0.0]), ([[1.0]], [0.0]), ([[1.0]], [0.0])])
     here = cell(net, [-1.0])
     assert here.sides.tolist() == [0, 0]
-    assert here.neighbour(here.facets[0]).sides.tolist() == [1, 1]
+    assert here.neighbor(here.facets[0]).sides.tolist() == [1, 1]
 
 
 def test_a_unit_that_is_zero_on_the_region_has_side_0_and_no_crease() -> None:
@@ -265,7 +265,7 @@ def test_pooling_and_convolution_cells_agree_with_the_network() -> None:
     np.testing.assert_allclose(found.y, y, atol=1e-12)
     assert found.facets.tolist() == facets_by_lp(found)
     for row in found.facets[::5]:
-        there = found.neighbour(row)
+        there = found.neighbor(row)
         np.testing.assert_array_equal(there.sides, net.sides(there.x))
         assert there.sides[found.units[row]] == found.across[row]
     near = found.x + 0.5 * found.crease_distance * rng.normal(size=(200, net.n_in)) / 10
@@ -284,7 +284,7 @@ def test_forward_and_reverse_coefficients_agree(net: Network) -> None:
 def test_rows_are_the_units_pre_activations() -> None:
     net = random_net(3, 5, 4, 2)
     x = np.array([0.1, -0.4, 0.7])
-    part = polytope_of(net, net.sides(x))
+    part = region_polytope(net, net.sides(x))
     W, b = (net.steps[0].tensors[key].numpy() for key in ("weight", "offset"))
     sign = np.where(net.sides(x)[:5] == 1, -1, 1)
     np.testing.assert_allclose(part.Q[:5], sign[:, None] * W)
@@ -299,7 +299,7 @@ def test_a_saved_cell_comes_back(tmp_path) -> None:  # type: ignore[no-untyped-d
     for name in ("x", "sides", "pattern", "Q", "p", "units", "across", "J", "y", "facets"):
         np.testing.assert_array_equal(getattr(back, name), getattr(found, name))
     row = back.facets[0]
-    np.testing.assert_array_equal(back.neighbour(row).sides, found.neighbour(row).sides)
+    np.testing.assert_array_equal(back.neighbor(row).sides, found.neighbour(row).sides)
 
 
 def test_float32_networks_are_cut_in_float64() -> None:
@@ -322,12 +322,12 @@ def test_bad_arguments_are_named() -> None:
     with pytest.raises(InputError, match="vertices: listed for inputs of at most 4 dimensions"):
         _ = cell(net, x, box=[(-1, 1)] * 5).vertices
     with pytest.raises(InputError, match="row: expected one of the facets"):
-        cell(net, x).neighbour(99)
+        cell(net, x).neighbor(99)
     boxed = cell(net, x, box=[(-0.001, 0.001)] * 5)
     with pytest.raises(InputError, match="is a side of the box"):
-        boxed.neighbour(int(boxed.facets[-1]))
+        boxed.neighbor(int(boxed.facets[-1]))
     with pytest.raises(InputError, match=r"sides: expected shape \(6,\)"):
-        polytope_of(net, np.zeros(3, int))
+        region_polytope(net, np.zeros(3, int))
 
 
 def test_neighbours_in_deep_networks_are_those_of_the_plane() -> None:
@@ -340,7 +340,7 @@ def test_neighbours_in_deep_networks_are_those_of_the_plane() -> None:
     for x in np.random.default_rng(0).uniform(-1, 1, (60, 2))[30:40]:
         own = cell(net, x, box=box)
         for row in own.facets[own.units[own.facets] >= 0]:
-            beyond = own.neighbour(int(row))
+            beyond = own.neighbor(int(row))
             np.testing.assert_array_equal(found.patterns[found.locate(beyond.x[None])[0]], beyond.pattern)
 
 

@@ -77,7 +77,7 @@ def test_bounded_memory_changes_nothing(name: str, memory: int, monkeypatch) -> 
     in_blocks = plane_module.subdivide_in_blocks
     monkeypatch.setattr(plane_module, "subdivide_in_blocks", lambda *args: by_blocks.append(1) or in_blocks(*args))
     counts: list[int] = []
-    found = creases.plane(net, UNIT, progress=counts.append)
+    found = creases.plane(net, UNIT, progress=lambda what, done, total: counts.append(done))
     assert patterns(found) == patterns(whole)
     assert counts[-1] == whole.count
     assert by_blocks == [1] or memory > 2**10
@@ -178,7 +178,7 @@ def test_scaling_the_box_and_the_weights_together_changes_nothing(scale: float) 
 def test_progress_tells_the_regions_after_every_bend() -> None:
     net = creases.read(load_case("m2_32x3"))
     counts: list[int] = []
-    creases.plane(net, UNIT, progress=counts.append)
+    creases.plane(net, UNIT, progress=lambda what, done, total: counts.append(done))
     assert len(counts) == 3
     assert counts == sorted(counts)
     assert counts[-1] == 788
@@ -188,7 +188,7 @@ def test_progress_can_end_the_work_within_a_bend(monkeypatch) -> None:
     class Enough(Exception):
         pass
 
-    def bound(regions: int) -> None:
+    def bound(what: str, regions: int, total: int | None) -> None:
         if regions > 100:
             raise Enough(regions)
 

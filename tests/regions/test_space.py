@@ -342,7 +342,7 @@ def test_a_stream_of_blocks_has_every_region_once(monkeypatch):
 @pytest.mark.parametrize("method", ["vertices", "lp"])
 def test_several_processes_find_the_same_regions(method):
     net = case("m3_16x2") if method == "vertices" else random_net([3, 5, 4, 1], 0)
-    alone, shared = (space(net, method=method, processes=k) for k in (1, 2))
+    alone, shared = (space(net, method=method, n_jobs=k) for k in (1, 2))
     assert shared.complete
     assert patterns_of(shared) == patterns_of(alone)
     assert len(shared.pairs) == len(alone.pairs)
@@ -353,9 +353,9 @@ def test_several_processes_find_the_same_regions(method):
 @pytest.mark.slow
 def test_budgets_are_honest_with_several_processes():
     net = case("m4_12x2")
-    few = space(net, processes=2, max_regions=20)
+    few = space(net, n_jobs=2, max_regions=20)
     assert (few.count, few.ended) == (20, "max_regions=20 reached")
-    late = space(net, processes=2, max_seconds=1e-9)
+    late = space(net, n_jobs=2, max_seconds=1e-9)
     assert (late.complete, late.ended) == (False, "max_seconds=1e-09 reached")
     assert patterns_of(few) | patterns_of(late) <= patterns_of(space(net))
 
@@ -364,7 +364,7 @@ def test_budgets_are_honest_with_several_processes():
 def test_a_budget_of_regions_ends_with_as_many_and_says_so(method):
     net = case("m3_16x2")
     seen: list[int] = []
-    part = space(net, method=method, max_regions=20, progress=seen.append)
+    part = space(net, method=method, max_regions=20, progress=lambda what, done, total: seen.append(done))
     assert part.count == 20
     assert not part.complete
     assert part.ended == "max_regions=20 reached"
@@ -434,7 +434,7 @@ def test_bad_arguments_are_named():
     with pytest.raises(InputError, match="max_regions: expected a positive whole number, got 0"):
         space(net, max_regions=0)
     with pytest.raises(InputError, match="processes: expected a positive whole number, got -1"):
-        space(net, processes=-1)
+        space(net, n_jobs=-1)
     with pytest.raises(InputError, match="net: expected a Network"):
         space([(np.eye(2), np.zeros(2))])
 

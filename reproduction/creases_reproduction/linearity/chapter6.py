@@ -14,7 +14,7 @@ import creases
 from creases import Network, lab
 from creases.compare import section_of_partition
 from creases.problems import Problem, circle_annulus, xor_circles
-from creases.regions.geometry import through
+from creases.regions.geometry import slice_through
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
 from creases_reproduction.linearity.chapter2_regions import random_network
 from creases_reproduction.linearity.judging import drawing, failed, formula, row, theorem
@@ -197,7 +197,7 @@ def grams(scale: Scale) -> Numbers:
         u2 = u2 - (u2 @ u1) / (u1 @ u1) * u1
         axes = np.stack([u1 / np.linalg.norm(u1), u2 / np.linalg.norm(u2)])
         net = creases.read([(np.zeros((1, 3072)), [0.0])])
-        origin, basis, at = through(net, list(points))
+        origin, basis, at = slice_through(net, list(points))
         off = max(off, float(np.abs(basis.T @ basis - np.eye(2)).max()), float(np.abs(axes @ axes.T - np.eye(2)).max()))
         off = max(off, float(np.abs(origin + at @ basis.T - points).max()))
         off = max(off, float(np.abs(basis @ (basis.T @ axes.T) - axes.T).max()))  # both span one plane

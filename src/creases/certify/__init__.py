@@ -1,17 +1,17 @@
-"""Exact answers on a box: bounds of outputs and units."""
+"""Certified statements about a network on a box of inputs.
 
-from creases.certify._intervals import Range, ranges, reach
-from creases.certify._tighter import tighter
-from creases.certify._units import OFF, ON, OPEN, Units, units
+``output_bounds`` and ``unit_bounds`` bound the outputs and the pre-activations of every unit, ``unit_facts`` reports
+which units are dead, always active or redundant. Bounds of every intermediate value are in
+:mod:`creases.certify.propagation`.
 
-__all__ = [
-    "OFF",
-    "ON",
-    "OPEN",
-    "Range",
-    "Units",
-    "ranges",
-    "reach",
-    "tighter",
-    "units",
-]
+>>> import creases
+>>> from creases.certify import output_bounds
+>>> net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])  # |x|
+>>> [bound.tolist() for bound in output_bounds(net, (-1, 1))]
+[[0.0], [1.0]]
+"""
+
+from creases.certify._bounds import output_bounds, unit_bounds
+from creases.certify._unit_facts import BOTH, OFF, ON, UNDECIDED, UnitFacts, unit_facts
+
+__all__ = ["BOTH", "OFF", "ON", "UNDECIDED", "UnitFacts", "output_bounds", "unit_bounds", "unit_facts"]

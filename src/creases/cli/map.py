@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
@@ -12,7 +11,7 @@ import numpy as np
 import typer
 
 from creases._files import write_json
-from creases._typing import Floats
+from creases._typing import Floats, Progress
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli import _output as output
@@ -82,7 +81,7 @@ def map_plane(
         begin("finding the regions")
         start = perf_counter()
         partition = _partition(
-            net, box, corners, origin, basis, exact, lambda n: begin(f"finding the regions: {n:,} so far")
+            net, box, corners, origin, basis, exact, lambda _, n, total: begin(f"finding the regions: {n:,} so far")
         )
         seconds = perf_counter() - start
         begin("checking the pieces")
@@ -105,7 +104,7 @@ def _partition(
     origin: Path | None,
     basis: Path | None,
     exact: bool,
-    progress: Callable[[int], None],
+    progress: Progress,
 ) -> PlanePartition:
     from creases.regions import plane, plane_through
 

@@ -24,7 +24,7 @@ from creases.compare._format import percent
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions import PlanePartition, plane
-from creases.regions.geometry import through
+from creases.regions.geometry import slice_through
 
 #: ``alike(row, above)``: which of one row's points (p,) are like the point to their left, and which (p, p) like those
 #: of the row above; None for the first row.
@@ -107,7 +107,7 @@ def section(
     >>> section(net, [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], grid=8).counts
     {'exact': 6, 'seen': 6, 'by pattern': 6, 'by coefficients': 6}
     """
-    origin, basis, corners = through(net, [a, b, c])
+    origin, basis, corners = slice_through(net, [a, b, c])
     partition = plane(net, _box(corners, margin, part, about), origin, basis)
     return section_of_partition(partition, corners, grid=grid, tolerance=tolerance)
 

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from creases.certify import Range, ranges, reach, tighter
+from creases._validation import check_box
+from creases.certify.propagation import Interval, output_change_bound, tight_value_bounds, value_bounds
 from creases.errors import InputError
 from creases.network import Network, places, read, remove
 from creases.network.surgery import Place, parameters, unwrapped
 from creases.prune._reductions import Edit, constant, duplicate, linear, unread
 from creases.prune._results import ExactResult, Reduction, Undecided
 from creases.prune._site import Site
-from creases.regions.geometry import check_box
 
 #: Bytes that the values of some samples may take.
 BLOCK = 2**27
@@ -120,17 +120,17 @@ class _Reducer:
         self.is_exact = False  #: whether all bounds are, not only those in front of the first bend
         self._look()
 
-    def _look(self, known: dict[int, Range] | None = None) -> None:
+    def _look(self, known: dict[int, Interval] | None = None) -> None:
         """Read the model as it is; where better bounds than those of intervals are not known, find them."""
         self.net: Network = read(self.model, self.shape)
         self.places: list[Place] = places(self.model, self.shape)
         if self.box is None:
-            self.ranges = ranges(self.net, None)
+            self.ranges = value_bounds(self.net, None)
         elif known is None:
-            self.ranges, self.is_exact = tighter(self.net, self.box)
+            self.ranges, self.is_exact = tight_value_bounds(self.net, self.box)
         else:
             same = {number: part for number, part in known.items() if part.low.shape == self.net.shapes[number]}
-            self.ranges = ranges(self.net, self.box, same)
+            self.ranges = value_bounds(self.net, self.box, same)
 
     def run(self) -> None:
         """Until nothing changes: each kind of reduction, at each place."""
@@ -148,7 +148,7 @@ class _Reducer:
         site = Site.found(self.model, self.net, self.ranges, place)
         if site is None:
             return False
-        bounded = ((edit, reach(self.net, edit.changes)) for edit in kind(site))
+        bounded = ((edit, output_change_bound(self.net, edit.changes)) for edit in kind(site))
         edit, bound = next((pair for pair in bounded if pair[1] <= self.room), (None, 0.0))
         if edit is None:
             return False
@@ -165,7 +165,7 @@ class _Reducer:
         self._look(None if bound or kind is linear else self._carried(site, edit))
         return True
 
-    def _carried(self, site: Site, edit: Edit) -> dict[int, Range]:
+    def _carried(self, site: Site, edit: Edit) -> dict[int, Interval]:
         """Bounds of what enters bends, for the same values without some units: they cost more to find than to keep."""
         stay = torch.tensor([unit for unit in range(site.place.width) if unit not in set(edit.units)])
         known = {}
@@ -173,7 +173,7 @@ class _Reducer:
             low, high = self.ranges[number]
             if number == site.own:
                 low, high = low.index_select(site.axis, stay), high.index_select(site.axis, stay)
-            known[number] = Range(low, high)
+            known[number] = Interval(low, high)
         return known
 
     def undecided(self) -> list[Undecided]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from creases.certify import Range
+from creases.certify.propagation import Interval
 from creases.prune._site import Reader, Site
 
 #: Rows of length 1 that differ by less are tried as one; the proved bound decides.
@@ -225,7 +225,7 @@ def _per_output(weights: Tensor, sizes: Tensor) -> Tensor:
     return _products(flat, sizes.expand(summed.shape[:2]).reshape(-1))
 
 
-def _ends(P: Tensor, h: Range) -> tuple[Tensor, Tensor]:
+def _ends(P: Tensor, h: Interval) -> tuple[Tensor, Tensor]:
     up, down = P.clamp(min=0), (-P).clamp(min=0)
     return up @ h.low - down @ h.high, up @ h.high - down @ h.low
 

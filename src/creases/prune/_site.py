@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from creases.certify import Range
+from creases.certify.propagation import Interval
 from creases.network import Network
 from creases.network.program import Step
 from creases.network.surgery import Link, Place, layer_at, made, taken
@@ -31,7 +31,7 @@ class Reader:
     layer: nn.Module
     value: int  #: number of the value that enters it
     gives: int  #: number of the value that it gives
-    entering: Range  #: bounds of what enters
+    entering: Interval  #: bounds of what enters
     axis: int  #: of what enters, that counts columns
     columns: Tensor  #: (width, per_unit) of each unit
 
@@ -76,8 +76,8 @@ class Site:
 
     place: Place
     producer: nn.Module
-    entering: Range  #: bounds of what enters the producer
-    before: Range  #: bounds of what the producer gives
+    entering: Interval  #: bounds of what enters the producer
+    before: Interval  #: bounds of what the producer gives
     own: int  #: number of the value that the producer gives
     axis: int  #: of that value, that counts units
     readers: tuple[Reader, ...]
@@ -85,7 +85,7 @@ class Site:
     bend: Step | None  #: the only thing between two linear layers, a bend with two sides; else None
 
     @classmethod
-    def found(cls, model: nn.Module, net: Network, found: list[Range], place: Place) -> Site | None:
+    def found(cls, model: nn.Module, net: Network, found: list[Interval], place: Place) -> Site | None:
         """The place in the network; None where its layers are not single steps of it."""
         layers: dict[str, list[int]] = {}
         for i, step in enumerate(net.steps):
@@ -141,7 +141,7 @@ class Site:
         return (low >= 0).all(1), (high <= 0).all(1)
 
 
-def _reader(model: nn.Module, net: Network, i: int, found: list[Range], link: Link, place: Place) -> Reader:
+def _reader(model: nn.Module, net: Network, i: int, found: list[Interval], link: Link, place: Place) -> Reader:
     value = net.steps[i].inputs[0]
     axis = _axis(net.steps[i], net.shapes[value])
     return Reader(link, layer_at(model, link.path), value, i + 1, found[value], axis, link.columns(place.width))

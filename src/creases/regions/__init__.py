@@ -19,12 +19,9 @@ True
 0.25
 """
 
-from creases.regions._arguments import check_network
-from creases.regions._boundary import Boundary, output_terms
+from creases.regions._boundary import Boundary
 from creases.regions._bounds import Bounds, bounds
 from creases.regions._cell import Cell, cell
-from creases.regions._census import Census, census
-from creases.regions._certificate import certificate
 from creases.regions._decision import DecisionPolytope, decision_polytopes
 from creases.regions._line.line import line
 from creases.regions._line.partition import LinePartition
@@ -36,7 +33,6 @@ __all__ = [
     "Boundary",
     "Bounds",
     "Cell",
-    "Census",
     "DecisionPolytope",
     "LinePartition",
     "PlanePartition",
@@ -44,13 +40,9 @@ __all__ = [
     "Tropical",
     "bounds",
     "cell",
-    "census",
-    "certificate",
-    "check_network",
     "decision_polytopes",
     "iter_space",
     "line",
-    "output_terms",
     "plane",
     "plane_through",
     "space",

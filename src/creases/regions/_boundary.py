@@ -14,7 +14,7 @@ from creases.network.program import Walk
 from creases.regions._plane.complex import Complex, region_sides
 from creases.regions._plane.mesh import Mesh
 from creases.regions._plane.polygons import polygon_areas
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +79,13 @@ def _chains(edges: list[list[int]]) -> list[list[int]]:
     return chains
 
 
-def output_terms(net: Network, x: Floats) -> Floats:
+def output_term_sizes(net: Network, x: Floats) -> Floats:
     """Sum of the magnitudes of the terms of each output (n_out,), its largest over points (n, n_in)."""
     net = net.to(torch.float64)
     points = torch.from_numpy(x).to(net.device)
     block = max(1, 2**28 // (8 * max(net.sizes)))
     with torch.no_grad():
-        walk = Walk(net, points[:block], zero=SIGN)
+        walk = Walk(net, points[:block], zero=SIGN_TOLERANCE)
         while walk.advance() is not None:
             for start in range(block, len(points), block):
                 walk.see(walk.run(points[start : start + block]))

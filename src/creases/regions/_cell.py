@@ -13,24 +13,23 @@ import torch
 from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
+from creases._validation import check_box
 from creases.errors import InputError
-from creases.network import Network, Points
+from creases.network import Network, Points, as_network
 from creases.network.program import Piece, pack
 from creases.regions import _archive as archive
-from creases.regions._arguments import check_network
 from creases.regions._halfspaces import (
     SAME_PLANE,
     chebyshev,
     irredundant,
-    least_distance,
-    maximise,
+    maximize,
+    nearest_point,
     on_facet,
     same_plane,
 )
-from creases.regions._neighbour import first_of_equals, sides_beyond, ties_at, ties_on, vanishing
-from creases.regions._polytope import one_point, polytope_of
-from creases.regions._slices import check_box
-from creases.regions._tolerance import SIGN
+from creases.regions._neighbor import facet_ties, first_of_equals, point_ties, sides_toward, vanishing
+from creases.regions._polytope import check_point, region_polytope
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +86,7 @@ class Cell:
     def contains(self, points: Points) -> NDArray[np.bool_]:
         """Whether points (n, d) lie in the closed region, by the tolerance policy: (n,)."""
         batch = self.net.to(torch.float64).points(points, "points")[0].flatten(1).cpu().numpy()
-        room = SIGN * (np.abs(batch) @ np.abs(self.Q).T + np.abs(self.p))
+        room = SIGN_TOLERANCE * (np.abs(batch) @ np.abs(self.Q).T + np.abs(self.p))
         inside: NDArray[np.bool_] = (batch @ self.Q.T - self.p <= room).all(axis=1)
         return inside
 
@@ -130,7 +129,7 @@ class Cell:
         for axis, e in enumerate(part.basis):  # e: the axis in the coordinates of the rows' span
             free = 1 - e @ e > SAME_PLANE  # the region is a cylinder along a direction that this axis has a part in
             for end, sign in enumerate((-1.0, 1.0)):
-                reach = np.inf if free else maximise(sign * e, part.N, part.s)[0]
+                reach = np.inf if free else maximize(sign * e, part.N, part.s)[0]
                 box[axis, end] = self.x[axis] + sign * part.unit * reach
         return box
 
@@ -146,7 +145,7 @@ class Cell:
 
     # -- what lies next to it -----------------------------------------------------------------------------------------
 
-    def neighbour(self, row: int) -> Cell:
+    def neighbor(self, row: int) -> Cell:
         """The region across one of the ``facets``; its ``x`` lies behind the middle of that facet.
 
         All units whose crease is in the facet's plane change side at once, and those further down take the sides that
@@ -162,8 +161,8 @@ class Cell:
         normal = self.Q[row] / np.linalg.norm(self.Q[row])
         middle = middle - (self.Q[row] @ middle - self.p[row]) / np.linalg.norm(self.Q[row]) * normal
         rows = np.concatenate([part.rows[same_plane(part.N, part.s, own)], vanishing(self.Q, self.p)])
-        tied = ties_on(self.net, self.sides, self.units[rows], self.across[rows])
-        sides = sides_beyond(self.net, self.sides, tied, normal)
+        tied = facet_ties(self.net, self.sides, self.units[rows], self.across[rows])
+        sides = sides_toward(self.net, self.sides, tied, normal)
         box = self.units < 0
         new = _cell(self.net, middle, sides, (self.Q[box], self.p[box]))
         return _replace_x(new, middle + _half_way(new, middle, normal, part.unit) * normal)
@@ -242,16 +241,16 @@ def cell(net: Network, x: Any, *, box: Sequence[tuple[float, float]] | None = No
     >>> quadrant.units[quadrant.facets].tolist(), quadrant.crease_distance
     ([0, 1], 0.25)
     """
-    point = one_point(check_network(net), x)
-    net = net.to(torch.float64)
+    net = as_network(net).to(torch.float64)
+    point = check_point(net, x)
     sides = net.sides(point)
     sides_of_box = _box_rows(box, point)
     found = _cell(net, point, sides, sides_of_box)
     slack = np.abs(found.Q @ point - found.p)
     on = slack <= SAME_PLANE * (np.abs(found.Q) @ np.abs(point) + np.abs(found.p))
     if found.Q[on].any() and found._ball[1] <= SAME_PLANE:  # x lies on creases, and this side of them is flat
-        tied = ties_at(net, torch.from_numpy(point).to(net.device))
-        found = _cell(net, point, sides_beyond(net, sides, tied, _inwards(box, point)), sides_of_box)
+        tied = point_ties(net, torch.from_numpy(point).to(net.device))
+        found = _cell(net, point, sides_toward(net, sides, tied, _inwards(box, point)), sides_of_box)
         if found._ball[1] <= SAME_PLANE:
             raise InputError("x: too close to several creases to tell regions apart; move x a little")
     return found
@@ -267,10 +266,10 @@ def _inwards(box: Sequence[tuple[float, float]] | None, x: Floats) -> Floats:
 
 
 def _cell(net: Network, x: Floats, sides: NDArray[np.int16], box: tuple[Floats, Floats]) -> Cell:
-    part = polytope_of(net, sides)
+    part = region_polytope(net, sides)
     first = first_of_equals(part, sides)
     if (first != sides).any():
-        part, sides = polytope_of(net, first), first
+        part, sides = region_polytope(net, first), first
     (Q, p), none = box, np.full(len(box[1]), -1)
     units, across = np.append(part.units, none), np.append(part.across, none).astype(np.int16)
     return Cell(net, x, sides, np.vstack([part.Q, Q]), np.append(part.p, p), units, across, part.J, part.y)
@@ -364,7 +363,9 @@ def _nearest_boundary(cell: Cell) -> NearestBoundary | None:
     own = int(z.argmax())
     normal, lead = J[own] - J, z[own] - z
     length = np.linalg.norm(normal, axis=1)
-    ahead = length > SIGN * (np.linalg.norm(J[own]) + np.linalg.norm(J, axis=1))  # else they never tie, or always do
+    ahead = length > SIGN_TOLERANCE * (
+        np.linalg.norm(J[own]) + np.linalg.norm(J, axis=1)
+    )  # else they never tie, or always do
     reach = np.where(ahead, lead / np.where(ahead, length, 1.0), np.inf)
     part, best = cell._local, None
     N, s = cell.Q[part.rows] / np.linalg.norm(cell.Q[part.rows], axis=1)[:, None], part.s * part.unit
@@ -372,7 +373,7 @@ def _nearest_boundary(cell: Cell) -> NearestBoundary | None:
         if np.isinf(reach[j]) or (best is not None and best.distance <= reach[j]):
             break
         scale = reach[j] if reach[j] > 0 else 1.0
-        w = least_distance(np.vstack([N, normal[j] / length[j]]), np.append(s, -reach[j]) / scale)
+        w = nearest_point(np.vstack([N, normal[j] / length[j]]), np.append(s, -reach[j]) / scale)
         if w is not None and (best is None or np.linalg.norm(w) * scale < best.distance):
             best = NearestBoundary(float(np.linalg.norm(w) * scale), cell.x + scale * w, (own, int(j)))
     return best

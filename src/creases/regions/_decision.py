@@ -17,11 +17,10 @@ from scipy.sparse.csgraph import connected_components
 from creases._typing import Floats, Ints
 from creases._validation import check_index, check_points
 from creases.errors import InputError
-from creases.network import Network
-from creases.regions._arguments import check_network
-from creases.regions._halfspaces import SAME_PLANE, maximise
+from creases.network import Network, as_network
+from creases.regions._halfspaces import SAME_PLANE, maximize
 from creases.regions._incidence import f_vector, minimal_kind
-from creases.regions._polytope import polytope_of
+from creases.regions._polytope import region_polytope
 from creases.regions._space.boundary import Decided, decided
 from creases.regions._space.lattice import Faces, faces_of
 from creases.regions._space.space import VERTEX_DIMENSIONS, SpacePartition, space
@@ -115,7 +114,7 @@ def decision_polytopes(
     >>> [round(radius, 6) for radius in found.radii()]  # the inner one: sqrt(1 / 2)
     [0.707107, 1.0]
     """
-    check_network(net)
+    net = as_network(net)
     inside = check_index(inside, max(2, net.n_out), "inside")
     if not 1 <= net.n_in <= VERTEX_DIMENSIONS:
         raise InputError(
@@ -244,7 +243,7 @@ def _reach(partition: SpacePartition, done: Decided, outer: Ints) -> Literal["bo
         return "bounded"
     sides = partition.sides()
     for part in outer:
-        polytope = polytope_of(partition.net, sides[done.regions[part]])
+        polytope = region_polytope(partition.net, sides[done.regions[part]])
         J = polytope.J if len(polytope.J) > 1 else np.vstack([0 * polytope.J, polytope.J])
         rows = np.vstack([polytope.Q, J - J[done.classes[part]]])  # directions in which no unit nor class changes
         length = np.linalg.norm(rows, axis=1)
@@ -257,7 +256,7 @@ def _has_direction(N: Floats) -> bool:
     """Whether ``N d <= 0`` for some d other than 0."""
     n = N.shape[1]
     rows, limits = np.vstack([N, np.eye(n), -np.eye(n)]), np.append(np.zeros(len(N)), np.ones(2 * n))
-    return any(maximise(sign * axis, rows, limits)[0] > 0.5 for axis in np.eye(n) for sign in (1, -1))
+    return any(maximize(sign * axis, rows, limits)[0] > 0.5 for axis in np.eye(n) for sign in (1, -1))
 
 
 def _distance(points: Floats) -> float:

@@ -25,11 +25,11 @@ SAME_PLANE = 1e-9
 REDUNDANT = 1e-9
 
 
-class Undecided(CreasesError):
+class UndecidedError(CreasesError):
     """A linear program that HiGHS does not finish: its rows are too far apart in size for the tolerance asked."""
 
 
-def maximise(c: Floats, N: Floats, s: Floats) -> tuple[float, Floats | None]:
+def maximize(c: Floats, N: Floats, s: Floats) -> tuple[float, Floats | None]:
     """Largest ``c w`` over ``N w <= s`` and where: ``(inf, None)`` when unbounded, ``(-inf, None)`` when empty.
 
     Raises :class:`Undecided` where HiGHS gives no answer.
@@ -45,7 +45,7 @@ def maximise(c: Floats, N: Floats, s: Floats) -> tuple[float, Floats | None]:
         return np.inf, None
     if answer.status == 2:
         return -np.inf, None
-    raise Undecided(f"a linear program with {len(N)} rows in {len(c)} dimensions did not finish: {answer.message}")
+    raise UndecidedError(f"a linear program with {len(N)} rows in {len(c)} dimensions did not finish: {answer.message}")
 
 
 def _linprog(c: Floats, N: Floats, s: Floats, *, presolve: bool) -> Any:
@@ -66,7 +66,7 @@ def chebyshev(N: Floats, s: Floats, *, cap: float = np.inf) -> tuple[Floats, flo
     rows, last = np.column_stack([N, np.ones(len(N))]), np.eye(1, d + 1, d)
     if np.isfinite(cap):
         rows, s = np.vstack([rows, last]), np.append(s, cap)
-    value, point = maximise(last[0], rows, s)
+    value, point = maximize(last[0], rows, s)
     return (np.zeros(d), value) if point is None else (point[:d], value)
 
 
@@ -122,7 +122,7 @@ def irredundant(N: Floats, s: Floats, inside: Floats) -> Ints:
         others, room = N[keep], s[keep] / s[i]
         beyond = _reaches_beyond(N[i], others, room)
         if beyond is None:
-            value, _ = maximise(N[i], np.vstack([others, N[i]]), np.append(room, 2.0))
+            value, _ = maximize(N[i], np.vstack([others, N[i]]), np.append(room, 2.0))
             beyond = value > 1 + REDUNDANT
         keep[i] = beyond
     return rows[keep]
@@ -158,7 +158,7 @@ def _tightest(N: Floats, s: Floats) -> Ints:
     return np.sort(order[first])
 
 
-def least_distance(N: Floats, s: Floats) -> Floats | None:
+def nearest_point(N: Floats, s: Floats) -> Floats | None:
     """The point of ``N w <= s`` nearest to the origin, None when there is none (within 1e7 units of length).
 
     Lawson & Hanson, Solving Least Squares Problems, ch. 23: non-negative least squares of ``[-N, -s]^T u`` to

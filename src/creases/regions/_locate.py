@@ -13,7 +13,7 @@ from creases._typing import Floats
 from creases.network import Network
 from creases.network.program import Walk, default_memory, pack
 from creases.regions._space.stations import Stations
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 
 def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
@@ -28,10 +28,10 @@ def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
 def _block_patterns(net: Network, x: Tensor) -> NDArray[np.uint8]:
     sides = [np.zeros((len(x), 0), np.int8)]
     with torch.no_grad():
-        walk = Walk(net, x, zero=SIGN)
+        walk = Walk(net, x, zero=SIGN_TOLERANCE)
         while (z := walk.advance()) is not None:
             choice = net.steps[net.bends[walk.bend]].op == "choice"
-            side = z.argmax(dim=-1).to(torch.int16) if choice else z > SIGN * walk.terms
+            side = z.argmax(dim=-1).to(torch.int16) if choice else z > SIGN_TOLERANCE * walk.terms
             sides.append(side.flatten(1).cpu().numpy())
     return pack(net, np.concatenate(sides, axis=1))
 
@@ -72,7 +72,7 @@ def near_regions(net: Network, sides: NDArray[np.integer], points: Floats) -> ND
         lost = np.flatnonzero(found < 0)
         for block in np.array_split(lost, 1 + len(lost) // 1000):
             if len(block):
-                found[block] = _agreeing(net, sides, points[block], scale * SIGN)
+                found[block] = _agreeing(net, sides, points[block], scale * SIGN_TOLERANCE)
     return found
 
 

@@ -25,7 +25,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.network import Network
 from creases.network.program import bend_sides, carry, default_memory, select
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Polytope:
     y: Floats  #: (m,)
 
 
-def one_point(net: Network, x: Any, name: str = "x") -> Floats:
+def check_point(net: Network, x: Any, name: str = "x") -> Floats:
     """``x`` as one finite point (n_in,) in float64, or an error that names ``name``."""
     batch, _ = net.points(x, name)
     if len(batch) != 1:
@@ -53,7 +53,7 @@ def one_point(net: Network, x: Any, name: str = "x") -> Floats:
     return point
 
 
-def polytope_of(net: Network, sides: NDArray[np.integer]) -> Polytope:
+def region_polytope(net: Network, sides: NDArray[np.integer]) -> Polytope:
     """The polytope of given sides (n_units,); it may be empty, no network need take these sides anywhere.
 
     Every unit has its rows, also those that bound nothing: a zero normal is no constraint.
@@ -94,9 +94,9 @@ def _rows(
         Q, p = A[loser] - A[winner], c[winner] - c[loser]
         size = size[:, winner] + size[:, loser]
         across, units = others.flatten(), np.repeat(units, K - 1)
-    nothing = Q.norm(dim=1) <= SIGN * size[0]
+    nothing = Q.norm(dim=1) <= SIGN_TOLERANCE * size[0]
     Q[nothing] = 0
-    p[nothing & (p.abs() <= SIGN * size[1])] = 0
+    p[nothing & (p.abs() <= SIGN_TOLERANCE * size[1])] = 0
     return Q.cpu().numpy(), p.cpu().numpy(), units, across.to(torch.int16).cpu().numpy()
 
 
@@ -117,7 +117,7 @@ def _magnitudes(net: Network, sides: Sequence[Tensor], bends: Sequence[tuple[Ten
         bend, size = len(out), inputs[0].flatten(1)
         A, c = bends[bend]
         own = torch.stack([A.norm(dim=1), c.abs()])
-        carried = torch.where(own <= SIGN * size, size, own).reshape(inputs[0].shape)
+        carried = torch.where(own <= SIGN_TOLERANCE * size, size, own).reshape(inputs[0].shape)
         out.append(size)
         return select(step.op, carried, sides[bend][None], step.leak).abs()
 

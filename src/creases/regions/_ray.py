@@ -7,7 +7,7 @@ from torch import Tensor
 
 from creases.network import Network
 from creases.network.program import carry, select
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 Pair = tuple[Tensor, Tensor]  # values, and the sums of the magnitudes of their terms
 
@@ -54,4 +54,4 @@ class Ray:
 
 def is_zero(z: Tensor, size: Tensor) -> Tensor:
     """Whether values are zero by the tolerance policy, given the size of their terms."""
-    return z.abs() <= SIGN * size
+    return z.abs() <= SIGN_TOLERANCE * size

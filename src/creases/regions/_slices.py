@@ -11,29 +11,11 @@ from creases._typing import Floats
 from creases._validation import check_numbers
 from creases.errors import InputError
 from creases.network import Network
-from creases.regions._arguments import check_network
-from creases.regions._polytope import one_point
-
-
-def check_box(box: Any, n: int, name: str = "box") -> Floats:
-    """``[(lo, hi)] * n`` as an array (n, 2), every interval finite and not empty."""
-    try:
-        array = np.array(box, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected {n} pairs (lo, hi) of numbers, got {box!r}") from None
-    if array.shape != (n, 2):
-        raise InputError(f"{name}: expected {n} pairs (lo, hi), got an array of shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name}: bounds must be finite numbers, got {array.tolist()}")
-    if not (array[:, 0] < array[:, 1]).all():
-        axis = int(np.flatnonzero(array[:, 0] >= array[:, 1])[0])
-        raise InputError(f"{name}: empty on axis {axis}: lo must be below hi, got {tuple(array[axis].tolist())}")
-    return array
+from creases.regions._polytope import check_point
 
 
 def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Floats, Floats]:
     """Origin (n_in,) and basis (n_in, 2); for networks of two inputs both may be left out."""
-    check_network(net)
     if basis is None:
         if net.n_in != 2:
             raise InputError(
@@ -51,14 +33,13 @@ def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Floats, Floats]:
             raise InputError("basis: has NaN or infinite entries")
         if np.linalg.matrix_rank(directions) < 2:
             raise InputError("basis: its two columns are parallel (or zero) and span no plane")
-    start = np.zeros(net.n_in) if origin is None else one_point(net, origin, "origin")
+    start = np.zeros(net.n_in) if origin is None else check_point(net, origin, "origin")
     return start, directions
 
 
-def through(net: Network, points: Sequence[Any]) -> tuple[Floats, Floats, Floats]:
+def slice_through(net: Network, points: Sequence[Any]) -> tuple[Floats, Floats, Floats]:
     """Gram-Schmidt on three points (eq. 6.2): origin a, an orthonormal basis, and the points' coordinates (3, 2)."""
-    check_network(net)
-    a, b, c = (one_point(net, point, name) for point, name in zip(points, "abc", strict=True))
+    a, b, c = (check_point(net, point, name) for point, name in zip(points, "abc", strict=True))
     first = float(np.linalg.norm(b - a))
     if first == 0:
         raise InputError("a, b: are the same point; three points that are not on one line are needed")

@@ -14,4 +14,4 @@ from __future__ import annotations
 EPS = 2.0**-52
 
 #: A pre-activation smaller than SIGN times the sum of the magnitudes of its terms is zero.
-SIGN = 64 * EPS
+SIGN_TOLERANCE = 64 * EPS

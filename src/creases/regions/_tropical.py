@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
-from creases.network import Network, Points
+from creases.network import Network, Points, as_network
 from creases.network.program import Step
-from creases.regions._arguments import check_network
-from creases.regions._halfspaces import Undecided, maximise
+from creases.regions._halfspaces import UndecidedError, maximize
 
 #: A term is kept when somewhere it is larger than all others by more than this, in units of the constants' range.
 MARGIN = 1e-9
@@ -72,7 +71,7 @@ def tropical(net: Network, *, prune: bool = True, max_terms: int = 20_000) -> Tr
     >>> tropical(xor).n_terms  # max(-1, 1 + s) - max(0, 2 s), s = x1 + x2
     ((2, 2),)
     """
-    net = check_network(net).to(torch.float64)
+    net = as_network(net).to(torch.float64)
     max_terms = check_count(max_terms, "max_terms")
     steps = _chain(net)
     d = net.n_in
@@ -172,9 +171,9 @@ def _prune(terms: Floats) -> Floats:
         room = terms[k, -1] - others[:, -1]
         last = np.eye(1, terms.shape[1], terms.shape[1] - 1)
         try:
-            margin, _ = maximise(last[0], np.vstack([rows, last]), np.append(room, 1.0))
+            margin, _ = maximize(last[0], np.vstack([rows, last]), np.append(room, 1.0))
             keep[k] = margin > MARGIN
-        except Undecided:  # a term too many changes nothing, one too few might
+        except UndecidedError:  # a term too many changes nothing, one too few might
             keep[k] = True
     return given[keep]
 

@@ -18,7 +18,7 @@ from creases.errors import InputError
 from creases.network import Network, read
 from creases.network.program import bend_sides
 from creases.regions import line
-from creases.regions.geometry import SIGN
+from creases.regions.geometry import SIGN_TOLERANCE
 from creases.splines._paths import Changes, Slopes, follow, regional_slopes
 from creases.splines._spline import Pieces, anchors
 
@@ -98,7 +98,7 @@ def deep_breakpoints(model: Any) -> DeepBreakpoints:
         shared=np.diff(part.unit_starts)[changes.place] > 1,
         zeros=_zero_intervals(part.ends, slopes),
         pieces=Pieces(part.breakpoints, part.pieces().J[:, 0, 0], values),
-        bent=np.abs(jump) > SIGN * terms,
+        bent=np.abs(jump) > SIGN_TOLERANCE * terms,
     )
 
 

@@ -13,7 +13,7 @@ from creases._typing import Floats, Ints
 from creases.network import Network
 from creases.network.program import Step, carry, default_memory, select
 from creases.regions import LinePartition
-from creases.regions.geometry import SIGN
+from creases.regions.geometry import SIGN_TOLERANCE
 
 
 class Slopes(NamedTuple):
@@ -63,7 +63,7 @@ def regional_slopes(net: Network, ends: Floats, sides: list[Tensor]) -> list[Slo
         if not step.is_bend:
             return step.apply(z), step.magnitude(size), step.linear(dz), step.linear_magnitude(dsize)
         side = sides[len(found)]
-        zero = (z[0].abs() <= SIGN * size[0]) & (dz[0].abs() <= SIGN * dsize[0]) & ~side
+        zero = (z[0].abs() <= SIGN_TOLERANCE * size[0]) & (dz[0].abs() <= SIGN_TOLERANCE * dsize[0]) & ~side
         found.append(Slopes(dz[0].flatten(1), dsize[0].flatten(1), zero.flatten(1)))
         value, slope = (select("relu", torch.where(zero, 0, a[0]), side, step.leak) for a in (z, dz))
         bounds = [select("relu", a[0], side, _magnitude(step)) for a in (size, dsize)]

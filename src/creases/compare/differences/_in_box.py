@@ -1,7 +1,7 @@
 """The largest difference of two networks in a box: exactly in few dimensions, else between what is found and proved.
 
 Found: at sampled points, then up the gradient, then from region to region by linear programs; a local search, so it
-may miss the largest. Proved: by :func:`creases.certify._ranges.ranges` of the network a - b; it may be too large.
+may miss the largest. Proved: by :func:`creases.certify.output_bounds` of the network a - b; it may be too large.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._typing import Floats
-from creases.certify import ranges
+from creases._validation import check_box
+from creases.certify import output_bounds
 from creases.compare.differences._joint import subtract_networks
 from creases.compare.differences._on_partition import PartitionDifference, difference_in_space
 from creases.errors import InputError
 from creases.network import Network
 from creases.network.program import forward
 from creases.regions import Cell, cell
-from creases.regions.geometry import Undecided, check_box, maximise
+from creases.regions.geometry import UndecidedError, maximize
 
 #: Up to this many inputs all regions of a box are listed, if they are no more than so many.
 EXACT_DIMENSIONS, EXACT_REGIONS = 3, 200_000
@@ -100,7 +101,7 @@ def difference_in_box(
         regions = difference_in_space(a.to("cpu"), b.to("cpu"), ends, max_regions=max_regions)
         if regions is not None:
             return BoxDifference(ends, regions.largest, regions.where, regions.largest, regions)
-    low, high = ranges(net, ends)
+    low, high = output_bounds(net, ends)
     proved = np.maximum(np.abs(low), np.abs(high))
     found, where = _search(net, ends, points)
     found, proved = np.where(proved == 0, 0.0, found), np.maximum(proved, found)
@@ -167,7 +168,7 @@ def _by_programs(net: Network, box: Floats, x: Floats, j: int, *, most: int = 50
         try:
             region = cell(net, np.clip(here, *box.T), box=[(lo, hi) for lo, hi in box.tolist()])
             top = _best_of(region, sign * region.J[j], size)
-        except (InputError, Undecided):  # too close to several creases to tell regions apart: stay
+        except (InputError, UndecidedError):  # too close to several creases to tell regions apart: stay
             break
         if top is None or sign * value(top) <= sign * value(x) + 1e-12 * abs(value(x)):
             break
@@ -182,5 +183,5 @@ def _best_of(region: Cell, c: Floats, size: Floats) -> Floats | None:
     length = np.linalg.norm(Q, axis=1)
     rows = length > 0
     room = np.maximum(region.p[rows] - region.Q[rows] @ region.x, 0.0) / length[rows]
-    _, w = maximise(c * size, Q[rows] / length[rows, None], room)
+    _, w = maximize(c * size, Q[rows] / length[rows, None], room)
     return None if w is None else np.asarray(region.x + size * w)

@@ -25,12 +25,11 @@ from creases.regions import (
     PlanePartition,
     SpacePartition,
     line,
-    output_terms,
     plane,
     plane_through,
     space,
 )
-from creases.regions.geometry import SIGN
+from creases.regions.geometry import SIGN_TOLERANCE, output_term_sizes
 
 Partition = LinePartition | PlanePartition | SpacePartition
 
@@ -194,7 +193,7 @@ def _difference(
     starts: NDArray[np.integer],
 ) -> PartitionDifference:
     """From the vertices' points (V, n_in) and values, and each region's corners."""
-    terms = SIGN * output_terms(joint.net, points)
+    terms = SIGN_TOLERANCE * output_term_sizes(joint.net, points)
     d = joint.differences(values)
     m = joint.outputs
     d[np.abs(d) <= terms[:m] + terms[m : 2 * m]] = 0.0

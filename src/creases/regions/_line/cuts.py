@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 Sides = NDArray[np.signedinteger[Any]]  # int8, int16 for choices among many
 
@@ -65,13 +65,15 @@ def relu_cuts(ends: Ends) -> Cuts:
     i, u = interval[inner] - lead, unit[inner]
     z0, z1, width = ends.z[i, u], ends.z[i + 1, u], ends.t[i + 1] - ends.t[i]
     t[inner] = np.minimum(ends.t[i] + width * (z0 / (z0 - z1)), ends.t[i + 1])
-    slack[inner] = SIGN * ends.size[u] * np.maximum(ends.weight[i], ends.weight[i + 1]) * width / np.abs(z0 - z1)
+    slack[inner] = (
+        SIGN_TOLERANCE * ends.size[u] * np.maximum(ends.weight[i], ends.weight[i + 1]) * width / np.abs(z0 - z1)
+    )
     for ray, knot, sense, here in _rays(ends, interval):
         u = unit[here]
         dz, size = ray[0][u], ray[1][u]
         way = -ends.z[knot, u] / dz
         t[here] = ends.t[knot] + sense * way
-        slack[here] = SIGN * (ends.weight[knot] * ends.size[u] + way * size) / np.abs(dz)
+        slack[here] = SIGN_TOLERANCE * (ends.weight[knot] * ends.size[u] + way * size) / np.abs(dz)
     new = (right[interval, unit] > 0).astype(np.int64)
     return Cuts(first, interval, unit, t, slack, 1 - new, new)
 
@@ -119,11 +121,11 @@ def _winners(ends: Ends) -> tuple[Sides, NDArray[np.bool_]]:
         best[better] = k
         np.maximum(top, z, out=top)
     gap = top - second
-    return best, (gap == 0) | (gap > 2 * SIGN * ends.weight[:, None] * ends.size.max(axis=-1))
+    return best, (gap == 0) | (gap > 2 * SIGN_TOLERANCE * ends.weight[:, None] * ends.size.max(axis=-1))
 
 
 def _signs(z: Floats, size: Floats) -> NDArray[np.int8]:
-    return np.where(np.abs(z) <= SIGN * size, 0, np.sign(z)).astype(np.int8)
+    return np.where(np.abs(z) <= SIGN_TOLERANCE * size, 0, np.sign(z)).astype(np.int8)
 
 
 def _rays(ends: Ends, interval: Ints) -> list[tuple[tuple[Floats, Floats], int, float, NDArray[np.bool_]]]:
@@ -175,7 +177,7 @@ def _march(v: Floats, dv: Floats, end: Floats, size: Floats, end_size: Floats, *
         far = here if np.isinf(limit) else np.ones_like(here)
         terms = size[active] + far * end_size[active]
         terms = np.take_along_axis(terms, nearest, 1) + np.take_along_axis(terms, current, 1)
-        slack = SIGN * terms / np.take_along_axis(speed, nearest, 1)
+        slack = SIGN_TOLERANCE * terms / np.take_along_axis(speed, nearest, 1)
         # Of lines that cross here together the steepest goes on.
         chosen = np.where(way <= here + slack, end[active], -np.inf).argmax(axis=1)
         found.append((active, here[:, 0], slack[:, 0], at[active], chosen))
@@ -194,10 +196,10 @@ def _among_largest(values: Floats, size: Floats, which: NDArray[np.bool_]) -> ND
     values = np.where(which, values, -np.inf)
     best = values.argmax(axis=-1)[..., None]
     gap = np.take_along_axis(values, best, -1) - values
-    return gap <= SIGN * (size + np.take_along_axis(size, best, -1))
+    return gap <= SIGN_TOLERANCE * (size + np.take_along_axis(size, best, -1))
 
 
 def _exceeds(values: Floats, size: Floats, current: Ints) -> NDArray[np.bool_]:
     """Which candidates are larger than the current one, by more than the tolerance."""
     gap = values - np.take_along_axis(values, current, -1)
-    return gap > SIGN * (size + np.take_along_axis(size, current, -1))
+    return gap > SIGN_TOLERANCE * (size + np.take_along_axis(size, current, -1))

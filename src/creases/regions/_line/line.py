@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
 from creases.errors import InputError
-from creases.network import Network
+from creases.network import Network, as_network
 from creases.network.program import bit_units, default_memory, pack
-from creases.regions._arguments import check_network
 from creases.regions._line.cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions._line.partition import LinePartition
 from creases.regions._line.walk import LineWalk
-from creases.regions._polytope import one_point
+from creases.regions._polytope import check_point
 from creases.regions._ray import Pair, Ray
 from creases.regions._tolerance import EPS
 
@@ -49,8 +48,8 @@ def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartiti
     >>> line(net, [-1.0], [3.0]).breakpoints.tolist()  # relu(x) - 2 relu(x - 1)
     [0.25, 0.5]
     """
-    check_network(net)
-    start, stop = one_point(net, a, "a"), one_point(net, b, "b")
+    net = as_network(net)
+    start, stop = check_point(net, a, "a"), check_point(net, b, "b")
     direction = stop - start
     if not direction.any():
         raise InputError("b: a and b are the same point; give two different points")

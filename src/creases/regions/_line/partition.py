@@ -15,7 +15,7 @@ from creases.errors import InputError
 from creases.network import Network
 from creases.network.program import Piece, pattern_pieces
 from creases.regions import _archive as archive
-from creases.regions._boundary import output_terms
+from creases.regions._boundary import output_term_sizes
 from creases.regions._line.cuts import Ends, choice_cuts, relu_cuts
 
 
@@ -106,7 +106,7 @@ class LinePartition:
         rays = [None if dz is None else (dz, np.full_like(dz, np.abs(dz).max())) for dz in (before, after)]
         weights, size = np.abs(z).reshape(len(z), -1).max(axis=1), np.ones(z.shape[1:])
         if not self.infinite:  # the terms tell what cancels; far out on a whole line only the values themselves do
-            weights, size = np.ones(len(z)), output_terms(self.net, self.points(t)).reshape(z.shape[1:])
+            weights, size = np.ones(len(z)), output_term_sizes(self.net, self.points(t)).reshape(z.shape[1:])
         ends = Ends(t, z, weights, size, *rays)
         cuts = relu_cuts(ends) if z.ndim == 2 else choice_cuts(ends)
         # Every interval starts with its first class, then come its cuts; what has no length goes, equals join.

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from creases._typing import Floats
+from creases._typing import Floats, Progress
 from creases.network import Network
 from creases.network.program import Walk
 from creases.regions._plane.complex import Changing, Complex, Full, by_unit
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 Points = Callable[[int, int], Tensor]
 
 
 def subdivide_in_blocks(
-    net: Network, part: Complex, points: Points, bend: int, memory: int, progress: Callable[[int], None] | None
+    net: Network, part: Complex, points: Points, bend: int, memory: int, progress: Progress | None
 ) -> Floats:
     """Subdivide the complex, in place, by the bends from number ``bend`` on; the output (V, n_out) at its vertices.
 
@@ -29,12 +29,14 @@ def subdivide_in_blocks(
         for first in range(0, len(part.vertices), rows):
             yield points(first, min(first + rows, len(part.vertices)))
 
-    walk = Walk(net, points(0, 4), zero=SIGN)  # the corners of the box: the others are run through it, block by block
+    walk = Walk(
+        net, points(0, 4), zero=SIGN_TOLERANCE
+    )  # the corners of the box: the others are run through it, block by block
     for number, step in enumerate(net.bends):
         walk.advance()
         choice = net.steps[step].op == "choice"
         terms = by_unit(walk.terms, choice=choice)[0]
-        changing = Changing(SIGN * terms, choice=choice)
+        changing = Changing(SIGN_TOLERANCE * terms, choice=choice)
         for block in blocks():
             z = walk.run(block)
             walk.see(z)
@@ -54,7 +56,7 @@ def _cut(
     first_unit: int,
     choice: bool,
     memory: int,
-    progress: Callable[[int], None] | None,
+    progress: Progress | None,
 ) -> None:
     """Split by the units of one bend that change side, as many at a time as memory allows."""
     units, sides = changing.units(), changing.sides()
@@ -72,7 +74,7 @@ def _cut(
             some //= 4
             continue
         if progress is not None:
-            progress(part.count)
+            progress("finding regions", part.count, None)
         units = units[len(group) :]
         if not len(units):
             return

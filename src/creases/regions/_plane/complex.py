@@ -13,7 +13,7 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases.regions._plane.mesh import Mesh
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 #: Bends wider than this are first narrowed to the units that change side at all.
 WIDE = 1024
@@ -74,7 +74,7 @@ class Complex:
         """
         units = sides = None
         if choice or z.shape[1] > WIDE:
-            changing = Changing(SIGN * terms, choice=choice)
+            changing = Changing(SIGN_TOLERANCE * terms, choice=choice)
             changing.see(z)
             units, sides = changing.units(), changing.sides()
             z, terms = z[:, units], terms[units]
@@ -95,7 +95,7 @@ class Complex:
         memory: int | None,
     ) -> Floats:
         """One pass: split by the units that the columns of ``z`` are about; see :meth:`subdivide`, :class:`Signs`."""
-        tolerance = (SIGN * terms).cpu().numpy()
+        tolerance = (SIGN_TOLERANCE * terms).cpu().numpy()
         pairs = np.zeros((0, 4), np.int64)
         if choice:
             z, tolerance, pairs = _differences(z, tolerance)

@@ -12,7 +12,7 @@ from creases.regions._plane import complex as planar
 from creases.regions._plane import tensors
 from creases.regions._plane.mesh import Mesh
 from creases.regions._plane.tensors import Loops
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 
 @dataclass
@@ -56,7 +56,7 @@ class DeviceComplex:
             return None
         labels = torch.arange(first_unit, first_unit + z.shape[1], device=z.device)
         self.vertices, Z, self.ends, self.label, self.loops, parent, positive = tensors.subdivide(
-            self.vertices, z, SIGN * terms, labels, self.ends, self.label, self.loops
+            self.vertices, z, SIGN_TOLERANCE * terms, labels, self.ends, self.label, self.loops
         )
         words = positive.cpu().numpy().view(np.uint64)
         self.signs.append(planar.Signs(bend, parent.int().cpu().numpy(), words, words))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,20 +12,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._typing import Floats
-from creases._validation import check_index, check_numbers, check_points
-from creases.network import Network, Piece, Points
+from creases._typing import Floats, Progress
+from creases._validation import check_box, check_index, check_numbers, check_points
+from creases.network import Network, Piece, Points, as_network
 from creases.network.program import Walk, bit_units, pack, pattern_pieces
 from creases.regions import _archive as archive
-from creases.regions._boundary import Boundary, output_terms, plane_boundary
+from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
 from creases.regions._locate import PatternIndex, pattern_at
 from creases.regions._plane.blocks import subdivide_in_blocks
 from creases.regions._plane.complex import Complex, Full, Signs, by_unit, count, rectangle, region_bytes, region_sides
 from creases.regions._plane.device import DeviceComplex
 from creases.regions._plane.mesh import Mesh, components, join_regions
 from creases.regions._plane.polygons import best_polygon, polygon_areas
-from creases.regions._slices import check_box, check_slice, through
-from creases.regions._tolerance import SIGN
+from creases.regions._slices import check_slice, slice_through
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:
     import networkx
@@ -130,7 +130,7 @@ class PlanePartition:
 
     def boundary(self) -> Boundary:
         """The decision boundary: where the two largest outputs tie (one output: where it is zero)."""
-        return plane_boundary(self.mesh, self.values, output_terms(self.net, self.points(self.vertices)))
+        return plane_boundary(self.mesh, self.values, output_term_sizes(self.net, self.points(self.vertices)))
 
     def same_piece(self, *, tolerance: float = 1e-9) -> NDArray[np.int32]:
         """Group of each region (R,) when neighbours with the same affine function are taken for one.
@@ -184,7 +184,7 @@ def plane(
     basis: Points | None = None,
     *,
     exact: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> PlanePartition:
     """Every region of the network in a box of the plane ``x = origin + basis t``.
 
@@ -199,8 +199,8 @@ def plane(
     exact
         Decide every sign in filtered exact arithmetic: no sliver is lost, no coincidence missed. Slower.
     progress
-        Called after every bend, of large partitions also within one, with the number of regions so far (not in exact
-        arithmetic); an exception that it raises ends the work.
+        Called with the number of regions so far, after every bend and, in large partitions, within one; not in exact
+        arithmetic. An exception raised by it ends the computation.
 
     Examples
     --------
@@ -209,6 +209,7 @@ def plane(
     >>> creases.plane(net, box=[(-1, 1), (-1, 1)]).count
     4
     """
+    net = as_network(net)
     bounds = check_box(box, 2)
     start, directions = check_slice(net, origin, basis)
     if exact:
@@ -233,14 +234,15 @@ def plane_through(
     *,
     margin: float = 0.25,
     exact: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> PlanePartition:
     """Every region of the network in the plane through three points (eq. 6.2: Gram-Schmidt, origin a).
 
     The box holds the three points with ``margin`` times its size around them; their slice coordinates are
     (0, 0), (|b - a|, 0) and those of c.
     """
-    origin, basis, t = through(net, [a, b, c])
+    net = as_network(net)
+    origin, basis, t = slice_through(net, [a, b, c])
     low, high = t.min(axis=0), t.max(axis=0)
     pad = check_numbers(margin, "margin") * (high - low)
     return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact, progress=progress)
@@ -251,7 +253,7 @@ def _subdivided(
     part: Complex | DeviceComplex,
     origin: Floats,
     basis: Floats,
-    progress: Callable[[int], None] | None,
+    progress: Progress | None,
 ) -> Floats:
     """Subdivide the complex, in place, by every bend; the output (V, n_out) at its vertices."""
     start, directions = (torch.from_numpy(a).to(net.device) for a in (origin, basis))
@@ -260,7 +262,7 @@ def _subdivided(
         return start + torch.as_tensor(part.vertices[first:last], device=net.device) @ directions.T
 
     with torch.no_grad():
-        walk = Walk(net, points(0), zero=SIGN)
+        walk = Walk(net, points(0), zero=SIGN_TOLERANCE)
         while (z := walk.advance()) is not None:
             known = len(part.vertices)
             choice = net.steps[net.bends[walk.bend]].op == "choice"
@@ -271,7 +273,7 @@ def _subdivided(
                 return subdivide_in_blocks(net, cast(Complex, part), points, walk.bend, MEMORY, progress)
             walk.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
             if progress is not None:
-                progress(part.count)
+                progress("finding regions", part.count, None)
         return walk.output.cpu().numpy()
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases.regions._boundary import output_terms
+from creases.regions._boundary import output_term_sizes
 from creases.regions._space.lattice import Lattice, faces_of, merged
 from creases.regions._space.lattice.lattice import runs
 from creases.regions._space.vertices import tournament
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:
     from creases.regions._space.space import SpacePartition
@@ -54,7 +54,7 @@ def decided(partition: SpacePartition) -> Decided:
     """One more bend on the partition: the outputs' largest (one output: its sign)."""
     p, n = partition, len(partition.box)
     outputs = p.values.shape[1]
-    size = SIGN * output_terms(p.net, p.vertices) if p.count else np.zeros(outputs)
+    size = SIGN_TOLERANCE * output_term_sizes(p.net, p.vertices) if p.count else np.zeros(outputs)
     values = np.where(np.abs(p.values) <= size, 0.0, p.values) if outputs == 1 else p.values
     kind = np.dtype(np.uint8 if outputs <= 256 else np.uint16)  # of a class, in a column behind those of the region
     region = np.arange(p.count, dtype=np.uint32).view(kind).reshape(p.count, 4 // kind.itemsize)

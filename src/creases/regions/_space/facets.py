@@ -19,8 +19,8 @@ from creases.network import Network
 from creases.network.program import pack
 from creases.regions._cell import cell
 from creases.regions._halfspaces import chebyshev, irredundant, same_plane
-from creases.regions._neighbour import first_of_equals, sides_beyond, ties_on, vanishing
-from creases.regions._polytope import Polytope, polytope_of
+from creases.regions._neighbor import facet_ties, first_of_equals, sides_toward, vanishing
+from creases.regions._polytope import Polytope, region_polytope
 
 Sides = NDArray[np.int16]
 
@@ -40,15 +40,15 @@ class Found:
 
 
 def regions_by_facets(
-    net: Network, box: Floats, *, processes: int = 1, deadline: float = np.inf
+    net: Network, box: Floats, *, n_jobs: int = 1, deadline: float = np.inf
 ) -> Iterator[Found | None]:
     """Every region that can be reached from the box's centre, nearest first; None last when the time is up."""
     start = cell(net, box.mean(axis=1), box=[(float(lo), float(hi)) for lo, hi in box]).sides
     known = {pack(net, start[None]).tobytes()}
     todo = [start]
     while todo:
-        batch, todo = todo[: 16 * processes], todo[16 * processes :]
-        for found in _expand_all(net, batch, box, known, processes):
+        batch, todo = todo[: 16 * n_jobs], todo[16 * n_jobs :]
+        for found in _expand_all(net, batch, box, known, n_jobs):
             if found is None:
                 continue
             yield found
@@ -62,15 +62,15 @@ def regions_by_facets(
 
 
 def _expand_all(
-    net: Network, batch: list[Sides], box: Floats, known: set[bytes], processes: int
+    net: Network, batch: list[Sides], box: Floats, known: set[bytes], n_jobs: int
 ) -> Iterator[Found | None]:
-    if processes == 1:
+    if n_jobs == 1:
         yield from (expand(net, sides, box, known) for sides in batch)
         return
     from joblib import Parallel, delayed
 
     told = frozenset(known)
-    yield from Parallel(n_jobs=processes)(delayed(expand)(net, sides, box, told) for sides in batch)
+    yield from Parallel(n_jobs=n_jobs)(delayed(expand)(net, sides, box, told) for sides in batch)
 
 
 def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found | None:
@@ -79,7 +79,7 @@ def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found 
     Across a facet where only its unit changes lies the region with that one side changed. If a region has that pattern
     then it is the one (both are bounded by the same rows on the facet's plane); else the way across is looked at.
     """
-    part = polytope_of(net, sides)
+    part = region_polytope(net, sides)
     middle, half = box.mean(axis=1), np.diff(box, axis=1)[:, 0] / 2
     N, s, rows = _rows(part, middle, half)
     centre, radius = _centre(N, s)
@@ -135,6 +135,6 @@ def _centre(N: Floats, s: Floats) -> tuple[Floats, float]:
 def _across(net: Network, sides: Sides, part: Polytope, rows: Ints, normal: Floats) -> Sides:
     """Sides beyond a facet on which the given rows lie; what is zero on the whole region may also change."""
     rows = np.concatenate([rows[rows >= 0], vanishing(part.Q, part.p)])
-    tied = ties_on(net, sides, part.units[rows], part.across[rows])
-    new = sides_beyond(net, sides, tied, normal)
-    return first_of_equals(polytope_of(net, new), new)
+    tied = facet_ties(net, sides, part.units[rows], part.across[rows])
+    new = sides_toward(net, sides, tied, normal)
+    return first_of_equals(region_polytope(net, new), new)

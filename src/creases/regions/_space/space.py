@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +13,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._typing import Floats
-from creases._validation import check_count, check_points
+from creases._typing import Floats, Progress
+from creases._validation import check_box, check_count, check_points
 from creases.errors import InputError
-from creases.network import Network, Piece
+from creases.network import Network, Piece, as_network
 from creases.network.program import pack, pattern_pieces
 from creases.regions import _archive as archive
-from creases.regions._arguments import check_network
 from creases.regions._locate import PatternIndex, near_regions, pattern_at
-from creases.regions._slices import check_box
 from creases.regions._space import vertices as space_vertices
 from creases.regions._space.boundary import SpaceBoundary, space_boundary
 from creases.regions._space.lattice import Faces, Lattice, faces_of, joined
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Method = Literal["auto", "vertices", "lp"]
-Progress = Callable[[int], None]
 
 #: Up to this many dimensions "auto" keeps all vertices.
 VERTEX_DIMENSIONS = 6
@@ -161,7 +158,7 @@ def space(
     box: Sequence[Sequence[float]] | Floats | None = None,
     *,
     method: Method = "auto",
-    processes: int = 1,
+    n_jobs: int = 1,
     max_regions: int | None = None,
     max_seconds: float | None = None,
     progress: Progress | None = None,
@@ -178,12 +175,12 @@ def space(
         ``"vertices"`` subdivides the box with all its faces, no linear program, quick up to about six dimensions.
         ``"lp"`` goes from region to region across facets, for more; its regions have no vertices. ``"auto"`` chooses by
         the dimension.
-    processes
-        Share the work among so many processes.
+    n_jobs
+        Number of processes that share the work.
     max_regions, max_seconds
         Stop there: the result has the regions found so far, ``complete`` is False and ``ended`` says why.
     progress
-        Called with the number of regions found, now and then.
+        Called with the number of regions so far and ``max_regions``, now and then.
 
     Examples
     --------
@@ -194,7 +191,7 @@ def space(
     >>> space(net, box=[(-1, 1)] * 3).f_vector()
     (27, 54, 36, 8)
     """
-    job = _Job(net, box, method, processes, max_regions, max_seconds, progress)
+    job = _Job(net, box, method, n_jobs, max_regions, max_seconds, progress)
     return job.by_facets() if job.method == "lp" else job.by_vertices()
 
 
@@ -202,7 +199,7 @@ def iter_space(
     net: Network,
     box: Sequence[Sequence[float]] | Floats | None = None,
     *,
-    processes: int = 1,
+    n_jobs: int = 1,
     max_regions: int | None = None,
     max_seconds: float | None = None,
 ) -> Iterator[SpacePartition]:
@@ -211,7 +208,7 @@ def iter_space(
     Each block is a partition of its own, of regions that no other block has, with the pairs among them; ``complete`` is
     False but for a block that is the whole box. When the budget ends the stream, its last block's ``ended`` says so.
     """
-    yield from _Job(net, box, "vertices", processes, max_regions, max_seconds, None).blocks()
+    yield from _Job(net, box, "vertices", n_jobs, max_regions, max_seconds, None).blocks()
 
 
 class _Job:
@@ -222,15 +219,15 @@ class _Job:
         net: Network,
         box: Any,
         method: str,
-        processes: int,
+        n_jobs: int,
         max_regions: int | None,
         max_seconds: float | None,
         progress: Progress | None,
     ) -> None:
-        check_network(net)
+        net = as_network(net)
         if method not in ("auto", "vertices", "lp"):
             raise InputError(f'method: expected "auto", "vertices" or "lp", got {method!r}')
-        processes = check_count(processes, "processes")
+        n_jobs = check_count(n_jobs, "n_jobs")
         max_regions = None if max_regions is None else check_count(max_regions, "max_regions")
         if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
             raise InputError(f"max_seconds: expected a positive number, got {max_seconds!r}")
@@ -238,8 +235,8 @@ class _Job:
         self.work = net.to("cpu").to(torch.float64)
         self.box = check_box([(-1.0, 1.0)] * self.n if box is None else box, self.n)
         self.method = ("vertices" if self.n <= VERTEX_DIMENSIONS else "lp") if method == "auto" else method
-        self.processes, self.max_regions, self.max_seconds = processes, max_regions, max_seconds
-        self.progress: Progress = progress or (lambda regions: None)
+        self.n_jobs, self.max_regions, self.max_seconds = n_jobs, max_regions, max_seconds
+        self.progress: Progress = progress or (lambda what, done, total: None)
         if max_seconds is not None and self.method == "vertices":
             load_kernels()  # compiling, on a fresh machine, is not on the clock
         self.deadline = np.inf if max_seconds is None else time.time() + max_seconds
@@ -273,7 +270,7 @@ class _Job:
                 self.ended = f"max_regions={self.max_regions} reached"
                 lattice = lattice.part(np.arange(self.max_regions - found))
             found += lattice.count
-            self.progress(found)
+            self.progress("finding regions", found, self.max_regions)
             if lattice.count:
                 yield lattice
             if self.ended.startswith("max_regions"):
@@ -285,7 +282,7 @@ class _Job:
             limit = min(1024, self.max_regions or limit)
         block = whole_box(self.work, self.box)
         late = f"max_seconds={self.max_seconds} reached"
-        if self.processes == 1:
+        if self.n_jobs == 1:
             try:
                 yield from (done.lattice for done in finished(self.work, [block], limit=limit, deadline=self.deadline))
             except Expired:
@@ -293,11 +290,11 @@ class _Job:
             return
         from joblib import Parallel, delayed
 
-        todo = opened(self.work, block, 8 * self.processes)
-        with Parallel(n_jobs=self.processes) as run:
+        todo = opened(self.work, block, 8 * self.n_jobs)
+        with Parallel(n_jobs=self.n_jobs) as run:
             while todo:
                 # In rounds: what is handed out is finished, so with a budget of regions little is handed out at a time.
-                size = len(todo) if self.max_regions is None else 2 * self.processes
+                size = len(todo) if self.max_regions is None else 2 * self.n_jobs
                 batch, todo = todo[:size], todo[size:]
                 for lattice, in_time in run(delayed(finish_all)(self.work, b, limit, self.deadline) for b in batch):
                     if not in_time:
@@ -331,14 +328,14 @@ class _Job:
         from creases.regions._space.facets import Found, regions_by_facets
 
         found: list[Found] = []
-        for one in regions_by_facets(self.work, self.box, processes=self.processes, deadline=self.deadline):
+        for one in regions_by_facets(self.work, self.box, n_jobs=self.n_jobs, deadline=self.deadline):
             if one is None:
                 self.ended = f"max_seconds={self.max_seconds} reached"
             elif len(found) == self.max_regions:
                 self.ended = f"max_regions={self.max_regions} reached"
             else:
                 found.append(one)
-                self.progress(len(found))
+                self.progress("finding regions", len(found), self.max_regions)
                 continue
             break
         number = {one.pattern: i for i, one in enumerate(found)}

@@ -17,7 +17,7 @@ from creases._typing import Floats
 from creases.network import Network
 from creases.regions._space.lattice import Lattice, box_lattice, joined, merged
 from creases.regions._space.stations import Stations
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 #: A complex with more regions than this is taken apart.
 BLOCK = 100_000
@@ -116,7 +116,7 @@ def _begin(stations: Stations, block: Block) -> None:
     block.station += 1
     if block.station < len(stations.net.bends):
         columns = stations.pre_activations(block.station)
-        block.tolerance = SIGN * terms[columns].numpy()
+        block.tolerance = SIGN_TOLERANCE * terms[columns].numpy()
         if stations.net.steps[stations.net.bends[block.station]].op == "relu":
             _flatten(lattice.data[: len(data), n + columns.start : n + columns.stop], block.tolerance)
 

@@ -1,20 +1,21 @@
 """Polytopes, half-spaces, slices and the tolerance of the geometry."""
 
-from creases.regions._halfspaces import Undecided, least_distance, maximise
-from creases.regions._neighbour import sides_beyond, ties_on
-from creases.regions._polytope import Polytope, polytope_of
-from creases.regions._slices import check_box, through
-from creases.regions._tolerance import SIGN
+from creases.regions._boundary import output_term_sizes
+from creases.regions._halfspaces import UndecidedError, maximize, nearest_point
+from creases.regions._neighbor import facet_ties, sides_toward
+from creases.regions._polytope import Polytope, region_polytope
+from creases.regions._slices import slice_through
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 __all__ = [
-    "SIGN",
+    "SIGN_TOLERANCE",
     "Polytope",
-    "Undecided",
-    "check_box",
-    "least_distance",
-    "maximise",
-    "polytope_of",
-    "sides_beyond",
-    "through",
-    "ties_on",
+    "UndecidedError",
+    "facet_ties",
+    "maximize",
+    "nearest_point",
+    "output_term_sizes",
+    "region_polytope",
+    "sides_toward",
+    "slice_through",
 ]

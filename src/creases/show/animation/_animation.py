@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from creases._validation import check_count, check_numbers
+from creases._validation import check_box, check_count, check_numbers
 from creases.errors import InputError
-from creases.regions.geometry import check_box
 from creases.show.animation._movie import Frame, Progress, check_movie, write_movie
 from creases.show.animation._stage import Beside, Scene, Shot, Stage
 from creases.show.figures._plane import check_data

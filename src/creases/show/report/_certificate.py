@@ -9,7 +9,7 @@ import torch
 
 from creases._versions import version
 from creases.network import Network
-from creases.regions import certificate
+from creases.regions.diagnostics import verify_partition
 from creases.show.report._subject import Section, Subject, parameters
 from creases.show.report._words import counted, number, whole
 
@@ -32,13 +32,13 @@ def certificate_section(subject: Subject) -> Section:
 
 def _on_partition(subject: Subject) -> tuple[str, list[list[Any]]]:
     assert subject.partition is not None
-    found = certificate(subject.partition)
+    found = verify_partition(subject.partition)
     rows = [
-        ["points drawn", whole(found.points)],
-        ["largest |f − piece| at them", f"{found.at_points:.2g}"],
-        ["corners of regions", whole(found.corners)],
-        ["largest |f − piece| at them", f"{found.at_corners:.2g}"],
-        ["rounding can make", f"{found.allowed:.2g}"],
+        ["points drawn", whole(found.n_points)],
+        ["largest |f − piece| at them", f"{found.error_at_points:.2g}"],
+        ["corners of regions", whole(found.n_corners)],
+        ["largest |f − piece| at them", f"{found.error_at_corners:.2g}"],
+        ["rounding can make", f"{found.tolerance:.2g}"],
     ]
     if found.holds:
         return (
@@ -47,10 +47,10 @@ def _on_partition(subject: Subject) -> tuple[str, list[list[Any]]]:
             "over all of it.",
             rows,
         )
-    at = ", ".join(number(x) for x in found.where[:8]) + (", …" if len(found.where) > 8 else "")
+    at = ", ".join(number(x) for x in found.worst_point[:8]) + (", …" if len(found.worst_point) > 8 else "")
     return (
-        f"The pieces do NOT agree with the network: they differ by {found.largest:.2g} at ({at}), and rounding can "
-        f"make {found.allowed:.2g} at most. Do not trust this report; map the network with exact arithmetic "
+        f"The pieces do NOT agree with the network: they differ by {found.max_error:.2g} at ({at}), and rounding can "
+        f"make {found.tolerance:.2g} at most. Do not trust this report; map the network with exact arithmetic "
         "(creases map --exact).",
         [*rows, ["where", f"({at})"]],
     )

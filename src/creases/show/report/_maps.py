@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from creases._files import open_npz
 from creases._typing import Floats
+from creases._validation import check_box
 from creases.errors import FileError, InputError
 from creases.network import Network, read
 from creases.problems import Problem, match_outputs, read_table
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.regions.geometry import check_box
 from creases.show.report._sections import network_sections
 from creases.show.report._still import check_name, write_viewer
 from creases.show.report._subject import ROWS, Section

@@ -17,7 +17,7 @@ from creases.errors import FileError
 from creases.growth.experiment import box
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.regions.geometry import through
+from creases.regions.geometry import slice_through
 from creases.show.report._pictures import both
 from creases.show.report._subject import ROWS, Section, parameters
 from creases.show.report._words import counted, number, percent
@@ -111,7 +111,7 @@ def _place(net: Network, X: Floats, y: NDArray[Any] | None, listed: list[int]) -
     rows = _three(X, [*_typical(X, y), *listed])
     if rows is None:
         return None
-    origin, basis, t = through(net, list(X[rows]))
+    origin, basis, t = slice_through(net, list(X[rows]))
     low, high = t.min(axis=0), t.max(axis=0)
     pad = MARGIN * (high - low).max()  # the same all around: three samples that are nearly on a line make no strip
     where = "on the plane through samples {}, {} and {}".format(*rows)

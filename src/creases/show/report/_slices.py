@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.growth.experiment import Divided, box
-from creases.regions.geometry import through
+from creases.regions.geometry import slice_through
 from creases.show.viewer._frames import line_frame, on_slice, plane_frame
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def of_rows(net: Network, data: Divided, rows: Sequence[int]) -> Slice:
     t counts standard deviations, so that no column's units decide alone.
     """
     X, numbers, spread = data.problem.X, table_rows(data), data.scaling.spread
-    _, basis, t = through(net, list(data.scaling.inputs(X[list(rows)])))
+    _, basis, t = slice_through(net, list(data.scaling.inputs(X[list(rows)])))
     origin, directions = X[rows[0]], basis * spread[:, None]
     most = np.quantile(on_slice(X, origin, directions, spread)[0], [LEFT_OUT, 1 - LEFT_OUT], axis=0)
     there = np.concatenate([t, most])

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
+from creases._validation import check_box
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.regions.geometry import check_box
 from creases.show.report._words import counted
 
 Section = dict[str, Any]

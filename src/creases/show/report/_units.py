@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from creases.certify import OFF, ON, OPEN, Units, units
+from creases.certify import OFF, ON, UNDECIDED, UnitFacts, unit_facts
 from creases.regions import LinePartition
 from creases.show.report._subject import Section, Subject
 from creases.show.report._words import counted, number, percent, whole
@@ -16,21 +16,21 @@ def units_section(subject: Subject) -> Section:
     net = subject.net
     if not net.n_units:
         return {"title": "Units", "text": "There are no hidden units: the network is one affine function."}
-    found = units(net, subject.box, x=subject.X, partition=subject.partition)
+    found = unit_facts(net, subject.box, X=subject.X, partition=subject.partition)
     notes = [_notes(found, unit) for unit in range(net.n_units)]
     order = sorted(range(net.n_units), key=lambda unit: not notes[unit])
     shown = sorted(order[:LISTED])
     crease = "breakpoints" if isinstance(subject.partition, LinePartition) else "crease length"
     columns = ["unit", "layer", "note"]
     columns += ["on for"] if subject.X is not None else []
-    columns += [crease] if found.crease is not None else []
+    columns += [crease] if found.crease_size is not None else []
     columns += ["weights in", "weights out"]
     rows = []
     for unit in shown:
         own = net.unit(unit)
         row = [str(unit), str(own.bend + 1), "; ".join(notes[unit])]
-        row += [percent(found.active[unit])] if subject.X is not None else []
-        row += [number(found.crease[unit])] if found.crease is not None else []
+        row += [percent(found.active_fraction[unit])] if subject.X is not None else []
+        row += [number(found.crease_size[unit])] if found.crease_size is not None else []
         rows.append([*row, number(found.norm_in[unit]), number(found.norm_out[unit])])
     text = _summary(subject, found)
     if len(shown) < net.n_units:
@@ -39,20 +39,20 @@ def units_section(subject: Subject) -> Section:
     return {"title": "Units", "text": text, "table": {"columns": columns, "rows": rows}}
 
 
-def _notes(found: Units, unit: int) -> list[str]:
+def _notes(found: UnitFacts, unit: int) -> list[str]:
     """What there is to say of a unit."""
     notes = []
     if found.side[unit] == OFF:
         notes.append("dead: off everywhere")
     elif found.side[unit] == ON:
         notes.append("always on: no crease here")
-    elif found.active[unit] == 0:
+    elif found.active_fraction[unit] == 0:
         notes.append("off for all data")
-    elif found.active[unit] == 1:
+    elif found.active_fraction[unit] == 1:
         notes.append("on for all data")
-    if found.same[unit] >= 0:
-        kind = "duplicate of" if found.sense[unit] > 0 else "mirror of"
-        notes.append(f"{kind} unit {found.same[unit]}: the same crease")
+    if found.same_crease[unit] >= 0:
+        kind = "duplicate of" if found.orientation[unit] > 0 else "mirror of"
+        notes.append(f"{kind} unit {found.same_crease[unit]}: the same crease")
     elif found.parallel[unit] >= 0 and found.side[unit] != OFF:
         notes.append(f"parallel to unit {found.parallel[unit]}")
     if found.norm_out[unit] == 0:
@@ -60,15 +60,15 @@ def _notes(found: Units, unit: int) -> list[str]:
     return notes
 
 
-def _summary(subject: Subject, found: Units) -> str:
+def _summary(subject: Subject, found: UnitFacts) -> str:
     dead, on = int((found.side == OFF).sum()), int((found.side == ON).sum())
-    twins, still = int((found.same >= 0).sum()), int((found.side == OPEN).sum())
+    twins, still = int((found.same_crease >= 0).sum()), int((found.side == UNDECIDED).sum())
     proof = "Proved over the whole box" if subject.whole else "Proved by bounds over the box"
     text = f"{counted(subject.net.n_units, 'unit')}. {proof}: {whole(dead)} dead, {whole(on)} always on"
     text += f"; {whole(still)} could not be decided" if still else ""
     text += f". {whole(twins) if twins else 'None'} with the same crease as an earlier one of the layer."
     if subject.X is not None:
-        silent = int(((found.active == 0) & (found.side != OFF)).sum())
+        silent = int(((found.active_fraction == 0) & (found.side != OFF)).sum())
         text += f" {counted(silent, 'unit')} more off for all data ({subject.looked})." if silent else ""
         text += f" Shares are of {subject.looked}."
     return text

@@ -52,7 +52,9 @@ def draw(net: Network, data: Divided, shown: Sequence[Slice], number: int, momen
     if shown:
         view = shown[number]
         partition: LinePartition | PlanePartition
-        partition = creases.plane(net, view.box, view.origin, view.basis, progress=bound)
+        partition = creases.plane(
+            net, view.box, view.origin, view.basis, progress=lambda _, regions, total: bound(regions)
+        )
     else:
         ((low, high),) = box(data.problem.X)
         partition = creases.line(net, [low], [high])

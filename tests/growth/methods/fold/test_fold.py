@@ -51,7 +51,7 @@ def test_the_fold_point_is_in_the_closure_of_the_region_used(case):
         return
     where, net = proposal.explanation["where"], creases.read(case.model)
     sides = np.array([int(side) for side in where["region"]])
-    region = creases.regions._polytope.polytope_of(net, sides)
+    region = creases.regions._polytope.region_polytope(net, sides)
     x_f = np.array(where["fold_point"])
     assert (region.Q @ x_f - region.p <= 1e-10 * (np.abs(region.Q) @ np.abs(x_f) + np.abs(region.p) + 1)).all()
     assert where["distance"] == pytest.approx(

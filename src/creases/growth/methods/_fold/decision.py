@@ -12,7 +12,7 @@ from torch import Tensor
 
 from creases._typing import Floats, Ints
 from creases.errors import InputError
-from creases.regions.geometry import SIGN
+from creases.regions.geometry import SIGN_TOLERANCE
 
 #: Least curvature of the cross-entropy along a contrast of length 1: where the network is sure, the true one vanishes,
 #: and a quadratic model would promise any gain.
@@ -98,7 +98,7 @@ def residuals(outputs: Floats, y: Any, weight: Any = None) -> Residuals:
         raise InputError(f"y: expected finite targets of shape {outputs.shape}, got shape {target.shape}")
     e = outputs - target
     loss = (e**2).sum(axis=1) / 2
-    rounding = SIGN * np.abs(np.concatenate([outputs, target])).max(initial=0.0)
+    rounding = SIGN_TOLERANCE * np.abs(np.concatenate([outputs, target])).max(initial=0.0)
     share = _weights(weight, len(e))
     mean = (share * loss).mean()
     return Residuals(e, loss, (loss >= mean) & (np.abs(e).max(axis=1) > rounding), share)

@@ -18,7 +18,7 @@ from creases.errors import InputError
 from creases.growth.methods._fold.decision import logits
 from creases.network import Network
 from creases.regions import cell, line
-from creases.regions.geometry import SIGN, Polytope, least_distance, polytope_of, sides_beyond, ties_on
+from creases.regions.geometry import SIGN_TOLERANCE, Polytope, facet_ties, nearest_point, region_polytope, sides_toward
 
 Sides = NDArray[np.int16]
 
@@ -54,7 +54,7 @@ class _Part:
         self.region = region
         self.w, self.b = J[i] - J[j], float(y[i] - y[j])
         size = np.linalg.norm(J[i]) + np.linalg.norm(J[j])
-        self.flat = bool(np.linalg.norm(self.w) <= SIGN * size)  # the classes never tie, or always do
+        self.flat = bool(np.linalg.norm(self.w) <= SIGN_TOLERANCE * size)  # the classes never tie, or always do
         others = np.delete(np.arange(len(y)), [i, j])
         self.Q = np.vstack([region.Q, J[others] - J[i]])
         self.p = np.append(region.p, y[i] - y[others])
@@ -84,12 +84,12 @@ class _Part:
         N, s = self.Q[rows] / length[rows, None], (self.p[rows] - self.Q[rows] @ foot) / length[rows]
         flat = N @ plane
         across = np.linalg.norm(flat, axis=1)
-        cuts = across > SIGN
+        cuts = across > SIGN_TOLERANCE
         if (s[~cuts] < -ON * size).any():
             return None  # a row parallel to the boundary, which lies beyond it
         s = s[cuts] / across[cuts]
         unit = float(np.abs(np.minimum(s, 0)).max(initial=0.0)) or 1.0
-        w = least_distance(flat[cuts] / across[cuts, None], s / unit)
+        w = nearest_point(flat[cuts] / across[cuts, None], s / unit)
         if w is None:
             return None
         point = self.foot(foot + unit * (plane @ w))
@@ -146,7 +146,7 @@ def foot_unchecked(net: Network, x: Floats, i: int, j: int) -> FoldPoint | str:
 
 def _own(net: Network, x: Floats, i: int, j: int) -> _Part:
     here = cell(net, x)
-    return _Part(polytope_of(net, here.sides), here.sides, i, j)
+    return _Part(region_polytope(net, here.sides), here.sides, i, j)
 
 
 def _made(net: Network, part: _Part, point: Floats, x: Floats, i: int, j: int, found: str) -> FoldPoint:
@@ -183,7 +183,7 @@ def _first_crossing(net: Network, a: Floats, b: Floats, i: int, j: int) -> Itera
     for r in np.flatnonzero((lead[:-1] > 0) != (lead[1:] > 0)):
         share = lead[r] / (lead[r] - lead[r + 1])
         sides = net.unpack(way.patterns[r : r + 1])[0]
-        part = _Part(polytope_of(net, sides), sides, i, j)
+        part = _Part(region_polytope(net, sides), sides, i, j)
         if part.flat:
             continue
         point = part.foot(way.points([ends[r] + share * (ends[r + 1] - ends[r])])[0])
@@ -219,8 +219,8 @@ def _across(net: Network, part: _Part, point: Floats, i: int, j: int) -> Iterato
     tight = np.flatnonzero((length > 0) & (gap <= TIGHT * size))
     groups = [tight[[n]] for n in range(len(tight))] + ([tight] if len(tight) > 1 else [])
     for rows in groups:
-        tied = ties_on(net, part.sides, region.units[rows], region.across[rows])
+        tied = facet_ties(net, part.sides, region.units[rows], region.across[rows])
         outwards = (region.Q[rows] / length[rows, None]).sum(axis=0)
-        sides = sides_beyond(net, part.sides, tied, outwards)
+        sides = sides_toward(net, part.sides, tied, outwards)
         if (sides != part.sides).any():
-            yield _Part(polytope_of(net, sides), sides, i, j)
+            yield _Part(region_polytope(net, sides), sides, i, j)

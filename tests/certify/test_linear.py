@@ -11,8 +11,8 @@ from torch import nn
 
 import creases
 from agreement import seeded
-from creases.certify import _ranges as module
-from creases.certify._ranges import ranges
+from creases.certify import output_bounds
+from creases.certify.propagation import _linear as module
 from creases.errors import InputError
 
 
@@ -45,7 +45,7 @@ def test_no_point_of_the_box_is_beyond_the_bounds(name: str, backwards: bool, mo
     net = creases.read(seeded(MODELS[name].double()), (3,))
     rng = np.random.default_rng(0)
     for radius in (1e-3, 0.1, 1.0, 10.0):
-        low, high = ranges(net, [(0.3 - radius, 0.3 + radius)] * 3)
+        low, high = output_bounds(net, [(0.3 - radius, 0.3 + radius)] * 3)
         y = net(rng.uniform(0.3 - radius, 0.3 + radius, size=(20_000, 3)))
         assert (low <= y.min(axis=0)).all()
         assert (y.max(axis=0) <= high).all()
@@ -58,7 +58,7 @@ def test_small_networks_reach_their_bounds_or_nearly(leak: float) -> None:
     for _ in range(100):
         sizes = [1, *rng.integers(1, 4, size=rng.integers(1, 3)), 1]
         net = creases.read([(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in pairwise(sizes)], leak=leak)
-        low, high = ranges(net, [(-1, 1)])
+        low, high = output_bounds(net, [(-1, 1)])
         values = net(np.append(creases.line(net, [-1.0], [1.0]).ends, [0, 1])[:, None] * 2 - 1)
         assert low[0] <= values.min() + 1e-12
         assert values.max() - 1e-12 <= high[0]
@@ -71,7 +71,7 @@ def test_bounds_are_exact_inside_a_region(name: str) -> None:
     net = creases.read(seeded(MODELS[name].double()), (3,))
     region = creases.cell(net, [0.3, -0.2, 0.5])
     radius = 0.9 * region.crease_distance / np.sqrt(3)
-    low, high = ranges(net, np.stack([region.x - radius, region.x + radius], axis=1))
+    low, high = output_bounds(net, np.stack([region.x - radius, region.x + radius], axis=1))
     reach = radius * np.abs(region.J).sum(axis=1)
     np.testing.assert_allclose(low, region.J @ region.x + region.y - reach, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(high, region.J @ region.x + region.y + reach, rtol=1e-9, atol=1e-12)
@@ -79,21 +79,21 @@ def test_bounds_are_exact_inside_a_region(name: str) -> None:
 
 def test_linear_bounds_are_narrower_than_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     net = creases.read(seeded(MODELS["relu"].double()), (3,))
-    low, high = ranges(net, [(-1, 1)] * 3)
+    low, high = output_bounds(net, [(-1, 1)] * 3)
     monkeypatch.setattr(module, "BACKWARDS", 0)
-    wide_low, wide_high = ranges(net, [(-1, 1)] * 3)
+    wide_low, wide_high = output_bounds(net, [(-1, 1)] * 3)
     assert ((high - low) < 0.95 * (wide_high - wide_low)).all()
 
 
 def test_networks_without_bends_without_weights_and_with_constants_have_exact_bounds() -> None:
-    low, high = ranges(creases.read([([[1.0, -2.0]], [0.5])]), [(0, 1), (0, 1)])
+    low, high = output_bounds(creases.read([([[1.0, -2.0]], [0.5])]), [(0, 1), (0, 1)])
     assert (low.tolist(), high.tolist()) == ([-1.5], [1.5])
-    low, high = ranges(creases.Network([], (2,)), [(0, 1), (-3, 2)])
+    low, high = output_bounds(creases.Network([], (2,)), [(0, 1), (-3, 2)])
     assert (low.tolist(), high.tolist()) == ([0, -3], [1, 2])
     dead = creases.read([([[0.0], [1.0]], [-1.0, -5.0]), ([[1.0, 1.0]], [2.0])])
-    assert [bound.tolist() for bound in ranges(dead, [(-1, 1)])] == [[2.0], [2.0]]
+    assert [bound.tolist() for bound in output_bounds(dead, [(-1, 1)])] == [[2.0], [2.0]]
 
 
 def test_a_box_that_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match="box: expected 2 pairs"):
-        ranges(creases.read([([[1.0, -2.0]], [0.5])]), [(0, 1)])
+        output_bounds(creases.read([([[1.0, -2.0]], [0.5])]), [(0, 1)])

@@ -13,14 +13,14 @@ from creases.network import Network
 from creases.network.program import Walk, bend_sides
 from creases.regions._polytope import Polytope
 from creases.regions._ray import Ray, is_zero
-from creases.regions._tolerance import SIGN
+from creases.regions._tolerance import SIGN_TOLERANCE
 
 Sides = NDArray[np.int16]
 
 
-def ties_at(net: Network, point: Tensor) -> list[Tensor]:
+def point_ties(net: Network, point: Tensor) -> list[Tensor]:
     """What ties at one point (n_in,): for each bend, units at zero (*units), for a choice the largest (*units, K)."""
-    walk = Walk(net, point[None], zero=SIGN)
+    walk = Walk(net, point[None], zero=SIGN_TOLERANCE)
     out: list[Tensor] = []
     while (z := walk.advance()) is not None:
         z, size = z[0], walk.terms[0]
@@ -28,11 +28,11 @@ def ties_at(net: Network, point: Tensor) -> list[Tensor]:
             out.append(is_zero(z, size))
         else:
             best, where = z.max(dim=-1, keepdim=True)
-            out.append(best - z <= SIGN * (size + size.gather(-1, where)))
+            out.append(best - z <= SIGN_TOLERANCE * (size + size.gather(-1, where)))
     return out
 
 
-def ties_on(
+def facet_ties(
     net: Network, sides: NDArray[np.integer], units: NDArray[np.integer], across: NDArray[np.integer]
 ) -> list[Tensor]:
     """As :func:`ties_at`, where units (c,) of a region with given sides (n_units,) tie with their sides ``across``."""
@@ -49,7 +49,7 @@ def ties_on(
     return out
 
 
-def sides_beyond(
+def sides_toward(
     net: Network, sides: NDArray[np.integer], tied: Sequence[Tensor], direction: NDArray[np.float64]
 ) -> NDArray[np.int16]:
     """Sides just beyond a point in a direction: exact, no step is taken.
@@ -85,7 +85,7 @@ def _relu(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:
 def _choice(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:
     rise = torch.where(tied, dz, -torch.inf)
     best, where = rise.max(dim=-1, keepdim=True)
-    steepest = tied & (best - rise <= SIGN * (size + size.gather(-1, where)))
+    steepest = tied & (best - rise <= SIGN_TOLERANCE * (size + size.gather(-1, where)))
     first = steepest.int().argmax(dim=-1)
     return torch.where(tied.sum(dim=-1) > 1, first, old)
 

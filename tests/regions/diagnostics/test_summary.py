@@ -7,74 +7,76 @@ from hypothesis import given, settings
 from torch import nn
 
 import creases
-from creases.regions._census import census, most_regions
+from creases.regions.diagnostics._summary import max_regions, summarize_partition
 from strategies import cases
 
 
 @settings(max_examples=40, deadline=None)
 @given(cases(2, max_depth=2, max_width=5))
 def test_sizes_and_what_is_decided_add_up_to_the_box(case):
-    found = census(creases.plane(case.net, case.box))
+    found = summarize_partition(creases.plane(case.net, case.box))
     area = float(np.prod(np.diff(case.box, axis=1)))
     assert found.sizes.sum() == pytest.approx(area, rel=1e-9)
-    assert found.decided.sum() == pytest.approx(area, rel=1e-9)
-    assert 1 <= found.distinct <= found.count == len(found.sizes)
-    assert found.upper is not None
-    assert found.count <= found.upper
-    assert (found.regions_by_class <= found.count).all()
+    assert found.class_sizes.sum() == pytest.approx(area, rel=1e-9)
+    assert 1 <= found.n_pieces <= found.count == len(found.sizes)
+    assert found.max_regions is not None
+    assert found.count <= found.max_regions
+    assert (found.class_regions <= found.count).all()
 
 
 @settings(max_examples=40, deadline=None)
 @given(cases(1, max_depth=2, max_width=5))
 def test_lengths_and_what_is_decided_add_up_to_the_segment(case):
     ((low, high),) = case.box
-    found = census(creases.line(case.net, [low], [high]))
+    found = summarize_partition(creases.line(case.net, [low], [high]))
     assert found.sizes.sum() == pytest.approx(1)
-    assert found.decided.sum() == pytest.approx(1)
-    assert found.upper is not None
-    assert found.count <= found.upper
+    assert found.class_sizes.sum() == pytest.approx(1)
+    assert found.max_regions is not None
+    assert found.count <= found.max_regions
 
 
 def test_samples_are_counted_where_they_are():
     net = creases.read([([[1.0, 0.0]], [0.0]), ([[1.0]], [-0.5])])  # relu(x0) - 1/2
     partition = creases.plane(net)
     t = [(0.1, 0.0), (0.9, 0.0), (0.9, 0.5), (-0.5, 0.0), (5.0, 0.0)]
-    found = census(partition, t)
-    assert found.data is not None
-    assert found.data[partition.locate([(0.5, 0.0)])[0]] == 3
-    assert (found.data.sum(), found.outside) == (4, 1)
-    assert found.decided.tolist() == [3.0, 1.0]
-    assert found.regions_by_class.tolist() == [2, 1]
+    found = summarize_partition(partition, t)
+    assert found.samples is not None
+    assert found.samples[partition.locate([(0.5, 0.0)])[0]] == 3
+    assert (found.samples.sum(), found.n_outside) == (4, 1)
+    assert found.class_sizes.tolist() == [3.0, 1.0]
+    assert found.class_regions.tolist() == [2, 1]
     assert found.boundary == pytest.approx(2.0)
 
 
 def test_on_a_segment_the_boundary_is_a_number_of_points():
     bump = creases.read([([[1.0], [1.0], [1.0]], [0.0, -1.0, -2.0]), ([[1.0, -2.0, 1.0]], [-0.5])])
-    found = census(creases.line(bump, [-1.0], [3.0]), [[0.125], [0.5]])
+    found = summarize_partition(creases.line(bump, [-1.0], [3.0]), [[0.125], [0.5]])
     assert found.boundary == 2
-    assert found.decided.tolist() == pytest.approx([0.75, 0.25])
-    assert found.regions_by_class.tolist() == [4, 2]  # the boundary runs through the two in the middle
-    assert found.data is not None
-    assert found.data.tolist() == [1, 0, 1, 0]
+    assert found.class_sizes.tolist() == pytest.approx([0.75, 0.25])
+    assert found.class_regions.tolist() == [4, 2]  # the boundary runs through the two in the middle
+    assert found.samples is not None
+    assert found.samples.tolist() == [1, 0, 1, 0]
 
 
 def test_regions_of_one_function_are_distinct_once():
     twice = creases.read([([[1.0, 0.0], [1.0, 0.0]], [0.0, -0.5]), ([[1.0, 0.0]], [0.0])])  # unit 1 is not read
-    found = census(creases.plane(twice))
-    assert (found.count, found.distinct) == (3, 2)
-    line = census(creases.line(creases.read([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 0.0]], [0.0])]), [-1.0], [1.0]))
-    assert (line.count, line.distinct) == (3, 2)
+    found = summarize_partition(creases.plane(twice))
+    assert (found.count, found.n_pieces) == (3, 2)
+    line = summarize_partition(
+        creases.line(creases.read([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 0.0]], [0.0])]), [-1.0], [1.0])
+    )
+    assert (line.count, line.n_pieces) == (3, 2)
 
 
 def test_bounds_are_those_that_hold_for_the_network():
     plain = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1))
     bounds = creases.regions.bounds([4, 3], 2)
-    assert most_regions(creases.read(plain), 2) == bounds.upper
+    assert max_regions(creases.read(plain), 2) == bounds.max_regions
     leaky = nn.Sequential(nn.Linear(2, 4), nn.LeakyReLU(0.1), nn.Linear(4, 3), nn.LeakyReLU(0.1), nn.Linear(3, 1))
-    assert most_regions(creases.read(leaky), 2) == bounds.montufar_2017
-    assert most_regions(creases.read(nn.Linear(2, 1)), 2) == 1
+    assert max_regions(creases.read(leaky), 2) == bounds.montufar_2017
+    assert max_regions(creases.read(nn.Linear(2, 1)), 2) == 1
     pooled = nn.Sequential(nn.Linear(2, 4), nn.Unflatten(1, (1, 4)), nn.MaxPool1d(2), nn.Flatten(), nn.Linear(2, 1))
-    assert most_regions(creases.read(pooled), 2) is None
+    assert max_regions(creases.read(pooled), 2) is None
 
 
 def test_a_network_with_a_shortcut_has_the_bound_that_needs_no_chain():
@@ -88,5 +90,5 @@ def test_a_network_with_a_shortcut_has_the_bound_that_needs_no_chain():
             return self.last(torch.relu(self.second(torch.cat([x, h], dim=1))))
 
     net = creases.read(Shortcut(), (2,))
-    assert most_regions(net, 2) == 8  # 2 x 4; through one unit alone it would be 2 x 3
-    assert census(creases.plane(net)).count <= 8
+    assert max_regions(net, 2) == 8  # 2 x 4; through one unit alone it would be 2 x 3
+    assert summarize_partition(creases.plane(net)).count <= 8

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from torch import nn
 
 import creases
-from creases.certify._ranges import bend_ranges
-from creases.certify._units import BOTH, OFF, ON, OPEN, units
+from creases.certify import unit_bounds
+from creases.certify._unit_facts import BOTH, OFF, ON, UNDECIDED, unit_facts
 from strategies import cases
 
 BOX = [(-1.0, 1.0), (-1.0, 1.0)]
@@ -18,23 +18,23 @@ SPARE = creases.read([(ROWS, [0.5, 1.0, -1.5, -2.0, 2.0, 0.0]), ([[1.0, 1.0, 1.0
 
 
 def test_spare_units_are_named():
-    found = units(SPARE, BOX, x=[[0.0, 0.0], [-1.0, -1.0]], partition=creases.plane(SPARE, BOX))
+    found = unit_facts(SPARE, BOX, X=[[0.0, 0.0], [-1.0, -1.0]], partition=creases.plane(SPARE, BOX))
     assert found.side.tolist() == [BOTH, BOTH, BOTH, OFF, ON, BOTH]
-    assert found.same.tolist() == [-1, 0, 0, -1, -1, -1]
-    assert found.sense.tolist() == [0, 1, -1, 0, 0, 0]
+    assert found.same_crease.tolist() == [-1, 0, 0, -1, -1, -1]
+    assert found.orientation.tolist() == [0, 1, -1, 0, 0, 0]
     assert found.parallel.tolist() == [-1, -1, -1, -1, -1, 0]
-    assert found.active.tolist() == [0.5, 0.5, 0.5, 0.0, 1.0, 0.0]
+    assert found.active_fraction.tolist() == [0.5, 0.5, 0.5, 0.0, 1.0, 0.0]
     assert found.norm_in == pytest.approx(np.linalg.norm(ROWS, axis=1))
     assert found.norm_out.tolist() == [1, 1, 1, 1, 1, 0]
 
 
 def test_creases_are_as_long_as_they_are_drawn():
     cross = creases.read([([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.0, 0.5, 9.0]), ([[1.0, 1.0, 1.0]], [0.0])])
-    found = units(cross, BOX, partition=creases.plane(cross, BOX))
-    assert found.crease is not None
-    assert found.crease.tolist() == pytest.approx([2.0, 2.0, 0.0])
+    found = unit_facts(cross, BOX, partition=creases.plane(cross, BOX))
+    assert found.crease_size is not None
+    assert found.crease_size.tolist() == pytest.approx([2.0, 2.0, 0.0])
     kinks = creases.read([([[1.0], [1.0], [1.0]], [0.0, -0.5, 3.0]), ([[1.0, 1.0, 1.0]], [0.0])])
-    on_line = units(kinks, [(-1, 1)], partition=creases.line(kinks, [-1.0], [1.0]))
+    on_line = unit_facts(kinks, [(-1, 1)], partition=creases.line(kinks, [-1.0], [1.0]))
     assert on_line.crease is not None
     assert on_line.crease.tolist() == [1, 1, 0]
     assert on_line.side.tolist() == [BOTH, BOTH, ON]
@@ -42,21 +42,21 @@ def test_creases_are_as_long_as_they_are_drawn():
 
 
 def test_units_of_one_crease_all_have_its_length():
-    found = units(SPARE, BOX, partition=creases.plane(SPARE, BOX))
-    assert found.crease is not None
+    found = unit_facts(SPARE, BOX, partition=creases.plane(SPARE, BOX))
+    assert found.crease_size is not None
     length = np.hypot(1.5, 1.5)  # of x1 + x2 = -1/2 in the box
-    assert found.crease.tolist() == pytest.approx([length, length, length, 0, 0, np.hypot(2, 2)])
+    assert found.crease_size.tolist() == pytest.approx([length, length, length, 0, 0, np.hypot(2, 2)])
 
 
 @settings(max_examples=50, deadline=None)
 @given(cases(2, max_depth=2, max_width=5))
 def test_what_bounds_say_of_a_side_is_what_the_partition_says(case):
     net = case.net
-    exact = units(net, case.box, partition=creases.plane(net, case.box)).side
-    bounded = units(net, case.box).side
-    decided = bounded != OPEN
+    exact = unit_facts(net, case.box, partition=creases.plane(net, case.box)).side
+    bounded = unit_facts(net, case.box).side
+    decided = bounded != UNDECIDED
     # A unit that is zero but for rounding, or only at the rim of the box, may be told either way.
-    z = np.concatenate([np.column_stack(pair) for pair in bend_ranges(net, case.box)] or [np.zeros((0, 2))])
+    z = np.concatenate([np.column_stack(pair) for pair in unit_bounds(net, case.box)] or [np.zeros((0, 2))])
     clear = np.abs(z).min(axis=1, initial=np.inf) > 1e-9 * (1e-300 + np.abs(z).max(initial=0.0))
     assert (bounded[decided & clear] == exact[decided & clear]).all()
 
@@ -64,7 +64,7 @@ def test_what_bounds_say_of_a_side_is_what_the_partition_says(case):
 def test_ranges_of_bends_hold_what_enters_them():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 2)).double()
-    (first, second) = bend_ranges(creases.read(model), [(-1, 1)] * 3)
+    (first, second) = unit_bounds(creases.read(model), [(-1, 1)] * 3)
     x = 2 * torch.rand(2000, 3, dtype=torch.float64) - 1
     with torch.no_grad():
         for (low, high), z in zip((first, second), (model[:1](x), model[:3](x)), strict=True):
@@ -77,16 +77,16 @@ def test_ranges_of_bends_hold_what_enters_them():
 def test_choices_and_layers_that_are_not_dense_have_nothing_told_of_them():
     pooled = nn.Sequential(nn.Linear(2, 4), nn.Unflatten(1, (1, 4)), nn.MaxPool1d(2), nn.Flatten(), nn.Linear(2, 1))
     net = creases.read(pooled)
-    found = units(net, BOX, x=np.zeros((3, 2)), partition=creases.plane(net, BOX))
+    found = unit_facts(net, BOX, X=np.zeros((3, 2)), partition=creases.plane(net, BOX))
     assert (found.side == -1).all()
-    assert np.isnan(found.active).all()
+    assert np.isnan(found.active_fraction).all()
     assert np.isnan(found.norm_in).all()
-    none = units(creases.read(nn.Linear(2, 1)), BOX)
+    none = unit_facts(creases.read(nn.Linear(2, 1)), BOX)
     assert len(none.side) == 0
 
 
 def test_rows_without_weights_double_nothing():
     net = creases.read([([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]], [0.0, 0.0, 0.0]), ([[1.0, 1.0, 1.0]], [0.0])])
-    found = units(net, BOX, partition=creases.plane(net, BOX))
-    assert found.same.tolist() == found.parallel.tolist() == [-1, -1, -1]
+    found = unit_facts(net, BOX, partition=creases.plane(net, BOX))
+    assert found.same_crease.tolist() == found.parallel.tolist() == [-1, -1, -1]
     assert found.side[:2].tolist() == [OFF, OFF]

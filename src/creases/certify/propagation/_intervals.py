@@ -1,0 +1,159 @@
+"""Interval arithmetic: bounds of every value of a network while its input stays in a box."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from creases.errors import InputError
+from creases.network import Network
+from creases.network.program import AFFINE, Step
+
+
+class Interval(NamedTuple):
+    """Lower and upper bounds of the entries of a value, (*shape) each, float64; infinite where there is no bound."""
+
+    low: Tensor
+    high: Tensor
+
+    @property
+    def size(self) -> Tensor:
+        """The largest magnitude of each entry."""
+        return torch.maximum(self.low.abs(), self.high.abs())
+
+    @property
+    def straddles_zero(self) -> Tensor:
+        """Whether an entry may have either sign: below 0 at one end and above 0 at the other."""
+        return (self.low < 0) & (self.high > 0)
+
+    def intersect(self, other: Interval) -> Interval:
+        """Return the bounds that both intervals together give."""
+        return Interval(torch.maximum(self.low, other.low), torch.minimum(self.high, other.high))
+
+
+def value_bounds(net: Network, box: Tensor | None, known: Mapping[int, Interval] | None = None) -> list[Interval]:
+    """Bound the input and the output of every step by interval arithmetic.
+
+    Exact for values that are affine in the input; after the first bend the bounds hold but may be wide. Rounding errors
+    are not accounted for.
+
+    Parameters
+    ----------
+    net
+        In float64.
+    box
+        (n_in, 2), or None for an unbounded input.
+    known
+        Tighter bounds of some values, by their number.
+
+    Returns
+    -------
+    list of Interval
+        Number 0 is the input, number ``i + 1`` the output of step ``i``.
+    """
+    bounds = [input_interval(net, box)]
+    for i, step in enumerate(net.steps):
+        out = propagate(step, [bounds[value] for value in step.inputs])
+        if known is not None and i + 1 in known:
+            out = out.intersect(known[i + 1])
+        bounds.append(out)
+    return bounds
+
+
+def input_interval(net: Network, box: Tensor | None) -> Interval:
+    """Return the box (n_in, 2) in the input's shape; None is unbounded."""
+    if box is None:
+        unbounded = torch.full(net.input_shape, torch.inf, dtype=torch.float64)
+        return Interval(-unbounded, unbounded)
+    low, high = (end.reshape(net.input_shape) for end in box.to(torch.float64).T)
+    return Interval(low, high)
+
+
+def propagate(step: Step, inputs: Sequence[Interval]) -> Interval:
+    """Return the bounds of a step's output from the bounds of its inputs."""
+    return _propagate_bend(step, inputs[0]) if step.is_bend else _propagate_affine(step, inputs)
+
+
+def output_change_bound(net: Network, changes: Mapping[int, Tensor]) -> float:
+    """Bound the change of any output when values (by their number) change by at most ``changes``, (*shape) each.
+
+    A bend enlarges a difference at most by its steepest slope (at least 1 is assumed), an affine step by the magnitudes
+    of its weights.
+    """
+    bounds = {0: torch.zeros(1, *net.input_shape, dtype=torch.float64)}
+    for i, step in enumerate(net.steps):
+        inputs = [bounds[value] for value in step.inputs]
+        if not step.is_bend:
+            out = step.linear_magnitude(inputs)
+        elif step.op == "choice":
+            out = inputs[0].amax(-1)
+        else:
+            slope = torch.ones((), dtype=torch.float64) if step.leak is None else step.leak.abs().clamp(min=1)
+            out = inputs[0] * slope
+        bounds[i + 1] = out + changes[i + 1] if i + 1 in changes else out
+    return float(bounds[len(net.steps)].max())
+
+
+def _propagate_bend(step: Step, z: Interval) -> Interval:
+    if step.op == "choice":
+        return Interval(z.low.amax(-1), z.high.amax(-1))
+    if step.leak is None:
+        return Interval(z.low.clamp(min=0), z.high.clamp(min=0))
+    ends = [_leaky_relu(end, step.leak) for end in z]
+    inner = torch.where(z.straddles_zero, torch.zeros_like(z.low), ends[0])  # abs has its minimum at 0
+    return Interval(torch.minimum(torch.minimum(*ends), inner), torch.maximum(torch.maximum(*ends), inner))
+
+
+def _leaky_relu(z: Tensor, leak: Tensor) -> Tensor:
+    return torch.where(z > 0, z, torch.where(leak == 0, torch.zeros_like(z), leak * z))  # 0 * inf would be NaN
+
+
+def _propagate_affine(step: Step, inputs: Sequence[Interval]) -> Interval:
+    if step.op == "interpolate" and step.options["mode"] == "bicubic":
+        raise InputError(
+            "net",
+            "have no bicubic interpolation",
+            f"one at {step.path}" if step.path else "one",
+            "its weights have both signs and no bounds are implemented for it; use mode='bilinear'",
+        )
+    low, high = _linear_range(step, inputs)
+    offset = step.offset
+    return Interval(low, high) if offset is None else Interval(low + offset, high + offset)
+
+
+def _linear_range(step: Step, inputs: Sequence[Interval]) -> tuple[Tensor, Tensor]:
+    """Return the range of the linear part; an entry without a bound counts only where its weight is not 0."""
+    lows, highs = ([_finite(end) for end in ends] for ends in zip(*inputs, strict=True))
+    low = _apply_by_sign(step, lows, [-end for end in highs])
+    high = _apply_by_sign(step, highs, [-end for end in lows])
+    if all(end.isfinite().all() for part in inputs for end in part):
+        return low, high
+    no_low, no_high = ([end.isinf().to(end.dtype) for end in ends] for ends in zip(*inputs, strict=True))
+    low[_apply_by_sign(step, no_low, no_high) > 0] = -torch.inf
+    high[_apply_by_sign(step, no_high, no_low) > 0] = torch.inf
+    return low, high
+
+
+def _finite(end: Tensor) -> Tensor:
+    return torch.where(end.isfinite(), end, torch.zeros_like(end))
+
+
+def _apply_by_sign(step: Step, plus: Sequence[Tensor], minus: Sequence[Tensor]) -> Tensor:
+    """Apply positive weights to ``plus`` and the magnitudes of negative ones to ``minus``, without the offset."""
+    if step.op == "add":
+        signs = step.options["signs"]
+        terms = [a if sign == 1 else b for sign, a, b in zip(signs, plus, minus, strict=True)]
+        return _linear(step, terms, step.options | {"signs": [1] * len(terms)}, step.tensors)
+    weights = {name for name in step.tensors if name in ("weight", "factor", "matrix")}
+    if not weights:
+        return _linear(step, plus, step.options, step.tensors)
+    up = step.tensors | {name: step.tensors[name].clamp(min=0) for name in weights}
+    down = step.tensors | {name: (-step.tensors[name]).clamp(min=0) for name in weights}
+    return _linear(step, plus, step.options, up) + _linear(step, minus, step.options, down)
+
+
+def _linear(step: Step, values: Sequence[Tensor], options: dict[str, object], tensors: dict[str, Tensor]) -> Tensor:
+    return AFFINE[step.op]([value[None] for value in values], options, tensors)[0]
