@@ -90,8 +90,11 @@ def check_box(box: Any, n: int, name: str = "box") -> Floats:
         array = np.tile(array, (n, 1))
     if array.shape != (n, 2):
         raise InputError(name, f"be (lo, hi), or {n} pairs of them", f"shape {array.shape}")
-    if not np.isfinite(array).all() or not (array[:, 0] < array[:, 1]).all():
-        raise InputError(name, "have finite intervals with lo < hi", f"{array.tolist()}")
+    if not np.isfinite(array).all():
+        raise InputError(name, "have finite bounds", f"{array.tolist()}")
+    if not (array[:, 0] < array[:, 1]).all():
+        axis = int(np.flatnonzero(array[:, 0] >= array[:, 1])[0])
+        raise InputError(name, "have lo < hi on every axis", f"{tuple(array[axis].tolist())} on axis {axis}")
     return array
 
 

@@ -45,13 +45,13 @@ def test_samples_are_counted_where_they_are():
     assert (found.samples.sum(), found.n_outside) == (4, 1)
     assert found.class_sizes.tolist() == [3.0, 1.0]
     assert found.class_regions.tolist() == [2, 1]
-    assert found.boundary == pytest.approx(2.0)
+    assert found.boundary_size == pytest.approx(2.0)
 
 
 def test_on_a_segment_the_boundary_is_a_number_of_points():
     bump = creases.read([([[1.0], [1.0], [1.0]], [0.0, -1.0, -2.0]), ([[1.0, -2.0, 1.0]], [-0.5])])
     found = summarize_partition(creases.line(bump, [-1.0], [3.0]), [[0.125], [0.5]])
-    assert found.boundary == 2
+    assert found.boundary_size == 2
     assert found.class_sizes.tolist() == pytest.approx([0.75, 0.25])
     assert found.class_regions.tolist() == [4, 2]  # the boundary runs through the two in the middle
     assert found.samples is not None
