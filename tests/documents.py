@@ -36,7 +36,10 @@ def run_line(line):
     elif words[0] == "make":  # the set-up is not repeated from inside the tests: make only says what it would do
         subprocess.run(["make", "--dry-run", *words[1:]], cwd=ROOT, check=True, capture_output=True)
     elif words[0] == "python":  # benchmarks and experiments take long: they must be there
-        named = Path("src", *words[2].split(".")).with_suffix(".py") if words[1] == "-m" else Path(words[1])
+        named = Path(words[1])
+        if words[1] == "-m":
+            root = "reproduction" if words[2].startswith("creases_reproduction") else "src"
+            named = Path(root, *words[2].split(".")).with_suffix(".py")
         assert (ROOT / named).is_file(), line
     else:
         assert words[:2] == ["pip", "install"], line
