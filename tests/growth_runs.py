@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from creases.growth import Grower, History, Record, State
 from creases.growth._objective import objective
-from creases.growth._samples import samples
+from creases.growth._samples import as_samples
 from creases.growth.methods._methods import method
 from creases.growth.policies._where import where_policy
 
@@ -112,7 +112,7 @@ def record(epoch: int, place: str = "0", action: str = "grow", steps: int = 0, *
 def state(model=None, data=None, *, how="random", where="round robin", history=None, due=True) -> State:
     """A run's state as policies get it."""
     model, data = model or mlp(3, 2, 2, 2), data or classes()
-    found = samples(data, model)
+    found = as_samples(data, model)
     goal = objective("classification" if not data[1].is_floating_point() else "regression", weighted=found.weighted)
     return State(model, None, found, goal, method(how), where_policy(where), history or History(), 0, due=due)
 

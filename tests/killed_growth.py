@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 
 from creases.growth.experiment import _run as runs
-from creases.growth.experiment._divided import divided
 from creases.growth.experiment._settings import Settings
+from creases.growth.experiment._split import load_split
 from killed_runs import ended
 
 SETTINGS = Settings(data="moons", epochs=60, when="7")
@@ -26,7 +26,7 @@ SETTINGS = Settings(data="moons", epochs=60, when="7")
 def left_alone(folder: Path) -> None:
     """A run to its end, with a checkpoint after every epoch or so."""
     runs.CHECKPOINT_SECONDS = 0.05
-    runs.run(SETTINGS, divided(SETTINGS), folder)
+    runs.run(SETTINGS, load_split(SETTINGS), folder)
     (folder / "done").touch()
 
 

@@ -18,7 +18,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from creases.growth import Budget, grow
-from creases.growth._checkpoint import read
+from creases.growth._checkpoint import load_checkpoint
 from creases.growth._records import History
 from growth_runs import classes, mlp, timeless
 
@@ -108,7 +108,11 @@ def main(variant: str, kills: int, seed: int, folder: Path) -> dict:
         if not struck.exists() or (struck / "history.json").exists():
             struck = folder / f"struck {killed}"
             struck.mkdir()
-        epoch = len(History.from_json(read(struck / "run.pt")["history"]).epochs) if (struck / "run.pt").exists() else 0
+        epoch = (
+            len(History.from_json(load_checkpoint(struck / "run.pt")["history"]).epochs)
+            if (struck / "run.pt").exists()
+            else 0
+        )
         if not ended(forked(variant, struck), moments.uniform(0.0, length / 4)):
             killed += 1
             resumed.append(epoch)

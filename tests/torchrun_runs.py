@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from creases.errors import InputError
-from creases.growth import Grown
+from creases.growth import GrowthResult
 from creases.growth import _ranks as ranks
 from creases.growth._loop import grow
 from growth_runs import Residual, classes, conv, mlp, timeless, values
@@ -49,7 +49,7 @@ def unused():
     return model
 
 
-def run(model, data=None, loss="classification", **options) -> Grown:
+def run(model, data=None, loss="classification", **options) -> GrowthResult:
     given = {"when": 3, "max_epochs": 10, "lr": 0.02, "batch_size": 30}
     return grow(model, classes(101) if data is None else data, loss, **{**given, **options})
 
@@ -80,7 +80,7 @@ CASES = {
 }
 
 
-def own_share(n: int = 60, uneven: bool = False) -> Grown:
+def own_share(n: int = 60, uneven: bool = False) -> GrowthResult:
     """A loader of each rank's own."""
     data = TensorDataset(*classes(n))
     if uneven:  # the first rank has 5 batches, the others 3
@@ -90,7 +90,7 @@ def own_share(n: int = 60, uneven: bool = False) -> Grown:
     return run(mlp(3, 2, 2, seed=3), DataLoader(data, batch_size=10, sampler=sampler), how="tiny")
 
 
-def kept(grown: Grown) -> dict:
+def kept(grown: GrowthResult) -> dict:
     return {"model": grown.model.state_dict(), "history": {**timeless(grown.history), "records": None}} | {
         "records": [(one.action, one.place, one.units, one.removed, one.epoch) for one in grown.history.records]
     }
@@ -104,7 +104,7 @@ def refused(work) -> str:
     return ""
 
 
-def interrupted(path: Path) -> Grown:
+def interrupted(path: Path) -> GrowthResult:
     """A run that is stopped on every rank after its fifth epoch, and resumed from the file that the first has."""
     mine = path if ranks.rank() == 0 else path.with_name("not here.pt")
 
@@ -119,11 +119,11 @@ def interrupted(path: Path) -> Grown:
     return run(mlp(3, 2, 2, 2, seed=3), **options)
 
 
-def other_data() -> Grown:
+def other_data() -> GrowthResult:
     return run(mlp(3, 2, 2), classes(100, seed=ranks.rank()), how="random")
 
 
-def other_start() -> Grown:
+def other_start() -> GrowthResult:
     return run(mlp(3, 2, 2, 2, seed=3 + ranks.rank()), how="tiny")
 
 

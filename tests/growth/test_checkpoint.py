@@ -11,7 +11,7 @@ from torch import nn
 import creases
 from creases.errors import FileError, InputError
 from creases.growth import _checkpoint as checkpoint
-from creases.growth._checkpoint import Snapshot, resize
+from creases.growth._checkpoint import ModelState, resize
 from growth_runs import Residual, classes, conv, mlp, normed, same_tensors
 
 MODELS = {
@@ -50,7 +50,7 @@ def test_a_snapshot_brings_a_model_of_another_width_to_the_same_tensors(name, wa
     small, large = make(), grown(make(), x)
     start, aim = (small, large) if way == "wider" else (large, small)
     parameters = set(map(id, start.modules()))
-    Snapshot.of(aim, widths(aim, x)).restore(start, x)
+    ModelState.of(aim, widths(aim, x)).restore(start, x)
     assert same_tensors(start, aim)
     assert torch.equal(start.eval()(x), aim.eval()(x))
     assert set(map(id, start.modules())) == parameters
@@ -65,7 +65,7 @@ def test_the_optimizer_holds_the_restored_models_parameters_and_goes_on(make, wa
     optimizer = make(start.parameters())
     nn.functional.cross_entropy(start(x), y).backward()
     optimizer.step()
-    Snapshot.of(aim, widths(aim, x)).restore(start, x, optimizer)
+    ModelState.of(aim, widths(aim, x)).restore(start, x, optimizer)
     held = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
     assert held == [id(parameter) for parameter in start.parameters()]
     optimizer.zero_grad()
@@ -76,7 +76,7 @@ def test_the_optimizer_holds_the_restored_models_parameters_and_goes_on(make, wa
 
 def test_a_snapshot_is_a_copy():
     model = mlp(3, 2, 2)
-    kept = Snapshot.of(model, {"0": 2})
+    kept = ModelState.of(model, {"0": 2})
     before = model[0].weight.detach().clone()
     with torch.no_grad():
         model[0].weight.zero_()
@@ -85,18 +85,18 @@ def test_a_snapshot_is_a_copy():
 
 def test_what_is_written_is_read_back_and_nothing_else_is_left(tmp_path):
     state = {"history": "{}", "widths": {"0": 2}, "model": mlp(3, 2, 2).state_dict(), "best": [3, 0.5, {}, {}]}
-    checkpoint.write(tmp_path / "run.pt", state)
-    found = checkpoint.read(tmp_path / "run.pt")
+    checkpoint.save_checkpoint(tmp_path / "run.pt", state)
+    found = checkpoint.load_checkpoint(tmp_path / "run.pt")
     assert found.keys() == state.keys()
     assert all(torch.equal(found["model"][name], state["model"][name]) for name in state["model"])
     assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
 
 
 def test_a_write_that_fails_leaves_the_last_file_whole(tmp_path):
-    checkpoint.write(tmp_path / "run.pt", {"steps": 1})
+    checkpoint.save_checkpoint(tmp_path / "run.pt", {"steps": 1})
     with pytest.raises(AttributeError, match="local object"):
-        checkpoint.write(tmp_path / "run.pt", {"steps": lambda: 2})
-    assert checkpoint.read(tmp_path / "run.pt") == {"steps": 1}
+        checkpoint.save_checkpoint(tmp_path / "run.pt", {"steps": lambda: 2})
+    assert checkpoint.load_checkpoint(tmp_path / "run.pt") == {"steps": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
 
 
@@ -108,7 +108,7 @@ class Trap:
 def test_nothing_in_a_file_is_run(tmp_path, capsys):
     torch.save({"creases-checkpoint": 1, "trap": Trap()}, tmp_path / "run.pt")
     with pytest.raises(FileError, match=r"run\.pt: cannot be read as a checkpoint"):
-        checkpoint.read(tmp_path / "run.pt")
+        checkpoint.load_checkpoint(tmp_path / "run.pt")
     assert capsys.readouterr().out == ""
 
 
@@ -116,22 +116,22 @@ def test_nothing_in_a_file_is_run(tmp_path, capsys):
 def test_other_files_are_refused_by_name(tmp_path, content):
     (tmp_path / "run.pt").write_bytes(content)
     with pytest.raises(FileError, match=r"run\.pt: cannot be read as a checkpoint"):
-        checkpoint.read(tmp_path / "run.pt")
+        checkpoint.load_checkpoint(tmp_path / "run.pt")
 
 
 def test_a_truncated_checkpoint_is_refused(tmp_path):
-    checkpoint.write(tmp_path / "run.pt", {"model": mlp(3, 2, 2).state_dict()})
+    checkpoint.save_checkpoint(tmp_path / "run.pt", {"model": mlp(3, 2, 2).state_dict()})
     whole = (tmp_path / "run.pt").read_bytes()
     (tmp_path / "run.pt").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FileError, match="cannot be read as a checkpoint"):
-        checkpoint.read(tmp_path / "run.pt")
+        checkpoint.load_checkpoint(tmp_path / "run.pt")
 
 
 @pytest.mark.parametrize("content", [{"creases-checkpoint": 99}, {"steps": 1}, [1, 2]])
 def test_files_of_torch_that_are_no_checkpoints_are_refused(tmp_path, content):
     torch.save(content, tmp_path / "run.pt")
     with pytest.raises(FileError, match="is no checkpoint of a growth run, or of another version"):
-        checkpoint.read(tmp_path / "run.pt")
+        checkpoint.load_checkpoint(tmp_path / "run.pt")
 
 
 def test_the_checkpoint_of_another_model_is_refused():
@@ -140,4 +140,4 @@ def test_the_checkpoint_of_another_model_is_refused():
         resize(mlp(3, 2, 2), {"gone": 3}, x)
     other = mlp(3, 2, 3)
     with pytest.raises(InputError, match="is of another model than this one"):
-        Snapshot.of(other, {"0": 2}).restore(mlp(3, 2, 2), x)
+        ModelState.of(other, {"0": 2}).restore(mlp(3, 2, 2), x)

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import creases
 from creases.errors import InputError
 from creases.growth import Grower, Random
-from creases.growth._training import Measured
+from creases.growth._training import Metrics
 from growth_runs import Residual, adam, classes, conv, mlp, normed, same_tensors, trained, values
 
 
@@ -88,7 +88,7 @@ def test_the_users_random_numbers_modes_hooks_and_gradients_are_left_alone(how, 
 
 def test_what_the_loop_has_measured_itself_is_put_down():
     grower = Grower(mlp(3, 2, 2), None, classes(), "classification", when=100)
-    grower.step(Measured(0.5, 0.75, None), steps=12)
+    grower.step(Metrics(0.5, 0.75, None), steps=12)
     assert {name: grower.history.last[name] for name in ("loss", "score", "steps")} == {
         "loss": 0.5,
         "score": 0.75,

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from creases import problems
 from creases.errors import InputError
-from creases.growth._samples import Listed, Memory, Stream, samples
+from creases.growth._samples import DatasetSamples, InMemorySamples, LoaderSamples, as_samples
 from growth_runs import classes, mlp
 
 MODEL = mlp(3, 2, 2)
@@ -49,7 +49,7 @@ def rows(batches) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["arrays", "dataset", "loader"])
 def test_an_epoch_has_every_sample_once_in_an_order_by_seed(kind):
-    data = samples(kinds(30)[kind], MODEL)
+    data = as_samples(kinds(30)[kind], MODEL)
 
     def order(seed):
         torch.manual_seed(seed)
@@ -63,7 +63,7 @@ def test_an_epoch_has_every_sample_once_in_an_order_by_seed(kind):
 
 @pytest.mark.parametrize("kind", ["arrays", "dataset", "loader"])
 def test_parts_are_all_samples_in_the_same_order_each_time(kind):
-    data = samples(kinds(30)[kind], MODEL)
+    data = as_samples(kinds(30)[kind], MODEL)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         one = rows(data.parts())
@@ -75,7 +75,7 @@ def test_parts_are_all_samples_in_the_same_order_each_time(kind):
 @pytest.mark.parametrize("kind", ["arrays", "dataset", "loader"])
 @pytest.mark.parametrize(("n", "held"), [(10, 10), (24, 6), (100, 6), (1, 1)])
 def test_drawn_samples_and_those_held_out_are_different_ones(kind, n, held):
-    data = samples(kinds(30)[kind], MODEL)
+    data = as_samples(kinds(30)[kind], MODEL)
     first, rest = data.drawn(n, seed=3)
     one, two = rows(first), rows(rest)
     assert (len(one), len(two)) == (min(n, 24), held)
@@ -86,13 +86,13 @@ def test_drawn_samples_and_those_held_out_are_different_ones(kind, n, held):
 
 @pytest.mark.parametrize("kind", ["arrays", "dataset", "loader"])
 def test_where_hardly_any_are_left_none_are_held_out(kind):
-    assert samples(kinds(4)[kind], MODEL).drawn(10, seed=0)[1] is None
+    assert as_samples(kinds(4)[kind], MODEL).drawn(10, seed=0)[1] is None
 
 
 @pytest.mark.parametrize("kind", ["arrays", "dataset", "loader"])
 def test_looking_at_samples_leaves_the_users_random_numbers_alone(kind):
     given = kinds(30)[kind]
-    data, before = samples(given, MODEL), torch.random.get_rng_state()
+    data, before = as_samples(given, MODEL), torch.random.get_rng_state()
     data.drawn(10, 3), data.whole(10), data.example()
     assert torch.equal(before, torch.random.get_rng_state())
 
@@ -100,7 +100,7 @@ def test_looking_at_samples_leaves_the_users_random_numbers_alone(kind):
 def test_a_loaders_own_generator_is_left_as_it_was():
     x, y = numbered(30)
     numbers = torch.Generator().manual_seed(5)
-    data = samples(DataLoader(TensorDataset(x, y), batch_size=7, shuffle=True, generator=numbers), MODEL)
+    data = as_samples(DataLoader(TensorDataset(x, y), batch_size=7, shuffle=True, generator=numbers), MODEL)
     before = numbers.get_state()
     one = rows(data.epoch(1, seed=1))
     assert rows(data.epoch(1, seed=1)) == one != rows(data.epoch(1, seed=2))
@@ -111,7 +111,7 @@ def test_a_loaders_own_generator_is_left_as_it_was():
 def test_the_epoch_of_a_distributed_sampler_is_put_back():
     x, y = numbered(30)
     sampler = torch.utils.data.DistributedSampler(TensorDataset(x, y), num_replicas=1, rank=0)
-    data = samples(DataLoader(TensorDataset(x, y), batch_size=7, sampler=sampler), MODEL)
+    data = as_samples(DataLoader(TensorDataset(x, y), batch_size=7, sampler=sampler), MODEL)
     sampler.set_epoch(4)
     assert rows(data.epoch(1, seed=1)) == rows(data.epoch(1, seed=1)) != rows(data.epoch(1, seed=2))
     assert sampler.epoch == 4
@@ -119,7 +119,7 @@ def test_the_epoch_of_a_distributed_sampler_is_put_back():
 
 @given(st.integers(1, 60), st.integers(1, 70))
 def test_batches_are_as_even_as_can_be_and_no_larger_than_asked(n, size):
-    sizes = [total for _, _, total in Memory(*numbered(n)).epoch(size, 0)]
+    sizes = [total for _, _, total in InMemorySamples(*numbered(n)).epoch(size, 0)]
     assert sum(sizes) == n
     assert len(sizes) == -(-n // size)
     assert max(sizes) <= size
@@ -127,7 +127,7 @@ def test_batches_are_as_even_as_can_be_and_no_larger_than_asked(n, size):
 
 
 def test_some_of_many_are_the_same_ones_each_time_with_their_numbers():
-    for data in (samples(numbered(50), MODEL), samples(Pairs(*numbered(50)), MODEL)):
+    for data in (as_samples(numbered(50), MODEL), as_samples(Pairs(*numbered(50)), MODEL)):
         seen = data.whole(20)
         assert seen.X[:, 0].long().tolist() == seen.rows.tolist() == sorted(seen.rows.tolist())
         assert torch.equal(data.whole(20).rows, seen.rows)
@@ -136,7 +136,7 @@ def test_some_of_many_are_the_same_ones_each_time_with_their_numbers():
 
 def test_a_part_keeps_the_numbers_and_has_weights_of_mean_one():
     x, y = numbered(6)
-    data = samples((x, y, [1, 1, 1, 1, 2, 6]), MODEL)
+    data = as_samples((x, y, [1, 1, 1, 1, 2, 6]), MODEL)
     part = data.part(torch.tensor([0, 4, 5]), "data").part(torch.tensor([1, 2]), "data")
     assert part.rows.tolist() == part.X[:, 0].tolist() == [4, 5]
     assert part.weight.tolist() == [0.5, 1.5]
@@ -144,27 +144,27 @@ def test_a_part_keeps_the_numbers_and_has_weights_of_mean_one():
 
 def test_samples_come_in_the_models_dtype_and_classes_as_integers():
     X, y = np.arange(6).reshape(3, 2).astype(np.uint8), np.array([0, 1, 1], np.int32)
-    data = samples((X, y), mlp(2, 2, 2, dtype=torch.float32))
+    data = as_samples((X, y), mlp(2, 2, 2, dtype=torch.float32))
     assert (data.X.dtype, data.y.dtype) == (torch.float32, torch.int64)
-    assert samples((X, y.astype(bool)), mlp(2, 2, 2)).X.dtype == torch.float64
+    assert as_samples((X, y.astype(bool)), mlp(2, 2, 2)).X.dtype == torch.float64
     embedding = nn.Sequential(nn.Embedding(9, 2), nn.Flatten(), nn.Linear(4, 2))
-    assert samples((X.astype(np.int64), y), embedding).X.dtype == torch.int64
+    assert as_samples((X.astype(np.int64), y), embedding).X.dtype == torch.int64
 
 
 def test_lists_read_only_and_reversed_arrays_and_problems_are_data():
     frozen = np.ones((4, 3))
     frozen.flags.writeable = False
     for X in (frozen, frozen.tolist(), np.ones((4, 6))[::-1, ::2], np.asfortranarray(frozen)):
-        data = samples((X, [0, 1, 0, 1]), MODEL)
+        data = as_samples((X, [0, 1, 0, 1]), MODEL)
         assert (data.X.shape, data.y.tolist()) == ((4, 3), [0, 1, 0, 1])
-    assert len(samples(problems.get("moons", n=50), mlp(2, 2, 2))) == 50
+    assert len(as_samples(problems.get("moons", n=50), mlp(2, 2, 2))) == 50
 
 
 def test_a_tensor_dataset_is_in_memory_and_others_are_fetched():
     x, y = numbered(5)
-    assert isinstance(samples(TensorDataset(x, y), MODEL), Memory)
-    assert isinstance(samples(Pairs(x, y), MODEL), Listed)
-    assert isinstance(samples(DataLoader(Pairs(x, y)), MODEL), Stream)
+    assert isinstance(as_samples(TensorDataset(x, y), MODEL), InMemorySamples)
+    assert isinstance(as_samples(Pairs(x, y), MODEL), DatasetSamples)
+    assert isinstance(as_samples(DataLoader(Pairs(x, y)), MODEL), LoaderSamples)
 
 
 class Endless(IterableDataset):
@@ -201,23 +201,23 @@ X3, Y3 = np.ones((4, 3)), np.array([0, 1, 0, 1])
 )
 def test_what_is_no_data_is_refused_with_what_to_give(data, says):
     with pytest.raises(InputError, match=says):
-        samples(data, MODEL)
+        as_samples(data, MODEL)
 
 
 def test_values_too_large_for_the_models_dtype_are_refused():
     with pytest.raises(InputError, match=r"X has NaN or infinite entries \(in torch.float32\)"):
-        samples((np.full((3, 3), 1e300), [0, 1, 0]), mlp(3, 2, 2, dtype=torch.float32))
+        as_samples((np.full((3, 3), 1e300), [0, 1, 0]), mlp(3, 2, 2, dtype=torch.float32))
 
 
 def test_loaders_of_other_things_than_pairs_are_refused():
     x, y = numbered(5)
     for wrong, says in [(TensorDataset(x, y, y), "got 3 parts"), (TensorDataset(x), "got 1 parts")]:
         with pytest.raises(InputError, match=f"expected pairs of tensors x, y .*{says}"):
-            samples(DataLoader(wrong), MODEL).example()
+            as_samples(DataLoader(wrong), MODEL).example()
     with pytest.raises(InputError, match="the loader has no samples"):
-        samples(DataLoader(Pairs([], [])), MODEL).example()
+        as_samples(DataLoader(Pairs([], [])), MODEL).example()
 
 
 def test_data_of_a_run_are_taken_as_they_are():
-    data = samples(classes(), MODEL)
-    assert samples(data, MODEL) is data
+    data = as_samples(classes(), MODEL)
+    assert as_samples(data, MODEL) is data

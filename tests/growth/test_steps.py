@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from creases.growth import Budget, Grower, NothingToAdd, Proposal, Random, Split
-from creases.growth._training import Measured
+from creases.growth._training import Metrics
 from growth_runs import adam, classes, mlp, trained
 
 # budgets
@@ -70,7 +70,7 @@ def test_a_duplicate_and_a_dead_unit_are_grown_anew_before_any_is_added():
     y = model(x).detach()
     y += 0.1 * torch.randn(y.shape, generator=torch.Generator().manual_seed(0))
     grower = Grower(model, None, (x, y), "regression", how=Random(count=1), when=1)
-    records = [grower.step(Measured(1e-6 * 0.5**k, None, None)) for k in range(2)]
+    records = [grower.step(Metrics(1e-6 * 0.5**k, None, None)) for k in range(2)]
     assert [record.action for record in records] == ["recycle", "recycle"]
     assert {record.removed[0] for record in records} & {1, 2, 4}
     assert model[0].out_features == 6
@@ -106,7 +106,7 @@ def test_recycling_goes_on_no_longer_in_a_row_than_there_are_units():
     model = duplicated()
     grower = Grower(model, None, classes(), "classification", how=Split(noise=0.0), when=1)
     for k in range(20):
-        grower.step(Measured(0.1 * 0.9**k, None, None))
+        grower.step(Metrics(0.1 * 0.9**k, None, None))
     actions = [record.action for record in grower.history.records]
     assert actions[:7] == ["recycle"] * 6 + ["grow"]
     assert "grow" in actions[7:]

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from creases.errors import InputError
 from creases.growth._objective import objective
-from creases.growth._samples import samples
+from creases.growth._samples import as_samples
 from creases.growth._training import measure, train_epoch
 from growth_runs import classes, mlp, normed, same_tensors, values
 
@@ -22,7 +22,7 @@ def test_an_epoch_of_one_batch_is_one_step_of_the_optimizer_on_the_mean_loss():
     model, goal = mlp(3, 4, 2), objective("classification")
     twin = copy.deepcopy(model)
     trained, other = torch.optim.SGD(model.parameters(), lr=0.1), torch.optim.SGD(twin.parameters(), lr=0.1)
-    measured, steps = train_epoch(model, trained, samples((x, y), model), goal, batch_size=50, seed=0)
+    measured, steps = train_epoch(model, trained, as_samples((x, y), model), goal, batch_size=50, seed=0)
     loss = F.cross_entropy(twin(x), y)
     loss.backward()
     other.step()
@@ -43,7 +43,7 @@ def test_whole_weights_are_repetition_for_one_batch_of_all(task):
         (twin, (x.repeat_interleave(w, 0), y.repeat_interleave(w, 0)), objective(task)),
     ]:
         optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
-        found = samples(data, net)
+        found = as_samples(data, net)
         for seed in range(5):
             measured, _ = train_epoch(net, optimizer, found, aim, batch_size=1000, seed=seed)
         last = measure(net, found, aim)
@@ -60,7 +60,7 @@ def test_measuring_is_the_mean_over_all_samples_in_eval_mode(dtype):
     model = mlp(3, 4, 2, dropout=0.5, dtype=dtype).train()
     x, y = classes(2500)
     numbers, goal = torch.random.get_rng_state(), objective("classification")
-    found = measure(model, samples((x, y), model), goal)
+    found = measure(model, as_samples((x, y), model), goal)
     assert torch.equal(numbers, torch.random.get_rng_state())
     assert all(module.training for module in model.modules())
     outputs = copy.deepcopy(model).eval()(x.to(dtype)).detach()
@@ -72,7 +72,7 @@ def test_measuring_is_the_mean_over_all_samples_in_eval_mode(dtype):
 def test_modules_that_were_in_eval_mode_before_measuring_are_so_after():
     model = normed().train()
     model[1].eval()
-    measure(model, samples(classes(), model), objective("classification"))
+    measure(model, as_samples(classes(), model), objective("classification"))
     assert [module.training for module in model] == [True, False, True, True]
 
 
@@ -83,7 +83,9 @@ def test_an_epoch_depends_on_its_seed_and_on_nothing_before(dropout):
         for k, (net, seed) in enumerate(zip(nets, (1, 1, 2), strict=True)):
             torch.manual_seed(k)
             optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-            train_epoch(net, optimizer, samples(classes(), net), objective("classification"), batch_size=9, seed=seed)
+            train_epoch(
+                net, optimizer, as_samples(classes(), net), objective("classification"), batch_size=9, seed=seed
+            )
     assert same_tensors(nets[0], nets[1])
     assert not same_tensors(nets[0], nets[2])
 
@@ -91,7 +93,7 @@ def test_an_epoch_depends_on_its_seed_and_on_nothing_before(dropout):
 def test_a_batch_norm_never_sees_a_single_sample():
     model = normed()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    data = samples(classes(101), model)
+    data = as_samples(classes(101), model)
     train_epoch(model, optimizer, data, objective("classification"), batch_size=100, seed=0)
 
 
@@ -102,7 +104,7 @@ def test_parameters_without_a_gradient_stay_as_they_are():
     before = copy.deepcopy(model)
     model.forward = lambda x: nn.Sequential(*list(model.children())[:3])(x)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, weight_decay=0.5)
-    train_epoch(model, optimizer, samples(classes(), model), objective("classification"), batch_size=50, seed=0)
+    train_epoch(model, optimizer, as_samples(classes(), model), objective("classification"), batch_size=50, seed=0)
     assert same_tensors(model[0], before[0])
     assert same_tensors(model.unused, before.unused)
     assert not same_tensors(model[2], before[2])
@@ -113,7 +115,7 @@ def test_a_loader_trains_as_its_batches_come():
     model, twin, goal = mlp(3, 4, 2), mlp(3, 4, 2), objective("classification")
     loader = DataLoader(TensorDataset(x, y), batch_size=8)
     measured, steps = train_epoch(
-        model, torch.optim.SGD(model.parameters(), lr=0.1), samples(loader, model), goal, batch_size=1, seed=0
+        model, torch.optim.SGD(model.parameters(), lr=0.1), as_samples(loader, model), goal, batch_size=1, seed=0
     )
     other = torch.optim.SGD(twin.parameters(), lr=0.1)
     total = 0.0
@@ -133,4 +135,4 @@ def test_a_loader_with_no_samples_is_refused():
     x, y = classes(10)
     loader = DataLoader(TensorDataset(x, y), batch_size=20, drop_last=True)
     with pytest.raises(InputError, match="has no samples"):
-        measure(model, samples(loader, model), objective("classification"))
+        measure(model, as_samples(loader, model), objective("classification"))

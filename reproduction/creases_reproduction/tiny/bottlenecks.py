@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._files import replacing
-from creases.growth import GradMax, Memory, NoImprovement, State, Tiny, grow, measure, objective
+from creases.growth import GradMax, InMemorySamples, NoImprovement, State, Tiny, grow, measure, objective
 from creases.growth.policies import Stop
 from creases.problems import cifar10, mnist
 
@@ -66,7 +66,7 @@ def convolutions(channels: Sequence[int], seed: int) -> nn.Sequential:
 def trained(model: nn.Module, data: Data, name: str, seed: int, stop: Sequence[Stop] = (), **options: Any) -> Curve:
     """Train (and grow) a model on the first part of data, and follow its accuracy on the second."""
     curve = Curve(name, seed)
-    test, goal = Memory(*data[1]), objective("classification")
+    test, goal = InMemorySamples(*data[1]), objective("classification")
     began, aside = time.perf_counter(), 0.0
 
     def follow(state: State) -> None:

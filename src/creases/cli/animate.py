@@ -56,16 +56,16 @@ def animate_run(
     Growth steps stay a little longer, with the reason below the picture.
     """
     from creases import show
-    from creases.growth.experiment import box, read_run
+    from creases.growth.experiment import data_box, load_run
     from creases.show.report import choose_slices
 
     check_outputs([path], (".gif", ".mp4"))
     load_kernels()
-    run = read_run(folder)
+    run = load_run(folder)
     problem = run.data.problem
     decided = problem.classes is not None
     shown: dict[str, Any] = {
-        "box": box(problem.X),
+        "box": data_box(problem.X),
         "data": problem.X,
         "labels": problem.y if decided or problem.X.shape[1] == 1 else None,  # a plane does not show values
         "features": problem.features,

@@ -13,7 +13,7 @@ from creases.cli._console import out, print_table
 from creases.cli._kernels import load_kernels
 from creases.cli.grow import grow_into, interruptible, print_report
 from creases.errors import CreasesError
-from creases.growth.experiment import NAME, Settings
+from creases.growth.experiment import SETTINGS_FILE, Settings
 
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
@@ -43,19 +43,19 @@ def run_demo(
 def is_demo(folder: Path) -> bool:
     """Whether a folder holds a demo, which may be written over."""
     try:
-        return (folder / NAME).exists() and Settings.load(folder).data == PROBLEM
+        return (folder / SETTINGS_FILE).exists() and Settings.load(folder).data == PROBLEM
     except CreasesError:
         return False
 
 
 def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
     """Every region of the grown network around the data, and the summary of them."""
-    from creases.growth.experiment import box
+    from creases.growth.experiment import data_box
     from creases.regions import plane
 
     load_kernels()
     start = perf_counter()
-    partition = plane(report.outcome.net, box(report.data.problem.X))
+    partition = plane(report.outcome.net, data_box(report.data.problem.X))
     return partition, summary.summarize(partition, perf_counter() - start)
 
 

@@ -6,14 +6,14 @@
 from typing import TYPE_CHECKING, Any
 
 from creases.growth._grower import Grower
-from creases.growth._loop import Grown, grow
+from creases.growth._loop import GrowthResult, grow
 from creases.growth._naming import number
 from creases.growth._objective import objective
 from creases.growth._proposal import Proposal, apply
 from creases.growth._records import History, Record
 from creases.growth._recycle import Redundant, redundant, release
-from creases.growth._run import Mark, Run
-from creases.growth._samples import Memory
+from creases.growth._run import Run, RunState
+from creases.growth._samples import InMemorySamples
 from creases.growth._scaling import Scaling
 from creases.growth._state import State
 from creases.growth._training import measure
@@ -61,11 +61,10 @@ __all__ = [
     "Grower",
     "GrowingClassifier",
     "GrowingRegressor",
-    "Grown",
+    "GrowthResult",
     "History",
+    "InMemorySamples",
     "LargestBottleneck",
-    "Mark",
-    "Memory",
     "NoImprovement",
     "NothingToAdd",
     "Plateau",
@@ -75,6 +74,7 @@ __all__ = [
     "Redundant",
     "RoundRobin",
     "Run",
+    "RunState",
     "Scaling",
     "Search",
     "Split",

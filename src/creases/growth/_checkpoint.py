@@ -17,14 +17,14 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class ModelState:
     """A model at one moment: the widths of its places, and all its tensors."""
 
     widths: dict[str, int]
     tensors: dict[str, Tensor]
 
     @classmethod
-    def of(cls, model: nn.Module, widths: dict[str, int]) -> Snapshot:
+    def of(cls, model: nn.Module, widths: dict[str, int]) -> ModelState:
         return cls(dict(widths), {name: value.detach().cpu().clone() for name, value in model.state_dict().items()})
 
     def restore(self, model: nn.Module, example: Tensor, optimizer: optim.Optimizer | None = None) -> None:
@@ -44,10 +44,10 @@ def resize(
         place = next((place for place in places(model, data=example) if place.name == name), None)
         if place is None:
             raise InputError(f"checkpoint: is of another model than this one: it grew {name!r}, which is no place here")
-        resized(model, place, width, optimizer)
+        resize_place(model, place, width, optimizer)
 
 
-def resized(model: nn.Module, place: Place, width: int, optimizer: optim.Optimizer | None = None) -> None:
+def resize_place(model: nn.Module, place: Place, width: int, optimizer: optim.Optimizer | None = None) -> None:
     """Give a place of a model this width; new units are zero, the last ones go."""
     if width < place.width:
         remove(model, place, range(width, place.width), optimizer=optimizer)
@@ -61,7 +61,7 @@ def resized(model: nn.Module, place: Place, width: int, optimizer: optim.Optimiz
         widen(model, place, fan_in, optimizer=optimizer)
 
 
-def remember(optimizer: optim.Optimizer, state: dict[str, Any]) -> None:
+def load_optimizer_state(optimizer: optim.Optimizer, state: dict[str, Any]) -> None:
     """Load an optimizer's state with each number in its own dtype; torch's loading takes the parameter's for all."""
     optimizer.load_state_dict(state)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
@@ -72,14 +72,14 @@ def remember(optimizer: optim.Optimizer, state: dict[str, Any]) -> None:
                 held[name] = value.to(held[name].device, copy=True)
 
 
-def write(path: str | Path, state: dict[str, Any]) -> None:
+def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
     """Write a run's state: tensors, numbers and text in dicts and lists."""
     with replacing(path) as temporary:
         torch.save({"creases-checkpoint": _VERSION, **state}, temporary)
 
 
-def read(path: str | Path) -> dict[str, Any]:
-    """Read what :func:`write` wrote; nothing in the file is run."""
+def load_checkpoint(path: str | Path) -> dict[str, Any]:
+    """Read what :func:`save_checkpoint` wrote; nothing in the file is run."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as problem:  # from a file that is something else torch's unpickler raises almost anything

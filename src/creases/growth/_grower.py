@@ -15,10 +15,10 @@ from creases.errors import InputError
 from creases.growth._loss import Loss
 from creases.growth._objective import objective
 from creases.growth._records import History, Record
-from creases.growth._samples import samples
+from creases.growth._samples import as_samples
 from creases.growth._state import State
 from creases.growth._steps import LOOK, grown, recycled, revived
-from creases.growth._training import Measured, measure
+from creases.growth._training import Metrics, measure
 from creases.growth.methods._fold.outcome import outcome
 from creases.growth.methods._methods import Fold, How, counted, method
 from creases.growth.policies._stop import NothingToAdd, Stop, enough, stop_policies
@@ -87,9 +87,9 @@ class Grower:
         seed: int = 0,
     ) -> None:
         model = unwrapped(model)
-        found = samples(data, model)
+        found = as_samples(data, model)
         goal = objective(loss, weighted=found.weighted)
-        self.validation = None if validation is None else samples(validation, model, "validation")
+        self.validation = None if validation is None else as_samples(validation, model, "validation")
         self.when, self.stops = when_policy(when), stop_policies(stop, max_epochs)
         self.recycle = recycle
         setting = {"loss": loss, "how": how, "where": where, "when": when, "stop": stop}
@@ -130,7 +130,7 @@ class Grower:
         while revived(state):
             pass
 
-    def step(self, measured: Measured | None = None, *, steps: int | None = None) -> Record | None:
+    def step(self, measured: Metrics | None = None, *, steps: int | None = None) -> Record | None:
         """The end of an epoch: measure, and if it is time, grow; the growth step's record, if there was one.
 
         ``measured``: the epoch's own training loss and score, where the loop has them; ``steps``: how often the
@@ -180,7 +180,7 @@ class Grower:
         self.history.idle += 1
         return ""
 
-    def note(self, measured: Measured | None = None, *, steps: int | None = None) -> None:
+    def note(self, measured: Metrics | None = None, *, steps: int | None = None) -> None:
         """Put down the epoch's numbers."""
         state, history = self.state, self.history
         state.trained()

@@ -12,7 +12,7 @@ from creases.growth._checkpoint import resize
 from creases.growth._grower import Grower
 from creases.growth._loss import Loss
 from creases.growth._records import History
-from creases.growth._samples import samples
+from creases.growth._samples import as_samples
 from creases.network.surgery import made, places
 
 
@@ -70,7 +70,7 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
 
     def _as_wide(self, module: nn.Module, tensors: dict[str, Tensor], *_: Any) -> None:
         """Give a module's places the widths of tensors that it is about to load."""
-        example = None if self.data is None else samples(self.data, module).example()
+        example = None if self.data is None else as_samples(self.data, module).example()
         widths = {}
         for place in places(module, data=example):
             layer = module.get_submodule(place.name)

@@ -14,14 +14,14 @@ from creases.growth._loss import Loss
 from creases.growth._progress import Callback, at_terminal, on_tensorboard
 from creases.growth._records import History
 from creases.growth._run import MakeOptimizer, Run
-from creases.growth._training import own_modes
+from creases.growth._training import preserve_modes
 from creases.growth.methods._methods import How
 from creases.growth.policies._stop import Stop
 from creases.growth.policies._when import When
 from creases.growth.policies._where import Where
 
 
-class Grown(NamedTuple):
+class GrowthResult(NamedTuple):
     """What :func:`grow` returns."""
 
     model: nn.Module  #: the module that was given, changed in place
@@ -51,7 +51,7 @@ def grow(
     callbacks: Sequence[Callback] = (),
     tensorboard: str | Path | None = None,
     progress: bool | None = None,
-) -> Grown:
+) -> GrowthResult:
     """Train a model and grow it until nothing more is worth adding; it is changed in place.
 
     ``data``, ``loss``, ``how``, ``where``, ``when``, ``stop``, ``max_epochs``, ``recycle``: as for
@@ -122,7 +122,7 @@ def grow(
     )
     with ExitStack() as stack:
         stack.enter_context(_own_random_numbers())
-        stack.enter_context(own_modes(run.grower.state.model))
+        stack.enter_context(preserve_modes(run.grower.state.model))
         shown = [stack.enter_context(at_terminal(progress)), stack.enter_context(on_tensorboard(tensorboard))]
         run.start()
         while not run.history.ended:
@@ -132,7 +132,7 @@ def grow(
                     callback(run.grower.state)
             run.save(checkpoint_seconds)
         run.finish()
-    return Grown(run.grower.state.model, run.history)
+    return GrowthResult(run.grower.state.model, run.history)
 
 
 def _own_random_numbers() -> Any:

@@ -16,11 +16,11 @@ from torch import nn, optim
 from creases.errors import InputError
 from creases.growth import _checkpoint as checkpoints
 from creases.growth import _ranks as ranks
-from creases.growth._checkpoint import Snapshot
+from creases.growth._checkpoint import ModelState
 from creases.growth._grower import Grower
 from creases.growth._loss import Loss
 from creases.growth._records import History, Record, merit
-from creases.growth._samples import Listed, Memory, Samples, samples
+from creases.growth._samples import DatasetSamples, InMemorySamples, Samples, as_samples
 from creases.growth._state import seed_of
 from creases.growth._training import train_epoch
 from creases.growth.methods._methods import How
@@ -34,14 +34,14 @@ MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
 
 
 @dataclass(frozen=True, eq=False)
-class Mark:
+class RunState:
     """A moment of a run to go back to: its network, the optimizer's state, the history, the best network so far."""
 
-    network: Snapshot
+    network: ModelState
     optimizer: dict[str, Any]
     history: History
     steps: int
-    best: tuple[int, Snapshot] | None
+    best: tuple[int, ModelState] | None
 
 
 @dataclass(eq=False)
@@ -75,7 +75,7 @@ class Run:
     path: Path | None
     keep: str
     steps: int = 0
-    best: tuple[int, Snapshot] | None = None  #: epoch and network
+    best: tuple[int, ModelState] | None = None  #: epoch and network
     saved: float = 0.0  #: when
 
     @classmethod
@@ -102,7 +102,7 @@ class Run:
     ) -> Run:
         """A run that has not begun; what it takes is what :func:`creases.grow` takes."""
         model = unwrapped(model)
-        train, held = _divided(samples(data, model), validation, model, seed)
+        train, held = _divided(as_samples(data, model), validation, model, seed)
         for name, number in (("batch_size", batch_size), ("max_epochs", max_epochs), ("epoch_steps", epoch_steps)):
             if (number is not None or name != "epoch_steps") and (not isinstance(number, int) or number < 1):
                 raise InputError(f"{name}: expected at least 1, got {number!r}")
@@ -129,7 +129,7 @@ class Run:
         found: list[dict[str, Any] | None] = [None]
         with ranks.together():
             if self.path is not None and ranks.rank() == 0 and self.path.exists():
-                found = [checkpoints.read(self.path)]
+                found = [checkpoints.load_checkpoint(self.path)]
         found = ranks.from_first(found)
         if self.path is not None and found[0] is not None:
             self._load(self.path, found[0])
@@ -153,18 +153,18 @@ class Run:
         """Grow at once, whatever the policies say; None where nothing can be added."""
         return self.grower.grow_now()
 
-    def mark(self) -> Mark:
+    def mark(self) -> RunState:
         """The run as it is now, to go :meth:`back` to."""
         history = self.history
         kept = replace(history, epochs=list(history.epochs), records=[replace(record) for record in history.records])
-        network = Snapshot.of(self.grower.state.model, self.grower.widths)
-        return Mark(network, deepcopy(self.optimizer.state_dict()), kept, self.steps, self.best)
+        network = ModelState.of(self.grower.state.model, self.grower.widths)
+        return RunState(network, deepcopy(self.optimizer.state_dict()), kept, self.steps, self.best)
 
-    def back(self, mark: Mark) -> None:
+    def back(self, mark: RunState) -> None:
         """Make the run what it was at a mark, bit for bit: the network, the optimizer's state, the history."""
         state, was = self.grower.state, mark.history
         mark.network.restore(state.model, state.samples.example(), self.optimizer)
-        checkpoints.remember(self.optimizer, deepcopy(mark.optimizer))
+        checkpoints.load_optimizer_state(self.optimizer, deepcopy(mark.optimizer))
         kept = replace(was, epochs=list(was.epochs), records=[replace(record) for record in was.records])
         self.grower.resume(kept)
         self.steps, self.best = mark.steps, mark.best
@@ -175,7 +175,7 @@ class Run:
         if self.keep == "best" and last["validation_loss"] is not None:
             epochs = self.grower.history.epochs
             if self.best is None or merit(last) > merit(epochs[self.best[0] - 1]):
-                self.best = (last["epoch"], Snapshot.of(self.grower.state.model, last["widths"]))
+                self.best = (last["epoch"], ModelState.of(self.grower.state.model, last["widths"]))
 
     def save(self, seconds: float) -> None:
         """Write the checkpoint after a growth step, at the end, and when the last one is old."""
@@ -183,7 +183,7 @@ class Run:
         due = state.record is not None or state.history.ended or time.monotonic() - self.saved >= seconds
         if self.path is None or not due or ranks.rank() != 0:
             return
-        checkpoints.write(
+        checkpoints.save_checkpoint(
             self.path,
             {
                 "history": state.history.to_json(),
@@ -203,13 +203,13 @@ class Run:
         if any(history.setting[name] != state.history.setting[name] for name in _MAY_CHANGE):
             history.ended = ""
         history.setting = state.history.setting
-        Snapshot(found["widths"], found["model"]).restore(state.model, state.samples.example(), self.optimizer)
-        checkpoints.remember(self.optimizer, found["optimizer"])
+        ModelState(found["widths"], found["model"]).restore(state.model, state.samples.example(), self.optimizer)
+        checkpoints.load_optimizer_state(self.optimizer, found["optimizer"])
         self.grower.resume(history)
         self.steps = found["steps"]
         if found["best"] is not None:
             epoch, widths, tensors = found["best"]
-            self.best = (epoch, Snapshot(widths, tensors))
+            self.best = (epoch, ModelState(widths, tensors))
 
     def finish(self) -> None:
         """Go back to the best network, if that was asked for and is another than the last."""
@@ -238,8 +238,8 @@ def _check_setting(path: Path, was: dict[str, str], now: dict[str, str]) -> None
 def _divided(train: Any, validation: Any, model: nn.Module, seed: int) -> tuple[Any, Any]:
     """The samples to train on and to measure with."""
     if not isinstance(validation, int | float) or isinstance(validation, bool):
-        return train, None if validation is None else samples(validation, model, "validation")
-    if not isinstance(train, Memory) or not 0 < validation < 1:
+        return train, None if validation is None else as_samples(validation, model, "validation")
+    if not isinstance(train, InMemorySamples) or not 0 < validation < 1:
         raise InputError(
             f"validation: expected samples, or a share between 0 and 1 of data in memory, got {validation}"
         )
@@ -252,8 +252,8 @@ def _divided(train: Any, validation: Any, model: nn.Module, seed: int) -> tuple[
 
 def _fingerprint(data: Samples) -> str:
     """What tells data in memory from other data."""
-    if not isinstance(data, Memory):
-        return f"{len(data)} samples" if isinstance(data, Listed) else "a loader"
+    if not isinstance(data, InMemorySamples):
+        return f"{len(data)} samples" if isinstance(data, DatasetSamples) else "a loader"
     check = 0
     for part in (data.X, data.y, data.weight):
         if part is not None:

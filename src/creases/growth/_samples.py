@@ -38,7 +38,7 @@ class Samples(Protocol):
     def drawn(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
         """This rank's share of n samples at random, and of as many others (None where hardly any are left)."""
 
-    def whole(self, limit: int) -> Whole:
+    def whole(self, limit: int) -> SampleArrays:
         """The samples as arrays, at most so many of them, the same at every call."""
 
     def example(self) -> Tensor:
@@ -46,7 +46,7 @@ class Samples(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class SampleArrays:
     """Samples as arrays."""
 
     X: Tensor
@@ -87,7 +87,7 @@ class _Numbered:
 
 
 @dataclass(eq=False)
-class Memory(_Numbered):
+class InMemorySamples(_Numbered):
     """Samples in memory, on the model's device."""
 
     X: Tensor  #: (n, *shape)
@@ -106,24 +106,24 @@ class Memory(_Numbered):
         y = self.y[rows]
         return self.X[rows], y if self.weight is None else (y, self.weight[rows])
 
-    def whole(self, limit: int) -> Whole:
+    def whole(self, limit: int) -> SampleArrays:
         if len(self) <= limit:
-            return Whole(self.X, self.y, self.weight, self.rows)
+            return SampleArrays(self.X, self.y, self.weight, self.rows)
         some = _order(len(self), 0)[:limit].sort().values
         weight = None if self.weight is None else self.weight[some]
-        return Whole(self.X[some], self.y[some], weight, some if self.rows is None else self.rows[some])
+        return SampleArrays(self.X[some], self.y[some], weight, some if self.rows is None else self.rows[some])
 
     def example(self) -> Tensor:
         return self.X[:2]
 
-    def part(self, rows: Tensor, name: str) -> Memory:
+    def part(self, rows: Tensor, name: str) -> InMemorySamples:
         """Some of them, by their rising numbers; weights are 1 in the mean again."""
         weight = None if self.weight is None else _normal(self.weight[rows], name)
-        return Memory(self.X[rows], self.y[rows], weight, rows if self.rows is None else self.rows[rows])
+        return InMemorySamples(self.X[rows], self.y[rows], weight, rows if self.rows is None else self.rows[rows])
 
 
 @dataclass(eq=False)
-class Listed(_Numbered):
+class DatasetSamples(_Numbered):
     """Samples of a Dataset of pairs, fetched when they are needed."""
 
     dataset: Dataset[Any]
@@ -142,11 +142,11 @@ class Listed(_Numbered):
             return x[:0], y[:0]
         return _placed_pair(default_collate([self.dataset[row] for row in rows.tolist()]), self.model)
 
-    def whole(self, limit: int) -> Whole:
+    def whole(self, limit: int) -> SampleArrays:
         some = torch.arange(len(self)) if len(self) <= limit else _order(len(self), 0)[:limit].sort().values
         with quietly():
             X, y = self.at(some)
-        return Whole(X, y, None, None if len(some) == len(self) else some)
+        return SampleArrays(X, y, None, None if len(some) == len(self) else some)
 
     def example(self) -> Tensor:
         with quietly():
@@ -154,7 +154,7 @@ class Listed(_Numbered):
 
 
 @dataclass(eq=False)
-class Stream:
+class LoaderSamples:
     """Samples from a loader; under several ranks it is each rank's own."""
 
     loader: DataLoader[Any]
@@ -188,14 +188,14 @@ class Stream:
         share = -(-n // ranks.world())
         found = self._first(2 * share, seed)
         used = min(share, len(found.X) - len(found.X) // 5)
-        memory = Memory(found.X, found.y)
+        memory = InMemorySamples(found.X, found.y)
         rows = torch.arange(len(found.X))
         first, rest = ([memory.at(part) for part in torch.split(half, _PART)] for half in (rows[:used], rows[used:]))
         held = torch.tensor(float(len(found.X) - used))
         ranks.total([held])
         return first, rest if held else None
 
-    def whole(self, limit: int) -> Whole:
+    def whole(self, limit: int) -> SampleArrays:
         return self._first(limit, 0)
 
     def example(self) -> Tensor:
@@ -206,7 +206,7 @@ class Stream:
     def _batches(self) -> Iterator[tuple[Tensor, Tensor]]:
         return (_placed_pair(batch, self.model) for batch in self.loader)
 
-    def _first(self, n: int, seed: int) -> Whole:
+    def _first(self, n: int, seed: int) -> SampleArrays:
         xs, ys, count = [], [], 0
         with quietly(), _ordered(self.loader, seed):
             torch.default_generator.manual_seed(seed)
@@ -218,15 +218,15 @@ class Stream:
                     break
         if not count:
             raise InputError("data: the loader has no samples")
-        return Whole(torch.cat(xs)[:n], torch.cat(ys)[:n], None, None)
+        return SampleArrays(torch.cat(xs)[:n], torch.cat(ys)[:n], None, None)
 
 
-def samples(data: Any, model: nn.Module, name: str = "data") -> Samples:
+def as_samples(data: Any, model: nn.Module, name: str = "data") -> Samples:
     """The samples of data: ``(X, y)`` or ``(X, y, weights)`` arrays, a problem, a Dataset or a DataLoader of pairs."""
-    if isinstance(data, Memory | Listed | Stream):
+    if isinstance(data, InMemorySamples | DatasetSamples | LoaderSamples):
         return data
     if isinstance(data, DataLoader):
-        return Stream(data, model)
+        return LoaderSamples(data, model)
     if isinstance(data, TensorDataset):
         data = data.tensors
     elif isinstance(data, Dataset):
@@ -234,18 +234,18 @@ def samples(data: Any, model: nn.Module, name: str = "data") -> Samples:
             raise InputError(f"{name}: a Dataset that only iterates comes in a DataLoader, which knows its batches")
         if not len(data):
             raise InputError(f"{name}: the Dataset has no samples")
-        return Listed(data, model)
+        return DatasetSamples(data, model)
     return _memory(data, model, name)
 
 
-def _memory(data: Any, model: nn.Module, name: str) -> Memory:
+def _memory(data: Any, model: nn.Module, name: str) -> InMemorySamples:
     try:
         parts = () if isinstance(data, Tensor | np.ndarray | dict | str) else tuple(data)
     except TypeError:
         parts = ()
     if len(parts) not in (2, 3):
         raise InputError(f"{name}: expected (X, y), (X, y, weights), a problem, a Dataset or a DataLoader of pairs")
-    X, y = placed(_tensor(parts[0], f"{name}, X"), _tensor(parts[1], f"{name}, y"), model)
+    X, y = match_model(_tensor(parts[0], f"{name}, X"), _tensor(parts[1], f"{name}, y"), model)
     if X.ndim and not len(X):
         raise InputError(f"{name}: has no samples, X is {tuple(X.shape)}")
     if not X.ndim or len(X) != (len(y) if y.ndim else -1):
@@ -255,10 +255,10 @@ def _memory(data: Any, model: nn.Module, name: str) -> Memory:
             raise InputError(
                 f"{name}: {which} has NaN or infinite entries (in {values.dtype}); remove them or fill them in"
             )
-    return Memory(X, y, _weights(parts[2], X, name) if len(parts) == 3 else None)
+    return InMemorySamples(X, y, _weights(parts[2], X, name) if len(parts) == 3 else None)
 
 
-def placed(x: Tensor, y: Tensor, model: nn.Module) -> tuple[Tensor, Tensor]:
+def match_model(x: Tensor, y: Tensor, model: nn.Module) -> tuple[Tensor, Tensor]:
     """On the model's device and in its dtype; integers are numbers too, but for embeddings, and classes."""
     like = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
     looked_up = any(isinstance(module, nn.Embedding | nn.EmbeddingBag) for module in model.modules())
@@ -272,7 +272,7 @@ def _placed_pair(batch: Any, model: nn.Module) -> tuple[Tensor, Tensor]:
     if not isinstance(batch, tuple | list) or len(batch) != 2 or not all(isinstance(part, Tensor) for part in batch):
         got = f"{len(batch)} parts" if isinstance(batch, tuple | list) else type(batch).__name__
         raise InputError(f"data: expected pairs of tensors x, y from the Dataset or loader, got {got}")
-    return placed(batch[0], batch[1], model)
+    return match_model(batch[0], batch[1], model)
 
 
 def _weights(given: Any, X: Tensor, name: str) -> Tensor:

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from creases.errors import InputError, ReadError
 from creases.growth import _ranks as ranks
-from creases.growth._checkpoint import resized
+from creases.growth._checkpoint import resize_place
 from creases.growth._objective import Objective
 from creases.growth._proposal import Proposal
 from creases.growth._records import History, Record
@@ -70,7 +70,7 @@ class State:
         if place.name not in self._unit_flops:
             twin, x = shadow(self.model), self.samples.example()[:1]
             now = flops(twin, x)
-            resized(twin, place, place.width + 1)
+            resize_place(twin, place, place.width + 1)
             self._unit_flops[place.name] = flops(twin, x) - now
         return self._unit_flops[place.name]
 

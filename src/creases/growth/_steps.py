@@ -19,7 +19,7 @@ from creases.growth._records import History, Record
 from creases.growth._recycle import Redundant, redundant, release
 from creases.growth._revive import dead_units, revive
 from creases.growth._state import State
-from creases.growth._training import Measured, measure
+from creases.growth._training import Metrics, measure
 from creases.growth.policies._stop import Stop, enough, room
 from creases.network.surgery import Place, find
 
@@ -159,7 +159,7 @@ def _made(state: State, action: str, proposal: Proposal, removed: list[int], edi
     return record
 
 
-def _changed(before: Measured, after: Measured) -> int | None:
+def _changed(before: Metrics, after: Metrics) -> int | None:
     """How many decisions, over all ranks, are others than before."""
     if before.decisions is None or after.decisions is None:
         return None

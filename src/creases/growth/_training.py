@@ -19,7 +19,7 @@ from creases.network.surgery import quietly
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Metrics:
     """Mean loss and score over samples."""
 
     loss: float
@@ -40,7 +40,7 @@ def train_epoch(
     epoch_steps: int | None = None,
     *,
     seed: int,
-) -> tuple[Measured, int]:
+) -> tuple[Metrics, int]:
     """One epoch: the mean loss and the score of the batches as they were trained, and the optimizer's steps.
 
     It ends when all samples were seen, or after ``epoch_steps`` steps.
@@ -64,10 +64,10 @@ def train_epoch(
 
 
 @torch.no_grad()
-def measure(model: nn.Module, samples: Samples, objective: Objective) -> Measured:
+def measure(model: nn.Module, samples: Samples, objective: Objective) -> Metrics:
     """Mean loss and score in eval mode; the model's mode and the random numbers are left alone."""
     sums, decisions = _Sums(objective), []
-    with own_modes(model), quietly(), closing(samples.parts()) as parts:
+    with preserve_modes(model), quietly(), closing(samples.parts()) as parts:
         model.eval()
         for x, target in parts:
             outputs = model(x) if len(x) else None
@@ -79,7 +79,7 @@ def measure(model: nn.Module, samples: Samples, objective: Objective) -> Measure
 
 
 @contextmanager
-def own_modes(model: nn.Module) -> Iterator[None]:
+def preserve_modes(model: nn.Module) -> Iterator[None]:
     """Put every module's mode, train or eval, back after."""
     modes = {module: module.training for module in model.modules()}
     try:
@@ -103,12 +103,12 @@ class _Sums:
         batch = torch.cat([head, self.objective.tally(outputs, target)])
         self.sums = batch if self.sums is None else self.sums + batch
 
-    def measured(self, decisions: Tensor | None) -> Measured:
+    def measured(self, decisions: Tensor | None) -> Metrics:
         """Means over the samples of all ranks."""
         if self.sums is None:
             raise InputError("data: has no samples")
         ranks.total([self.sums])
-        return Measured(float(self.sums[0] / self.sums[1]), self.objective.score(self.sums[2:]), decisions)
+        return Metrics(float(self.sums[0] / self.sums[1]), self.objective.score(self.sums[2:]), decisions)
 
 
 def _seed(seed: int) -> None:

@@ -14,10 +14,10 @@ import creases
 from creases.errors import InputError
 from creases.growth import History
 from creases.growth import _checkpoint as checkpoint
-from creases.growth.experiment._divided import divided
-from creases.growth.experiment._kept import read_run
 from creases.growth.experiment._run import run
+from creases.growth.experiment._saved_run import load_run
 from creases.growth.experiment._settings import Settings
+from creases.growth.experiment._split import load_split
 from creases.show.report import _growth as growth
 from creases.show.report import _growth_sections as growth_sections
 from creases.show.report import _slices as slices
@@ -31,7 +31,7 @@ def made(folder, **settings):
     folder.mkdir()
     given = Settings(**settings)
     given.save(folder)
-    outcome = run(given, divided(given), folder)
+    outcome = run(given, load_split(given), folder)
     outcome.net.save(folder / "model.safetensors")
     outcome.history.save(folder / "history.json")
     return folder
@@ -114,7 +114,7 @@ def test_every_moment_has_a_frame_and_every_growth_step_a_moment(circles_report)
 
 def test_the_last_frame_is_of_the_network_that_was_kept(circles, circles_report):
     _, found, frames = circles_report
-    kept = read_run(circles)
+    kept = load_run(circles)
     header, arrays = frames[str(found["moments"][-1]["id"])]
     low, size = np.array(header["box"])[:, 0], np.diff(header["box"], axis=1)[:, 0]
     t = low + arrays["vertices"][: len(arrays["values"])].astype(float) * size
@@ -153,7 +153,7 @@ def test_the_ledger_has_a_row_for_every_growth_step(circles, circles_report):
 
 def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circles, circles_report):
     _, found, _ = circles_report
-    kept = read_run(circles)
+    kept = load_run(circles)
     X, y, train = kept.data.problem.X, kept.data.problem.y, kept.data.train
     before = {one.epoch: one.net for one in kept.moments if one.kind == "before"}
     table = section(found, "Growth ledger")["table"]
@@ -171,7 +171,7 @@ def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circle
 
 def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
     _, found, _ = iris_report
-    kept = read_run(iris)
+    kept = load_run(iris)
     table = section(found, "Hardest instances")["table"]
     at = {name: k for k, name in enumerate(table["columns"])}
     for row in table["rows"]:
@@ -182,7 +182,7 @@ def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
 
 def test_the_hardest_instances_have_the_largest_losses(circles, circles_report):
     _, found, _ = circles_report
-    kept = read_run(circles)
+    kept = load_run(circles)
     table = section(found, "Hardest instances")["table"]
     loss, data = losses(kept.net, kept.data), kept.data
     f = np.asarray(kept.net(data.problem.X))
@@ -221,7 +221,7 @@ def test_more_inputs_are_shown_on_slices_with_their_data(iris, iris_report):
             rows = [int(word) for word in re.findall(r"\d+", name)]
             assert np.allclose(arrays["distance"][rows], 0, atol=1e-5)
             assert len({found["problem"]["y"][row] for row in rows}) == 3
-        kept = read_run(iris)
+        kept = load_run(iris)
         inside = np.array(header["origin"]) + t[:5] @ np.array(header["basis"]).T
         assert kept.net(inside).shape == (5, 3)
 
@@ -236,7 +236,7 @@ def test_slices_that_are_asked_for_are_shown(iris, tmp_path, quick):
     )
     found, frames = read(tmp_path / "r.html")
     header, arrays = frames[f"{found['moments'][0]['id']}"]
-    kept = read_run(iris)
+    kept = load_run(iris)
     assert header["origin"] == [0, np.median(kept.data.problem.X[:, 1]), np.median(kept.data.problem.X[:, 2]), 0]
     assert "--columns 'sepal length (cm),3'" in section(found, "Make it again")["code"]
     assert len(arrays["points"]) == 150
@@ -268,7 +268,7 @@ def test_problems_of_two_inputs_have_no_slices_to_choose(circles, tmp_path):
 
 def test_columns_that_matter_most_come_first():
     settings = Settings(data="iris")
-    data = divided(settings)
+    data = load_split(settings)
     weights = np.array([[0.0, 0, 3, 0.1], [0.0, 0, -3, 0], [0.0, 5, 0, 0]])  # sepal width, petal length, petal width
     net = creases.read([(weights, np.zeros(3)), (np.eye(3), np.zeros(3))])
     order = np.argsort(-slices.relevance(net, data), kind="stable")
@@ -315,11 +315,11 @@ def test_of_large_networks_fewer_slices_are_shown_so_that_time_has_room(iris, tm
 def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path, quick):
     folder = shutil.copytree(circles, tmp_path / "circles")
     (folder / "history.json").unlink()
-    state = checkpoint.read(folder / "checkpoint.pt")
+    state = checkpoint.load_checkpoint(folder / "checkpoint.pt")
     history = History.from_json(state["history"])
     history.ended, history.epochs = "", history.epochs[:30]
     history.records = [record for record in history.records if record.epoch <= 30]
-    checkpoint.write(folder / "checkpoint.pt", {**state, "history": history.to_json()})
+    checkpoint.save_checkpoint(folder / "checkpoint.pt", {**state, "history": history.to_json()})
     written = write_growth_report(folder, tmp_path / "r.html")
     found, _ = read(tmp_path / "r.html")
     assert not written.ended
@@ -330,7 +330,7 @@ def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path,
 
 
 def test_a_run_that_was_never_trained_is_refused(circles, tmp_path):
-    kept = read_run(circles)
+    kept = load_run(circles)
     with pytest.raises(InputError, match="run: has not been trained for an epoch yet"):
         write_run_report(replace(kept, history=History()), tmp_path / "r.html", model="m", again="")
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from creases.growth.experiment._divided import divided
 from creases.growth.experiment._run import run
 from creases.growth.experiment._settings import Settings
+from creases.growth.experiment._split import load_split
 from creases.problems import Problem
 from creases.show.viewer import epochs_json, moment_json, plain, problem_json, record_json, run_json
 
@@ -17,7 +17,7 @@ SETTINGS = Settings(data="xor_circles", epochs=60, when="15", hidden=(3,))
 
 @pytest.fixture(scope="module")
 def data():
-    return divided(SETTINGS)
+    return load_split(SETTINGS)
 
 
 @pytest.fixture(scope="module")

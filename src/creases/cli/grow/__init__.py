@@ -13,7 +13,7 @@ import typer
 from creases.cli._arguments import parse_numbers
 from creases.cli._console import note, out, print_json
 from creases.errors import InputError
-from creases.growth.experiment import NAME, Settings
+from creases.growth.experiment import SETTINGS_FILE, Settings
 from creases.growth.experiment import _folder as names
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def grow_table(
 
     Leaves the network (for the table's own units), its history, a picture and a report in the folder.
     """
-    from creases.growth.experiment import find_data
+    from creases.growth.experiment import resolve_data
 
     given = _given(ctx)
     if resume is not None:
@@ -106,7 +106,7 @@ def grow_table(
         if data is None or folder is None:
             raise InputError("give the data and a folder: creases grow table.csv --target COLUMN --out DIR")
         settings = Settings(
-            data=find_data(data),
+            data=resolve_data(data),
             target=target,
             task=None if task is None else task.value,
             missing=missing.value,
@@ -137,15 +137,15 @@ def grow_into(settings: Settings, home: Path, *, force: bool, fresh: bool) -> tu
     """Make a run, or go on with it, and write all its files; the report and the files by name."""
     from creases.cli.grow._report import Report
     from creases.cli.grow._write import write
-    from creases.growth.experiment import divided, rivals, run, start
+    from creases.growth.experiment import baselines, load_split, run, start
 
-    data = divided(settings)
+    data = load_split(settings)
     start(settings, data)  # what cannot begin is refused before anything is written
     if fresh:
-        names.prepare(home, force=force)
+        names.prepare_folder(home, force=force)
         settings.save(home)
     outcome = run(settings, data, home)
-    report = Report(settings, data, outcome, rivals(outcome.net, data))
+    report = Report(settings, data, outcome, baselines(outcome.net, data))
     return report, write(report, home)
 
 
@@ -154,7 +154,7 @@ def interruptible(home: Path, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except KeyboardInterrupt:
-        if (home / NAME).exists():
+        if (home / SETTINGS_FILE).exists():
             note(f"stopped; go on with: creases grow --resume {home}")
         raise typer.Exit(INTERRUPTED) from None
 
@@ -172,7 +172,7 @@ def print_report(report: Report, files: dict[str, Path]) -> None:
     for name, path in files.items():
         table.add_row(f"[dim]{name}[/]", str(path))
     out.print(table)
-    use = f'creases.read("{files["network"]}")(X), the columns of X as {names.DESCRIPTION} lists them'
+    use = f'creases.read("{files["network"]}")(X), the columns of X as {names.DESCRIPTION_FILE} lists them'
     out.print(f"\nIn Python: {use}.", soft_wrap=True)
     out.print(f"Open {files['picture']} to see it grow; {files['report']} tells every step in full.", soft_wrap=True)
     out.print(f"A page to explore it: creases report {files['network'].parent} --out report.html", soft_wrap=True)

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from creases.growth import Record, number
-from creases.growth.experiment import Divided, Outcome, Rival, Settings, made, verdict
+from creases.growth.experiment import Baseline, Outcome, Settings, TableSplit, compare_with_linear, describe_step
 
 #: Growth steps whose reasons are printed; all are in the report's file.
 PRINTED = 12
@@ -27,9 +27,9 @@ class Report:
     """A run, its data and its scores."""
 
     settings: Settings
-    data: Divided
+    data: TableSplit
     outcome: Outcome
-    rivals: list[Rival]  #: the network first
+    rivals: list[Baseline]  #: the network first
 
     @property
     def measure(self) -> str:
@@ -125,7 +125,7 @@ def parts(report: Report, *, most: int = PRINTED) -> Iterator[RenderableType]:
     yield _ending(report)
     yield ""
     yield _scores(report)
-    if said := verdict(report.rivals, report.data):
+    if said := compare_with_linear(report.rivals, report.data):
         yield ""
         yield escape(said)
 
@@ -171,7 +171,11 @@ def _steps(report: Report) -> Table:
     table.add_column(f"validation {report.measure}", justify="right")
     scored = history.epochs
     for record in history.records:
-        what = made(record) + (f" in {record.place}" if many else "") + ("" if report.kept(record) else ", undone")
+        what = (
+            describe_step(record)
+            + (f" in {record.place}" if many else "")
+            + ("" if report.kept(record) else ", undone")
+        )
         before = scored[record.epoch - 1]["validation_score"] if record.epoch else None
         after = record.later.get("validation_score")
         table.add_row(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from creases._files import replacing, write_json
 from creases.cli.grow._report import Report, text
 from creases.growth.experiment import _folder as names
-from creases.growth.experiment import box
+from creases.growth.experiment import data_box
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def write(report: Report, folder: Path) -> dict[str, Path]:
     """Write the network, its description, the history, the picture and the report; the files by what they are."""
     net, history, data = report.outcome.net, report.outcome.history, report.data
-    files = {"picture": folder / names.PICTURE, "report": folder / names.REPORT}
-    files["network"] = net.save(folder / names.MODEL)
-    files["inputs, classes, scores"] = write_json(report.description(), folder / names.DESCRIPTION)
+    files = {"picture": folder / names.PICTURE_FILE, "report": folder / names.REPORT_FILE}
+    files["network"] = net.save(folder / names.MODEL_FILE)
+    files["inputs, classes, scores"] = write_json(report.description(), folder / names.DESCRIPTION_FILE)
     if find_spec("onnx") is not None:
-        files["network as ONNX"] = net.save(folder / names.ONNX)
+        files["network as ONNX"] = net.save(folder / names.ONNX_FILE)
     named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}
-    files["history"] = replace(history, setting=history.setting | named).save(folder / names.HISTORY)
+    files["history"] = replace(history, setting=history.setting | named).save(folder / names.HISTORY_FILE)
     with replacing(files["report"]) as temporary:
         temporary.write_text(text(report), encoding="utf-8")
     draw(report, files["picture"])
@@ -66,7 +66,7 @@ def _partition(net: Network, report: Report) -> LinePartition | PlanePartition:
     import creases
     from creases.cli._kernels import load_kernels
 
-    around = box(report.data.problem.X)
+    around = data_box(report.data.problem.X)
     if len(around) == 1:
         ((low, high),) = around
         return creases.line(net, [low], [high])

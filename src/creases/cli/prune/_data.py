@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from creases import problems
 from creases.errors import InputError
-from creases.growth.experiment import find_data
+from creases.growth.experiment import resolve_data
 from creases.problems import match_outputs, read_table
 from creases.prune import evaluation_mode
 
@@ -41,7 +41,7 @@ class Data(NamedTuple):
 
 def read_data(given: str, target: str | None, model: nn.Module, shape: tuple[int, ...] | None, seed: int) -> Data:
     """Rows of a table, of a built-in problem, or of the images (their test split to judge by), for a network."""
-    name = find_data(given)
+    name = resolve_data(given)
     if Path(name).is_file():
         problem = read_table(Path(name), target)
     else:

@@ -21,17 +21,17 @@ from torch import nn, optim
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.growth._grower import Grower
+from creases.growth._linear_start import linear_start
 from creases.growth._loop import grow
 from creases.growth._records import History
-from creases.growth._samples import Memory
+from creases.growth._samples import InMemorySamples
 from creases.growth._scaling import Scaling
 from creases.growth._training import train_epoch
-from creases.growth.estimators import _account as account
-from creases.growth.estimators._canonical import Table, canonical, held_out
-from creases.growth.estimators._parameters import check_parameters, widths
-from creases.growth.estimators._ripe import Ripe
-from creases.growth.estimators._scaler import Scaler
-from creases.growth.estimators._start import linear_start
+from creases.growth.estimators import _summary as account
+from creases.growth.estimators._parameters import check_parameters, hidden_widths
+from creases.growth.estimators._ripe import ValidationPlateau
+from creases.growth.experiment._rows import UniqueRows, merge_duplicates, split_rows
+from creases.growth.experiment._scaler import IncrementalScaler
 from creases.growth.methods._methods import How, renumbered
 from creases.growth.policies import Budget, NoImprovement
 from creases.growth.policies._stop import Stop
@@ -119,14 +119,14 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             )
         return self
 
-    def _grown(self, table: Table) -> History:
+    def _grown(self, table: UniqueRows) -> History:
         """A new network, trained and grown."""
         self._begin(table)
         train = self._memory(table)
         held = None
         if self.early_stopping and len(table) >= JUDGED:
             of_class = self._task == "classification"
-            first, rest = held_out(table, self.validation_fraction, self._seed, by_class=of_class)
+            first, rest = split_rows(table, self.validation_fraction, self._seed, by_class=of_class)
             if len(rest):
                 held = train.part(torch.from_numpy(rest), "validation")
                 train = train.part(torch.from_numpy(first), "data")
@@ -184,11 +184,11 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._end(history)
         return self
 
-    def _begin(self, table: Table) -> None:
+    def _begin(self, table: UniqueRows) -> None:
         """A new network for data like this, its scaling and its optimizer."""
         numbers = check_random_state(self.random_state)
         self._seed = int(numbers.randint(2**31 - 1))
-        self._scaler = Scaler()
+        self._scaler = IncrementalScaler()
         self._scaling = self._learnt_scaling(table)
         live = torch.from_numpy(table.X.min(axis=0) < table.X.max(axis=0))
         self._model = linear_start(table.X.shape[1], self._widths(), self._outputs, live=live, seed=self._seed)
@@ -209,16 +209,16 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.loss_curve_ = [epoch["loss"] for epoch in history.epochs]
         self.module_ = self._scaling.undone(self._model)
 
-    def _learnt_scaling(self, table: Table) -> Scaling:
+    def _learnt_scaling(self, table: UniqueRows) -> Scaling:
         return self._scaler.learn(table.X, table.y if self._task == "regression" else None, table.weight)
 
-    def _table(self, X: Floats, y: Floats, sample_weight: Any) -> Table:
+    def _table(self, X: Floats, y: Floats, sample_weight: Any) -> UniqueRows:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():
             raise InputError("sample_weight: is 0 for every row; some must count")
-        return canonical(X, y, weight)
+        return merge_duplicates(X, y, weight)
 
-    def _memory(self, table: Table) -> Memory:
+    def _memory(self, table: UniqueRows) -> InMemorySamples:
         """The rows as the network is trained on them."""
         X = torch.from_numpy(self._scaling.inputs(table.X))
         if self._task == "classification":
@@ -227,13 +227,13 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             y = torch.from_numpy(self._scaling.targets(table.y))
         even = bool((table.weight == table.weight[0]).all())
         weight = None if even else torch.from_numpy(table.weight / table.weight.mean())
-        return Memory(X, y, weight)
+        return InMemorySamples(X, y, weight)
 
     # -- what is asked for --------------------------------------------------------------------------------------------
 
     def _policies(self) -> dict[str, Any]:
         one = len(self._widths()) == 1
-        return {"how": self.how, "where": "hidden" if one else "bottleneck", "when": Ripe(self.patience)}
+        return {"how": self.how, "where": "hidden" if one else "bottleneck", "when": ValidationPlateau(self.patience)}
 
     def _budget(self) -> list[Stop]:
         limits = {"units": self.max_units, "parameters": self.max_parameters}
@@ -241,7 +241,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return [Budget(**given)] if given else []
 
     def _widths(self) -> tuple[int, ...]:
-        return widths(self.hidden, self._outputs)
+        return hidden_widths(self.hidden, self._outputs)
 
     def _batch(self, rows: int) -> int:
         if self.batch_size == "auto":
@@ -276,12 +276,12 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         given.
         """
         check_is_fitted(self, "module_")
-        return account.explained(self.history_, self._names(), self._drawing(), step)
+        return account.explain_history(self.history_, self._names(), self._drawing(), step)
 
     def summary(self) -> str:
         """The growth steps as a table: when, where, and what became of loss and score."""
         check_is_fitted(self, "module_")
-        return account.table(self.history_)
+        return account.summary_table(self.history_)
 
     def _names(self) -> dict[str, Any]:
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
@@ -313,6 +313,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """y as numbers (n, m)."""
 
 
-def _threads(table: Table) -> AbstractContextManager[Any]:
+def _threads(table: UniqueRows) -> AbstractContextManager[Any]:
     """One thread for small tables: more would spend their time waiting for each other."""
     return threadpool_limits(1) if table.X.size <= SMALL else nullcontext()

@@ -13,7 +13,7 @@ from creases.growth.methods._methods import method
 def check_parameters(given: Mapping[str, Any]) -> None:
     """Refuse parameters (those of ``get_params``) that make no sense; the message names the first."""
     method(given["how"])
-    widths(given["hidden"], 1)
+    hidden_widths(given["hidden"], 1)
     for name in ("max_epochs", "patience", "growth_patience"):
         _check(name, given[name], _whole(given[name]), "a whole number, at least 1")
     for name in ("max_units", "max_parameters"):
@@ -29,7 +29,7 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     _check("validation_fraction", share, _real(share) and 0 < share < 1, "a share between 0 and 1")
 
 
-def widths(hidden: Any, outputs: int) -> tuple[int, ...]:
+def hidden_widths(hidden: Any, outputs: int) -> tuple[int, ...]:
     """Widths of the hidden layers; "auto" is two units for each output, so that any linear map fits."""
     if isinstance(hidden, str) and hidden == "auto":
         return (2 * outputs,)

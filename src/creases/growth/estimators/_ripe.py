@@ -9,7 +9,7 @@ from creases.growth.policies._when import Plateau
 
 
 @dataclass(frozen=True)
-class Ripe:
+class ValidationPlateau:
     """When the training loss has come to a plateau, or the validation loss has not fallen, for some epochs."""
 
     patience: int

@@ -1,35 +1,43 @@
 """Growth runs: their settings, their data divided, what is written down on the way, the folder they are kept in."""
 
-from creases.growth.experiment._divided import LEAST_ROWS, Divided, as_options, box, divide, divided, find_data
-from creases.growth.experiment._folder import MODEL
-from creases.growth.experiment._kept import Kept, read_run
-from creases.growth.experiment._moments import Moment, Moments
+from creases.growth.experiment._baselines import Baseline, baselines, compare_with_linear
+from creases.growth.experiment._describe import describe_step
+from creases.growth.experiment._folder import MODEL_FILE
 from creases.growth.experiment._run import Outcome, options, run, start
-from creases.growth.experiment._scores import Rival, rivals, verdict
-from creases.growth.experiment._settings import NAME, Settings
-from creases.growth.experiment._words import made
+from creases.growth.experiment._saved_run import SavedRun, load_run
+from creases.growth.experiment._settings import SETTINGS_FILE, Settings
+from creases.growth.experiment._snapshots import Snapshot, Snapshots
+from creases.growth.experiment._split import (
+    MIN_ROWS,
+    TableSplit,
+    as_options,
+    data_box,
+    load_split,
+    resolve_data,
+    split_problem,
+)
 
 __all__ = [
-    "LEAST_ROWS",
-    "MODEL",
-    "NAME",
-    "Divided",
-    "Kept",
-    "Moment",
-    "Moments",
+    "MIN_ROWS",
+    "MODEL_FILE",
+    "SETTINGS_FILE",
+    "Baseline",
     "Outcome",
-    "Rival",
+    "SavedRun",
     "Settings",
+    "Snapshot",
+    "Snapshots",
+    "TableSplit",
     "as_options",
-    "box",
-    "divide",
-    "divided",
-    "find_data",
-    "made",
+    "baselines",
+    "compare_with_linear",
+    "data_box",
+    "describe_step",
+    "load_run",
+    "load_split",
     "options",
-    "read_run",
-    "rivals",
+    "resolve_data",
     "run",
+    "split_problem",
     "start",
-    "verdict",
 ]

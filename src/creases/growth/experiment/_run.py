@@ -16,9 +16,9 @@ from torch import nn
 from creases.errors import InputError
 from creases.growth import Budget, History, NoImprovement, grow
 from creases.growth.experiment import _folder as names
-from creases.growth.experiment._divided import Divided
-from creases.growth.experiment._moments import Moments
 from creases.growth.experiment._settings import Settings
+from creases.growth.experiment._snapshots import Snapshots
+from creases.growth.experiment._split import TableSplit
 
 if TYPE_CHECKING:
     from creases.growth.policies._stop import Stop
@@ -40,7 +40,7 @@ class Outcome:
 
     net: Network  #: takes the data's own units
     history: History
-    moments: Moments  #: the networks on the way
+    moments: Snapshots  #: the networks on the way
     widths: tuple[int, ...]  #: of the hidden layers
     kept: int  #: the epoch whose network it is
 
@@ -50,16 +50,16 @@ class Outcome:
         return next((one.net for one in self.moments if one.kind == "before" and one.step == 1), None)
 
 
-def run(settings: Settings, data: Divided, folder: Path) -> Outcome:
+def run(settings: Settings, data: TableSplit, folder: Path) -> Outcome:
     """Run to the end, from the checkpoint in the folder if there is one."""
     model = start(settings, data)
-    moments = Moments(data, folder / names.MOMENTS)
+    moments = Snapshots(data, folder / names.SNAPSHOTS_FOLDER)
     moments.start(model)
     with _threads(data, settings.device):
         _, history = grow(
             model,
             **options(settings, data, first=[moments.before]),
-            checkpoint=folder / names.CHECKPOINT,
+            checkpoint=folder / names.CHECKPOINT_FILE,
             checkpoint_seconds=CHECKPOINT_SECONDS,
             callbacks=[moments.after],
         )
@@ -69,16 +69,16 @@ def run(settings: Settings, data: Divided, folder: Path) -> Outcome:
     return Outcome(moments[-1].net, history, moments, widths, kept)
 
 
-def options(settings: Settings, data: Divided, *, first: Sequence[Stop] = ()) -> dict[str, Any]:
+def options(settings: Settings, data: TableSplit, *, first: Sequence[Stop] = ()) -> dict[str, Any]:
     """What the settings of a run are to :func:`creases.grow` besides the model; ``first`` are asked before its stops.
 
     Examples
     --------
     >>> import creases
-    >>> from creases.growth.experiment._divided import divided
+    >>> from creases.growth.experiment._split import load_split
     >>> from creases.growth.experiment._settings import Settings
     >>> settings = Settings("moons", epochs=3)
-    >>> data = divided(settings)
+    >>> data = load_split(settings)
     >>> model, history = creases.grow(start(settings, data), **options(settings, data))
     >>> len(history.epochs)
     3
@@ -103,7 +103,7 @@ def options(settings: Settings, data: Divided, *, first: Sequence[Stop] = ()) ->
 
 
 @contextmanager
-def _threads(data: Divided, device: str) -> Iterator[None]:
+def _threads(data: TableSplit, device: str) -> Iterator[None]:
     """One thread where the batches are small: more only wait for each other."""
     before = torch.get_num_threads()
     if device == "cpu" and data.problem.X.size < SMALL:
@@ -114,7 +114,7 @@ def _threads(data: Divided, device: str) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def start(settings: Settings, data: Divided) -> nn.Sequential:
+def start(settings: Settings, data: TableSplit) -> nn.Sequential:
     """The network that a run begins with: layers hidden1, hidden2, ..., output with relus between, by the seed."""
     sizes = (len(data.problem.features), *settings.hidden, data.outputs)
     layers: OrderedDict[str, nn.Module] = OrderedDict()

@@ -15,7 +15,7 @@ from creases.growth.policies._when import TIMES
 from creases.growth.policies._where import PLACES
 
 _VERSION = 1
-NAME = "run.json"  #: the file of the settings in the run's folder
+SETTINGS_FILE = "run.json"  #: the file of the settings in the run's folder
 
 
 @dataclass(frozen=True)
@@ -93,18 +93,18 @@ class Settings:
     def save(self, folder: Path) -> None:
         """Write them into the run's folder, with what the data were."""
         value = {"creases-run": _VERSION, "settings": asdict(self), "digest": self.digest()}
-        write_json(value, folder / NAME)
+        write_json(value, folder / SETTINGS_FILE)
 
     @classmethod
     def load(cls, folder: Path, *, name: str = "--resume") -> Settings:
         """Those of the run in a folder; refused, by the argument's name, if its data are not what they were."""
         try:
-            found = json.loads((folder / NAME).read_text())
+            found = json.loads((folder / SETTINGS_FILE).read_text())
             settings = _settings(found)
         except FileNotFoundError:
-            raise FileError(f"{name}: {folder} holds no growth run (there is no {NAME} in it)") from None
+            raise FileError(f"{name}: {folder} holds no growth run (there is no {SETTINGS_FILE} in it)") from None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
-            raise FileError(f"{name}: {folder / NAME} is damaged ({problem})") from None
+            raise FileError(f"{name}: {folder / SETTINGS_FILE} is damaged ({problem})") from None
         if settings.digest() != found.get("digest"):
             raise InputError(f"{name}: {settings.data} is not what it was when the run began; begin another run")
         return settings

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from creases.errors import InputError
 from creases.growth._objective import Objective
 from creases.growth._proposal import Proposal
-from creases.growth._samples import Pair, Samples, Whole
+from creases.growth._samples import Pair, SampleArrays, Samples
 from creases.growth.methods._first_order.sample import sample_size
 from creases.growth.methods._fold.fold import fold
 from creases.growth.methods._fold.search import search
@@ -161,13 +161,13 @@ def method(how: str | How) -> How:
     return METHODS[how]()
 
 
-def counted(seen: Whole) -> Whole:
+def counted(seen: SampleArrays) -> SampleArrays:
     """Samples without those of weight 0."""
     if seen.weight is None or bool((seen.weight > 0).all()):
         return seen
     kept = torch.nonzero(seen.weight > 0).flatten()
     numbers = kept.cpu() if seen.rows is None else seen.rows[kept.cpu()]
-    return Whole(seen.X[kept], seen.y[kept], seen.weight[kept], numbers)
+    return SampleArrays(seen.X[kept], seen.y[kept], seen.weight[kept], numbers)
 
 
 def _task(evidence: Evidence, name: str) -> Literal["classification", "regression"]:
@@ -179,7 +179,7 @@ def _task(evidence: Evidence, name: str) -> Literal["classification", "regressio
     return task
 
 
-def _numbered(proposal: Proposal, seen: Whole) -> Proposal:
+def _numbered(proposal: Proposal, seen: SampleArrays) -> Proposal:
     """The same with instances numbered as in the run's data."""
     if seen.rows is None or not proposal.count:
         return proposal

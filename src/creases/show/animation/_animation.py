@@ -28,7 +28,7 @@ _LAST, _LONGER = 2.0, 4
 
 
 class Moment(Protocol):
-    """A network on the way of a growth run, such as :class:`creases.growth.experiment._moments.Moment`."""
+    """A network on the way of a growth run, such as :class:`creases.growth.experiment._snapshots.Snapshot`."""
 
     @property
     def epoch(self) -> int: ...
@@ -66,7 +66,7 @@ def animate_growth(
     ----------
     moments
         Networks on the way, in order, each with ``epoch``, ``kind``, ``record`` (the number of the growth step that
-        made it, or None) and ``net``: those of :class:`creases.growth.experiment._moments.Moments`, or of a run's folder.
+        made it, or None) and ``net``: those of :class:`creases.growth.experiment._snapshots.Snapshots`, or of a run's folder.
     path
         Its ending says what is written. MP4 needs ``pip install 'creases[video]'``.
     history

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.growth.experiment import MODEL, Divided, Kept, Moment, box, read_run
+from creases.growth.experiment import MODEL_FILE, SavedRun, Snapshot, TableSplit, data_box, load_run
 from creases.show.report._growth_sections import growth_sections
 from creases.show.report._hardest import hardest_rows
 from creases.show.report._page import write_page
@@ -73,16 +73,16 @@ def write_growth_report(
         Called with the name of each step as it begins.
     """
     progress("reading the run")
-    run, name = read_run(Path(folder)), Path(folder).resolve().name
+    run, name = load_run(Path(folder)), Path(folder).resolve().name
     asked = [word for text in columns for word in ("--columns", text)]
     asked += [word for text in through for word in ("--through", text)]
     again = f"{run.settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html', *asked])}"
     given: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
-    return write_run_report(run, path, model=f"{name}/{MODEL}", again=again, **given)
+    return write_run_report(run, path, model=f"{name}/{MODEL_FILE}", again=again, **given)
 
 
 def write_run_report(
-    run: Kept,
+    run: SavedRun,
     path: str | Path,
     *,
     model: str,
@@ -126,7 +126,7 @@ def write_run_report(
     )
 
 
-def _affordable(run: Kept, planes: list[Slice], rows: NDArray[np.int64]) -> list[Slice]:
+def _affordable(run: SavedRun, planes: list[Slice], rows: NDArray[np.int64]) -> list[Slice]:
     """Slices, fewer where the networks are so large that hardly a moment would fit in: the first and the last stay."""
     last = run.moments[-1]
     while len(planes) > 2:
@@ -139,7 +139,7 @@ def _affordable(run: Kept, planes: list[Slice], rows: NDArray[np.int64]) -> list
 
 
 def _replay(
-    run: Kept, planes: Sequence[Slice], rows: NDArray[np.int64], progress: Callable[[str], None]
+    run: SavedRun, planes: Sequence[Slice], rows: NDArray[np.int64], progress: Callable[[str], None]
 ) -> tuple[dict[str, bytes], list[dict[str, Any]], LinePartition | PlanePartition]:
     """Frames by name, as many moments as there is room for, and the first partition of the last network."""
     frames: dict[str, bytes] = {}
@@ -165,23 +165,23 @@ def _replay(
     return frames, [told[moment.id] for moment in run.moments if moment.id in told], last
 
 
-def _priority(moment: Moment, last: Moment) -> tuple[int, int]:
+def _priority(moment: Snapshot, last: Snapshot) -> tuple[int, int]:
     """What goes into a report first: the end, the start, what growth steps gave, then what was between them."""
     if moment is last or moment.kind == "start":
         return (0 if moment is last else 1), 0
     return 2 if moment.kind == "grown" else 3, -moment.level
 
 
-def _partitions(net: Network, planes: Sequence[Slice], data: Divided) -> list[LinePartition | PlanePartition]:
+def _partitions(net: Network, planes: Sequence[Slice], data: TableSplit) -> list[LinePartition | PlanePartition]:
     import creases
 
     if not planes:
-        ((low, high),) = box(data.problem.X)
+        ((low, high),) = data_box(data.problem.X)
         return [creases.line(net, [low], [high])]
     return [creases.plane(net, one.box, one.origin, one.basis) for one in planes]
 
 
-def _shown_rows(run: Kept) -> NDArray[np.int64]:
+def _shown_rows(run: SavedRun) -> NDArray[np.int64]:
     """Rows of X that the report shows: all, or those that are spoken of and others drawn at random."""
     problem = run.data.problem
     n, d = problem.X.shape

@@ -14,7 +14,7 @@ import numpy as np
 from creases._typing import Floats
 from creases._versions import version
 from creases.growth import number
-from creases.growth.experiment import Kept, Rival, box, made, rivals, verdict
+from creases.growth.experiment import Baseline, SavedRun, baselines, compare_with_linear, data_box, describe_step
 from creases.show.report._hardest import hardest_section
 from creases.show.report._sections import network_sections
 from creases.show.report._slices import relevance
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 LOOK = 5000
 
 
-def growth_sections(run: Kept, partition: LinePartition | PlanePartition, model: str, again: str) -> list[Section]:
+def growth_sections(run: SavedRun, partition: LinePartition | PlanePartition, model: str, again: str) -> list[Section]:
     """All sections; ``partition`` is what is shown of the network kept, ``model`` its file, ``again`` what makes it."""
-    problem, found = run.data.problem, rivals(run.net, run.data)
+    problem, found = run.data.problem, baselines(run.net, run.data)
     order = np.argsort(-relevance(run.net, run.data), kind="stable").tolist()
     own = network_sections(
         run.net,
-        box=box(problem.X),
+        box=data_box(problem.X),
         X=problem.X,
         y=problem.y,
         features=problem.features,
@@ -53,7 +53,7 @@ def growth_sections(run: Kept, partition: LinePartition | PlanePartition, model:
     ]
 
 
-def _overview(run: Kept, found: Sequence[Rival]) -> Section:
+def _overview(run: SavedRun, found: Sequence[Baseline]) -> Section:
     data, history = run.data, run.history
     records = [record for record in history.records if record.epoch < run.epoch or not history.ended]
     last = max(1, min(run.epoch, len(history.epochs)))
@@ -73,7 +73,7 @@ def _overview(run: Kept, found: Sequence[Rival]) -> Section:
     return {"title": "Overview", "text": ended, "table": {"columns": ["what", "value"], "rows": rows}}
 
 
-def _ledger(run: Kept) -> Section:
+def _ledger(run: SavedRun) -> Section:
     """A row for each growth step: what, where, why, and what it did to the loss and to the function."""
     rows = []
     changes = _changes(run)
@@ -84,7 +84,7 @@ def _ledger(run: Kept) -> Section:
             [
                 str(record.number),
                 str(record.epoch),
-                made(record) + ("" if kept else " (undone)"),
+                describe_step(record) + ("" if kept else " (undone)"),
                 record.place,
                 _loss(record.before.get("loss")),
                 _loss(record.after.get("loss")),
@@ -109,7 +109,7 @@ def _loss(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
-def _changes(run: Kept) -> dict[int, str]:
+def _changes(run: SavedRun) -> dict[int, str]:
     """By growth step how much an output changed at most at once on the rows; where its two networks were kept."""
     X = _looked_at(run)
     before = {moment.epoch: moment.net for moment in run.moments if moment.kind == "before"}
@@ -121,13 +121,13 @@ def _changes(run: Kept) -> dict[int, str]:
     return found
 
 
-def _looked_at(run: Kept) -> Floats:
+def _looked_at(run: SavedRun) -> Floats:
     """All inputs (n, d), or of very many every second, third, ..."""
     X = run.data.problem.X
     return X[:: -(-len(X) // LOOK)]
 
 
-def _scores(run: Kept, found: Sequence[Rival]) -> Section:
+def _scores(run: SavedRun, found: Sequence[Baseline]) -> Section:
     regression = run.data.problem.classes is None
     rows = [
         [one.name, *map(_score, (one.train, one.validation, one.test))]
@@ -136,7 +136,7 @@ def _scores(run: Kept, found: Sequence[Rival]) -> Section:
     ]
     heads = [measure(run.data.problem.task), "training", "validation", "test", *(["test RMSE"] if regression else [])]
     text = "The others are scikit-learn's, fitted to the rows that the network was trained on and stopped by."
-    said = verdict(found, run.data)
+    said = compare_with_linear(found, run.data)
     return {"title": "Scores", "text": f"{said} {text}".strip(), "table": {"columns": heads, "rows": rows}}
 
 
@@ -144,7 +144,7 @@ def _score(value: float) -> str:
     return f"{round(value, 3) + 0.0:.3f}"  # no minus before a zero
 
 
-def _loading(run: Kept, model: str) -> Section:
+def _loading(run: SavedRun, model: str) -> Section:
     names = run.data.problem.features
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     title = "Load it in three lines"
@@ -156,7 +156,7 @@ def _loading(run: Kept, model: str) -> Section:
     return {"title": title, "text": text, "code": code}
 
 
-def _again(run: Kept, again: str) -> Section:
+def _again(run: SavedRun, again: str) -> Section:
     """The commands, the settings, the data's digest and the versions."""
     settings = [[field.name, _text(getattr(run.settings, field.name))] for field in fields(run.settings)]
     settings[0][1] = Path(run.settings.data).name

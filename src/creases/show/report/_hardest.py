@@ -9,7 +9,7 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.growth import number
-from creases.growth.experiment import Divided
+from creases.growth.experiment import TableSplit
 from creases.problems import Problem
 from creases.show.report._subject import Section
 
@@ -24,7 +24,7 @@ EACH = 5
 VALUES = 6
 
 
-def losses(net: Network, data: Divided) -> Floats:
+def losses(net: Network, data: TableSplit) -> Floats:
     """The loss of every sample (n,): cross-entropy; for regression the squared error in the target's own units."""
     from scipy.special import log_softmax
 
@@ -34,14 +34,14 @@ def losses(net: Network, data: Divided) -> Floats:
     return np.asarray(-log_softmax(f, axis=1)[np.arange(len(f)), problem.y])
 
 
-def hardest_rows(net: Network, data: Divided) -> dict[str, list[int]]:
+def hardest_rows(net: Network, data: TableSplit) -> dict[str, list[int]]:
     """The rows of X with the largest loss in each part of the data, the hardest first."""
     loss = losses(net, data)
     parts = {"test": data.test, "validation": data.validation, "training": data.train}
     return {name: rows[np.argsort(-loss[rows], kind="stable")[:EACH]].tolist() for name, rows in parts.items()}
 
 
-def hardest_section(net: Network, data: Divided, columns: Sequence[int]) -> Section:
+def hardest_section(net: Network, data: TableSplit, columns: Sequence[int]) -> Section:
     """A table of the hardest instances with the values of some columns."""
     problem, loss = data.problem, losses(net, data)
     f = np.asarray(net(problem.X), np.float64).reshape(len(problem.X), -1)
@@ -75,7 +75,7 @@ def _asked(problem: Problem) -> str:
     return "value" if problem.classes is None else "class"
 
 
-def _judged(data: Divided, f: Floats, row: int, loss: float) -> list[str]:
+def _judged(data: TableSplit, f: Floats, row: int, loss: float) -> list[str]:
     """What a sample is, what it was taken for, and by how much."""
     y, classes = data.problem.y[row], data.problem.classes
     if classes is None:

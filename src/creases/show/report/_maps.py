@@ -147,9 +147,9 @@ def _classes(net: Network, problem: Problem | None) -> tuple[str, ...] | None:
 
 
 def _data_box(X: Floats) -> list[tuple[float, float]]:
-    from creases.growth.experiment import box
+    from creases.growth.experiment import data_box
 
-    return box(X)
+    return data_box(X)
 
 
 def _around(partition: Partition, problem: Problem | None) -> Any:

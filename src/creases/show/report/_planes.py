@@ -14,7 +14,7 @@ from creases._files import open_npz
 from creases._typing import Floats
 from creases.compare.differences import PartitionDifference, difference_on_line, difference_on_plane
 from creases.errors import FileError
-from creases.growth.experiment import box
+from creases.growth.experiment import data_box
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.geometry import slice_through
@@ -107,7 +107,7 @@ def _place(net: Network, X: Floats, y: NDArray[Any] | None, listed: list[int]) -
         return None
     if net.n_in <= 2:
         where = "in the interval" if net.n_in == 1 else "in the box"
-        return _Place(np.array(box(X)), None, None, where, where)
+        return _Place(np.array(data_box(X)), None, None, where, where)
     rows = _three(X, [*_typical(X, y), *listed])
     if rows is None:
         return None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.growth.experiment import Divided, box
+from creases.growth.experiment import TableSplit, data_box
 from creases.regions.geometry import slice_through
 from creases.show.viewer._frames import line_frame, on_slice, plane_frame
 
@@ -42,7 +42,9 @@ class Slice:
     box: Floats  #: (2, 2) bounds of t
 
 
-def choose_slices(net: Network, data: Divided, columns: Sequence[str] = (), samples: Sequence[str] = ()) -> list[Slice]:
+def choose_slices(
+    net: Network, data: TableSplit, columns: Sequence[str] = (), samples: Sequence[str] = ()
+) -> list[Slice]:
     """The slices to show: those asked for (``"length,width"``; rows ``"3,17,40"``), else those that tell most.
 
     A problem of two inputs is one slice, one of one input none.
@@ -54,7 +56,7 @@ def choose_slices(net: Network, data: Divided, columns: Sequence[str] = (), samp
             raise InputError(
                 f"{asked}: {data.problem.name} has {X.shape[1]} inputs, which are shown whole; leave it out"
             )
-        return [Slice("", np.zeros(2), np.eye(2), np.array(box(X)))] if X.shape[1] == 2 else []
+        return [Slice("", np.zeros(2), np.eye(2), np.array(data_box(X)))] if X.shape[1] == 2 else []
     if columns or samples:
         pairs = [_columns(text, data) for text in columns]
         return [
@@ -69,16 +71,16 @@ def choose_slices(net: Network, data: Divided, columns: Sequence[str] = (), samp
     return found
 
 
-def of_columns(data: Divided, i: int, j: int) -> Slice:
+def of_columns(data: TableSplit, i: int, j: int) -> Slice:
     """The plane along two columns, all others at their medians."""
     X, names = data.problem.X, data.problem.features
     origin, basis = np.median(X, axis=0), np.zeros((X.shape[1], 2))
     origin[[i, j]] = 0.0
     basis[i, 0] = basis[j, 1] = 1.0
-    return Slice(f"{names[i]} × {names[j]}", origin, basis, np.array(box(X[:, [i, j]])))
+    return Slice(f"{names[i]} × {names[j]}", origin, basis, np.array(data_box(X[:, [i, j]])))
 
 
-def of_rows(net: Network, data: Divided, rows: Sequence[int]) -> Slice:
+def of_rows(net: Network, data: TableSplit, rows: Sequence[int]) -> Slice:
     """The plane through three samples, with them and most others in its box.
 
     t counts standard deviations, so that no column's units decide alone.
@@ -96,7 +98,7 @@ def of_rows(net: Network, data: Divided, rows: Sequence[int]) -> Slice:
 
 def slice_frame(
     partition: LinePartition | PlanePartition,
-    data: Divided,
+    data: TableSplit,
     *,
     moment: int,
     number: int,
@@ -113,7 +115,7 @@ def slice_frame(
     return plane_frame(partition, decides=data.outputs > 1, points=points, spread=spread, about=about)
 
 
-def relevance(net: Network, data: Divided) -> Floats:
+def relevance(net: Network, data: TableSplit) -> Floats:
     """How much each column matters (d,): what its distance from its median contributes to what decides, in the mean.
 
     That is |slope times distance|, over training rows; for classes the slope of the largest output less the second's.
@@ -129,7 +131,7 @@ def relevance(net: Network, data: Divided) -> Floats:
     return np.asarray(np.abs(J * away[:, None]).mean(axis=(0, 1)))
 
 
-def typical_rows(net: Network, data: Divided) -> list[int]:
+def typical_rows(net: Network, data: TableSplit) -> list[int]:
     """Three rows: the most typical of three classes (of two: with the hardest); by value: low, middle, high."""
     from creases.show.report._hardest import losses
 
@@ -149,12 +151,12 @@ def typical_rows(net: Network, data: Divided) -> list[int]:
     return [*found, *(int(row) for row in hardest if row not in found)][:3]
 
 
-def table_rows(data: Divided) -> NDArray[np.int64]:
+def table_rows(data: TableSplit) -> NDArray[np.int64]:
     """The number of each sample in its table."""
     return np.arange(len(data.problem.X)) if data.problem.rows is None else data.problem.rows
 
 
-def _columns(text: str, data: Divided) -> tuple[int, int]:
+def _columns(text: str, data: TableSplit) -> tuple[int, int]:
     names = list(data.problem.features)
     numbers = {str(index): index for index in range(len(names))} | {name: index for index, name in enumerate(names)}
     words = text.split(",")
@@ -171,7 +173,7 @@ def _columns(text: str, data: Divided) -> tuple[int, int]:
     raise InputError(f"--columns: expected two different columns such as {names[0]},{names[1]}, got {text!r}")
 
 
-def _rows(text: str, data: Divided) -> list[int]:
+def _rows(text: str, data: TableSplit) -> list[int]:
     numbers = table_rows(data).tolist()
     try:
         wanted = [int(word) for word in text.split(",")]

@@ -62,11 +62,11 @@ def _code(asked: Asked) -> bytes:
 
 def _report(asked: Asked) -> bytes:
     """The report that ``creases report`` writes of a run in a folder."""
-    from creases.growth.experiment import Kept
+    from creases.growth.experiment import SavedRun
     from creases.show.report._growth import write_run_report
 
     live = asked.live
-    run = Kept(live.settings, live.data, live.history, tuple(live.moments), "")
+    run = SavedRun(live.settings, live.data, live.history, tuple(live.moments), "")
     model, again = f"{asked.stem}.safetensors", script(asked.given, live)
     return _written(
         "report.html",
@@ -76,12 +76,12 @@ def _report(asked: Asked) -> bytes:
 
 def _animation(asked: Asked) -> bytes:
     """The way of the run, on the first slice, with its curves and the network."""
-    from creases.growth.experiment import box
+    from creases.growth.experiment import data_box
     from creases.show import animate_growth
 
     live = asked.live
     problem = live.data.problem
-    shown: dict[str, Any] = {"box": box(problem.X), "data": problem.X}
+    shown: dict[str, Any] = {"box": data_box(problem.X), "data": problem.X}
     if problem.classes is not None or problem.X.shape[1] == 1:  # a plane does not show values
         shown["labels"] = problem.y
     shown["features"] = problem.features

@@ -10,7 +10,7 @@ import numpy as np
 
 from creases import problems
 from creases.errors import CreasesError, InputError
-from creases.growth.experiment import LEAST_ROWS
+from creases.growth.experiment import MIN_ROWS
 from creases.problems import Problem
 from creases.show.studio._formula import formula_problem
 from creases.show.studio._limits import Limits
@@ -167,8 +167,8 @@ def _check_size(problem: Problem, limits: Limits) -> None:
     for name, column in [*zip(problem.features, problem.X.T, strict=True), ("the column to predict", problem.y)]:
         if np.abs(column).max(initial=0.0) > LARGEST:
             raise InputError(f"{name} has values beyond {LARGEST:g}, too large to be learnt from; give it another unit")
-    if n < LEAST_ROWS:
-        raise InputError(f"{problem.name} has {n} rows, too few to hold some out; at least {LEAST_ROWS} are needed")
+    if n < MIN_ROWS:
+        raise InputError(f"{problem.name} has {n} rows, too few to hold some out; at least {MIN_ROWS} are needed")
     if n > limits.rows:
         raise _too_many(problem.name, f"{n} rows, the studio takes up to {limits.rows}")
     if d > limits.columns:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from creases.errors import InputError
-from creases.growth import Mark, Run
-from creases.growth.experiment import Moments, Settings, divide, options, start
+from creases.growth import Run, RunState
+from creases.growth.experiment import Settings, Snapshots, options, split_problem, start
 from creases.problems import Problem
 from creases.show.studio import _slices as views
 from creases.show.studio._limits import Limits
@@ -28,7 +28,7 @@ MEMORY = 2**28
 class _Step:
     """A growth step that can be taken back."""
 
-    mark: Mark  #: the run before it
+    mark: RunState  #: the run before it
     moments: int  #: the number up to which moments are from before it
     by_hand: bool
 
@@ -42,14 +42,14 @@ class Live:
 
     def __init__(self, problem: Problem, settings: Settings, limits: Limits) -> None:
         self.settings, self.limits = settings, limits
-        self.data = divide(problem, settings)
+        self.data = split_problem(problem, settings)
         model = start(settings, self.data)
-        self.moments = Moments(self.data, most=MOMENTS, memory=MEMORY)
+        self.moments = Snapshots(self.data, most=MOMENTS, memory=MEMORY)
         self.slices = views.first_slices(self.moments.own_units(model), self.data)
         self.by_hand: list[int] = []
         self.undone: set[int] = set()
         self._steps: deque[_Step] = deque(maxlen=limits.marks)
-        self._mark: Mark | None = None
+        self._mark: RunState | None = None
         self._frames: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._regions: dict[int, int | None] = {}
         self._crowded: int | None = None  #: units of a network that had too many regions to be drawn

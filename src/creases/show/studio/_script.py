@@ -24,7 +24,7 @@ def script(given: Mapping[str, Any], live: Live) -> str:
     if steered:
         imports = [*imports, f"from creases.grow import {_time(live.settings.when)[0]}, Run"]
     ours = [
-        "from creases.growth.experiment._divided import divide",
+        "from creases.growth.experiment._split import divide",
         "from creases.growth.experiment._run import options, start",
     ]
     ours = sorted([*imports, *ours, "from creases.growth.experiment._settings import Settings"])

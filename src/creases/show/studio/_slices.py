@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import creases
 from creases.errors import InputError
-from creases.growth.experiment import Divided, box
+from creases.growth.experiment import TableSplit, data_box
 from creases.show.report._slices import Slice, choose_slices, of_columns, of_rows, slice_frame, table_rows
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from creases.regions import LinePartition, PlanePartition
 
 
-def first_slices(net: Network, data: Divided) -> list[Slice]:
+def first_slices(net: Network, data: TableSplit) -> list[Slice]:
     """What is shown at first: none for one input, the whole plane of two, that of the first two columns of more."""
     return choose_slices(net, data) if data.problem.X.shape[1] <= 2 else [of_columns(data, 0, 1)]
 
 
-def asked_slice(asked: Mapping[str, Any], net: Network, data: Divided) -> Slice:
+def asked_slice(asked: Mapping[str, Any], net: Network, data: TableSplit) -> Slice:
     """The slice that a page asks for: two columns, or three rows by their numbers in the table."""
     d = data.problem.X.shape[1]
     if d < 3:
@@ -40,7 +40,9 @@ def asked_slice(asked: Mapping[str, Any], net: Network, data: Divided) -> Slice:
     return of_columns(data, *columns)
 
 
-def draw(net: Network, data: Divided, shown: Sequence[Slice], number: int, moment: int, most: int) -> tuple[bytes, int]:
+def draw(
+    net: Network, data: TableSplit, shown: Sequence[Slice], number: int, moment: int, most: int
+) -> tuple[bytes, int]:
     """The frame of a network in one of the slices, and how many regions are in it; ``most`` bounds them."""
 
     def bound(regions: int) -> None:
@@ -56,7 +58,7 @@ def draw(net: Network, data: Divided, shown: Sequence[Slice], number: int, momen
             net, view.box, view.origin, view.basis, progress=lambda _, regions, total: bound(regions)
         )
     else:
-        ((low, high),) = box(data.problem.X)
+        ((low, high),) = data_box(data.problem.X)
         partition = creases.line(net, [low], [high])
     bound(partition.count)
     return slice_frame(partition, data, moment=moment, number=number), partition.count

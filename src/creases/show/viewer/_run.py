@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.growth.experiment import Divided
+from creases.growth.experiment import TableSplit
 from creases.problems import Problem
 
 if TYPE_CHECKING:
     from creases.growth import History, Record
-    from creases.growth.experiment import Moment, Settings
+    from creases.growth.experiment import Settings, Snapshot
 
 Rows = NDArray[np.int64]
 
@@ -43,11 +43,11 @@ def measure(task: str) -> str:
     return "accuracy" if task == "classification" else "R²"
 
 
-def problem_json(given: Problem | Divided, *, rows: Rows | None = None) -> dict[str, Any]:
+def problem_json(given: Problem | TableSplit, *, rows: Rows | None = None) -> dict[str, Any]:
     """The problem: its words, and its samples (all, or only these rows of X) with the part of the data each is in."""
-    problem = given.problem if isinstance(given, Divided) else given
+    problem = given.problem if isinstance(given, TableSplit) else given
     split = np.zeros(len(problem.X), int)
-    if isinstance(given, Divided):
+    if isinstance(given, TableSplit):
         split[given.validation], split[given.test] = 1, 2
     shown = np.arange(len(problem.X)) if rows is None else rows
     return {
@@ -63,7 +63,9 @@ def problem_json(given: Problem | Divided, *, rows: Rows | None = None) -> dict[
     }
 
 
-def record_json(record: Record, data: Divided, kept_epoch: int | None, *, rows: Rows | None = None) -> dict[str, Any]:
+def record_json(
+    record: Record, data: TableSplit, kept_epoch: int | None, *, rows: Rows | None = None
+) -> dict[str, Any]:
     """One growth step; it is undone if the network kept is that of an epoch before it (None: not known yet).
 
     Samples that it names are given by their place in what :func:`problem_json` gave for the same ``rows``.
@@ -107,14 +109,14 @@ def epochs_json(epochs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [plain(epoch.get(name)) for epoch in epochs] for name in COLUMNS}
 
 
-def moment_json(moment: Moment, regions: int | None = None) -> dict[str, Any]:
+def moment_json(moment: Snapshot, regions: int | None = None) -> dict[str, Any]:
     """One moment; ``regions``: how many its first slice has, null where that is not known yet."""
     about = {"id": moment.id, "epoch": moment.epoch, "kind": moment.kind, "record": moment.record}
     return {**about, "regions": regions}
 
 
 def run_json(
-    data: Divided,
+    data: TableSplit,
     settings: Settings,
     history: History,
     moments: Iterable[Mapping[str, Any]],
@@ -144,7 +146,7 @@ def _short(value: float) -> float:
     return value if isinstance(value, int) else float(f"{value:.12g}")
 
 
-def _places(data: Divided, rows: Rows | None) -> dict[int, int]:
+def _places(data: TableSplit, rows: Rows | None) -> dict[int, int]:
     """From a sample's number in its table, as growth records have it, to its place among those shown."""
     numbers = data.problem.rows
     numbers = np.arange(len(data.problem.X)) if numbers is None else numbers

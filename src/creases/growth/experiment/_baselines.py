@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Ints
-from creases.growth.experiment._divided import Divided
+from creases.growth.experiment._split import TableSplit
 
 if TYPE_CHECKING:
     from creases.network import Network
 
 
 @dataclass(frozen=True, eq=False)
-class Rival:
+class Baseline:
     """One way to predict, with its score on each part of the data: accuracy, or R^2."""
 
     name: str
@@ -29,7 +29,7 @@ class Rival:
     error: float | None  #: root of the mean squared error on the test rows, in the target's own units; for regression
 
 
-def rivals(net: Network, data: Divided) -> list[Rival]:
+def baselines(net: Network, data: TableSplit) -> list[Baseline]:
     """The network, a linear model and a constant, in this order.
 
     The other two are scikit-learn's, fitted to the same rows that the network was trained on and stopped by.
@@ -47,7 +47,7 @@ def rivals(net: Network, data: Divided) -> list[Rival]:
     return found
 
 
-def verdict(found: Sequence[Rival], data: Divided) -> str:
+def compare_with_linear(found: Sequence[Baseline], data: TableSplit) -> str:
     """The network against the linear model, row by row of the test; "" for a regression."""
     net, linear = found[:2]
     if data.problem.classes is None:
@@ -72,11 +72,11 @@ def _usual(classification: bool) -> list[tuple[str, Any]]:
     return [("Ridge", Ridge()), ("mean of the target", DummyRegressor())]
 
 
-def _rival(name: str, predictions: NDArray[Any], data: Divided) -> Rival:
+def _rival(name: str, predictions: NDArray[Any], data: TableSplit) -> Baseline:
     y, regression = data.problem.y, data.problem.classes is None
     train, held, test = (_score(predictions, y, rows, regression) for rows in (data.train, data.validation, data.test))
     error = float(np.sqrt(np.mean((predictions - y)[data.test] ** 2))) if regression else None
-    return Rival(name, predictions, train, held, test, error)
+    return Baseline(name, predictions, train, held, test, error)
 
 
 def _score(predictions: NDArray[Any], y: NDArray[Any], rows: Ints, regression: bool) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from creases.growth.estimators._canonical import canonical, held_out
+from creases.growth.experiment._rows import merge_duplicates, split_rows
 
 
 def _table(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -16,15 +16,15 @@ def test_weights_repetition_and_another_order_give_the_same_table_bit_for_bit() 
     X, y, weight = _table()
     times = weight.astype(int)
     order = np.random.default_rng(1).permutation(times.sum())
-    weighted = canonical(X, y, weight)
-    repeated = canonical(X.repeat(times, axis=0)[order], y.repeat(times, axis=0)[order], np.ones(times.sum()))
+    weighted = merge_duplicates(X, y, weight)
+    repeated = merge_duplicates(X.repeat(times, axis=0)[order], y.repeat(times, axis=0)[order], np.ones(times.sum()))
     for name in ("X", "y", "weight"):
         np.testing.assert_array_equal(getattr(weighted, name), getattr(repeated, name))
 
 
 def test_rows_all_differ_and_keep_their_total_weight() -> None:
     X, y, weight = _table()
-    table = canonical(X, y, weight)
+    table = merge_duplicates(X, y, weight)
     rows = np.column_stack([table.X, table.y])
     assert len(np.unique(rows, axis=0)) == len(table) < (weight > 0).sum()
     assert table.weight.sum() == weight.sum()
@@ -33,7 +33,7 @@ def test_rows_all_differ_and_keep_their_total_weight() -> None:
 
 def test_each_row_knows_where_it_came_first() -> None:
     X, y, weight = _table()
-    table = canonical(X, y, weight)
+    table = merge_duplicates(X, y, weight)
     np.testing.assert_array_equal(X[table.first], table.X)
     np.testing.assert_array_equal(y[table.first, 0], table.y[:, 0])
     for row, first in zip(np.column_stack([table.X, table.y]), table.first, strict=True):
@@ -42,7 +42,7 @@ def test_each_row_knows_where_it_came_first() -> None:
 
 
 def test_zero_and_minus_zero_are_one_row() -> None:
-    table = canonical(np.array([[0.0], [-0.0]]), np.zeros((2, 1)), np.ones(2))
+    table = merge_duplicates(np.array([[0.0], [-0.0]]), np.zeros((2, 1)), np.ones(2))
     assert len(table) == 1
 
 
@@ -50,8 +50,8 @@ def test_zero_and_minus_zero_are_one_row() -> None:
 def test_classes_are_held_out_in_the_shares_they_have(share: float) -> None:
     rng = np.random.default_rng(0)
     y = rng.choice(3, 400, p=[0.7, 0.2, 0.1]).astype(float)[:, None]
-    table = canonical(rng.normal(size=(400, 2)), y, np.ones(400))
-    train, held = held_out(table, share, 0, by_class=True)
+    table = merge_duplicates(rng.normal(size=(400, 2)), y, np.ones(400))
+    train, held = split_rows(table, share, 0, by_class=True)
     assert sorted([*train, *held]) == list(range(400))
     for c in range(3):
         assert abs((table.y[held] == c).sum() - share * (y == c).sum()) <= 1
@@ -59,7 +59,7 @@ def test_classes_are_held_out_in_the_shares_they_have(share: float) -> None:
 
 def test_the_only_row_of_a_class_is_trained_on() -> None:
     y = np.array([0.0] * 20 + [1.0] * 20 + [2.0])[:, None]
-    table = canonical(np.arange(41.0)[:, None], y, np.ones(41))
+    table = merge_duplicates(np.arange(41.0)[:, None], y, np.ones(41))
     for seed in range(20):
-        train, _ = held_out(table, 0.5, seed, by_class=True)
+        train, _ = split_rows(table, 0.5, seed, by_class=True)
         assert set(table.y[train, 0]) == {0.0, 1.0, 2.0}

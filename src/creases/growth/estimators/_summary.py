@@ -8,7 +8,7 @@ from creases.errors import InputError
 from creases.growth._records import History, Record, merit
 
 
-def explained(history: History, names: dict[str, Any], drawing: str, step: int | None) -> str:
+def explain_history(history: History, names: dict[str, Any], drawing: str, step: int | None) -> str:
     """A run in words, or one growth step of it; ``drawing`` are the network's widths, such as 4-5-3."""
     count = len(history.records)
     if step is None:
@@ -20,7 +20,7 @@ def explained(history: History, names: dict[str, Any], drawing: str, step: int |
     return _step(history.records[step - 1], history, names)
 
 
-def table(history: History) -> str:
+def summary_table(history: History) -> str:
     """The growth steps as lines of text; losses and scores are those before the next step."""
     held = bool(history.epochs) and history.epochs[0]["validation_loss"] is not None
     head = ["step", "epoch", "action", "layer", "width", "parameters", "loss", "score"]
@@ -49,7 +49,7 @@ def _numbers(values: Any, held: bool) -> list[str]:
 def _whole(history: History, drawing: str) -> str:
     """The run in a sentence or two."""
     epochs = len(history.epochs)
-    best = kept(history)
+    best = best_epoch(history)
     at = history.epochs[best - 1]
     steps = "1 growth step" if len(history.records) == 1 else f"{len(history.records)} growth steps"
     said = f"The network is {drawing} (inputs, hidden units, outputs) after {epochs} epochs with {steps}."
@@ -61,12 +61,12 @@ def _whole(history: History, drawing: str) -> str:
 
 def _step(record: Record, history: History, names: dict[str, Any]) -> str:
     said = record.explain(**names)
-    if record.epoch >= kept(history) and len(history.epochs) > kept(history):
+    if record.epoch >= best_epoch(history) and len(history.epochs) > best_epoch(history):
         said += " This did not help on the rows held out, and is not in the network that was kept."
     return said
 
 
-def kept(history: History) -> int:
+def best_epoch(history: History) -> int:
     """The epoch, from 1, whose network was kept: the first that was best on rows held out, or the last."""
     if not history.epochs or history.last["validation_loss"] is None:
         return len(history.epochs)

@@ -12,7 +12,7 @@ from torch import nn
 
 import creases
 from creases.errors import FileError
-from creases.growth.experiment._divided import Divided
+from creases.growth.experiment._split import TableSplit
 
 if TYPE_CHECKING:
     from creases.growth._state import State
@@ -39,7 +39,7 @@ _NAME = re.compile(r"(\d{7})-(start|training|before|grown|end)-(\d{5})-(\d{5})\.
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class Snapshot:
     """A network on the way of a growth run, for the data's own units."""
 
     id: int  #: no other moment of the run has it, also after some were dropped
@@ -57,7 +57,7 @@ class Moment:
         return _level(max(0, self.step - 1)) if self.kind in ("before", "grown") else _ALWAYS
 
 
-class Moments:
+class Snapshots:
     """The moments of one growth run, in order: collects them, and keeps no more than ``most``.
 
     One at the start; one every few epochs; one just before and one right after each growth step; one at the end. When
@@ -77,12 +77,12 @@ class Moments:
     Examples
     --------
     >>> from creases.growth import grow
-    >>> from creases.growth.experiment._divided import divided
+    >>> from creases.growth.experiment._split import load_split
     >>> from creases.growth.experiment._run import start
     >>> from creases.growth.experiment._settings import Settings
     >>> settings = Settings(data="moons")
-    >>> data = divided(settings)
-    >>> model, moments = start(settings, data), Moments(data)
+    >>> data = load_split(settings)
+    >>> model, moments = start(settings, data), Snapshots(data)
     >>> moments.start(model)
     >>> _, history = grow(model, data.scaled(data.train, "cpu"), "classification", how="fold", when=8, max_epochs=18,
     ...                   stop=[moments.before], callbacks=[moments.after])
@@ -91,25 +91,25 @@ class Moments:
     [('start', 0), ('before', 8), ('grown', 8), ('training', 10), ('before', 16), ('grown', 16), ('end', 18)]
     """
 
-    def __init__(self, data: Divided, folder: Path | None = None, *, most: int = MOST, memory: int = BYTES) -> None:
+    def __init__(self, data: TableSplit, folder: Path | None = None, *, most: int = MOST, memory: int = BYTES) -> None:
         self._data, self._folder = data, folder
         self._most, self._memory = most, memory
-        self._all: list[Moment] = []
+        self._all: list[Snapshot] = []
         self._next = 0
         self._pending: Network | None = None  #: the network as it was before what may become a growth step
         if folder is not None and folder.is_dir():
             for path in filter(_half_written, folder.iterdir()):
                 path.unlink()
-            self._all = load(folder)
+            self._all = load_snapshots(folder)
             self._next = len(self._all)
 
-    def __iter__(self) -> Iterator[Moment]:
+    def __iter__(self) -> Iterator[Snapshot]:
         return iter(self._all)
 
     def __len__(self) -> int:
         return len(self._all)
 
-    def __getitem__(self, index: int) -> Moment:
+    def __getitem__(self, index: int) -> Snapshot:
         return self._all[index]
 
     def start(self, model: nn.Module) -> None:
@@ -155,7 +155,7 @@ class Moments:
         self.keep(lambda moment: moment.kind != "end")
         self._take("end", kept, None, self.own_units(model), 0)
 
-    def keep(self, wanted: Callable[[Moment], bool]) -> None:
+    def keep(self, wanted: Callable[[Snapshot], bool]) -> None:
         """Drop all other moments, such as those after a growth step that is undone."""
         gone = [moment for moment in self._all if not wanted(moment)]
         if gone:
@@ -170,7 +170,7 @@ class Moments:
         return creases.read(self._data.scaling.undone(model))
 
     def _take(self, kind: Kind, epoch: int, record: int | None, net: Network, step: int) -> None:
-        moment = Moment(self._next, epoch, kind, record, net, step)
+        moment = Snapshot(self._next, epoch, kind, record, net, step)
         self._next += 1
         self._all.append(moment)
         if self._folder is not None:
@@ -186,7 +186,7 @@ class Moments:
         self.keep(lambda moment: moment.level >= least.get(moment.kind, 0))
 
 
-def load(folder: Path) -> list[Moment]:
+def load_snapshots(folder: Path) -> list[Snapshot]:
     """The moments that were written into a folder, in order; what was left there half-written is passed over."""
     try:
         found = [match for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
@@ -196,7 +196,7 @@ def load(folder: Path) -> list[Moment]:
     return [_read(folder, match, number) for number, match in enumerate(found)]
 
 
-def clear(folder: Path) -> None:
+def clear_snapshots(folder: Path) -> None:
     """Remove the moments in a folder, also half-written ones, and the folder if nothing else is in it."""
     for path in folder.iterdir():
         if _NAME.fullmatch(path.name) or _half_written(path):
@@ -214,14 +214,14 @@ def _kind(match: re.Match[str]) -> int:
     return [str(kind) for kind in KINDS].index(match[2])
 
 
-def _read(folder: Path, match: re.Match[str], number: int) -> Moment:
+def _read(folder: Path, match: re.Match[str], number: int) -> Snapshot:
     from creases.network import load as read_network
 
     epoch, record, step = (int(match[k]) for k in (1, 3, 4))
-    return Moment(number, epoch, KINDS[_kind(match)], record or None, read_network(folder / match[0]), step)
+    return Snapshot(number, epoch, KINDS[_kind(match)], record or None, read_network(folder / match[0]), step)
 
 
-def _name(moment: Moment) -> str:
+def _name(moment: Snapshot) -> str:
     return f"{moment.epoch:07d}-{moment.kind}-{moment.record or 0:05d}-{moment.step:05d}.safetensors"
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from creases.growth import Record
 
 
-def made(record: Record) -> str:
+def describe_step(record: Record) -> str:
     """What a growth step did: ``1 unit added``."""
     new, gone = len(record.units), len(record.removed)
     if record.action == "revive":
-        return f"{units(gone)} drawn anew"
+        return f"{count_units(gone)} drawn anew"
     if record.action == "recycle":
-        return f"{units(gone)} replaced" + (f", {units(new - gone)} added" if new > gone else "")
-    return f"{units(new)} added"
+        return f"{count_units(gone)} replaced" + (f", {count_units(new - gone)} added" if new > gone else "")
+    return f"{count_units(new)} added"
 
 
-def units(count: int) -> str:
+def count_units(count: int) -> str:
     """``1 unit``, ``2 units``."""
     return "1 unit" if count == 1 else f"{count} units"

@@ -10,7 +10,7 @@ from creases._typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class UniqueRows:
     """Rows that all differ and all count, in an order of their own."""
 
     X: Floats  #: (n, d)
@@ -22,8 +22,8 @@ class Table:
         return len(self.X)
 
 
-def canonical(X: Floats, y: Floats, weight: Floats) -> Table:
-    """The rows X (n, d), y (n, m) with weights (n,) at least 0 as a :class:`Table`.
+def merge_duplicates(X: Floats, y: Floats, weight: Floats) -> UniqueRows:
+    """The rows X (n, d), y (n, m) with weights (n,) at least 0 as a :class:`UniqueRows`.
 
     Rows of weight 0 go, equal rows become one with the sum of their weights, and the rest is sorted. So a row of weight
     2 and one that comes twice are the same training problem to the last bit, and so is the data in another order.
@@ -31,7 +31,7 @@ def canonical(X: Floats, y: Floats, weight: Floats) -> Table:
     Examples
     --------
     >>> X, y = np.array([[3.0], [1.0], [3.0]]), np.array([[0.0], [1.0], [0.0]])
-    >>> table = canonical(X, y, np.ones(3))
+    >>> table = merge_duplicates(X, y, np.ones(3))
     >>> sorted(zip(table.X[:, 0].tolist(), table.weight.tolist(), table.first.tolist()))
     [(1.0, 1.0, 1), (3.0, 2.0, 0)]
     """
@@ -41,10 +41,10 @@ def canonical(X: Floats, y: Floats, weight: Floats) -> Table:
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     total = np.bincount(inverse.reshape(-1), weights=weight[counts])
     d = X.shape[1]
-    return Table(rows[first, :d], rows[first, d:], total.astype(np.float64), counts[first])
+    return UniqueRows(rows[first, :d], rows[first, d:], total.astype(np.float64), counts[first])
 
 
-def held_out(table: Table, share: float, seed: int, *, by_class: bool) -> tuple[Ints, Ints]:
+def split_rows(table: UniqueRows, share: float, seed: int, *, by_class: bool) -> tuple[Ints, Ints]:
     """Row numbers to train on and to measure with, both rising; by class: each in about the same shares in both.
 
     The only row of its class is trained on.

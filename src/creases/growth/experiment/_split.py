@@ -20,18 +20,18 @@ from creases.problems import Problem
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from creases.growth._samples import Memory
+    from creases.growth._samples import InMemorySamples
 
 
 #: How far pictures go beyond the data, as a share of their range.
 MARGIN = 0.05
 
 #: Rows below which nothing can be held out.
-LEAST_ROWS = 10
+MIN_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Divided:
+class TableSplit:
     """A problem with its rows in three parts (rising numbers into its X), and the scaling that the first part gives."""
 
     problem: Problem
@@ -56,11 +56,11 @@ class Divided:
             "instance": "row" if problem.target or problem.X.shape[1] > 2 else "point",
         }
 
-    def scaled(self, rows: Ints, device: str) -> Memory:
+    def scaled(self, rows: Ints, device: str) -> InMemorySamples:
         """Some rows as the network is trained on them; each knows its number in the table."""
         import torch
 
-        from creases.growth._samples import Memory
+        from creases.growth._samples import InMemorySamples
 
         X, y = self.problem.X[rows], self.problem.y[rows]
         numbers = rows if self.problem.rows is None else self.problem.rows[rows]
@@ -68,23 +68,23 @@ class Divided:
         targets: Tensor = torch.from_numpy(y)
         if self.problem.classes is None:
             targets = torch.from_numpy(self.scaling.targets(y)).float()
-        return Memory(inputs.to(device), targets.to(device), None, torch.from_numpy(numbers))
+        return InMemorySamples(inputs.to(device), targets.to(device), None, torch.from_numpy(numbers))
 
 
-def divided(settings: Settings) -> Divided:
+def load_split(settings: Settings) -> TableSplit:
     """Read the data that the settings name, and divide them."""
-    return divide(read_problem(settings), settings)
+    return split_problem(read_problem(settings), settings)
 
 
-def divide(problem: Problem, settings: Settings) -> Divided:
+def split_problem(problem: Problem, settings: Settings) -> TableSplit:
     """A problem divided: at random by the seed, each class in its share where there are enough of it."""
     n = len(problem.X)
-    if n < LEAST_ROWS:
-        raise InputError(f"data: {n} rows are too few to hold some out; at least {LEAST_ROWS} are needed")
+    if n < MIN_ROWS:
+        raise InputError(f"data: {n} rows are too few to hold some out; at least {MIN_ROWS} are needed")
     rest, test = _two(np.arange(n), settings.test, problem, settings.seed)
     train, validation = _two(rest, settings.validation / (1 - settings.test), problem, settings.seed + 1)
     targets = problem.y[train] if problem.classes is None else None
-    return Divided(problem, train, validation, test, Scaling.of(problem.X[train], targets))
+    return TableSplit(problem, train, validation, test, Scaling.of(problem.X[train], targets))
 
 
 def _two(rows: Ints, share: float, problem: Problem, seed: int) -> tuple[Ints, Ints]:
@@ -113,7 +113,7 @@ def read_problem(settings: Settings) -> Problem:
         raise InputError(as_options(str(problem))) from None
 
 
-def find_data(given: str) -> str:
+def resolve_data(given: str) -> str:
     """What DATA means: the whole path of a file that is there, or the name of a built-in problem."""
     path = Path(given).expanduser()
     if path.is_file():
@@ -137,7 +137,7 @@ def as_options(message: str) -> str:
     return re.sub(r"^target: ", "--target: ", message)
 
 
-def box(X: NDArray[np.float64]) -> list[tuple[float, float]]:
+def data_box(X: NDArray[np.float64]) -> list[tuple[float, float]]:
     """What is around inputs (n, d): their range, and a little more."""
     low, high = X.min(axis=0), X.max(axis=0)
     margin = np.where(high > low, MARGIN * (high - low), 1.0)

@@ -9,10 +9,10 @@ import pytest
 import creases
 from creases.errors import FileError, InputError
 from creases.growth.experiment import _run as runs
-from creases.growth.experiment._divided import divided
-from creases.growth.experiment._kept import read_run
 from creases.growth.experiment._run import run
+from creases.growth.experiment._saved_run import load_run
 from creases.growth.experiment._settings import Settings
+from creases.growth.experiment._split import load_split
 
 SETTINGS = Settings(data="moons", epochs=30, when="8", how="random")
 
@@ -23,7 +23,7 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "finished"
     folder.mkdir()
     SETTINGS.save(folder)
-    outcome = run(SETTINGS, divided(SETTINGS), folder)
+    outcome = run(SETTINGS, load_split(SETTINGS), folder)
     outcome.net.save(folder / "model.safetensors")
     outcome.history.save(folder / "history.json")
     return folder
@@ -52,14 +52,14 @@ def stopped(tmp_path_factory):
     grow, runs.grow = runs.grow, interrupt
     try:
         with pytest.raises(KeyboardInterrupt):
-            run(SETTINGS, divided(SETTINGS), folder)
+            run(SETTINGS, load_split(SETTINGS), folder)
     finally:
         runs.grow = grow
     return folder
 
 
 def test_a_finished_run_is_read_with_the_network_that_was_kept(finished):
-    found = read_run(finished)
+    found = load_run(finished)
     assert found.settings == SETTINGS
     assert found.history.ended
     assert found.epoch == found.history.best["epoch"]
@@ -68,7 +68,7 @@ def test_a_finished_run_is_read_with_the_network_that_was_kept(finished):
 
 
 def test_a_stopped_run_is_read_up_to_its_last_checkpoint(stopped):
-    found = read_run(stopped)
+    found = load_run(stopped)
     assert not found.history.ended
     assert len(found.history.epochs) == 16
     assert found.moments[-1].kind == "grown"
@@ -80,26 +80,26 @@ def test_a_run_that_goes_on_after_its_end_is_read_from_its_checkpoint(finished, 
     longer = json.loads((folder / "history.json").read_text())
     longer["epochs"] = longer["epochs"][:10]
     (folder / "history.json").write_text(json.dumps(longer))
-    assert len(read_run(folder).history.epochs) == len(read_run(finished).history.epochs)
+    assert len(load_run(folder).history.epochs) == len(load_run(finished).history.epochs)
 
 
 def test_without_its_checkpoint_and_its_moments_a_finished_run_still_has_its_network(folder):
     (folder / "checkpoint.pt").unlink()
     shutil.rmtree(folder / "moments")
-    found = read_run(folder)
+    found = load_run(folder)
     assert [one.kind for one in found.moments] == ["end"]
     assert found.epoch == found.history.best["epoch"]
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(FileError, match=r"holds no growth run \(there is no run.json in it\)"):
-        read_run(tmp_path)
+        load_run(tmp_path)
 
 
 def test_a_run_that_has_come_to_nothing_yet_says_how_to_go_on(tmp_path):
     SETTINGS.save(tmp_path)
     with pytest.raises(FileError, match="has not come to its first checkpoint; go on with it: creases grow --resume"):
-        read_run(tmp_path)
+        load_run(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_a_run_that_has_come_to_nothing_yet_says_how_to_go_on(tmp_path):
 def test_a_damaged_file_is_named(folder, name, said):
     (folder / name).write_text("{")
     with pytest.raises(FileError, match=said):
-        read_run(folder)
+        load_run(folder)
 
 
 def test_a_run_whose_networks_are_all_gone_says_so(folder):
     shutil.rmtree(folder / "moments")
     (folder / "model.safetensors").unlink()
     with pytest.raises(FileError, match="the network of its end is missing; make it anew: creases grow --resume"):
-        read_run(folder)
+        load_run(folder)
 
 
 def test_a_table_that_changed_since_is_refused(tmp_path):
@@ -130,7 +130,7 @@ def test_a_table_that_changed_since_is_refused(tmp_path):
     settings = Settings(data=str(table), epochs=2)
     (tmp_path / "o").mkdir()
     settings.save(tmp_path / "o")
-    run(settings, divided(settings), tmp_path / "o")
+    run(settings, load_split(settings), tmp_path / "o")
     table.write_text(table.read_text() + "0,0,1\n")
     with pytest.raises(InputError, match=r"folder: .*t\.csv is not what it was when the run began"):
-        read_run(tmp_path / "o")
+        load_run(tmp_path / "o")

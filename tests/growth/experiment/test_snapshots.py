@@ -13,11 +13,11 @@ import torch
 
 import creases
 from creases.growth import grow
-from creases.growth.experiment import _moments as module
-from creases.growth.experiment._divided import divided
-from creases.growth.experiment._moments import Moments, clear, load
+from creases.growth.experiment import _snapshots as module
 from creases.growth.experiment._run import run, start
 from creases.growth.experiment._settings import Settings
+from creases.growth.experiment._snapshots import Snapshots, clear_snapshots, load_snapshots
+from creases.growth.experiment._split import load_split
 
 TESTS = Path(__file__).parents[1]
 PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
@@ -26,7 +26,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_N
 
 @pytest.fixture(scope="module")
 def data():
-    return divided(Settings(data="moons"))
+    return load_split(Settings(data="moons"))
 
 
 def grown(data, moments, **options):
@@ -48,7 +48,7 @@ def grown(data, moments, **options):
 
 
 def test_there_is_a_moment_around_every_growth_step_and_now_and_then_between(data):
-    moments = Moments(data)
+    moments = Snapshots(data)
     _, history = grown(data, moments)
     steps = [record.epoch for record in history.records]
     assert steps == [8, 16, 24]
@@ -62,7 +62,7 @@ def test_there_is_a_moment_around_every_growth_step_and_now_and_then_between(dat
 
 
 def test_a_moments_network_takes_the_datas_own_units(data):
-    moments = Moments(data)
+    moments = Snapshots(data)
     model, history = grown(data, moments)
     X = data.problem.X[:20]
     with torch.no_grad():
@@ -75,7 +75,7 @@ def test_a_moments_network_takes_the_datas_own_units(data):
 
 
 def test_where_it_was_time_to_grow_and_nothing_was_added_there_is_no_moment(data):
-    moments = Moments(data)
+    moments = Snapshots(data)
     model = start(Settings(data="moons"), data)
     state = SimpleNamespace(model=model, due=True, record=None, history=SimpleNamespace(epochs=[{}] * 7, records=[]))
     moments.start(model)
@@ -106,7 +106,7 @@ def long_run(data, moments, epochs, every=5):
 
 
 def test_training_and_growth_share_the_room_there_is(data):
-    moments = Moments(data, most=40)
+    moments = Snapshots(data, most=40)
     assert 30 < long_run(data, moments, 400, every=7) <= 40 + 3  # the start and the first growth step always stay
     kinds = [one.kind for one in moments]
     assert kinds.count("training") >= 10
@@ -114,7 +114,7 @@ def test_training_and_growth_share_the_room_there_is(data):
 
 
 def test_long_runs_are_thinned_evenly_and_keep_their_first_growth_step(data):
-    moments = Moments(data, most=40)
+    moments = Snapshots(data, most=40)
     long_run(data, moments, 1003)
     assert len(moments) <= 41
     grown_at = [one.record for one in moments if one.kind == "grown"]
@@ -126,15 +126,15 @@ def test_long_runs_are_thinned_evenly_and_keep_their_first_growth_step(data):
 
 
 def test_large_networks_are_kept_at_fewer_moments(data):
-    moments = Moments(data, memory=1)
+    moments = Snapshots(data, memory=1)
     long_run(data, moments, 400)
     assert 4 < len(moments) <= module.LEAST + 1
 
 
 def test_what_is_written_is_what_is_kept(data, tmp_path):
-    moments = Moments(data, tmp_path / "moments", most=40)
+    moments = Snapshots(data, tmp_path / "moments", most=40)
     long_run(data, moments, 203)
-    there = load(tmp_path / "moments")
+    there = load_snapshots(tmp_path / "moments")
     same = ("epoch", "kind", "record", "step", "level")
     assert [[getattr(one, name) for name in same] for one in there] == [
         [getattr(one, name) for name in same] for one in moments
@@ -144,10 +144,10 @@ def test_what_is_written_is_what_is_kept(data, tmp_path):
 
 
 def test_a_run_that_goes_on_forgets_what_it_had_written_after_its_checkpoint(data, tmp_path):
-    moments = Moments(data, tmp_path / "moments")
+    moments = Snapshots(data, tmp_path / "moments")
     model, _ = grown(data, moments)
     (tmp_path / "moments" / ".0000020-training-00000-00002-abc.safetensors").write_bytes(b"half")
-    again = Moments(data, tmp_path / "moments")
+    again = Snapshots(data, tmp_path / "moments")
     again.start(model)
     again.before(told(model, 17))
     kinds = [(one.epoch, one.kind) for one in again]
@@ -156,7 +156,7 @@ def test_a_run_that_goes_on_forgets_what_it_had_written_after_its_checkpoint(dat
 
 
 def test_numbers_of_dropped_moments_are_not_used_again(data):
-    moments = Moments(data)
+    moments = Snapshots(data)
     model, _ = grown(data, moments)
     last = moments[-1].id
     moments.keep(lambda one: one.epoch <= 8)
@@ -166,27 +166,27 @@ def test_numbers_of_dropped_moments_are_not_used_again(data):
 
 def test_a_folder_is_cleared_of_moments_alone(data, tmp_path):
     folder = tmp_path / "moments"
-    grown(data, Moments(data, folder))
+    grown(data, Snapshots(data, folder))
     (folder / ".0000008-grown-00001-00001-abc.safetensors").write_bytes(b"half")
     (folder / "mine.txt").write_text("mine")
-    clear(folder)
+    clear_snapshots(folder)
     assert [path.name for path in folder.iterdir()] == ["mine.txt"]
     (folder / "mine.txt").unlink()
-    clear(folder)
+    clear_snapshots(folder)
     assert not folder.exists()
 
 
 def test_a_damaged_moment_is_named(data, tmp_path):
-    grown(data, Moments(data, tmp_path / "moments"))
+    grown(data, Snapshots(data, tmp_path / "moments"))
     broken = next((tmp_path / "moments").glob("*grown*"))
     broken.write_bytes(broken.read_bytes()[:100])
     with pytest.raises(creases.errors.FileError, match=broken.name):
-        load(tmp_path / "moments")
+        load_snapshots(tmp_path / "moments")
 
 
 def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revival(tmp_path):
     settings = Settings(data="sine_curve", epochs=100)
-    outcome = run(settings, divided(settings), tmp_path)
+    outcome = run(settings, load_split(settings), tmp_path)
     actions = [record.action for record in outcome.history.records]
     assert actions[0] == "revive"
     first = next(record for record in outcome.history.records if record.action != "revive")

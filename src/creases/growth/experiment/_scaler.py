@@ -11,7 +11,7 @@ from creases._typing import Floats
 from creases.growth._scaling import Scaling
 
 
-class Scaler:
+class IncrementalScaler:
     """scikit-learn's StandardScaler for inputs and targets, of any size that a float64 can have."""
 
     def __init__(self) -> None:
