@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases_reproduction.running import stored
 
 PAGES = Path(__file__).parent / "questions"
@@ -72,7 +72,7 @@ def filled(text: str) -> str:
 def main() -> None:
     """Bring the pages up to date."""
     for page in sorted(PAGES.glob("*.md")):
-        with replacing(page) as temporary:
+        with write_atomically(page) as temporary:
             temporary.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 

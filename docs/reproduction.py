@@ -15,7 +15,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases_reproduction.catalogue import claims
 from creases_reproduction.claim import SOURCES, Claim, Row
 from creases_reproduction.figures.claims import claim_figure
@@ -47,7 +47,7 @@ def main() -> None:
     PAGES.mkdir(exist_ok=True)
     texts = pages()
     for path, text in texts.items():
-        with replacing(path) as temporary:
+        with write_atomically(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
     wanted = {path.name for path in _draw_all()} | {path.name for path in texts}
     for path in PAGES.iterdir():
@@ -75,7 +75,7 @@ def _draw_all() -> list[Path]:
         data = BytesIO()
         claim_figure(claim.picture(result.numbers), f"{claim.id}: {claim.place}").savefig(data, dpi=90)
         few = Image.open(data).convert("RGB").quantize(64, Image.Quantize.MAXCOVERAGE)  # half of the size
-        with replacing(path) as temporary:
+        with write_atomically(path) as temporary:
             few.save(temporary, optimize=True)
         made.append(path)
     return made

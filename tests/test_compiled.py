@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from creases._compiled import stamp
+from creases._compiled import source_stamp
 from creases.lab._training.kernel import work
 from creases.lab._training.steps import adam
 
 
 def test_a_kernel_is_stamped_with_all_sources_of_its_room() -> None:
-    found = stamp(work.py_func)  # type: ignore[attr-defined]
+    found = source_stamp(work.py_func)  # type: ignore[attr-defined]
     names = {name for name, _, _ in found}
     assert {"kernel.py", "steps.py", "layers.py", "losses.py", "vectors.py", "ray.py"} <= names
-    assert found == stamp(adam.py_func)  # type: ignore[attr-defined]
+    assert found == source_stamp(adam.py_func)  # type: ignore[attr-defined]
     assert work._cache._cache_file._source_stamp == found  # type: ignore[attr-defined]
 
 
@@ -29,9 +29,9 @@ def test_a_change_of_another_file_changes_the_stamp(tmp_path: Path) -> None:
 
     own, compiled.__file__ = compiled.__file__, str(tmp_path / "creases" / "compiled.py")
     try:
-        before = stamp(names["f"])  # type: ignore[arg-type]
+        before = source_stamp(names["f"])  # type: ignore[arg-type]
         os.utime(room / "two.py", ns=(1, 1))
         assert len(before) == 2
-        assert stamp(names["f"]) != before  # type: ignore[arg-type]
+        assert source_stamp(names["f"]) != before  # type: ignore[arg-type]
     finally:
         compiled.__file__ = own

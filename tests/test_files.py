@@ -2,12 +2,12 @@ import os
 
 import pytest
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import FileError
 
 
 def test_a_file_appears_under_its_name_with_the_usual_rights(tmp_path):
-    with replacing(tmp_path / "a.txt") as temporary:
+    with write_atomically(tmp_path / "a.txt") as temporary:
         temporary.write_text("new")
         assert temporary.suffix == ".txt"
         assert not (tmp_path / "a.txt").exists()
@@ -20,7 +20,7 @@ def test_a_file_appears_under_its_name_with_the_usual_rights(tmp_path):
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path, error):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(error), replacing(path) as temporary:  # noqa: PT012
+    with pytest.raises(error), write_atomically(path) as temporary:  # noqa: PT012
         temporary.write_text("half")
         raise error
     assert path.read_text() == "old"
@@ -30,11 +30,11 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path, err
 def test_a_missing_folder_is_named(tmp_path):
     with (
         pytest.raises(FileError, match=r"there is no folder .*nowhere; make it first"),
-        replacing(tmp_path / "nowhere/a"),
+        write_atomically(tmp_path / "nowhere/a"),
     ):
         pass
 
 
 def test_a_folder_is_not_overwritten(tmp_path):
-    with pytest.raises(FileError, match="it is a folder"), replacing(tmp_path):
+    with pytest.raises(FileError, match="it is a folder"), write_atomically(tmp_path):
         pass

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest, bootstrap
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases._versions import versions as package_versions
 from creases.errors import FileError, InputError, ReadError
 
@@ -74,7 +74,7 @@ def mean_interval(values: ArrayLike) -> tuple[float, float]:
 
 def write(result: Measured, path: str | Path) -> Path:
     """Write a result as comma-separated values; first lines ``# name: value`` tell how it was made."""
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+    with write_atomically(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"# {name}: {value}\n" for name, value in result.about.items())
         result.table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
     return Path(path)

@@ -12,7 +12,7 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def compiled(function: F) -> F:
+def jit(function: F) -> F:
     """The function compiled, kept on disk between runs; it runs beside other threads.
 
     (Loops over numbers compile quickly; slices take seconds.)
@@ -20,8 +20,8 @@ def compiled(function: F) -> F:
     return _kept(numba.njit(cache=True, nogil=True)(function), function)
 
 
-def inner(function: F) -> F:
-    """As :func:`compiled`, for functions that only compiled ones call: without a way in from Python, sooner ready."""
+def jit_internal(function: F) -> F:
+    """As :func:`jit`, for functions that only compiled ones call: without a way in from Python, sooner ready."""
     options: Any = {"cache": True, "no_cpython_wrapper": True, "error_model": "numpy"}
     return _kept(numba.njit(**options)(function), function)
 
@@ -31,11 +31,11 @@ def _kept(made: Any, function: F) -> F:
 
     numba looks at the function's own file only, and would go on with old code of what is compiled into it from others.
     """
-    made._cache._cache_file._source_stamp = stamp(function)
+    made._cache._cache_file._source_stamp = source_stamp(function)
     return made  # type: ignore[no-any-return]
 
 
-def stamp(function: Callable[..., Any]) -> tuple[tuple[str, int, int], ...]:
+def source_stamp(function: Callable[..., Any]) -> tuple[tuple[str, int, int], ...]:
     """Name, time of change and size of every source file of the room that a function is in."""
     room = Path(inspect.getfile(function)).parent
     while room.parent != Path(__file__).parent and room != room.parent:

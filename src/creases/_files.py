@@ -19,7 +19,7 @@ from creases.errors import FileError
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def write_atomically(path: str | Path) -> Iterator[Path]:
     """A temporary name beside ``path`` to write to; on success it becomes ``path``, on any error nothing is left.
 
     The temporary name has the ending of ``path``, so writers that look at it do the right thing.
@@ -56,7 +56,7 @@ def open_npz(path: str | Path) -> Iterator[NpzFile]:
 
 def write_json(value: Mapping[str, Any], path: str | Path) -> Path:
     """Write JSON, whole or not at all."""
-    with replacing(path) as temporary:
+    with write_atomically(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1) + "\n")
     return Path(path)
 

@@ -13,7 +13,7 @@ from torch import nn
 import creases
 from agreement import Lambda, points, seeded
 from creases.errors import InputError
-from creases.network.program._patterns import pack, unpack
+from creases.network.program._patterns import pack_sides, unpack_sides
 from creases.network.program._pieces import forward, slice_pieces
 
 MAXOUT = Lambda(lambda x: x.view(-1, 3, 2).amax(1) + F.relu(x[:, :2]))
@@ -83,9 +83,9 @@ def test_packing_keeps_any_sides(kinds: list, seed: int) -> None:
     net = creases.read(Lambda(forward_), (27,))
     rng = np.random.default_rng(seed)
     sides = np.concatenate([rng.integers(0, k, (6, 3)) for k in net.candidates], axis=1)
-    packed = pack(net, sides)
+    packed = pack_sides(net, sides)
     assert packed.shape[1] == (3 * sum(max(1, (k - 1).bit_length()) for k in net.candidates) + 7) // 8
-    np.testing.assert_array_equal(unpack(net, packed), sides)
+    np.testing.assert_array_equal(unpack_sides(net, packed), sides)
 
 
 def test_units_have_places() -> None:

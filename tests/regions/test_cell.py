@@ -15,7 +15,7 @@ from torch import nn
 import creases
 from creases.errors import InputError
 from creases.network._network import Network
-from creases.network.program._patterns import bend_sides
+from creases.network.program._patterns import split_sides
 from creases.network.reading._arrays import from_arrays
 from creases.regions._cell import Cell, cell
 from creases.regions._polytope import _affine, _forward, _reverse, region_polytope
@@ -275,7 +275,7 @@ def test_pooling_and_convolution_cells_agree_with_the_network() -> None:
 @pytest.mark.parametrize("net", [random_net(5, 4, 3, 2, leak=0.1), random_net(40, 3, 2), pooled()], ids=str)
 def test_forward_and_reverse_coefficients_agree(net: Network) -> None:
     x = np.random.default_rng(0).normal(size=net.n_in)
-    sides = bend_sides(net, net.sides(x))
+    sides = split_sides(net, net.sides(x))
     counts = [part.shape[1] for part in _affine(net, sides, torch.zeros(1, net.n_in, dtype=torch.float64))]
     for a, b in zip(_forward(net, sides, counts), _reverse(net, sides, counts), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-14)

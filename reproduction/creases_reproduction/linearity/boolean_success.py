@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from creases import boolean, lab
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import CreasesError, FileError, InputError
 from creases_reproduction.linearity.boolean_training import LEAKY, RELU, Start, train_on
 from creases_reproduction.measured import Measured, seed_of, versions, with_rates
@@ -250,7 +250,7 @@ def write(result: Success, path: str | Path) -> Path:
     import pyarrow.parquet as pq
 
     table = pa.Table.from_pandas(result.table, preserve_index=False)
-    with replacing(path) as temporary:
+    with write_atomically(path) as temporary:
         pq.write_table(table.replace_schema_metadata(result.about), temporary, compression="zstd", compression_level=19)
     return Path(path)
 

@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.compare import active_subspace, coefficients
 from creases.network import read
 from creases_reproduction.linearity.image_networks import DataName, images, plans
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     own = plans(name)
     x = images(name, "test", asked.test)[0].to(asked.device)
     found = directions(name, [load(asked.networks, plan) for plan in own], [plan.name for plan in own], x)
-    with replacing(asked.out) as path:
+    with write_atomically(asked.out) as path:
         path.write_text(json.dumps(plain(asdict(found))))
 
 

@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases._typing import Bytes
 from creases.problems import cifar10, mnist
 from creases.problems.images import channel_statistics, normalise, to_color_32
@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             continue
         model = trained(plan, x, y)
         score = accuracy(model, *test)
-        with replacing(asked.out / plan.file) as path:
+        with write_atomically(asked.out / plan.file) as path:
             save_file({k: v.cpu() for k, v in model.state_dict().items()}, path, {"accuracy": json.dumps(score)})
         print(f"{plan.data} {plan.name}: {100 * score:.2f} %", flush=True)
 

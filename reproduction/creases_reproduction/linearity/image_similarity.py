@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.compare import Coefficients, active_subspace, coefficients, compress, count_regions, explained_variance
 from creases.compare.measures import coefficient_cka, cross_entropies, distances, mapped_accuracies
 from creases.network import read
@@ -158,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def keep(stage: str, measured: Measured) -> None:
         print(stage, flush=True)
-        with replacing(asked.out) as path:
+        with write_atomically(asked.out) as path:
             path.write_text(json.dumps(rounded(measured.__dict__), indent=0))
 
     models = [load(asked.networks, plan) for plan in own]

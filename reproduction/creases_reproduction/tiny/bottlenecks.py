@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.growth import GradMax, InMemorySamples, NoImprovement, State, Tiny, grow, measure, objective
 from creases.growth.policies import Stop
 from creases.problems import cifar10, mnist
@@ -181,7 +181,7 @@ def main() -> None:
         else:
             found = cifar10_curves(seed, GradMax(count=16) if given.gradmax else Tiny(max_units=16), **options)
         curves += found
-        with replacing(given.out) as temporary:
+        with write_atomically(given.out) as temporary:
             temporary.write_text(json.dumps([asdict(curve) for curve in curves]))
         for curve in found:
             size = f"{curve.widths}, {curve.parameters} parameters"

@@ -23,7 +23,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.growth import Proposal, apply, random_units, sample_size, tiny
 from creases.growth.methods import Units, gathered, search
 from creases.network.surgery import Place, places
@@ -203,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args(arguments)
     done = all_runs(asked.seeds, asked.workers, asked.seconds)
-    with replacing(asked.out) as path:
+    with write_atomically(asked.out) as path:
         path.write_text(json.dumps(rounded([asdict(one) for one in done])))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._compiled import compiled
+from creases._compiled import jit
 from creases._typing import Words
 
 #: Masks and shifts that exchange one of 4 inputs and the fifth, in the order in which that is done (first: none).
 TO_TOP = ((0, 0), (0xAAAA, 15), (0xCCCC, 14), (0xF0F0, 12), (0xFF00, 8))
 
 
-@compiled
+@jit
 def least_images(functions: Words, full: np.uint64, masks: Words, shifts: Words, steps: NDArray[np.int64]) -> Words:
     """The least image of each function on a walk, negated or not; ``full`` is the function that is 1 everywhere."""
     least: Words = np.minimum(functions, functions ^ full)
@@ -26,7 +26,7 @@ def least_images(functions: Words, full: np.uint64, masks: Words, shifts: Words,
     return least
 
 
-@compiled
+@jit
 def least_by_halves(
     functions: NDArray[np.uint32],
     canonical: NDArray[np.uint16],

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from creases._compiled import compiled, inner
+from creases._compiled import jit, jit_internal
 from creases._typing import Ints, Words
 
 
-@compiled
+@jit
 def cells(planes: Ints, rays: Ints, room: int) -> Ints:
     """An inner point (the sum of the extreme rays) of every cell that planes (p, n) through 0 cut a cone into.
 
@@ -50,7 +50,7 @@ def cells(planes: Ints, rays: Ints, room: int) -> Ints:
     return found[:count]
 
 
-@inner
+@jit_internal
 def _longer(rows: Ints) -> Ints:
     longer = np.zeros((2 * rows.shape[0], rows.shape[1]), np.int64)
     for k in range(rows.shape[0]):
@@ -59,7 +59,7 @@ def _longer(rows: Ints) -> Ints:
     return longer
 
 
-@inner
+@jit_internal
 def _meet(planes: Ints, plane: int, rays: Ints, tight: Words, cell: int, size: int, sides: Ints) -> bool:
     """On which side of a plane each ray of a cell lies, and whether there are some on both."""
     above = below = False
@@ -75,7 +75,7 @@ def _meet(planes: Ints, plane: int, rays: Ints, tight: Words, cell: int, size: i
     return above and below
 
 
-@inner
+@jit_internal
 def _cut(plane: int, rays: Ints, tight: Words, cell: int, size: int, sides: Ints) -> int:
     """Put the new rays of a plane through a cell behind its others; how many there are then."""
     both = size
@@ -98,7 +98,7 @@ def _cut(plane: int, rays: Ints, tight: Words, cell: int, size: int, sides: Ints
     return both
 
 
-@inner
+@jit_internal
 def _adjacent(tight: Words, cell: int, size: int, p: int, q: int) -> bool:
     """Whether two rays of a cell bound one of its two-dimensional faces."""
     for r in range(size):
@@ -111,7 +111,7 @@ def _adjacent(tight: Words, cell: int, size: int, p: int, q: int) -> bool:
     return True
 
 
-@inner
+@jit_internal
 def _keep(rays: Ints, tight: Words, sides: Ints, size: int, cell: int, side: int, to: int) -> int:
     """Write the rays of a cell on one side of a plane, and those on it, to a place of the stack; how many they are."""
     kept = 0

@@ -19,7 +19,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from creases._compiled import compiled, inner
+from creases._compiled import jit, jit_internal
 from creases._typing import Bytes, Ints, Words
 
 #: Words of a vector, bits of what is left (31 at most: n = 6 has 63 changes at most), and which vector says who is out.
@@ -71,7 +71,7 @@ def _spend_built(context: Any, rows: Any, path: Any, full: Any, outer: Any, poin
 _spend: Any = intrinsic(_spend_built)
 
 
-@inner
+@jit_internal
 def _begin(rows: Words, odd: Words, left: Words, out: Words, path: Words) -> None:
     """What is left at the outermost two inputs: half of (most - ends), with most = 2 left + odd."""
     for j in range(WORDS):
@@ -82,7 +82,7 @@ def _begin(rows: Words, odd: Words, left: Words, out: Words, path: Words) -> Non
         path[0, OUT, j] = out[j] | spent
 
 
-@inner
+@jit_internal
 def _improve(rows: Words, odd: Words, left: Words, out: Words, path: Words, image: int, node: Any, found: Ints) -> None:
     """Note the functions that have something left at a leaf, and allow them only fewer changes from now on."""
     leaf = len(path) - 1
@@ -104,7 +104,7 @@ def _improve(rows: Words, odd: Words, left: Words, out: Words, path: Words, imag
                 left[bit, j] = left[bit, j] | mine if most >> bit + 1 & 1 else left[bit, j] & ~mine
 
 
-@compiled
+@jit
 def fewest_changes(
     functions: Words, sources: Bytes, most: int, points: Bytes, outer: Bytes, depths: Bytes, after: NDArray[np.int32]
 ) -> Ints:

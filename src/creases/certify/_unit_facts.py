@@ -11,7 +11,7 @@ from creases._typing import Floats, Ints
 from creases._validation import check_box
 from creases.certify._bounds import unit_bounds
 from creases.network import Network, as_network
-from creases.network.program import columns_out, rows_in
+from creases.network.program import incoming_weights, outgoing_weights
 from creases.regions import LinePartition, PlanePartition
 
 #: Rows of length 1 that differ by no more have the same direction: weights trained in float32 have seven digits.
@@ -68,7 +68,7 @@ def unit_facts(
     norm_in, norm_out = np.full(n, np.nan), np.full(n, np.nan)
     for bend, (first, last) in enumerate(zip(net.unit_starts[:-1], net.unit_starts[1:], strict=True)):
         layer = slice(first, last)
-        rows, columns = rows_in(net, bend), columns_out(net, bend)
+        rows, columns = incoming_weights(net, bend), outgoing_weights(net, bend)
         if rows is not None:
             norm_in[layer] = np.linalg.norm(rows[:, :-1], axis=1)
             twin, sign = _earlier_parallel(rows)

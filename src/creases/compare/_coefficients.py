@@ -17,7 +17,7 @@ from torch import Tensor
 from creases.compare._factor import Factored, factored, orthonormal
 from creases.compare._store import Store
 from creases.errors import InputError
-from creases.network import Network, Points
+from creases.network import Network, PointsLike
 
 #: Bytes that a block of samples may take: on a processor, and on a GPU, which small blocks would leave idle.
 BLOCK, GPU_BLOCK = 2**27, 2**32
@@ -68,7 +68,7 @@ class Coefficients:
 
 def coefficients(
     net: Network,
-    x: Points,
+    x: PointsLike,
     *,
     out: str | Path | None = None,
     dtype: torch.dtype | None = None,

@@ -20,7 +20,7 @@ from creases.compare._coefficients import Coefficients
 from creases.compare._decisions import decisions
 from creases.compare.measures._affine_map import check_samples
 from creases.errors import InputError
-from creases.network import Network, Points
+from creases.network import Network, PointsLike
 
 Floats = NDArray[Any]
 
@@ -108,7 +108,7 @@ def _nearest(rows: Floats, centres: Floats) -> NDArray[np.intp]:
     return np.asarray(pairwise_distances_argmin(rows, centres))
 
 
-def count_regions(net: Network, x: Points) -> int:
+def count_regions(net: Network, x: PointsLike) -> int:
     """How many different regions samples lie in: the number of their patterns, told apart by digests of 512 bits."""
     samples, _ = net.points(x)
     block = max(1, 2**28 // (8 * max(1, sum(net.sizes))))

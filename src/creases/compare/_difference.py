@@ -11,7 +11,7 @@ from creases.compare.differences._in_box import BoxDifference, difference_in_box
 from creases.compare.differences._joint import check_pair
 from creases.compare.differences._on_partition import PartitionDifference, difference_on_line, difference_through
 from creases.errors import InputError
-from creases.network import Network, Points
+from creases.network import Network, PointsLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Difference:
 def difference(
     a: Network,
     b: Network,
-    x: Points | None = None,
+    x: PointsLike | None = None,
     *,
     labels: Any = None,
     through: Sequence[Any] | None = None,

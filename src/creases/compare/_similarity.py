@@ -20,7 +20,7 @@ from creases.compare.measures._cka import coefficient_cka
 from creases.compare.measures._distance import cross_entropies, distances
 from creases.compare.measures._order import similarity_order
 from creases.errors import InputError
-from creases.network import Network, Points
+from creases.network import Network, PointsLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +55,10 @@ _PARTS = ("accuracy", "agreement", "cka", "distance", "cross_entropy", "mapped")
 
 def similarity(
     networks: Mapping[str, Network],
-    x: Points,
+    x: PointsLike,
     *,
     labels: Tensor | NDArray[Any] | None = None,
-    train: Points | None = None,
+    train: PointsLike | None = None,
     out: str | Path | None = None,
     dtype: torch.dtype | None = None,
     progress: Callable[[str], None] = lambda stage: None,
@@ -89,7 +89,7 @@ def similarity(
     if train is not None and labels is None:
         raise InputError("train: maps are judged by accuracy, which needs labels")
 
-    def of(samples: Points, which: str) -> list[Coefficients]:
+    def of(samples: PointsLike, which: str) -> list[Coefficients]:
         found = []
         for i, (name, net) in enumerate(networks.items()):
             progress(f"coefficients of {name} at {which} samples")

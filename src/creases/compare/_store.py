@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import FileError, InputError
 from creases.network import Network
 
@@ -50,7 +50,7 @@ class Store:
         self.done = stop
         if self.folder is not None:
             note = {"origin": self.origin, "done": stop}
-            with replacing(self.folder / "done.json") as path:
+            with write_atomically(self.folder / "done.json") as path:
                 Path(path).write_text(json.dumps(note))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn, optim
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import FileError, InputError
-from creases.network.surgery import AFFINE, Place, made, places, remove, widen
+from creases.network.surgery import AFFINE_LAYERS, Place, output_tensors, places, remove, widen
 
 _VERSION = 1
 
@@ -53,8 +53,8 @@ def resize_place(model: nn.Module, place: Place, width: int, optimizer: optim.Op
         remove(model, place, range(width, place.width), optimizer=optimizer)
     elif width > place.width:
         layer = model.get_submodule(place.name)
-        assert isinstance(layer, AFFINE)
-        axis = made(layer).weight_axis
+        assert isinstance(layer, AFFINE_LAYERS)
+        axis = output_tensors(layer).weight_axis
         k = width - place.width
         rows = layer.weight.detach().movedim(axis, 0)[:1]
         fan_in = torch.zeros((k, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
@@ -74,7 +74,7 @@ def load_optimizer_state(optimizer: optim.Optimizer, state: dict[str, Any]) -> N
 
 def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
     """Write a run's state: tensors, numbers and text in dicts and lists."""
-    with replacing(path) as temporary:
+    with write_atomically(path) as temporary:
         torch.save({"creases-checkpoint": _VERSION, **state}, temporary)
 
 

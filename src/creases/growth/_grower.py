@@ -24,7 +24,7 @@ from creases.growth.methods._methods import Fold, How, counted, method
 from creases.growth.policies._stop import NothingToAdd, Stop, enough, stop_policies
 from creases.growth.policies._when import When, when_policy
 from creases.growth.policies._where import At, Where, where_policy
-from creases.network.surgery import checked, quietly, shadow, unwrapped
+from creases.network.surgery import check_optimizer, copy_sharing_parameters, unwrap_module, without_side_effects
 
 
 class Grower:
@@ -86,7 +86,7 @@ class Grower:
         recycle: bool = True,
         seed: int = 0,
     ) -> None:
-        model = unwrapped(model)
+        model = unwrap_module(model)
         found = as_samples(data, model)
         goal = objective(loss, weighted=found.weighted)
         self.validation = None if validation is None else as_samples(validation, model, "validation")
@@ -98,7 +98,7 @@ class Grower:
         self.state = State(model, optimizer, found, goal, method(how), where_policy(where), history, seed)
         if not self.state.places:
             raise InputError("model: has no place whose width can grow; creases.places(model, refused=True) says why")
-        checked(optimizer, model)
+        check_optimizer(optimizer, model)
         self._began, self._begun = time.monotonic(), False
         self._told = 0  #: growth steps that were made for other samples than these
 
@@ -224,7 +224,7 @@ class Grower:
         if record.number > self._told and record.method == "fold" and record.explanation.get("why"):
             seen = counted(self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit)))
             rows = None if seen.rows is None else seen.rows.numpy()
-            model, unit = shadow(self.state.model), record.units[0]
+            model, unit = copy_sharing_parameters(self.state.model), record.units[0]
             options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}
             record.explanation = outcome(record.explanation, model, seen.X, seen.y, **options)
 
@@ -232,8 +232,8 @@ class Grower:
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
     """What a model gives for samples x; refused, by the name of the data, where it does not run on them."""
     try:
-        with quietly():
-            return shadow(model)(x)
+        with without_side_effects():
+            return copy_sharing_parameters(model)(x)
     except (RuntimeError, ValueError, IndexError) as problem:
         raise InputError(
             f"{name}: the model does not run on samples of shape {tuple(x.shape[1:])} ({problem})"

@@ -13,7 +13,7 @@ from creases.growth._grower import Grower
 from creases.growth._loss import Loss
 from creases.growth._records import History
 from creases.growth._samples import as_samples
-from creases.network.surgery import made, places
+from creases.network.surgery import output_tensors, places
 
 
 def _base() -> Any:
@@ -76,7 +76,7 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
             layer = module.get_submodule(place.name)
             held = tensors.get(f"{place.name}.weight")
             if held is not None:
-                widths[place.name] = held.shape[made(layer).weight_axis]
+                widths[place.name] = held.shape[output_tensors(layer).weight_axis]
         resize(module, widths, example)
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:

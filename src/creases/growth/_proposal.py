@@ -10,7 +10,7 @@ from torch import Tensor, nn, optim
 
 from creases.errors import InputError
 from creases.growth._moves import checked_moves, moved
-from creases.network.surgery import Certificate, Place, changed, widen
+from creases.network.surgery import Certificate, Place, apply_and_measure, widen
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,5 +88,5 @@ def apply(
         with moved(moves):
             done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer))
 
-    difference = changed(model, data, edit)
+    difference = apply_and_measure(model, data, edit)
     return replace(done[0], change=difference, bound=None if moves else done[0].bound)

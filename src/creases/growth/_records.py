@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Unpack
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import FileError
 from creases.growth._naming import Names
 from creases.growth._words import afterwards, reason, words
@@ -132,7 +132,7 @@ class History:
 
     def save(self, path: str | Path) -> Path:
         """Write it as JSON, whole or not at all."""
-        with replacing(path) as temporary:
+        with write_atomically(path) as temporary:
             temporary.write_text(self.to_json() + "\n")
         return Path(path)
 

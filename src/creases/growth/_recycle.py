@@ -24,7 +24,17 @@ from creases.growth import _ranks as ranks
 from creases.growth._loss import Loss
 from creases.growth._moves import checked_moves, moved
 from creases.growth.methods._first_order.observe import Batches, Watch, pairs
-from creases.network.surgery import Certificate, Link, Place, changed, find, quietly, remove, taken, unwrapped
+from creases.network.surgery import (
+    Certificate,
+    Link,
+    Place,
+    apply_and_measure,
+    find_place,
+    input_tensors,
+    remove,
+    unwrap_module,
+    without_side_effects,
+)
 
 #: Added to the diagonal of a Gram matrix with ones there: dead and duplicate units are ordinary units.
 RIDGE = 1e-10
@@ -59,7 +69,7 @@ class _Entering:
         """The consumer's weights, (out, columns, *kernel)."""
         weight = self.layer.weight
         assert isinstance(weight, Tensor)
-        return weight.detach().movedim(taken(self.layer).weight_axis, 1)
+        return weight.detach().movedim(input_tensors(self.layer).weight_axis, 1)
 
     def add(self, inputs: Tensor, width: int) -> None:
         """Add what enters in one call of the consumer."""
@@ -80,7 +90,7 @@ class _Entering:
         shares = torch.from_numpy(mix[:width]).to(weight.device).reshape(-1, *[1] * (weight.ndim - 1))
         weight[:, columns] = shares * read[:, None]
         weight[:, columns[unit]] = -read
-        axis = taken(self.layer).weight_axis
+        axis = input_tensors(self.layer).weight_axis
         out = {f"{self.link.path}.weight": weight.to(self.weight).movedim(1, axis)}
         if self.layer.bias is not None:
             constant = float(mix[width]) * read.flatten(1).sum(1)
@@ -170,8 +180,8 @@ def release(
     ``data``: inputs on which to measure how much the model's output changed, for the certificate. Where anything is
     wrong the model is left as it was.
     """
-    model = unwrapped(model)
-    found = find(model, place, data=data)
+    model = unwrap_module(model)
+    found = find_place(model, place, data=data)
     moves = checked_moves(model, unit.change, "unit", "ask redundant(...) again for the model as it is")
     done: list[Certificate] = []
 
@@ -179,7 +189,7 @@ def release(
         with moved(moves):
             done.append(remove(model, found, [unit.unit], optimizer=optimizer))
 
-    difference = changed(model, data, edit)
+    difference = apply_and_measure(model, data, edit)
     return replace(done[0], change=difference, bound=None)
 
 
@@ -194,7 +204,7 @@ def _observed(watch: Watch, source: Sequence[tuple[Tensor, Any]]) -> list[_Enter
         entering.append(_Entering(link, layer, weight.new_zeros((width + 1, width + 1), dtype=torch.float64)))
     handles = [one.layer.register_forward_pre_hook(_adding(one, width)) for one in entering]
     try:
-        with quietly():
+        with without_side_effects():
             for x, _ in source:
                 watch.twin(x)
     finally:
@@ -212,7 +222,7 @@ def _mean_loss(watch: Watch, source: Sequence[tuple[Tensor, Any]], change: Mappi
     present = dict(watch.twin.named_parameters())
     other = {name: present[name] + move for name, move in change.items()}
     sums = torch.zeros(2, dtype=torch.float64)  # of the loss, of samples
-    with ranks.together(), quietly():
+    with ranks.together(), without_side_effects():
         for x, target in source:
             value = float(watch.summed(functional_call(watch.twin, other, (x,)), target, len(x)))
             sums += torch.tensor([value, len(x)], dtype=torch.float64)
@@ -227,7 +237,7 @@ def _rounding(watch: Watch, source: Sequence[tuple[Tensor, Any]], entering: Sequ
         columns = one.link.columns(watch.place.width).flatten().to(one.weight.device)
         move = torch.zeros_like(one.weight)
         move[:, columns] = -one.weight[:, columns]
-        unread[f"{one.link.path}.weight"] = move.movedim(1, taken(one.layer).weight_axis)
+        unread[f"{one.link.path}.weight"] = move.movedim(1, input_tensors(one.layer).weight_axis)
     idle = _mean_loss(watch, source, unread)
     return torch.finfo(entering[0].weight.dtype).eps * abs(idle) if np.isfinite(idle) else 0.0
 

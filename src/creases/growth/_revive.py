@@ -9,7 +9,14 @@ from torch import Tensor, nn
 
 from creases.growth import _ranks as ranks
 from creases.growth._samples import Pair
-from creases.network.surgery import Held, Place, made, quietly, shadow, taken
+from creases.network.surgery import (
+    Place,
+    UnitTensors,
+    copy_sharing_parameters,
+    input_tensors,
+    output_tensors,
+    without_side_effects,
+)
 
 
 def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[int]:
@@ -31,14 +38,14 @@ def revive(model: nn.Module, place: Place, batches: Sequence[Pair], units: list[
     """
     layer = model.get_submodule(place.name)
     numbers = torch.Generator().manual_seed(seed)
-    rows = _weight(layer, made(layer))  # (width, ...)
+    rows = _weight(layer, output_tensors(layer))  # (width, ...)
     with torch.no_grad():
         size = (2.0 / rows[0].numel()) ** 0.5
         rows[units] = (size * torch.randn(rows[units].shape, generator=numbers)).to(rows)
         _through_the_mean(model, place, batches, units)
         for link in place.consumers:
             consumer = model.get_submodule(link.path)
-            columns = _weight(consumer, taken(consumer))  # (inputs, outputs, ...)
+            columns = _weight(consumer, input_tensors(consumer))  # (inputs, outputs, ...)
             for mine in link.columns(place.width)[units].to(columns.device):
                 if not bool(columns[mine].any()):
                     drawn = torch.randn(columns[mine].shape, generator=numbers).to(columns)
@@ -63,12 +70,12 @@ def _through_the_mean(model: nn.Module, place: Place, batches: Sequence[Pair], u
         alike = second / count.clamp(min=1) - middle.square() <= 1e-12 * middle.square()
         bias[units] = (alike.double() - middle).to(bias)  # samples that are all the same are on the active side
     else:
-        rows = _weight(layer, made(layer))
+        rows = _weight(layer, output_tensors(layer))
         sign = torch.where(middle < 0, -1.0, 1.0).to(rows)
         rows[units] = rows[units] * sign.reshape(-1, *[1] * (rows.ndim - 1))
 
 
-def _weight(layer: nn.Module, held: Held) -> Tensor:
+def _weight(layer: nn.Module, held: UnitTensors) -> Tensor:
     """A layer's weight with the axis of the units first: a view, what is written in it is in the layer."""
     weight = layer.weight
     assert isinstance(weight, Tensor)
@@ -77,13 +84,13 @@ def _weight(layer: nn.Module, held: Held) -> Tensor:
 
 def _made(model: nn.Module, place: Place, batches: Sequence[Pair]) -> Iterator[Tensor]:
     """What a place's layer makes of each batch, as one row (width,) for each sample and position."""
-    twin = shadow(model)
+    twin = copy_sharing_parameters(model)
     kept: list[Tensor] = []
     layer = twin.get_submodule(place.name)
     layer.register_forward_hook(lambda module, args, out: kept.append(out))
     axis = -1 if isinstance(layer, nn.Linear) else 1
     for x, _ in batches:
         kept.clear()
-        with quietly():
+        with without_side_effects():
             twin(x)
         yield kept[0].movedim(axis, -1).reshape(-1, place.width)

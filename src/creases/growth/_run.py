@@ -27,7 +27,7 @@ from creases.growth.methods._methods import How
 from creases.growth.policies._stop import Stop
 from creases.growth.policies._when import When
 from creases.growth.policies._where import Where
-from creases.network.surgery import unwrapped
+from creases.network.surgery import unwrap_module
 
 #: What makes an optimizer for a model's parameters.
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
@@ -101,7 +101,7 @@ class Run:
         checkpoint: str | Path | None = None,
     ) -> Run:
         """A run that has not begun; what it takes is what :func:`creases.grow` takes."""
-        model = unwrapped(model)
+        model = unwrap_module(model)
         train, held = _divided(as_samples(data, model), validation, model, seed)
         for name, number in (("batch_size", batch_size), ("max_epochs", max_epochs), ("epoch_steps", epoch_steps)):
             if (number is not None or name != "epoch_steps") and (not isinstance(number, int) or number < 1):

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from creases.errors import InputError
 from creases.growth import _ranks as ranks
-from creases.network.surgery import quietly
+from creases.network.surgery import without_side_effects
 
 Pair = tuple[Tensor, Any]  #: inputs, and their target: y, or (y, weights)
 Batch = tuple[Tensor, Any, int]  #: the same, and the samples of the batch over all ranks
@@ -78,7 +78,7 @@ class _Numbered:
         order = _order(len(self), seed)
         used = min(n, len(order) - len(order) // 5)
         first, rest = order[:used], order[used : used + n]
-        with quietly():
+        with without_side_effects():
             return self._share(first), self._share(rest) if len(rest) else None
 
     def _share(self, rows: Tensor) -> list[Pair]:
@@ -144,12 +144,12 @@ class DatasetSamples(_Numbered):
 
     def whole(self, limit: int) -> SampleArrays:
         some = torch.arange(len(self)) if len(self) <= limit else _order(len(self), 0)[:limit].sort().values
-        with quietly():
+        with without_side_effects():
             X, y = self.at(some)
         return SampleArrays(X, y, None, None if len(some) == len(self) else some)
 
     def example(self) -> Tensor:
-        with quietly():
+        with without_side_effects():
             return self.at(torch.arange(min(2, len(self))))[0]
 
 
@@ -208,7 +208,7 @@ class LoaderSamples:
 
     def _first(self, n: int, seed: int) -> SampleArrays:
         xs, ys, count = [], [], 0
-        with quietly(), _ordered(self.loader, seed):
+        with without_side_effects(), _ordered(self.loader, seed):
             torch.default_generator.manual_seed(seed)
             for x, y in self._batches():
                 xs.append(x)

@@ -20,7 +20,7 @@ from creases.growth.methods._first_order.optimal import bottleneck
 from creases.growth.methods._first_order.sample import sample_size
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._methods import Evidence, How
-from creases.network.surgery import Place, parameters, places, quietly, shadow
+from creases.network.surgery import Place, copy_sharing_parameters, count_parameters, places, without_side_effects
 
 
 @dataclass(eq=False)
@@ -52,7 +52,7 @@ class State:
     @property
     def parameters(self) -> int:
         """Parameters of the model as it is now."""
-        return parameters(self.model)
+        return count_parameters(self.model)
 
     @property
     def flops(self) -> int:
@@ -68,7 +68,7 @@ class State:
     def flops_of_unit(self, place: Place) -> int:
         """By how many :attr:`flops` rises for one more unit at a place."""
         if place.name not in self._unit_flops:
-            twin, x = shadow(self.model), self.samples.example()[:1]
+            twin, x = copy_sharing_parameters(self.model), self.samples.example()[:1]
             now = flops(twin, x)
             resize_place(twin, place, place.width + 1)
             self._unit_flops[place.name] = flops(twin, x) - now
@@ -118,8 +118,8 @@ class State:
 
 def flops(model: nn.Module, x: Tensor) -> int:
     """Floating-point operations of a forward pass on a batch, as torch counts them: matrix products, convolutions."""
-    with quietly(), FlopCounterMode(display=False) as counter:
-        shadow(model)(x)
+    with without_side_effects(), FlopCounterMode(display=False) as counter:
+        copy_sharing_parameters(model)(x)
     return int(counter.get_total_flops())
 
 

@@ -21,7 +21,7 @@ from creases.growth._revive import dead_units, revive
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.policies._stop import Stop, enough, room
-from creases.network.surgery import Place, find
+from creases.network.surgery import Place, find_place
 
 #: Samples on which units are looked at to see whether they are dead or redundant.
 LOOK = 5000
@@ -134,7 +134,7 @@ def _made(state: State, action: str, proposal: Proposal, removed: list[int], edi
     edit()
     ranks.same(list(state.model.state_dict().values()))
     after = measure(state.model, state.samples, state.objective)
-    width = find(state.model, place.name, data=state.samples.example()).width
+    width = find_place(state.model, place.name, data=state.samples.example()).width
     record = Record(
         number=len(history.records) + 1,
         action=action,

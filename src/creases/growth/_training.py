@@ -15,7 +15,7 @@ from creases.errors import InputError
 from creases.growth import _ranks as ranks
 from creases.growth._objective import Objective
 from creases.growth._samples import Samples
-from creases.network.surgery import quietly
+from creases.network.surgery import without_side_effects
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def train_epoch(
 def measure(model: nn.Module, samples: Samples, objective: Objective) -> Metrics:
     """Mean loss and score in eval mode; the model's mode and the random numbers are left alone."""
     sums, decisions = _Sums(objective), []
-    with preserve_modes(model), quietly(), closing(samples.parts()) as parts:
+    with preserve_modes(model), without_side_effects(), closing(samples.parts()) as parts:
         model.eval()
         for x, target in parts:
             outputs = model(x) if len(x) else None

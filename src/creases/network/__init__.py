@@ -15,7 +15,7 @@ affine function ``J x + y``, at any input.
 """
 
 from creases.network._files import from_bytes, load, to_bytes
-from creases.network._network import Network, Points, Unit
+from creases.network._network import Network, PointsLike, Unit
 from creases.network._read import as_network, read
 from creases.network.program._pieces import Piece
 from creases.network.surgery import Certificate, Place, deepen, places, remove, widen
@@ -25,7 +25,7 @@ __all__ = [
     "Network",
     "Piece",
     "Place",
-    "Points",
+    "PointsLike",
     "Unit",
     "as_network",
     "deepen",

@@ -16,10 +16,10 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import FileError
-from creases.network.program._affine import AFFINE
-from creases.network.program._bends import BENDS
+from creases.network.program._affine import AFFINE_OPS
+from creases.network.program._bends import BEND_OPS
 from creases.network.program._step import Step
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def save(net: Network, path: str | Path) -> Path:
     if path.suffix != ".safetensors":
         ending = path.suffix or "none"
         raise FileError(f"{path}: networks are saved as .safetensors or .onnx files, got suffix {ending!r}")
-    with replacing(path) as temporary:
+    with write_atomically(path) as temporary:
         temporary.write_bytes(to_bytes(net))
     return path
 
@@ -110,7 +110,7 @@ def _metadata(data: bytes) -> dict[str, Any]:
 
 def _step(record: dict[str, Any], i: int, tensors: dict[str, Tensor]) -> Step:
     op, inputs = record["op"], tuple(record["inputs"])
-    if op not in AFFINE and op not in BENDS:
+    if op not in AFFINE_OPS and op not in BEND_OPS:
         raise ValueError(f"step {i} is of an unknown kind, {op!r}")
     if not inputs or any(not 0 <= value <= i for value in inputs):
         raise ValueError(f"step {i} reads values {inputs}, which are not there yet")

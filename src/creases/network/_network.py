@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.network.program._patterns import pack, unpack
-from creases.network.program._pieces import Piece, default_memory, forward, piece_batches
+from creases.network.program._patterns import pack_sides, unpack_sides
+from creases.network.program._pieces import Piece, forward, memory_limit, piece_batches
 from creases.network.program._step import Step
 
-Points = Tensor | NDArray[Any] | Sequence[Any]
+PointsLike = Tensor | NDArray[Any] | Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Network:
 
     # -- what it computes ---------------------------------------------------------------------------------------------
 
-    def points(self, x: Points, name: str = "x") -> tuple[Tensor, bool]:
+    def points(self, x: PointsLike, name: str = "x") -> tuple[Tensor, bool]:
         """``x`` as a batch (b, *input_shape) on the network's device and dtype, and whether it was one point alone."""
         try:
             tensor = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)
@@ -154,7 +154,7 @@ class Network:
         batch = tensor.to(self.device, self.dtype).reshape(-1 if tensor.numel() else 0, *self.input_shape)
         return batch, single
 
-    def _finite(self, x: Points) -> tuple[Tensor, bool]:
+    def _finite(self, x: PointsLike) -> tuple[Tensor, bool]:
         """As :meth:`points`, for what depends on the sides: NaN and infinity are on no side of anything."""
         batch, single = self.points(x)
         wrong = (~batch.flatten(1).isfinite()).any(dim=1)
@@ -166,44 +166,44 @@ class Network:
     def __call__(self, x: Tensor) -> Tensor: ...
     @overload
     def __call__(self, x: NDArray[Any] | Sequence[Any]) -> NDArray[Any]: ...
-    def __call__(self, x: Points) -> Tensor | NDArray[Any]:
+    def __call__(self, x: PointsLike) -> Tensor | NDArray[Any]:
         """Value at ``x``: (b, *output_shape), without the batch axis for one point alone."""
         batch, single = self.points(x)
         value = forward(self, batch)[-1]
         return _like(value[0] if single else value, x)
 
-    def sides(self, x: Points) -> NDArray[np.int16]:
+    def sides(self, x: PointsLike) -> NDArray[np.int16]:
         """Side of every unit at ``x``: (b, n_units), or (n_units,) for one point alone."""
         batch, single = self._finite(x)
         sides = [side.flatten(1).to(torch.int16) for side in forward(self, batch, keep="sides")]
         joined = torch.cat([batch.new_zeros(len(batch), 0, dtype=torch.int16), *sides], dim=1).cpu().numpy()
         return joined[0] if single else joined
 
-    def pattern(self, x: Points) -> NDArray[np.uint8]:
+    def pattern(self, x: PointsLike) -> NDArray[np.uint8]:
         """The sides of all units at ``x`` as packed bits: (b, n_bytes) uint8, or (n_bytes,) for one point alone."""
         sides = self.sides(x)
-        packed = pack(self, np.atleast_2d(sides))
+        packed = pack_sides(self, np.atleast_2d(sides))
         return packed[0] if sides.ndim == 1 else packed
 
     def unpack(self, pattern: NDArray[np.uint8]) -> NDArray[np.int16]:
         """Sides (r, n_units) of packed patterns (r, n_bytes)."""
-        return unpack(self, pattern)
+        return unpack_sides(self, pattern)
 
-    def piece(self, x: Points) -> Piece:
+    def piece(self, x: PointsLike) -> Piece:
         """The affine function ``J x + y`` that holds at ``x``: J (b, n_out, n_in), y (b, n_out).
 
         For one point alone J is (n_out, n_in) and y (n_out,). Exactly what autograd gives; on a crease, the piece of
         the side that torch's gradient takes.
         """
         batch, single = self._finite(x)
-        parts = list(piece_batches(self, batch, default_memory()))
+        parts = list(piece_batches(self, batch, memory_limit()))
         J = torch.cat([part.J for part in parts]) if parts else batch.new_zeros(0, self.n_out, self.n_in)
         y = torch.cat([part.y for part in parts]) if parts else batch.new_zeros(0, self.n_out)
         if single:
             J, y = J[0], y[0]
         return Piece(_like(J, x), _like(y, x))
 
-    def jacobians(self, x: Points, *, memory: int | None = None) -> Iterator[Piece]:
+    def jacobians(self, x: PointsLike, *, memory: int | None = None) -> Iterator[Piece]:
         """Pieces of a large batch, a block of samples at a time, in order.
 
         Parameters
@@ -216,7 +216,7 @@ class Network:
         batch, _ = self._finite(x)
         if memory is not None and not (isinstance(memory, int | float) and memory > 0):
             raise InputError(f"memory: expected a positive number of bytes, got {memory!r}")
-        for part in piece_batches(self, batch, default_memory() if memory is None else int(memory)):
+        for part in piece_batches(self, batch, memory_limit() if memory is None else int(memory)):
             yield Piece(_like(part.J, x), _like(part.y, x))
 
     # -- where it lives ------------------------------------------------------------------------------------------------
@@ -269,6 +269,6 @@ def _like(value: Tensor, x: Tensor) -> Tensor: ...
 @overload
 def _like(value: Tensor, x: NDArray[Any] | Sequence[Any]) -> NDArray[Any]: ...
 @overload
-def _like(value: Tensor, x: Points) -> Any: ...
-def _like(value: Tensor, x: Points) -> Any:
+def _like(value: Tensor, x: PointsLike) -> Any: ...
+def _like(value: Tensor, x: PointsLike) -> Any:
     return value if isinstance(x, Tensor) else value.detach().cpu().numpy()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.network import places, remove
-from creases.network.surgery import Place, parameters, unwrapped
+from creases.network.surgery import Place, count_parameters, unwrap_module
 from creases.prune._evaluation import check_samples, evaluate, losses_without
 from creases.prune._results import PruningResult, PruningStep
 from creases.prune._tuner import Tune, tuner
@@ -64,7 +64,7 @@ def channels(
     Pruned
         After Ctrl-C the best so far, with ``ended="interrupted"``.
     """
-    model = unwrapped(model)
+    model = unwrap_module(model)
     X, y = check_samples(model, X, y)
     tests = (X, y) if judge is None else check_samples(model, *judge, names="judge")
     _check(keep, per_step, samples)
@@ -112,7 +112,7 @@ def record(
     widths = {place.name: place.width for place in _places(model, X, names)}
     nonzero = sum(int(torch.count_nonzero(p.detach())) for p in model.parameters())
     before = loss if loss_removed is None else loss_removed
-    return PruningStep(removed, widths, parameters(model), nonzero, before, loss, evaluate(model, *tests)[1])
+    return PruningStep(removed, widths, count_parameters(model), nonzero, before, loss, evaluate(model, *tests)[1])
 
 
 def _places(model: nn.Module, X: Tensor, where: Sequence[str] | None) -> list[Place]:

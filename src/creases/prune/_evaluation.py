@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 from creases.errors import InputError
-from creases.network.surgery import Link, Place, layer_at
+from creases.network.surgery import Link, Place, get_layer
 
 #: Samples that are run at a time.
 AT_ONCE = 1000
@@ -155,7 +155,7 @@ def _masked(model: nn.Module, place: Place, unit: int, x: Tensor) -> Callable[[]
         hooks = []
         try:
             for link in place.consumers:
-                layer = layer_at(model, link.path)
+                layer = get_layer(model, link.path)
                 axis = -1 if isinstance(layer, nn.Linear) else 1
                 hooks.append(layer.register_forward_pre_hook(_zeroing(link, place.width, unit, axis)))
             out: Tensor = model(x)

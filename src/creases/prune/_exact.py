@@ -13,7 +13,7 @@ from creases._validation import check_box
 from creases.certify.propagation import Interval, output_change_bound, tight_value_bounds, value_bounds
 from creases.errors import InputError
 from creases.network import Network, places, read, remove
-from creases.network.surgery import Place, parameters, unwrapped
+from creases.network.surgery import Place, count_parameters, unwrap_module
 from creases.prune._reductions import Edit, constant, duplicate, linear, unread
 from creases.prune._results import ExactResult, Reduction, Undecided
 from creases.prune._site import Site
@@ -79,7 +79,7 @@ def exact(
     >>> [(step.kind, step.units) for step in smaller.reductions], smaller.model[0].out_features
     ([('constant', (2,)), ('duplicate', (1,))], 1)
     """
-    model = unwrapped(model)
+    model = unwrap_module(model)
     if not tolerance >= 0:
         raise InputError(f"tolerance: expected a share of the largest output, at least 0, got {tolerance!r}")
     if samples < 1:
@@ -100,8 +100,8 @@ def exact(
         model=work.to(device),
         reductions=tuple(reducer.made),
         undecided=tuple(reducer.undecided()),
-        parameters_before=parameters(model),
-        parameters_after=parameters(work),
+        parameters_before=count_parameters(model),
+        parameters_after=count_parameters(work),
         change=float((reducer.net(inputs) - before).abs().max()) if before.numel() else 0.0,
         bound=sum(step.bound for step in reducer.made),
         scale=scale,

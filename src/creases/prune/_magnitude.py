@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from creases.errors import InputError, ReadError
 from creases.network import places
-from creases.network.surgery import AFFINE, unwrapped
+from creases.network.surgery import AFFINE_LAYERS, unwrap_module
 from creases.prune._channels import record
 from creases.prune._evaluation import check_samples, evaluate
 from creases.prune._exact import exact
@@ -50,7 +50,7 @@ def magnitude(
         As in :func:`channels`. ``tune`` must begin with a new optimizer, as one with a memory would move weights at
         zero.
     """
-    model = unwrapped(model)
+    model = unwrap_module(model)
     X, y = check_samples(model, X, y)
     tests = (X, y) if judge is None else check_samples(model, *judge, names="judge")
     _check(keep, shares)
@@ -90,7 +90,7 @@ def magnitude(
 
 def weights(model: nn.Module) -> list[nn.Parameter]:
     """Weights of linear layers and convolutions, shared ones once."""
-    found = [module.weight for module in model.modules() if isinstance(module, AFFINE)]
+    found = [module.weight for module in model.modules() if isinstance(module, AFFINE_LAYERS)]
     return list(dict.fromkeys(weight for weight in found if isinstance(weight, nn.Parameter)))
 
 

@@ -244,9 +244,9 @@ def _stored_bias(reader: Reader, bias: Tensor) -> Tensor:
 
 def _again(reader: Reader, stored: Tensor) -> Tensor:
     """A stored weight as :attr:`Reader.weight` gives it."""
-    from creases.network.surgery import taken
+    from creases.network.surgery import input_tensors
 
-    return stored.detach().double().cpu().movedim(taken(reader.layer).weight_axis, 0)
+    return stored.detach().double().cpu().movedim(input_tensors(reader.layer).weight_axis, 0)
 
 
 def _parameter(reader: Reader) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from creases._files import replacing
+from creases._files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class PruningResult:
 
     def save(self, path: str | Path) -> Path:
         """Write the records as JSON, whole or not at all."""
-        with replacing(path) as temporary:
+        with write_atomically(path) as temporary:
             temporary.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
         return Path(path)
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from creases.certify.propagation import Interval
 from creases.network import Network
 from creases.network.program import Step
-from creases.network.surgery import Link, Place, layer_at, made, taken
+from creases.network.surgery import Link, Place, get_layer, input_tensors, output_tensors
 
 #: Steps that are layers.
 LAYERS = ("linear", "conv", "conv_transpose")
@@ -38,11 +38,11 @@ class Reader:
     @property
     def weight(self) -> Tensor:
         """The weight in float64, columns first: (columns, out, *kernel)."""
-        return _double(self.layer.weight).movedim(taken(self.layer).weight_axis, 0)
+        return _double(self.layer.weight).movedim(input_tensors(self.layer).weight_axis, 0)
 
     def stored(self, weight: Tensor) -> Tensor:
         """A weight as :attr:`weight` gives it, in the layer's own shape and precision."""
-        return _like(weight.movedim(0, taken(self.layer).weight_axis), self.layer.weight)
+        return _like(weight.movedim(0, input_tensors(self.layer).weight_axis), self.layer.weight)
 
     @property
     def bias(self) -> Tensor:
@@ -99,7 +99,7 @@ class Site:
         readers = tuple(_reader(model, net, layers[link.path][0], found, link, place) for link in place.consumers)
         return cls(
             place=place,
-            producer=layer_at(model, place.name),
+            producer=get_layer(model, place.name),
             entering=found[step.inputs[0]],
             before=found[i + 1],
             own=i + 1,
@@ -111,7 +111,7 @@ class Site:
 
     def rows(self) -> Tensor:
         """Each unit's weights and bias in front of its bend, batch norm included: (width, inputs + 1), float64."""
-        weight = _double(self.producer.weight).movedim(made(self.producer).weight_axis, 0).flatten(1)
+        weight = _double(self.producer.weight).movedim(output_tensors(self.producer).weight_axis, 0).flatten(1)
         both = torch.cat([weight, _bias(self.producer)[:, None]], dim=1) * self.between.factor[:, None]
         both[:, -1] += self.between.shift
         return both
@@ -144,7 +144,7 @@ class Site:
 def _reader(model: nn.Module, net: Network, i: int, found: list[Interval], link: Link, place: Place) -> Reader:
     value = net.steps[i].inputs[0]
     axis = _axis(net.steps[i], net.shapes[value])
-    return Reader(link, layer_at(model, link.path), value, i + 1, found[value], axis, link.columns(place.width))
+    return Reader(link, get_layer(model, link.path), value, i + 1, found[value], axis, link.columns(place.width))
 
 
 def _axis(step: Step, shape: tuple[int, ...]) -> int:
@@ -207,5 +207,5 @@ def _like(tensor: Tensor, like: object) -> Tensor:
 
 def _bias(layer: nn.Module) -> Tensor:
     if layer.bias is None:
-        return torch.zeros(int(getattr(layer, made(layer).counter)), dtype=torch.float64)
+        return torch.zeros(int(getattr(layer, output_tensors(layer).counter)), dtype=torch.float64)
     return _double(layer.bias)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from creases._files import open_npz, replacing
+from creases._files import open_npz, write_atomically
 from creases.errors import FileError
 from creases.network import Network, from_bytes, to_bytes
 
@@ -31,7 +31,7 @@ def save(result: Result, path: str | Path) -> Path:
     path = Path(path)
     arrays = {f.name: np.asarray(getattr(result, f.name)) for f in fields(result) if f.name != "net"}
     arrays |= {"kind": np.array(type(result).__name__), "network": np.frombuffer(to_bytes(result.net), np.uint8)}
-    with replacing(path) as temporary, open(temporary, "wb") as file:
+    with write_atomically(path) as temporary, open(temporary, "wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
     return path
 

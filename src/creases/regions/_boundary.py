@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program import Walk
+from creases.network.program import ForwardPass
 from creases.regions._plane.complex import Complex, region_sides
 from creases.regions._plane.mesh import Mesh
 from creases.regions._plane.polygons import polygon_areas
@@ -85,7 +85,7 @@ def output_term_sizes(net: Network, x: Floats) -> Floats:
     points = torch.from_numpy(x).to(net.device)
     block = max(1, 2**28 // (8 * max(net.sizes)))
     with torch.no_grad():
-        walk = Walk(net, points[:block], zero=SIGN_TOLERANCE)
+        walk = ForwardPass(net, points[:block], zero=SIGN_TOLERANCE)
         while walk.advance() is not None:
             for start in range(block, len(points), block):
                 walk.see(walk.run(points[start : start + block]))

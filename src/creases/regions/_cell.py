@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from creases._typing import Floats, Ints
 from creases._validation import check_box
 from creases.errors import InputError
-from creases.network import Network, Points, as_network
-from creases.network.program import Piece, pack
+from creases.network import Network, PointsLike, as_network
+from creases.network.program import Piece, pack_sides
 from creases.regions import _archive as archive
 from creases.regions._halfspaces import (
     SAME_PLANE,
@@ -80,10 +80,10 @@ class Cell:
     @property
     def pattern(self) -> NDArray[np.uint8]:
         """The sides of all units as packed bits (n_bytes,)."""
-        packed: NDArray[np.uint8] = pack(self.net, self.sides[None])[0]
+        packed: NDArray[np.uint8] = pack_sides(self.net, self.sides[None])[0]
         return packed
 
-    def contains(self, points: Points) -> NDArray[np.bool_]:
+    def contains(self, points: PointsLike) -> NDArray[np.bool_]:
         """Whether points (n, d) lie in the closed region, by the tolerance policy: (n,)."""
         batch = self.net.to(torch.float64).points(points, "points")[0].flatten(1).cpu().numpy()
         room = SIGN_TOLERANCE * (np.abs(batch) @ np.abs(self.Q).T + np.abs(self.p))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program import Walk, default_memory, pack
+from creases.network.program import ForwardPass, memory_limit, pack_sides
 from creases.regions._space.stations import Stations
 from creases.regions._tolerance import SIGN_TOLERANCE
 
@@ -19,21 +19,21 @@ from creases.regions._tolerance import SIGN_TOLERANCE
 def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
     """Packed patterns (n, n_bytes) at points (n, n_in), units that are zero by the tolerance policy on side 0."""
     widest = max(net.sizes)
-    room = 2**24 if net.device.type == "cpu" else default_memory()  # on a CPU: what stays in its cache
+    room = 2**24 if net.device.type == "cpu" else memory_limit()  # on a CPU: what stays in its cache
     block = max(1, room // (8 * (4 * widest + net.n_units)))
     parts = [_block_patterns(net, x[start : start + block]) for start in range(0, len(x), block)]
-    return np.concatenate([pack(net, np.zeros((0, net.n_units), np.int16)), *parts])
+    return np.concatenate([pack_sides(net, np.zeros((0, net.n_units), np.int16)), *parts])
 
 
 def _block_patterns(net: Network, x: Tensor) -> NDArray[np.uint8]:
     sides = [np.zeros((len(x), 0), np.int8)]
     with torch.no_grad():
-        walk = Walk(net, x, zero=SIGN_TOLERANCE)
+        walk = ForwardPass(net, x, zero=SIGN_TOLERANCE)
         while (z := walk.advance()) is not None:
             choice = net.steps[net.bends[walk.bend]].op == "choice"
             side = z.argmax(dim=-1).to(torch.int16) if choice else z > SIGN_TOLERANCE * walk.terms
             sides.append(side.flatten(1).cpu().numpy())
-    return pack(net, np.concatenate(sides, axis=1))
+    return pack_sides(net, np.concatenate(sides, axis=1))
 
 
 class PatternIndex:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases.network import Network
-from creases.network.program import Walk, bend_sides
+from creases.network.program import ForwardPass, split_sides
 from creases.regions._polytope import Polytope
 from creases.regions._ray import Ray, is_zero
 from creases.regions._tolerance import SIGN_TOLERANCE
@@ -20,7 +20,7 @@ Sides = NDArray[np.int16]
 
 def point_ties(net: Network, point: Tensor) -> list[Tensor]:
     """What ties at one point (n_in,): for each bend, units at zero (*units), for a choice the largest (*units, K)."""
-    walk = Walk(net, point[None], zero=SIGN_TOLERANCE)
+    walk = ForwardPass(net, point[None], zero=SIGN_TOLERANCE)
     out: list[Tensor] = []
     while (z := walk.advance()) is not None:
         z, size = z[0], walk.terms[0]
@@ -68,7 +68,7 @@ def sides_toward(
         (n_in,)
     """
     ray = Ray(net, torch.as_tensor(direction, dtype=net.dtype, device=net.device))
-    old = bend_sides(net, sides)
+    old = split_sides(net, sides)
     new: list[Tensor] = []
     while (pair := ray.advance()) is not None:
         i = len(new)

@@ -24,7 +24,7 @@ from torch import Tensor
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import bend_sides, carry, default_memory, select
+from creases.network.program import apply_sides, memory_limit, propagate, split_sides
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 
@@ -62,7 +62,7 @@ def region_polytope(net: Network, sides: NDArray[np.integer]) -> Polytope:
     if sides.shape != (net.n_units,):
         raise InputError(f"sides: expected shape ({net.n_units},), one for each unit, got {sides.shape}")
     net = net.to(torch.float64)
-    chosen = bend_sides(net, sides)
+    chosen = split_sides(net, sides)
     *bends, (J, y) = _coefficients(net, chosen)
     sizes = _magnitudes(net, chosen, bends)
     rows = [_rows(net, i, *parts) for i, parts in enumerate(zip(chosen, bends, sizes, strict=True))]
@@ -119,9 +119,9 @@ def _magnitudes(net: Network, sides: Sequence[Tensor], bends: Sequence[tuple[Ten
         own = torch.stack([A.norm(dim=1), c.abs()])
         carried = torch.where(own <= SIGN_TOLERANCE * size, size, own).reshape(inputs[0].shape)
         out.append(size)
-        return select(step.op, carried, sides[bend][None], step.leak).abs()
+        return apply_sides(step.op, carried, sides[bend][None], step.leak).abs()
 
-    carry(net, {0: start.to(net.device).reshape(2, *net.input_shape)}, through)
+    propagate(net, {0: start.to(net.device).reshape(2, *net.input_shape)}, through)
     return out
 
 
@@ -160,7 +160,7 @@ def _reverse(net: Network, sides: Sequence[Tensor], counts: Sequence[int]) -> li
 def _blocks(net: Network, rows: int) -> list[slice]:
     """Rows in blocks that fit the memory bound when each takes a run through the network."""
     activations = sum(net.sizes)
-    size = max(1, default_memory() // (4 * 8 * activations))
+    size = max(1, memory_limit() // (4 * 8 * activations))
     return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 
 
@@ -175,11 +175,11 @@ def _affine(
         if not step.is_bend:
             return step.apply(inputs) if offset else step.linear(inputs)
         out.append(inputs[0].flatten(1))
-        return select(step.op, inputs[0], sides[len(out) - 1][None], step.leak)
+        return apply_sides(step.op, inputs[0], sides[len(out) - 1][None], step.leak)
 
     start = x.to(net.device).reshape(-1, *net.input_shape)
     if stop is not None and stop < len(net.bends):
-        carry(net, {0: start}, through, 0, net.bends[stop] + 1)
+        propagate(net, {0: start}, through, 0, net.bends[stop] + 1)
         return out
-    output = carry(net, {0: start}, through)[len(net.steps)]
+    output = propagate(net, {0: start}, through)[len(net.steps)]
     return [*out, output.flatten(1)]

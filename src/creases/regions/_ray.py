@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from creases.network import Network
-from creases.network.program import carry, select
+from creases.network.program import apply_sides, propagate
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 Pair = tuple[Tensor, Tensor]  # values, and the sums of the magnitudes of their terms
@@ -28,7 +28,7 @@ class Ray:
         if self._bend == len(self.net.bends):
             return None
         stop = self.net.bends[self._bend]
-        self._values = carry(self.net, self._values, self._linear, self._next, stop)
+        self._values = propagate(self.net, self._values, self._linear, self._next, stop)
         self._next = stop
         dz, size = self._values[self.net.steps[stop].inputs[0]]
         return dz[0], size[0]
@@ -40,10 +40,10 @@ class Ray:
             step, (dz, size) = self.net.steps[i], inputs[0]
             if step.op == "relu":
                 dz = torch.where(is_zero(dz, size), 0, dz)
-            out = select(step.op, dz, side[None], step.leak)
+            out = apply_sides(step.op, dz, side[None], step.leak)
             return out, out.abs()
 
-        self._values = carry(self.net, self._values, through, self._next, self._next + 1)
+        self._values = propagate(self.net, self._values, through, self._next, self._next + 1)
         self._next += 1
         return self._values[self._next][0][0]
 

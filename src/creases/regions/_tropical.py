@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
-from creases.network import Network, Points, as_network
+from creases.network import Network, PointsLike, as_network
 from creases.network.program import Step
 from creases.regions._halfspaces import UndecidedError, maximize
 
@@ -39,7 +39,7 @@ class Tropical:
         """Number of terms of F and G of every output."""
         return tuple((len(f), len(g)) for f, g in zip(self.F, self.G, strict=True))
 
-    def evaluate(self, x: Points) -> Floats:
+    def evaluate(self, x: PointsLike) -> Floats:
         """Outputs (n, m) at points (n, d)."""
         points = Network([], self.input_shape).points(x)[0].to(torch.float64).flatten(1).cpu().numpy()
         return np.stack([_value(f, points) - _value(g, points) for f, g in zip(self.F, self.G, strict=True)], axis=1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import InputError
 from creases.show.style import style_context
 
@@ -19,6 +19,6 @@ def save_figure(figure: Figure, path: str | Path, *, dpi: int = 160) -> Path:
     path = Path(path)
     if path.suffix not in PICTURES:
         raise InputError(f"path: a picture's name must end in {' or '.join(PICTURES)}, got {path.name!r}")
-    with replacing(path) as temporary, style_context():
+    with write_atomically(path) as temporary, style_context():
         figure.savefig(temporary, dpi=dpi, metadata=PICTURES[path.suffix])
     return path

@@ -10,7 +10,7 @@ from torch import Tensor
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import carry
+from creases.network.program import propagate
 
 
 class Coefficients(NamedTuple):
@@ -64,7 +64,7 @@ def coefficients(net: Network) -> Coefficients:
 
     with torch.enable_grad():
         start = torch.eye(1 + d, dtype=torch.float64, device=net.device)[:, 1:].reshape(1 + d, *net.input_shape)
-        found = carry(net, {0: (start, torch.zeros_like(start[:1]))}, through)[len(net.steps)][0].reshape(1 + d)
+        found = propagate(net, {0: (start, torch.zeros_like(start[:1]))}, through)[len(net.steps)][0].reshape(1 + d)
         v = torch.autograd.grad(found[0], units, materialize_grads=True) if found.requires_grad else ()
     outgoing = torch.cat([part.flatten() for part in v]) if v else torch.zeros(H, dtype=torch.float64)
     out = found.detach()

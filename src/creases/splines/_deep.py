@@ -16,7 +16,7 @@ import torch
 from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
 from creases.network import Network, read
-from creases.network.program import bend_sides
+from creases.network.program import split_sides
 from creases.regions import line
 from creases.regions.geometry import SIGN_TOLERANCE
 from creases.splines._paths import Changes, Slopes, follow, regional_slopes
@@ -80,7 +80,7 @@ def deep_breakpoints(model: Any) -> DeepBreakpoints:
         if net.steps[i].op != "relu":
             raise InputError(f"model: {net.steps[i].path} takes a maximum of several values; use creases.line for it")
     part = line(net, np.zeros(1), np.ones(1), infinite=True)
-    sides = bend_sides(net, net.unpack(part.patterns))
+    sides = split_sides(net, net.unpack(part.patterns))
     with torch.no_grad():
         slopes = regional_slopes(net, part.ends, sides)
         changes = Changes.of(net, part, sides)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from creases._typing import Floats, Ints
 from creases.network import Network
-from creases.network.program import Step, carry, default_memory, select
+from creases.network.program import Step, apply_sides, memory_limit, propagate
 from creases.regions import LinePartition
 from creases.regions.geometry import SIGN_TOLERANCE
 
@@ -65,13 +65,13 @@ def regional_slopes(net: Network, ends: Floats, sides: list[Tensor]) -> list[Slo
         side = sides[len(found)]
         zero = (z[0].abs() <= SIGN_TOLERANCE * size[0]) & (dz[0].abs() <= SIGN_TOLERANCE * dsize[0]) & ~side
         found.append(Slopes(dz[0].flatten(1), dsize[0].flatten(1), zero.flatten(1)))
-        value, slope = (select("relu", torch.where(zero, 0, a[0]), side, step.leak) for a in (z, dz))
-        bounds = [select("relu", a[0], side, _magnitude(step)) for a in (size, dsize)]
+        value, slope = (apply_sides("relu", torch.where(zero, 0, a[0]), side, step.leak) for a in (z, dz))
+        bounds = [apply_sides("relu", a[0], side, _magnitude(step)) for a in (size, dsize)]
         return value, bounds[0], slope, bounds[1]
 
     points = torch.from_numpy(_inner_points(ends)).reshape(-1, *net.input_shape)
     one = torch.ones_like(points)
-    carry(net, {0: (points, points.abs(), one, one)}, through)
+    propagate(net, {0: (points, points.abs(), one, one)}, through)
     return found
 
 
@@ -93,7 +93,7 @@ def follow(net: Network, sides: list[Tensor], slopes: list[Slopes], changes: Cha
     """
     n = len(changes.place)
     effects = Effects(np.zeros(n), np.zeros(n), np.zeros(n, bool))
-    block = max(1, default_memory() // (64 * max(net.sizes)))
+    block = max(1, memory_limit() // (64 * max(net.sizes)))
     for bend in range(len(net.bends)):
         of_bend = np.flatnonzero(changes.bend == bend)
         for first in range(0, len(of_bend), block):
@@ -123,8 +123,8 @@ def _to_output(net: Network, bend: int, sides: list[Tensor], slopes: Slopes, row
         passes = side[on] if step.leak is None else side[on] | (step.leak != 0)
         flat = side[left]
         return (
-            select("relu", jump[0], flat, step.leak),
-            select("relu", size[0], flat, _magnitude(step)),
+            apply_sides("relu", jump[0], flat, step.leak),
+            apply_sides("relu", size[0], flat, _magnitude(step)),
             path[0] * passes,
         )
 
@@ -138,7 +138,7 @@ def _to_output(net: Network, bend: int, sides: list[Tensor], slopes: Slopes, row
     values: dict[int, _Carried] = {value: (zero, zero, zero) for value, zero in nothing.items()}
     jump, size = way * gain * slopes.dz[left + 1, unit], gain.abs() * slopes.size[left + 1, unit]
     values[at + 1] = (start(jump), start(size), start((gain != 0).double()))
-    out = carry(net, values, through, at + 1)[len(net.steps)]
+    out = propagate(net, values, through, at + 1)[len(net.steps)]
     return tuple(part.reshape(len(unit)).numpy() for part in out)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import AFFINE, Step
+from creases.network.program import AFFINE_OPS, Step
 
 
 class Interval(NamedTuple):
@@ -156,4 +156,4 @@ def _apply_by_sign(step: Step, plus: Sequence[Tensor], minus: Sequence[Tensor]) 
 
 
 def _linear(step: Step, values: Sequence[Tensor], options: dict[str, object], tensors: dict[str, Tensor]) -> Tensor:
-    return AFFINE[step.op]([value[None] for value in values], options, tensors)[0]
+    return AFFINE_OPS[step.op]([value[None] for value in values], options, tensors)[0]

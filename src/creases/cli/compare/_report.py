@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._files import replacing, write_json
+from creases._files import write_atomically, write_json
 from creases.errors import FileError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _keep_samples(samples: Samples, folder: Path) -> str | None:
     """Write the samples, unless they are many numbers; the name of their file."""
     if samples.x.nbytes > _BYTES:
         return None
-    with replacing(folder / "samples.npz") as temporary:
+    with write_atomically(folder / "samples.npz") as temporary:
         if samples.labels is None:
             np.savez_compressed(temporary, X=samples.x)
         else:

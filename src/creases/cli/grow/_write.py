@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from creases._files import replacing, write_json
+from creases._files import write_atomically, write_json
 from creases.cli.grow._report import Report, text
 from creases.growth.experiment import _folder as names
 from creases.growth.experiment import data_box
@@ -28,7 +28,7 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
         files["network as ONNX"] = net.save(folder / names.ONNX_FILE)
     named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}
     files["history"] = replace(history, setting=history.setting | named).save(folder / names.HISTORY_FILE)
-    with replacing(files["report"]) as temporary:
+    with write_atomically(files["report"]) as temporary:
         temporary.write_text(text(report), encoding="utf-8")
     draw(report, files["picture"])
     return files

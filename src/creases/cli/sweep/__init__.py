@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.cli._console import err, note, out, print_json, print_table
 from creases.cli._output import check_outputs
 from creases.cli.sweep._file import EXAMPLE, read_sweep
@@ -138,7 +138,7 @@ def write_table(
         return
     check_outputs([path], (".csv", ".parquet"))
     table = sweep.table()
-    with replacing(path) as temporary:
+    with write_atomically(path) as temporary:
         if path.suffix == ".csv":
             table.to_csv(temporary, index=False)
         else:

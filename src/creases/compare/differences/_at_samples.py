@@ -15,7 +15,7 @@ from creases.compare._decisions import decisions
 from creases.compare._format import counted, outputs_in_words, percent
 from creases.compare.differences._joint import check_pair
 from creases.errors import InputError
-from creases.network import Network, Points
+from creases.network import Network, PointsLike
 
 #: Numbers of coefficients of one network that a block of samples has.
 BLOCK = 2**25
@@ -102,7 +102,7 @@ class SampleDifference:
         return "\n".join(lines)
 
 
-def difference_at_samples(a: Network, b: Network, x: Points, labels: Any = None) -> SampleDifference:
+def difference_at_samples(a: Network, b: Network, x: PointsLike, labels: Any = None) -> SampleDifference:
     """Two networks at samples (p, ...); ``labels`` are their classes (p,), if known."""
     check_pair(a, b)
     dtype = torch.promote_types(a.dtype, b.dtype)

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from creases.compare.measures._cka import cka_matrix
 from creases.errors import InputError
-from creases.network import Network, Points
-from creases.network.program import carry
+from creases.network import Network, PointsLike
+from creases.network.program import propagate
 
 
-def hidden_activations(net: Network, x: Points) -> dict[str, Tensor]:
+def hidden_activations(net: Network, x: PointsLike) -> dict[str, Tensor]:
     """What every bend gives at samples (p, units), by its place in the model, and the output as ``"output"``."""
     samples, _ = net.points(x)
     kept: dict[str, Tensor] = {}
@@ -27,12 +27,12 @@ def hidden_activations(net: Network, x: Points) -> dict[str, Tensor]:
         return value
 
     with torch.no_grad():
-        kept["output"] = carry(net, {0: samples}, through)[len(net.steps)].flatten(1)
+        kept["output"] = propagate(net, {0: samples}, through)[len(net.steps)].flatten(1)
     return kept
 
 
 def hidden_cka(
-    a: Network, b: Network, x: Points, *, unbiased: bool = False
+    a: Network, b: Network, x: PointsLike, *, unbiased: bool = False
 ) -> tuple[list[str], list[str], NDArray[np.float64]]:
     """CKA of every bend of one network with every bend of the other: their names, and (bends of a, bends of b)."""
     first, second = hidden_activations(a, x), hidden_activations(b, x)

@@ -13,7 +13,7 @@ from creases.growth._loss import Loss
 from creases.growth._proposal import Proposal, apply
 from creases.growth.methods._first_order.observe import Batches, pairs
 from creases.growth.methods._tiny import tiny
-from creases.network.surgery import Place, find, unwrapped
+from creases.network.surgery import Place, find_place, unwrap_module
 
 
 def growth_alone(
@@ -33,7 +33,7 @@ def growth_alone(
     """
     if not places or steps < 1:
         raise InputError(f"places, steps: expected at least one place and one step, got {len(places)} and {steps}")
-    model = unwrapped(model)
+    model = unwrap_module(model)
     names = [place if isinstance(place, str) else place.name for place in places]
     some = next(pairs(batches))[0]
     done: list[Proposal] = []
@@ -41,7 +41,7 @@ def growth_alone(
     for name in cycle(names):
         if len(done) == steps or idle == len(names):
             return done
-        place = find(model, name, data=some)  # anew: its other end may have grown
+        place = find_place(model, name, data=some)  # anew: its other end may have grown
         proposal = tiny(model, place, batches, loss, **{"project": False, "seed": len(done), **options})
         idle = 0 if proposal.count else idle + 1
         if proposal.count:

@@ -20,7 +20,7 @@ from creases.growth.methods._gradmax import gradmax
 from creases.growth.methods._random import random_units
 from creases.growth.methods._split import split, steepest_split
 from creases.growth.methods._tiny import tiny
-from creases.network.surgery import Place, shadow
+from creases.network.surgery import Place, copy_sharing_parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,9 @@ class Fold:
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         seen = counted(evidence.samples.whole(self.limit))
         options: dict[str, Any] = {"eps": self.eps, "k": self.k, "seed": evidence.seed, "weight": seen.weight}
-        return _numbered(fold(shadow(model), place, seen.X, seen.y, loss=_task(evidence, "fold"), **options), seen)
+        return _numbered(
+            fold(copy_sharing_parameters(model), place, seen.X, seen.y, loss=_task(evidence, "fold"), **options), seen
+        )
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class Search:
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         seen = counted(evidence.samples.whole(self.limit))
         options: dict[str, Any] = {"eps": self.eps, "seed": evidence.seed, "weight": seen.weight}
-        return search(shadow(model), place, seen.X, seen.y, loss=_task(evidence, "search"), **options)
+        return search(copy_sharing_parameters(model), place, seen.X, seen.y, loss=_task(evidence, "search"), **options)
 
 
 METHODS: Mapping[str, Callable[[], How]] = {

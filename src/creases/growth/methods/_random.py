@@ -12,7 +12,15 @@ from creases.growth import _ranks as ranks
 from creases.growth._loss import Loss, Summed
 from creases.growth._proposal import Proposal
 from creases.growth.methods._first_order.observe import Batches, Watch, frozen, pairs
-from creases.network.surgery import Place, find, made, quietly, taken, unwrapped, widen
+from creases.network.surgery import (
+    Place,
+    find_place,
+    input_tensors,
+    output_tensors,
+    unwrap_module,
+    widen,
+    without_side_effects,
+)
 
 
 def random_units(
@@ -44,20 +52,20 @@ def random_units(
         source = list(pairs(batches))
         if not source:
             raise InputError("batches: has no samples")
-        model = unwrapped(model)
-        found = find(model, place, data=source[0][0])
+        model = unwrap_module(model)
+        found = find_place(model, place, data=source[0][0])
     generator = torch.Generator().manual_seed(seed)
     producer = model.get_submodule(found.name)
     weight = producer.weight
     assert isinstance(weight, Tensor)
-    rows = weight.movedim(made(producer).weight_axis, 0)
+    rows = weight.movedim(output_tensors(producer).weight_axis, 0)
     fan_in = _normal((count, *rows.shape[1:]), math.sqrt(2 / max(rows[0].numel(), 1)), generator, weight)
     outs = {}
     for link in found.consumers:
         layer = model.get_submodule(link.path)
         columns = layer.weight
         assert isinstance(columns, Tensor)
-        moved = columns.movedim(taken(layer).weight_axis, 1)
+        moved = columns.movedim(input_tensors(layer).weight_axis, 1)
         size = fan_out * (float(columns.detach().double().square().mean().sqrt()) or 1.0)
         outs[link.path] = _normal((len(moved), count * link.per_unit, *moved.shape[2:]), size, generator, columns)
     bias = fan_in.new_zeros(count)
@@ -95,7 +103,7 @@ def _slope(
         layer = watch.twin.get_submodule(link.path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
-        axis = taken(layer).weight_axis
+        axis = input_tensors(layer).weight_axis
         new = link.widened(proposal.count).columns(proposal.place.width + proposal.count)[proposal.place.width :]
         step = torch.zeros_like(weight.detach()).movedim(axis, 1)
         step[:, new.flatten()] = proposal.fan_out[link.path].to(weight)
@@ -104,7 +112,7 @@ def _slope(
     sums = torch.zeros(3, dtype=torch.float64)  # gain, loss, samples
     with ranks.together():
         for x, target in source:
-            with quietly(), torch.enable_grad():
+            with without_side_effects(), torch.enable_grad():
                 value = watch.summed(watch.twin(x), target, len(x))
                 slopes = torch.autograd.grad(value, weights, allow_unused=True)
             products = [(slope * step).sum() for slope, step in zip(slopes, steps, strict=True) if slope is not None]

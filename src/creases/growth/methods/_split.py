@@ -14,7 +14,7 @@ from creases.growth._proposal import Proposal
 from creases.growth.methods._first_order.entry import rows
 from creases.growth.methods._first_order.observe import Batches, Seen, pairs, watched
 from creases.growth.methods._first_order.reach import Reach
-from creases.network.surgery import Place, find, made, taken, unwrapped
+from creases.network.surgery import Place, find_place, input_tensors, output_tensors, unwrap_module
 
 
 def split(
@@ -112,12 +112,12 @@ def steepest_split(
 def _found(model: nn.Module, place: Place | str, batches: Batches, count: int) -> tuple[nn.Module, Place]:
     if not isinstance(count, int) or count < 1:
         raise InputError(f"count: expected at least 1 unit, got {count!r}")
-    model = unwrapped(model)
+    model = unwrap_module(model)
     data = None
     if isinstance(place, str):
         first = next(pairs(batches), None)
         data = None if first is None else first[0]
-    found = find(model, place, data=data)
+    found = find_place(model, place, data=data)
     if found.carriers:
         names = ", ".join(repr(link.path) for link in found.carriers)
         raise InputError(
@@ -132,7 +132,7 @@ def _rows(model: nn.Module, place: Place, units: Tensor) -> tuple[Tensor, Tensor
     producer = model.get_submodule(place.name)
     weight, bias = producer.weight, producer.bias
     assert isinstance(weight, Tensor)
-    axis = made(producer).weight_axis
+    axis = output_tensors(producer).weight_axis
     units = units.to(weight.device)
     rows_ = weight.detach().movedim(axis, 0)[units].double()
     return rows_, bias.detach()[units].double() if isinstance(bias, Tensor) else rows_.new_zeros(len(units))
@@ -145,7 +145,7 @@ def _halves(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Te
         layer = model.get_submodule(link.path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
-        axis = taken(layer).weight_axis
+        axis = input_tensors(layer).weight_axis
         moved = weight.detach().double().movedim(axis, 1)
         columns = link.columns(place.width)[units.cpu()].flatten().to(weight.device)
         outs[link.path] = moved[:, columns] / 2

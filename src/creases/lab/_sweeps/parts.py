@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import FileError
 from creases.lab._sweeps.functions import Outcome
 
@@ -69,7 +69,7 @@ def write(folder: Path, first: int, last: int, table: pa.Table) -> None:
     """Write a part that stands for those from the first to the last."""
     path = _path(folder, (first, last))
     try:
-        with replacing(path) as temporary:
+        with write_atomically(path) as temporary:
             pq.write_table(table, temporary)
     except OSError as error:
         raise FileError(f"folder: {path} cannot be written: {error.strerror or error}") from None

@@ -20,7 +20,7 @@ from typing import Any
 import filelock
 import pyarrow as pa
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import FileError, InputError
 from creases.lab._sweeps import parts
 from creases.lab._sweeps.functions import Outcome
@@ -174,7 +174,7 @@ class Store:
 
     def _write(self, name: str, value: dict[str, Any]) -> None:
         try:
-            with replacing(self.folder / name) as temporary:
+            with write_atomically(self.folder / name) as temporary:
                 temporary.write_text(json.dumps(value, indent=1) + "\n")
         except OSError as error:
             raise FileError(f"folder: {self.folder / name} cannot be written: {error.strerror}") from None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from creases._compiled import compiled
+from creases._compiled import jit
 from creases.lab._training.layers import backward, forward, gradients
 from creases.lab._training.losses import slopes
 from creases.lab._training.order import bits_of, places, set_keys
@@ -217,7 +217,7 @@ def _leave(
         V[p, net] = lanes.memory[(2 * P + p) * L + lane]
 
 
-@compiled
+@jit
 def work(
     queue: Any,
     rules: Any,

@@ -1,31 +1,31 @@
 """A network as a plain program: affine steps and bends, and what flows through them."""
 
-from creases.network.program._affine import AFFINE
-from creases.network.program._bends import select, sides
-from creases.network.program._carry import carry
+from creases.network.program._affine import AFFINE_OPS
+from creases.network.program._bends import apply_sides, sides_at
+from creases.network.program._carry import propagate
 from creases.network.program._contributions import unit_contributions
-from creases.network.program._patterns import bend_sides, bit_units, bit_widths, pack
-from creases.network.program._pieces import Piece, default_memory, forward, pattern_pieces
-from creases.network.program._rows import columns_out, rows_in
+from creases.network.program._patterns import bit_widths, pack_sides, split_sides, unit_of_bit
+from creases.network.program._pieces import Piece, forward, memory_limit, pattern_pieces
+from creases.network.program._rows import incoming_weights, outgoing_weights
 from creases.network.program._step import Step
-from creases.network.program._walk import Walk
+from creases.network.program._walk import ForwardPass
 
 __all__ = [
-    "AFFINE",
+    "AFFINE_OPS",
+    "ForwardPass",
     "Piece",
     "Step",
-    "Walk",
-    "bend_sides",
-    "bit_units",
+    "apply_sides",
     "bit_widths",
-    "carry",
-    "columns_out",
-    "default_memory",
     "forward",
-    "pack",
+    "incoming_weights",
+    "memory_limit",
+    "outgoing_weights",
+    "pack_sides",
     "pattern_pieces",
-    "rows_in",
-    "select",
-    "sides",
+    "propagate",
+    "sides_at",
+    "split_sides",
     "unit_contributions",
+    "unit_of_bit",
 ]

@@ -130,7 +130,7 @@ def _matmul(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
 
 #: Every affine operation by name. Each maps (inputs, options, tensors) to the *linear* part of the step;
 #: inputs carry a batch axis in front, options speak of the axes behind it.
-AFFINE: dict[str, Linear] = {
+AFFINE_OPS: dict[str, Linear] = {
     "linear": _linear,  # weight (out, in), acts on the last axis
     "conv": _conv,  # weight (out, in / groups, *kernel); options stride, padding, dilation, groups
     "conv_transpose": _conv_transpose,  # weight (in, out / groups, *kernel); options as conv, and output_padding

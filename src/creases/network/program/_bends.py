@@ -12,17 +12,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-BENDS = ("relu", "choice")
+BEND_OPS = ("relu", "choice")
 
 
-def sides(op: str, z: Tensor) -> Tensor:
+def sides_at(op: str, z: Tensor) -> Tensor:
     """Side of every unit of a bend at pre-activations ``z``: (b, *units), int64 for a choice, bool for a relu."""
     if op == "relu":
         return z > 0
     return z.argmax(dim=-1)
 
 
-def bend(op: str, z: Tensor, leak: Tensor | None) -> Tensor:
+def apply_bend(op: str, z: Tensor, leak: Tensor | None) -> Tensor:
     """Value of the bend at ``z``."""
     if op == "choice":
         return z.max(dim=-1).values  # its gradient follows the first largest, as the side does
@@ -31,7 +31,7 @@ def bend(op: str, z: Tensor, leak: Tensor | None) -> Tensor:
     return torch.where(z > 0, z, leak * z)
 
 
-def select(op: str, z: Tensor, side: Tensor, leak: Tensor | None) -> Tensor:
+def apply_sides(op: str, z: Tensor, side: Tensor, leak: Tensor | None) -> Tensor:
     """The linear map that sides select, applied to ``z`` (values, directions or coefficients alike).
 
     ``side`` broadcasts against ``z`` (for a choice: against ``z`` without its last axis).

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def carry(
+def propagate(
     net: Network,
     values: Mapping[int, T],
     through: Callable[[int, list[T]], T],

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases.network._network import Network, Points
+from creases.network._network import Network, PointsLike
 
 
-def unit_contributions(net: Network, x: Points, weights: NDArray[Any]) -> NDArray[np.float64]:
+def unit_contributions(net: Network, x: PointsLike, weights: NDArray[Any]) -> NDArray[np.float64]:
     """Contribution of every unit to ``weights . f(x)`` within the piece that holds at ``x``: (n_units,).
 
     On its region the network behind a bend is affine in the bend's output h, ``weights . f = g . h + c``; a unit's

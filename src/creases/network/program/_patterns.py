@@ -24,12 +24,12 @@ def bit_widths(net: Network) -> NDArray[np.int64]:
     return np.repeat([max(1, (k - 1).bit_length()) for k in net.candidates], counts).astype(np.int64)
 
 
-def bit_units(net: Network) -> NDArray[np.int64]:
+def unit_of_bit(net: Network) -> NDArray[np.int64]:
     """The unit that each bit of a pattern is about: (bits,)."""
     return np.repeat(np.arange(net.n_units), bit_widths(net))
 
 
-def pack(net: Network, sides: NDArray[np.integer]) -> NDArray[np.uint8]:
+def pack_sides(net: Network, sides: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Sides (r, n_units) to packed patterns (r, n_bytes)."""
     widths = bit_widths(net)
     if not len(widths) or widths.max() == 1:
@@ -42,7 +42,7 @@ def pack(net: Network, sides: NDArray[np.integer]) -> NDArray[np.uint8]:
     return np.packbits(bits, axis=1, bitorder="little")
 
 
-def unpack(net: Network, pattern: NDArray[np.uint8]) -> NDArray[np.int16]:
+def unpack_sides(net: Network, pattern: NDArray[np.uint8]) -> NDArray[np.int16]:
     """Packed patterns (r, n_bytes) to sides (r, n_units)."""
     widths = bit_widths(net)
     total = int(widths.sum())
@@ -60,8 +60,8 @@ def unpack(net: Network, pattern: NDArray[np.uint8]) -> NDArray[np.int16]:
     return sides
 
 
-def bend_sides(net: Network, sides: NDArray[np.integer]) -> list[Tensor]:
-    """Sides (..., n_units) of all units as :func:`creases.network.program._bends.sides` gives them: for each bend (..., *units).
+def split_sides(net: Network, sides: NDArray[np.integer]) -> list[Tensor]:
+    """Sides (..., n_units) of all units as :func:`creases.network.program._bends.sides_at` gives them: for each bend (..., *units).
 
     On the network's device; bool for a relu, int64 for a choice.
     """

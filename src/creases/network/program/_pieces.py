@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases.network.program._bends import select, sides
-from creases.network.program._carry import carry
-from creases.network.program._patterns import bend_sides, unpack
+from creases.network.program._bends import apply_sides, sides_at
+from creases.network.program._carry import propagate
+from creases.network.program._patterns import split_sides, unpack_sides
 
 if TYPE_CHECKING:
     from creases.network._network import Network
@@ -31,7 +31,7 @@ class Piece(NamedTuple):
     y: Any  #: (..., n_out)
 
 
-def default_memory() -> int:
+def memory_limit() -> int:
     """Bytes that one block of a streamed computation may take: 1 GiB."""
     return 2**30
 
@@ -43,10 +43,10 @@ def forward(net: Network, x: Tensor, keep: Literal["output", "sides"] = "output"
     def through(i: int, inputs: list[Tensor]) -> Tensor:
         step = net.steps[i]
         if keep == "sides" and step.is_bend:
-            kept.append(sides(step.op, inputs[0]))
+            kept.append(sides_at(step.op, inputs[0]))
         return step.apply(inputs)
 
-    values = carry(net, {0: x}, through)
+    values = propagate(net, {0: x}, through)
     return kept if keep == "sides" else [values[len(net.steps)]]
 
 
@@ -56,7 +56,7 @@ def slice_pieces(net: Network, chosen: Sequence[Tensor], origin: Tensor, basis: 
     Parameters
     ----------
     chosen
-        For each bend the sides (r, *units), as :func:`creases.network.program._bends.sides` gives them.
+        For each bend the sides (r, *units), as :func:`creases.network.program._bends.sides_at` gives them.
     origin, basis
         (n_in,) and (n_in, k).
 
@@ -72,11 +72,11 @@ def slice_pieces(net: Network, chosen: Sequence[Tensor], origin: Tensor, basis: 
     def through(i: int, inputs: list[Tensor]) -> Tensor:
         step = net.steps[i]
         if step.is_bend:
-            return select(step.op, inputs[0], next(remaining).unsqueeze(1), step.leak)
+            return apply_sides(step.op, inputs[0], next(remaining).unsqueeze(1), step.leak)
         return _with_offset(step, inputs)
 
     # Values are (r or 1, k + 1, *shape): entry 0 the constant, 1..k the directions.
-    out = carry(net, {0: start}, through)[len(net.steps)]
+    out = propagate(net, {0: start}, through)[len(net.steps)]
     out = out.reshape(len(out), k + 1, net.n_out)  # (r or 1, k + 1, m)
     regions = len(chosen[0]) if chosen else 1
     out = out.expand(regions, -1, -1)
@@ -104,11 +104,11 @@ def pattern_pieces(
     start, directions = (torch.from_numpy(array).to(net.device) for array in (origin, basis))
     k = basis.shape[1]
     J, y = np.empty((len(patterns), net.n_out, k)), np.empty((len(patterns), net.n_out))
-    block = max(1, default_memory() // (4 * 8 * (k + 1) * max(net.sizes)))
+    block = max(1, memory_limit() // (4 * 8 * (k + 1) * max(net.sizes)))
     with torch.no_grad():
         for first in range(0, len(patterns), block):
             rows = slice(first, first + block)
-            part = slice_pieces(net, bend_sides(net, unpack(net, patterns[rows])), start, directions)
+            part = slice_pieces(net, split_sides(net, unpack_sides(net, patterns[rows])), start, directions)
             J[rows], y[rows] = part.J.cpu().numpy(), part.y.cpu().numpy()
     return Piece(J, y)
 
@@ -173,7 +173,7 @@ def _to_differentiate(net: Network, x: Tensor) -> Tensor:
             return _chosen(inputs[0].flatten(1), windows[step.inputs[0]].tensors["index"].flatten(0, -2), step.shape)
         return step.apply(inputs)
 
-    return carry(net, {0: x}, through)[len(net.steps)]
+    return propagate(net, {0: x}, through)[len(net.steps)]
 
 
 def _chosen(entries: Tensor, windows: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from creases.network._network import Network
 
 
-def rows_in(net: Network, bend: int) -> Floats | None:
+def incoming_weights(net: Network, bend: int) -> Floats | None:
     """Weights and bias (units, inputs + 1) of what enters a bend of ReLUs; None unless a dense layer makes it."""
     step = net.steps[net.bends[bend]]
     before = step.inputs[0] - 1
@@ -26,7 +26,7 @@ def rows_in(net: Network, bend: int) -> Floats | None:
     return np.column_stack([weight, np.broadcast_to(bias, len(weight))])
 
 
-def columns_out(net: Network, bend: int) -> Floats | None:
+def outgoing_weights(net: Network, bend: int) -> Floats | None:
     """Weights (units, readers' outputs) with which dense layers read a bend; None where anything else reads it."""
     at = net.bends[bend]
     if len(net.steps[at].shape) != 1:

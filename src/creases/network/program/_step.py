@@ -9,8 +9,8 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network.program._affine import AFFINE
-from creases.network.program._bends import BENDS, bend
+from creases.network.program._affine import AFFINE_OPS
+from creases.network.program._bends import BEND_OPS, apply_bend
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Step:
     @property
     def is_bend(self) -> bool:
         """Whether it is a bend; else it is affine."""
-        return self.op in BENDS
+        return self.op in BEND_OPS
 
     @property
     def offset(self) -> Tensor | None:
@@ -58,12 +58,12 @@ class Step:
 
     def linear(self, xs: Sequence[Tensor]) -> Tensor:
         """The linear part of an affine step, applied to directions (b, ...)."""
-        return AFFINE[self.op](xs, self.options, self.tensors)
+        return AFFINE_OPS[self.op](xs, self.options, self.tensors)
 
     def apply(self, xs: Sequence[Tensor]) -> Tensor:
         """The step applied to values (b, ...)."""
         if self.is_bend:
-            return bend(self.op, xs[0], self.leak)
+            return apply_bend(self.op, xs[0], self.leak)
         offset = self.offset
         if offset is None:
             return self.linear(xs)
@@ -75,7 +75,7 @@ class Step:
         """Sum of the magnitudes of the terms of the linear part, given the magnitudes (b, ...) of its inputs."""
         tensors = {key: t.abs() if t.is_floating_point() else t for key, t in self.tensors.items()}
         options = self.options | {"signs": [1] * len(xs)} if self.op == "add" else self.options
-        return AFFINE[self.op](xs, options, tensors)
+        return AFFINE_OPS[self.op](xs, options, tensors)
 
     def magnitude(self, xs: Sequence[Tensor]) -> Tensor:
         """As :meth:`linear_magnitude`, of the affine step: the offset is a term too."""

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from creases.network._network import Network
-from creases.network.program._carry import carry
+from creases.network.program._carry import propagate
 
 
-class Walk:
+class ForwardPass:
     """Runs points (n, n_in) up to one bend after another; ``extend`` adds points at the bend where the walk stands."""
 
     def __init__(self, net: Network, points: Tensor, *, zero: float = 0.0) -> None:
@@ -32,8 +32,8 @@ class Walk:
         """Go to the next bend: its pre-activations (n, *shape), or None when the network has ended."""
         self.bend += 1
         stop = self.net.bends[self.bend] if self.bend < len(self.net.bends) else len(self.net.steps)
-        self._values = carry(self.net, self._values, self._through, self._next, stop)
-        self._sizes = carry(self.net, self._sizes, self._size, self._next, stop)
+        self._values = propagate(self.net, self._values, self._through, self._next, stop)
+        self._sizes = propagate(self.net, self._sizes, self._size, self._next, stop)
         self._next = stop
         if self.bend == len(self.net.bends):
             return None
@@ -73,12 +73,12 @@ class Walk:
             self._given = True
             return
         start = points.reshape(-1, *self.net.input_shape)
-        new = carry(self.net, {0: start}, self._through, 0, self._next)
+        new = propagate(self.net, {0: start}, self._through, 0, self._next)
         self._values = {key: torch.cat([value, new[key]]) for key, value in self._values.items()}
 
     def run(self, points: Tensor) -> Tensor:
         """Pre-activations (k, *shape) of other points where the walk stands, outputs when it has ended; not kept."""
-        values = carry(self.net, {0: points.reshape(-1, *self.net.input_shape)}, self._through, 0, self._next)
+        values = propagate(self.net, {0: points.reshape(-1, *self.net.input_shape)}, self._through, 0, self._next)
         ended = self._next == len(self.net.steps)
         return values[self._next if ended else self.net.steps[self._next].inputs[0]]
 

@@ -18,7 +18,16 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
 from creases.errors import ReadError
-from creases.network.reading._operators import CONDITIONS, DENSE, HANDLERS, IDENTITIES, MOVES, QUERIES, REFUSED, refusal
+from creases.network.reading._operators import (
+    CONDITIONS,
+    DENSE,
+    HANDLERS,
+    IDENTITY_FUNCTIONS,
+    MOVES,
+    QUERIES,
+    REFUSED,
+    refusal,
+)
 from creases.network.reading._tape import Tape, Value
 
 Function = Callable[..., Any]
@@ -90,7 +99,7 @@ class Recorder:
         if name in QUERIES:
             return _original(func, args, kwargs)
         self._check_versions(traced, name)
-        if name in IDENTITIES:
+        if name in IDENTITY_FUNCTIONS:
             return self._identity(name, args, kwargs)
         if name in CONDITIONS:
             raise self.error(name, refusal(name))

@@ -1,42 +1,42 @@
 """Surgery on a user's own torch modules: which widths can grow, more units, fewer units, one more layer."""
 
-from creases.network.surgery._certificate import Certificate, changed, parameters
+from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
 from creases.network.surgery._deepen import deepen
-from creases.network.surgery._example import quietly, shadow, unwrapped
-from creases.network.surgery._layers import AFFINE, Held, made, taken
+from creases.network.surgery._example import copy_sharing_parameters, unwrap_module, without_side_effects
+from creases.network.surgery._layers import AFFINE_LAYERS, UnitTensors, input_tensors, output_tensors
 from creases.network.surgery._link import Link
-from creases.network.surgery._names import BENDS, IDENTITIES, JOINS, MOVED
-from creases.network.surgery._norms import SLOPE
-from creases.network.surgery._optimizer import checked, forget
-from creases.network.surgery._place import Place, layer_at
-from creases.network.surgery._places import find, places
+from creases.network.surgery._names import BEND_FUNCTIONS, IDENTITY_FUNCTIONS, JOIN_FUNCTIONS, MOVE_FUNCTIONS
+from creases.network.surgery._norms import PRELU_SLOPE
+from creases.network.surgery._optimizer import check_optimizer, reset_optimizer_state
+from creases.network.surgery._place import Place, get_layer
+from creases.network.surgery._places import find_place, places
 from creases.network.surgery._remove import remove
 from creases.network.surgery._widen import widen
 
 __all__ = [
-    "AFFINE",
-    "BENDS",
-    "IDENTITIES",
-    "JOINS",
-    "MOVED",
-    "SLOPE",
+    "AFFINE_LAYERS",
+    "BEND_FUNCTIONS",
+    "IDENTITY_FUNCTIONS",
+    "JOIN_FUNCTIONS",
+    "MOVE_FUNCTIONS",
+    "PRELU_SLOPE",
     "Certificate",
-    "Held",
     "Link",
     "Place",
-    "changed",
-    "checked",
+    "UnitTensors",
+    "apply_and_measure",
+    "check_optimizer",
+    "copy_sharing_parameters",
+    "count_parameters",
     "deepen",
-    "find",
-    "forget",
-    "layer_at",
-    "made",
-    "parameters",
+    "find_place",
+    "get_layer",
+    "input_tensors",
+    "output_tensors",
     "places",
-    "quietly",
     "remove",
-    "shadow",
-    "taken",
-    "unwrapped",
+    "reset_optimizer_state",
+    "unwrap_module",
     "widen",
+    "without_side_effects",
 ]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from creases.errors import InputError
-from creases.network.surgery._example import quietly
+from creases.network.surgery._example import without_side_effects
 from creases.network.surgery._place import Place
 
 
@@ -36,12 +36,12 @@ class Certificate:
     place: Place | None  #: the place as it is now, for the next edit; None for "deepen": ask ``places`` again
 
 
-def parameters(model: nn.Module) -> int:
+def count_parameters(model: nn.Module) -> int:
     """Number of a model's parameters, shared ones once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def changed(model: nn.Module, data: Tensor | None, edit: Callable[[], Any]) -> float | None:
+def apply_and_measure(model: nn.Module, data: Tensor | None, edit: Callable[[], Any]) -> float | None:
     """Make an edit; the largest change of any output on data (n, *shape), if given."""
     before = _outputs(model, data)
     edit()
@@ -60,7 +60,7 @@ def _outputs(model: nn.Module, data: Tensor | None) -> list[Tensor] | None:
     """The model's outputs on data in eval mode."""
     if data is None:
         return None
-    with quietly(), _in_eval(model):
+    with without_side_effects(), _in_eval(model):
         try:
             outputs = model(data)
         except Exception as problem:

@@ -10,10 +10,10 @@ from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _optimizer as optimizers
-from creases.network.surgery._certificate import Certificate, changed, parameters, same_outputs
-from creases.network.surgery._example import unwrapped
+from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters, same_outputs
+from creases.network.surgery._example import unwrap_module
 from creases.network.surgery._flow import Use
-from creases.network.surgery._names import BENDS
+from creases.network.surgery._names import BEND_FUNCTIONS
 from creases.network.surgery._place import Place
 from creases.network.surgery._places import Survey
 
@@ -60,8 +60,8 @@ def deepen(
     >>> deepen(model, "0").where
     '1.1'
     """
-    model = unwrapped(model)
-    optimizers.checked(optimizer, model)
+    model = unwrap_module(model)
+    optimizers.check_optimizer(optimizer, model)
     if not isinstance(kernel, int) or kernel < 1 or kernel % 2 == 0:
         raise InputError(f"kernel: expected an odd size such as 1 or 3, got {kernel!r}")
     survey = Survey(model, input_shape, data)
@@ -73,22 +73,22 @@ def deepen(
     wrapper = nn.Sequential(bend, *(part.train(bend.training) for part in parts))
     wrapper.training = bend.training
     beside = next((model.get_submodule(owner)._parameters["weight"] for owner in sorted(use.owners)), None)
-    before = parameters(model)
+    before = count_parameters(model)
     new = {f"{path}.{name}": p for name, p in wrapper.named_parameters() if not name.startswith("0.")}
 
     def insert() -> None:
         _replace(model, bend, wrapper)
         if optimizer is not None:
-            optimizers.joined(optimizer, beside, new)
+            optimizers.add_parameters(optimizer, beside, new)
 
-    change = changed(model, data, insert)
+    change = apply_and_measure(model, data, insert)
     return Certificate(
         action="deepen",
         where=f"{path}.1",
         old_width=0,
         new_width=len(wrapper[1].weight),  # type: ignore[arg-type]
         parameters_before=before,
-        parameters_after=parameters(model),
+        parameters_after=count_parameters(model),
         change=change,
         bound=0.0,
         place=None,
@@ -107,7 +107,7 @@ def _bend_path(survey: Survey, where: Place | str) -> str:
         )
     if name not in survey.flow.first:
         return name
-    passed = dict.fromkeys(passage for passage in survey.flow.passages.get(name, []) if passage.op in BENDS)
+    passed = dict.fromkeys(passage for passage in survey.flow.passages.get(name, []) if passage.op in BEND_FUNCTIONS)
     if len(passed) != 1:
         paths = [passage.module or passage.op for passage in passed]
         raise InputError(f"where: the units of {name!r} pass {paths or 'no bend'}; give the path of one bend's module")

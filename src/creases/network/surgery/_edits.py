@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from creases.network.surgery._optimizer import Carried, carried
+from creases.network.surgery._optimizer import ParameterReplacement, plan_replacement
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Plan:
 
     tensors: list[tuple[nn.Module, str, Tensor]]
     counters: list[tuple[nn.Module, str, int]]
-    carried: list[Carried]
+    carried: list[ParameterReplacement]
 
     def inverse(self) -> Plan:
         """What puts everything back but an optimizer's state; made before the plan is applied."""
@@ -74,14 +74,14 @@ class Plan:
 def planned(edits: Sequence[Edit], counters: list[tuple[nn.Module, str, int]], optimizer: Optimizer | None) -> Plan:
     """Work out what edits give: new parameters, buffers, gradients and optimizer states."""
     tensors: list[tuple[nn.Module, str, Tensor]] = []
-    states: list[Carried] = []
+    states: list[ParameterReplacement] = []
     for edit in edits:
         old = edit.old
         new = edit.applied(old.detach(), 0.0 if edit.values is None else edit.values)
         if isinstance(old, nn.Parameter):
             new = _parameter(edit, old, new)
             if optimizer is not None:
-                states += carried(optimizer, old, new, edit.applied)
+                states += plan_replacement(optimizer, old, new, edit.applied)
         tensors.append((edit.layer, edit.name, new))
     return Plan(tensors, counters, states)
 

@@ -19,7 +19,7 @@ from creases.network.reading._probe import probe_input_shape
 _WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only compute the weight
 
 
-def unwrapped(model: Any) -> nn.Module:
+def unwrap_module(model: Any) -> nn.Module:
     """The user's own module; refused where its weights are not at hand."""
     model = getattr(model, "_orig_mod", model)  # of torch.compile
     if not isinstance(model, nn.Module):
@@ -34,7 +34,7 @@ def unwrapped(model: Any) -> nn.Module:
     return model
 
 
-def shadow(model: nn.Module) -> nn.Module:
+def copy_sharing_parameters(model: nn.Module) -> nn.Module:
     """A copy in eval mode with the same parameters (not copies of them), buffers of its own, and no hooks.
 
     Layers of the copy can be given other parameters without a trace on the model.
@@ -66,7 +66,7 @@ def example(model: nn.Module, input_shape: Sequence[int] | None, data: Tensor | 
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def without_side_effects() -> Iterator[None]:
     """Without gradients, and with the random numbers' state put back after."""
     started = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     devices = list(range(torch.cuda.device_count())) if started else []

@@ -19,31 +19,31 @@ from torch.utils._pytree import tree_leaves, tree_map
 from creases.network.reading._traced import base_name, function_name
 from creases.network.surgery import _names as names
 from creases.network.surgery._flow import Flow, Owners, Passage, Use
-from creases.network.surgery._layers import AFFINE, CARRIERS, grouped, made
+from creases.network.surgery._layers import AFFINE_LAYERS, CARRIER_LAYERS, is_grouped, output_tensors
 
 Function = Callable[..., Any]
 
 
-class Followed(Tensor):
+class TrackedTensor(Tensor):
     """Example values, and for each entry the number of the unit it carries (0: none)."""
 
     units: Tensor
     owners: Owners  #: the layers that may have made them
-    follower: Follower
+    follower: UnitTracker
 
     @classmethod
     def __torch_function__(
         cls, func: Function, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        followed = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Followed)]
+        followed = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, TrackedTensor)]
         with torch._C.DisableTorchFunctionSubclass():
             if not followed or not hasattr(followed[0], "follower"):  # torch itself is making the tensor
                 return func(*args, **kwargs)
             return followed[0].follower.operation(func, tuple(args), kwargs, followed)
 
 
-class Follower:
+class UnitTracker:
     """Follows the units of one run of a model."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -53,10 +53,10 @@ class Follower:
         self.holders: dict[int, str] = {}  #: id of a weight or buffer to the layer that holds it
         number = 1
         for path, module in self.modules.items():
-            if isinstance(module, AFFINE):
+            if isinstance(module, AFFINE_LAYERS):
                 self.flow.first[path] = number
-                number += getattr(module, made(module).counter)
-            if isinstance(module, (*AFFINE, *CARRIERS)):
+                number += getattr(module, output_tensors(module).counter)
+            if isinstance(module, (*AFFINE_LAYERS, *CARRIER_LAYERS)):
                 held = [*module._parameters.values(), *module._buffers.values()]
                 self.holders.update({id(tensor): path for tensor in held if tensor is not None})
 
@@ -71,10 +71,10 @@ class Follower:
                 handle.remove()
         return self.flow
 
-    def wrap(self, data: Tensor, units: Tensor | None, owners: Owners) -> Followed:
+    def wrap(self, data: Tensor, units: Tensor | None, owners: Owners) -> TrackedTensor:
         """Give values their units, none if not given; values changed in place stay the tensor they are."""
         with torch._C.DisableTorchFunctionSubclass():
-            out = data if isinstance(data, Followed) else data.as_subclass(Followed)
+            out = data if isinstance(data, TrackedTensor) else data.as_subclass(TrackedTensor)
             units = torch.zeros((), dtype=torch.int32, device=data.device) if units is None else units
             out.units, out.owners, out.follower = units.expand(data.shape), owners, self
         return out
@@ -92,7 +92,7 @@ class Follower:
     def _leave(self, path: str) -> Callable[[nn.Module, Any, Any], None]:
         def leave(module: nn.Module, args: Any, out: Any) -> None:
             self.within.pop()
-            if _is_torchs(module) and isinstance(out, Followed):
+            if _is_torchs(module) and isinstance(out, TrackedTensor):
                 calls = self.flow.uses[path].calls if path in self.flow.uses else 0
                 with torch._C.DisableTorchFunctionSubclass():
                     like = out.new_empty(0).as_subclass(Tensor)
@@ -100,7 +100,7 @@ class Follower:
 
         return leave
 
-    def _axis(self, out: Followed) -> int | None:
+    def _axis(self, out: TrackedTensor) -> int | None:
         """The axis that counts units: channels after a convolution, else features."""
         convolved = any(isinstance(self.modules[owner], nn.Linear) is False for owner in out.owners)
         axis = 1 if out.ndim == 2 or convolved else out.ndim - 1
@@ -111,7 +111,7 @@ class Follower:
         leaves = tree_leaves(outputs)
         held = [vars(leaf) for leaf in leaves if hasattr(leaf, "__dict__") and not isinstance(leaf, Tensor)]
         for leaf in [*leaves, *tree_leaves(held)]:  # an output may be an object of the model's own
-            if isinstance(leaf, Followed):
+            if isinstance(leaf, TrackedTensor):
                 self.refuse(leaf.owners, "it gives the model's output")
                 with torch._C.DisableTorchFunctionSubclass():
                     self.flow.outputs.append(leaf.as_subclass(Tensor).detach().clone())
@@ -123,7 +123,9 @@ class Follower:
 
     # -- one operation ------------------------------------------------------------------------------------------------
 
-    def operation(self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], followed: list[Followed]) -> Any:
+    def operation(
+        self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], followed: list[TrackedTensor]
+    ) -> Any:
         """Run an operation, and give its results the units they carry."""
         name = function_name(func)
         out = func(*args, **kwargs)
@@ -131,12 +133,12 @@ class Follower:
             return out
         base = base_name(name)
         owners = frozenset[str]().union(*(x.owners for x in followed))
-        if "out" in kwargs or (base != name and not isinstance(args[0], Followed)):
+        if "out" in kwargs or (base != name and not isinstance(args[0], TrackedTensor)):
             self.refuse(owners, f"{self._place(name)} writes them into another tensor")
             return out
         if base in names.LAYERS:
             return self._layer(base, args, kwargs, out, owners)
-        if base not in names.IDENTITIES:
+        if base not in names.IDENTITY_FUNCTIONS:
             passage = Passage(
                 base, self.within[-1] if self.within and _is_torchs(self.modules[self.within[-1]]) else ""
             )
@@ -168,16 +170,16 @@ class Follower:
         numbers = units.unique().tolist()  # type: ignore[no-untyped-call]
         return frozenset(paths[bisect_right(starts, n) - 1] for n in numbers if n > 0)
 
-    def _units(self, func: Function, base: str, args: Any, kwargs: Any, out: Any, followed: list[Followed]) -> Any:
+    def _units(self, func: Function, base: str, args: Any, kwargs: Any, out: Any, followed: list[TrackedTensor]) -> Any:
         """The units of an operation's results, in their structure; None where they cannot be told."""
         x = args[0] if args else kwargs.get("input")
-        if base in names.JOINS:
+        if base in names.JOIN_FUNCTIONS:
             return _moved(func, args, kwargs, zeros=True)
-        if not isinstance(x, Followed):
-            return self._combined(base, out, followed) if base in names.ELEMENTWISE - names.IDENTITIES else None
-        if base in names.IDENTITIES:
+        if not isinstance(x, TrackedTensor):
+            return self._combined(base, out, followed) if base in names.ELEMENTWISE - names.IDENTITY_FUNCTIONS else None
+        if base in names.IDENTITY_FUNCTIONS:
             return x.units
-        if base in names.MOVED:
+        if base in names.MOVE_FUNCTIONS:
             by_value = base in ("__getitem__", "index_select", "gather", "take", "take_along_dim") and len(followed) > 1
             return None if by_value else _moved(func, args, kwargs, zeros=False)
         if base in names.SPATIAL:
@@ -186,7 +188,7 @@ class Follower:
             return self._reduced(base, args, kwargs, out, x)
         return self._combined(base, out, followed) if base in names.ELEMENTWISE | names.REDUCTIONS else None
 
-    def _reduced(self, base: str, args: Any, kwargs: Any, out: Any, x: Followed) -> Any:
+    def _reduced(self, base: str, args: Any, kwargs: Any, out: Any, x: TrackedTensor) -> Any:
         """Sums and maxima along axes: of one unit each, or they mix units."""
         dim = kwargs.get("dim", kwargs.get("axis", args[1] if len(args) > 1 else None))
         if isinstance(dim, Tensor):  # max(x, constant)
@@ -197,7 +199,7 @@ class Follower:
             self.refuse(x.owners, f"{self._place(base)} mixes them")
         return tree_map(lambda leaf: low.reshape(leaf.shape), out)
 
-    def _combined(self, base: str, out: Any, followed: list[Followed]) -> Any:
+    def _combined(self, base: str, out: Any, followed: list[TrackedTensor]) -> Any:
         """Entry by entry: units that meet others, or a fixed number of entries, are tied to them."""
         if not isinstance(out, Tensor):
             return None
@@ -228,12 +230,12 @@ class Follower:
         """Units enter an affine layer, which makes its own."""
         x, weight = _argument(args, kwargs, 0, "input"), _argument(args, kwargs, 1, "weight")
         path = self.holders.get(id(weight))
-        if path is None or not isinstance(x, Followed):
+        if path is None or not isinstance(x, TrackedTensor):
             self.refuse(owners, f"they enter {self._place(base)}, whose weight is not that of a torch layer")
             return self.wrap(out, None, frozenset())
         self._take(path, x, -1 if base == "linear" else 1, owners)
         layer = self.modules[path]
-        if grouped(layer):
+        if is_grouped(layer):
             self.refuse([path], f"it is a convolution in {layer.groups} groups")
             self.refuse(owners, f"they enter {path!r}, a convolution in {layer.groups} groups")
         axis = out.ndim - 1 if base == "linear" else 1
@@ -243,17 +245,17 @@ class Follower:
     def _carrier(self, base: str, args: Any, kwargs: Any, out: Tensor, owners: Owners) -> Any:
         """Units pass a layer that holds numbers for each of them."""
         x = _argument(args, kwargs, 0, "input")
-        held = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor) and not isinstance(t, Followed)]
+        held = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor) and not isinstance(t, TrackedTensor)]
         path = next((self.holders[id(tensor)] for tensor in held if id(tensor) in self.holders), None)
         one_for_all = base == "prelu" and held and held[0].numel() == 1
         if held and not one_for_all:
-            if path is None or not isinstance(x, Followed):
+            if path is None or not isinstance(x, TrackedTensor):
                 self.refuse(owners, f"they enter {self._place(base)}, whose numbers are not those of a torch layer")
             else:
                 self._take(path, x, 1, owners)
-        return self.wrap(out, x.units if isinstance(x, Followed) else None, owners)
+        return self.wrap(out, x.units if isinstance(x, TrackedTensor) else None, owners)
 
-    def _take(self, path: str, x: Followed, axis: int, owners: Owners) -> None:
+    def _take(self, path: str, x: TrackedTensor, axis: int, owners: Owners) -> None:
         """Units enter a layer along an axis."""
         columns = along(x.units, axis)
         if path in self.flow.taken:
@@ -288,7 +290,7 @@ def _moved(func: Function, args: Any, kwargs: Any, *, zeros: bool) -> Any:
     """A movement of entries, done to their units; with ``zeros`` constants have none."""
 
     def units(leaf: Any) -> Any:
-        if isinstance(leaf, Followed):
+        if isinstance(leaf, TrackedTensor):
             return leaf.units.contiguous() if func is Tensor.view else leaf.units  # they may be spread out
         return torch.zeros_like(leaf, dtype=torch.int32) if zeros and isinstance(leaf, Tensor) else leaf
 
@@ -298,7 +300,7 @@ def _moved(func: Function, args: Any, kwargs: Any, *, zeros: bool) -> Any:
         return None
 
 
-def _spatial(out: Any, x: Followed) -> Any:
+def _spatial(out: Any, x: TrackedTensor) -> Any:
     """Pooling and the like: the units of a channel stay in it."""
     channel = along(x.units, 1) if x.ndim > 2 else None
     if channel is None or any(leaf.ndim < 2 or leaf.shape[1] != len(channel) for leaf in tree_leaves(out)):

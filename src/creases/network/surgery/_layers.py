@@ -9,7 +9,7 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 
-class Held(NamedTuple):
+class UnitTensors(NamedTuple):
     """What a layer holds for its units on one side."""
 
     tensors: tuple[tuple[str, int], ...]  #: names of parameters or buffers, and the axis of each that counts units
@@ -22,31 +22,31 @@ class Held(NamedTuple):
 
 
 #: Layers that make units, and take them.
-AFFINE = (nn.Linear, _ConvNd)
+AFFINE_LAYERS = (nn.Linear, _ConvNd)
 
 #: Layers that hold numbers for each unit that passes.
-CARRIERS = (_BatchNorm, nn.PReLU)
+CARRIER_LAYERS = (_BatchNorm, nn.PReLU)
 
 
-def made(layer: nn.Module) -> Held:
+def output_tensors(layer: nn.Module) -> UnitTensors:
     """What an affine layer holds for each unit it makes: rows of its weight, and biases."""
     if isinstance(layer, nn.Linear):
-        return Held((("weight", 0), ("bias", 0)), "out_features")
-    return Held((("weight", 1 if isinstance(layer, _ConvTransposeNd) else 0), ("bias", 0)), "out_channels")
+        return UnitTensors((("weight", 0), ("bias", 0)), "out_features")
+    return UnitTensors((("weight", 1 if isinstance(layer, _ConvTransposeNd) else 0), ("bias", 0)), "out_channels")
 
 
-def taken(layer: nn.Module) -> Held:
+def input_tensors(layer: nn.Module) -> UnitTensors:
     """What a layer holds for each unit that enters it: columns of its weight, or the numbers of a carrier."""
     if isinstance(layer, nn.Linear):
-        return Held((("weight", 1),), "in_features")
+        return UnitTensors((("weight", 1),), "in_features")
     if isinstance(layer, _ConvNd):
-        return Held((("weight", 0 if isinstance(layer, _ConvTransposeNd) else 1),), "in_channels")
+        return UnitTensors((("weight", 0 if isinstance(layer, _ConvTransposeNd) else 1),), "in_channels")
     if isinstance(layer, nn.PReLU):
-        return Held((("weight", 0),), "num_parameters")
+        return UnitTensors((("weight", 0),), "num_parameters")
     assert isinstance(layer, _NormBase)
-    return Held((("weight", 0), ("bias", 0), ("running_mean", 0), ("running_var", 0)), "num_features")
+    return UnitTensors((("weight", 0), ("bias", 0), ("running_mean", 0), ("running_var", 0)), "num_features")
 
 
-def grouped(layer: nn.Module) -> bool:
+def is_grouped(layer: nn.Module) -> bool:
     """Whether each unit sees only some of the units before."""
     return isinstance(layer, _ConvNd) and layer.groups > 1

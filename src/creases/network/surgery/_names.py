@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from creases.network.reading._operators.names import IDENTITIES, MOVES, QUERIES, words
+from creases.network.reading._operators.names import IDENTITY_FUNCTIONS, MOVES, QUERIES, words
 
 #: Nonlinear functions of one entry: the bends of a place, smooth ones too.
-BENDS = words(
+BEND_FUNCTIONS = words(
     """
     relu relu6 leaky_relu prelu rrelu hardtanh hardsigmoid hardswish threshold _threshold clamp clip clamp_min clamp_max
     abs absolute __abs__ elu selu celu gelu silu mish softplus softsign sigmoid tanh tanhshrink logsigmoid log_sigmoid
@@ -15,8 +15,8 @@ BENDS = words(
 
 #: Functions of one entry, or of the same entry of several tensors.
 ELEMENTWISE = (
-    BENDS
-    | IDENTITIES
+    BEND_FUNCTIONS
+    | IDENTITY_FUNCTIONS
     | words(
         """
         add sub rsub mul div neg pow maximum minimum fmax fmin lerp where masked_fill addcmul addcdiv negative multiply
@@ -43,12 +43,22 @@ SPATIAL = (
 REDUCTIONS = words("mean sum amax amin max min var std logsumexp nanmean")
 
 #: Several tensors in, their entries out.
-JOINS = words("cat concat concatenate stack hstack vstack dstack")
+JOIN_FUNCTIONS = words("cat concat concatenate stack hstack vstack dstack")
 
 #: One tensor in, its entries out.
-MOVED = MOVES | words("permute transpose swapaxes swapdims")
+MOVE_FUNCTIONS = MOVES | words("permute transpose swapaxes swapdims")
 
 #: Layers whose weights tell which unit is which.
 LAYERS = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
 
-__all__ = ["BENDS", "ELEMENTWISE", "IDENTITIES", "JOINS", "LAYERS", "MOVED", "QUERIES", "REDUCTIONS", "SPATIAL"]
+__all__ = [
+    "BEND_FUNCTIONS",
+    "ELEMENTWISE",
+    "IDENTITY_FUNCTIONS",
+    "JOIN_FUNCTIONS",
+    "LAYERS",
+    "MOVE_FUNCTIONS",
+    "QUERIES",
+    "REDUCTIONS",
+    "SPATIAL",
+]

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from creases.network.surgery._place import Place, layer_at
+from creases.network.surgery._place import Place, get_layer
 from creases.network.surgery._resize import Values
 
 #: The slope that torch gives a new PReLU.
-SLOPE = 0.25
+PRELU_SLOPE = 0.25
 
 
 def carrier_values(model: nn.Module, place: Place, k: int, statistics: tuple[Tensor, Tensor] | None) -> Values:
@@ -21,10 +21,10 @@ def carrier_values(model: nn.Module, place: Place, k: int, statistics: tuple[Ten
     """
     values: Values = {}
     for link in place.carriers:
-        layer = layer_at(model, link.path)
+        layer = get_layer(model, link.path)
         n = k * link.per_unit
         if isinstance(layer, nn.PReLU):
-            values[link.path, "weight"] = torch.full((n,), SLOPE)
+            values[link.path, "weight"] = torch.full((n,), PRELU_SLOPE)
             continue
         assert isinstance(layer, _BatchNorm)
         mean, var = statistics or (torch.zeros(n), torch.full((n,), 1 - layer.eps, dtype=torch.float64))

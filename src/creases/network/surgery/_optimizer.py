@@ -17,7 +17,7 @@ Resized = Callable[[Tensor, float], Tensor]
 
 
 @dataclass(frozen=True)
-class Carried:
+class ParameterReplacement:
     """A parameter's replacement in an optimizer."""
 
     optimizer: Optimizer
@@ -34,7 +34,7 @@ class Carried:
             self.optimizer.state[self.new] = self.state
 
 
-def checked(optimizer: Optimizer | None, model: nn.Module) -> None:
+def check_optimizer(optimizer: Optimizer | None, model: nn.Module) -> None:
     """Refuse an optimizer that is not the model's, or whose memory is not by entry."""
     if optimizer is None:
         return
@@ -47,7 +47,9 @@ def checked(optimizer: Optimizer | None, model: nn.Module) -> None:
         raise InputError("optimizer: holds none of the model's parameters; pass the one that trains this model")
 
 
-def carried(optimizer: Optimizer, old: nn.Parameter, new: nn.Parameter, resized: Resized) -> list[Carried]:
+def plan_replacement(
+    optimizer: Optimizer, old: nn.Parameter, new: nn.Parameter, resized: Resized
+) -> list[ParameterReplacement]:
     """The replacement of a parameter in its own group, with its state; nothing where it is not in the optimizer."""
     for group in optimizer.param_groups:
         for position, parameter in enumerate(group["params"]):
@@ -55,11 +57,11 @@ def carried(optimizer: Optimizer, old: nn.Parameter, new: nn.Parameter, resized:
                 state = optimizer.state.get(old)
                 if state is not None:
                     state = {key: _resized(key, value, old, group, resized) for key, value in state.items()}
-                return [Carried(optimizer, group, position, old, new, state)]
+                return [ParameterReplacement(optimizer, group, position, old, new, state)]
     return []
 
 
-def joined(optimizer: Optimizer, beside: nn.Parameter | None, new: dict[str, nn.Parameter]) -> None:
+def add_parameters(optimizer: Optimizer, beside: nn.Parameter | None, new: dict[str, nn.Parameter]) -> None:
     """Put new parameters, by name, into the group of another; into the first group where it has none."""
     groups = optimizer.param_groups
     group = next((g for g in groups if any(parameter is beside for parameter in g["params"])), groups[0])
@@ -68,7 +70,7 @@ def joined(optimizer: Optimizer, beside: nn.Parameter | None, new: dict[str, nn.
         group["param_names"] += new.keys()
 
 
-def forget(optimizer: Optimizer, parameter: Tensor) -> None:
+def reset_optimizer_state(optimizer: Optimizer, parameter: Tensor) -> None:
     """Let an optimizer start afresh with a parameter whose values were set anew, in place."""
     for group in optimizer.param_groups:
         if any(parameter is one for one in group["params"]):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from torch import nn
 
 from creases.errors import InputError
-from creases.network.surgery._layers import AFFINE, CARRIERS, made, taken
+from creases.network.surgery._layers import AFFINE_LAYERS, CARRIER_LAYERS, input_tensors, output_tensors
 from creases.network.surgery._link import Link
 
 
@@ -36,7 +36,7 @@ class Place:
         return replace(self, width=self.width + k, carriers=carriers, consumers=consumers)
 
 
-def layer_at(model: nn.Module, path: str) -> nn.Module:
+def get_layer(model: nn.Module, path: str) -> nn.Module:
     """The layer at a path that a place names."""
     try:
         return model.get_submodule(path)
@@ -44,17 +44,19 @@ def layer_at(model: nn.Module, path: str) -> nn.Module:
         raise InputError(f"where: the model has no {path!r} any more; call places(model) again") from None
 
 
-def checked(model: nn.Module, place: Place) -> None:
+def check_place(model: nn.Module, place: Place) -> None:
     """Refuse a place that cannot grow, or is of another model or an earlier state of this one."""
     if place.reason:
         raise InputError(f"where: {place.name!r} cannot change its width: {place.reason}")
-    producer = layer_at(model, place.name)
-    found = {place.name: getattr(producer, made(producer).counter) if isinstance(producer, AFFINE) else None}
+    producer = get_layer(model, place.name)
+    found = {
+        place.name: getattr(producer, output_tensors(producer).counter) if isinstance(producer, AFFINE_LAYERS) else None
+    }
     expected = {place.name: place.width}
     for link in (*place.carriers, *place.consumers):
-        layer = layer_at(model, link.path)
-        known = isinstance(layer, (*AFFINE, *CARRIERS))
-        found[link.path] = getattr(layer, taken(layer).counter) if known else None
+        layer = get_layer(model, link.path)
+        known = isinstance(layer, (*AFFINE_LAYERS, *CARRIER_LAYERS))
+        found[link.path] = getattr(layer, input_tensors(layer).counter) if known else None
         expected[link.path] = link.size
     for path, size in expected.items():
         if found[path] != size:
@@ -64,13 +66,13 @@ def checked(model: nn.Module, place: Place) -> None:
             )
 
 
-def cost(model: nn.Module, name: str, links: tuple[Link, ...]) -> int:
+def unit_cost(model: nn.Module, name: str, links: tuple[Link, ...]) -> int:
     """Parameters that one more unit costs."""
     producer = model.get_submodule(name)
-    total = sum(_per_entry(producer, tensor, axis) for tensor, axis in made(producer).tensors)
+    total = sum(_per_entry(producer, tensor, axis) for tensor, axis in output_tensors(producer).tensors)
     for link in links:
         layer = model.get_submodule(link.path)
-        total += link.per_unit * sum(_per_entry(layer, tensor, axis) for tensor, axis in taken(layer).tensors)
+        total += link.per_unit * sum(_per_entry(layer, tensor, axis) for tensor, axis in input_tensors(layer).tensors)
     return total
 
 

@@ -11,14 +11,14 @@ from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.network.surgery._certificate import same_outputs
-from creases.network.surgery._example import example, quietly, shadow, unwrapped
+from creases.network.surgery._example import copy_sharing_parameters, example, unwrap_module, without_side_effects
 from creases.network.surgery._flow import Flow
-from creases.network.surgery._followed import Follower
-from creases.network.surgery._layers import CARRIERS, made, taken
+from creases.network.surgery._followed import UnitTracker
+from creases.network.surgery._layers import CARRIER_LAYERS, input_tensors, output_tensors
 from creases.network.surgery._link import Link
-from creases.network.surgery._names import BENDS
+from creases.network.surgery._names import BEND_FUNCTIONS
 from creases.network.surgery._norms import carrier_values
-from creases.network.surgery._place import Place, checked, cost
+from creases.network.surgery._place import Place, check_place, unit_cost
 from creases.network.surgery._resize import enlarged
 
 
@@ -50,17 +50,17 @@ def places(
     >>> [(place.name, place.reason) for place in places(model, refused=True) if place.reason]
     [('2', "it gives the model's output")]
     """
-    survey = Survey(unwrapped(model), input_shape, data)
+    survey = Survey(unwrap_module(model), input_shape, data)
     found = [survey.place(name) for name in survey.flow.first]
     return [place for place in found if refused or not place.reason]
 
 
-def find(
+def find_place(
     model: nn.Module, where: Place | str, input_shape: Sequence[int] | None = None, data: Tensor | None = None
 ) -> Place:
     """The place that a caller means, as it is now."""
     if isinstance(where, Place):
-        checked(model, where)
+        check_place(model, where)
         return where
     if not isinstance(where, str):
         raise InputError(f"where: expected a Place or its name, got {type(where).__name__}")
@@ -69,7 +69,7 @@ def find(
         known = [place.name for place in map(survey.place, survey.flow.first) if not place.reason]
         raise InputError(f"where: no place {where!r}; this model's places are {', '.join(map(repr, known)) or 'none'}")
     place = survey.place(where)
-    checked(model, place)
+    check_place(model, place)
     return place
 
 
@@ -77,7 +77,7 @@ class Survey:
     """One look at a model: how its units flow, and a copy to try places on."""
 
     def __init__(self, model: nn.Module, input_shape: Sequence[int] | None, data: Tensor | None) -> None:
-        self.twin = shadow(model)
+        self.twin = copy_sharing_parameters(model)
         self.x = example(self.twin, input_shape, data)
         try:
             self.flow = self.run()
@@ -90,7 +90,7 @@ class Survey:
 
     def place(self, name: str) -> Place:
         """The place of one layer's units; with a reason where it cannot grow."""
-        width = getattr(self.twin.get_submodule(name), made(self.twin.get_submodule(name)).counter)
+        width = getattr(self.twin.get_submodule(name), output_tensors(self.twin.get_submodule(name)).counter)
         passages = self.flow.passages.get(name, [])
         links, lost = self._links(self.flow, name, width)
         carriers, consumers = self._sorted(links)
@@ -98,20 +98,20 @@ class Survey:
         place = Place(
             name=name,
             width=width,
-            bend=next((passage.op for passage in passages if passage.op in BENDS), ""),
+            bend=next((passage.op for passage in passages if passage.op in BEND_FUNCTIONS), ""),
             norm=any(passage.op == "batch_norm" for passage in passages),
             between=tuple(dict.fromkeys(passage.module or passage.op.strip("_") for passage in passages)),
             carriers=carriers,
             consumers=consumers,
-            cost=0 if reason else cost(self.twin, name, links),
+            cost=0 if reason else unit_cost(self.twin, name, links),
             reason=reason,
         )
         return place if reason else self._tried(place)
 
     def run(self) -> Flow:
         """Follow the units of the copy as it is now."""
-        with quietly():
-            return Follower(self.twin).run(self.twin, self.x)
+        with without_side_effects():
+            return UnitTracker(self.twin).run(self.twin, self.x)
 
     def _links(self, flow: Flow, name: str, width: int) -> tuple[tuple[Link, ...], str]:
         """The layers that the units enter; and the first of them whose columns cannot be told apart."""
@@ -138,7 +138,10 @@ class Survey:
             return self.flow.refused[name]
         if lost:
             return f"not all of its units enter {lost!r}, or not in their order"
-        for path, held in [(name, made(layer)), *((k.path, taken(self.twin.get_submodule(k.path))) for k in links)]:
+        for path, held in [
+            (name, output_tensors(layer)),
+            *((k.path, input_tensors(self.twin.get_submodule(k.path))) for k in links),
+        ]:
             holder = self.twin.get_submodule(path)
             for tensor, _ in held.tensors:
                 owned = {**holder._parameters, **holder._buffers}
@@ -170,7 +173,7 @@ class Survey:
 
     def _sorted(self, links: tuple[Link, ...]) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
         """Carriers and consumers apart."""
-        carriers = tuple(link for link in links if isinstance(self.twin.get_submodule(link.path), CARRIERS))
+        carriers = tuple(link for link in links if isinstance(self.twin.get_submodule(link.path), CARRIER_LAYERS))
         return carriers, tuple(link for link in links if link not in carriers)
 
     def _widened(self, place: Place) -> Flow | str:
@@ -178,7 +181,7 @@ class Survey:
         producer = self.twin.get_submodule(place.name)
         numbers = torch.Generator().manual_seed(1)
         values = carrier_values(self.twin, place, 2, None)
-        for tensor, axis in made(producer).tensors:
+        for tensor, axis in output_tensors(producer).tensors:
             old = producer._parameters.get(tensor)
             if old is not None:
                 shape = list(old.shape)

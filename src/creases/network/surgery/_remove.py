@@ -11,11 +11,11 @@ from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _optimizer as optimizers
-from creases.network.surgery._certificate import Certificate, changed, parameters
-from creases.network.surgery._example import unwrapped
-from creases.network.surgery._layers import taken
-from creases.network.surgery._place import Place, layer_at
-from creases.network.surgery._places import find
+from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
+from creases.network.surgery._example import unwrap_module
+from creases.network.surgery._layers import input_tensors
+from creases.network.surgery._place import Place, get_layer
+from creases.network.surgery._places import find_place
 from creases.network.surgery._resize import reduced
 
 
@@ -49,21 +49,21 @@ def remove(
     >>> remove(model, "0", [0, 2]).new_width
     1
     """
-    model = unwrapped(model)
-    place = find(model, where, input_shape, data)
-    optimizers.checked(optimizer, model)
+    model = unwrap_module(model)
+    place = find_place(model, where, input_shape, data)
+    optimizers.check_optimizer(optimizer, model)
     gone = _checked_units(units, place)
     plan = reduced(model, place, gone, optimizer)
     unread = all(_unread(model, place, gone))
-    before = parameters(model)
-    change = changed(model, data, plan.apply)
+    before = count_parameters(model)
+    change = apply_and_measure(model, data, plan.apply)
     return Certificate(
         action="remove",
         where=place.name,
         old_width=place.width,
         new_width=place.width - len(gone),
         parameters_before=before,
-        parameters_after=parameters(model),
+        parameters_after=count_parameters(model),
         change=change,
         bound=0.0 if unread else None,
         place=place.widened(-len(gone)),
@@ -88,9 +88,9 @@ def _checked_units(units: Iterable[int], place: Place) -> list[int]:
 def _unread(model: nn.Module, place: Place, units: list[int]) -> Iterable[bool]:
     """For each consumer, whether its columns for these units are zero."""
     for link in place.consumers:
-        layer = layer_at(model, link.path)
+        layer = get_layer(model, link.path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
-        axis = taken(layer).weight_axis
+        axis = input_tensors(layer).weight_axis
         columns = link.columns(place.width)[units].flatten().to(weight.device)
         yield not bool(torch.count_nonzero(weight.detach().index_select(axis, columns)))

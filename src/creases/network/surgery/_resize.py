@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from creases.network.surgery._edits import Edit, Plan, planned
-from creases.network.surgery._layers import Held, made, taken
+from creases.network.surgery._layers import UnitTensors, input_tensors, output_tensors
 from creases.network.surgery._link import Link
-from creases.network.surgery._place import Place, layer_at
+from creases.network.surgery._place import Place, get_layer
 
 #: New entries of a layer's tensor along its axis of units, unit by unit, by the layer's path and the tensor's name.
 Values = dict[tuple[str, str], Tensor]
@@ -45,11 +45,11 @@ def _resized(
     model: nn.Module, place: Place, source: Callable[[Link], Tensor], values: Values, optimizer: Optimizer | None
 ) -> Plan:
     own = Link(place.name, place.width, 0, 1, place.width, 1)  # rows of the producer
-    ends: list[tuple[Link, Held]] = [(own, made(layer_at(model, place.name)))]
-    ends += [(link, taken(layer_at(model, link.path))) for link in (*place.carriers, *place.consumers)]
+    ends: list[tuple[Link, UnitTensors]] = [(own, output_tensors(get_layer(model, place.name)))]
+    ends += [(link, input_tensors(get_layer(model, link.path))) for link in (*place.carriers, *place.consumers)]
     edits, counters = [], []
     for link, held in ends:
-        layer, entries = layer_at(model, link.path), source(link)
+        layer, entries = get_layer(model, link.path), source(link)
         counters.append((layer, held.counter, len(entries)))
         for name, axis in held.tensors:
             if getattr(layer, name, None) is not None:

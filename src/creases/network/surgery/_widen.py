@@ -12,13 +12,13 @@ from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _optimizer as optimizers
-from creases.network.surgery._certificate import Certificate, changed, parameters
-from creases.network.surgery._example import unwrapped
-from creases.network.surgery._layers import made, taken
+from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
+from creases.network.surgery._example import unwrap_module
+from creases.network.surgery._layers import input_tensors, output_tensors
 from creases.network.surgery._link import Link
 from creases.network.surgery._norms import carrier_values
-from creases.network.surgery._place import Place, layer_at
-from creases.network.surgery._places import find
+from creases.network.surgery._place import Place, get_layer
+from creases.network.surgery._places import find_place
 from creases.network.surgery._resize import Values, enlarged
 
 
@@ -71,15 +71,15 @@ def widen(
     >>> model[0], done.old_width, done.new_width, done.bound
     (Linear(in_features=2, out_features=4, bias=True), 3, 4, 0.0)
     """
-    model = unwrapped(model)
-    place = find(model, where, input_shape, data)
-    optimizers.checked(optimizer, model)
+    model = unwrap_module(model)
+    place = find_place(model, where, input_shape, data)
+    optimizers.check_optimizer(optimizer, model)
     values, k = _producer_values(model, place, fan_in, bias)
     outs = _consumer_values(model, place, fan_out, k)
     values |= carrier_values(model, place, k, _checked_statistics(model, place, statistics, k)) | outs
     plan = enlarged(model, place, k, values, optimizer)
-    before = parameters(model)
-    change = changed(model, data, plan.apply)
+    before = count_parameters(model)
+    change = apply_and_measure(model, data, plan.apply)
     silent = not any(part.count_nonzero() for part in outs.values())
     return Certificate(
         action="widen",
@@ -87,7 +87,7 @@ def widen(
         old_width=place.width,
         new_width=place.width + k,
         parameters_before=before,
-        parameters_after=parameters(model),
+        parameters_after=count_parameters(model),
         change=change,
         bound=0.0 if silent else None,
         place=place.widened(k),
@@ -96,10 +96,10 @@ def widen(
 
 def _producer_values(model: nn.Module, place: Place, fan_in: Any, bias: Any) -> tuple[Values, int]:
     """New rows and biases of the producer, and their number."""
-    layer = layer_at(model, place.name)
+    layer = get_layer(model, place.name)
     weight = layer.weight
     assert isinstance(weight, Tensor)
-    axis = made(layer).weight_axis
+    axis = output_tensors(layer).weight_axis
     unit = tuple(weight.movedim(axis, 0).shape[1:])
     rows = numbers("fan_in", fan_in, weight)
     if rows.ndim != 1 + len(unit) or tuple(rows.shape[1:]) != unit or not len(rows):
@@ -143,10 +143,10 @@ def _by_path(place: Place, fan_out: Any) -> dict[str, Any]:
 
 def _columns(model: nn.Module, link: Link, given: Any, k: int) -> Tensor:
     """New columns of one consumer along its weight's axis of inputs."""
-    layer = layer_at(model, link.path)
+    layer = get_layer(model, link.path)
     weight = layer.weight
     assert isinstance(weight, Tensor)
-    axis = taken(layer).weight_axis
+    axis = input_tensors(layer).weight_axis
     out, _, *kernel = weight.movedim(axis, 1).shape
     m = link.per_unit
     shapes = [(out, k * m, *kernel)] if m == 1 else [(out, k, m, *kernel), (out, k * m, *kernel)]
@@ -160,12 +160,12 @@ def _columns(model: nn.Module, link: Link, given: Any, k: int) -> Tensor:
 def _checked_statistics(model: nn.Module, place: Place, given: Any, k: int) -> tuple[Tensor, Tensor] | None:
     if given is None:
         return None
-    norms = [link for link in place.carriers if isinstance(layer_at(model, link.path), _BatchNorm)]
+    norms = [link for link in place.carriers if isinstance(get_layer(model, link.path), _BatchNorm)]
     if len(norms) != 1 or norms[0].per_unit != 1:
         raise InputError(
             f"statistics: are for places with one batch norm before any flattening; {place.name!r} is not one"
         )
-    like = layer_at(model, place.name).weight
+    like = get_layer(model, place.name).weight
     assert isinstance(like, Tensor)
     try:
         mean, var = (numbers("statistics", part, like) for part in given)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program import pack
+from creases.network.program import pack_sides
 from creases.regions._exact.mesh import ExactMesh, Triple
 from creases.regions._exact.program import ExactProgram
 from creases.regions._exact.rows import RegionRows
@@ -65,7 +65,9 @@ def exact_plane(net: Network, box: Floats, origin: Floats, basis: Floats) -> Pla
     for bend in range(len(net.bends)):
         levels.append(_pass_bend(mesh, rows, SignTests(program, bend), levels))
     sides = [np.concatenate([np.zeros(0, np.int16), *_ancestors(levels, r)[1]]) for r in range(len(levels[-1].loops))]
-    return PlanePartition.of(net, box, origin, basis, _finished(mesh, levels[-1].loops), pack(net, np.array(sides)))
+    return PlanePartition.of(
+        net, box, origin, basis, _finished(mesh, levels[-1].loops), pack_sides(net, np.array(sides))
+    )
 
 
 def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: SignTests, levels: list[_Level]) -> _Level:

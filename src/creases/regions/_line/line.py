@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.network import Network, as_network
-from creases.network.program import bit_units, default_memory, pack
+from creases.network.program import memory_limit, pack_sides, unit_of_bit
 from creases.regions._line.cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions._line.partition import LinePartition
 from creases.regions._line.walk import LineWalk
@@ -96,7 +96,7 @@ class _Track:
         self.net, self.start, self.direction = net, start, direction
         self.coarse = np.abs(start).max() / np.abs(direction).max()  # t below EPS times this does not move x
         widest = max(net.sizes)
-        self.limit = max(64, default_memory() // (6 * 8 * widest + 4 * net.n_units))
+        self.limit = max(64, memory_limit() // (6 * 8 * widest + 4 * net.n_units))
 
     def points(self, t: Floats) -> Pair:
         """Inputs (n, n_in) and their weights (n,)."""
@@ -122,7 +122,7 @@ class _Part:
         blocks = []
         for rows in np.array_split(np.arange(count), 1 + count * net.n_units // 10**8):
             parts = [np.zeros((len(rows), 0), np.int8), *(sides[which[rows]] for sides, which in self.sides)]
-            blocks.append(pack(net, np.concatenate(parts, axis=1)))
+            blocks.append(pack_sides(net, np.concatenate(parts, axis=1)))
         return np.concatenate(blocks)
 
     def split(self, limit: int) -> list[_Part]:
@@ -219,7 +219,7 @@ def _responsible(net: Network, patterns: NDArray[np.uint8], changed: Ints) -> tu
     different = patterns[changed] ^ patterns[changed + 1]
     row, byte = np.nonzero(different)
     which, bit = np.nonzero(np.unpackbits(different[row, byte][:, None], axis=1, bitorder="little"))
-    unit = bit_units(net)[8 * byte[which] + bit]
+    unit = unit_of_bit(net)[8 * byte[which] + bit]
     pairs = np.unique(np.column_stack([row[which], unit]), axis=0)  # a choice has several bits
     counts = np.bincount(pairs[:, 0], minlength=len(changed))
     return pairs[:, 1], np.append(0, np.cumsum(counts))

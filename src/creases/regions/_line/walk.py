@@ -1,6 +1,6 @@
 """Values of a network at a growing set of points of a line, and the size of their terms, to decide signs by.
 
-Like :class:`creases.network.program._walk.Walk`, but sizes are relative to a weight of each point (points may lie very far apart
+Like :class:`creases.network.program._walk.ForwardPass`, but sizes are relative to a weight of each point (points may lie very far apart
 on a line), and points are added anywhere between others.
 """
 
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from creases.network import Network
-from creases.network.program import carry
+from creases.network.program import propagate
 from creases.regions._ray import Pair, is_zero
 
 
@@ -39,7 +39,7 @@ class LineWalk:
         self._bend += 1
         last = self._bend == len(self.net.bends)
         stop = len(self.net.steps) if last else self.net.bends[self._bend]
-        self._values = carry(self.net, self._values, self._through, self._next, stop)
+        self._values = propagate(self.net, self._values, self._through, self._next, stop)
         self._next = stop
         if last:
             return None
@@ -56,7 +56,7 @@ class LineWalk:
     def extend(self, points: Tensor, weights: Tensor, place: Tensor) -> None:
         """Add points (k, n_in), run up to where the walk stands; ``place`` (n + k,): where each goes, old first."""
         start = points.reshape(-1, *self.net.input_shape)
-        new = carry(self.net, {0: start}, lambda i, inputs: self._value(i, inputs, weights), 0, self._next)
+        new = propagate(self.net, {0: start}, lambda i, inputs: self._value(i, inputs, weights), 0, self._next)
         self._values = {key: (_merge(z, new[key], place), size) for key, (z, size) in self._values.items()}
         self.weights = _merge(self.weights, weights, place)
 

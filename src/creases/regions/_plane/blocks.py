@@ -9,7 +9,7 @@ from torch import Tensor
 
 from creases._typing import Floats, Progress
 from creases.network import Network
-from creases.network.program import Walk
+from creases.network.program import ForwardPass
 from creases.regions._plane.complex import Changing, Complex, Full, by_unit
 from creases.regions._tolerance import SIGN_TOLERANCE
 
@@ -29,7 +29,7 @@ def subdivide_in_blocks(
         for first in range(0, len(part.vertices), rows):
             yield points(first, min(first + rows, len(part.vertices)))
 
-    walk = Walk(
+    walk = ForwardPass(
         net, points(0, 4), zero=SIGN_TOLERANCE
     )  # the corners of the box: the others are run through it, block by block
     for number, step in enumerate(net.bends):
@@ -49,7 +49,7 @@ def subdivide_in_blocks(
 
 def _cut(
     part: Complex,
-    walk: Walk,
+    walk: ForwardPass,
     blocks: Callable[[], Iterator[Tensor]],
     terms: Tensor,
     changing: Changing,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._compiled import compiled
+from creases._compiled import jit
 
 Array = NDArray[Any]
 
@@ -26,13 +26,13 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@compiled
+@jit
 def _lowest_bit(word: Any) -> Any:
     low = word & (~word + _ONE)
     return _LOWEST[np.int64((low * _DEBRUIJN) >> np.uint64(58))]
 
 
-@compiled
+@jit
 def pack_signs(Z: Array, tolerance: Array) -> tuple[Array, Array]:
     """Signs of Z (V, U) as words pos, neg (V, ceil(U / 64)); entries within ``tolerance`` (U,) become exactly 0."""
     V, U = Z.shape
@@ -63,7 +63,7 @@ def pack_signs(Z: Array, tolerance: Array) -> tuple[Array, Array]:
     return pos, neg
 
 
-@compiled
+@jit
 def _expand(
     corners: Array, lo: int, hi: int, ends: Array, kid: Array, verts: Array, edges: Array, n: int, todo: Array
 ) -> int:
@@ -92,7 +92,7 @@ def _expand(
     return n
 
 
-@compiled
+@jit
 def _top_at(pos: Array, neg: Array, v: int, first: int, i: int, K: int) -> bool:
     """Whether candidate i of a choice, whose pairs start at unit ``first``, is among the largest at vertex v."""
     for j in range(K):
@@ -106,7 +106,7 @@ def _top_at(pos: Array, neg: Array, v: int, first: int, i: int, K: int) -> bool:
     return True
 
 
-@compiled
+@jit
 def _pick(cut: Array, W: int, verts: Array, n: int, pos: Array, neg: Array, pairs: Array) -> int:
     """A unit that cuts the region, or -1. For a choice, a pair of candidates that are both the largest somewhere."""
     for w in range(W):
@@ -131,7 +131,7 @@ def _pick(cut: Array, W: int, verts: Array, n: int, pos: Array, neg: Array, pair
     return -1
 
 
-@compiled
+@jit
 def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, pos: Array, neg: Array) -> None:
     """More than two sign changes around a convex region are rounding: set the smallest run of equal signs to zero."""
     start = 0
@@ -159,7 +159,7 @@ def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, p
         i = (i + 1) % n
 
 
-@compiled
+@jit
 def _cut_edge(
     e: int, u: int, m: int, ends: Array, X: Array, Z: Array, pos: Array, neg: Array, tolerance: Array
 ) -> None:
@@ -190,7 +190,7 @@ def _cut_edge(
         neg[m, w] = n
 
 
-@compiled
+@jit
 def _signs_around(verts: Array, n: int, u: int, pos: Array, neg: Array, signs: Array) -> int:
     """Signs of unit u at a region's corners, into ``signs``; returns how often they change around it."""
     w, bit = u >> 6, np.uint64(u & 63)
@@ -209,7 +209,7 @@ def _signs_around(verts: Array, n: int, u: int, pos: Array, neg: Array, signs: A
     return changes + (first != last)
 
 
-@compiled
+@jit
 def _cut_sides(
     u: int, n: int, verts: Array, edges: Array, signs: Array, X: Array, Z: Array, pos: Array, neg: Array,
     tolerance: Array, ends: Array, label: Array, kid: Array, at: Array,
@@ -239,7 +239,7 @@ def _cut_sides(
     return n
 
 
-@compiled
+@jit
 def _push_halves(
     n: int, verts: Array, edges: Array, signs: Array, chord: int, ends: Array, stack: Array, levels: Array, depth: int
 ) -> None:
@@ -273,7 +273,7 @@ def _push_halves(
 REGION, DEPTH, NV, NE, NC, NR = range(6)
 
 
-@compiled
+@jit
 def subdivide(
     X: Array, Z: Array, pos: Array, neg: Array, tolerance: Array, pairs: Array, labels: Array, ends: Array,
     label: Array, kid: Array, corners: Array, starts: Array, out: tuple[Array, ...], work: tuple[Array, ...], at: Array,
@@ -360,7 +360,7 @@ def subdivide(
     return True
 
 
-@compiled
+@jit
 def finish(ends: Array, label: Array, kid: Array, corners: Array, starts: Array) -> tuple[Array, ...]:
     """Drop cut edges: every region with uncut edges only, edges renumbered, and the region on each side of an edge.
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_index, check_numbers, check_points
-from creases.network import Network, Piece, Points, as_network
-from creases.network.program import Walk, bit_units, pack, pattern_pieces
+from creases.network import Network, Piece, PointsLike, as_network
+from creases.network.program import ForwardPass, pack_sides, pattern_pieces, unit_of_bit
 from creases.regions import _archive as archive
 from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
 from creases.regions._locate import PatternIndex, pattern_at
@@ -180,8 +180,8 @@ class PlanePartition:
 def plane(
     net: Network,
     box: Box = ((-1, 1), (-1, 1)),
-    origin: Points | None = None,
-    basis: Points | None = None,
+    origin: PointsLike | None = None,
+    basis: PointsLike | None = None,
     *,
     exact: bool = False,
     progress: Progress | None = None,
@@ -228,9 +228,9 @@ def plane(
 
 def plane_through(
     net: Network,
-    a: Points,
-    b: Points,
-    c: Points,
+    a: PointsLike,
+    b: PointsLike,
+    c: PointsLike,
     *,
     margin: float = 0.25,
     exact: bool = False,
@@ -262,7 +262,7 @@ def _subdivided(
         return start + torch.as_tensor(part.vertices[first:last], device=net.device) @ directions.T
 
     with torch.no_grad():
-        walk = Walk(net, points(0), zero=SIGN_TOLERANCE)
+        walk = ForwardPass(net, points(0), zero=SIGN_TOLERANCE)
         while (z := walk.advance()) is not None:
             known = len(part.vertices)
             choice = net.steps[net.bends[walk.bend]].op == "choice"
@@ -288,7 +288,7 @@ def _patterns(net: Network, signs: Sequence[Signs]) -> NDArray[np.uint8]:
         return region_bytes(signs, [units // 8 for units, _ in bends])
     block = max(1, MEMORY // (4 * net.n_units))
     parts = np.array_split(np.arange(count(signs)), 1 + count(signs) // block)
-    return np.concatenate([pack(net, np.concatenate(region_sides(signs, bends, part), axis=1)) for part in parts])
+    return np.concatenate([pack_sides(net, np.concatenate(region_sides(signs, bends, part), axis=1)) for part in parts])
 
 
 def _one_region_per_pattern(net: Network, mesh: Mesh, patterns: NDArray[np.uint8]) -> tuple[Mesh, NDArray[np.uint8]]:
@@ -313,5 +313,5 @@ def _first_unit(net: Network, bits: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Unit of the first bit that is set in each row (n, n_bytes)."""
     byte = (bits != 0).argmax(axis=1)
     lowest = np.unpackbits(bits[np.arange(len(bits)), byte][:, None], axis=1, bitorder="little").argmax(axis=1)
-    units: NDArray[np.int64] = bit_units(net)[8 * byte + lowest]
+    units: NDArray[np.int64] = unit_of_bit(net)[8 * byte + lowest]
     return units

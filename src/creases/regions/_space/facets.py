@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
 from creases.network import Network
-from creases.network.program import pack
+from creases.network.program import pack_sides
 from creases.regions._cell import cell
 from creases.regions._halfspaces import chebyshev, irredundant, same_plane
 from creases.regions._neighbor import facet_ties, first_of_equals, sides_toward, vanishing
@@ -44,7 +44,7 @@ def regions_by_facets(
 ) -> Iterator[Found | None]:
     """Every region that can be reached from the box's centre, nearest first; None last when the time is up."""
     start = cell(net, box.mean(axis=1), box=[(float(lo), float(hi)) for lo, hi in box]).sides
-    known = {pack(net, start[None]).tobytes()}
+    known = {pack_sides(net, start[None]).tobytes()}
     todo = [start]
     while todo:
         batch, todo = todo[: 16 * n_jobs], todo[16 * n_jobs :]
@@ -94,14 +94,14 @@ def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found 
         row = int(rows[facet])
         other = sides.copy()
         other[part.units[row]] = part.across[row]
-        pattern = pack(net, other[None]).tobytes()
+        pattern = pack_sides(net, other[None]).tobytes()
         if pattern not in known:
             other = _across(net, sides, part, rows[same_plane(N, s, facet)], part.Q[row] / np.linalg.norm(part.Q[row]))
-            pattern = pack(net, other[None]).tobytes()
+            pattern = pack_sides(net, other[None]).tobytes()
             ways[pattern] = other
         units.append(int(part.units[row]))
         beyond.append(pattern)
-    return Found(pack(net, sides[None]).tobytes(), middle + half * centre, units, beyond, ways)
+    return Found(pack_sides(net, sides[None]).tobytes(), middle + half * centre, units, beyond, ways)
 
 
 def _rows(part: Polytope, middle: Floats, half: Floats) -> tuple[Floats, Floats, Ints]:

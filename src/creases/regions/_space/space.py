@@ -17,7 +17,7 @@ from creases._typing import Floats, Progress
 from creases._validation import check_box, check_count, check_points
 from creases.errors import InputError
 from creases.network import Network, Piece, as_network
-from creases.network.program import pack, pattern_pieces
+from creases.network.program import pack_sides, pattern_pieces
 from creases.regions import _archive as archive
 from creases.regions._locate import PatternIndex, near_regions, pattern_at
 from creases.regions._space import vertices as space_vertices
@@ -317,7 +317,7 @@ class _Job:
         creases = lattice.creases[: len(beside), 0].copy()
         sides = lattice.sides[: lattice.count]
         return SpacePartition(
-            self.net, self.box, vertices, values, corners, starts, pack(self.net, sides), beside[shared],
+            self.net, self.box, vertices, values, corners, starts, pack_sides(self.net, sides), beside[shared],
             creases[shared], inner, not ended, ended, *faces, creases,
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from creases.network import Network
-from creases.network.program import carry
+from creases.network.program import propagate
 
 
 class Stations:
@@ -50,11 +50,11 @@ class Stations:
             offset += prod(shape)
         start, stop = self._stops[station + 1], self._stops[station + 2]
         if station >= 0:  # through the bend where the rows stand
-            values = carry(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, start + 1)
+            values = propagate(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, start + 1)
             start += 1
         sizes = {value: tensor.abs().amax(0, keepdim=True) for value, tensor in values.items()}
-        values = carry(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, stop)
-        sizes = carry(net, sizes, lambda i, inputs: net.steps[i].magnitude(inputs), start, stop)
+        values = propagate(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, stop)
+        sizes = propagate(net, sizes, lambda i, inputs: net.steps[i].magnitude(inputs), start, stop)
         live = self._live[station + 2]
         size = torch.cat([sizes[value].flatten() for value in live])
         return torch.cat([values[value].reshape(len(rows), -1) for value in live], dim=1), size

@@ -12,7 +12,7 @@ from torch import Tensor
 from creases._typing import Floats, Ints
 from creases._validation import check_count
 from creases.network import Network, Piece
-from creases.network.program import carry
+from creases.network.program import propagate
 from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition
 from creases.regions._tolerance import EPS, SIGN_TOLERANCE
@@ -142,5 +142,5 @@ def _rounding(net: Network, size: Floats) -> float:
         return inputs[0] if step.leak is None else inputs[0] * step.leak.abs().clamp(min=1)
 
     with torch.no_grad():
-        sizes = carry(net, {0: torch.from_numpy(size).reshape(1, *net.input_shape)}, through)[len(net.steps)]
+        sizes = propagate(net, {0: torch.from_numpy(size).reshape(1, *net.input_shape)}, through)[len(net.steps)]
     return float(sizes.max()) * (SIGN_TOLERANCE + EPS * sum(net.sizes)) if sizes.numel() else 0.0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import FileError, InputError
 
 #: A picture (h, w, 3) of bytes, and for how many seconds it is shown.
@@ -50,7 +50,7 @@ def write_movie(frames: Iterable[Frame], path: Path) -> Path:
     first = next(stream, None)
     if first is None:
         raise InputError("frames: there is nothing to animate")
-    with replacing(path) as temporary:
+    with write_atomically(path) as temporary:
         (_write_mp4 if path.suffix == ".mp4" else _write_gif)(first, stream, temporary)
     return path
 

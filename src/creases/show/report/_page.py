@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import FileError
 from creases.show.viewer._frames import report, report_html
 
@@ -25,6 +25,6 @@ def page(run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> str
 def write_page(path: str | Path, run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> Path:
     """Write the page, whole or not at all."""
     text = page(run, frames, title)
-    with replacing(path) as temporary:
+    with write_atomically(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return Path(path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import InputError
 from creases.show.report import _html as page
 from creases.show.report._page import write_page
@@ -62,7 +62,7 @@ def write_viewer(
 def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
     """Write a report of sections alone: a page without a program in it."""
     parts = [page.words(lead, note=True), page.beside([_parts(section) for section in sections])]
-    with replacing(out) as temporary:
+    with write_atomically(out) as temporary:
         temporary.write_text(page.page(title, parts), "utf-8")
     return out
 

@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_index
 from creases.errors import FileError, InputError
@@ -135,7 +135,7 @@ class History:
         path = Path(path)
         _check_name(path)
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        with replacing(path) as temporary:
+        with write_atomically(path) as temporary:
             if path.suffix == ".json":
                 temporary.write_text(json.dumps({name: array.tolist() for name, array in arrays.items()}))
             else:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from creases._compiled import compiled, inner
+from creases._compiled import jit, jit_internal
 from creases._typing import Floats, Ints
 
 INF = np.inf
 
 
-@compiled
+@jit
 def cell_moments(grid: Floats, x: Floats, y: Floats, w: Floats) -> Floats:
     """Sums of w times 1, d, d^2, y, d y, y^2 over each cell: (M, 6); row 0 is empty. x is sorted."""
     moments = np.zeros((len(grid), 6))
@@ -37,7 +37,7 @@ def cell_moments(grid: Floats, x: Floats, y: Floats, w: Floats) -> Floats:
     return moments
 
 
-@inner
+@jit_internal
 def _gather(grid: Floats, moments: Floats, j: int, out: Floats) -> None:
     """Moments about knot j of all data in (g_i, g_j], for every i < j: rows of ``out``."""
     for column in range(6):
@@ -54,7 +54,7 @@ def _gather(grid: Floats, moments: Floats, j: int, out: Floats) -> None:
         out[i, 5] = out[i + 1, 5] + moments[i + 1, 5]
 
 
-@compiled
+@jit
 def line_errors(grid: Floats, moments: Floats) -> Floats:
     """Least squared error of one free line on the data in (g_i, g_j]: (M, M), used for i < j."""
     size = len(grid)
@@ -72,7 +72,7 @@ def line_errors(grid: Floats, moments: Floats) -> Floats:
     return errors
 
 
-@compiled
+@jit
 def rest_bounds(errors: Floats, pieces: int) -> Floats:
     """Least error to the right of knot j with r free lines, not joined: (pieces + 1, M). No joined fit does better."""
     size = len(errors)
@@ -85,7 +85,7 @@ def rest_bounds(errors: Floats, pieces: int) -> Floats:
     return rest
 
 
-@inner
+@jit_internal
 def joined(sums: Floats, i: int, length: float, a: float, b: float, c: float) -> tuple[float, float, float]:
     """The quadratic in q after one more piece from a quadratic in p, with the best p for each q.
 
@@ -105,12 +105,12 @@ def joined(sums: Floats, i: int, length: float, a: float, b: float, c: float) ->
     return seen, bq - bp * ratio, least
 
 
-@inner
+@jit_internal
 def _least(a: float, b: float, c: float) -> float:
     return c - b * b / a if a > 0 else c
 
 
-@compiled
+@jit
 def greedy(grid: Floats, moments: Floats, pieces: int) -> Ints:
     """A fit to start from: the dynamic program that keeps one quadratic per state. Grid indices of pieces + 1 knots."""
     size = len(grid)
@@ -136,7 +136,7 @@ def greedy(grid: Floats, moments: Floats, pieces: int) -> Ints:
     return knots
 
 
-@inner
+@jit_internal
 def _lower(da: float, db: float, dc: float) -> tuple[float, float, bool]:
     """Where ``da q^2 + 2 db q + dc < 0``: between the two numbers; or, where the flag is set, outside them."""
     if da == 0:
@@ -151,7 +151,7 @@ def _lower(da: float, db: float, dc: float) -> tuple[float, float, bool]:
     return min(first, second), max(first, second), da < 0
 
 
-@inner
+@jit_internal
 def _insert(
     starts: Floats, ids: Ints, count: int, made: Floats, who: Ints, rows: Floats, new: int, slack: float
 ) -> int:
@@ -199,7 +199,7 @@ def _insert(
     return size
 
 
-@inner
+@jit_internal
 def _push(made: Floats, who: Ints, size: int, begin: float, end: float, owner: int) -> int:
     """Append an interval to an envelope, if it is one, and its owner is not that of the interval before."""
     if begin < end and (size == 0 or who[size - 1] != owner):
@@ -208,7 +208,7 @@ def _push(made: Floats, who: Ints, size: int, begin: float, end: float, owner: i
     return size
 
 
-@inner
+@jit_internal
 def _reach(sums: Floats, i: int, length: float, a: float, b: float, left: float, right: float) -> tuple[float, float]:
     """Values q at the new knot for which the best value p at the knot before lies between left and right."""
     dd = sums[i, 2] / (length * length)
@@ -219,7 +219,7 @@ def _reach(sums: Floats, i: int, length: float, a: float, b: float, left: float,
     return -(total * right + bp) / pq, -(total * left + bp) / pq
 
 
-@compiled
+@jit
 def envelopes(
     grid: Floats, moments: Floats, errors: Floats, rest: Floats, pieces: int, bound: float, slack: float, budget: float
 ) -> tuple[Ints, Floats]:
@@ -270,7 +270,7 @@ def envelopes(
     return _traced(final, final_parent, links, pieces), final[final < INF]
 
 
-@inner
+@jit_internal
 def _state(
     grid: Floats,
     sums: Floats,
@@ -322,7 +322,7 @@ def _state(
     return rows, parents, starts[:filled], ids[:filled], seen
 
 
-@inner
+@jit_internal
 def _traced(final: Floats, final_parent: Ints, links: Ints, pieces: int) -> Ints:
     """Knots of the fits found, back from the last."""
     knots = np.zeros((len(final[final < INF]), pieces + 1), np.int64)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from creases._compiled import compiled, inner
+from creases._compiled import jit, jit_internal
 from creases._typing import Floats, Ints
 from creases.splines.optimum._optimal_kernel import joined
 
 INF = np.inf
 
 
-@inner
+@jit_internal
 def _add(sums: Floats, row: int, s: float, y: float, w: float) -> None:
     """One datum more in a row of sums of w times 1, s, s^2, y, s y, y^2."""
     sums[row, 0] += w
@@ -29,7 +29,7 @@ def _add(sums: Floats, row: int, s: float, y: float, w: float) -> None:
     sums[row, 5] += w * y * y
 
 
-@inner
+@jit_internal
 def _start(sums: Floats, row: int, quadratic: Floats, k: int) -> None:
     """Sums of no data but those beyond a knot, whose least error is row k of quadratics in the value there."""
     for column in range(6):
@@ -37,7 +37,7 @@ def _start(sums: Floats, row: int, quadratic: Floats, k: int) -> None:
     sums[row, 0], sums[row, 3], sums[row, 5] = quadratic[k, 0], -quadratic[k, 1], quadratic[k, 2]
 
 
-@inner
+@jit_internal
 def _pass(
     x: Floats, y: Floats, w: Floats, begin: int, end: int, knots: Floats, far: int, near: int, quadratics: Floats
 ) -> None:
@@ -53,7 +53,7 @@ def _pass(
     quadratics[near, 0], quadratics[near, 1], quadratics[near, 2] = a, b, c
 
 
-@inner
+@jit_internal
 def _right_of(x: Floats, place: float) -> int:
     """Number of data at a place or left of it."""
     low, high = 0, len(x)
@@ -66,7 +66,7 @@ def _right_of(x: Floats, place: float) -> int:
     return low
 
 
-@inner
+@jit_internal
 def _from_right(knots: Floats, x: Floats, y: Floats, w: Floats, first: Ints, after: Floats) -> None:
     """Numbers of the first datum of each piece (t_c, t_c+1], and of all data, into ``first`` (K + 1,); least errors of
     the data right of each knot, as quadratics in the value there, into ``after`` (K + 1, 3)."""
@@ -79,7 +79,7 @@ def _from_right(knots: Floats, x: Floats, y: Floats, w: Floats, first: Ints, aft
         _pass(x, y, w, first[c], first[c + 1], knots, c + 1, c, after)
 
 
-@inner
+@jit_internal
 def _line(sums: Floats, row: int) -> tuple[float, float, float, float]:
     """Value at s = 0, slope and error of the best line, and the determinant: 0 where the slope is free."""
     n, s, ss = sums[row, 0], sums[row, 1], sums[row, 2]
@@ -91,13 +91,13 @@ def _line(sums: Floats, row: int) -> tuple[float, float, float, float]:
     return value, slope, yy - value * y - slope * sy, det
 
 
-@inner
+@jit_internal
 def _spread(sums: Floats, row: int, s: float, det: float) -> float:
     """Variance of the line's value at s, for data of variance 1 over their weights."""
     return float((sums[row, 2] - 2 * s * sums[row, 1] + s * s * sums[row, 0]) / det)
 
 
-@inner
+@jit_internal
 def _between(
     x: Floats, y: Floats, w: Floats, begin: int, end: int, left: float, right: float, sums: Floats
 ) -> tuple[float, float]:
@@ -135,7 +135,7 @@ def _between(
     return place, best
 
 
-@compiled
+@jit
 def place_round(knots: Floats, x: Floats, y: Floats, w: Floats) -> None:
     """Move each inner knot in turn, in place, to the best place between its neighbours."""
     size, end = len(knots), len(x)
@@ -152,7 +152,7 @@ def place_round(knots: Floats, x: Floats, y: Floats, w: Floats) -> None:
         _pass(x, y, w, first[k - 1], first[k], knots, k - 1, k, before)
 
 
-@compiled
+@jit
 def exchange(knots: Floats, x: Floats, y: Floats, w: Floats) -> tuple[Floats, float]:
     """The best knots that differ in one from the given, which may go anywhere; and their error, but for rounding."""
     size, end = len(knots), len(x)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from creases._compiled import compiled, inner
+from creases._compiled import jit, jit_internal
 from creases._typing import Floats, Ints
 from creases.splines.optimum._place_kernel import exchange, place_round
 
@@ -16,7 +16,7 @@ ROUNDS = 100
 GAIN = 1e-9  # what lowers the error by less, relatively, is no gain
 
 
-@compiled
+@jit
 def error_at(knots: Floats, x: Floats, y: Floats, w: Floats) -> float:
     """Squared error of the best values at the knots, summed over residuals. x is sorted; the end knots enclose it."""
     size = len(knots)
@@ -53,7 +53,7 @@ def error_at(knots: Floats, x: Floats, y: Floats, w: Floats) -> float:
     return error
 
 
-@compiled
+@jit
 def descend(grid: Floats, chosen: Ints, x: Floats, y: Floats, w: Floats) -> float:
     """Move one knot at a time to its best place on the grid until none moves; ``chosen`` (grid indices) in place."""
     knots = grid[chosen]
@@ -72,7 +72,7 @@ def descend(grid: Floats, chosen: Ints, x: Floats, y: Floats, w: Floats) -> floa
     return best
 
 
-@inner
+@jit_internal
 def _crossings(knots: Floats, x: Floats, y: Floats, w: Floats, to: Floats) -> None:
     """Where the best lines of neighbouring pieces, each alone, cross, into ``to``; a knot beside a free line stays."""
     n, last = 0, len(knots) - 1
@@ -99,7 +99,7 @@ def _crossings(knots: Floats, x: Floats, y: Floats, w: Floats, to: Floats) -> No
         x1, y1, m1, known = x2, y2, m2, here
 
 
-@inner
+@jit_internal
 def _increasing(knots: Floats) -> bool:
     least = np.inf
     for k in range(1, len(knots)):
@@ -107,7 +107,7 @@ def _increasing(knots: Floats) -> bool:
     return least > 0
 
 
-@inner
+@jit_internal
 def _joint(knots: Floats, x: Floats, y: Floats, w: Floats, best: float) -> float:
     """Steps of all inner knots towards the crossings, halved until the error falls; ``knots`` in place.
 
@@ -133,7 +133,7 @@ def _joint(knots: Floats, x: Floats, y: Floats, w: Floats, best: float) -> float
     return best
 
 
-@compiled
+@jit
 def polish(knots: Floats, x: Floats, y: Floats, w: Floats) -> float:
     """Move the inner knots to a minimum of the error that no better place for any one of them lowers; in place.
 

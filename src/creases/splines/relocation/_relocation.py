@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from creases._validation import check_count
-from creases.network.surgery import checked, forget
+from creases.network.surgery import check_optimizer, reset_optimizer_state
 from creases.splines._convert import from_module
 from creases.splines._layers import hidden_layers, write
 from creases.splines.relocation._relocate import Relocated, relocate
@@ -78,7 +78,7 @@ class Relocation:
 
     def now(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None = None) -> Relocated:
         """Relocate at once: data x, y are (n,) or (n, 1)."""
-        checked(optimizer, model)
+        check_optimizer(optimizer, model)
         layers = hidden_layers(model)
         found = relocate(
             from_module(model),
@@ -95,7 +95,7 @@ class Relocation:
         for parameter, values in new.items():
             write(parameter, values)
             if optimizer is not None:
-                forget(optimizer, parameter)
+                reset_optimizer_state(optimizer, parameter)
         self.history.append((self.steps, found))
         self._saved = _Saved(model, optimizer, _error(model, x, y))
         return found

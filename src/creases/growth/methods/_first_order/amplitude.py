@@ -18,7 +18,7 @@ from creases.growth.methods._first_order.optimal import Units
 from creases.growth.methods._first_order.products import working
 from creases.growth.methods._first_order.reach import Reach
 from creases.growth.methods._first_order.slopes import scaled, values
-from creases.network.surgery import quietly
+from creases.network.surgery import without_side_effects
 
 _STEPS = 12  # sizes tried before it gives up
 _NEAR = 8  # sizes on both sides of the best that differ by no more than this are near enough for a parabola
@@ -61,7 +61,7 @@ class Rerun:
     def loss(self, changes: dict[str, Change]) -> float:
         """The loss summed over the batch when each consumer's output is changed so."""
         self.changes, self._calls = changes, {}
-        with quietly():
+        with without_side_effects():
             return float(self.watch.summed(self.twin(self.x), self.target, len(self.x)))
 
     def _record(self, notes: Notes) -> tuple[float, dict[nn.Module, list[Tensor]]]:
@@ -82,7 +82,7 @@ class Rerun:
         leaves = [module for module in self.twin.modules() if not next(module.children(), None)]
         handles = [module.register_forward_hook(record) for module in leaves]
         try:
-            with quietly():
+            with without_side_effects():
                 first = float(self.watch.summed(self.twin(self.x), self.target, len(self.x)))
         finally:
             for handle in handles:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.growth._loss import Loss, Summed
-from creases.network.surgery import Place, find, quietly, shadow, unwrapped
+from creases.network.surgery import Place, copy_sharing_parameters, find_place, unwrap_module, without_side_effects
 
 Batches = Iterable[tuple[Tensor, Tensor]]
 
@@ -43,10 +43,10 @@ class Watch:
     @classmethod
     def of(cls, model: nn.Module, place: Place | str, loss: Loss, x: Tensor) -> Watch:
         """Watch a place, given or named; ``x`` are some inputs."""
-        model = unwrapped(model)
+        model = unwrap_module(model)
         if not callable(loss):
             raise InputError(f"loss: expected a function of outputs and targets, got {type(loss).__name__}")
-        return cls(frozen(model), find(model, place, data=x), Summed(loss))
+        return cls(frozen(model), find_place(model, place, data=x), Summed(loss))
 
     def see(self, x: Tensor, target: Any) -> Seen:
         """Run one batch forwards, and from the loss back to the consumers' outputs."""
@@ -67,7 +67,7 @@ class Watch:
             consumer = self.twin.get_submodule(link.path)
             handles.append(consumer.register_forward_hook(_leaf(link.path, inputs, leaves, notes)))
         try:
-            with quietly(), torch.enable_grad():
+            with without_side_effects(), torch.enable_grad():
                 outputs = self.twin(x)
                 total = self.summed(outputs, target, len(x))
                 if not bool(torch.isfinite(total)):
@@ -102,7 +102,7 @@ class Notes:
 
 def frozen(model: nn.Module) -> nn.Module:
     """A copy with the model's weights (not copies of them), of which none asks for a gradient."""
-    twin = shadow(model)
+    twin = copy_sharing_parameters(model)
     still: dict[int, nn.Parameter] = {}
     for module in twin.modules():
         for name, parameter in module._parameters.items():

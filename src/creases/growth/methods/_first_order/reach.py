@@ -18,7 +18,14 @@ from torch.nn.modules.pooling import _AdaptiveAvgPoolNd, _AvgPoolNd
 from creases.errors import InputError
 from creases.growth.methods._first_order.entry import Entry, windows, with_constant
 from creases.growth.methods._first_order.observe import Seen
-from creases.network.surgery import BENDS, IDENTITIES, JOINS, MOVED, SLOPE, Place
+from creases.network.surgery import (
+    BEND_FUNCTIONS,
+    IDENTITY_FUNCTIONS,
+    JOIN_FUNCTIONS,
+    MOVE_FUNCTIONS,
+    PRELU_SLOPE,
+    Place,
+)
 
 Map = Callable[[Tensor], Tensor]
 
@@ -123,7 +130,7 @@ class Reach:
             self._refuse(f"its units pass {name!r} ({type(module).__name__}), which is not linear at 0 in each unit")
 
     def _pass_function(self, name: str) -> None:
-        if name in BENDS:
+        if name in BEND_FUNCTIONS:
             bend: Map | None = getattr(F, name, None) or getattr(torch, name, None)
             if bend is None:
                 self._refuse(f"its units pass {name}, which has no function of torch's")
@@ -132,7 +139,7 @@ class Reach:
                 self._steps.append(("bend", bend))
         elif name == "mean":
             self._steps.append(("linear", lambda z: z.flatten(2).mean(2)))
-        elif name not in MOVED | IDENTITIES | JOINS and "dropout" not in name:
+        elif name not in MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS and "dropout" not in name:
             self._refuse(f"its units pass {name}, which is not linear at 0 in each unit")
 
     def _check(self, seen: Seen) -> None:
@@ -175,7 +182,7 @@ def _alike(a: Tensor, b: Tensor) -> bool:
 def _of_new_units(module: nn.Module) -> Map:
     """The bend that new units pass, in float64: PReLU gives each of them torch's first slope."""
     if isinstance(module, nn.PReLU):
-        slope = float(module.weight) if module.num_parameters == 1 else SLOPE
+        slope = float(module.weight) if module.num_parameters == 1 else PRELU_SLOPE
         return lambda z: torch.where(z > 0, z, slope * z)
     if getattr(module, "inplace", False):
         return lambda z: module(z.clone())

@@ -18,7 +18,7 @@ from creases.growth.methods._first_order.products import working
 from creases.growth.methods._first_order.reach import Reach
 from creases.growth.methods._first_order.refine import exactly
 from creases.growth.methods._first_order.statistics import Statistics, add, empty, features
-from creases.network.surgery import Place, taken, unwrapped
+from creases.network.surgery import Place, input_tensors, unwrap_module
 
 _ASIDE = 5  # without held-out samples of its own, every fifth is held out
 
@@ -93,8 +93,8 @@ def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:
     >>> sample_size(model, places(model)[0])
     2800
     """
-    model = unwrapped(model)
+    model = unwrap_module(model)
     producer = model.get_submodule(place.name)
-    widths = [int(getattr(producer, taken(producer).counter))]
+    widths = [int(getattr(producer, input_tensors(producer).counter))]
     widths += [len(model.get_submodule(link.path).weight) for link in place.consumers]  # type: ignore[arg-type]
     return ceil(base * sqrt(max(widths)))

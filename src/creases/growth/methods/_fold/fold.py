@@ -20,7 +20,7 @@ from creases.growth.methods._fold.record import Fold, Refused, Setting, record, 
 from creases.growth.methods._fold.score import Score
 from creases.growth.methods._fold.tail import Tail, entering, tail_of
 from creases.growth.methods._fold.typical import Typical, typical
-from creases.network.surgery import Place, find, unwrapped
+from creases.network.surgery import Place, find_place, unwrap_module
 
 
 def fold(
@@ -97,8 +97,8 @@ def fold(
         raise InputError(f"k, restarts: expected at least 1, got {k} and {restarts}")
     if loss == "regression" and direction == "alignment":
         raise InputError("direction: in regression the fold point is the instance, so there is nothing to align with")
-    model = unwrapped(model)
-    place = find(model, place, input_shape)
+    model = unwrap_module(model)
+    place = find_place(model, place, input_shape)
     tail = tail_of(model, place, input_shape)
     given, inputs = entering(tail, X)
     outputs = tail.outputs(inputs)

@@ -12,7 +12,7 @@ from torch import nn
 from creases.errors import InputError
 from creases.growth.methods._fold.decision import decide, residuals
 from creases.growth.methods._fold.tail import entering, tail_of
-from creases.network.surgery import find, unwrapped
+from creases.network.surgery import find_place, unwrap_module
 
 
 def outcome(
@@ -44,8 +44,8 @@ def outcome(
     """
     if explanation.get("method") != "fold" or explanation.get("reason"):
         raise InputError("explanation: expected that of a fold with a unit")
-    model = unwrapped(model)
-    place = find(model, explanation["place"], input_shape)
+    model = unwrap_module(model)
+    place = find_place(model, explanation["place"], input_shape)
     unit = explanation["unit"] if unit is None else unit
     if not 0 <= unit < place.width:
         raise InputError(f"unit: {place.name!r} has units 0 to {place.width - 1}, got {unit}; was the fold applied?")

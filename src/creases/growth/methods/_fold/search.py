@@ -15,7 +15,7 @@ from creases.growth._proposal import Proposal
 from creases.growth.methods._fold.decision import Decisions, Residuals, decide, residuals
 from creases.growth.methods._fold.direction import ANGLES, units_at
 from creases.growth.methods._fold.tail import Tail, entering, tail_of
-from creases.network.surgery import Place, find, unwrapped
+from creases.network.surgery import Place, find_place, unwrap_module
 
 
 def search(
@@ -41,8 +41,8 @@ def search(
         raise InputError(f"points, eps: expected at least 1 and a number above 0, got {points} and {eps}")
     if loss not in ("classification", "regression"):
         raise InputError(f"loss: expected 'classification' or 'regression', got {loss!r}")
-    model = unwrapped(model)
-    place = find(model, place, input_shape)
+    model = unwrap_module(model)
+    place = find_place(model, place, input_shape)
     tail = tail_of(model, place, input_shape)
     _, inputs = entering(tail, X)
     outputs = tail.outputs(inputs)

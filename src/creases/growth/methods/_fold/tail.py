@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.network import Network, read
-from creases.network.program import Step, carry, select, sides
-from creases.network.surgery import Place, layer_at
+from creases.network.program import Step, apply_sides, propagate, sides_at
+from creases.network.surgery import Place, get_layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +84,13 @@ class Tail:
             step, values = self.net.steps[i], [value for value, _ in inputs]
             value = step.apply(values)
             if step.is_bend:
-                return value, select(step.op, inputs[0][1], sides(step.op, values[0]), step.leak)
+                return value, apply_sides(step.op, inputs[0][1], sides_at(step.op, values[0]), step.leak)
             slope = step.linear([slope for _, slope in inputs])
             return value, slope + change if i == self.consumer else slope
 
         start = torch.from_numpy(x)
         with torch.no_grad():
-            _, slope = carry(self.net, {0: (start, torch.zeros_like(start))}, through)[len(self.net.steps)]
+            _, slope = propagate(self.net, {0: (start, torch.zeros_like(start))}, through)[len(self.net.steps)]
         return np.asarray(slope.reshape(len(x), self.net.n_out).numpy())
 
     def jacobian(self, x: Floats) -> Floats:
@@ -106,7 +106,7 @@ class Tail:
             return value + torch.from_numpy(added) if added is not None and i == self.consumer else value
 
         with torch.no_grad():
-            value = carry(self.net, {0: torch.from_numpy(x)}, through)[len(self.net.steps)]
+            value = propagate(self.net, {0: torch.from_numpy(x)}, through)[len(self.net.steps)]
         return np.asarray(value.reshape(len(x), self.net.n_out).numpy())
 
 
@@ -119,7 +119,7 @@ def tail_of(model: nn.Module, place: Place, input_shape: Sequence[int] | None = 
     def refuse(why: str) -> InputError:
         return InputError(f"place: cannot fold at {place.name!r}: {why}")
 
-    producer = layer_at(model, place.name)
+    producer = get_layer(model, place.name)
     if not isinstance(producer, nn.Linear):
         raise refuse(f"it is a {type(producer).__name__}, whose units have many creases; fold takes nn.Linear")
     if producer.bias is None:

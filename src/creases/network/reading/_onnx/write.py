@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._files import replacing
+from creases._files import write_atomically
 from creases.errors import InputError
 from creases.network._network import Network
 from creases.network.program._step import Step
@@ -28,7 +28,7 @@ def write_onnx(net: Network, path: str | Path) -> Path:
         raise InputError("path: writing ONNX files needs the onnx package: pip install creases[onnx]") from None
     model = _model(net, onnx)
     onnx.checker.check_model(model)
-    with replacing(path) as temporary:
+    with write_atomically(path) as temporary:
         temporary.write_bytes(model.SerializeToString())
     return Path(path)
 

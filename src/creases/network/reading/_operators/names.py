@@ -20,7 +20,7 @@ QUERIES = words(
 )
 
 #: The tensor itself. Changes of floating-point precision are rounding, not part of the function.
-IDENTITIES = words(
+IDENTITY_FUNCTIONS = words(
     """
     clone contiguous detach detach_ data cpu cuda to type type_as float double half bfloat16 requires_grad_ retain_grad
     positive __pos__

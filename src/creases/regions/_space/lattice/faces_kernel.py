@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._compiled import compiled, inner
+from creases._compiled import jit, jit_internal
 
 Array = NDArray[Any]
 
 
-@compiled
+@jit
 def face_corners(
     n_vertices: int, starts: Array, lists: Array, begin: int, count: int, out: Array, out_starts: Array
 ) -> int:
@@ -47,7 +47,7 @@ def face_corners(
     return n
 
 
-@compiled
+@jit
 def lowest_vertices(n_vertices: int, starts: Array, lists: Array, out: Array) -> None:
     """The vertex with the smallest number of every face."""
     for f in range(len(out)):
@@ -60,7 +60,7 @@ def lowest_vertices(n_vertices: int, starts: Array, lists: Array, out: Array) ->
         out[f] = best
 
 
-@compiled
+@jit
 def simplex_sums(vertices: Array, begin: int, starts: Array, lists: Array, lowest: Array, out: Array) -> None:
     """n! times the volume of each region (numbered from ``begin``), by pulling its vertices.
 
@@ -98,7 +98,7 @@ def simplex_sums(vertices: Array, begin: int, starts: Array, lists: Array, lowes
         out[r] = total
 
 
-@inner
+@jit_internal
 def _determinant(M: Array) -> float:
     """Determinant by elimination, in place."""
     n = len(M)

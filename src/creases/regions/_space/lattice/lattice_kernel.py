@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._compiled import compiled, inner
+from creases._compiled import jit, jit_internal
 
 Array = NDArray[Any]
 
 
-@inner
+@jit_internal
 def mixed(key: Any) -> Any:
     """A 64-bit number scrambled (splitmix64): sums of scrambled numbers name sets."""
     z = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
@@ -26,7 +26,7 @@ def mixed(key: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@inner
+@jit_internal
 def vertex_masks(data: Array, count: int, column: int, out: Array) -> int:
     """Masks of the vertices from the signs in one column of ``data``; 1 | 2 | 4 for the signs +, -, 0 met at all."""
     met = 0
@@ -44,7 +44,7 @@ def vertex_masks(data: Array, count: int, column: int, out: Array) -> int:
     return met
 
 
-@inner
+@jit_internal
 def face_masks(face: tuple[Array, Array, Array], count: int, low: Array, out: Array, crossed: Array) -> tuple[int, int]:
     """Masks of faces from those of their facets; which faces are cut, how many, and how many facets these have."""
     starts, sizes, lists = face
@@ -61,7 +61,7 @@ def face_masks(face: tuple[Array, Array, Array], count: int, low: Array, out: Ar
     return n, entries
 
 
-@inner
+@jit_internal
 def odd_polygon(
     face: tuple[Array, Array, Array], crossed: Array, n: int, masks: Array, ends: Array, vertices: Array, touched: bool
 ) -> int:
@@ -84,7 +84,7 @@ def odd_polygon(
     return -1
 
 
-@inner
+@jit_internal
 def cut_edges(
     edge: tuple[Array, Array, Array],
     count: int,
@@ -130,7 +130,7 @@ def cut_edges(
         cut[e] = v
 
 
-@inner
+@jit_internal
 def split_faces(
     face: tuple[Array, Array, Array],
     end: int,
@@ -197,7 +197,7 @@ def split_faces(
     return end, low_end
 
 
-@inner
+@jit_internal
 def demote(f: int, starts: Array, sizes: Array, lists: Array, ends: Array, data: Array, column: int) -> None:
     """Put that vertex of polygon f on the crease that is nearest to it: rounding gave it a sign no line can have."""
     best, nearest = np.inf, -1
@@ -210,7 +210,7 @@ def demote(f: int, starts: Array, sizes: Array, lists: Array, ends: Array, data:
     data[nearest, column] = 0.0
 
 
-@inner
+@jit_internal
 def find_crossed(
     face: tuple[Array, Array, Array],
     counts: Array,
@@ -243,7 +243,7 @@ def find_crossed(
             return met
 
 
-@inner
+@jit_internal
 def has_room(
     face: tuple[Array, Array, Array],
     counts: Array,
@@ -273,7 +273,7 @@ def has_room(
     return True
 
 
-@compiled
+@jit
 def cut_by_units(
     face: tuple[Array, Array, Array],
     counts: Array,
@@ -337,7 +337,7 @@ def cut_by_units(
     return stop
 
 
-@inner
+@jit_internal
 def label_new(creases: Array, counts: Array, parents: Array, n_crossed: Array, unit: int) -> None:
     """Creases of the faces of dimension n - 1 that a unit is about to bring: halves of old ones, then its own."""
     n = len(counts) - 1
@@ -352,7 +352,7 @@ def label_new(creases: Array, counts: Array, parents: Array, n_crossed: Array, u
         creases[at + c, 1] = -1
 
 
-@compiled
+@jit
 def gather(starts: Array, sizes: Array, lists: Array, out: Array) -> None:
     """Write lists one after another."""
     n = 0
