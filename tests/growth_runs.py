@@ -11,8 +11,8 @@ from torch.nn import functional as F
 from creases.growth import Grower, History, Record, State
 from creases.growth._objective import objective
 from creases.growth._samples import as_samples
-from creases.growth.methods._methods import method
-from creases.growth.policies._where import where_policy
+from creases.growth.methods._registry import resolve_method
+from creases.growth.policies._where import resolve_where
 
 
 def mlp(*widths: int, seed: int = 0, bend=nn.ReLU, dropout: float = 0.0, dtype=torch.float64) -> nn.Sequential:
@@ -114,7 +114,7 @@ def state(model=None, data=None, *, how="random", where="round robin", history=N
     model, data = model or mlp(3, 2, 2, 2), data or classes()
     found = as_samples(data, model)
     goal = objective("classification" if not data[1].is_floating_point() else "regression", weighted=found.weighted)
-    return State(model, None, found, goal, method(how), where_policy(where), history or History(), 0, due=due)
+    return State(model, None, found, goal, resolve_method(how), resolve_where(where), history or History(), 0, due=due)
 
 
 def same_tensors(one: nn.Module, two: nn.Module) -> bool:

@@ -9,12 +9,12 @@ import torch.distributed as dist
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth import _ranks as ranks
+from creases.growth import _distributed as ranks
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._gradmax import gradmax
 from creases.growth.methods._random import random_units
 from creases.growth.methods._split import steepest_split
-from creases.growth.methods._tiny import tiny
+from creases.growth.methods._tiny.tiny import tiny
 from first_order import conv, data, loss, mlp, place_of
 
 WORLD = 2
@@ -76,10 +76,10 @@ def work(rank, folder):
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=WORLD)
     try:
         shared = [torch.tensor([1.0 + rank, 2.0])[:1], torch.ones(2, 3).T]
-        ranks.total(shared)
+        ranks.sum_over_ranks(shared)
         sent = torch.full((2,), float(rank))
-        ranks.same([sent])
-        found = {"rank": ranks.rank(), "world": ranks.world(), "total": shared, "same": sent}
+        ranks.broadcast([sent])
+        found = {"rank": ranks.rank(), "world": ranks.world_size(), "total": shared, "same": sent}
         found |= {"cases": _plain(cases(rank, WORLD)), "refusals": refusals(rank)}
         torch.save(found, Path(folder) / f"{rank}.pt")
     finally:

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from creases.errors import InputError
 from creases.growth import GrowthResult
-from creases.growth import _ranks as ranks
+from creases.growth import _distributed as ranks
 from creases.growth._loop import grow
 from growth_runs import Residual, classes, conv, mlp, timeless, values
 
@@ -86,7 +86,7 @@ def own_share(n: int = 60, uneven: bool = False) -> GrowthResult:
     if uneven:  # the first rank has 5 batches, the others 3
         share = torch.utils.data.Subset(data, range(50) if ranks.rank() == 0 else range(50, 80))
         return run(mlp(3, 2, 2, seed=3), DataLoader(share, batch_size=10), how="tiny")
-    sampler = DistributedSampler(data, ranks.world(), ranks.rank(), shuffle=True)
+    sampler = DistributedSampler(data, ranks.world_size(), ranks.rank(), shuffle=True)
     return run(mlp(3, 2, 2, seed=3), DataLoader(data, batch_size=10, sampler=sampler), how="tiny")
 
 

@@ -238,7 +238,7 @@ def test_whole_weights_are_repetition(how):
     data = [(x, y, w), (x.repeat_interleave(w, 0), y.repeat_interleave(w, 0))]
     kept = []
     for model, given in zip(models, data, strict=True):
-        chosen = creases.growth.methods._methods.METHODS[how]()
+        chosen = creases.growth.methods._registry.METHODS[how]()
         grower = Grower(model, None, given, "classification", how=_all_of(chosen), when=1, recycle=False)
         kept.append(grower.step())
     one, two = kept

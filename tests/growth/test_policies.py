@@ -25,10 +25,10 @@ from creases.growth import (
     bottleneck,
     statistics,
 )
-from creases.growth.methods._methods import Random, method
-from creases.growth.policies._stop import stop_policies
-from creases.growth.policies._when import when_policy
-from creases.growth.policies._where import where_policy
+from creases.growth.methods._registry import Random, resolve_method
+from creases.growth.policies._stop import resolve_stops
+from creases.growth.policies._when import resolve_when
+from creases.growth.policies._where import resolve_where
 from growth_runs import classes, epochs, mlp, record, state, values
 
 losses = st.lists(st.floats(-10, 10), min_size=1, max_size=30)
@@ -258,8 +258,8 @@ def test_so_many_epochs_and_no_more():
 
 def test_a_run_always_ends_where_nothing_can_be_added_and_after_the_most_epochs():
     mine = lambda state: ""  # noqa: E731
-    assert stop_policies(mine, 7) == [mine, NothingToAdd(), Epochs(7)]
-    assert stop_policies([NothingToAdd(0.1)], 7) == [NothingToAdd(0.1), Epochs(7)]
+    assert resolve_stops(mine, 7) == [mine, NothingToAdd(), Epochs(7)]
+    assert resolve_stops([NothingToAdd(0.1)], 7) == [NothingToAdd(0.1), Epochs(7)]
 
 
 # names, and functions in their place
@@ -269,25 +269,25 @@ def test_functions_of_the_state_take_the_place_of_every_policy():
     def mine(state):
         return None
 
-    assert when_policy(mine) is where_policy(mine) is method(mine) is stop_policies(mine, 1)[0] is mine
+    assert resolve_when(mine) is resolve_where(mine) is resolve_method(mine) is resolve_stops(mine, 1)[0] is mine
 
 
 @pytest.mark.parametrize(
     ("make", "wrong", "says"),
     [
-        (when_policy, "sometimes", "when: expected a number of epochs, a function, or one of"),
-        (when_policy, 2.5, "when: expected a number of epochs"),
-        (when_policy, True, "when: expected a number of epochs"),
-        (when_policy, 0, "Every: expected epochs or steps, at least 1"),
-        (when_policy, Plateau, "when: expected a number of epochs"),
-        (where_policy, ["0", "2"], r"where: expected one of .* At\(\('0', '2'\)\)"),
-        (where_policy, RoundRobin, "where: expected one of"),
-        (method, "magic", "how: expected a function or one of 'tiny', 'fold'.*got 'magic'"),
-        (method, ["tiny"], "how: expected a function"),
-        (method, Random, "how: expected a function"),
-        (lambda wrong: stop_policies(wrong, 1), None, "stop: expected a policy"),
-        (lambda wrong: stop_policies(wrong, 1), ["enough"], "stop: expected a policy"),
-        (lambda wrong: stop_policies(wrong, 1), Target, "stop: expected a policy"),
+        (resolve_when, "sometimes", "when: expected a number of epochs, a function, or one of"),
+        (resolve_when, 2.5, "when: expected a number of epochs"),
+        (resolve_when, True, "when: expected a number of epochs"),
+        (resolve_when, 0, "Every: expected epochs or steps, at least 1"),
+        (resolve_when, Plateau, "when: expected a number of epochs"),
+        (resolve_where, ["0", "2"], r"where: expected one of .* At\(\('0', '2'\)\)"),
+        (resolve_where, RoundRobin, "where: expected one of"),
+        (resolve_method, "magic", "how: expected a function or one of 'tiny', 'fold'.*got 'magic'"),
+        (resolve_method, ["tiny"], "how: expected a function"),
+        (resolve_method, Random, "how: expected a function"),
+        (lambda wrong: resolve_stops(wrong, 1), None, "stop: expected a policy"),
+        (lambda wrong: resolve_stops(wrong, 1), ["enough"], "stop: expected a policy"),
+        (lambda wrong: resolve_stops(wrong, 1), Target, "stop: expected a policy"),
     ],
 )
 def test_what_is_no_policy_is_refused_with_what_to_give(make, wrong, says):

@@ -32,7 +32,11 @@ def test_progress_is_shown_when_asked_for_and_is_quiet_otherwise(capsys):
 
 def test_a_line_says_how_far_the_run_is():
     lines = []
-    run(validation=0.2, max_epochs=1, callbacks=[lambda state: lines.append(creases.growth._progress.line(state))])
+    run(
+        validation=0.2,
+        max_epochs=1,
+        callbacks=[lambda state: lines.append(creases.growth._progress.progress_line(state))],
+    )
     (line,) = lines
     assert line.startswith("epoch 1, loss ")
     assert "validation" in line

@@ -10,7 +10,7 @@ from torch import nn
 
 import creases
 from creases.growth import grow
-from creases.growth._revive import dead_units, revive
+from creases.growth._revive import dead_units, revive_units
 from growth_runs import classes, conv, mlp, normed, values
 
 
@@ -47,7 +47,7 @@ def test_revived_units_are_active_on_some_samples(width, n, seed, scale):
     x, y = classes(n)
     x = scale * x
     place = creases.places(model)[0]
-    revive(model, place, [(x[: n // 2], y[: n // 2]), (x[n // 2 :], y[n // 2 :])], list(range(width)), seed)
+    revive_units(model, place, [(x[: n // 2], y[: n // 2]), (x[n // 2 :], y[n // 2 :])], list(range(width)), seed)
     assert dead_units(model, place, [(x, y)]) == []
 
 
@@ -58,7 +58,7 @@ def test_without_a_bias_units_turn_to_the_side_of_the_mean():
         model[0].weight.copy_(-model[0].weight.abs())
     place = creases.places(model)[0]
     assert dead_units(model, place, [(x, x)]) == list(range(6))
-    revive(model, place, [(x, x)], list(range(6)), 0)
+    revive_units(model, place, [(x, x)], list(range(6)), 0)
     assert dead_units(model, place, [(x, x)]) == []
 
 
@@ -68,7 +68,7 @@ def test_only_the_dead_units_change_and_an_outgoing_weight_of_zero_too():
         model[0].bias[2] = -100.0
         model[2].weight[:, 2] = 0.0
     before = [tensor.clone() for tensor in model.parameters()]
-    revive(model, creases.places(model)[0], [(x, y)], [2], 0)
+    revive_units(model, creases.places(model)[0], [(x, y)], [2], 0)
     rest = [0, 1, 3]
     assert torch.equal(model[0].weight[rest], before[0][rest])
     assert torch.equal(model[2].weight[:, rest], before[2][:, rest])
@@ -80,7 +80,7 @@ def test_dead_channels_of_a_convolution_come_to_life():
     x, y = classes(20, (1, 6, 6))
     for place in creases.places(model, data=x):
         assert dead_units(model, place, [(x, y)]) == [0, 1]
-        revive(model, place, [(x, y)], [0, 1], 0)
+        revive_units(model, place, [(x, y)], [0, 1], 0)
         assert dead_units(model, place, [(x, y)]) == []
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from creases.growth import Proposal, apply, optimal_units
-from creases.growth.methods import whitener
+from creases.growth.methods import whitening_matrix
 from creases_reproduction.claim import Claim, Judged, Numbers
 from creases_reproduction.linearity.judging import formula, row
 from creases_reproduction.measured import Scale
@@ -43,7 +43,7 @@ def corollary_1(scale: Scale) -> Numbers:
 def _jointly(own: Case, V: Tensor, rounds: int = 200) -> float:
     """dW and one unit in turn, each best for the other: what is left of V_goal."""
     n, W = own.goal.shape[1], own.sums.features / own.sums.count
-    white = whitener(W, 1e-10)
+    white = whitening_matrix(W, 1e-10)
     for _ in range(rounds):
         dW = torch.linalg.lstsq(own.after.T, (own.goal - V).T, driver="gelsd").solution.T
         rest = own.goal - dW @ own.after
@@ -69,7 +69,7 @@ def corollary_2(scale: Scale) -> Numbers:
         units = optimal_units(own.sums)
         rest, n, total = left(own), own.goal.shape[1], len(units.values)
         S = own.sums.features / own.sums.count
-        white = whitener(S, 1e-10)
+        white = whitening_matrix(S, 1e-10)
         for m in range(1, total):
             after = rest - change(own, units, m)
             lam = torch.linalg.svdvals(white.T @ (own.before @ after.T / n))[: total - m]
@@ -87,7 +87,7 @@ def cholesky(scale: Scale) -> Numbers:
         U, sigma, _ = np.linalg.svd(S)
         R = np.linalg.qr(np.sqrt(sigma)[:, None] * U.T)[1]
         off = max(off, float(np.abs(R.T @ R - S).max() / np.abs(S).max()))
-        W = whitener(torch.from_numpy(S), 1e-10)
+        W = whitening_matrix(torch.from_numpy(S), 1e-10)
         ranks.append(int(W.shape[1]))
         off = max(off, float((W.T @ torch.from_numpy(S) @ W - torch.eye(5, dtype=torch.float64)).abs().max()))
     return {"cases": CASES[scale], "off": off, "ranks": sorted(set(ranks))}

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases.growth import Proposal, apply, growth_alone, optimal_units, statistics, tiny
+from creases.growth import Proposal, apply, optimal_units, statistics, tiny, train_by_growth
 from creases.network.surgery import places
 from creases.problems import digits
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
@@ -178,7 +178,7 @@ def alone(scale: Scale) -> Numbers:
     kept = {name: value.detach().clone() for name, value in model.named_parameters()}
     steps, marks = (40 if scale == "full" else 12), []
     for _ in range(steps // 4):
-        growth_alone(model, names, [train], nn.functional.cross_entropy, steps=4, max_units=20)
+        train_by_growth(model, names, [train], nn.functional.cross_entropy, steps=4, max_units=20)
         marks.append(accuracy(model, *test))
     now = {name: value.detach() for name, value in model.named_parameters()}
     moved = max(float((now[k][tuple(map(slice, v.shape))] - v).abs().max()) for k, v in kept.items())

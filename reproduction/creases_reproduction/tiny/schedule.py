@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from creases._files import write_atomically
 from creases.growth import Proposal, apply, random_units, sample_size, tiny
-from creases.growth.methods import Units, gathered, search
+from creases.growth.methods import NewUnits, gather_sample, line_search
 from creases.network.surgery import Place, places
 from creases.problems import mnist
 from creases_reproduction.linearity.image_networks import accuracy
@@ -138,12 +138,12 @@ def _random(
     """Random units at the size, and the sign, that held-out samples want; with no weights out where they want none."""
     loss = nn.functional.cross_entropy
     drawn = random_units(model, place, [batches], loss, count=count, fan_out=1.0, seed=seed)
-    sample = gathered(model, place, [batches], loss, [heldout])
+    sample = gather_sample(model, place, [batches], loss, [heldout])
     alpha = torch.cat([drawn.fan_in.T, drawn.bias[None]])
     best = []
     for sign in (1.0, -1.0):
         omega = {path: sign * columns for path, columns in drawn.fan_out.items()}
-        size = search(sample.reach, sample.runs, Units(alpha, omega, torch.ones(count), 0, "random"))
+        size = line_search(sample.reach, sample.runs, NewUnits(alpha, omega, torch.ones(count), 0, "random"))
         best.append((size.after, sign * sqrt(size.factor), sqrt(size.factor)))
     _, out, into = min(best)
     return drawn.scaled(into or 1.0, out)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth import Proposal, Statistics, apply, optimal_units, statistics
-from creases.growth.methods import Units, Watch, best_moves, bottleneck, projected
+from creases.growth.methods import NewUnits, PlaceObserver, best_moves, bottleneck, projected_pairs
 from creases.network.surgery import Place, places
 from creases_reproduction.claim import Claim, Judged, Numbers
 from creases_reproduction.linearity.judging import drawing
@@ -51,7 +51,7 @@ def case(seed: int, bend: type[nn.Module] = nn.Tanh) -> Case:
     x = torch.randn(120, 4, generator=numbers, dtype=torch.float64)
     y = (torch.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2] > 0).long() + (x[:, 3] > 1).long()
     place = places(model)[seed % 2]
-    found = Watch.of(model, place, loss, x).see(x, y)
+    found = PlaceObserver.of(model, place, loss, x).see(x, y)
     ones = torch.ones(1, len(x), dtype=torch.float64)
     path = place.consumers[0].path
     before, after = torch.cat([found.entering.T, ones]), torch.cat([found.inputs[path].T, ones])
@@ -72,7 +72,7 @@ def left(own: Case) -> Tensor:
     return own.goal - move(own) @ own.after
 
 
-def change(own: Case, units: Units, k: int | None = None) -> Tensor:
+def change(own: Case, units: NewUnits, k: int | None = None) -> Tensor:
     """V(theta) (out, n) of the first k units, to first order."""
     return units.omega[own.path][:, :k] @ (units.alpha[:, :k].T @ own.before)
 
@@ -178,11 +178,11 @@ def prop_3_2(scale: Scale) -> Numbers:
     }
 
 
-def _bare(units: Units) -> Units:
+def _bare(units: NewUnits) -> NewUnits:
     """The units as Prop. 3.2 prints them, without the square roots of lambda."""
     root = units.values.sqrt()
     omega = {path: columns / root for path, columns in units.omega.items()}
-    return Units(units.alpha / root, omega, units.values, units.rank, units.solver)
+    return NewUnits(units.alpha / root, omega, units.values, units.rank, units.solver)
 
 
 def _beaten(own: Case, rest: Tensor, want: float, k: int, seed: int, tries: int = 20) -> int:
@@ -247,7 +247,7 @@ def eq_11(scale: Scale) -> Numbers:
     }
 
 
-def _slope(own: Case, units: Units, step: float = 1e-3) -> float:
+def _slope(own: Case, units: NewUnits, step: float = 1e-3) -> float:
     """The fall of the mean loss for units of size step, over step^2; two steps, extrapolated."""
     falls = []
     for size in (step, step / 2):
@@ -283,7 +283,7 @@ def prop_3_3(scale: Scale) -> Numbers:
     off, out, printed = 0.0, 0.0, 0.0
     for own in cases(scale):
         units = optimal_units(own.sums)
-        S, N = own.sums.features / own.sums.count, projected(own.sums, best_moves(own.sums))[own.path].T
+        S, N = own.sums.features / own.sums.count, projected_pairs(own.sums, best_moves(own.sums))[own.path].T
         lam, alpha = units.values, units.alpha / units.values.sqrt()
         image = N @ (N.T @ alpha)
         off = max(off, float((image - S @ alpha * lam.square()).norm() / image.norm()))

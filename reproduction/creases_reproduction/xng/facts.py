@@ -17,7 +17,14 @@ import creases
 from creases import splines
 from creases._typing import Floats
 from creases.growth import apply, fold, gradmax
-from creases.growth.methods import dead_layer, decide, fold_point, foot_unchecked, tail_of, typical
+from creases.growth.methods import (
+    dead_layer,
+    decide,
+    fold_point,
+    local_fold_point,
+    subnetwork_at,
+    typical_mispredictions,
+)
 from creases.lab import Batch, train
 from creases.network.surgery import Place, widen
 from creases.problems import Problem, get
@@ -266,7 +273,7 @@ def nearest_point(scale: Scale) -> dict[str, Any]:
         wrong = np.flatnonzero(np.asarray(net(problem.X)).argmax(axis=1) != problem.y)[:5]
         for t in wrong:
             j = int(problem.y[t])
-            found = foot_unchecked(net, problem.X[t].astype(np.float64), 1 - j, j)
+            found = local_fold_point(net, problem.X[t].astype(np.float64), 1 - j, j)
             if isinstance(found, str):
                 continue
             cases += 1
@@ -284,12 +291,12 @@ def feet_off_the_boundary(scale: Scale) -> dict[str, Any]:
     found: dict[str, int] = {}
     feet, off = 0, 0
     for problem, model in _trained(scale):
-        tail = tail_of(model, creases.places(model)[0])
+        tail = subnetwork_at(model, creases.places(model)[0])
         state = decide(tail.outputs(problem.X.astype(np.float64)), problem.y)
         X = problem.X.astype(np.float64)
-        for one in typical(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight):
+        for one in typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight):
             i, j = int(state.predicted[one.index]), int(state.true[one.index])
-            raw = foot_unchecked(tail.net, X[one.index], i, j)
+            raw = local_fold_point(tail.net, X[one.index], i, j)
             if not isinstance(raw, str):
                 feet += 1
                 off += raw.residual > 1e-9 * (1 + float(np.abs(state.z[one.index]).max()))
@@ -312,7 +319,7 @@ def dead_layers(scale: Scale) -> dict[str, Any]:
     for name in PROBLEMS:
         problem, batch = get(name), small_networks(name, _count(scale, 20, 1000), 0, GROWN)
         dead = [
-            bool(dead_layer(tail_of(model, creases.places(model)[0]), problem.X.astype(np.float64)))
+            bool(dead_layer(subnetwork_at(model, creases.places(model)[0]), problem.X.astype(np.float64)))
             for model in (batch.module(k).double() for k in range(batch.count))
         ]
         shares[name] = float(np.mean(dead))

@@ -14,7 +14,7 @@ from torch import nn
 import creases
 from creases._typing import Floats
 from creases.growth import fold
-from creases.growth.methods import Score, decide, logits, tail_of, typical, units_at
+from creases.growth.methods import EfficientScore, decide, logits, subnetwork_at, typical_mispredictions, unit_values
 from creases.lab import Batch, train
 from creases.network.surgery import Place, widen
 from creases.problems import get
@@ -26,14 +26,14 @@ from creases_reproduction.xng.runs import GROWN, LR, PROBLEMS, small_networks
 class Proposed:
     """A fold that was proposed, with what tells how good other directions through its point would be."""
 
-    score: Score
+    score: EfficientScore
     D: Floats  #: (n, d) instances as seen from the fold point
     u: Floats  #: (d,) the direction proposed
     towards: Floats  #: (d,) of length 1: from the fold point to the typical instance
 
     def gain(self, u: Floats) -> float:
         """Predicted fall of the mean loss for a direction (d,)."""
-        return float(self.score.of(units_at(self.D, u[None], 0.0)).gain[0])
+        return float(self.score.of(unit_values(self.D, u[None], 0.0)).gain[0])
 
 
 def proposed(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> Proposed | None:
@@ -41,13 +41,13 @@ def proposed(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> Proposed | No
     found = fold(model, "0", X, y)
     if not found.count:
         return None
-    tail, about = tail_of(model, creases.places(model)[0]), found.explanation
+    tail, about = subnetwork_at(model, creases.places(model)[0]), found.explanation
     state = decide(tail.outputs(X), y)
     q, r = state.along(logits(tail.slopes(X, np.array(about["effect"]["contrast"]))))
     point = np.array(about["where"]["fold_point"])
     towards = X[about["why"]["instance"]] - point
     u = np.array(about["crease"]["normal"])
-    return Proposed(Score(tail.features(X), q, r), X - point, u, towards / np.linalg.norm(towards))
+    return Proposed(EfficientScore(tail.features(X), q, r), X - point, u, towards / np.linalg.norm(towards))
 
 
 def nearest_instances(scale: Scale) -> dict[str, Any]:
@@ -57,8 +57,8 @@ def nearest_instances(scale: Scale) -> dict[str, Any]:
         problem, batch = get(name), small_networks(name, 5 if scale == "quick" else 200, 0, GROWN)
         X = problem.X.astype(np.float64)
         for k in range(batch.count):
-            state = decide(tail_of(batch.module(k).double(), _place()).outputs(X), problem.y)
-            found = typical(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight)
+            state = decide(subnetwork_at(batch.module(k).double(), _place()).outputs(X), problem.y)
+            found = typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight)
             if found:
                 first = found[0]  # of the largest mean loss
                 nearest = first.members[((X[first.members] - first.centroid) ** 2).sum(axis=1).argmin()]

@@ -26,7 +26,17 @@ from numpy.typing import NDArray
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth import Proposal, apply, fold, gradmax, random_units, redundant, release, search, tiny
+from creases.growth import (
+    Proposal,
+    apply,
+    crease_search,
+    fold,
+    gradmax,
+    random_units,
+    redundant_units,
+    remove_redundant,
+    tiny,
+)
 from creases.lab import Batch, train
 from creases.network.surgery import Place, places
 from creases.problems import Problem, get
@@ -84,7 +94,7 @@ def _foot(model: nn.Module, place: Place, problem: Problem, seed: int) -> Propos
 
 
 def _search(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
-    return search(model, place, problem.X, problem.y)
+    return crease_search(model, place, problem.X, problem.y)
 
 
 #: How each method proposes a unit.
@@ -245,10 +255,10 @@ def _grown(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tupl
 def _recycled(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
     """A network whose redundant unit, if it has one, is grown again."""
     place = _place(model[-1].in_features)
-    found = redundant(model, place, _batch(problem), nn.CrossEntropyLoss(), tolerance=TOLERANCE)
+    found = redundant_units(model, place, _batch(problem), nn.CrossEntropyLoss(), tolerance=TOLERANCE)
     if not found:
         return model, False, False
-    release(model, place, found[0])
+    remove_redundant(model, place, found[0])
     return _grown(name, problem, model, seed)
 
 

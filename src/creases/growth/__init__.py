@@ -5,31 +5,31 @@
 
 from typing import TYPE_CHECKING, Any
 
+from creases.growth._explanation import explain
+from creases.growth._feature_names import format_number
 from creases.growth._grower import Grower
 from creases.growth._loop import GrowthResult, grow
-from creases.growth._naming import number
 from creases.growth._objective import objective
 from creases.growth._proposal import Proposal, apply
 from creases.growth._records import History, Record
-from creases.growth._recycle import Redundant, redundant, release
+from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
 from creases.growth._run import Run, RunState
 from creases.growth._samples import InMemorySamples
 from creases.growth._scaling import Scaling
 from creases.growth._state import State
 from creases.growth._training import measure
-from creases.growth._words import words
-from creases.growth.methods._first_order.optimal import best_move, bottleneck, optimal_units
-from creases.growth.methods._first_order.sample import sample_size
 from creases.growth.methods._first_order.statistics import Statistics, statistics
+from creases.growth.methods._fold.crease_search import crease_search
 from creases.growth.methods._fold.fold import fold
 from creases.growth.methods._fold.outcome import outcome
-from creases.growth.methods._fold.search import search
 from creases.growth.methods._gradmax import gradmax
-from creases.growth.methods._growth_alone import growth_alone
-from creases.growth.methods._methods import Evidence, Fold, GradMax, Random, Search, Split, SteepestSplit, Tiny
 from creases.growth.methods._random import random_units
+from creases.growth.methods._registry import CreaseSearch, Evidence, Fold, GradMax, Random, Split, SteepestSplit, Tiny
 from creases.growth.methods._split import split, steepest_split
-from creases.growth.methods._tiny import tiny
+from creases.growth.methods._tiny.bottleneck import best_move, bottleneck, optimal_units
+from creases.growth.methods._tiny.growth_sample import sample_size
+from creases.growth.methods._tiny.tiny import tiny
+from creases.growth.methods._tiny.train_by_growth import train_by_growth
 from creases.growth.policies import (
     At,
     Budget,
@@ -52,6 +52,7 @@ __all__ = [
     "At",
     "Budget",
     "Converged",
+    "CreaseSearch",
     "Epochs",
     "Every",
     "Evidence",
@@ -71,12 +72,11 @@ __all__ = [
     "Proposal",
     "Random",
     "Record",
-    "Redundant",
+    "RedundantUnit",
     "RoundRobin",
     "Run",
     "RunState",
     "Scaling",
-    "Search",
     "Split",
     "State",
     "Statistics",
@@ -86,25 +86,25 @@ __all__ = [
     "apply",
     "best_move",
     "bottleneck",
+    "crease_search",
+    "explain",
     "fold",
+    "format_number",
     "gradmax",
     "grow",
-    "growth_alone",
     "measure",
-    "number",
     "objective",
     "optimal_units",
     "outcome",
     "random_units",
-    "redundant",
-    "release",
+    "redundant_units",
+    "remove_redundant",
     "sample_size",
-    "search",
     "split",
     "statistics",
     "steepest_split",
     "tiny",
-    "words",
+    "train_by_growth",
 ]
 
 

@@ -12,18 +12,18 @@ from typing import Any
 from torch import Tensor, nn, optim
 
 from creases.errors import InputError
-from creases.growth._loss import Loss
+from creases.growth._growth_steps import MAX_SAMPLES, grow_place, recycle_units, revive_layer
+from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
 from creases.growth._records import History, Record
 from creases.growth._samples import as_samples
 from creases.growth._state import State
-from creases.growth._steps import LOOK, grown, recycled, revived
 from creases.growth._training import Metrics, measure
 from creases.growth.methods._fold.outcome import outcome
-from creases.growth.methods._methods import Fold, How, counted, method
-from creases.growth.policies._stop import NothingToAdd, Stop, enough, stop_policies
-from creases.growth.policies._when import When, when_policy
-from creases.growth.policies._where import At, Where, where_policy
+from creases.growth.methods._registry import Fold, GrowthMethod, drop_unweighted, resolve_method
+from creases.growth.policies._stop import NothingToAdd, Stop, is_worth_adding, resolve_stops
+from creases.growth.policies._when import When, resolve_when
+from creases.growth.policies._where import At, Where, resolve_where
 from creases.network.surgery import check_optimizer, copy_sharing_parameters, unwrap_module, without_side_effects
 
 
@@ -77,7 +77,7 @@ class Grower:
         data: Any,
         loss: str | Loss,
         *,
-        how: str | How = "tiny",
+        how: str | GrowthMethod = "tiny",
         where: str | Where = "bottleneck",
         when: str | int | When = "plateau",
         stop: Stop | Sequence[Stop] = (),
@@ -90,12 +90,12 @@ class Grower:
         found = as_samples(data, model)
         goal = objective(loss, weighted=found.weighted)
         self.validation = None if validation is None else as_samples(validation, model, "validation")
-        self.when, self.stops = when_policy(when), stop_policies(stop, max_epochs)
+        self.when, self.stops = resolve_when(when), resolve_stops(stop, max_epochs)
         self.recycle = recycle
         setting = {"loss": loss, "how": how, "where": where, "when": when, "stop": stop}
         setting |= {"recycle": recycle, "seed": seed}
         history = History(setting={name: _text(value) for name, value in setting.items()})
-        self.state = State(model, optimizer, found, goal, method(how), where_policy(where), history, seed)
+        self.state = State(model, optimizer, found, goal, resolve_method(how), resolve_where(where), history, seed)
         if not self.state.places:
             raise InputError("model: has no place whose width can grow; creases.places(model, refused=True) says why")
         check_optimizer(optimizer, model)
@@ -117,7 +117,7 @@ class Grower:
         state, self._begun = self.state, True
         for found, name in ((state.samples, "data"), (self.validation, "validation")):
             if found is not None:
-                state.objective.check(_outputs(state.model, found.example(), name), found.whole(LOOK).y, name)
+                state.objective.check(_outputs(state.model, found.example(), name), found.whole(MAX_SAMPLES).y, name)
         refused = []
         for place in state.where(state) if isinstance(state.where, At) else state.places:
             proposal = state.propose(place)
@@ -127,7 +127,7 @@ class Grower:
         else:
             raise InputError(f"how: the method can grow no place of this model ({'; '.join(refused)})")
         state.trained()
-        while revived(state):
+        while revive_layer(state):
             pass
 
     def step(self, measured: Metrics | None = None, *, steps: int | None = None) -> Record | None:
@@ -152,10 +152,12 @@ class Grower:
         if reason or state.due:
             self._look_back()
         if state.due and not reason:
-            state.record = revived(state)
+            state.record = revive_layer(state)
             reason = "" if state.record else _first_reason(last, state)
             if not state.record and not reason:
-                state.record = (recycled(state, self.stops) if self.recycle else None) or grown(state, self.stops)
+                state.record = (recycle_units(state, self.stops) if self.recycle else None) or grow_place(
+                    state, self.stops
+                )
                 reason = "" if state.record else self._idle()
         self.history.ended = reason
         return state.record
@@ -169,13 +171,13 @@ class Grower:
             self.begin()
         state = self.state
         self._look_back()
-        state.record = revived(state) or grown(state, self.stops)
+        state.record = revive_layer(state) or grow_place(state, self.stops)
         return state.record
 
     def _idle(self) -> str:
         """Nothing was added: why the run ends with that, "" where it is tried again."""
         state = self.state
-        if any(enough(self.stops, state, state.propose(place)) for place in state.where(state)):
+        if any(is_worth_adding(self.stops, state, state.propose(place)) for place in state.where(state)):
             return "no proposal fits into what the budget leaves"
         self.history.idle += 1
         return ""
@@ -222,7 +224,7 @@ class Grower:
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
         if record.number > self._told and record.method == "fold" and record.explanation.get("why"):
-            seen = counted(self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit)))
+            seen = drop_unweighted(self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit)))
             rows = None if seen.rows is None else seen.rows.numpy()
             model, unit = copy_sharing_parameters(self.state.model), record.units[0]
             options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}

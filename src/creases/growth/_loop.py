@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import nn, optim
 
-from creases.growth._loss import Loss
-from creases.growth._progress import Callback, at_terminal, on_tensorboard
+from creases.growth._loss_sum import Loss
+from creases.growth._progress import Callback, tensorboard_writer, terminal_progress
 from creases.growth._records import History
 from creases.growth._run import MakeOptimizer, Run
 from creases.growth._training import preserve_modes
-from creases.growth.methods._methods import How
+from creases.growth.methods._registry import GrowthMethod
 from creases.growth.policies._stop import Stop
 from creases.growth.policies._when import When
 from creases.growth.policies._where import Where
@@ -33,7 +33,7 @@ def grow(
     data: Any,
     loss: str | Loss,
     *,
-    how: str | How = "tiny",
+    how: str | GrowthMethod = "tiny",
     where: str | Where = "bottleneck",
     when: str | int | When = "plateau",
     stop: Stop | Sequence[Stop] = (),
@@ -123,7 +123,7 @@ def grow(
     with ExitStack() as stack:
         stack.enter_context(_own_random_numbers())
         stack.enter_context(preserve_modes(run.grower.state.model))
-        shown = [stack.enter_context(at_terminal(progress)), stack.enter_context(on_tensorboard(tensorboard))]
+        shown = [stack.enter_context(terminal_progress(progress)), stack.enter_context(tensorboard_writer(tensorboard))]
         run.start()
         while not run.history.ended:
             run.epoch()

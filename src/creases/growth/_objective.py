@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from creases.errors import InputError
-from creases.growth._loss import Loss, Summed
+from creases.growth._loss_sum import Loss, LossSum
 
 Task = Literal["classification", "regression"]
 
@@ -23,10 +23,10 @@ class Objective:
     task: Task | None  #: None for a loss that creases does not know
     weighted: bool  #: whether targets come with weights
     own: bool = False  #: whether the loss is one of creases' own two, which take what :meth:`check` says
-    summed: Summed = field(init=False)  #: the loss summed over a batch
+    summed: LossSum = field(init=False)  #: the loss summed over a batch
 
     def __post_init__(self) -> None:
-        self.summed = Summed(self.loss)
+        self.summed = LossSum(self.loss)
 
     def check(self, outputs: Any, y: Tensor, name: str) -> None:
         """Refuse targets that cannot be those of a model with such outputs (n, ...)."""
@@ -75,7 +75,7 @@ class Objective:
         y = target[0] if self.weighted else target
         if self.task != "classification" or y.numel() != len(y) or (len(y) and outputs.ndim > 2):
             return None
-        return decided(outputs).cpu() if len(y) else torch.zeros(0, dtype=torch.int64)
+        return predicted_classes(outputs).cpu() if len(y) else torch.zeros(0, dtype=torch.int64)
 
     def score(self, tally: Tensor) -> float | None:
         """Share of right decisions, or R^2 in the mean over the outputs; None for an unknown loss.
@@ -130,7 +130,7 @@ def squared_error(outputs: Tensor, y: Tensor) -> Tensor:
     return (_rows(outputs) - _rows(y)).square().mean(1)
 
 
-def decided(outputs: Tensor) -> Tensor:
+def predicted_classes(outputs: Tensor) -> Tensor:
     """The classes (n,) that outputs (n, m) decide for."""
     if outputs.ndim > 1 and outputs.shape[1] > 1:
         return outputs.argmax(1)

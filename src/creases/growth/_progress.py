@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from creases.errors import InputError
-from creases.growth import _ranks as ranks
+from creases.growth import _distributed as ranks
 from creases.growth._state import State
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Callback = Callable[[State], None]
 
 
 @contextmanager
-def at_terminal(wanted: bool | None) -> Iterator[Callback | None]:
+def terminal_progress(wanted: bool | None) -> Iterator[Callback | None]:
     """A callback that shows the run on stderr: if wanted, and by default at a terminal only.
 
     Elsewhere, such as in a log file, a line is written for every growth step and for the end.
@@ -38,15 +38,15 @@ def at_terminal(wanted: bool | None) -> Iterator[Callback | None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("growing", total=None)
-        yield lambda state: bar.update(task, description=line(state))
+        yield lambda state: bar.update(task, description=progress_line(state))
 
 
 def _told(console: Console, state: State) -> None:
     if state.record is not None or state.history.ended:
-        console.print(line(state), markup=False, highlight=False)
+        console.print(progress_line(state), markup=False, highlight=False)
 
 
-def line(state: State) -> str:
+def progress_line(state: State) -> str:
     """The run at the end of an epoch in one line."""
     last = state.history.last
     parts = [f"epoch {last['epoch']}", f"loss {last['loss']:.4g}"]
@@ -57,7 +57,7 @@ def line(state: State) -> str:
 
 
 @contextmanager
-def on_tensorboard(folder: str | Path | None) -> Iterator[Callback | None]:
+def tensorboard_writer(folder: str | Path | None) -> Iterator[Callback | None]:
     """A callback that writes the run's curves and the growth steps' texts for TensorBoard."""
     if folder is None or ranks.rank() != 0:
         yield None

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn, optim
 
 from creases.errors import InputError
-from creases.growth._moves import checked_moves, moved
+from creases.growth._parameter_changes import apply_changes, match_parameters
 from creases.network.surgery import Certificate, Place, apply_and_measure, widen
 
 
@@ -80,12 +80,12 @@ def apply(
         raise InputError(
             f"proposal: has no units to add: {proposal.explanation.get('reason', 'none were worth adding')}"
         )
-    moves = checked_moves(model, proposal.change, "proposal", "propose again for the model as it is")
+    moves = match_parameters(model, proposal.change, "proposal", "propose again for the model as it is")
     done: list[Certificate] = []
 
     def edit() -> None:
         fan_in, bias, fan_out = proposal.fan_in, proposal.bias, dict(proposal.fan_out)
-        with moved(moves):
+        with apply_changes(moves):
             done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer))
 
     difference = apply_and_measure(model, data, edit)

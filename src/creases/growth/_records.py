@@ -10,8 +10,8 @@ from typing import Any, Unpack
 
 from creases._files import write_atomically
 from creases.errors import FileError
-from creases.growth._naming import Names
-from creases.growth._words import afterwards, reason, words
+from creases.growth._explanation import explain, explain_outcome, explain_reason
+from creases.growth._feature_names import NameOptions
 
 _VERSION = 1
 
@@ -43,16 +43,16 @@ class Record:
     explanation: dict[str, Any]  #: the method's own
     later: dict[str, float | None] = field(default_factory=dict)
 
-    def explain(self, **names: Unpack[Names]) -> str:
+    def explain(self, **names: Unpack[NameOptions]) -> str:
         """The growth step in words; the names are those that :func:`creases.grow.words` takes."""
         said = [f"Growth step {self.number} (epoch {self.epoch}).", *self._made_room(names)]
         if self.action != "revive":
-            said.append(words({key: value for key, value in self.explanation.items() if key != "after"}, **names))
+            said.append(explain({key: value for key, value in self.explanation.items() if key != "after"}, **names))
         at_once = f"At once the training loss went from {self.before['loss']:.4g} to {self.after['loss']:.4g}"
         decisions = "1 decision" if self.changed == 1 else f"{self.changed} decisions"
         said.append(at_once + (f", and {decisions} changed." if self.changed else "."))
         if "after" in self.explanation:
-            said.append(afterwards(self.explanation, **names))
+            said.append(explain_outcome(self.explanation, **names))
         elif self.later:
             trained = f"After training it was {self.later['loss']:.4g}"
             kinds = (("score", "score"), ("validation_score", "score on validation data"))
@@ -60,12 +60,12 @@ class Record:
             said.append(", ".join([trained, *more]) + ".")
         return " ".join(said)
 
-    def why(self, **names: Unpack[Names]) -> str:
+    def why(self, **names: Unpack[NameOptions]) -> str:
         """The reason alone, in a sentence (two where a unit made room for another)."""
-        said = [] if self.action == "revive" else [reason(self.explanation, **names)]
+        said = [] if self.action == "revive" else [explain_reason(self.explanation, **names)]
         return " ".join([*self._made_room(names), *said])
 
-    def _made_room(self, names: Names) -> list[str]:
+    def _made_room(self, names: NameOptions) -> list[str]:
         """What was taken away first, or drawn anew."""
         one = len(self.removed) == 1
         units = f"Unit{'' if one else 's'} {', '.join(map(str, self.removed))} of {self.place!r}"
@@ -100,14 +100,14 @@ class History:
     def best(self) -> dict[str, Any]:
         """The numbers of the epoch that was best on validation data, the first of equals; without such, the last's."""
         held = [epoch for epoch in self.epochs if epoch["validation_loss"] is not None]
-        return max(held, key=merit) if held else self.last
+        return max(held, key=validation_merit) if held else self.last
 
     def since_growth(self) -> list[dict[str, Any]]:
         """The epochs after the last growth step."""
         start = self.records[-1].epoch if self.records else 0
         return self.epochs[start:]
 
-    def explain(self, **names: Unpack[Names]) -> str:
+    def explain(self, **names: Unpack[NameOptions]) -> str:
         """The whole run in words, a paragraph for each growth step; names as for :func:`creases.grow.words`."""
         said = [record.explain(**names) for record in self.records]
         return "\n\n".join([*said, f"It ended: {self.ended}."] if self.ended else said)
@@ -153,7 +153,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def merit(epoch: Mapping[str, Any]) -> tuple[float, float]:
+def validation_merit(epoch: Mapping[str, Any]) -> tuple[float, float]:
     """How good an epoch's network is on validation data: by score, of equals by loss."""
     score = epoch["validation_score"]
     return 0.0 if score is None else score, -epoch["validation_loss"]

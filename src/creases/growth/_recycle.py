@@ -20,10 +20,10 @@ from torch.func import functional_call
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.growth import _ranks as ranks
-from creases.growth._loss import Loss
-from creases.growth._moves import checked_moves, moved
-from creases.growth.methods._first_order.observe import Batches, Watch, pairs
+from creases.growth import _distributed as ranks
+from creases.growth._loss_sum import Loss
+from creases.growth._parameter_changes import apply_changes, match_parameters
+from creases.growth.methods._first_order.observation import Batches, PlaceObserver, iterate_batches
 from creases.network.surgery import (
     Certificate,
     Link,
@@ -40,14 +40,14 @@ from creases.network.surgery import (
 RIDGE = 1e-10
 
 #: Rounds in which a solution with the ridge is made one without.
-REFINED = 3
+REFINEMENTS = 3
 
 #: Units, the easiest to replace, for which the loss without them is measured.
 MEASURED = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Redundant:
+class RedundantUnit:
     """A unit of a place that can go, and what takes over from it: for the model as it was when asked."""
 
     unit: int
@@ -98,7 +98,7 @@ class _Entering:
         return out
 
 
-def redundant(
+def redundant_units(
     model: nn.Module,
     place: Place | str,
     batches: Batches,
@@ -106,7 +106,7 @@ def redundant(
     *,
     heldout: Batches | None = None,
     tolerance: float = 1e-3,
-) -> list[Redundant]:
+) -> list[RedundantUnit]:
     """The units of a place that can go at no cost worth naming, the cheapest first.
 
     Each is measured alone: of two equal units either can go, not both. Ask again after each release. All units are
@@ -137,18 +137,18 @@ def redundant(
     """
     if not 0 <= tolerance < inf:
         raise InputError(f"tolerance: expected a share of the loss, at least 0, got {tolerance!r}")
-    with ranks.together():
-        source = list(pairs(batches))
+    with ranks.fail_together():
+        source = list(iterate_batches(batches))
         if not source:
             raise InputError("batches: has no samples")
-        watch = Watch.of(model, place, loss, source[0][0])
+        watch = PlaceObserver.of(model, place, loss, source[0][0])
     width = watch.place.width
     if width == 1:
         return []
-    with ranks.together():
+    with ranks.fail_together():
         entering = _observed(watch, source)
-    ranks.total(one.gram for one in entering)
-    judged = [source, *([] if heldout is None else [list(pairs(heldout, "heldout"))])]
+    ranks.sum_over_ranks(one.gram for one in entering)
+    judged = [source, *([] if heldout is None else [list(iterate_batches(heldout, "heldout"))])]
     before = np.array([_mean_loss(watch, part, {}) for part in judged])
     if not np.isfinite(before).all():
         raise InputError(
@@ -156,21 +156,21 @@ def redundant(
         )
     allowed = tolerance * np.abs(before) + _rounding(watch, source, entering)
     missing = [_unexplained(one) for one in entering]  # of each consumer (width,)
-    found: list[Redundant] = []
+    found: list[RedundantUnit] = []
     for unit in np.argsort(_harm(entering, missing), kind="stable")[:MEASURED].tolist():
         change: dict[str, Tensor] = {}
         for one in entering:
             change |= one.change(_stand_in(one, unit), unit, width)
         cost = np.array([_mean_loss(watch, part, change) for part in judged]) - before
         if (cost <= allowed).all():
-            found.append(Redundant(unit, float(cost.max()), max(float(part[unit]) for part in missing), change))
+            found.append(RedundantUnit(unit, float(cost.max()), max(float(part[unit]) for part in missing), change))
     return sorted(found, key=lambda one: one.cost)
 
 
-def release(
+def remove_redundant(
     model: nn.Module,
     place: Place | str,
-    unit: Redundant,
+    unit: RedundantUnit,
     optimizer: optim.Optimizer | None = None,
     *,
     data: Tensor | None = None,
@@ -182,18 +182,18 @@ def release(
     """
     model = unwrap_module(model)
     found = find_place(model, place, data=data)
-    moves = checked_moves(model, unit.change, "unit", "ask redundant(...) again for the model as it is")
+    moves = match_parameters(model, unit.change, "unit", "ask redundant(...) again for the model as it is")
     done: list[Certificate] = []
 
     def edit() -> None:
-        with moved(moves):
+        with apply_changes(moves):
             done.append(remove(model, found, [unit.unit], optimizer=optimizer))
 
     difference = apply_and_measure(model, data, edit)
     return replace(done[0], change=difference, bound=None)
 
 
-def _observed(watch: Watch, source: Sequence[tuple[Tensor, Any]]) -> list[_Entering]:
+def _observed(watch: PlaceObserver, source: Sequence[tuple[Tensor, Any]]) -> list[_Entering]:
     """Run all batches once; what enters each consumer."""
     width = watch.place.width
     entering = []
@@ -217,20 +217,20 @@ def _adding(one: _Entering, width: int) -> Callable[[nn.Module, Any], None]:
     return lambda module, args: one.add(args[0], width)
 
 
-def _mean_loss(watch: Watch, source: Sequence[tuple[Tensor, Any]], change: Mapping[str, Tensor]) -> float:
+def _mean_loss(watch: PlaceObserver, source: Sequence[tuple[Tensor, Any]], change: Mapping[str, Tensor]) -> float:
     """The mean loss when parameters change by this."""
     present = dict(watch.twin.named_parameters())
     other = {name: present[name] + move for name, move in change.items()}
     sums = torch.zeros(2, dtype=torch.float64)  # of the loss, of samples
-    with ranks.together(), without_side_effects():
+    with ranks.fail_together(), without_side_effects():
         for x, target in source:
             value = float(watch.summed(functional_call(watch.twin, other, (x,)), target, len(x)))
             sums += torch.tensor([value, len(x)], dtype=torch.float64)
-    ranks.total([sums])
+    ranks.sum_over_ranks([sums])
     return float(sums[0] / sums[1])
 
 
-def _rounding(watch: Watch, source: Sequence[tuple[Tensor, Any]], entering: Sequence[_Entering]) -> float:
+def _rounding(watch: PlaceObserver, source: Sequence[tuple[Tensor, Any]], entering: Sequence[_Entering]) -> float:
     """What counts as no change of the loss: rounding of the loss that the model has when no unit is read."""
     unread = {}
     for one in entering:
@@ -287,7 +287,7 @@ def _stand_in(one: _Entering, unit: int) -> Floats:
     G, g = gram[np.ix_(others, others)], gram[others, unit]
     factor = cho_factor(G + RIDGE * np.eye(len(others)))
     solution = cho_solve(factor, g)
-    for _ in range(REFINED):
+    for _ in range(REFINEMENTS):
         solution += cho_solve(factor, g - G @ solution)
     mix = np.zeros(len(one.gram))
     mix[others] = np.divide(size[unit] * solution, size[others], out=np.zeros(len(others)), where=size[others] > 0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from creases.growth import _ranks as ranks
+from creases.growth import _distributed as ranks
 from creases.growth._samples import Pair
 from creases.network.surgery import (
     Place,
@@ -27,11 +27,11 @@ def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[
     for out in _made(model, place, batches):
         largest = torch.maximum(largest, out.max(0).values.double().cpu())
     alive = (largest > 0).double()
-    ranks.total([alive])
+    ranks.sum_over_ranks([alive])
     return torch.nonzero(alive == 0).flatten().tolist()
 
 
-def revive(model: nn.Module, place: Place, batches: Sequence[Pair], units: list[int], seed: int) -> None:
+def revive_units(model: nn.Module, place: Place, batches: Sequence[Pair], units: list[int], seed: int) -> None:
     """Draw units anew (Kaiming), each with its crease through the mean of the samples, so that some are active.
 
     A fan-out of zero is drawn anew too. The optimizer's moments of these weights stay.
@@ -63,7 +63,7 @@ def _through_the_mean(model: nn.Module, place: Place, batches: Sequence[Pair], u
         mine = out[:, units].double().cpu()
         number = torch.full((len(units),), float(len(mine)), dtype=torch.float64)
         sums += torch.stack([number, mine.sum(0), mine.square().sum(0)])
-    ranks.total([sums])
+    ranks.sum_over_ranks([sums])
     count, first, second = sums
     middle = first / count.clamp(min=1)
     if isinstance(bias, Tensor):

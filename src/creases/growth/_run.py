@@ -15,15 +15,15 @@ from torch import nn, optim
 
 from creases.errors import InputError
 from creases.growth import _checkpoint as checkpoints
-from creases.growth import _ranks as ranks
+from creases.growth import _distributed as ranks
 from creases.growth._checkpoint import ModelState
 from creases.growth._grower import Grower
-from creases.growth._loss import Loss
-from creases.growth._records import History, Record, merit
+from creases.growth._loss_sum import Loss
+from creases.growth._records import History, Record, validation_merit
 from creases.growth._samples import DatasetSamples, InMemorySamples, Samples, as_samples
-from creases.growth._state import seed_of
+from creases.growth._state import combine_seeds
 from creases.growth._training import train_epoch
-from creases.growth.methods._methods import How
+from creases.growth.methods._registry import GrowthMethod
 from creases.growth.policies._stop import Stop
 from creases.growth.policies._when import When
 from creases.growth.policies._where import Where
@@ -85,7 +85,7 @@ class Run:
         data: Any,
         loss: str | Loss,
         *,
-        how: str | How = "tiny",
+        how: str | GrowthMethod = "tiny",
         where: str | Where = "bottleneck",
         when: str | int | When = "plateau",
         stop: Stop | Sequence[Stop] = (),
@@ -108,7 +108,7 @@ class Run:
                 raise InputError(f"{name}: expected at least 1, got {number!r}")
         if keep not in ("best", "last"):
             raise InputError(f"keep: expected 'best' or 'last', got {keep!r}")
-        ranks.same(list(model.state_dict().values()))
+        ranks.broadcast(list(model.state_dict().values()))
         trained = _optimizer(model, optimizer, lr)
         policies: dict[str, Any] = {"how": how, "where": where, "when": when, "stop": stop, "max_epochs": max_epochs}
         grower = Grower(model, trained, train, loss, **policies, validation=held, recycle=recycle, seed=seed)
@@ -127,7 +127,7 @@ class Run:
     def start(self) -> None:
         """Go on from the checkpoint, or begin."""
         found: list[dict[str, Any] | None] = [None]
-        with ranks.together():
+        with ranks.fail_together():
             if self.path is not None and ranks.rank() == 0 and self.path.exists():
                 found = [checkpoints.load_checkpoint(self.path)]
         found = ranks.from_first(found)
@@ -140,7 +140,7 @@ class Run:
     def epoch(self) -> None:
         """Train one epoch; measure, and grow if it is time."""
         state = self.grower.state
-        seed = seed_of(state.seed, len(state.history.epochs), 0)
+        seed = combine_seeds(state.seed, len(state.history.epochs), 0)
         measured, steps = train_epoch(
             state.model, self.optimizer, state.samples, state.objective, self.batch_size, self.epoch_steps, seed=seed
         )
@@ -174,7 +174,7 @@ class Run:
         last = self.grower.history.last
         if self.keep == "best" and last["validation_loss"] is not None:
             epochs = self.grower.history.epochs
-            if self.best is None or merit(last) > merit(epochs[self.best[0] - 1]):
+            if self.best is None or validation_merit(last) > validation_merit(epochs[self.best[0] - 1]):
                 self.best = (last["epoch"], ModelState.of(self.grower.state.model, last["widths"]))
 
     def save(self, seconds: float) -> None:
@@ -243,7 +243,7 @@ def _divided(train: Any, validation: Any, model: nn.Module, seed: int) -> tuple[
         raise InputError(
             f"validation: expected samples, or a share between 0 and 1 of data in memory, got {validation}"
         )
-    order = torch.randperm(len(train), generator=torch.Generator().manual_seed(seed_of(seed, 2)))
+    order = torch.randperm(len(train), generator=torch.Generator().manual_seed(combine_seeds(seed, 2)))
     aside = max(1, round(validation * len(train)))
     if aside >= len(train):
         raise InputError(f"validation: {validation} of {len(train)} samples leaves none to train on")
@@ -262,7 +262,7 @@ def _fingerprint(data: Samples) -> str:
 
 
 def _check_ranks(setting: dict[str, str]) -> None:
-    with ranks.together():
+    with ranks.fail_together():
         for name, value in ranks.from_first(setting).items():
             if setting[name] != value:
                 mine = f"{setting[name]} on rank {ranks.rank()}"

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, default_collate
 
 from creases.errors import InputError
-from creases.growth import _ranks as ranks
+from creases.growth import _distributed as ranks
 from creases.network.surgery import without_side_effects
 
 Pair = tuple[Tensor, Any]  #: inputs, and their target: y, or (y, weights)
@@ -174,7 +174,7 @@ class LoaderSamples:
                 raise InputError("data: the loader has no samples")
             while True:  # a rank that has no more batches waits for the others with empty ones
                 total = torch.tensor(float(len(pair[0])), dtype=torch.float64)
-                ranks.total([total])
+                ranks.sum_over_ranks([total])
                 if not total:
                     return
                 yield *pair, int(total)
@@ -185,14 +185,14 @@ class LoaderSamples:
             yield from self._batches()
 
     def drawn(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
-        share = -(-n // ranks.world())
+        share = -(-n // ranks.world_size())
         found = self._first(2 * share, seed)
         used = min(share, len(found.X) - len(found.X) // 5)
         memory = InMemorySamples(found.X, found.y)
         rows = torch.arange(len(found.X))
         first, rest = ([memory.at(part) for part in torch.split(half, _PART)] for half in (rows[:used], rows[used:]))
         held = torch.tensor(float(len(found.X) - used))
-        ranks.total([held])
+        ranks.sum_over_ranks([held])
         return first, rest if held else None
 
     def whole(self, limit: int) -> SampleArrays:
@@ -310,7 +310,7 @@ def _order(n: int, seed: int) -> Tensor:
 
 def _mine(rows: Tensor) -> Tensor:
     """This rank's share of rows."""
-    return rows[ranks.rank() :: ranks.world()]
+    return rows[ranks.rank() :: ranks.world_size()]
 
 
 @contextmanager

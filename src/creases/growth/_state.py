@@ -10,16 +10,16 @@ from torch import Tensor, nn, optim
 from torch.utils.flop_counter import FlopCounterMode
 
 from creases.errors import InputError, ReadError
-from creases.growth import _ranks as ranks
+from creases.growth import _distributed as ranks
 from creases.growth._checkpoint import resize_place
 from creases.growth._objective import Objective
 from creases.growth._proposal import Proposal
 from creases.growth._records import History, Record
 from creases.growth._samples import Samples
-from creases.growth.methods._first_order.optimal import bottleneck
-from creases.growth.methods._first_order.sample import sample_size
 from creases.growth.methods._first_order.statistics import statistics
-from creases.growth.methods._methods import Evidence, How
+from creases.growth.methods._registry import Evidence, GrowthMethod
+from creases.growth.methods._tiny.bottleneck import bottleneck
+from creases.growth.methods._tiny.growth_sample import sample_size
 from creases.network.surgery import Place, copy_sharing_parameters, count_parameters, places, without_side_effects
 
 
@@ -31,7 +31,7 @@ class State:
     optimizer: optim.Optimizer | None
     samples: Samples
     objective: Objective
-    how: How
+    how: GrowthMethod
     where: Callable[[State], Sequence[Place]]
     history: History
     seed: int
@@ -57,21 +57,21 @@ class State:
     @property
     def flops(self) -> int:
         """Floating-point operations of one forward pass for one sample, as torch counts them."""
-        return flops(self.model, self.samples.example()[:1])
+        return count_flops(self.model, self.samples.example()[:1])
 
     @property
     def evidence(self) -> Evidence:
         """What methods look at, with this growth step's own seed."""
-        seed = seed_of(self.seed, len(self.history.records), 1, self.history.idle)
+        seed = combine_seeds(self.seed, len(self.history.records), 1, self.history.idle)
         return Evidence(self.samples, self.objective, seed)
 
     def flops_of_unit(self, place: Place) -> int:
         """By how many :attr:`flops` rises for one more unit at a place."""
         if place.name not in self._unit_flops:
             twin, x = copy_sharing_parameters(self.model), self.samples.example()[:1]
-            now = flops(twin, x)
+            now = count_flops(twin, x)
             resize_place(twin, place, place.width + 1)
-            self._unit_flops[place.name] = flops(twin, x) - now
+            self._unit_flops[place.name] = count_flops(twin, x) - now
         return self._unit_flops[place.name]
 
     def propose(self, place: Place) -> Proposal:
@@ -80,7 +80,7 @@ class State:
             self._proposals[place.name] = self.asked(self.model, place)
         return self._proposals[place.name]
 
-    def asked(self, model: nn.Module, place: Place, how: How | None = None) -> Proposal:
+    def asked(self, model: nn.Module, place: Place, how: GrowthMethod | None = None) -> Proposal:
         """The proposal of the method (or another) for a place of this model or a variant: the same on every rank."""
         try:
             found = (how or self.how)(model, place, self.evidence)
@@ -116,14 +116,14 @@ class State:
         self._places, self._unit_flops = None, {}
 
 
-def flops(model: nn.Module, x: Tensor) -> int:
+def count_flops(model: nn.Module, x: Tensor) -> int:
     """Floating-point operations of a forward pass on a batch, as torch counts them: matrix products, convolutions."""
     with without_side_effects(), FlopCounterMode(display=False) as counter:
         copy_sharing_parameters(model)(x)
     return int(counter.get_total_flops())
 
 
-def seed_of(*numbers: int) -> int:
+def combine_seeds(*numbers: int) -> int:
     """One seed from several numbers, each combination its own."""
     mixed = torch.tensor(0, dtype=torch.int64)
     for number in numbers:  # the splitmix step: neighbouring numbers give unrelated seeds

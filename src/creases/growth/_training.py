@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn, optim
 
 from creases.errors import InputError
-from creases.growth import _ranks as ranks
+from creases.growth import _distributed as ranks
 from creases.growth._objective import Objective
 from creases.growth._samples import Samples
 from creases.network.surgery import without_side_effects
@@ -107,7 +107,7 @@ class _Sums:
         """Means over the samples of all ranks."""
         if self.sums is None:
             raise InputError("data: has no samples")
-        ranks.total([self.sums])
+        ranks.sum_over_ranks([self.sums])
         return Metrics(float(self.sums[0] / self.sums[1]), self.objective.score(self.sums[2:]), decisions)
 
 
@@ -120,7 +120,7 @@ def _seed(seed: int) -> None:
 
 def _share_gradients(model: nn.Module) -> None:
     """Sum the gradients over the ranks, each of which has its share of the batch's mean; none where no rank has one."""
-    if ranks.world() == 1:
+    if ranks.world_size() == 1:
         return
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not trained:
@@ -128,7 +128,7 @@ def _share_gradients(model: nn.Module) -> None:
     has = torch.tensor([float(parameter.grad is not None) for parameter in trained]).to(trained[0])
     parts = [torch.zeros_like(each) if each.grad is None else each.grad for each in trained]
     flat = torch.cat([has, *(part.flatten() for part in parts)])
-    ranks.total([flat])
+    ranks.sum_over_ranks([flat])
     has, *sums = torch.split(flat, [len(trained), *(each.numel() for each in trained)])
     for parameter, some, gradient in zip(trained, has, sums, strict=True):
         parameter.grad = gradient.reshape(parameter.shape).to(parameter, copy=True) if some else None

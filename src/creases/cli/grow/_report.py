@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from creases.growth import Record, number
+from creases.growth import Record, format_number
 from creases.growth.experiment import Baseline, Outcome, Settings, TableSplit, compare_with_linear, describe_step
 
 #: Growth steps whose reasons are printed; all are in the report's file.
@@ -140,7 +140,7 @@ def _opening(report: Report) -> Iterator[RenderableType]:
         yield escape(f"classes: {', '.join(shown[:10])}{', ...' if len(shown) > 10 else ''}")
     else:
         low, high, mean = problem.y.min(), problem.y.max(), problem.y.mean()
-        yield escape(f"values from {number(low)} to {number(high)}, {number(mean)} in the mean")
+        yield escape(f"values from {format_number(low)} to {format_number(high)}, {format_number(mean)} in the mean")
     columns = len({feature.split("=")[0] for feature in problem.features})
     inputs = f"{len(problem.features)} input{'' if len(problem.features) == 1 else 's'}"
     if columns < len(problem.features):
@@ -236,7 +236,7 @@ def _scores(report: Report) -> Table:
     for k, one in enumerate(report.rivals):
         name = one.name + (f" ({_most_frequent(report)})" if one.name == "most frequent class" else "")
         cells = [name, *(f"{value:.3f}" for value in (one.train, one.validation, one.test))]
-        cells += [] if one.error is None else [number(one.error)]
+        cells += [] if one.error is None else [format_number(one.error)]
         table.add_row(*map(escape, cells), style=None if k else "bold")
     return table
 

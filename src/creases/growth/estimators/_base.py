@@ -32,7 +32,7 @@ from creases.growth.estimators._parameters import check_parameters, hidden_width
 from creases.growth.estimators._ripe import ValidationPlateau
 from creases.growth.experiment._rows import UniqueRows, merge_duplicates, split_rows
 from creases.growth.experiment._scaler import IncrementalScaler
-from creases.growth.methods._methods import How, renumbered
+from creases.growth.methods._registry import GrowthMethod, renumber_samples
 from creases.growth.policies import Budget, NoImprovement
 from creases.growth.policies._stop import Stop
 from creases.network import Network, read
@@ -54,7 +54,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def __init__(
         self,
-        how: str | How = "fold",
+        how: str | GrowthMethod = "fold",
         *,
         hidden: str | int | Sequence[int] = "auto",
         max_units: int | None = 100,
@@ -145,7 +145,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             progress=bool(self.verbose),
         )
         for record in history.records:
-            record.explanation = renumbered(record.explanation, torch.from_numpy(table.first))
+            record.explanation = renumber_samples(record.explanation, torch.from_numpy(table.first))
         return history
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
@@ -179,7 +179,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             grower.step(measured, steps=steps + (history.last["steps"] if epoch else 0))
         history.ended = ""  # there is always a next batch
         for record in history.records[made:]:
-            record.explanation = renumbered(record.explanation, torch.from_numpy(table.first))
+            record.explanation = renumber_samples(record.explanation, torch.from_numpy(table.first))
         self._model.eval()
         self._end(history)
         return self

@@ -7,12 +7,12 @@ from numbers import Integral, Real
 from typing import Any
 
 from creases.errors import InputError
-from creases.growth.methods._methods import method
+from creases.growth.methods._registry import resolve_method
 
 
 def check_parameters(given: Mapping[str, Any]) -> None:
     """Refuse parameters (those of ``get_params``) that make no sense; the message names the first."""
-    method(given["how"])
+    resolve_method(given["how"])
     hidden_widths(given["hidden"], 1)
     for name in ("max_epochs", "patience", "growth_patience"):
         _check(name, given[name], _whole(given[name]), "a whole number, at least 1")

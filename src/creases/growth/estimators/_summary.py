@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from creases.errors import InputError
-from creases.growth._records import History, Record, merit
+from creases.growth._records import History, Record, validation_merit
 
 
 def explain_history(history: History, names: dict[str, Any], drawing: str, step: int | None) -> str:
@@ -70,5 +70,5 @@ def best_epoch(history: History) -> int:
     """The epoch, from 1, whose network was kept: the first that was best on rows held out, or the last."""
     if not history.epochs or history.last["validation_loss"] is None:
         return len(history.epochs)
-    merits = [merit(epoch) for epoch in history.epochs]
+    merits = [validation_merit(epoch) for epoch in history.epochs]
     return merits.index(max(merits)) + 1

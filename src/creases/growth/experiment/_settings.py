@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from creases._files import write_json
 from creases.errors import FileError, InputError
-from creases.growth.policies._when import TIMES
-from creases.growth.policies._where import PLACES
+from creases.growth.policies._when import WHEN_POLICIES
+from creases.growth.policies._where import WHERE_POLICIES
 
 _VERSION = 1
 SETTINGS_FILE = "run.json"  #: the file of the settings in the run's folder
@@ -54,10 +54,10 @@ class Settings:
             )
         if not self.hidden or min(self.hidden) < 1:
             raise InputError(f"--hidden: expected widths of at least 1 such as 2 or 4,4, got {self.hidden}")
-        if not self.when.isdecimal() and self.when not in TIMES:
-            raise InputError(f"--when: expected {', '.join(TIMES)} or a number of epochs, got {self.when!r}")
+        if not self.when.isdecimal() and self.when not in WHEN_POLICIES:
+            raise InputError(f"--when: expected {', '.join(WHEN_POLICIES)} or a number of epochs, got {self.when!r}")
         layers = [f"hidden{k}" for k in range(1, len(self.hidden) + 1)]
-        known = [*(name.replace(" ", "-") for name in PLACES), *layers]
+        known = [*(name.replace(" ", "-") for name in WHERE_POLICIES), *layers]
         if self.where not in known:
             raise InputError(f"--where: expected one of {', '.join(known)}, got {self.where!r}")
 

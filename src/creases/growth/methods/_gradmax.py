@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.growth import _ranks as ranks
-from creases.growth._loss import Loss
+from creases.growth import _distributed as ranks
+from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
-from creases.growth.methods._first_order.observe import Batches, Seen, watched
-from creases.growth.methods._first_order.optimal import Units, agreed
-from creases.growth.methods._first_order.reach import Reach
-from creases.growth.methods._first_order.slopes import signed
-from creases.growth.methods._first_order.statistics import add, chunks, empty
+from creases.growth.methods._first_order.gains import choose_signs
+from creases.growth.methods._first_order.observation import Batches, Observation, observe_batches
+from creases.growth.methods._first_order.route import Route
+from creases.growth.methods._first_order.statistics import add_batch, batch_slices, empty_statistics
+from creases.growth.methods._first_order.units import NewUnits, synchronize_units
 from creases.network.surgery import Place
 
 _SMALL = {torch.float64: 1e-14, torch.float32: 1e-8}  # of incoming weights that only choose a side of the bend
@@ -46,22 +46,24 @@ def gradmax(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, 
     """
     if not isinstance(count, int) or count < 1:
         raise InputError(f"count: expected at least 1 unit, got {count!r}")
-    with ranks.together():
-        watch, source = watched(model, place, batches, loss)
+    with ranks.fail_together():
+        watch, source = observe_batches(model, place, batches, loss)
         seen = list(source)
-        reach = Reach(watch.twin, watch.place, seen[0])
-        sums = empty(reach, seen[0], project=False)
+        reach = Route(watch.twin, watch.place, seen[0])
+        sums = empty_statistics(reach, seen[0], project=False)
         for one in seen:
-            add(sums, reach, one)
-    ranks.total(sums.tensors())
+            add_batch(sums, reach, one)
+    ranks.sum_over_ranks(sums.tensors())
     found: dict[str, Any] = {"method": "gradmax", "place": watch.place.name, "reason": "", "samples": int(sums.count)}
     found["loss"] = sums.mean_loss
-    units = agreed(_strongest({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count))
+    units = synchronize_units(
+        _strongest({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count)
+    )
     found["singular_values"] = units.values.tolist()
     start, slope = _start(reach)
     found["start"] = start
     if start != "zero out" and not reach.smooth and len(units.values):
-        units = signed(reach, seen, units).units
+        units = choose_signs(reach, seen, units).units
     if not len(units.values):
         why = "no gradient arrives at the new units: the layers before or behind are dead, or nothing correlates"
         found |= {"reason": why, "gradient": 0.0, "units": 0}
@@ -75,16 +77,16 @@ def gradmax(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, 
         size_in, size_out = (0.0 if start == "zero" else _small(reach, s)), length
         found["gradient"] = _arriving(reach, seen, units, slope, int(sums.count)) * length**2
     omega = {path: size_out * columns for path, columns in units.omega.items()}
-    return _proposal(reach, Units(size_in * units.alpha, omega, units.values, units.rank, units.solver), found)
+    return _proposal(reach, NewUnits(size_in * units.alpha, omega, units.values, units.rank, units.solver), found)
 
 
-def _arriving(reach: Reach, seen: Sequence[Seen], units: Units, slope: float, n: int) -> float:
+def _arriving(reach: Route, seen: Sequence[Observation], units: NewUnits, slope: float, n: int) -> float:
     """Squared norm of the gradient of all incoming weights, for outgoing ones of length 1, on the sides chosen."""
     if reach.smooth:
         return float((slope * units.values).square().sum())
     total = torch.zeros_like(units.alpha)
     for batch in seen:
-        for part in chunks(reach, batch):
+        for part in batch_slices(reach, batch):
             features = reach.features(batch.entering[part])
             sides = torch.einsum("nd...,dk->nk...", features, units.alpha)
             for k in range(len(units.values)):
@@ -93,11 +95,11 @@ def _arriving(reach: Reach, seen: Sequence[Seen], units: Units, slope: float, n:
                 for entry in reach.entries:
                     pair = entry.paired(arrived, entry.goals(batch.goals[entry.link.path][part]))
                     total[:, k] += torch.einsum("od...,o...->d", pair, units.omega[entry.link.path][:, k])
-    ranks.total([total])
+    ranks.sum_over_ranks([total])
     return float((total / n).square().sum())
 
 
-def _strongest(pairs: dict[str, Tensor], count: int) -> Units:
+def _strongest(pairs: dict[str, Tensor], count: int) -> NewUnits:
     """Unit directions out (left singular vectors) and in (right ones) of the gradient matrix."""
     matrix = torch.cat([part.movedim(1, -1).flatten(0, -2) for part in pairs.values()])  # (all columns, d)
     u, values, vh = torch.linalg.svd(matrix, full_matrices=False)
@@ -109,10 +111,10 @@ def _strongest(pairs: dict[str, Tensor], count: int) -> Units:
         stop = start + moved[..., 0].numel()
         omega[path] = u[start:stop, :k].reshape(*moved.shape[:-1], k).movedim(-1, 1)
         start = stop
-    return Units(vh[:k].T, omega, values[:k], k, "svd")
+    return NewUnits(vh[:k].T, omega, values[:k], k, "svd")
 
 
-def _start(reach: Reach) -> tuple[str, float]:
+def _start(reach: Route) -> tuple[str, float]:
     """How new units begin, and the slope with which a gradient arrives at them."""
     if reach.place.norm:
         return "zero out", 1.0
@@ -132,7 +134,7 @@ def _start(reach: Reach) -> tuple[str, float]:
     return ("zero", slope) if reach.smooth and slope else ("small", max(abs(reach.right), abs(reach.left)))
 
 
-def _length(reach: Reach) -> float:
+def _length(reach: Route) -> float:
     """The mean length of the present units' outgoing weights over all consumers; 1 where they are zero."""
     total = torch.zeros(reach.place.width, dtype=torch.float64)
     for entry in reach.entries:
@@ -143,7 +145,7 @@ def _length(reach: Reach) -> float:
     return float(total.sqrt().mean()) or 1.0
 
 
-def _small(reach: Reach, s: Tensor) -> float:
+def _small(reach: Route, s: Tensor) -> float:
     """Incoming weights so small that the units' values are lost in rounding, and not zero."""
     weight = reach.producer.weight
     assert isinstance(weight, Tensor)
@@ -151,6 +153,6 @@ def _small(reach: Reach, s: Tensor) -> float:
     return _SMALL.get(weight.dtype, 1e-8) / max(scale, 1.0)
 
 
-def _proposal(reach: Reach, units: Units, found: dict[str, Any]) -> Proposal:
+def _proposal(reach: Route, units: NewUnits, found: dict[str, Any]) -> Proposal:
     weights, bias = reach.weights(units.alpha)
     return Proposal("gradmax", reach.place, weights, bias, units.omega, 0.0, found)

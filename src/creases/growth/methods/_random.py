@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.growth import _ranks as ranks
-from creases.growth._loss import Loss, Summed
+from creases.growth import _distributed as ranks
+from creases.growth._loss_sum import Loss, LossSum
 from creases.growth._proposal import Proposal
-from creases.growth.methods._first_order.observe import Batches, Watch, frozen, pairs
+from creases.growth.methods._first_order.observation import Batches, PlaceObserver, frozen_copy, iterate_batches
 from creases.network.surgery import (
     Place,
     find_place,
@@ -48,8 +48,8 @@ def random_units(
     """
     if not isinstance(count, int) or count < 1 or not math.isfinite(fan_out):
         raise InputError(f"count, fan_out: expected at least 1 and a number, got {count!r} and {fan_out!r}")
-    with ranks.together():
-        source = list(pairs(batches))
+    with ranks.fail_together():
+        source = list(iterate_batches(batches))
         if not source:
             raise InputError("batches: has no samples")
         model = unwrap_module(model)
@@ -96,7 +96,7 @@ def _slope(
 
     The units are put into a copy with no fan-out; the gradient there is exact, whatever lies between.
     """
-    watch = Watch(frozen(model), proposal.place, Summed(loss))
+    watch = PlaceObserver(frozen_copy(model), proposal.place, LossSum(loss))
     widen(watch.twin, proposal.place, proposal.fan_in, proposal.bias)
     weights, steps = [], []
     for link in proposal.place.consumers:
@@ -110,13 +110,13 @@ def _slope(
         weights.append(weight.requires_grad_())
         steps.append(step.movedim(1, axis))
     sums = torch.zeros(3, dtype=torch.float64)  # gain, loss, samples
-    with ranks.together():
+    with ranks.fail_together():
         for x, target in source:
             with without_side_effects(), torch.enable_grad():
                 value = watch.summed(watch.twin(x), target, len(x))
                 slopes = torch.autograd.grad(value, weights, allow_unused=True)
             products = [(slope * step).sum() for slope, step in zip(slopes, steps, strict=True) if slope is not None]
             sums += torch.tensor([-sum(map(float, products)), float(value.detach()), len(x)], dtype=torch.float64)
-    ranks.total([sums])
+    ranks.sum_over_ranks([sums])
     gain, total, n = sums.tolist()
     return gain / n, total / n, int(n)

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.growth import _ranks as ranks
-from creases.growth._loss import Loss
+from creases.growth import _distributed as ranks
+from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
-from creases.growth.methods._first_order.entry import rows
-from creases.growth.methods._first_order.observe import Batches, Seen, pairs, watched
-from creases.growth.methods._first_order.reach import Reach
+from creases.growth.methods._first_order.consumer import as_rows
+from creases.growth.methods._first_order.observation import Batches, Observation, iterate_batches, observe_batches
+from creases.growth.methods._first_order.route import Route
 from creases.network.surgery import Place, find_place, input_tensors, output_tensors, unwrap_module
 
 
@@ -66,20 +66,20 @@ def steepest_split(
     if not 0 < step < float("inf"):
         raise InputError(f"step: expected a number above 0, got {step!r}")
     model, found = _found(model, place, batches, count)
-    with ranks.together():
-        watch, source = watched(model, found, batches, loss)
+    with ranks.fail_together():
+        watch, source = observe_batches(model, found, batches, loss)
         first = next(source)
-        reach = Reach(watch.twin, found, first)
+        reach = Route(watch.twin, found, first)
         _smooth(reach)
     total, sums = torch.zeros((), dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
-    with ranks.together():
+    with ranks.fail_together():
         for seen in (first, *source):
             total = total.to(first.made.device) + _matrices(reach, seen)
             sums += torch.tensor([seen.count, seen.loss], dtype=torch.float64)
-    ranks.total([total, sums])
+    ranks.sum_over_ranks([total, sums])
     n, value = int(sums[0]), float(sums[1])
     values, vectors = torch.linalg.eigh(total / n)
-    ranks.same([values, vectors])
+    ranks.broadcast([values, vectors])
     lowest = values[:, 0]
     noise = 1e-12 * float(values.abs().max())
     units = lowest.argsort()[: min(count, found.width)]
@@ -115,7 +115,7 @@ def _found(model: nn.Module, place: Place | str, batches: Batches, count: int) -
     model = unwrap_module(model)
     data = None
     if isinstance(place, str):
-        first = next(pairs(batches), None)
+        first = next(iterate_batches(batches), None)
         data = None if first is None else first[0]
     found = find_place(model, place, data=data)
     if found.carriers:
@@ -155,7 +155,7 @@ def _halves(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Te
     return outs, change
 
 
-def _smooth(reach: Reach) -> None:
+def _smooth(reach: Route) -> None:
     """Refuse where the splitting matrix is zero, or is not that of one vector in and linear layers out."""
     if not isinstance(reach.producer, nn.Linear) or any(e.kind != "linear" for e in reach.entries) or reach.pooled:
         raise InputError(
@@ -170,7 +170,7 @@ def _smooth(reach: Reach) -> None:
         )
 
 
-def _curvature(reach: Reach, z: Tensor) -> Tensor:
+def _curvature(reach: Route, z: Tensor) -> Tensor:
     """sigma''(z)."""
     with torch.enable_grad():
         at = z.detach().clone().requires_grad_()
@@ -181,15 +181,15 @@ def _curvature(reach: Reach, z: Tensor) -> Tensor:
     return torch.zeros_like(z) if found is None else found
 
 
-def _matrices(reach: Reach, seen: Seen) -> Tensor:
+def _matrices(reach: Route, seen: Observation) -> Tensor:
     """Sum over samples of every unit's splitting matrix: (width, d, d)."""
-    features = rows(reach.features(seen.entering))
+    features = as_rows(reach.features(seen.entering))
     z = seen.made.double().reshape(len(features), -1)
     slope = torch.zeros_like(z)
     for entry in reach.entries:
         weight = entry.layer.weight
         assert isinstance(weight, Tensor)
         columns = weight.double()[:, entry.link.columns(reach.place.width)[:, 0].to(weight.device)]
-        slope -= rows(entry.goals(seen.goals[entry.link.path])) @ columns
+        slope -= as_rows(entry.goals(seen.goals[entry.link.path])) @ columns
     curved = slope * _curvature(reach, z)
     return torch.stack([(features * one[:, None]).T @ features for one in curved.T])

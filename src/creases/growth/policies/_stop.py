@@ -9,7 +9,7 @@ from typing import Literal
 from creases.errors import InputError
 from creases.growth._proposal import Proposal
 from creases.growth._state import State
-from creases.growth.policies._where import worth_of
+from creases.growth.policies._where import proposal_worth
 from creases.network.surgery import Place
 
 #: From a run's state to the reason to end, "" to go on.
@@ -149,7 +149,7 @@ class NothingToAdd:
             proposal = state.propose(place)
             if self.enough(state, proposal):
                 return ""
-            why = proposal.explanation.get("reason") or f"a gain of {worth_of(proposal):.3g} is not worth it"
+            why = proposal.explanation.get("reason") or f"a gain of {proposal_worth(proposal):.3g} is not worth it"
             reasons.append(f"{place.name!r}: {why}")
         if state.history.idle + 1 < self.patience and reasons:
             return ""
@@ -157,7 +157,9 @@ class NothingToAdd:
 
     def enough(self, state: State, proposal: Proposal) -> bool:
         """Whether a proposal is worth adding."""
-        return proposal.count > 0 and (not self.tau or worth_of(proposal) > self.tau * abs(state.history.last["loss"]))
+        return proposal.count > 0 and (
+            not self.tau or proposal_worth(proposal) > self.tau * abs(state.history.last["loss"])
+        )
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class Epochs:
         return f"{self.most} epochs were trained" if len(state.history.epochs) >= self.most else ""
 
 
-def stop_policies(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
+def resolve_stops(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
     """All reasons to end: the given ones, nothing to add, and the most epochs."""
     given = [stop] if callable(stop) else list(stop) if isinstance(stop, Sequence) else [stop]
     for one in given:
@@ -181,11 +183,11 @@ def stop_policies(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
     return [*given, Epochs(max_epochs)]
 
 
-def enough(stops: Sequence[Stop], state: State, proposal: Proposal) -> bool:
+def is_worth_adding(stops: Sequence[Stop], state: State, proposal: Proposal) -> bool:
     """Whether a proposal is worth adding to all policies that ask for that."""
     return all(stop.enough(state, proposal) for stop in stops if isinstance(stop, NothingToAdd))
 
 
-def room(stops: Sequence[Stop], state: State, place: Place) -> int:
+def available_units(stops: Sequence[Stop], state: State, place: Place) -> int:
     """How many more units all budgets leave room for at a place."""
     return min((stop.room(state, place) for stop in stops if isinstance(stop, Budget)), default=UNBOUNDED)

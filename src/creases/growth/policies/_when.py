@@ -69,15 +69,17 @@ class Converged:
         return bool(before - now <= self.tolerance * abs(before))
 
 
-TIMES: Mapping[str, When] = {"plateau": Plateau(), "converged": Converged()}
+WHEN_POLICIES: Mapping[str, When] = {"plateau": Plateau(), "converged": Converged()}
 
 
-def when_policy(when: str | int | When) -> When:
+def resolve_when(when: str | int | When) -> When:
     """The policy of that name; a number is that of epochs between growth steps."""
     if callable(when) and not isinstance(when, type):
         return when
     if isinstance(when, int) and not isinstance(when, bool):
         return Every(epochs=when)
-    if not isinstance(when, str) or when not in TIMES:
-        raise InputError(f"when: expected a number of epochs, a function, or one of {list(TIMES)}, got {when!r}")
-    return TIMES[when]
+    if not isinstance(when, str) or when not in WHEN_POLICIES:
+        raise InputError(
+            f"when: expected a number of epochs, a function, or one of {list(WHEN_POLICIES)}, got {when!r}"
+        )
+    return WHEN_POLICIES[when]

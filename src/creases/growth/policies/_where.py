@@ -59,30 +59,30 @@ class GainPerParameter:
     def __call__(self, state: State) -> Sequence[Place]:
         def worth(place: Place) -> float:
             proposal = state.propose(place)
-            return worth_of(proposal) / max(place.cost * proposal.count, 1)
+            return proposal_worth(proposal) / max(place.cost * proposal.count, 1)
 
         return sorted(state.places, key=worth, reverse=True)
 
 
-def worth_of(proposal: Proposal) -> float:
+def proposal_worth(proposal: Proposal) -> float:
     """The predicted gain, or the squared gradient of units that start without one."""
     return proposal.gain or float(proposal.explanation.get("gradient", 0.0))
 
 
-PLACES: Mapping[str, Where] = {
+WHERE_POLICIES: Mapping[str, Where] = {
     "bottleneck": LargestBottleneck(),
     "round robin": RoundRobin(),
     "gain": GainPerParameter(),
 }
 
 
-def where_policy(where: str | Where) -> Where:
+def resolve_where(where: str | Where) -> Where:
     """The policy of that name; any other name is that of a place."""
     if callable(where) and not isinstance(where, type):
         return where
     if not isinstance(where, str):
         raise InputError(
-            f"where: expected one of {list(PLACES)}, a place's name, or a function of the state to places (for several "
+            f"where: expected one of {list(WHERE_POLICIES)}, a place's name, or a function of the state to places (for several "
             f"places At(('0', '2'))), got {where!r}"
         )
-    return PLACES.get(where, At(where))
+    return WHERE_POLICIES.get(where, At(where))

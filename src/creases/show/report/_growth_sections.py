@@ -13,7 +13,7 @@ import numpy as np
 
 from creases._typing import Floats
 from creases._versions import version
-from creases.growth import number
+from creases.growth import format_number
 from creases.growth.experiment import Baseline, SavedRun, baselines, compare_with_linear, data_box, describe_step
 from creases.show.report._hardest import hardest_section
 from creases.show.report._sections import network_sections
@@ -117,7 +117,7 @@ def _changes(run: SavedRun) -> dict[int, str]:
     for moment in run.moments:
         if moment.record is not None and moment.epoch in before:
             difference = np.asarray(moment.net(X)) - np.asarray(before[moment.epoch](X))
-            found[moment.record] = number(float(np.abs(difference).max()))
+            found[moment.record] = format_number(float(np.abs(difference).max()))
     return found
 
 
@@ -131,7 +131,7 @@ def _scores(run: SavedRun, found: Sequence[Baseline]) -> Section:
     regression = run.data.problem.classes is None
     rows = [
         [one.name, *map(_score, (one.train, one.validation, one.test))]
-        + ([] if one.error is None else [number(one.error)])
+        + ([] if one.error is None else [format_number(one.error)])
         for one in found
     ]
     heads = [measure(run.data.problem.task), "training", "validation", "test", *(["test RMSE"] if regression else [])]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from creases._typing import Floats
-from creases.growth import number
+from creases.growth import format_number
 from creases.growth.experiment import TableSplit
 from creases.problems import Problem
 from creases.show.report._subject import Section
@@ -52,7 +52,7 @@ def hardest_section(net: Network, data: TableSplit, columns: Sequence[int]) -> S
     found = []
     for part, rows in hardest_rows(net, data).items():
         for row in rows:
-            values = [number(problem.X[row, column]) for column in shown]
+            values = [format_number(problem.X[row, column]) for column in shown]
             found.append([part, str(numbers[row]), *values, *_judged(data, f[row], row, loss[row])])
     heads = ["data", instance, *(problem.features[column] for column in shown), problem.target or _asked(problem)]
     text = (
@@ -79,7 +79,7 @@ def _judged(data: TableSplit, f: Floats, row: int, loss: float) -> list[str]:
     """What a sample is, what it was taken for, and by how much."""
     y, classes = data.problem.y[row], data.problem.classes
     if classes is None:
-        return [number(y), number(f[0]), number(f[0] - y)]
+        return [format_number(y), format_number(f[0]), format_number(f[0] - y)]
     others = np.delete(f, y)
-    margin = number(f[y] - others.max()) if len(others) else "–"
-    return [classes[y], classes[int(f.argmax())], margin, number(loss)]
+    margin = format_number(f[y] - others.max()) if len(others) else "–"
+    return [classes[y], classes[int(f.argmax())], margin, format_number(loss)]

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from creases.growth.methods._first_order.observe import watched
-from creases.growth.methods._first_order.optimal import best_moves, bottleneck, optimal_units
-from creases.growth.methods._first_order.reach import Reach
-from creases.growth.methods._first_order.slopes import fit
-from creases.growth.methods._first_order.statistics import left, statistics
-from creases.growth.methods._tiny import tiny
+from creases.growth.methods._first_order.gains import first_order_fit
+from creases.growth.methods._first_order.observation import observe_batches
+from creases.growth.methods._first_order.route import Route
+from creases.growth.methods._first_order.statistics import statistics, subtract_best_moves
+from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck, optimal_units
+from creases.growth.methods._tiny.tiny import tiny
 from first_order import conv, data, loss, place_of
 
 
@@ -63,9 +63,9 @@ def test_pairs_are_the_slopes_of_the_explicit_matrices(name):
 
 def test_the_best_move_of_a_convolution_leaves_what_is_orthogonal_to_its_windows():
     model, shape = conv(), (2, 7, 7)
-    watch, source = watched(model, "0", data(shape, 20), loss)
+    watch, source = observe_batches(model, "0", data(shape, 20), loss)
     (seen,) = source
-    reach = Reach(watch.twin, watch.place, seen)
+    reach = Route(watch.twin, watch.place, seen)
     sums = statistics(model, "0", data(shape, 20), loss)
     (entry,) = reach.entries
     inputs, goals = entry.inputs(seen.inputs["2"]), entry.goals(seen.goals["2"])
@@ -76,12 +76,12 @@ def test_the_best_move_of_a_convolution_leaves_what_is_orthogonal_to_its_windows
 
 def test_behind_a_kernel_of_one_the_identity_of_linear_layers_holds():
     model, shape = conv(), (2, 7, 7)
-    watch, source = watched(model, "2", data(shape, 60), loss)
+    watch, source = observe_batches(model, "2", data(shape, 60), loss)
     seen = list(source)
-    reach = Reach(watch.twin, watch.place, seen[0])
+    reach = Route(watch.twin, watch.place, seen[0])
     sums = statistics(model, "2", data(shape, 60), loss)
     units = optimal_units(sums)
-    along, square = fit(reach, [left(reach, one, best_moves(sums)) for one in seen], units)
+    along, square = first_order_fit(reach, [subtract_best_moves(reach, one, best_moves(sums)) for one in seen], units)
     total = float(units.values.square().sum())
     assert (along, square) == (pytest.approx(total, rel=1e-8), pytest.approx(total, rel=1e-8))
 

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth.methods._first_order.optimal import best_moves, bottleneck, projected
 from creases.growth.methods._first_order.statistics import statistics
+from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck, projected_pairs
 from first_order import activities, conv, data, loss, mlp, place_of
 from surgery_models import snapshot
 
@@ -64,7 +64,7 @@ def test_what_is_left_is_orthogonal_to_the_units_and_n_from_sums_is_that_of_two_
     moves = best_moves(sums)
     left = goal - moves["4"].T @ after
     assert float((left @ after.T).abs().max()) < 1e-10 * float(goal.norm() * after.norm())
-    assert torch.allclose(projected(sums, moves)["4"], left @ before.T / len(x), atol=1e-12)
+    assert torch.allclose(projected_pairs(sums, moves)["4"], left @ before.T / len(x), atol=1e-12)
     assert bottleneck(sums) == pytest.approx(float(left.square().sum()) / len(x), rel=1e-10)
 
 

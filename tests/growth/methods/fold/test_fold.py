@@ -12,7 +12,7 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
-from creases.growth import apply, fold, words
+from creases.growth import apply, explain, fold
 from creases.problems import circle, quadratic, wine
 from fold_models import cost, data, fold_cases, perceptron, trained
 from surgery_models import built, inputs
@@ -123,7 +123,7 @@ def test_the_first_order_change_is_the_derivative_of_the_loss(case):
 def test_the_record_is_json_and_reads_as_a_sentence(case):
     proposal = fold(case.model, "0", case.X, case.y)
     assert json.loads(json.dumps(proposal.explanation, allow_nan=False)) == proposal.explanation
-    assert words(proposal.explanation).startswith(("Unit added to '0' because", "No unit added to '0': "))
+    assert explain(proposal.explanation).startswith(("Unit added to '0' because", "No unit added to '0': "))
 
 
 @pytest.mark.parametrize("widths", [[2, 4, 2], [5, 6, 3], [3, 4, 1], [2, 4, 4, 3]])
@@ -165,7 +165,7 @@ def test_nothing_is_folded_where_nothing_is_mispredicted():
     proposal = fold(model, "0", X, y)
     assert proposal.count == 0
     assert proposal.gain == 0
-    assert words(proposal.explanation) == "No unit added to '0': nothing is mis-predicted."
+    assert explain(proposal.explanation) == "No unit added to '0': nothing is mis-predicted."
 
 
 def test_nothing_is_added_to_a_dead_layer_and_dead_units_are_reported():
@@ -241,13 +241,13 @@ def test_options_give_the_rules_of_the_slides():
 def test_words_name_the_classes_and_the_points():
     X, y = quadratic()
     model = trained(perceptron([2, 2, 2], np.random.default_rng(4)), X, y)
-    said = words(fold(model, "0", X, y).explanation, classes=("below", "above"))
+    said = explain(fold(model, "0", X, y).explanation, classes=("below", "above"))
     assert "of class" in said
     assert "taken for" in said
     assert "Its crease passes through (" in said
     X, y = wine().standardised()
     model = trained(perceptron([13, 2, 3], np.random.default_rng(4)), X, y, 30)
-    assert "through a point of the decision boundary" in words(fold(model, "0", X, y).explanation)
+    assert "through a point of the decision boundary" in explain(fold(model, "0", X, y).explanation)
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
@@ -273,7 +273,7 @@ def test_in_regression_the_crease_passes_through_the_instance(outputs, seed):
     effect = proposal.explanation["effect"]
     assert (after - before) / 1e-6 == pytest.approx(effect["first_order_change"] / 0.05, rel=1e-3, abs=1e-7)
     json.dumps(proposal.explanation, allow_nan=False)
-    assert ("the prediction was off by" if outputs == 2 else "the prediction was ") in words(proposal.explanation)
+    assert ("the prediction was off by" if outputs == 2 else "the prediction was ") in explain(proposal.explanation)
 
 
 def test_a_perfect_fit_is_not_folded():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from creases.errors import InputError
-from creases.growth import apply, fold, outcome, words
+from creases.growth import apply, explain, fold, outcome
 from creases.problems import circle
 from fold_models import cost, data, perceptron, trained
 
@@ -36,7 +36,7 @@ def test_the_outcome_counts_what_training_fixed_and_broke():
     distance = abs(w @ record["where"]["fold_point"] + b) / np.linalg.norm(w)
     assert after["crease_moved"] == pytest.approx(distance)
     assert json.loads(json.dumps(record)) == record
-    assert "After training the mean loss went from" in words(record)
+    assert "After training the mean loss went from" in explain(record)
 
 
 def test_a_crease_that_has_not_been_trained_has_not_moved():
@@ -60,7 +60,7 @@ def test_regression_has_an_outcome_too():
     apply(proposal, model)
     record = outcome(proposal.explanation, model, X, y)
     assert record["after"]["mean_loss"] < record["after"]["mean_loss_before"]
-    assert words(record).endswith("from that point.")
+    assert explain(record).endswith("from that point.")
 
 
 def test_an_outcome_needs_a_fold_that_was_applied():

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth import apply, fold, outcome, search
+from creases.growth import apply, crease_search, fold, outcome
 from creases.problems import get
 
 TASKS = ["classification", "regression"]
@@ -58,8 +58,8 @@ def test_weights_are_relative(task: Any) -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_a_search_with_weights_is_that_of_instances_that_come_so_often(task: Any) -> None:
     model, X, y, weight = _case(task, 1)
-    once = search(model, "0", X, y, loss=task, weight=weight, points=10**6)
-    often = search(model, "0", X.repeat(weight, axis=0), y.repeat(weight), loss=task, points=10**6)
+    once = crease_search(model, "0", X, y, loss=task, weight=weight, points=10**6)
+    often = crease_search(model, "0", X.repeat(weight, axis=0), y.repeat(weight), loss=task, points=10**6)
     _close(once, often)
 
 

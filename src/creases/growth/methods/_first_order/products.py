@@ -12,7 +12,7 @@ _BLOCK = 1024  # rows whose products are summed up in one product of float32
 _FEW = 4096  # rows whose products x' x are summed up in float32
 
 
-def working(x: Tensor) -> torch.dtype:
+def product_dtype(x: Tensor) -> torch.dtype:
     """In which dtype products with x are taken: float32 for float32 on a CPU, where that halves the time."""
     return torch.float32 if x.dtype == torch.float32 and x.device.type == "cpu" else torch.float64
 

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.growth import _ranks as ranks
-from creases.growth._loss import Loss
-from creases.growth.methods._first_order.entry import Entry, rows
-from creases.growth.methods._first_order.observe import Batches, Seen, watched
+from creases.growth import _distributed as ranks
+from creases.growth._loss_sum import Loss
+from creases.growth.methods._first_order.consumer import Consumer, as_rows
+from creases.growth.methods._first_order.observation import Batches, Observation, observe_batches
 from creases.growth.methods._first_order.products import add_gram, product
-from creases.growth.methods._first_order.reach import Reach
+from creases.growth.methods._first_order.route import Route
 from creases.network.surgery import Place
 
 _ENTRIES = 2**27  # of one matrix: 1 GiB in float64
@@ -103,18 +103,18 @@ def statistics(
     >>> int((one + two).count), (one + two).features.shape
     (8, torch.Size([3, 3]))
     """
-    with ranks.together():
-        watch, source = watched(model, place, batches, loss)
+    with ranks.fail_together():
+        watch, source = observe_batches(model, place, batches, loss)
         first = next(source)
-        reach = Reach(watch.twin, watch.place, first)
-        sums = empty(reach, first, project=project)
+        reach = Route(watch.twin, watch.place, first)
+        sums = empty_statistics(reach, first, project=project)
         for seen in (first, *source):
-            add(sums, reach, seen)
-    ranks.total(sums.tensors())
+            add_batch(sums, reach, seen)
+    ranks.sum_over_ranks(sums.tensors())
     return sums
 
 
-def empty(reach: Reach, seen: Seen, *, project: bool = True, paired: bool = True) -> Statistics:
+def empty_statistics(reach: Route, seen: Observation, *, project: bool = True, paired: bool = True) -> Statistics:
     """Sums over no samples yet, of the sizes that a batch shows; without ``paired`` those with b_{l-1} are left out."""
     d = reach.inputs(seen.entering[:1]).shape[1] + reach.constant
     consumers = {entry.link.path: _empty(entry, d, project, paired) for entry in reach.entries}
@@ -123,14 +123,14 @@ def empty(reach: Reach, seen: Seen, *, project: bool = True, paired: bool = True
     return Statistics(number, loss, features, consumers)
 
 
-def add(sums: Statistics, reach: Reach, seen: Seen) -> None:
+def add_batch(sums: Statistics, reach: Route, seen: Observation) -> None:
     """Add a batch to the sums."""
     sums.count += seen.count
     sums.loss += seen.loss
-    for part in chunks(reach, seen):
+    for part in batch_slices(reach, seen):
         if len(sums.features):
             before = reach.inputs(seen.entering[part])
-            add_gram(sums.features, [rows(before)], constant=reach.constant)
+            add_gram(sums.features, [as_rows(before)], constant=reach.constant)
         for entry in reach.entries:
             path = entry.link.path
             mine, goals = sums.consumers[path], entry.goals(seen.goals[path][part])
@@ -139,66 +139,66 @@ def add(sums: Statistics, reach: Reach, seen: Seen) -> None:
                 mine.pairs += torch.cat(_paired(reach, entry, before, goals), 1)
             if len(mine.inputs):
                 inputs = entry.inputs(seen.inputs[path][part])
-                add_gram(mine.inputs, [rows(inputs)], constant=False)
-                mine.moves += product(rows(inputs), rows(goals))
+                add_gram(mine.inputs, [as_rows(inputs)], constant=False)
+                mine.moves += product(as_rows(inputs), as_rows(goals))
             if len(mine.cross):
                 mine.cross += torch.cat(_paired(reach, entry, before, inputs), 1)
 
 
-def left(reach: Reach, seen: Seen, moves: dict[str, Tensor]) -> Seen:
+def subtract_best_moves(reach: Route, seen: Observation, moves: dict[str, Tensor]) -> Observation:
     """The same batch with v_proj = v_goal - dW* b_l in place of v_goal; moves: by consumer dW*' (m, out)."""
     goals = {}
     for entry in reach.entries:
         path = entry.link.path
         goal, inputs = seen.goals[path], seen.inputs[path]
-        goals[path] = torch.cat([entry.left(goal[at], inputs[at], moves[path]) for at in chunks(reach, seen)])
+        goals[path] = torch.cat([entry.left(goal[at], inputs[at], moves[path]) for at in batch_slices(reach, seen)])
     return replace(seen, goals=goals)
 
 
-def paired(reach: Reach, seen: Sequence[Seen], dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+def sum_pairs(reach: Route, seen: Sequence[Observation], dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
     """By consumer sum v b_{l-1}' over the batches and ranks, (out, d, *columns of one unit): n N."""
     found: dict[str, list[Tensor]] = {}
     for batch in seen:
-        for part in chunks(reach, batch):
+        for part in batch_slices(reach, batch):
             before = reach.inputs(batch.entering[part], dtype)
             for entry in reach.entries:
                 path = entry.link.path
                 pair = _paired(reach, entry, before, entry.goals(batch.goals[path][part], dtype))
                 found[path] = [a.add_(b) for a, b in zip(found[path], pair, strict=True)] if path in found else pair
     joined = {path: torch.cat(pair, 1) for path, pair in found.items()}
-    ranks.total(joined.values())
+    ranks.sum_over_ranks(joined.values())
     return joined
 
 
-def features(reach: Reach, seen: Sequence[Seen], dtype: torch.dtype = torch.float64) -> Tensor:
+def sum_features(reach: Route, seen: Sequence[Observation], dtype: torch.dtype = torch.float64) -> Tensor:
     """sum b_{l-1} b_{l-1}' over the batches and ranks, (d, d): n S."""
     d = reach.inputs(seen[0].entering[:1]).shape[1] + reach.constant
     found = seen[0].entering.new_zeros(d, d, dtype=torch.float64)
-    parts = (one.entering[part] for one in seen for part in slices(reach, one.entering))
-    add_gram(found, (rows(reach.inputs(part, dtype)) for part in parts), constant=reach.constant)
-    ranks.total([found])
+    parts = (one.entering[part] for one in seen for part in input_slices(reach, one.entering))
+    add_gram(found, (as_rows(reach.inputs(part, dtype)) for part in parts), constant=reach.constant)
+    ranks.sum_over_ranks([found])
     return found
 
 
-def chunks(reach: Reach, seen: Seen) -> Iterable[slice]:
+def batch_slices(reach: Route, seen: Observation) -> Iterable[slice]:
     """Parts of a batch, small enough that the windows of both convolutions at once fit into memory."""
     kernels = [prod(entry.columns()) for entry in reach.entries if entry.kind == "conv"]
-    return slices(reach, seen.entering, max(kernels, default=1))
+    return input_slices(reach, seen.entering, max(kernels, default=1))
 
 
-def slices(reach: Reach, entering: Tensor, times: int = 1) -> Iterable[slice]:
+def input_slices(reach: Route, entering: Tensor, times: int = 1) -> Iterable[slice]:
     """Parts of what enters a place, small enough that its unfolded form, so many times, fits into memory."""
     step = max(1, _CHUNK // (times * max(reach.inputs(entering[:1]).numel(), 1)))
     return [slice(start, start + step) for start in range(0, len(entering), step)]
 
 
-def _paired(reach: Reach, entry: Entry, before: Tensor, goals: Tensor) -> list[Tensor]:
+def _paired(reach: Route, entry: Consumer, before: Tensor, goals: Tensor) -> list[Tensor]:
     """sum v b_{l-1}' of a part, (out, d, *columns of one unit): for b_{l-1}, and for its constant."""
     parts = [before, torch.ones_like(before[:, :1])] if reach.constant else [before]
     return [entry.paired(reach.linear(part), goals) for part in parts]
 
 
-def _empty(entry: Entry, d: int, project: bool, paired: bool) -> ConsumerSums:
+def _empty(entry: Consumer, d: int, project: bool, paired: bool) -> ConsumerSums:
     weight, columns = entry.layer.weight, entry.columns()
     assert isinstance(weight, Tensor)
     m = (weight[0].numel() + (entry.layer.bias is not None)) if project else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from creases._typing import Floats
-from creases.growth.methods._fold.score import Score
+from creases.growth.methods._fold.efficient_score import EfficientScore
 
 #: Directions tried in the plane.
 ANGLES = 72
@@ -17,13 +17,13 @@ ROUNDS = 12
 CIRCLE, STARTS = 8, 6
 
 
-def units_at(D: Floats, directions: Floats, leak: float) -> Floats:
+def unit_values(D: Floats, directions: Floats, leak: float) -> Floats:
     """Values (n, k) of units with creases through the origin of D (n, d), directions (k, d)."""
     t = D @ directions.T
     return np.where(t > 0, t, leak * t)
 
 
-def best_direction(score: Score, D: Floats, anchor: Floats, leak: float) -> Floats:
+def best_direction(score: EfficientScore, D: Floats, anchor: Floats, leak: float) -> Floats:
     """The direction u (d,) of length 1 with the largest score among those tried.
 
     In the plane ``ANGLES`` directions, the first along the anchor. In more dimensions the closed form for a frozen
@@ -47,11 +47,11 @@ def best_direction(score: Score, D: Floats, anchor: Floats, leak: float) -> Floa
         tried = np.cos(angle) * anchor + np.sin(angle) * np.array([-anchor[1], anchor[0]])
     else:
         tried = np.concatenate([_fixed_points(score, D, start, leak) for start in _starts(score, D, anchor, leak)])
-    gain = score.of(units_at(D, tried, leak)).gain
+    gain = score.of(unit_values(D, tried, leak)).gain
     return np.asarray(tried[int(gain.argmax())])
 
 
-def _starts(score: Score, D: Floats, anchor: Floats, leak: float) -> Floats:
+def _starts(score: EfficientScore, D: Floats, anchor: Floats, leak: float) -> Floats:
     """The best directions on the circles through the anchor and the closed forms for its two half spaces."""
     angle = 2 * np.pi * np.arange(CIRCLE)[:, None] / CIRCLE
     out = [anchor[None], -anchor[None]]
@@ -62,11 +62,11 @@ def _starts(score: Score, D: Floats, anchor: Floats, leak: float) -> Floats:
         if length > 0:
             out.append(np.cos(angle) * anchor + np.sin(angle) * other / length)
     tried = np.concatenate(out)
-    gain = score.of(units_at(D, tried, leak)).gain
+    gain = score.of(unit_values(D, tried, leak)).gain
     return np.asarray(tried[np.argsort(-gain, kind="stable")[:STARTS]])
 
 
-def _fixed_points(score: Score, D: Floats, start: Floats, leak: float) -> Floats:
+def _fixed_points(score: EfficientScore, D: Floats, start: Floats, leak: float) -> Floats:
     """A start and what the closed form makes of it, with either sign: (k, d)."""
     out = [start]
     for sign in (1.0, -1.0):

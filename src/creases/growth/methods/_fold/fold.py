@@ -13,13 +13,19 @@ from torch import nn
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.growth._proposal import Proposal
-from creases.growth.methods._fold.decision import Decisions, Residuals, decide, logits, residuals
-from creases.growth.methods._fold.direction import best_direction, units_at
-from creases.growth.methods._fold.point import FoldPoint, fold_point, foot_unchecked
-from creases.growth.methods._fold.record import Fold, Refused, Setting, record, refusal
-from creases.growth.methods._fold.score import Score
-from creases.growth.methods._fold.tail import Tail, entering, tail_of
-from creases.growth.methods._fold.typical import Typical, typical
+from creases.growth.methods._fold.direction import best_direction, unit_values
+from creases.growth.methods._fold.efficient_score import EfficientScore
+from creases.growth.methods._fold.explanation import (
+    FoldCandidate,
+    FoldContext,
+    RejectedCandidate,
+    explain_fold,
+    explain_refusal,
+)
+from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local_fold_point
+from creases.growth.methods._fold.predictions import Decisions, Residuals, decide, logits, residuals
+from creases.growth.methods._fold.subnetwork import Subnetwork, layer_inputs, subnetwork_at
+from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, typical_mispredictions
 from creases.network.surgery import Place, find_place, unwrap_module
 
 
@@ -44,7 +50,7 @@ def fold(
 
     Typical mis-predictions are found by loss-weighted clustering; for each, the point of the effective boundary
     nearest to it, and the direction through that point with the largest efficient score
-    (:mod:`creases.growth.methods._fold.score`). The best of them is proposed, with a small output weight on the contrast
+    (:mod:`creases.growth.methods._fold.efficient_score`). The best of them is proposed, with a small output weight on the contrast
     between the two classes it confuses. In regression the fold point is the instance itself.
 
     The gain is the score: the predicted fall of the mean loss (cross-entropy; half the squared error) once the unit's
@@ -99,23 +105,27 @@ def fold(
         raise InputError("direction: in regression the fold point is the instance, so there is nothing to align with")
     model = unwrap_module(model)
     place = find_place(model, place, input_shape)
-    tail = tail_of(model, place, input_shape)
-    given, inputs = entering(tail, X)
+    tail = subnetwork_at(model, place, input_shape)
+    given, inputs = layer_inputs(tail, X)
     outputs = tail.outputs(inputs)
     state = (decide if loss == "classification" else residuals)(outputs, y, weight)
     if why := dead_layer(tail, inputs):
         return _none(place, tail, why)
-    candidates = typical(inputs, state.loss, state.wrong, k=k, restarts=restarts, seed=seed, weight=state.weight)
+    candidates = typical_mispredictions(
+        inputs, state.loss, state.wrong, k=k, restarts=restarts, seed=seed, weight=state.weight
+    )
     if not candidates:
         return _none(place, tail, "nothing is mis-predicted")
     attempt = _Attempt(tail, inputs, state, point, direction)
     tried = [attempt.fold(one) for one in (candidates if choose == "gain" else candidates[:1])]
-    folds = [one for one in tried if isinstance(one, Fold)]
+    folds = [one for one in tried if isinstance(one, FoldCandidate)]
     if not folds:
-        reasons = [f"instance {one.instance}: {one.why}" for one in tried if isinstance(one, Refused)]
+        reasons = [f"instance {one.instance}: {one.why}" for one in tried if isinstance(one, RejectedCandidate)]
         return _none(place, tail, "; ".join(reasons))
     best = max(folds, key=lambda one: one.gain)
-    return _proposal(place, tail, best, eps, record(best, Setting(tail, place, given, inputs, state, eps), tried))
+    return _proposal(
+        place, tail, best, eps, explain_fold(best, FoldContext(tail, place, given, inputs, state, eps), tried)
+    )
 
 
 def _check(**given: tuple[Any, tuple[str, ...]]) -> None:
@@ -128,31 +138,33 @@ def _check(**given: tuple[Any, tuple[str, ...]]) -> None:
 class _Attempt:
     """What all candidates share."""
 
-    tail: Tail
+    tail: Subnetwork
     X: Floats  #: (n, d) as they enter the layer
     state: Decisions | Residuals
     point: str
     direction: str
 
-    def fold(self, one: Typical) -> Fold | Refused:
+    def fold(self, one: TypicalMisprediction) -> FoldCandidate | RejectedCandidate:
         """The best fold at a typical mistake, or why there is none."""
         at = self._fold_point(one.index)
         if isinstance(at, str):
-            return Refused(one.index, at)
+            return RejectedCandidate(one.index, at)
         v = self._contrast(one.index, at)
         if v is None:
-            return Refused(one.index, "what the new unit would feed does not move the output at the fold point")
+            return RejectedCandidate(
+                one.index, "what the new unit would feed does not move the output at the fold point"
+            )
         changes = self.tail.slopes(self.X, v)
         q, r = self.state.along(changes if isinstance(self.state, Residuals) else logits(changes))
-        score, D = Score(self.tail.features(self.X), q, r), self.X - at.x
+        score, D = EfficientScore(self.tail.features(self.X), q, r), self.X - at.x
         anchor = self._anchor(one, at)
         u = anchor if self.direction == "alignment" else best_direction(score, D, anchor, self.tail.leak)
-        h = units_at(D, u[None], self.tail.leak)
+        h = unit_values(D, u[None], self.tail.leak)
         found = score.of(h)
         if not found.gain[0] > 0:
-            return Refused(one.index, "no direction through the fold point lowers the loss")
+            return RejectedCandidate(one.index, "no direction through the fold point lowers the loss")
         noise = float((q**2 / self.state.weight).mean()) if isinstance(self.state, Residuals) else 1.0
-        return Fold(
+        return FoldCandidate(
             typical=one,
             at=at,
             u=u,
@@ -172,7 +184,7 @@ class _Attempt:
             return FoldPoint(x, net.sides(x), e @ J, float(e @ y), 0.0, "the instance itself", 0.0)
         i, j = int(self.state.predicted[t]), int(self.state.true[t])
         if self.point == "foot":
-            return foot_unchecked(net, x, i, j)
+            return local_fold_point(net, x, i, j)
         return fold_point(net, self.X, self.state.predicted, t, i, j)
 
     def _contrast(self, t: int, at: FoldPoint) -> Floats | None:
@@ -193,7 +205,7 @@ class _Attempt:
         size = float(np.linalg.norm(towards))
         return None if size == 0 else np.asarray(scale * towards / size)
 
-    def _anchor(self, one: Typical, at: FoldPoint) -> Floats:
+    def _anchor(self, one: TypicalMisprediction, at: FoldPoint) -> Floats:
         """A direction (d,) of length 1 that turns with the data: from the fold point to the instance, the normal."""
         x = self.X[one.index]
         mass = (self.state.weight * self.state.loss) @ (self.X - at.x)
@@ -204,7 +216,7 @@ class _Attempt:
         return np.asarray(np.eye(1, len(x))[0])
 
 
-def dead_layer(tail: Tail, X: Floats) -> str:
+def dead_layer(tail: Subnetwork, X: Floats) -> str:
     """Why nothing can be learned at inputs X (n, d): a layer without any active unit; "" if there is none."""
     if not np.ptp(X, axis=0).any():
         return "all instances enter the layer as the same point"
@@ -216,15 +228,15 @@ def dead_layer(tail: Tail, X: Floats) -> str:
     return ""
 
 
-def _none(place: Place, tail: Tail, why: str) -> Proposal:
+def _none(place: Place, tail: Subnetwork, why: str) -> Proposal:
     """A proposal of no unit, with the reason."""
     d, path = tail.net.n_in, place.consumers[0].path
     no_columns = {path: torch.zeros(tail.fan_out_size, 0, dtype=torch.float64)}
     nothing = torch.zeros(0, dtype=torch.float64)
-    return Proposal("fold", place, nothing.reshape(0, d), nothing, no_columns, 0.0, refusal(place, why))
+    return Proposal("fold", place, nothing.reshape(0, d), nothing, no_columns, 0.0, explain_refusal(place, why))
 
 
-def _proposal(place: Place, tail: Tail, best: Fold, eps: float, explanation: dict[str, Any]) -> Proposal:
+def _proposal(place: Place, tail: Subnetwork, best: FoldCandidate, eps: float, explanation: dict[str, Any]) -> Proposal:
     rho = tail.row_norm
     out = torch.from_numpy(best.sign * eps * best.v)[:, None]
     w = rho * best.u

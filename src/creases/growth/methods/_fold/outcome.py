@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth.methods._fold.decision import decide, residuals
-from creases.growth.methods._fold.tail import entering, tail_of
+from creases.growth.methods._fold.predictions import decide, residuals
+from creases.growth.methods._fold.subnetwork import layer_inputs, subnetwork_at
 from creases.network.surgery import find_place, unwrap_module
 
 
@@ -49,8 +49,8 @@ def outcome(
     unit = explanation["unit"] if unit is None else unit
     if not 0 <= unit < place.width:
         raise InputError(f"unit: {place.name!r} has units 0 to {place.width - 1}, got {unit}; was the fold applied?")
-    tail = tail_of(model, place, input_shape)
-    _, inputs = entering(tail, X)
+    tail = subnetwork_at(model, place, input_shape)
+    _, inputs = layer_inputs(tail, X)
     outputs = tail.outputs(inputs)
     why, x_f = explanation["why"], np.array(explanation["where"]["fold_point"])
     w = tail.weight[unit]

@@ -1,0 +1,166 @@
+"""One consumer of a place's units: the ways its output can change, as matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.grad import conv2d_weight
+
+from creases.errors import InputError
+from creases.growth.methods._first_order.observation import Observation
+from creases.growth.methods._first_order.products import product
+from creases.network.surgery import Link
+
+
+@dataclass(frozen=True, eq=False)
+class Consumer:
+    """A consumer, channel-first: units enter as (n, k, *positions), goals are (n, out, *outputs).
+
+    Three kinds: a linear layer at every position ("linear"), a linear layer after flattening, which has a column for
+    each unit and position ("flat"), and a convolution ("conv"), whose outputs see windows of positions. Strides,
+    dilation and padding are the layer's own, so that the composite receptive field of two convolutions is exact.
+    """
+
+    link: Link
+    layer: nn.Module
+    kind: str
+
+    @classmethod
+    def of(cls, twin: nn.Module, link: Link, seen: Observation) -> Consumer:
+        """The entry at a link, by the shape of what enters there."""
+        layer = twin.get_submodule(link.path)
+        if isinstance(layer, nn.Linear):
+            return cls(link, layer, "flat" if seen.inputs[link.path].ndim == 2 and link.per_unit > 1 else "linear")
+        if isinstance(layer, nn.Conv1d | nn.Conv2d):
+            return cls(link, layer, "conv")
+        raise InputError(
+            f"place: its units enter {link.path!r} ({type(layer).__name__}); growth by gradients is for Linear, Conv1d "
+            "and Conv2d; random units grow every place"
+        )
+
+    def units(self, inputs: Tensor, width: int) -> Tensor:
+        """The present units as they enter: (n, width, positions)."""
+        columns = self.link.columns(width).to(inputs.device)
+        if self.kind == "conv":
+            return inputs[:, columns[:, 0]].flatten(2)
+        if self.kind == "flat":
+            return inputs[:, columns]
+        return inputs[..., columns[:, 0]].reshape(len(inputs), -1, width).transpose(1, 2)
+
+    def goals(self, goals: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+        """v_goal channel-first: (n, out, *outputs), (n, out, 1) for one vector."""
+        goals = goals.to(dtype)
+        if self.kind == "conv":
+            return goals
+        return goals.reshape(len(goals), -1, goals.shape[-1]).movedim(-1, 1)
+
+    def left(self, goals: Tensor, inputs: Tensor, moves: Tensor) -> Tensor:
+        """What of v_goal a change of the weights (m, out) leaves, v_goal - dW b_l, in v_goal's own layout and dtype."""
+        moved = (as_rows(self.inputs(inputs)) @ moves).reshape(len(goals), -1, len(moves.T))  # (n, outputs, out)
+        moved = moved.movedim(-1, 1) if self.kind == "conv" else moved
+        return (goals.double() - moved.reshape(goals.shape)).to(goals.dtype)
+
+    def inputs(self, inputs: Tensor) -> Tensor:
+        """All that its weights multiply, b_l with the constant 1 last if it has a bias: (n, m, *outputs), float64."""
+        if self.kind == "conv":
+            x = windows(self.layer, inputs.double())
+        else:
+            x = inputs.reshape(len(inputs), -1, inputs.shape[-1]).movedim(-1, 1)
+        return x.double() if self.layer.bias is None else append_constant(x)
+
+    def paired(self, units: Tensor, goals: Tensor) -> Tensor:
+        """sum_i <goal, weight applied to units> as a function of the weight: (out, k, *one unit's columns), float64."""
+        if self.kind == "linear":
+            return product(as_rows(goals), as_rows(units.flatten(2)))
+        if self.kind == "flat":
+            return product(goals.flatten(1), units.flatten(1)).reshape(goals.shape[1], units.shape[1], -1)
+        padded, goals, weight = _padded(self.layer, units.double()), goals.double(), self.layer.weight
+        assert isinstance(weight, Tensor)
+        stride, dilation = _pair(self.layer, "stride"), _pair(self.layer, "dilation")
+        shape = (goals.shape[1], units.shape[1], *_pair(self.layer, "kernel_size"))
+        found: Tensor = conv2d_weight(  # type: ignore[no-untyped-call]
+            _flat_image(padded), shape, _flat_image(goals), stride, 0, dilation
+        )
+        return found.reshape(*shape[:2], *weight.shape[2:])
+
+    def response(self, units: Tensor, columns: Tensor) -> Tensor:
+        """The change of its output (n, out, *outputs) by units with columns (out, k, *one unit's columns)."""
+        if self.kind == "linear":
+            return (as_rows(units.flatten(2)) @ columns.T).reshape(len(units), -1, len(columns)).movedim(-1, 1)
+        if self.kind == "flat":
+            return (units.flatten(1) @ columns.flatten(1).T)[:, :, None]
+        image = _flat_image(_padded(self.layer, units))
+        kernel = columns if columns.ndim == 4 else columns[:, :, None]
+        found = F.conv2d(image, kernel, None, _pair(self.layer, "stride"), 0, _pair(self.layer, "dilation"))
+        return found if units.ndim == 4 else found[:, :, 0]
+
+    def with_response(self, out: Tensor, units: Tensor, columns: Tensor) -> Tensor:
+        """Its output in its own layout, with the response to units added; in the output's dtype."""
+        units, columns = units.to(out.dtype), columns.to(out.dtype)
+        if self.kind == "conv":
+            return out + self.response(units, columns)
+        seen = as_rows(units.flatten(2)) if self.kind == "linear" else units.flatten(1)
+        return torch.addmm(out.reshape(-1, out.shape[-1]), seen, columns.flatten(1).T).reshape(out.shape)
+
+    def gains(self, units: Tensor, goals: Tensor, columns: Tensor) -> Tensor:
+        """<goal, response to one unit alone> for each sample and unit: (n, k)."""
+        if self.kind == "linear":
+            products = (as_rows(goals) @ columns) * as_rows(units.flatten(2))  # (n positions, k)
+            return products.reshape(len(units), -1, columns.shape[1]).sum(1)
+        each = [self.response(units[:, k : k + 1], columns[:, k : k + 1]) for k in range(columns.shape[1])]
+        return torch.stack([(goals * change.reshape(goals.shape)).flatten(1).sum(1) for change in each], 1)
+
+    def columns(self) -> tuple[int, ...]:
+        """Columns of the weight that one unit has in the pairing: positions, or the kernel's entries; () for one."""
+        weight = self.layer.weight
+        assert isinstance(weight, Tensor)
+        return (*weight.shape[2:],) if self.kind == "conv" else (self.link.per_unit,) * (self.kind == "flat")
+
+
+def as_rows(x: Tensor) -> Tensor:
+    """(n, k, *positions) as one row for each sample and position: (n positions, k)."""
+    return x.movedim(1, -1).reshape(-1, x.shape[1])
+
+
+def append_constant(x: Tensor) -> Tensor:
+    """(n, k, *positions) with a constant 1 behind the last entry, in float64: (n, k + 1, *positions)."""
+    out = x.new_empty((len(x), x.shape[1] + 1, *x.shape[2:]), dtype=torch.float64)
+    out[:, :-1] = x
+    out[:, -1] = 1
+    return out
+
+
+def windows(layer: nn.Module, x: Tensor) -> Tensor:
+    """The windows that a convolution sees (im2col): (n, channels kernel, *output positions)."""
+    x = _padded(layer, x)
+    flat = F.unfold(
+        _flat_image(x), _pair(layer, "kernel_size"), _pair(layer, "dilation"), 0, _pair(layer, "stride")
+    )  # (n, channels kernel, positions)
+    sizes = zip(
+        _flat_image(x).shape[2:],
+        _pair(layer, "kernel_size"),
+        _pair(layer, "dilation"),
+        _pair(layer, "stride"),
+        strict=True,
+    )
+    shape = [(size - dilation * (kernel - 1) - 1) // stride + 1 for size, kernel, dilation, stride in sizes]
+    return flat.reshape(*flat.shape[:2], *(shape if x.ndim == 4 else shape[1:]))
+
+
+def _padded(layer: nn.Module, x: Tensor) -> Tensor:
+    assert isinstance(layer, nn.Conv1d | nn.Conv2d)
+    mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
+    return F.pad(x, layer._reversed_padding_repeated_twice, mode)
+
+
+def _flat_image(x: Tensor) -> Tensor:
+    """One axis of positions as an image one pixel high."""
+    return x if x.ndim == 4 else x[:, :, None]
+
+
+def _pair(layer: nn.Module, name: str) -> tuple[int, int]:
+    value = getattr(layer, name)
+    return (value[0], value[1]) if len(value) == 2 else (1, value[0])

@@ -1,0 +1,168 @@
+"""Watching a place at work: what enters it, and how the layers after it ought to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from creases.errors import InputError
+from creases.growth._loss_sum import Loss, LossSum
+from creases.network.surgery import Place, copy_sharing_parameters, find_place, unwrap_module, without_side_effects
+
+Batches = Iterable[tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """One batch as a place sees it, in the model's own layout and dtype."""
+
+    entering: Tensor  #: b_{l-1}, the producer's input
+    made: Tensor  #: a_l, its output
+    inputs: dict[str, Tensor]  #: by consumer's path: all that enters it
+    goals: dict[str, Tensor]  #: by consumer's path: v_goal = -dL/da_{l+1}, L the loss of one sample (eq. 1, eta = 1)
+    loss: float  #: summed over the samples
+    count: int  #: samples
+
+
+@dataclass(eq=False)
+class PlaceObserver:
+    """A model's copy (same weights, eval mode, no hooks) on which one place is watched.
+
+    The model itself, its mode, gradients and hooks are left alone, and so are torch's random numbers.
+    """
+
+    twin: nn.Module
+    place: Place
+    summed: LossSum  #: the loss
+    in_place: bool = False  #: whether the model changes tensors after layers have used them, so that copies are needed
+
+    @classmethod
+    def of(cls, model: nn.Module, place: Place | str, loss: Loss, x: Tensor) -> PlaceObserver:
+        """Watch a place, given or named; ``x`` are some inputs."""
+        model = unwrap_module(model)
+        if not callable(loss):
+            raise InputError(f"loss: expected a function of outputs and targets, got {type(loss).__name__}")
+        return cls(frozen_copy(model), find_place(model, place, data=x), LossSum(loss))
+
+    def see(self, x: Tensor, target: Any) -> Observation:
+        """Run one batch forwards, and from the loss back to the consumers' outputs."""
+        notes = TensorRecorder(self.in_place)
+        seen = self._seen(x, target, notes)
+        if not notes.changed():
+            return seen
+        self.in_place = True
+        return self._seen(x, target, TensorRecorder(True))
+
+    def _seen(self, x: Tensor, target: Any, notes: TensorRecorder) -> Observation:
+        inputs: dict[str, Tensor] = {}
+        leaves: dict[str, Tensor] = {}
+        made: list[Tensor] = []
+        producer = self.twin.get_submodule(self.place.name)
+        handles = [producer.register_forward_hook(lambda m, args, out: made.extend(map(notes.note, (args[0], out))))]
+        for link in self.place.consumers:
+            consumer = self.twin.get_submodule(link.path)
+            handles.append(consumer.register_forward_hook(_leaf(link.path, inputs, leaves, notes)))
+        try:
+            with without_side_effects(), torch.enable_grad():
+                outputs = self.twin(x)
+                total = self.summed(outputs, target, len(x))
+                if not bool(torch.isfinite(total)):
+                    raise InputError(f"loss: is {float(total.detach())} on a batch; growth needs a finite loss")
+                slopes = _gradients(total, list(leaves.values()))
+        finally:
+            for handle in handles:
+                handle.remove()
+        goals = {path: -slope for path, slope in zip(leaves, slopes, strict=True)}
+        return Observation(made[0], made[1], inputs, goals, float(total.detach()), len(x))
+
+
+class TensorRecorder:
+    """Tensors kept while a model runs, without a copy unless it changes them in place later."""
+
+    def __init__(self, copies: bool) -> None:
+        self.copies = copies
+        self._kept: list[tuple[Tensor, int]] = []
+
+    def note(self, x: Tensor) -> Tensor:
+        """What to keep of a tensor for as it is now."""
+        x = x.detach()
+        if self.copies or x.is_inference():
+            return x.clone()
+        self._kept.append((x, x._version))
+        return x
+
+    def changed(self) -> bool:
+        """Whether any of them is not as it was; then run again, with copies."""
+        return any(x._version != version for x, version in self._kept)
+
+
+def frozen_copy(model: nn.Module) -> nn.Module:
+    """A copy with the model's weights (not copies of them), of which none asks for a gradient."""
+    twin = copy_sharing_parameters(model)
+    still: dict[int, nn.Parameter] = {}
+    for module in twin.modules():
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                key = id(parameter)
+                still.setdefault(key, nn.Parameter(parameter.detach(), requires_grad=False))
+                module._parameters[name] = still[key]
+    return twin
+
+
+def iterate_batches(batches: Any, name: str = "batches") -> Iterator[tuple[Tensor, Any]]:
+    """Batches of inputs and targets, given as one pair of tensors or as many pairs."""
+    if isinstance(batches, tuple | list) and len(batches) == 2 and all(isinstance(part, Tensor) for part in batches):
+        batches = [tuple(batches)]
+    if isinstance(batches, Tensor) or not isinstance(batches, Iterable):
+        raise InputError(f"{name}: expected pairs of inputs and targets, got {type(batches).__name__}")
+    for batch in batches:
+        if not isinstance(batch, tuple | list) or len(batch) != 2 or not isinstance(batch[0], Tensor):
+            raise InputError(
+                f"{name}: expected pairs of inputs and targets, such as (x, y), got {type(batch).__name__}"
+            )
+        if len(batch[0]):
+            yield batch[0], batch[1]
+
+
+def observe_batches(
+    model: nn.Module, place: Place | str, batches: Batches, loss: Loss, name: str = "batches"
+) -> tuple[PlaceObserver, Iterator[Observation]]:
+    """Start watching a place: the watch, and what it sees batch by batch."""
+    source = iterate_batches(batches, name)
+    first = next(source, None)
+    if first is None:
+        raise InputError(f"{name}: has no samples")
+    watch = PlaceObserver.of(model, place, loss, first[0])
+
+    def run() -> Iterator[Observation]:
+        yield watch.see(*first)
+        for x, target in source:
+            yield watch.see(x, target)
+
+    return watch, run()
+
+
+def _leaf(
+    path: str, inputs: dict[str, Tensor], leaves: dict[str, Tensor], notes: TensorRecorder
+) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+    """A hook that makes the loss's gradient at a layer's output readable, and keeps what entered."""
+
+    def hook(module: nn.Module, args: Any, out: Tensor) -> Tensor:
+        inputs[path] = notes.note(args[0])
+        leaves[path] = torch.zeros_like(out, requires_grad=True)
+        return out.detach() + leaves[path] if not out.requires_grad else out + leaves[path]
+
+    return hook
+
+
+def _gradients(total: Tensor, leaves: list[Tensor]) -> list[Tensor]:
+    if not total.requires_grad:
+        return [torch.zeros_like(leaf) for leaf in leaves]
+    found = torch.autograd.grad(total, leaves, allow_unused=True)
+    return [
+        torch.zeros_like(leaf) if slope is None else slope.detach() for leaf, slope in zip(leaves, found, strict=True)
+    ]

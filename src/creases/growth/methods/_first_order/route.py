@@ -1,0 +1,189 @@
+"""How new units of a place reach its consumers: what they see, what they pass, and where they enter.
+
+Everything here is checked on data: the units the place has must arrive at every consumer as this file says they do.
+Where they do not (a max over positions, a factor in forward code), growth by first-order mathematics is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+from torch.nn.modules.pooling import _AdaptiveAvgPoolNd, _AvgPoolNd
+
+from creases.errors import InputError
+from creases.growth.methods._first_order.consumer import Consumer, append_constant, windows
+from creases.growth.methods._first_order.observation import Observation
+from creases.network.surgery import (
+    BEND_FUNCTIONS,
+    IDENTITY_FUNCTIONS,
+    JOIN_FUNCTIONS,
+    MOVE_FUNCTIONS,
+    PRELU_SLOPE,
+    Place,
+)
+
+Map = Callable[[Tensor], Tensor]
+
+_BEND_MODULES = (
+    nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.PReLU, nn.RReLU, nn.Hardtanh, nn.Hardsigmoid, nn.Hardswish, nn.ELU, nn.SELU,
+    nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Softplus, nn.Softsign, nn.Sigmoid, nn.Tanh, nn.Tanhshrink, nn.LogSigmoid,
+    nn.Softshrink, nn.Hardshrink, nn.Threshold,
+)  # fmt: skip
+_PASSED = (nn.Flatten, nn.Unflatten, nn.Identity, _DropoutNd)  # they leave a unit's values as they are
+_FEW = 100
+_TINIEST = 1e-30
+
+
+class Route:
+    """The way from a producer's input to its consumers, for any number of units.
+
+    Units are channel-first here: (n, units, *positions), with one position where the producer is linear and takes one
+    vector for each sample.
+    """
+
+    def __init__(self, twin: nn.Module, place: Place, seen: Observation) -> None:
+        self.place = place
+        self.producer = twin.get_submodule(place.name)
+        if not isinstance(self.producer, nn.Linear | nn.Conv1d | nn.Conv2d):
+            raise InputError(
+                f"place: {place.name!r} is {type(self.producer).__name__}; growth by gradients is for Linear, Conv1d "
+                "and Conv2d; random units grow every place"
+            )
+        self._steps: list[tuple[str, Map]] = []  # what units pass, in order: a bend, a norm or a linear map
+        self.bend: Map = _same  # of new units
+        for name in place.between:
+            self._pass(twin, name)
+        if sum(kind == "bend" for kind, _ in self._steps) > 1:
+            self._refuse("its units pass more than one kind of bend")
+        self.entries = tuple(Consumer.of(twin, link, seen) for link in place.consumers)
+        self._check(seen)
+        self.at_zero, self.right, self.left = self._slopes()
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the bend has a derivative at 0."""
+        return abs(self.right - self.left) <= 1e-12 * max(1.0, abs(self.right))
+
+    @property
+    def pooled(self) -> bool:
+        """Whether a consumer sees means over positions."""
+        return any(kind == "linear" for kind, _ in self._steps)
+
+    @property
+    def constant(self) -> bool:
+        """Whether units have a bias, so that they see a constant 1."""
+        return self.producer.bias is not None
+
+    def inputs(self, entering: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+        """What one unit weighs at each position, but for the constant: b_{l-1} (n, d, *positions)."""
+        x = entering.to(dtype)
+        if not isinstance(self.producer, nn.Linear):
+            return windows(self.producer, x)
+        return x.reshape(len(x), -1, x.shape[-1]).movedim(-1, 1) if x.ndim > 2 else x[:, :, None]
+
+    def features(self, entering: Tensor) -> Tensor:
+        """What one unit weighs at each position: b_{l-1} (n, d, *positions) in float64, the constant 1 last."""
+        x = self.inputs(entering)
+        return append_constant(x) if self.constant else x
+
+    def linear(self, z: Tensor) -> Tensor:
+        """Units (n, k, *positions) as they would arrive at the consumers if there were no bend."""
+        return self.bent(z, _same)
+
+    def bent(self, z: Tensor, bend: Map) -> Tensor:
+        """New units (n, k, *positions) as they arrive, with a function in place of the bend."""
+        for kind, step in self._steps:
+            if kind != "norm":  # a batch norm leaves new units as they are
+                z = bend(z) if kind == "bend" else step(z)
+        return z if z.ndim > 2 else z[:, :, None]
+
+    def one_sided(self, z: Tensor) -> Tensor:
+        """The bend's derivative at 0 in direction z: sigma'(0+) z where z > 0, sigma'(0-) z elsewhere."""
+        return z * self.right if self.smooth else torch.where(z > 0, self.right * z, self.left * z)
+
+    def weights(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
+        """Fan-in (k, *one unit's weights) and bias (k,) from columns alpha (d, k)."""
+        rows = alpha.T
+        weight = self.producer.weight
+        assert isinstance(weight, Tensor)
+        bias = rows[:, -1].clone() if self.constant else rows.new_zeros(len(rows))
+        rows = rows[:, :-1] if self.constant else rows
+        return rows.reshape(len(rows), *weight.shape[1:]).clone(), bias
+
+    def _pass(self, twin: nn.Module, name: str) -> None:
+        module = dict(twin.named_modules()).get(name)
+        if module is None:
+            self._pass_function(name)
+        elif isinstance(module, _BEND_MODULES):
+            self.bend = _of_new_units(module)
+            self._steps.append(("bend", module))
+        elif isinstance(module, _BatchNorm):
+            self._steps.append(("norm", module))
+        elif isinstance(module, _AvgPoolNd | _AdaptiveAvgPoolNd):
+            self._steps.append(("linear", module))
+        elif not isinstance(module, _PASSED):
+            self._refuse(f"its units pass {name!r} ({type(module).__name__}), which is not linear at 0 in each unit")
+
+    def _pass_function(self, name: str) -> None:
+        if name in BEND_FUNCTIONS:
+            bend: Map | None = getattr(F, name, None) or getattr(torch, name, None)
+            if bend is None:
+                self._refuse(f"its units pass {name}, which has no function of torch's")
+            else:
+                self.bend = bend
+                self._steps.append(("bend", bend))
+        elif name == "mean":
+            self._steps.append(("linear", lambda z: z.flatten(2).mean(2)))
+        elif name not in MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS and "dropout" not in name:
+            self._refuse(f"its units pass {name}, which is not linear at 0 in each unit")
+
+    def _check(self, seen: Observation) -> None:
+        """The present units must arrive as this file says, at the first few samples."""
+        z = seen.made[:_FEW]
+        if isinstance(self.producer, nn.Linear):
+            z = z.movedim(-1, 1)
+        try:
+            for _, step in self._steps:
+                z = step(z)
+            arrived = [entry.units(seen.inputs[entry.link.path][:_FEW], self.place.width) for entry in self.entries]
+            right = all(_alike(z.reshape(units.shape), units) for units in arrived)
+        except (RuntimeError, TypeError, IndexError):
+            right = False
+        if not right:
+            self._refuse("what lies between it and the next layers is not one bend of each unit's own values")
+
+    def _slopes(self) -> tuple[float, float, float]:
+        """sigma(0), and the derivatives of sigma on both sides of 0."""
+        with torch.enable_grad():
+            at = torch.tensor([0.0, _TINIEST, -_TINIEST], dtype=torch.float64).requires_grad_()
+            value = self.bend(at)
+            slope = torch.autograd.grad(value.sum(), at)[0]
+        return float(value[0].detach()), float(slope[1]), float(slope[2])
+
+    def _refuse(self, why: str) -> None:
+        raise InputError(f"place: {self.place.name!r} cannot be grown by its gradients: {why}; random units can")
+
+
+def _same(z: Tensor) -> Tensor:
+    return z
+
+
+def _alike(a: Tensor, b: Tensor) -> bool:
+    """The same but for rounding, which may differ with the layout in memory."""
+    tolerance = 64 * torch.finfo(b.dtype).eps
+    return torch.allclose(a, b, rtol=tolerance, atol=tolerance * max(float(b.abs().max()), _TINIEST))
+
+
+def _of_new_units(module: nn.Module) -> Map:
+    """The bend that new units pass, in float64: PReLU gives each of them torch's first slope."""
+    if isinstance(module, nn.PReLU):
+        slope = float(module.weight) if module.num_parameters == 1 else PRELU_SLOPE
+        return lambda z: torch.where(z > 0, z, slope * z)
+    if getattr(module, "inplace", False):
+        return lambda z: module(z.clone())
+    return module

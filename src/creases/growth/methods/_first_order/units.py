@@ -1,0 +1,57 @@
+"""New units of a place, as a growth method computes them: fan-in, fan-out and singular values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from creases.growth import _distributed as ranks
+
+
+@dataclass(frozen=True, eq=False)
+class NewUnits:
+    """New units before their size and sign are chosen, strongest first."""
+
+    alpha: Tensor  #: (d, k) fan-in, the bias last; alpha' S alpha = diag(values)
+    omega: dict[str, Tensor]  #: by consumer: (out, k, *columns of one unit); orthogonal, of squared norms values
+    values: Tensor  #: (k,) singular values lambda
+    rank: int  #: directions in which the place's inputs vary
+    solver: str  #: "svd" or "lobpcg"
+    inner: tuple[Tensor, ...] | None = None  #: where they are known, pre-activations (n, k, *positions) by batch seen
+
+
+def scale_units(units: NewUnits, fan_in: Tensor, fan_out: Tensor) -> NewUnits:
+    """Units with their weights multiplied by factors (k,) of their own."""
+    omega = {path: columns * fan_out.reshape(1, -1, *[1] * (columns.ndim - 2)) for path, columns in units.omega.items()}
+    inner = None if units.inner is None else tuple(z * _along(fan_in, z) for z in units.inner)
+    return replace(units, alpha=units.alpha * fan_in, omega=omega, inner=inner)
+
+
+def select_units(units: NewUnits, keep: Tensor) -> NewUnits:
+    """Some of the units, by a mask (k,) or their indices."""
+    omega = {path: columns[:, keep] for path, columns in units.omega.items()}
+    inner = None if units.inner is None else tuple(z[:, keep] for z in units.inner)
+    return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep], inner=inner)
+
+
+def synchronize_units(units: NewUnits) -> NewUnits:
+    """The first rank's units, on every rank: the same also where processors round differently."""
+    if ranks.world_size() == 1:
+        return units
+    sizes = torch.tensor([len(units.values), units.rank])
+    ranks.broadcast([sizes])
+    k, rank = map(int, sizes)
+    if k != len(units.values):
+        omega = {path: part.new_zeros(len(part), k, *part.shape[2:]) for path, part in units.omega.items()}
+        units = NewUnits(
+            units.alpha.new_zeros(len(units.alpha), k), omega, units.values.new_zeros(k), rank, units.solver
+        )
+    ranks.broadcast([units.alpha, units.values, *units.omega.values()])
+    return replace(units, rank=rank)
+
+
+def _along(factors: Tensor, z: Tensor) -> Tensor:
+    """Factors (k,) of units, in the layout of their values z (n, k, *positions)."""
+    return factors.to(z).reshape(-1, *[1] * (z.ndim - 2))

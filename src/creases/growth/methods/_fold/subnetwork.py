@@ -1,0 +1,177 @@
+"""A place seen from inside: what enters its layer, and the network from there on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.network import Network, read
+from creases.network.program import Step, apply_sides, propagate, sides_at
+from creases.network.surgery import Place, get_layer
+
+
+@dataclass(frozen=True, eq=False)
+class Subnetwork:
+    """The network as a function of what enters a place's layer, ``z = tail(bend(W x + b))``; :func:`tail_of` makes one.
+
+    For the first layer that is the whole network, and x its input. Everything is in float64.
+    """
+
+    net: Network  #: from the layer's input (d,) on
+    head: Network  #: from the model's input to the layer's
+    layer: int  #: the step of ``net`` that is the place's layer; a relu follows it
+    consumer: int  #: the step of ``net`` that takes the place's units
+
+    @property
+    def weight(self) -> Floats:
+        """W (width, d)."""
+        return self._array(self.net.steps[self.layer], "weight")
+
+    @property
+    def bias(self) -> Floats:
+        """b (width,)."""
+        return self._array(self.net.steps[self.layer], "offset")
+
+    @property
+    def row_norm(self) -> float:
+        """Median length of the layer's rows, 1 where most are zero: the size of a new row."""
+        return float(np.median(np.linalg.norm(self.weight, axis=1))) or 1.0
+
+    @property
+    def leak(self) -> float:
+        """Slope of the units' bend on its negative side."""
+        leak = self.net.steps[self.layer + 1].leak
+        return 0.0 if leak is None else float(leak)
+
+    @property
+    def fan_out_size(self) -> int:
+        """Number of values that a unit feeds."""
+        return self.net.steps[self.consumer].shape[0]
+
+    @property
+    def direct(self) -> bool:
+        """Whether the units feed the network's output itself."""
+        return self.consumer == len(self.net.steps) - 1
+
+    @property
+    def biased(self) -> bool:
+        """Whether the layer that takes the units has a bias."""
+        return self.net.steps[self.consumer].offset is not None
+
+    @staticmethod
+    def _array(step: Step, name: str) -> Floats:
+        array: Floats = step.tensors[name].numpy()
+        return array
+
+    def features(self, x: Floats) -> Floats:
+        """What the consumer adds up at inputs (n, d): the units' values and, if it has a bias, 1; (n, width (+ 1))."""
+        step = self.net.steps[self.layer]
+        hidden = self.net.steps[self.layer + 1].apply([step.apply([torch.from_numpy(x)])]).numpy()
+        return np.column_stack([hidden, np.ones(len(x))]) if self.biased else hidden
+
+    def slopes(self, x: Floats, v: Floats) -> Floats:
+        """Derivative (n, m) of the outputs at x (n, d) along a change v, (n, o) or (o,), of what the units feed."""
+        change = torch.from_numpy(np.broadcast_to(v, (len(x), self.fan_out_size)).copy())
+
+        def through(i: int, inputs: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+            step, values = self.net.steps[i], [value for value, _ in inputs]
+            value = step.apply(values)
+            if step.is_bend:
+                return value, apply_sides(step.op, inputs[0][1], sides_at(step.op, values[0]), step.leak)
+            slope = step.linear([slope for _, slope in inputs])
+            return value, slope + change if i == self.consumer else slope
+
+        start = torch.from_numpy(x)
+        with torch.no_grad():
+            _, slope = propagate(self.net, {0: (start, torch.zeros_like(start))}, through)[len(self.net.steps)]
+        return np.asarray(slope.reshape(len(x), self.net.n_out).numpy())
+
+    def jacobian(self, x: Floats) -> Floats:
+        """Derivative (m, o) of the outputs at one x (d,) by what the units feed."""
+        eye = np.eye(self.fan_out_size)
+        return self.slopes(np.repeat(x[None], len(eye), axis=0), eye).T
+
+    def outputs(self, x: Floats, added: Floats | None = None) -> Floats:
+        """Outputs (n, m) at x (n, d); ``added`` (n, o): what more the consumer gives."""
+
+        def through(i: int, inputs: list[Tensor]) -> Tensor:
+            value = self.net.steps[i].apply(inputs)
+            return value + torch.from_numpy(added) if added is not None and i == self.consumer else value
+
+        with torch.no_grad():
+            value = propagate(self.net, {0: torch.from_numpy(x)}, through)[len(self.net.steps)]
+        return np.asarray(value.reshape(len(x), self.net.n_out).numpy())
+
+
+def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | None = None) -> Subnetwork:
+    """The network from a place on; refused, with the reason, where a crease cannot be led through a chosen point.
+
+    The place must be a linear layer with bias, a (leaky) relu on each unit alone, and one linear layer that takes them.
+    """
+
+    def refuse(why: str) -> InputError:
+        return InputError(f"place: cannot fold at {place.name!r}: {why}")
+
+    producer = get_layer(model, place.name)
+    if not isinstance(producer, nn.Linear):
+        raise refuse(f"it is a {type(producer).__name__}, whose units have many creases; fold takes nn.Linear")
+    if producer.bias is None:
+        raise refuse("it has no bias, so its creases all pass through 0")
+    if place.norm:
+        raise refuse("batch norm before the bend would move the crease in training")
+    if place.carriers:
+        raise refuse("its units have a slope of their own (PReLU), which would turn with training")
+    if len(place.consumers) != 1 or place.consumers[0].size != place.width:
+        raise refuse("its units are joined with others, or several layers take them; fold takes one linear layer")
+    net = read(model, input_shape).to(torch.float64)
+    layer = _step(net, place.name, refuse)
+    bend = _only_reader(net, layer)
+    taker = None if bend is None else _only_reader(net, bend)
+    if bend is None or net.steps[bend].op != "relu" or bend != layer + 1 or not _one_leak(net.steps[bend]):
+        raise refuse(f"its bend ({place.bend or 'none'}) is not a relu of each unit alone")
+    if taker is None or net.steps[taker].path != place.consumers[0].path or len(net.steps[taker].shape) != 1:
+        raise refuse("more than a linear layer takes its units")
+    start = net.steps[layer].inputs[0]
+    if len(net.shapes[start]) != 1:
+        raise refuse(f"it is applied at {net.shapes[start][:-1]} positions of its input; fold takes one")
+    for step in net.steps[start:]:
+        if any(value < start for value in step.inputs):
+            raise refuse(f"{step.path!r} also reads what comes before it, so its input does not settle the output")
+    moved = [replace(step, inputs=tuple(value - start for value in step.inputs)) for step in net.steps[start:]]
+    head = Network(net.steps[:start], net.input_shape)
+    return Subnetwork(Network(moved, net.shapes[start]), head, layer - start, taker - start)
+
+
+def _step(net: Network, path: str, refuse: Callable[[str], InputError]) -> int:
+    found = [i for i, step in enumerate(net.steps) if step.path == path and step.op == "linear"]
+    if len(found) != 1:
+        raise refuse(f"the model uses it {len(found)} times; fold takes a layer that is used once")
+    return found[0]
+
+
+def _only_reader(net: Network, step: int) -> int | None:
+    readers = [i for i, other in enumerate(net.steps) if step + 1 in other.inputs]
+    return readers[0] if len(readers) == 1 else None
+
+
+def _one_leak(step: Step) -> bool:
+    return step.leak is None or step.leak.numel() == 1
+
+
+def layer_inputs(tail: Subnetwork, X: Any) -> tuple[Floats, Floats]:
+    """The model's inputs X as numbers (n, n_in), and what enters the place's layer there (n, d)."""
+    batch, single = tail.head.points(X, "X")
+    if single or not len(batch):
+        raise InputError(f"X: expected a batch of inputs (n, *{tail.head.input_shape}), got one alone or none")
+    if not torch.isfinite(batch).all():
+        raise InputError("X: has NaN or infinite entries")
+    kept = torch.as_tensor(np.asarray(X) if not isinstance(X, Tensor) else X).detach().cpu().to(torch.float64)
+    values = tail.head(kept.reshape(batch.shape))
+    return kept.reshape(len(batch), -1).numpy(), np.ascontiguousarray(values.reshape(len(batch), -1).numpy())

@@ -1,0 +1,89 @@
+"""Explanations of tiny, gradmax, random_units, the splits and search in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def unit_sentences(explanation: Mapping[str, Any]) -> str:
+    """The explanation of new units in the sentences a person reads."""
+    said = unit_reason(explanation)
+    return f"{said} {_tiny_found(explanation)}" if explanation["method"] == "tiny" else said
+
+
+def unit_reason(explanation: Mapping[str, Any]) -> str:
+    """Why the units were added, in one sentence."""
+    count = explanation.get("units", 1)
+    units = "1 unit" if count == 1 else f"{count} units"
+    because = SENTENCES[explanation["method"]](explanation)
+    return f"{units} added to {explanation['place']!r} because {because}."
+
+
+def _tiny(e: Mapping[str, Any]) -> str:
+    start = f"the present weights behind it cannot give {e['share_of_goal']:.0%} of the change that the loss asks for"
+    if "beyond" not in e:
+        return start
+    kind = {"second": "quadratic correlations", "random": "the best of random units"}[e["beyond"]]
+    return f"{start}, and no linear correlation gives anything: {kind}"
+
+
+def _tiny_found(e: Mapping[str, Any]) -> str:
+    search = e["line_search"]
+    share = e["bottleneck_after"] / e["bottleneck"] if e["bottleneck"] else 1.0
+    where = "held-out samples" if search["held_out"] else "the same samples"
+    left = "" if "beyond" in e else f"; to first order the new units leave {share:.0%} of it"
+    return (
+        f"This bottleneck is {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss{left}. The mean loss is "
+        f"predicted to fall by {e['gain']:.3g}, to first order, and fell by {search['gain']:.3g} on "
+        f"{search['samples']} {where}."
+    )
+
+
+def _gradmax(e: Mapping[str, Any]) -> str:
+    how = {
+        "zero": "incoming weights are zero, so the function is unchanged",
+        "small": "incoming weights are next to zero, so that they only choose the side of the bend",
+        "zero out": "outgoing weights are zero because of the batch norm, so the function is unchanged",
+    }[e["start"]]
+    size = f", of squared norm {e['gradient']:.3g}" if "gradient" in e else ""
+    return f"there the new weights get the largest gradient{size}; {how}"
+
+
+def _random(e: Mapping[str, Any]) -> str:
+    return f"units drawn at random (seed {e['seed']}) were asked for; {_predicted(e['gain'])}"
+
+
+def _split(e: Mapping[str, Any]) -> str:
+    noise = f"with noise of {e['noise']:.3g}" if e["noise"] else "exactly, so they need noise to part"
+    if len(e["split"]) == 1:
+        return f"unit {e['split'][0]} was copied {noise}, and shares its outgoing weights in halves"
+    return f"units {_numbers(e['split'])} were copied {noise}, and share their outgoing weights in halves"
+
+
+def _steepest(e: Mapping[str, Any]) -> str:
+    are = f"unit {e['split'][0]} is" if len(e["split"]) == 1 else f"units {_numbers(e['split'])} are"
+    down = f"eigenvalues down to {min(e['eigenvalues']):.3g}"
+    return f"{are} at a saddle that splitting leaves ({down}); {_predicted(e['gain'])}, to second order"
+
+
+def _search(e: Mapping[str, Any]) -> str:
+    return f"of {e['tried']} creases through the data that were tried it gets the largest gradient, {e['gradient']:.3g}"
+
+
+def _predicted(gain: float) -> str:
+    return f"the mean loss is predicted to {'rise' if gain < 0 else 'fall'} by {abs(gain):.3g}"
+
+
+def _numbers(units: list[int]) -> str:
+    return ", ".join(map(str, units[:10])) + (", ..." if len(units) > 10 else "")
+
+
+SENTENCES = {
+    "tiny": _tiny,
+    "gradmax": _gradmax,
+    "random": _random,
+    "split": _split,
+    "steepest_split": _steepest,
+    "search": _search,
+}

@@ -1,0 +1,1 @@
+"""TINY: units that remove an expressivity bottleneck, in closed form."""

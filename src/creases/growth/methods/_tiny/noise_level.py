@@ -1,0 +1,40 @@
+"""How strong a unit looks by chance: where wanted changes and inputs have nothing to do with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from creases.growth import _distributed as ranks
+from creases.growth.methods._first_order.consumer import as_rows
+from creases.growth.methods._first_order.observation import Observation
+from creases.growth.methods._first_order.route import Route
+
+MARGIN = 1.1
+
+
+def noise_level(reach: Route, aims: Sequence[Observation], rank: int, n: float) -> float:
+    """The lambda^2 that the strongest unit would have on n samples with independent goals v and r inputs.
+
+    ``(sqrt(r c) + sqrt(tr C))^2 / n``, with C the covariance of v and c its largest eigenvalue: what the largest
+    singular value of r x out normal numbers with columns so correlated is at most, in the mean (Gordon). Positions of
+    convolutions count as samples. A tenth more (of lambda) is added: the largest of one draw may lie above its mean.
+    """
+    found = 0.0
+    for entry in reach.entries:
+        path = entry.link.path
+        goals = [as_rows(entry.goals(one.goals[path]).double()) for one in aims]
+        weight = entry.layer.weight
+        assert isinstance(weight, Tensor)
+        sums = torch.zeros(len(weight), len(weight), dtype=torch.float64, device=weight.device)
+        count = torch.zeros((), dtype=torch.float64)
+        for part in goals:
+            sums += part.T @ part
+            count += len(part)
+        ranks.sum_over_ranks([sums, count])
+        covariance = sums / count
+        largest = float(torch.linalg.eigvalsh(covariance)[-1].clamp_min(0))
+        found += ((rank * largest) ** 0.5 + float(covariance.trace()) ** 0.5) ** 2
+    return MARGIN**2 * found / n

@@ -1,0 +1,119 @@
+"""Units where no linear correlation is left to use: second-order correlations, and random units (section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from creases.errors import InputError
+from creases.growth import _distributed as ranks
+from creases.growth.methods._first_order.consumer import as_rows
+from creases.growth.methods._first_order.gains import pre_activations
+from creases.growth.methods._first_order.observation import Observation
+from creases.growth.methods._first_order.route import Route
+from creases.growth.methods._first_order.statistics import Statistics, batch_slices
+from creases.growth.methods._first_order.units import NewUnits, select_units, synchronize_units
+from creases.growth.methods._tiny.bottleneck import whitening_matrix
+
+FALLBACKS = ("second", "random")
+_DRAWN = 4  # random units tried for each one that is kept: the best of many are much alike
+_ROUNDS = 4
+
+
+def higher_order_units(
+    reach: Route, seen: Sequence[Observation], sums: Statistics, way: str, count: int, cutoff: float, seed: int
+) -> tuple[NewUnits, Tensor]:
+    """At most ``count`` units of finite fan-in (``alpha' S alpha = 1``), and the gain of each to first order in omega.
+
+    For a given fan-in the loss falls fastest along ``omega = (1/n) sum_i v_goal sigma(z)``, here divided by the mean
+    of sigma(z)^2; the gain is ``|(1/n) sum v_goal sigma(z)|^2 / mean(sigma(z)^2)``, exact, whatever the bend is.
+
+    - "second": alpha solves ``max E[<v_goal, w> (alpha b)^2]``, w and alpha in turn: the quadratic term of sigma;
+    - "random": the best of many random directions, with creases through the samples.
+    """
+    if way not in FALLBACKS:
+        raise InputError(f"beyond: expected 'second', 'random' or None, got {way!r}")
+    w = whitening_matrix(sums.features / sums.count, cutoff)
+    generator = torch.Generator().manual_seed(seed)
+    if way == "random":
+        alpha = _drawn(reach, sums.features / sums.count, _DRAWN * count, generator)
+    else:
+        alpha = _quadratic(reach, seen, w, count, generator)
+    units = _with_outputs(reach, seen, torch.cat([alpha, -alpha], 1), w.shape[1], sums.count)
+    gains = units.values.square()
+    best = gains.argsort(descending=True, stable=True)
+    best = best[gains[best] > 0]
+    best = best[torch.tensor([_first(best, i, alpha.shape[1]) for i in range(len(best))], dtype=torch.bool)][:count]
+    found = synchronize_units(select_units(units, best))
+    return found, found.values.square()
+
+
+def _drawn(reach: Route, s: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Normal weights (d, count), each with its crease a normal number of deviations off the samples' middle."""
+    d = len(s) - reach.constant
+    alpha = s.new_zeros(len(s), count)
+    normal = torch.randn(d + 1, count, generator=generator, dtype=torch.float64).to(s)
+    alpha[:d] = torch.where(s.diagonal()[:d, None] > 0, normal[:d], 0.0)
+    if reach.constant:
+        mean = s[d, :d] @ alpha[:d]
+        spread = ((alpha[:d] * (s[:d, :d] @ alpha[:d])).sum(0) - mean.square()).clamp_min(0).sqrt()
+        alpha[d] = -(mean + spread * normal[d])
+    size = (alpha * (s @ alpha)).sum(0).clamp_min(0).sqrt()
+    return alpha / torch.where(size > 0, size, 1.0)
+
+
+def _first(order: Tensor, i: int, half: int) -> bool:
+    """Whether the unit at i of the order comes before its mirror image."""
+    return not bool((order[:i] % half == order[i] % half).any())
+
+
+def _with_outputs(reach: Route, seen: Sequence[Observation], alpha: Tensor, rank: int, n: Tensor) -> NewUnits:
+    """The best fan-out for each fan-in; its values' squares are the gains."""
+    omega: dict[str, Tensor] = {}
+    square = alpha.new_zeros(alpha.shape[1])
+    for batch in seen:
+        for part in batch_slices(reach, batch):
+            arrived = reach.bent(pre_activations(reach, batch.entering[part], alpha), reach.bend)
+            square += arrived.flatten(2).square().sum((0, 2)) / n
+            for entry in reach.entries:
+                path = entry.link.path
+                pair = entry.paired(arrived, entry.goals(batch.goals[path][part])) / n
+                omega[path] = omega[path] + pair if path in omega else pair
+    ranks.sum_over_ranks([square, *omega.values()])
+    norm = torch.where(square > 0, 1 / square, 0.0)
+    gains = torch.stack([pair.movedim(1, 0).flatten(1).square().sum(1) for pair in omega.values()]).sum(0) * norm
+    scaled = {path: pair * norm.reshape(1, -1, *[1] * (pair.ndim - 2)) for path, pair in omega.items()}
+    return NewUnits(alpha, scaled, gains.sqrt(), rank, "beyond")
+
+
+def _quadratic(reach: Route, seen: Sequence[Observation], w: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Fan-in whose square goes with the wanted change: eigenvectors of sum_i <v_i, w> b b', w in turn."""
+    if any(entry.kind != "linear" for entry in reach.entries):
+        raise InputError("beyond: second-order correlations are for consumers that are linear at each position")
+    outs = sum(len(seen[0].goals[entry.link.path].movedim(-1, 0)) for entry in reach.entries)
+    direction = torch.randn(outs, generator=generator, dtype=torch.float64).to(w)
+    alpha = w[:, :0]
+    for _ in range(_ROUNDS):
+        moment = w.new_zeros(w.shape[1], w.shape[1])
+        for batch in seen:
+            white, goals = _rows(reach, batch, w)
+            moment += (white * (goals @ direction)[:, None]).T @ white
+        ranks.sum_over_ranks([moment])
+        strength, vectors = torch.linalg.eigh(moment)
+        order = strength.abs().argsort(descending=True)[:count]
+        alpha = w @ vectors[:, order]
+        direction = torch.zeros_like(direction)
+        for batch in seen:
+            white, goals = _rows(reach, batch, w)
+            direction += goals.T @ (white @ vectors[:, order[0]]).square()
+        ranks.sum_over_ranks([direction])
+    return alpha
+
+
+def _rows(reach: Route, batch: Observation, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Whitened inputs (rows, r) and goals of all consumers (rows, out), position by position."""
+    features = as_rows(reach.linear(reach.features(batch.entering)))
+    goals = [as_rows(entry.goals(batch.goals[entry.link.path])) for entry in reach.entries]
+    return features @ w, torch.cat(goals, 1)

@@ -1,0 +1,53 @@
+"""Random units: everywhere, by a seed, with the exact slope along their outgoing weights."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import creases
+from creases.errors import InputError
+from creases.growth._explanation import explain
+from creases.growth.methods._random import random_units
+from first_order import data, grown, loss, mean_loss, mlp
+from surgery_models import MODELS, built
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_gain_is_the_slope_along_the_outgoing_weights_at_every_place(name):
+    model, shape = built(name)
+    model = model.double().eval()
+    x, y = data(shape, 30)
+    out = model(x)
+    target = y[:, None].expand(len(x), out[0].numel()).reshape(out.shape).double()
+    square = torch.nn.MSELoss()
+    for place in creases.places(model, shape):
+        proposal = random_units(model, place, (x, target), square, count=2, fan_out=1.0, seed=3)
+        small = [proposal.scaled(1.0, step) for step in (1e-4, 5e-5)]
+        falls = [(mean_loss(model, x, target, square) - mean_loss(grown(model, p), x, target, square)) for p in small]
+        found = 2 * falls[1] / 5e-5 - falls[0] / 1e-4
+        assert found == pytest.approx(proposal.gain, rel=1e-4, abs=1e-9)
+
+
+def test_without_outgoing_weights_the_function_stays():
+    model, (x, y) = mlp(), data()
+    proposal = random_units(model, "0", (x, y), loss, count=3, fan_out=0.0)
+    assert torch.equal(grown(model, proposal)(x), model(x)) or torch.allclose(
+        grown(model, proposal)(x), model(x), atol=1e-15
+    )
+    assert proposal.gain == 0.0
+
+
+def test_the_seed_decides_and_torchs_random_numbers_are_left_alone():
+    model, (x, y) = mlp(), data()
+    state = torch.get_rng_state()
+    one, same, other = (random_units(model, "0", (x, y), loss, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.equal(one.fan_in, same.fan_in)
+    assert not torch.equal(one.fan_in, other.fan_in)
+    assert "drawn at random (seed 1)" in explain(one.explanation)
+
+
+def test_wrong_numbers_are_refused():
+    with pytest.raises(InputError, match="count, fan_out: expected at least 1"):
+        random_units(mlp(), "0", data(), loss, count=0)

@@ -1,0 +1,46 @@
+"""Explanations in sentences that are true and read well for one unit and for several."""
+
+from __future__ import annotations
+
+import pytest
+
+from creases.growth._explanation import explain, explain_reason
+
+ONE = {"place": "0", "units": 1}
+
+SAID = {
+    "a random unit that raises the loss": (
+        {"method": "random", "seed": 3, "gain": -2e-5},
+        "1 unit added to '0' because units drawn at random (seed 3) were asked for; the mean loss is predicted to rise "
+        "by 2e-05.",
+    ),
+    "a copy": (
+        {"method": "split", "split": [0], "noise": 0.05},
+        "1 unit added to '0' because unit 0 was copied with noise of 0.05, and shares its outgoing weights in halves.",
+    ),
+    "copies": (
+        {"method": "split", "split": [0, 2], "noise": 0.0, "units": 2},
+        "2 units added to '0' because units 0, 2 were copied exactly, so they need noise to part, and share their "
+        "outgoing weights in halves.",
+    ),
+    "a split along the curvature": (
+        {"method": "steepest_split", "split": [1], "eigenvalues": [-0.5], "gain": 0.25},
+        "1 unit added to '0' because unit 1 is at a saddle that splitting leaves (eigenvalues down to -0.5); the mean "
+        "loss is predicted to fall by 0.25, to second order.",
+    ),
+    "a crease found by search": (
+        {"method": "search", "tried": 14400, "gradient": 0.25},
+        "1 unit added to '0' because of 14400 creases through the data that were tried it gets the largest gradient, "
+        "0.25.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_reason_is_said_in_one_sentence(name):
+    explanation, said = SAID[name]
+    assert explain(ONE | explanation) == explain_reason(ONE | explanation) == said
+
+
+def test_a_search_tells_its_reason_without_counting_its_one_unit():
+    assert explain({"method": "search", "place": "0", "tried": 72, "gradient": 1.0}).startswith("1 unit added to '0'")

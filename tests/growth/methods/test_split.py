@@ -1,0 +1,94 @@
+"""Splits: copies that leave the function alone, and splits that lower the loss to second order."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import creases
+from creases.errors import InputError
+from creases.growth._explanation import explain
+from creases.growth._proposal import apply
+from creases.growth.methods._split import split, steepest_split
+from first_order import conv, data, grown, loss, mean_loss, mlp, place_of
+from surgery_models import Branches, Residual
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [(mlp, (3,)), (lambda: mlp(nn.ReLU), (3,)), (conv, (2, 7, 7)), (Branches, (3,)), (Residual, (2, 7, 7))],
+)
+def test_copies_leave_the_function_as_it_is(make, shape):
+    model = make().double().eval()
+    x, y = data(shape, 20)
+    places = [place for place in creases.places(model, shape) if not place.carriers]
+    for place in places:
+        proposal = split(model, place, (x, y), loss, count=2)
+        after = grown(model, proposal)
+        assert torch.allclose(after(x), model(x), atol=1e-12, rtol=0)
+        assert proposal.count == 2
+    assert places or isinstance(model, Residual)
+
+
+def test_noise_tells_copies_from_their_originals():
+    model, (x, y) = mlp(), data()
+    proposal = split(model, "0", (x, y), loss, count=9, noise=0.1)
+    assert proposal.count == 4
+    assert bool((proposal.fan_in != model[0].weight.detach()).all())
+    certificate = apply(proposal, model, data=x)
+    assert 0 < certificate.change < 0.2
+    assert "units 0, 1, 2, 3 were copied with noise of 0.1" in explain(proposal.explanation)
+
+
+def test_a_change_of_present_weights_keeps_the_parameters_and_is_undone_if_the_widening_fails():
+    from dataclasses import replace
+
+    model, (x, y) = mlp(), data()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    proposal = split(model, "0", (x, y), loss)
+    wrong = replace(proposal, fan_in=proposal.fan_in[:, :2])
+    with pytest.raises(InputError, match="fan_in: expected shape"):
+        apply(wrong, model)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    with pytest.raises(InputError, match="changes 'nowhere' by a tensor"):
+        apply(replace(proposal, change={"nowhere": torch.zeros(1)}), model)
+    optimizer = torch.optim.Adam(model.parameters())
+    assert apply(proposal, model, optimizer=optimizer, data=x).change < 1e-12
+    assert sum(len(group["params"]) for group in optimizer.param_groups) == 6
+
+
+def test_a_unit_is_split_where_the_loss_falls_by_its_curvature():
+    model, (x, y) = mlp(), data()
+    proposal = steepest_split(model, "0", (x, y), loss, step=1e-3)
+    lowest = proposal.explanation["eigenvalues"][0]
+    assert lowest < 0
+    # the halves' first orders cancel, their second orders add up
+    fall = mean_loss(model, x, y) - mean_loss(grown(model, proposal), x, y)
+    assert fall == pytest.approx(-lowest * 1e-6 / 2, rel=1e-3)
+    assert proposal.gain == pytest.approx(-lowest * 1e-6 / 2)
+    assert "to second order" in explain(proposal.explanation)
+
+
+def test_splits_that_the_mathematics_does_not_allow_are_refused():
+    x, y = data()
+    with pytest.raises(InputError, match="its bend is piecewise linear"):
+        steepest_split(mlp(nn.ReLU), "0", (x, y), loss)
+    model = conv()
+    with pytest.raises(InputError, match="linear layers on both sides"):
+        steepest_split(model, place_of(model, "0", (2, 7, 7)), data((2, 7, 7)), loss)
+    with pytest.raises(InputError, match="'1' holds numbers for each unit"):
+        split(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).double(), "0", (x, y), loss)
+    with pytest.raises(InputError, match="step: expected a number above 0"):
+        steepest_split(mlp(), "0", (x, y), loss, step=0)
+
+
+def test_where_no_split_helps_none_is_proposed():
+    # the output is far below its targets, and every unit bends upwards where it is: moving both ways can only help
+    x = torch.randn(50, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    model = mlp(nn.SiLU, (2, 3, 1))
+    with torch.no_grad():
+        model[0].weight.mul_(0.1), model[0].bias.zero_(), model[2].weight.fill_(-1.0)
+    proposal = steepest_split(model, "0", (x, 10 * torch.ones(50, 1, dtype=torch.float64)), nn.MSELoss())
+    assert proposal.count == 0
+    assert "no unit's splitting matrix" in proposal.explanation["reason"]
