@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth import _distributed as ranks
-from creases.growth.methods._first_order.gains import pre_activations, scaled
+from creases.growth.methods._first_order.gains import pre_activations
 from creases.growth.methods._first_order.observation import PlaceObserver, TensorRecorder, frozen_copy
 from creases.growth.methods._first_order.products import product_dtype
 from creases.growth.methods._first_order.route import Route
-from creases.growth.methods._tiny.bottleneck import Units
+from creases.growth.methods._first_order.units import NewUnits, scale_units
 from creases.network.surgery import without_side_effects
 
 _STEPS = 12  # sizes tried before it gives up
@@ -115,7 +115,9 @@ class ReplayedModel:
         return lambda module, args, out: self.changes[path](out)
 
 
-def line_search(reach: Route, runs: Sequence[ReplayedModel], units: Units, *, fan_in: bool = True) -> LineSearchResult:
+def line_search(
+    reach: Route, runs: Sequence[ReplayedModel], units: NewUnits, *, fan_in: bool = True
+) -> LineSearchResult:
     """The factor of new units at which the loss on some batches is smallest, by quartering and parabolas.
 
     Weights in and out are both multiplied by the factor's square root; with ``fan_in`` False only those out.
@@ -143,10 +145,12 @@ def line_search(reach: Route, runs: Sequence[ReplayedModel], units: Units, *, fa
     return _smallest(loss, before, n)
 
 
-def resize_units(units: Units, factor: float, *, fan_in: bool = True) -> Units:
+def resize_units(units: NewUnits, factor: float, *, fan_in: bool = True) -> NewUnits:
     """The units at the size that a search chose."""
     one = torch.ones_like(units.values)
-    return scaled(units, sqrt(factor) * one, sqrt(factor) * one) if fan_in else scaled(units, one, factor * one)
+    return (
+        scale_units(units, sqrt(factor) * one, sqrt(factor) * one) if fan_in else scale_units(units, one, factor * one)
+    )
 
 
 def _smallest(loss: Callable[[float], float], before: float, n: int) -> LineSearchResult:
