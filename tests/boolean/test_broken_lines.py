@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import creases
-from creases.boolean._broken_lines import BrokenLine, network
+from creases.boolean.intervals._broken_lines import BrokenLine, network
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1, 0.7])

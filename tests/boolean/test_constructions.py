@@ -9,8 +9,8 @@ import torch
 import creases
 from creases import boolean
 from creases.boolean._constructions import deep, margin, wide
-from creases.boolean._deep import layers_needed
-from creases.boolean._wide import units_needed
+from creases.boolean.intervals._deep import layers_needed
+from creases.boolean.intervals._wide import units_needed
 from creases.errors import InputError
 
 LEAKS = [0.0, 0.1]

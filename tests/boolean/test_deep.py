@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import creases
-from creases.boolean._deep import deep_on_line, layers_needed
-from creases.boolean._intervals import Intervals
+from creases.boolean.intervals._deep import deep_on_line, layers_needed
+from creases.boolean.intervals._intervals import Intervals
 from creases.errors import InputError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from creases.boolean._intervals import Intervals
+from creases.boolean.intervals._intervals import Intervals
 from creases.errors import InputError
 
 

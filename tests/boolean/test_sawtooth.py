@@ -8,7 +8,7 @@ import torch
 
 import creases
 from creases.boolean import parity, points, table_of
-from creases.boolean._sawtooth import most_changes, parity_network, sawtooth
+from creases.boolean.intervals._sawtooth import most_changes, parity_network, sawtooth
 from creases.errors import InputError
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import creases
-from creases.boolean._broken_lines import BrokenLine, network
-from creases.boolean._intervals import Intervals
-from creases.boolean._wide import units_needed, wide_on_line
+from creases.boolean.intervals._broken_lines import BrokenLine, network
+from creases.boolean.intervals._intervals import Intervals
+from creases.boolean.intervals._wide import units_needed, wide_on_line
 from creases.errors import InputError
 
 LEAKS = [0.0, 0.01, 0.1, 0.5, 0.9]

@@ -9,7 +9,7 @@ import torch
 from creases.errors import InputError
 from creases.lab import Batch
 from creases.splines import Shallow
-from creases.splines._batched import batch_of, descend, shallow, squared_errors
+from creases.splines.batches._batches import batch_of, descend, shallow, squared_errors
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1])

@@ -5,7 +5,9 @@ from hypothesis import given, settings
 
 from creases.errors import InputError
 from creases.splines import Shallow
-from creases.splines.dynamics._dynamics import (
+from creases.splines._residuals import residuals
+from creases.splines.dynamics._ntk import ntk
+from creases.splines.dynamics._velocities import (
     closed_velocities,
     invariants,
     metric,
@@ -13,8 +15,6 @@ from creases.splines.dynamics._dynamics import (
     squares,
     velocities,
 )
-from creases.splines.dynamics._ntk import ntk
-from creases.splines.relocation._residuals import residuals
 from splines_cases import loss, parameters, shallow_cases, value
 
 

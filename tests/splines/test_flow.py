@@ -3,8 +3,8 @@ import pytest
 
 from creases.errors import InputError
 from creases.splines import Shallow
-from creases.splines.dynamics._dynamics import invariants
 from creases.splines.dynamics._flow import closed_flow, parameter_flow
+from creases.splines.dynamics._velocities import invariants
 
 
 def case(seed, leak=0.0, c1=0.0, H=6, N=12):

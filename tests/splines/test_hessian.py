@@ -5,8 +5,8 @@ from hypothesis import assume, given, settings
 
 from creases.errors import InputError
 from creases.splines import Shallow
+from creases.splines._residuals import residuals
 from creases.splines.landscape._hessian import generating_vectors, hessian, spline_hessian
-from creases.splines.relocation._residuals import residuals
 from splines_cases import loss, parameters, shallow_cases
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from creases.splines.optimum._place_kernel import exchange, place_round
-from creases.splines.optimum._polish_kernel import error_at, polish
+from creases.splines.free_knots._placement_kernel import exchange, place_round
+from creases.splines.free_knots._polish_kernel import error_at, polish
 
 
 def example(seed):

@@ -11,7 +11,7 @@ from scipy.special import gamma
 
 from creases.errors import InputError
 from creases.splines import PowerRelu, SaturatingRelu, natural_spline
-from creases.splines.dynamics._responses import basis, least_norm_fit
+from creases.splines.dynamics._activations import basis, least_norm_fit
 
 ORDERS = [0.5, 1.0, 1.25, 2.0, 2.5, 3.0]
 

@@ -13,8 +13,8 @@ from creases.errors import CreasesError, FileError, InputError
 from creases.splines import Shallow, spline_of, to_module
 from creases.splines._deep import deep_breakpoints
 from creases.splines._spline import Pieces
+from creases.splines.dynamics._breakpoints import Marks, marks, matched
 from creases.splines.dynamics._history import History
-from creases.splines.dynamics._marks import Marks, marks, matched
 from creases.splines.dynamics._tracker import Tracker
 from splines_cases import shallow_cases
 

@@ -22,17 +22,17 @@ Training   ``minimal_width`` at which it succeeds; ``xor``: all steady states of
 """
 
 from creases.boolean import xor
-from creases.boolean._broken_lines import BrokenLine
 from creases.boolean._constructions import deep, margin, wide
-from creases.boolean._deep import deep_on_line, layers_needed
-from creases.boolean._fourier import coefficients, degree, entropy, influence, influences
 from creases.boolean._functions import function_of, parity, points, table_of
 from creases.boolean._minimal import MinimalWidths, minimal_width
 from creases.boolean._npn import Classes, canonical, classes
 from creases.boolean._orderings import Orderings, orderings
-from creases.boolean._sawtooth import most_changes, parity_network, sawtooth
 from creases.boolean._swaps import ClassSwaps, Swaps, all_swaps, changes, swaps
-from creases.boolean._wide import units_needed, wide_on_line
+from creases.boolean.fourier._spectrum import coefficients, degree, entropy, influence, influences
+from creases.boolean.intervals._broken_lines import BrokenLine
+from creases.boolean.intervals._deep import deep_on_line, layers_needed
+from creases.boolean.intervals._sawtooth import most_changes, parity_network, sawtooth
+from creases.boolean.intervals._wide import units_needed, wide_on_line
 
 __all__ = [
     "BrokenLine",

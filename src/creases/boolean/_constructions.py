@@ -14,12 +14,12 @@ from torch import nn
 
 from creases._typing import Floats
 from creases._validation import check_numbers
-from creases.boolean._broken_lines import check_leak
-from creases.boolean._deep import deep_network
 from creases.boolean._functions import check_bits, check_function, points, table_of
-from creases.boolean._intervals import Intervals
 from creases.boolean._swaps import swaps
-from creases.boolean._wide import wide_network
+from creases.boolean.intervals._broken_lines import check_leak
+from creases.boolean.intervals._deep import deep_network
+from creases.boolean.intervals._intervals import Intervals
+from creases.boolean.intervals._wide import wide_network
 from creases.errors import InputError
 
 

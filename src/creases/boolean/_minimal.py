@@ -15,10 +15,10 @@ import numpy as np
 from creases import lab
 from creases._typing import Ints
 from creases._validation import check_count
-from creases.boolean._broken_lines import check_leak
-from creases.boolean._deep import layers_needed
 from creases.boolean._functions import Functions, check_bits, points, table_of
 from creases.boolean._swaps import swaps
+from creases.boolean.intervals._broken_lines import check_leak
+from creases.boolean.intervals._deep import layers_needed
 from creases.errors import InputError
 
 if TYPE_CHECKING:

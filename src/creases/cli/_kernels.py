@@ -24,9 +24,9 @@ def load_kernels() -> None:
 def load_spline_kernels() -> None:
     """The same for the kernels of the best fit, and of gradient descent in float64."""
     from creases.lab import Batch
-    from creases.splines import _batched as batched
     from creases.splines import optimal_fit
-    from creases.splines.optimum import _optimal_kernel as optimal_kernel
+    from creases.splines.batches import _batches as batched
+    from creases.splines.free_knots import _optimal_kernel as optimal_kernel
 
     _announce(optimal_kernel)
     x = [0.0, 0.1, 0.3, 0.4, 0.7, 0.9, 1.0]

@@ -16,23 +16,25 @@ and, where they are wrong, correct.
 True
 """
 
-from creases.splines._batched import batch_of, descend, shallow, squared_errors
 from creases.splines._convert import from_module, network_of, spline_of, to_module
 from creases.splines._deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
 from creases.splines._multivariate import Planes, planes_of
+from creases.splines._residuals import Residuals, residuals
 from creases.splines._spline import Pieces, Shallow, Spline
-from creases.splines.dynamics._dynamics import Velocities, invariants, metric, spline_gradient, velocities
+from creases.splines.batches._batches import batch_of, descend, shallow, squared_errors
+from creases.splines.dynamics._activations import PowerRelu, SaturatingRelu, least_norm_fit
+from creases.splines.dynamics._breakpoints import Marks, marks, matched
 from creases.splines.dynamics._flow import Flow, closed_flow, parameter_flow
 from creases.splines.dynamics._history import Event, Frame, History, Track
 from creases.splines.dynamics._kernel_regime import minimum_norm, natural_spline
-from creases.splines.dynamics._marks import Marks, marks, matched
 from creases.splines.dynamics._ntk import ntk
-from creases.splines.dynamics._responses import PowerRelu, SaturatingRelu, least_norm_fit
 from creases.splines.dynamics._tracker import Tracker
+from creases.splines.dynamics._velocities import Velocities, invariants, metric, spline_gradient, velocities
+from creases.splines.free_knots._optimal_fit import OptimalFit, optimal_fit
 from creases.splines.initialisation._distributions import product_normal, product_uniform, ratio_uniform
-from creases.splines.initialisation._fit_check import Fit, InitialisationCheck, check_initialisation
+from creases.splines.initialisation._goodness_of_fit import Fit, InitialisationCheck, check_initialisation
+from creases.splines.initialisation._initial_distribution import InitialLaw, initial_law
 from creases.splines.initialisation._initialise import How, initialise
-from creases.splines.initialisation._law import InitialLaw, initial_law
 from creases.splines.initialisation._lonely import (
     LonelySimulation,
     interlaced,
@@ -46,10 +48,8 @@ from creases.splines.landscape._critical import CriticalPoint, critical_point
 from creases.splines.landscape._degeneracy import Degeneracy, degeneracies, gram_rank
 from creases.splines.landscape._hessian import Hessian, generating_vectors, hessian, spline_hessian
 from creases.splines.landscape._loss_slice import LossSlice, loss_slice
-from creases.splines.optimum._optimal import OptimalFit, optimal_fit
+from creases.splines.relocation._callback import Relocation
 from creases.splines.relocation._relocate import Move, Relocated, relocate
-from creases.splines.relocation._relocation import Relocation
-from creases.splines.relocation._residuals import Residuals, residuals
 
 __all__ = [
     "CriticalPoint",

@@ -1,7 +1,7 @@
 """How breakpoints move while a network trains."""
 
+from creases.splines.dynamics._breakpoints import Marks, marks
 from creases.splines.dynamics._history import Frame, History
-from creases.splines.dynamics._marks import Marks, marks
 
 __all__ = [
     "Frame",

@@ -14,9 +14,9 @@ import numpy as np
 from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
+from creases.splines._residuals import data, residuals
 from creases.splines._spline import Shallow, check_number
-from creases.splines.dynamics._dynamics import closed_velocities, invariants, squares, velocities
-from creases.splines.relocation._residuals import data, residuals
+from creases.splines.dynamics._velocities import closed_velocities, invariants, squares, velocities
 
 _HUGE = 1e50  # where a step was too long: products of such weights overflow
 

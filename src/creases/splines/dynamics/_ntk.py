@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats
+from creases.splines._residuals import check_finite, sides, vector
 from creases.splines._spline import Shallow
-from creases.splines.relocation._residuals import check_finite, sides, vector
 
 
 def ntk(net: Shallow, x: Any, other: Any = None) -> Floats:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from creases._typing import Floats, Ints
 from creases._validation import check_count
 from creases.errors import InputError
+from creases.splines._residuals import vector
 from creases.splines._spline import check_number
+from creases.splines.dynamics._breakpoints import Marks, marks, matched
 from creases.splines.dynamics._history import EVENTS, Event, EventKind, Frame, History
-from creases.splines.dynamics._marks import Marks, marks, matched
-from creases.splines.relocation._residuals import vector
 
 
 class Tracker:

@@ -15,8 +15,8 @@ import numpy as np
 from creases._typing import Bools, Floats
 from creases._validation import check_count, check_numbers
 from creases.errors import InputError
+from creases.splines._residuals import data
 from creases.splines._spline import Spline
-from creases.splines.relocation._residuals import data
 
 Spread = Literal["spaced", "uniform", "cauchy"]
 

@@ -11,7 +11,7 @@ from creases._typing import Floats
 from creases._validation import check_numbers
 from creases.errors import InputError
 from creases.splines._spline import Shallow, Spline
-from creases.splines.initialisation._law import InitialLaw
+from creases.splines.initialisation._initial_distribution import InitialLaw
 
 
 @dataclass(frozen=True)

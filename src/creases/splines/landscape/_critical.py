@@ -9,9 +9,9 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.errors import InputError
+from creases.splines._residuals import residuals
 from creases.splines._spline import Shallow, check_number
 from creases.splines.landscape._degeneracy import Degeneracy, degeneracies
-from creases.splines.relocation._residuals import residuals
 
 Kind = Literal["not critical", "minimum", "strict saddle", "not smooth"]
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.errors import InputError
+from creases.splines._residuals import check_finite, sides, vector
 from creases.splines._spline import Shallow
-from creases.splines.relocation._residuals import check_finite, sides, vector
 
 Kind = Literal[
     "no input weight",  # w = 0: a constant, or nothing

@@ -14,8 +14,8 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.errors import InputError
+from creases.splines._residuals import check_finite, residuals, sides, vector
 from creases.splines._spline import Shallow
-from creases.splines.relocation._residuals import check_finite, residuals, sides, vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from creases._typing import Floats, Ints
 from creases._validation import check_index, check_numbers
 from creases.errors import InputError
 from creases.splines._convert import spline_of
+from creases.splines._residuals import check_finite, data
 from creases.splines._spline import Shallow, Spline
-from creases.splines.relocation._residuals import check_finite, data
 
 
 @dataclass(frozen=True, eq=False)

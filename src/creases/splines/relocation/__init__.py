@@ -1,6 +1,6 @@
 """Move breakpoints that do little to where most is missing."""
 
-from creases.splines.relocation._residuals import data
+from creases.splines._residuals import data
 
 __all__ = [
     "data",

@@ -11,7 +11,7 @@ from scipy import stats
 from creases.errors import InputError
 from creases.splines._convert import spline_of
 from creases.splines._spline import Shallow
-from creases.splines.initialisation._law import InitialLaw
+from creases.splines.initialisation._initial_distribution import InitialLaw
 
 
 class Fit(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.splines._samples import Samples
-from creases.splines.optimum._grid_search import search
+from creases.splines.free_knots._grid_search import search
 
 _STARTS = 300  # descents from random knots, and from the best knots with some of them moved; of many data fewer
 _WORK = 4e5  # pieces times data of all those descents: a third of a second or so
@@ -53,7 +53,7 @@ def _error(found: _Found) -> float:
 
 def _descents(data: Samples, starts: list[Floats]) -> list[_Found]:
     """Where the knots end that start from the given ones, best first."""
-    from creases.splines.optimum._polish_kernel import polish
+    from creases.splines.free_knots._polish_kernel import polish
 
     ends = [knots.copy() for knots in starts]
     return sorted([(polish(knots, data.t, data.u, data.w), knots) for knots in ends], key=_error)

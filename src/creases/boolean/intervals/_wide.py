@@ -3,7 +3,7 @@
 Every piece of the broken line has a change of class c_i as its zero, with slope of alternating sign and size sigma_i;
 two neighbours meet at y_i = (sigma_(i-1) c_(i-1) + sigma_i c_i) / (sigma_(i-1) + sigma_i). With equal sizes the network
 is the signed distance to the nearest change. The sizes are free, so they can be made to meet the condition on slopes
-(:mod:`creases.boolean._broken_lines`) with no piece left over: s changes then need only s - 1 units, for s >= 4, or
+(:mod:`creases.boolean.intervals._broken_lines`) with no piece left over: s changes then need only s - 1 units, for s >= 4, or
 s >= 3 with a leak. The printed proof (units at the middles of the intervals, all active on the right) gives s units,
 and with a leak it can change class again left of the first; here nothing changes outside.
 """
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from creases.boolean._broken_lines import BrokenLine, check_leak, constant, network
-from creases.boolean._intervals import Intervals
+from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, constant, network
+from creases.boolean.intervals._intervals import Intervals
 from creases.errors import InputError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from creases._compiled import jit, jit_internal
 from creases._typing import Floats, Ints
-from creases.splines.optimum._place_kernel import exchange, place_round
+from creases.splines.free_knots._placement_kernel import exchange, place_round
 
 ROUNDS = 100
 GAIN = 1e-9  # what lowers the error by less, relatively, is no gain

@@ -13,10 +13,10 @@ import numpy as np
 from torch import nn
 
 from creases._validation import check_count
-from creases.boolean._broken_lines import BrokenLine, check_leak, network
 from creases.boolean._functions import check_bits
-from creases.boolean._intervals import Intervals
-from creases.boolean._wide import alternating_line, units_needed
+from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, network
+from creases.boolean.intervals._intervals import Intervals
+from creases.boolean.intervals._wide import alternating_line, units_needed
 from creases.errors import InputError
 
 

@@ -15,8 +15,8 @@ from creases._validation import check_count
 from creases.network.surgery import check_optimizer, reset_optimizer_state
 from creases.splines._convert import from_module
 from creases.splines._layers import hidden_layers, write
+from creases.splines._residuals import data
 from creases.splines.relocation._relocate import Relocated, relocate
-from creases.splines.relocation._residuals import data
 
 
 class Relocation:

@@ -19,8 +19,8 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.errors import InputError
+from creases.splines._residuals import check_finite, residuals
 from creases.splines._spline import Shallow
-from creases.splines.relocation._residuals import check_finite, residuals
 
 
 @dataclass(frozen=True, eq=False)

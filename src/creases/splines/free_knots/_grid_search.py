@@ -30,8 +30,8 @@ def first_grid(data: Samples, given: ArrayLike | None) -> Floats:
 
 def on_grid(data: Samples, grid: Floats, pieces: int) -> tuple[list[Floats], float, float]:
     """Knots of the best fits on the grid, best first; the least error; that of lines not joined."""
-    from creases.splines.optimum import _optimal_kernel as kernel
-    from creases.splines.optimum._polish_kernel import descend
+    from creases.splines.free_knots import _optimal_kernel as kernel
+    from creases.splines.free_knots._polish_kernel import descend
 
     start = kernel.greedy(grid, kernel.cell_moments(grid, data.t, data.u, data.w), pieces)
     upper = descend(grid, start, data.t, data.u, data.w)
@@ -45,7 +45,7 @@ def search(data: Samples, grid: Floats, pieces: int, upper: float, budget: float
 
     No fits where ``upper`` is 0 but for rounding, or where there is more to do than ``budget``.
     """
-    from creases.splines.optimum import _optimal_kernel as kernel
+    from creases.splines.free_knots import _optimal_kernel as kernel
 
     moments = kernel.cell_moments(grid, data.t, data.u, data.w)
     errors = kernel.line_errors(grid, moments)

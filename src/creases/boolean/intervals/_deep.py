@@ -16,9 +16,9 @@ import numpy as np
 from torch import nn
 
 from creases._validation import check_count
-from creases.boolean._broken_lines import BrokenLine, check_leak, constant, network
-from creases.boolean._intervals import Intervals
-from creases.boolean._wide import alternating_line, units_needed
+from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, constant, network
+from creases.boolean.intervals._intervals import Intervals
+from creases.boolean.intervals._wide import alternating_line, units_needed
 from creases.errors import InputError
 
 

@@ -11,8 +11,8 @@ from creases._typing import Floats
 from creases._validation import check_count
 from creases.splines._samples import samples
 from creases.splines._spline import Pieces, Spline
-from creases.splines.optimum._grid_search import EXACT, first_grid, on_grid
-from creases.splines.optimum._off_grid import off_grid
+from creases.splines.free_knots._grid_search import EXACT, first_grid, on_grid
+from creases.splines.free_knots._off_grid import off_grid
 
 
 @dataclass(frozen=True, eq=False)

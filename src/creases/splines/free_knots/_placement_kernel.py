@@ -4,7 +4,7 @@ Let the knot lie at t in a gap between two data, and let l and r be the best fit
 alone: neither depends on t, as long as t passes no datum, and both are lines in the gap. Joining them there costs
 ``(l(t) - r(t))^2 / g(t)``, g(t) the sum of the two values' variances, a positive quadratic. So in a gap the least error
 is where the two lines cross, and if they do not, at one of the data that end it: the cost has one other stationary
-point, a maximum. Values at knots further away go out one after the other, as in :mod:`creases.splines.optimum._optimal_kernel`.
+point, a maximum. Values at knots further away go out one after the other, as in :mod:`creases.splines.free_knots._optimal_kernel`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from creases._compiled import jit, jit_internal
 from creases._typing import Floats, Ints
-from creases.splines.optimum._optimal_kernel import joined
+from creases.splines.free_knots._optimal_kernel import joined
 
 INF = np.inf
 

@@ -1,0 +1,1 @@
+"""The Fourier-Walsh expansion of Boolean functions."""

@@ -1,0 +1,1 @@
+"""Networks of one input that are positive on some intervals of a line and negative on others."""

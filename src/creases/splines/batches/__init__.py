@@ -1,0 +1,1 @@
+"""Batches of networks with one input, trained together by gradient descent."""

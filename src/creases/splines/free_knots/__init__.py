@@ -1,0 +1,1 @@
+"""Least-squares splines with free knots: the best continuous piecewise-linear fit."""

@@ -1,1 +1,0 @@
-"""The best continuous piecewise-linear fit."""
