@@ -7,14 +7,14 @@ from itertools import permutations, product
 import numpy as np
 from hypothesis import strategies as st
 
-from creases.boolean import function_of, table_of
+from creases.boolean import from_truth_table, truth_table
 
 
 def image(f, n, order, flipped, negated):
     """The function with its inputs put in another order, those ``flipped`` negated, and its output if ``negated``."""
-    cube = table_of(f, n).reshape((2,) * n)  # the last axis is the first input
+    cube = truth_table(f, n).reshape((2,) * n)  # the last axis is the first input
     cube = np.flip(cube.transpose(order), axis=[axis for axis in range(n) if flipped[axis]])
-    return function_of(cube.ravel() ^ negated)
+    return from_truth_table(cube.ravel() ^ negated)
 
 
 def images(f, n):

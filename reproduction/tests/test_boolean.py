@@ -22,7 +22,7 @@ def result():
     rows = [
         {"class": int(f), "width": w, "depth": d, "leak": leak, "trials": 100, "successes": 10 * w, "epochs": 1.0}
         for leak, w, d in product((0.0, 0.1), (2, 3, 10), (1, 2))
-        for f in boolean.classes(4).representatives
+        for f in boolean.npn_classes(4).representatives
     ]
     table = pd.DataFrame(rows)
     table.loc[(table["class"] < 100) & (table["width"] == 2) & (table["depth"] == 1), "successes"] = 0
@@ -75,7 +75,7 @@ def test_metrics_have_a_dot_for_each_class_in_the_colour_of_its_width(result, tm
     assert len(figure.axes) == 7
     for ax in figure.axes:
         two, three = (len(dots.get_offsets()) for dots in ax.collections)
-        assert (two + three, three) == (222, int((boolean.classes(4).representatives < 100).sum()))
+        assert (two + three, three) == (222, int((boolean.npn_classes(4).representatives < 100).sum()))
     assert save_figure(figure, tmp_path / "metrics.png", dpi=40).stat().st_size
 
 

@@ -44,8 +44,8 @@ def made_up(successes, leak=LEAKY, trials=100):
 
 
 def test_a_network_stops_at_the_epoch_at_which_torchs_own_has_all_points_right():
-    table = boolean.table_of([AND, XOR], 2)
-    X = torch.tensor(2.0 * boolean.points(2) - 1)
+    table = boolean.truth_table([AND, XOR], 2)
+    X = torch.tensor(2.0 * boolean.all_inputs(2) - 1)
     for f in range(2):
         done = train_on(table[f : f + 1], 4, 1, leak=LEAKY, trials=1, seeds=[7], epochs=500)
         model = lab.Batch.initial(1, [2, 4, 1], seed=7, leak=LEAKY, how="he").module(0)
@@ -61,7 +61,7 @@ def test_a_network_stops_at_the_epoch_at_which_torchs_own_has_all_points_right()
 
 
 def test_a_function_fares_the_same_whatever_else_is_trained():
-    table = boolean.table_of(boolean.classes(3).representatives, 3)
+    table = boolean.truth_table(boolean.npn_classes(3).representatives, 3)
     seeds = [seed_of(0, k) for k in range(len(table))]
     whole = train_on(table, 3, 1, leak=RELU, trials=4, seeds=seeds, epochs=200)
     part = train_on(table[5:8], 3, 1, leak=RELU, trials=4, seeds=seeds[5:8], epochs=200)
@@ -80,7 +80,7 @@ def test_every_class_has_a_row_for_each_size(tiny):
     found = success()
     assert len(found.table) == 222 * 2 * 2
     assert found.table.duplicated(["class", "width", "depth", "leak"]).sum() == 0
-    assert set(found.table["class"]) == set(boolean.classes(4).representatives.tolist())
+    assert set(found.table["class"]) == set(boolean.npn_classes(4).representatives.tolist())
     constant = found.table[found.table["class"] == 0]
     assert (constant["successes"] == 1).all()
     assert (found.table.query("successes == 0")["epochs"] == 4000).all()

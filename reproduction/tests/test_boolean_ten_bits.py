@@ -13,8 +13,8 @@ from creases_reproduction.measured import stored
 
 def test_xored_functions_of_four_bits_are_the_classes_again():
     tables = functions("xored", 4, 222)
-    found = {int(boolean.canonical(boolean.function_of(table), 4)) for table in tables}
-    assert found == set(boolean.classes(4).representatives.tolist())
+    found = {int(boolean.canonical_form(boolean.from_truth_table(table), 4)) for table in tables}
+    assert found == set(boolean.npn_classes(4).representatives.tolist())
 
 
 def test_xored_functions_are_a_function_of_four_bits_times_parity():
@@ -22,7 +22,7 @@ def test_xored_functions_are_a_function_of_four_bits_times_parity():
     parity = functions("parity", 7, 1)[0]
     first = table[:16] ^ parity[:16]
     np.testing.assert_array_equal(table ^ parity, first[np.arange(128) % 16])
-    assert boolean.function_of(first) == boolean.classes(4).representatives[100]
+    assert boolean.from_truth_table(first) == boolean.npn_classes(4).representatives[100]
 
 
 def test_fewer_xored_functions_have_both_ends_of_the_classes():

@@ -163,7 +163,9 @@ def test_uniform_breakpoints_do_not_multiply_the_parabolas_loss():
 def test_a_unit_without_bias_adds_no_zero_eigenvalue():
     x = np.linspace(-2, 2, 16)
     with_bias, without = (
-        np.linalg.matrix_rank(splines.generating_vectors(Shallow([1, -1.2, 1.5], [0.8, 0.6, b], [1, 0.7, 0.5]), x))
+        np.linalg.matrix_rank(
+            splines.landscape.generating_vectors(Shallow([1, -1.2, 1.5], [0.8, 0.6, b], [1, 0.7, 0.5]), x)
+        )
         for b in (0.05, 0.0)
     )
     assert without == with_bias == 2 * 3 + 1
@@ -184,8 +186,8 @@ def test_the_loss_is_quartic_in_breakpoints_and_delta_slopes_together():
 def test_without_a_free_line_the_kernel_regime_is_no_cubic_spline():
     x, beta, grid = np.linspace(-3, 3, 8), np.linspace(-3, 3, 2000), np.linspace(-3, 3, 601)
     y = np.sin(2 * x) + 1
-    cubic = splines.natural_spline(x, y)(grid)
-    free = np.abs(splines.minimum_norm(x, y, beta)(grid) - cubic).max()
+    cubic = splines.dynamics.natural_cubic_spline(x, y)(grid)
+    free = np.abs(splines.dynamics.minimum_norm_spline(x, y, beta)(grid) - cubic).max()
     mu = np.linalg.lstsq(np.maximum(x[:, None] - beta, 0), y, rcond=None)[0]
     bound = np.abs(np.maximum(grid[:, None] - beta, 0) @ mu - cubic).max()
     assert free < 1e-3 < 0.1 < bound

@@ -102,3 +102,29 @@ def check_finite(values: NDArray[Any], name: str) -> None:
     """Refuse NaN and infinity."""
     if not np.isfinite(values).all():
         raise InputError(name, "be finite", hint="remove NaN and infinite entries, or fill them in")
+
+
+def check_vector(values: Any, name: str, length: int | None = None) -> Floats:
+    """Return ``values`` as a vector of finite float64, of a given length if there is one."""
+    array = check_numbers(values, name)
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        raise InputError(name, f"have shape ({'n' if length is None else length},)", f"{array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(name, "be finite", f"{array[~np.isfinite(array)][0]}")
+    return array
+
+
+def check_column(values: Any, name: str) -> Floats:
+    """Return ``values`` as a vector (n,) of finite float64; a column (n, 1) is flattened."""
+    array = check_numbers(values, name)
+    if array.ndim > 1 and array.shape[1:] != (1,):
+        raise InputError(name, "have shape (n,) or (n, 1)", f"{array.shape}")
+    return check_vector(array[:, 0] if array.ndim == 2 else array, name)
+
+
+def check_samples(x: Any, y: Any) -> tuple[Floats, Floats]:
+    """Return inputs and targets of one dimension as vectors (n,) of finite float64; columns (n, 1) are flattened."""
+    x, y = check_column(x, "x"), check_column(y, "y")
+    if len(x) != len(y):
+        raise InputError("y", "have one target per input", f"{len(y)} for {len(x)} inputs")
+    return x, y

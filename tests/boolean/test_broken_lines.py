@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import creases
-from creases.boolean.intervals._broken_lines import BrokenLine, network
+from creases.boolean.intervals._broken_lines import BrokenLine, compose_lines
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1, 0.7])
@@ -15,7 +15,7 @@ from creases.boolean.intervals._broken_lines import BrokenLine, network
 def test_slopes_and_breakpoints_are_those_asked_for_and_meet_the_condition(leak, left):
     rng = np.random.default_rng(0)
     y, slopes = np.sort(rng.uniform(-3, 3, 5)), rng.normal(size=5)
-    model = network([BrokenLine.of(y, slopes, through=(1.0, 2.0), leak=leak, left=left)], leak=leak)
+    model = compose_lines([BrokenLine.of(y, slopes, through=(1.0, 2.0), leak=leak, left=left)], leak=leak)
     found = creases.line(creases.read(model), [0.0], [1.0], infinite=True)
     np.testing.assert_allclose(found.breakpoints, y, atol=1e-12)
     s = found.pieces().J[:, 0, 0]
@@ -45,5 +45,5 @@ def test_a_network_of_lines_is_their_composition_after_the_projection():
     h = X @ project
     for line in lines:
         h = line.values(h, leak=0.2)
-    got = network(lines, leak=0.2, project=project)(torch.from_numpy(X)).detach().numpy().ravel()
+    got = compose_lines(lines, leak=0.2, project=project)(torch.from_numpy(X)).detach().numpy().ravel()
     np.testing.assert_allclose(got, h, atol=1e-12)

@@ -8,7 +8,7 @@ import torch
 
 import creases
 from creases import boolean
-from creases.boolean._constructions import deep, margin, wide
+from creases.boolean._constructions import deep_network, margin, wide_network
 from creases.boolean.intervals._deep import layers_needed
 from creases.boolean.intervals._wide import units_needed
 from creases.errors import InputError
@@ -22,7 +22,7 @@ def hidden(model):
 
 @pytest.fixture(scope="module")
 def classes():
-    return [(f, boolean.swaps(f, 4).changes) for f in map(int, boolean.classes(4).representatives)]
+    return [(f, boolean.swaps(f, 4).changes) for f in map(int, boolean.npn_classes(4).representatives)]
 
 
 @pytest.mark.parametrize("sharp", [True, False])
@@ -30,7 +30,7 @@ def classes():
 def test_all_222_classes_of_four_bits_are_solved_by_one_layer(classes, leak, sharp):
     assert len(classes) == 222
     for f, swaps in classes:
-        model = wide(f, 4, leak=leak, sharp=sharp)
+        model = wide_network(f, 4, leak=leak, sharp=sharp)
         assert sum(hidden(model)) == units_needed(swaps, leak=leak, sharp=sharp)
         assert margin(model, f, 4) >= (0.15 if sharp else 0.499)
 
@@ -39,7 +39,7 @@ def test_all_222_classes_of_four_bits_are_solved_by_one_layer(classes, leak, sha
 @pytest.mark.parametrize("leak", LEAKS)
 def test_all_222_classes_of_four_bits_are_solved_by_narrow_layers(classes, leak, width):
     for f, swaps in classes:
-        model = deep(f, 4, width, leak=leak)
+        model = deep_network(f, 4, width, leak=leak)
         assert len(hidden(model)) == layers_needed(swaps, width, leak=leak)
         assert max(hidden(model), default=0) <= width
         assert margin(model, f, 4) >= 0.01
@@ -47,40 +47,40 @@ def test_all_222_classes_of_four_bits_are_solved_by_narrow_layers(classes, leak,
 
 def test_along_its_weights_a_network_changes_sign_as_often_as_the_function_swaps():
     for f in (1785, 7140, 27030, 278):
-        model, weights = wide(f, 4), boolean.swaps(f, 4).weights
+        model, weights = wide_network(f, 4), boolean.swaps(f, 4).weights
         across = creases.line(creases.read(model), np.zeros(4), weights / (weights @ weights), infinite=True)
         assert len(across.boundary().t) == boolean.swaps(f, 4).changes
 
 
 def test_functions_of_five_and_six_bits_with_the_most_swaps_known():
     for f, n, swaps in ((26990475, 5, 9), (0x8B9B5D3A8741CFD4, 6, 15)):
-        model = wide(f, n)
+        model = wide_network(f, n)
         assert hidden(model) == [swaps - 1]
         assert margin(model, f, n) > 0
-        assert margin(deep(f, n, 2), f, n) > 0
+        assert margin(deep_network(f, n, 2), f, n) > 0
 
 
 def test_given_weights_serve_more_bits_than_swaps_can_be_found_for():
     f = boolean.parity(12)
-    assert hidden(wide(f, 12, weights=np.ones(12))) == [11]
-    assert margin(wide(f, 12, weights=np.ones(12)), f, 12) > 0.49
-    assert margin(deep(f, 12, 4, weights=np.ones(12), leak=0.1), f, 12) > 0
+    assert hidden(wide_network(f, 12, weights=np.ones(12))) == [11]
+    assert margin(wide_network(f, 12, weights=np.ones(12)), f, 12) > 0.49
+    assert margin(deep_network(f, 12, 4, weights=np.ones(12), leak=0.1), f, 12) > 0
 
 
 def test_constants_need_no_hidden_layer():
     for f, sign in ((0, -1), (15, 1)):
-        for model in (wide(f, 2), deep(f, 2, 2)):
+        for model in (wide_network(f, 2), deep_network(f, 2, 2)):
             assert hidden(model) == []
             assert model(torch.zeros(1, 2).double()).item() == sign
             assert margin(model, f, 2) == 1
 
 
 def test_the_margin_is_negative_where_a_point_is_wrong():
-    assert margin(wide(6, 2), 7, 2) < 0
+    assert margin(wide_network(6, 2), 7, 2) < 0
 
 
 def test_the_margin_is_of_modules_in_any_precision():
-    assert margin(wide(6, 2).float(), 6, 2) == pytest.approx(margin(wide(6, 2), 6, 2))
+    assert margin(wide_network(6, 2).float(), 6, 2) == pytest.approx(margin(wide_network(6, 2), 6, 2))
 
 
 def test_modules_that_do_not_fit_have_no_margin():
@@ -91,8 +91,8 @@ def test_modules_that_do_not_fit_have_no_margin():
 
 
 def test_modules_are_in_float64_and_bend_as_asked():
-    assert isinstance(wide(6, 2)[1], torch.nn.ReLU)
-    leaky = wide(6, 2, leak=0.25)
+    assert isinstance(wide_network(6, 2)[1], torch.nn.ReLU)
+    leaky = wide_network(6, 2, leak=0.25)
     assert leaky[1].negative_slope == 0.25
     assert {parameter.dtype for parameter in leaky.parameters()} == {torch.float64}
 
@@ -108,22 +108,22 @@ def test_modules_are_in_float64_and_bend_as_asked():
 )
 def test_weights_that_do_not_fit_are_refused(weights, message):
     with pytest.raises(InputError, match=message):
-        wide(0b1000, 2, weights=weights)
+        wide_network(0b1000, 2, weights=weights)
 
 
 def test_functions_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="f: "):
-        wide(16, 2)
+        wide_network(16, 2)
     with pytest.raises(InputError, match="n: "):
-        deep(0, 7, 2)
+        deep_network(0, 7, 2)
 
 
 def test_a_leak_so_near_one_that_rounding_spoils_the_network_is_refused():
     with pytest.raises(InputError, match=r"leak: 0\.9+ is too near 1 for a network in float64"):
-        [deep(int(f), 4, 2, leak=1 - 1e-12) for f in boolean.classes(4).representatives]
+        [deep_network(int(f), 4, 2, leak=1 - 1e-12) for f in boolean.npn_classes(4).representatives]
 
 
 def test_fewer_than_no_changes_are_refused():
-    for needed in (boolean.units_needed, lambda changes: boolean.layers_needed(changes, 2)):
+    for needed in (boolean.intervals.units_needed, lambda changes: boolean.intervals.layers_needed(changes, 2)):
         with pytest.raises(InputError, match="changes: expected at least 0, got -1"):
             needed(-1)

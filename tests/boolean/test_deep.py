@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import creases
-from creases.boolean.intervals._deep import deep_on_line, layers_needed
+from creases.boolean.intervals._deep import deep_interval_network, layers_needed
 from creases.boolean.intervals._intervals import Intervals
 from creases.errors import InputError
 
@@ -25,7 +25,7 @@ def test_every_gap_has_one_change_and_nothing_else_has(leak, width, touching):
         if touching:
             ends[1:, 0] = ends[:-1, 1]
         found = Intervals.of(ends, (-1) ** changes)
-        model = deep_on_line(ends, width, first=found.first, leak=leak)
+        model = deep_interval_network(ends, width, first=found.first, leak=leak)
         assert len(hidden(model)) == layers_needed(changes, width, leak=leak)
         assert max(hidden(model)) <= width
         start, stop = ends[0, 0], ends[-1, 1]
@@ -45,11 +45,11 @@ def test_a_layer_of_w_units_takes_away_w_minus_one_changes():
 
 
 def test_layers_of_one_unit_make_one_change():
-    assert hidden(deep_on_line([(0, 1), (2, 3)], 1)) == [1]
+    assert hidden(deep_interval_network([(0, 1), (2, 3)], 1)) == [1]
     with pytest.raises(InputError, match="width: layers of one unit make one change of class, not 2"):
-        deep_on_line([(0, 1), (2, 3), (4, 5)], 1)
+        deep_interval_network([(0, 1), (2, 3), (4, 5)], 1)
 
 
 def test_a_width_that_is_none_is_refused():
     with pytest.raises(InputError, match="width"):
-        deep_on_line([(0, 1), (2, 3)], 0)
+        deep_interval_network([(0, 1), (2, 3)], 0)

@@ -14,27 +14,27 @@ from creases.errors import InputError
 @given(st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, 2 ** (2**n) - 1))))
 def test_bit_x_of_a_function_is_entry_x_of_its_table(case):
     n, f = case
-    table = boolean.table_of(f, n)
+    table = boolean.truth_table(f, n)
     assert table.tolist() == [f >> x & 1 for x in range(2**n)]
-    assert boolean.function_of(table) == f
+    assert boolean.from_truth_table(table) == f
 
 
 def test_sixteen_bits_go_to_a_table_and_back():
     table = np.random.default_rng(0).integers(0, 2, 2**16)
-    assert (boolean.table_of(boolean.function_of(table), 16) == table).all()
+    assert (boolean.truth_table(boolean.from_truth_table(table), 16) == table).all()
 
 
 def test_row_x_of_the_points_has_the_bits_of_x_lowest_first():
     for n in (1, 3, 5):
-        assert (boolean.points(n) @ 2 ** np.arange(n) == np.arange(2**n)).all()
+        assert (boolean.all_inputs(n) @ 2 ** np.arange(n) == np.arange(2**n)).all()
 
 
 def test_arrays_of_functions_have_arrays_of_tables():
     for n, many in ((3, [[1, 2], [3, 255]]), (7, [[0, 1], [2**127, boolean.parity(7)]])):
-        tables = boolean.table_of(many, n)
+        tables = boolean.truth_table(many, n)
         assert tables.shape == (2, 2, 2**n)
-        assert all((tables[i, j] == boolean.table_of(many[i][j], n)).all() for i in (0, 1) for j in (0, 1))
-    assert boolean.table_of([], 3).shape == (0, 8)
+        assert all((tables[i, j] == boolean.truth_table(many[i][j], n)).all() for i in (0, 1) for j in (0, 1))
+    assert boolean.truth_table([], 3).shape == (0, 8)
 
 
 def test_parity_is_the_sum_of_bits_modulo_two():
@@ -60,7 +60,7 @@ def test_parity_is_the_sum_of_bits_modulo_two():
 )
 def test_what_is_no_function_of_n_bits_is_refused(f, n, message):
     with pytest.raises(InputError, match=message):
-        boolean.table_of(f, n)
+        boolean.truth_table(f, n)
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_what_is_no_function_of_n_bits_is_refused(f, n, message):
 )
 def test_what_is_no_table_is_refused(table, message):
     with pytest.raises(InputError, match=message):
-        boolean.function_of(table)
+        boolean.from_truth_table(table)

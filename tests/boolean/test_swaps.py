@@ -25,44 +25,44 @@ HASH_OF_5 = "01d5ca9aa79a6d6f94fce103e3d6ba09e8e350f48656c9c3f4a366e48c3fa2df"
 def swaps(f, n):
     """The swaps of a function, whose weights have been seen to attain them."""
     found = boolean.swaps(f, n)
-    assert boolean.changes(f, n, found.weights) == found.changes
+    assert boolean.class_changes(f, n, found.weights) == found.changes
     return found.changes
 
 
 def cofactor(f, n, i, value):
     """The function of the other bits where bit i has a value."""
-    return boolean.function_of(boolean.table_of(f, n)[boolean.points(n)[:, i] == value])
+    return boolean.from_truth_table(boolean.truth_table(f, n)[boolean.all_inputs(n)[:, i] == value])
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_classes_and_functions_with_each_number_of_swaps_are_as_many_as_known(n):
-    _, values = boolean.all_swaps(n)
+    _, values = boolean.class_swaps(n)
     assert np.bincount(values).tolist() == CLASSES[n]
-    assert np.bincount(values, boolean.classes(n).sizes).tolist() == FUNCTIONS[n]
+    assert np.bincount(values, boolean.npn_classes(n).sizes).tolist() == FUNCTIONS[n]
 
 
 def test_functions_with_the_most_swaps_of_three_and_four_bits():
     for n, most, which in ((3, 3, [27, 105]), (4, 5, [1785, 7140])):
-        representatives, values = boolean.all_swaps(n)
+        representatives, values = boolean.class_swaps(n)
         assert representatives[values == most].tolist() == which
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_one_function_at_a_time_has_the_swaps_found_for_all(n):
-    assert [swaps(int(f), n) for f in boolean.classes(n).representatives] == boolean.all_swaps(n).swaps.tolist()
+    assert [swaps(int(f), n) for f in boolean.npn_classes(n).representatives] == boolean.class_swaps(n).swaps.tolist()
 
 
 @pytest.mark.parametrize(("n", "thresholds"), [(2, 14), (3, 104), (4, 1882)])
 def test_at_most_one_swap_have_the_threshold_functions(n, thresholds):
-    assert boolean.classes(n).sizes[boolean.all_swaps(n).swaps <= 1].sum() == thresholds
+    assert boolean.npn_classes(n).sizes[boolean.class_swaps(n).swaps <= 1].sum() == thresholds
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_random_weights_make_no_fewer_changes_and_for_some_as_many(n):
     weights = np.random.default_rng(n).normal(size=(3000, n))
-    orders = np.argsort(weights @ boolean.points(n).T, axis=1)
-    for f, value in zip(*boolean.all_swaps(n), strict=True):
-        changes = (np.diff(boolean.table_of(f, n)[orders].astype(int)) != 0).sum(axis=1)
+    orders = np.argsort(weights @ boolean.all_inputs(n).T, axis=1)
+    for f, value in zip(*boolean.class_swaps(n), strict=True):
+        changes = (np.diff(boolean.truth_table(f, n)[orders].astype(int)) != 0).sum(axis=1)
         assert changes.min() == value
 
 
@@ -93,10 +93,10 @@ def test_images_have_the_same_swaps(case):
 @given(st.integers(0, 2**16 - 1), st.integers(0, 4))
 @settings(deadline=None, max_examples=30)
 def test_a_bit_that_does_not_matter_changes_no_swaps(f, place):
-    with_it = np.insert(boolean.points(4), place, 0, axis=1) @ 2 ** np.arange(5)
+    with_it = np.insert(boolean.all_inputs(4), place, 0, axis=1) @ 2 ** np.arange(5)
     table = np.zeros(32, np.uint8)
-    table[with_it] = table[with_it + 2**place] = boolean.table_of(f, 4)
-    assert swaps(boolean.function_of(table), 5) == swaps(f, 4)
+    table[with_it] = table[with_it + 2**place] = boolean.truth_table(f, 4)
+    assert swaps(boolean.from_truth_table(table), 5) == swaps(f, 4)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 4), st.integers(0, 1))
@@ -113,27 +113,27 @@ def test_swaps_can_exceed_those_of_both_cofactors_and_one():
 
 def test_six_random_bits_have_no_fewer_changes_along_random_weights():
     random = np.random.default_rng(6)
-    orders = np.argsort(random.normal(size=(20000, 6)) @ boolean.points(6).T, axis=1)
+    orders = np.argsort(random.normal(size=(20000, 6)) @ boolean.all_inputs(6).T, axis=1)
     for f in random.integers(0, 2**63, 5):
-        changes = (np.diff(boolean.table_of(f, 6)[orders].astype(int)) != 0).sum(axis=1)
+        changes = (np.diff(boolean.truth_table(f, 6)[orders].astype(int)) != 0).sum(axis=1)
         assert swaps(int(f), 6) <= changes.min()
 
 
 @pytest.mark.slow
 def test_all_classes_of_five_bits():
     done = []
-    representatives, values = boolean.all_swaps(5, progress=done.append)
+    representatives, values = boolean.class_swaps(5, progress=done.append)
     data = representatives.astype("<u4").tobytes() + values.astype("u1").tobytes()
     assert hashlib.sha256(data).hexdigest() == HASH_OF_5
     assert done == sorted(done)
     assert done[-1] == len(representatives) == 616126
-    sizes = boolean.classes(5).sizes
+    sizes = boolean.npn_classes(5).sizes
     assert np.bincount(values).tolist() == CLASSES_OF_5
     assert np.bincount(values, sizes).tolist() == FUNCTIONS_OF_5
     assert (values.sum(dtype=np.int64), (values * sizes).sum()) == (3351082, 23645445696)
     assert sizes[values <= 1].sum() == 94572
     assert representatives[values == 9].tolist() == MOST_OF_5
-    measures = (boolean.degree, boolean.influence, boolean.entropy)
+    measures = (boolean.fourier.degree, boolean.fourier.total_influence, boolean.fourier.entropy)
     found = [np.corrcoef(values, measure(representatives, 5))[0, 1] for measure in measures]
     assert found == pytest.approx([0.007, 0.239, 0.278], abs=5e-4)
 
@@ -143,7 +143,7 @@ def test_what_progress_raises_ends_the_work():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        boolean.all_swaps(4, progress=stop)
+        boolean.class_swaps(4, progress=stop)
 
 
 @pytest.mark.parametrize(
@@ -157,13 +157,13 @@ def test_what_progress_raises_ends_the_work():
 )
 def test_weights_that_are_no_mapping_to_a_line_are_refused(weights, message):
     with pytest.raises(InputError, match=message):
-        boolean.changes(0b1010, 2, weights)
+        boolean.class_changes(0b1010, 2, weights)
 
 
 def test_more_bits_than_can_be_done_are_refused():
     with pytest.raises(InputError, match=r"n: must be .* from 1 to 6, for which swaps can be found; got 7"):
         boolean.swaps(1, 7)
     with pytest.raises(InputError, match=r"n: must be .* from 1 to 5, for which all classes can be listed; got 6"):
-        boolean.all_swaps(6)
+        boolean.class_swaps(6)
     with pytest.raises(InputError, match="threads: must be a whole number, at least 1; got 0"):
-        boolean.all_swaps(3, threads=0)
+        boolean.class_swaps(3, threads=0)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import creases
-from creases.boolean.intervals._broken_lines import BrokenLine, network
+from creases.boolean.intervals._broken_lines import BrokenLine, compose_lines
 from creases.boolean.intervals._intervals import Intervals
-from creases.boolean.intervals._wide import units_needed, wide_on_line
+from creases.boolean.intervals._wide import units_needed, wide_interval_network
 from creases.errors import InputError
 
 LEAKS = [0.0, 0.01, 0.1, 0.5, 0.9]
@@ -30,7 +30,7 @@ def random_ends(changes, seed):
 def test_the_sign_changes_in_the_middle_of_each_gap_and_nowhere_else(leak, sharp):
     for changes in range(1, 12):
         found = Intervals.of(random_ends(changes, changes), first=(-1) ** changes)
-        model = wide_on_line(found.ends, first=found.first, leak=leak, sharp=sharp)
+        model = wide_interval_network(found.ends, first=found.first, leak=leak, sharp=sharp)
         assert model[0].out_features == units_needed(changes, leak=leak, sharp=sharp)
         boundary = creases.line(creases.read(model), [0.0], [1.0], infinite=True).boundary()
         np.testing.assert_allclose(boundary.t, found.changes, atol=1e-9)
@@ -52,20 +52,20 @@ def test_units_needed_are_one_less_than_changes_from_four_on_and_from_three_with
 def test_whole_numbers_are_classified_with_at_least_half_the_smallest_gap_as_margin(numbers, leak):
     """Without sparing a unit the value is the distance to the nearest change: at an end, half the gap beside it."""
     found = Intervals.of(np.sort(numbers).reshape(-1, 2))
-    model = wide_on_line(found.ends, leak=leak, sharp=False)
+    model = wide_interval_network(found.ends, leak=leak, sharp=False)
     got = values(model, found.ends).reshape(-1, 2) * found.classes[:, None]
     gaps = found.ends[1:, 0] - found.ends[:-1, 1]
     assert got.min() >= gaps.min() / 2 - 1e-9
 
 
 def test_intervals_may_touch():
-    model = wide_on_line([(0, 1), (1, 2), (2, 4), (4, 5), (5, 7)])
+    model = wide_interval_network([(0, 1), (1, 2), (2, 4), (4, 5), (5, 7)])
     assert (np.sign(values(model, [0.5, 1.5, 3, 4.5, 6])) == [1, -1, 1, -1, 1]).all()
     np.testing.assert_allclose(values(model, [1, 2, 4, 5]), 0, atol=1e-12)
 
 
 def test_nothing_to_tell_apart_needs_no_hidden_layer():
-    model = wide_on_line([(0, 1)], first=-1)
+    model = wide_interval_network([(0, 1)], first=-1)
     assert len(model) == 1
     assert values(model, [-7, 0.5, 9]).tolist() == [-1, -1, -1]
 
@@ -73,7 +73,7 @@ def test_nothing_to_tell_apart_needs_no_hidden_layer():
 def test_the_scale_of_the_line_does_not_matter():
     for scale in (1e-12, 1e12):
         ends = scale * random_ends(6, 3)
-        model = wide_on_line(ends, leak=0.1)
+        model = wide_interval_network(ends, leak=0.1)
         assert (values(model, ends).reshape(-1, 2) * Intervals.of(ends).classes[:, None] > 0).all()
 
 
@@ -85,14 +85,14 @@ def test_the_printed_proof_fails_left_of_its_first_unit_and_this_construction_do
     for i in (0, 1):  # (A.17) to (A.20): straight through the middle of the gap
         heights.append(heights[-1] * (a[i] - y[i + 1]) / (a[i] - y[i]))
     slopes = np.diff(heights) / np.diff(y)
-    printed = network([BrokenLine.of(y[:2], slopes, through=(y[0], 1.0), leak=leak)], leak=leak)
+    printed = compose_lines([BrokenLine.of(y[:2], slopes, through=(y[0], 1.0), leak=leak)], leak=leak)
     np.testing.assert_allclose(values(printed, y), heights)
     assert values(printed, [0.2]) < 0  # of class 1
     for sharp in (True, False):
-        assert (values(wide_on_line(ends, leak=leak, sharp=sharp), [0, 0.2, 10]) > 0).all()
+        assert (values(wide_interval_network(ends, leak=leak, sharp=sharp), [0, 0.2, 10]) > 0).all()
 
 
 @pytest.mark.parametrize("leak", [-0.1, 1.0, float("nan"), "no"])
 def test_a_leak_that_does_not_bend_is_refused(leak):
     with pytest.raises(InputError, match="leak: expected a number from 0"):
-        wide_on_line([(0, 1), (2, 3)], leak=leak)
+        wide_interval_network([(0, 1), (2, 3)], leak=leak)

@@ -10,7 +10,7 @@ import creases
 from creases.cli.spline import _data as data
 from creases.cli.spline import _training as training
 from creases.problems import TARGETS
-from creases.splines import roughness, spline_of
+from creases.splines import roughness, to_spline
 
 QUICK = ("--width", 6, "--steps", 200, "--points", 40)
 
@@ -51,7 +51,7 @@ def test_the_numbers_are_those_of_the_network_that_is_written(run, tmp_path):
     net = creases.read(tmp_path / "n.safetensors")
     x = np.linspace(-3, 3, 40)
     assert found["network"]["training_error"] == pytest.approx(((net(x[:, None])[:, 0] - np.arctan(x)) ** 2).mean())
-    form = spline_of(creases.splines.from_module(net))
+    form = to_spline(creases.splines.from_module(net))
     np.testing.assert_allclose(found["network"]["at"], form.beta)
     np.testing.assert_allclose(found["network"]["delta_slopes"], form.mu)
     assert found["network"]["roughness"] == pytest.approx(roughness(form))

@@ -26,7 +26,7 @@ def agrees(found: np.ndarray, f: Shallow, x: np.ndarray, more: float = 0.0) -> N
 @given(shallow_networks())
 def test_spline_and_pieces_are_the_network(f: Shallow) -> None:
     x = inputs(f)
-    form = splines.spline_of(f)
+    form = splines.to_spline(f)
     agrees(form(x), f, x)
     agrees(form.pieces()(x), f, x)
     agrees(form.pieces().spline()(x), f, x)
@@ -35,9 +35,9 @@ def test_spline_and_pieces_are_the_network(f: Shallow) -> None:
 @settings(max_examples=150, deadline=None)
 @given(shallow_networks(), st.sampled_from(["stored", "unit", "balanced"]), st.booleans(), st.booleans())
 def test_networks_of_a_spline_are_the_function_in_every_gauge(f: Shallow, gauge: str, skip: bool, pieces: bool) -> None:
-    form = splines.spline_of(f)
+    form = splines.to_spline(f)
     source = form.pieces() if pieces and gauge != "stored" else form
-    found = splines.network_of(source, gauge, skip=skip)
+    found = splines.to_shallow(source, gauge, skip=skip)
     knots = form.width if source is form else len(source.knots)
     linear = source.o1 if source is form else source.spline().o1
     x, split = inputs(f), 0.0 if skip or not knots else abs(linear) * np.abs(form.beta).min()
@@ -68,10 +68,10 @@ def test_a_module_gives_its_weights_back_to_the_bit(f: Shallow) -> None:
 @given(shallow_networks())
 def test_the_stored_gauge_gives_the_bent_units_back(f: Shallow) -> None:
     relu = Shallow(f.w, f.b, f.v, f.c0, f.c1)
-    form = splines.spline_of(relu)
+    form = splines.to_spline(relu)
     with np.errstate(all="ignore"):
         bent = np.isfinite(f.b / f.w)
-    back = splines.network_of(form, "stored")
+    back = splines.to_shallow(form, "stored")
     np.testing.assert_array_equal(back.w, f.w[bent])
     np.testing.assert_allclose(back.b, f.b[bent], rtol=1e-15)
     np.testing.assert_allclose(back.v, f.v[bent], rtol=1e-15)
@@ -82,13 +82,13 @@ def test_two_hundred_random_networks_survive_the_round_trip_to_2e_14() -> None:
     for width in range(200):
         f = Shallow(*rng.normal(size=(3, width)), *rng.normal(size=2))
         x = rng.normal(size=300) * 3
-        back = splines.network_of(splines.spline_of(f).pieces(), skip=False)
+        back = splines.to_shallow(splines.to_spline(f).pieces(), skip=False)
         assert np.abs(back(x) - f(x)).max() <= 2e-14 * np.abs(f(x)).max()
 
 
 def test_the_jump_is_the_difference_of_neighbouring_slopes() -> None:
     f = Shallow([2, -3, 0.5], [1, 1, 1], [-1, 4, 2], 0.3, -0.2, leak=0.25)
-    form = splines.spline_of(f)
+    form = splines.to_spline(f)
     np.testing.assert_allclose(form.jumps, 0.75 * np.abs(f.w) * f.v)
     order = np.argsort(form.beta)
     np.testing.assert_allclose(np.diff(form.pieces().slopes), form.jumps[order], rtol=1e-14)
@@ -115,11 +115,11 @@ def test_equal_breakpoints_are_one_knot_and_opposite_ones_may_cancel() -> None:
 
 def test_an_affine_function_without_skip_takes_two_units() -> None:
     line = Pieces([], [2.0], [3.0])
-    assert splines.network_of(line).width == 0
-    two = splines.network_of(line, skip=False)
+    assert splines.to_shallow(line).width == 0
+    two = splines.to_shallow(line, skip=False)
     assert two.width == 2
     np.testing.assert_array_equal(two([-5.0, 0.0, 7.0]), [-7.0, 3.0, 17.0])
-    assert splines.network_of(Pieces([], [0.0], [3.0]), skip=False).width == 0
+    assert splines.to_shallow(Pieces([], [0.0], [3.0]), skip=False).width == 0
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True), st.integers(0, 2**31))
@@ -198,10 +198,10 @@ def test_other_models_are_refused_by_name(make, message: str) -> None:
         (lambda: Spline([0, 1], 0, [0.0], [1.0], [1]), "o0: expected one finite number"),
         (lambda: Pieces([1.0, 1.0], [0, 0, 0], [0, 0, 0]), "knots: expected increasing numbers"),
         (lambda: Pieces.through([], [], 0, 0), "knots: expected at least one knot"),
-        (lambda: splines.spline_of(Shallow([1e200], [1.0], [1e200])), "overflow float64; scale the network down"),
-        (lambda: splines.network_of(Pieces([], [0.0], [0.0]), "stored"), "gauge: 'stored' needs the |w| of a network"),
-        (lambda: splines.network_of(Pieces([], [0.0], [0.0]), "flat"), "gauge: expected 'stored', 'unit' or"),
-        (lambda: splines.network_of(3), "spline: expected a Spline or Pieces, got int"),
+        (lambda: splines.to_spline(Shallow([1e200], [1.0], [1e200])), "overflow float64; scale the network down"),
+        (lambda: splines.to_shallow(Pieces([], [0.0], [0.0]), "stored"), "gauge: 'stored' needs the |w| of a network"),
+        (lambda: splines.to_shallow(Pieces([], [0.0], [0.0]), "flat"), "gauge: expected 'stored', 'unit' or"),
+        (lambda: splines.to_shallow(3), "spline: expected a Spline or Pieces, got int"),
         (lambda: splines.to_module(Spline(0, 0, [], [], [])), "function: expected Shallow or Planes, got Spline"),
     ],
 )
@@ -212,7 +212,7 @@ def test_wrong_numbers_are_refused_by_name(make, message: str) -> None:
 
 def test_nan_stays_nan_and_no_input_gives_no_value() -> None:
     f = Shallow([1.0], [0.0], [1.0])
-    for form in (f, splines.spline_of(f), splines.spline_of(f).pieces()):
+    for form in (f, splines.to_spline(f), splines.to_spline(f).pieces()):
         assert np.isnan(form(np.nan))
         assert form(np.zeros((0, 3))).shape == (0, 3)
 
@@ -225,10 +225,10 @@ def test_planes_of_several_inputs_survive_the_round_trip(d: int, leak: float) ->
     with torch.no_grad():
         model[0].weight[2] = 0.0
         model[0].weight[3] *= 1e-200
-    planes = splines.planes_of(model)
+    planes = splines.to_hyperplanes(model)
     np.testing.assert_allclose(np.linalg.norm(planes.xi, axis=1), 1, rtol=1e-15)
     back = splines.to_module(planes)
-    again = splines.planes_of(back)
+    again = splines.to_hyperplanes(back)
     x = torch.randn(200, d, dtype=torch.float64) * 3
     f = model(x)[:, 0].detach().numpy()
     np.testing.assert_allclose(planes(x.numpy()), f, atol=1e-13)
@@ -238,6 +238,6 @@ def test_planes_of_several_inputs_survive_the_round_trip(d: int, leak: float) ->
 
 def test_in_one_dimension_planes_are_the_spline_up_to_orientation() -> None:
     f = Shallow([2, -3], [1, 1], [-1, 4])
-    form, planes = splines.spline_of(f), splines.planes_of(splines.to_module(f))
+    form, planes = splines.to_spline(f), splines.to_hyperplanes(splines.to_module(f))
     np.testing.assert_allclose(planes.gamma, form.s * form.beta)
     np.testing.assert_allclose(planes.mu, form.jumps)

@@ -142,7 +142,7 @@ def test_where_a_unit_only_touches_zero_it_has_no_breakpoint() -> None:
 def test_a_shallow_network_has_the_breakpoints_of_its_spline() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(1, 30), nn.LeakyReLU(0.1), nn.Linear(30, 1))
-    form, found = splines.spline_of(splines.from_module(model)), splines.deep_breakpoints(model)
+    form, found = splines.to_spline(splines.from_module(model)), splines.deep_breakpoints(model)
     order = np.argsort(form.beta)
     np.testing.assert_allclose(found.x, form.beta[order], rtol=1e-13)
     np.testing.assert_allclose(found.jump, form.jumps[order], rtol=1e-13)

@@ -10,21 +10,22 @@ from torch import nn
 
 from creases import splines
 from creases.errors import InputError
-from creases.splines import InitialLaw, Shallow
+from creases.splines import Shallow
+from creases.splines.initialisation import InitialDistribution
 
 LAWS = {
-    "he": splines.initial_law("he", 100, sb=1.0),
-    "glorot": splines.initial_law("glorot", 100, sb=0.3),
-    "torch": splines.initial_law("torch", 100),
-    "uneven": InitialLaw(100, False, 10.0, 0.1, 3.0),
-    "uneven_uniform": InitialLaw(100, True, 0.2, 5.0, 1.0),
+    "he": splines.initialisation.initial_distribution("he", 100, sb=1.0),
+    "glorot": splines.initialisation.initial_distribution("glorot", 100, sb=0.3),
+    "torch": splines.initialisation.initial_distribution("torch", 100),
+    "uneven": InitialDistribution(100, False, 10.0, 0.1, 3.0),
+    "uneven_uniform": InitialDistribution(100, True, 0.2, 5.0, 1.0),
 }
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_hundred_thousand_units_pass_every_kolmogorov_smirnov_test(name: str) -> None:
     law = LAWS[name]
-    check = splines.check_initialisation([law.sample(seed) for seed in range(1000)], law)
+    check = splines.initialisation.goodness_of_fit([law.sample(seed) for seed in range(1000)], law)
     assert check.units == 100_000
     for fit in check[1:]:
         assert fit.pvalue > 0.01
@@ -33,21 +34,21 @@ def test_a_hundred_thousand_units_pass_every_kolmogorov_smirnov_test(name: str) 
 
 @pytest.mark.parametrize("name", ["he", "torch"])
 def test_units_of_another_law_fail_the_tests(name: str) -> None:
-    other = splines.initial_law("glorot", 2000, sb=1.0)
-    check = splines.check_initialisation(other.sample(0), LAWS[name])
+    other = splines.initialisation.initial_distribution("glorot", 2000, sb=1.0)
+    check = splines.initialisation.goodness_of_fit(other.sample(0), LAWS[name])
     assert max(fit.pvalue for fit in check[1:]) < 1e-6
 
 
 def test_modules_of_torch_have_its_law() -> None:
     torch.manual_seed(0)
     models = (nn.Sequential(nn.Linear(1, 100), nn.ReLU(), nn.Linear(100, 1)) for _ in range(200))
-    check = splines.check_initialisation([splines.from_module(model) for model in models], LAWS["torch"])
+    check = splines.initialisation.goodness_of_fit([splines.from_module(model) for model in models], LAWS["torch"])
     assert min(fit.pvalue for fit in check[1:]) > 0.01
 
 
 @pytest.mark.parametrize("name", ["product_normal", "ratio_uniform", "product_uniform"])
 def test_density_distribution_function_and_quantiles_agree(name: str) -> None:
-    law = getattr(splines, name)
+    law = getattr(splines.initialisation, name)
     for low, high in [(-0.9, -0.3), (0.2, 0.7), (0.5, 0.99), (-3.0, -1.5), (2.0, 8.0)]:
         area, _ = integrate.quad(law.pdf, low, high)
         assert area == pytest.approx(law.cdf(high) - law.cdf(low), abs=1e-10)
@@ -60,13 +61,13 @@ def test_density_distribution_function_and_quantiles_agree(name: str) -> None:
 def test_the_bessel_marginal_is_the_struve_form_and_the_corrected_meijer_form() -> None:
     x = np.array([0.01, 0.5, 1.0, 4.0, 10.0])
     struve = x / 2 * (special.k0(x) * special.modstruve(-1, x) + special.k1(x) * special.modstruve(0, x))
-    np.testing.assert_allclose(splines.product_normal.cdf(x) - 0.5, struve, atol=1e-11)
+    np.testing.assert_allclose(splines.initialisation.product_normal.cdf(x) - 0.5, struve, atol=1e-11)
     # K0(z) is half of Meijer's G(z^2 / 4 | 0, 0), the inverse Mellin transform of gamma(s)^2: with scale sv sw the
     # argument is mu^2 / (4 sv^2 sw^2).
     sv, sw, mu = 3.0, 0.7, 1.3
     argument = mu**2 / (4 * sv**2 * sw**2)
     real, _ = integrate.quad(lambda t: (special.gamma(0.5 + 1j * t) ** 2 * argument ** -(0.5 + 1j * t)).real, -30, 30)
-    density = InitialLaw(1, False, sw, 1.0, sv).delta_slopes().pdf(mu)
+    density = InitialDistribution(1, False, sw, 1.0, sv).delta_slopes().pdf(mu)
     assert density == pytest.approx(real / (2 * np.pi) / (2 * np.pi * sv * sw), rel=1e-8)
 
 
@@ -74,7 +75,7 @@ def test_the_bessel_marginal_is_the_struve_form_and_the_corrected_meijer_form() 
     ("name", "moments"), [("product_normal", (0, 1, 0, 6)), ("product_uniform", (0, 1 / 9, 0, 6 / 25))]
 )
 def test_moments_are_those_of_the_products(name: str, moments: tuple[float, ...]) -> None:
-    law = getattr(splines, name)
+    law = getattr(splines.initialisation, name)
     np.testing.assert_allclose(law.stats(moments="mvsk"), moments, atol=1e-12)
     numeric = [2 * integrate.quad(lambda x, k=k: x**k * law.pdf(x), 0, min(law.support()[1], 60))[0] for k in (2, 4)]
     np.testing.assert_allclose(numeric, [moments[1], (moments[3] + 3) * moments[1] ** 2], rtol=1e-6)
@@ -95,7 +96,7 @@ def test_the_joint_density_of_normal_weights_is_the_printed_one() -> None:
     beta, mu = np.meshgrid([-1.0, 0.0, 4.0], [-2.0, 0.1, 5.0])
     root = np.sqrt(sb**2 + sw**2 * beta**2)
     printed = np.exp(-np.abs(mu) * root / (sb * sv * sw)) / (2 * np.pi * sv * root)
-    np.testing.assert_allclose(InitialLaw(1, False, sw, sb, sv).joint_density(beta, mu), printed)
+    np.testing.assert_allclose(InitialDistribution(1, False, sw, sb, sv).joint_density(beta, mu), printed)
 
 
 def test_torchs_breakpoints_are_within_1_half_of_the_time_and_within_3_five_sixths() -> None:
@@ -112,8 +113,8 @@ def test_roughness_has_the_closed_forms_of_every_scheme(width: int) -> None:
         "torch": (1 / 9, 56 / (2025 * H)),
     }
     for scheme, (mean, variance) in expected.items():
-        law = splines.initial_law(scheme, H, sb=None if scheme == "torch" else 1.0)
-        found = splines.roughness_law(law)
+        law = splines.initialisation.initial_distribution(scheme, H, sb=None if scheme == "torch" else 1.0)
+        found = splines.initialisation.roughness_distribution(law)
         assert found.mean == pytest.approx(mean)
         assert found.variance == pytest.approx(variance)
         excess = np.array([0.0, 0.5, 3.0])
@@ -122,9 +123,9 @@ def test_roughness_has_the_closed_forms_of_every_scheme(width: int) -> None:
 
 @pytest.mark.parametrize("scheme", ["he", "glorot", "torch"])
 def test_roughness_of_sampled_networks_follows_its_law_and_stays_under_the_bound(scheme: str) -> None:
-    law = splines.initial_law(scheme, 20, sb=None if scheme == "torch" else 1.0)
+    law = splines.initialisation.initial_distribution(scheme, 20, sb=None if scheme == "torch" else 1.0)
     rho = np.array([splines.roughness(law.sample(seed)) for seed in range(4000)])
-    expected = splines.roughness_law(law)
+    expected = splines.initialisation.roughness_distribution(law)
     error = np.sqrt(expected.variance / len(rho))
     assert abs(rho.mean() - expected.mean) < 4 * error
     assert rho.var() == pytest.approx(expected.variance, rel=0.25)
@@ -134,28 +135,43 @@ def test_roughness_of_sampled_networks_follows_its_law_and_stays_under_the_bound
 
 def test_roughness_is_that_of_the_spline() -> None:
     f = Shallow([1, -2, 0, 3], [1, 1, 1, 0], [3, 4, 5, 0], leak=0.5)
-    assert splines.roughness(f) == splines.roughness(splines.spline_of(f)) == 0.25 * (9 + 64)
+    assert splines.roughness(f) == splines.roughness(splines.to_spline(f)) == 0.25 * (9 + 64)
 
 
 def test_sampling_is_repeatable() -> None:
     law = LAWS["he"]
     np.testing.assert_array_equal(law.sample(3).w, law.sample(3).w)
     assert (law.sample(3).w != law.sample(4).w).any()
-    drawn = splines.product_normal.rvs(size=5000, random_state=0)
-    assert stats.kstest(drawn, splines.product_normal.cdf).pvalue > 0.01
+    drawn = splines.initialisation.product_normal.rvs(size=5000, random_state=0)
+    assert stats.kstest(drawn, splines.initialisation.product_normal.cdf).pvalue > 0.01
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: splines.initial_law("he", 3), "sb: 'he' has no biases, so every breakpoint is at 0"),
-        (lambda: splines.initial_law("he", 3, sb=0.0), "sb: expected a standard deviation above 0, got 0.0; without"),
-        (lambda: splines.initial_law("torch", 3, sb=1.0), "sb: torch's own scheme says it"),
-        (lambda: splines.initial_law("lecun", 3), "scheme: expected 'he', 'glorot' or 'torch', got 'lecun'"),
-        (lambda: splines.initial_law("torch", 0), "width: expected a positive whole number"),
-        (lambda: InitialLaw(3, False, np.nan, 1.0, 1.0), "sw: expected one finite number"),
-        (lambda: splines.check_initialisation(Shallow([0.0], [1.0], [1.0]), LAWS["he"]), "networks: expected units"),
-        (lambda: splines.roughness_law(LAWS["he"]).tail(-1.0), "excess: the bound is for at least 0, got -1.0"),
+        (
+            lambda: splines.initialisation.initial_distribution("he", 3),
+            "sb: 'he' has no biases, so every breakpoint is at 0",
+        ),
+        (
+            lambda: splines.initialisation.initial_distribution("he", 3, sb=0.0),
+            "sb: expected a standard deviation above 0, got 0.0; without",
+        ),
+        (lambda: splines.initialisation.initial_distribution("torch", 3, sb=1.0), "sb: torch's own scheme says it"),
+        (
+            lambda: splines.initialisation.initial_distribution("lecun", 3),
+            "scheme: expected 'he', 'glorot' or 'torch', got 'lecun'",
+        ),
+        (lambda: splines.initialisation.initial_distribution("torch", 0), "width: expected a positive whole number"),
+        (lambda: InitialDistribution(3, False, np.nan, 1.0, 1.0), "sw: expected one finite number"),
+        (
+            lambda: splines.initialisation.goodness_of_fit(Shallow([0.0], [1.0], [1.0]), LAWS["he"]),
+            "networks: expected units",
+        ),
+        (
+            lambda: splines.initialisation.roughness_distribution(LAWS["he"]).tail(-1.0),
+            "excess: the bound is for at least 0, got -1.0",
+        ),
         (lambda: splines.roughness(3), "function: expected a Spline or Shallow, got int"),
     ],
 )

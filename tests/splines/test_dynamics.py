@@ -12,7 +12,7 @@ from creases.splines.dynamics._velocities import (
     invariants,
     metric,
     spline_gradient,
-    squares,
+    squared_weights,
     velocities,
 )
 from splines_cases import loss, parameters, shallow_cases, value
@@ -144,7 +144,7 @@ def test_breakpoint_delta_slope_and_invariant_give_the_weights_back(case):
     net, _, _ = case
     bent = net.w != 0
     w, b, v = net.w[bent], net.b[bent], net.v[bent]
-    w2, v2 = squares(-b / w, w * v, invariants(net)[bent])
+    w2, v2 = squared_weights(-b / w, w * v, invariants(net)[bent])
     size = w**2 + b**2 + v**2  # d is known to rounding of this, and no better
     np.testing.assert_allclose(w2 * (1 + (b / w) ** 2), w**2 + b**2, atol=1e-12 * size.max(initial=0))
     np.testing.assert_allclose(v2, v**2, atol=1e-12 * size.max(initial=0))

@@ -24,7 +24,7 @@ def small(width: int = 40, inputs: int = 1, bend: nn.Module | None = None, seed:
 
 
 def breakpoints(model: nn.Module) -> np.ndarray:
-    return splines.spline_of(splines.from_module(model)).beta
+    return splines.to_spline(splines.from_module(model)).beta
 
 
 class Skipped(nn.Module):
@@ -59,7 +59,7 @@ def test_creases_of_several_inputs_meet_the_data() -> None:
     x = np.random.default_rng(0).normal([10, 0, -5], 1, (50, 3))
     model = small(400, inputs=3)
     splines.initialise(model, x, "uniform")
-    planes = splines.planes_of(model)
+    planes = splines.to_hyperplanes(model)
     along = x @ planes.xi.T
     place = (planes.gamma - along.min(axis=0)) / np.ptp(along, axis=0)
     assert stats.kstest(place, "uniform").pvalue > 0.01
@@ -82,9 +82,9 @@ def test_more_breakpoints_where_the_target_bends() -> None:
 
 def test_spiky_multiplies_the_outgoing_weights() -> None:
     model = small()
-    form = splines.spline_of(splines.from_module(model))
+    form = splines.to_spline(splines.from_module(model))
     splines.initialise(model, X, "spiky", kappa=7.0)
-    spiky = splines.spline_of(splines.from_module(model))
+    spiky = splines.to_spline(splines.from_module(model))
     np.testing.assert_allclose(spiky.mu, 7 * form.mu, rtol=1e-6)
     np.testing.assert_array_equal(spiky.beta, form.beta)
 
@@ -98,8 +98,10 @@ def test_schemes_draw_their_laws(how: str) -> None:
         splines.initialise(model, x, how, seed=seed)
         networks.append(splines.from_module(model))
     sw = {"torch": None, "he": 2**0.5, "glorot": (2 / 1001) ** 0.5}[how]
-    law = splines.initial_law(how, 1000, sb=None if sw is None else sw * float(np.sqrt((x**2).mean())))
-    check = splines.check_initialisation(networks, law)
+    law = splines.initialisation.initial_distribution(
+        how, 1000, sb=None if sw is None else sw * float(np.sqrt((x**2).mean()))
+    )
+    check = splines.initialisation.goodness_of_fit(networks, law)
     assert min(fit.pvalue for fit in check[1:]) > 0.005
 
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from creases.errors import InputError
 from creases.splines.initialisation._lonely import (
-    interlaced,
-    lonely,
+    interlacing_spline,
+    is_lonely,
     lonely_fraction,
     lonely_probability,
     simulate_lonely,
@@ -19,14 +19,14 @@ places = st.floats(-3, 3).map(lambda x: round(x, 1))  # coarse, so that data and
 @given(st.lists(places, min_size=1, max_size=8), st.lists(places, max_size=8))
 def test_a_datum_is_lonely_when_no_other_has_the_same_breakpoints_on_its_left(x, breakpoints):
     piece = [sum(b < value for b in breakpoints) for value in x]
-    assert lonely(x, breakpoints).tolist() == [piece.count(p) == 1 for p in piece]
+    assert is_lonely(x, breakpoints).tolist() == [piece.count(p) == 1 for p in piece]
 
 
 def test_batches_of_partitions_are_counted_one_by_one():
     rng = np.random.default_rng(0)
     x, cuts = rng.normal(size=(3, 2, 9)), rng.normal(size=(3, 2, 6))
-    each = [[lonely(x[i, j], cuts[i, j]) for j in range(2)] for i in range(3)]
-    np.testing.assert_array_equal(lonely(x, cuts), each)
+    each = [[is_lonely(x[i, j], cuts[i, j]) for j in range(2)] for i in range(3)]
+    np.testing.assert_array_equal(is_lonely(x, cuts), each)
 
 
 @pytest.mark.parametrize(("how", "value"), [("spaced", 0.618), ("uniform", 0.3875)])
@@ -66,22 +66,22 @@ def test_the_same_seed_draws_the_same():
 
 
 def test_no_data_are_lonely():
-    assert lonely([], [0.0]).tolist() == []
-    assert lonely(np.zeros((2, 0)), np.zeros((2, 3))).shape == (2, 0)
+    assert is_lonely([], [0.0]).tolist() == []
+    assert is_lonely(np.zeros((2, 0)), np.zeros((2, 3))).shape == (2, 0)
 
 
 def test_breakpoints_at_infinity_cut_nothing():
-    assert lonely([0.0, 1.0], [np.inf, -np.inf]).tolist() == [False, False]
+    assert is_lonely([0.0, 1.0], [np.inf, -np.inf]).tolist() == [False, False]
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=30, unique=True), st.integers(0, 99))
 def test_units_interlaced_with_the_data_interpolate_them(x, seed):
     y = np.random.default_rng(seed).normal(size=len(x))
-    f = interlaced(np.array(x) / 10, y)
+    f = interlacing_spline(np.array(x) / 10, y)
     assert f.width == len(x) - 1
     np.testing.assert_allclose(f(np.array(x) / 10), y, atol=1e-8 * (1 + np.abs(f.mu).max(initial=0)))
-    assert lonely(np.array(x) / 10, f.beta).all()
+    assert is_lonely(np.array(x) / 10, f.beta).all()
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_units_interlaced_with_the_data_interpolate_them(x, seed):
         (lambda: lonely_fraction(3, 3, "cauchy"), "how: expected one of 'spaced', 'uniform'"),
         (lambda: simulate_lonely(3, 3, "even"), "how: expected one of 'spaced', 'uniform', 'cauchy'"),
         (lambda: simulate_lonely(3, 3, interval=(1, 1)), "interval: expected two finite numbers"),
-        (lambda: interlaced([1.0, 1.0], [0.0, 1.0]), "x: expected at least one datum, and no two at one place"),
-        (lambda: lonely([np.nan], [0.0]), "x: NaN among the data"),
-        (lambda: lonely([0.0], [[0.0]]), "breakpoints: expected the leading axes of x"),
+        (lambda: interlacing_spline([1.0, 1.0], [0.0, 1.0]), "x: expected at least one datum, and no two at one place"),
+        (lambda: is_lonely([np.nan], [0.0]), "x: NaN among the data"),
+        (lambda: is_lonely([0.0], [[0.0]]), "breakpoints: expected the leading axes of x"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):

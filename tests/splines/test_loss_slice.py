@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from creases.errors import InputError
-from creases.splines import Shallow, Spline, spline_of
+from creases.splines import Shallow, Spline, to_spline
 from creases.splines.landscape._loss_slice import loss_slice
 from splines_cases import shallow_cases
 
@@ -106,7 +106,7 @@ def test_a_networks_slice_is_its_splines(case):
     for unit in np.flatnonzero(net.w != 0):
         found = loss_slice(net, int(unit), x, y)
         order = np.cumsum(net.w != 0)[unit] - 1
-        expected = loss_slice(spline_of(net), int(order), x, y)
+        expected = loss_slice(to_spline(net), int(order), x, y)
         size = 1 + np.abs(expected.coefficients).max()
         np.testing.assert_allclose(found.coefficients, expected.coefficients, rtol=1e-7, atol=1e-8 * size)
         assert found.beta == expected.beta

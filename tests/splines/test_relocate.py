@@ -14,8 +14,8 @@ from torch.nn.functional import mse_loss
 
 from creases.errors import InputError
 from creases.growth._loop import grow
-from creases.splines import Relocation, Shallow, from_module, optimal_fit, spline_of, to_module
-from creases.splines.relocation._relocate import balanced, relocate
+from creases.splines import Relocation, Shallow, from_module, optimal_fit, to_module, to_spline
+from creases.splines.relocation._relocate import balance_units, relocate
 from splines_cases import shallow_cases
 
 X = np.linspace(-3, 3, 60)
@@ -90,7 +90,7 @@ def test_the_new_place_gains_more_than_any_other():
 @given(shallow_cases())
 def test_balancing_changes_scales_and_not_the_function(case):
     net, x, _ = case
-    even = balanced(net)
+    even = balance_units(net)
     some = (net.v != 0) & ((net.w != 0) | (net.b != 0))
     assert np.hypot(even.w, even.b)[some] == pytest.approx(np.abs(even.v)[some])
     assert even(x) == pytest.approx(net(x), rel=1e-9, abs=1e-9)
@@ -218,5 +218,5 @@ def test_relocation_ends_near_the_optimum_where_gradient_descent_does_not():
     train(model, torch.optim.SGD(model.parameters(), lr=0.02), 1500, Relocation(every=250))
     train(plain, torch.optim.SGD(plain.parameters(), lr=0.02), 1500)
     best = optimal_fit(X, Y, 6).sse
-    near, far = (((spline_of(from_module(one))(X) - Y) ** 2).sum() for one in (model, plain))
+    near, far = (((to_spline(from_module(one))(X) - Y) ** 2).sum() for one in (model, plain))
     assert near < 2 * best < far

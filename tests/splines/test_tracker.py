@@ -10,10 +10,10 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from torch import nn
 
 from creases.errors import CreasesError, FileError, InputError
-from creases.splines import Shallow, spline_of, to_module
+from creases.splines import Shallow, to_module, to_spline
 from creases.splines._deep import deep_breakpoints
 from creases.splines._spline import Pieces
-from creases.splines.dynamics._breakpoints import Marks, marks, matched
+from creases.splines.dynamics._breakpoints import Breakpoints, breakpoints, match_breakpoints
 from creases.splines.dynamics._history import History
 from creases.splines.dynamics._tracker import Tracker
 from splines_cases import shallow_cases
@@ -43,7 +43,7 @@ def some(x, unit=None, direction=None):
     k = len(x)
     unit = np.arange(k) if unit is None else np.array(unit)
     direction = np.ones(k, int) if direction is None else np.array(direction)
-    return Marks(
+    return Breakpoints(
         np.array(x, float), np.ones(k), np.zeros(k, int), unit, direction, np.ones(k, bool), Pieces([], [0], [0])
     )
 
@@ -52,18 +52,18 @@ def some(x, unit=None, direction=None):
 @given(shallow_cases())
 def test_marks_of_a_shallow_network_are_its_splines_and_a_modules_are_the_same(case):
     net, _, _ = case
-    found, form = marks(net), spline_of(net)
+    found, form = breakpoints(net), to_spline(net)
     np.testing.assert_array_equal(found.x, form.beta)
     np.testing.assert_array_equal(found.jump, form.jumps)
     np.testing.assert_array_equal(found.unit, np.flatnonzero(net.w))
-    again = marks(to_module(net))
+    again = breakpoints(to_module(net))
     np.testing.assert_allclose(again.x, found.x)
     np.testing.assert_allclose(again.jump, found.jump, atol=1e-12)
 
 
 def test_the_quick_way_for_one_layer_finds_what_the_general_way_does():
     model = mlp(1, 12, 1)
-    quick, general = marks(model), deep_breakpoints(model)
+    quick, general = breakpoints(model), deep_breakpoints(model)
     order = np.argsort(quick.x)
     np.testing.assert_allclose(quick.x[order], general.x)
     np.testing.assert_allclose(quick.jump[order], general.jump)
@@ -74,16 +74,16 @@ def test_the_quick_way_for_one_layer_finds_what_the_general_way_does():
 
 def test_breakpoints_of_one_unit_are_matched_by_the_least_way():
     before, after = some([0.0, 1.0, 5.0], [0, 0, 0]), some([5.1, 0.05, 1.1], [0, 0, 0])
-    i, j = matched(before, after, 0.15)
+    i, j = match_breakpoints(before, after, 0.15)
     assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == [(0, 1), (1, 2), (2, 0)]
 
 
 def test_breakpoints_of_other_units_or_directions_or_far_away_are_not_the_same():
-    assert not len(matched(some([0.0], [0]), some([0.0], [1]), 0.15)[0])
-    assert not len(matched(some([0.0], [0], [1]), some([0.0], [0], [-1]), 0.15)[0])
-    assert not len(matched(some([0.0]), some([0.2]), 0.15)[0])
-    assert not len(matched(some([50.0]), some([-50.0]), 0.15)[0])
-    assert len(matched(some([50.0]), some([500.0]), 0.15)[0]) == 1
+    assert not len(match_breakpoints(some([0.0], [0]), some([0.0], [1]), 0.15)[0])
+    assert not len(match_breakpoints(some([0.0], [0], [1]), some([0.0], [0], [-1]), 0.15)[0])
+    assert not len(match_breakpoints(some([0.0]), some([0.2]), 0.15)[0])
+    assert not len(match_breakpoints(some([50.0]), some([-50.0]), 0.15)[0])
+    assert len(match_breakpoints(some([50.0]), some([500.0]), 0.15)[0]) == 1
 
 
 @settings(deadline=None)
@@ -94,7 +94,7 @@ def test_breakpoints_of_other_units_or_directions_or_far_away_are_not_the_same()
 )
 def test_matches_are_one_to_one_within_the_gate_and_as_many_as_can_be(old, new, gate):
     before, after = (some([x for x, _ in part], [u for _, u in part]) for part in (old, new))
-    i, j = matched(before, after, gate)
+    i, j = match_breakpoints(before, after, gate)
     assert len(set(i.tolist())) == len(i) == len(set(j.tolist())) == len(j)
     assert (np.abs(np.arctan(before.x[i]) - np.arctan(after.x[j])) <= gate).all()
     assert (before.unit[i] == after.unit[j]).all()
@@ -131,7 +131,7 @@ def test_a_frame_is_the_model_at_its_step():
     history = train(model, tracker, 8)
     last, x = history.frame(len(history) - 1), np.linspace(-4, 4, 50)
     np.testing.assert_allclose(last.pieces(x), model(torch.from_numpy(x)[:, None]).detach().numpy()[:, 0], atol=1e-12)
-    found = marks(model)
+    found = breakpoints(model)
     np.testing.assert_array_equal(last.x, found.x)
     np.testing.assert_array_equal(last.jump, found.jump)
     assert last.step == 8

@@ -56,7 +56,7 @@ class Run:
     """Trained networks and where they have ended."""
 
     networks: lab.Batch
-    ends: xor.Ends
+    ends: xor.Outcomes
 
 
 @dataclass(frozen=True, eq=False)

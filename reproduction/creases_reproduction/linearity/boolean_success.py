@@ -212,9 +212,9 @@ def size(
     list of dict
         For each class: class, successes, mean epochs, and its share of the CPU seconds.
     """
-    functions, begun = boolean.classes(BITS).representatives if classes is None else classes, process_time()
+    functions, begun = boolean.npn_classes(BITS).representatives if classes is None else classes, process_time()
     done = train_on(
-        boolean.table_of(functions, BITS),
+        boolean.truth_table(functions, BITS),
         width,
         depth,
         leak=leak,
@@ -238,7 +238,7 @@ def parity_rates(trials: int = 10_000, *, seed: int = 0, device: str = "cpu") ->
     rows = []
     for (width, depth), leak in product(((3, 1), (6, 1), (2, 2)), (RELU, LEAKY)):
         key = seed_of(seed, PARITY, width, depth, round(1000 * leak), trials)
-        table = boolean.table_of(PARITY, BITS)[None]
+        table = boolean.truth_table(PARITY, BITS)[None]
         done = train_on(table, width, depth, leak=leak, trials=trials, seeds=[key], device=device)
         rows.append((width, depth, leak, trials, int(done.successes[0])))
     return with_rates(pd.DataFrame(rows, columns=["width", "depth", "leak", "trials", "successes"]))

@@ -116,7 +116,7 @@ def by_metrics(
     chosen = chosen if trials is None else chosen._replace(trials=trials)
     tables = []
     for n in bits:
-        numbers = [boolean.function_of(table) for table in _tables(chosen, n, seed)]
+        numbers = [boolean.from_truth_table(table) for table in _tables(chosen, n, seed)]
         fourier = {name: getattr(boolean, name)(numbers, n) for name in METRICS}
         tables.append(_trained(chosen, n, width, depth, seed, device).assign(**fourier))
     return Measured(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
@@ -157,12 +157,12 @@ def functions(kind: str, n: int, count: int, *, seed: int = 0) -> NDArray[np.uin
     if kind == "random":
         draws = [np.random.default_rng(seed_of(seed, n, k)) for k in range(count)]
         return np.array([draw.integers(0, 2, 2**n, np.uint8) for draw in draws])
-    parity = boolean.table_of(boolean.parity(n), n)
+    parity = boolean.truth_table(boolean.parity(n), n)
     if kind == "parity":
         return np.tile(parity, (count, 1))
-    classes = boolean.classes(4).representatives
+    classes = boolean.npn_classes(4).representatives
     chosen = classes[np.linspace(0, len(classes) - 1, count).round().astype(int)]
-    return np.tile(boolean.table_of(chosen, 4), 2 ** (n - 4)) ^ parity  # bit x has the first four bits of x lowest
+    return np.tile(boolean.truth_table(chosen, 4), 2 ** (n - 4)) ^ parity  # bit x has the first four bits of x lowest
 
 
 def _chosen(scales: dict[str, Scale], scale: str) -> Scale:

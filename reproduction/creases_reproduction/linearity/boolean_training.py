@@ -69,7 +69,7 @@ def train_on(
     starts = [lab.Batch.initial(trials, shape, seed=seed, leak=leak, how=how) for seed in seeds]
     done = lab.train(
         lab.Batch.join(starts),
-        2 * boolean.points(n) - 1,
+        2 * boolean.all_inputs(n) - 1,
         np.repeat(labels, trials, axis=0),
         epochs=epochs,
         loss="bce",

@@ -18,8 +18,8 @@ from creases_reproduction.measured import Scale
 
 def swaps_of_all(n: int) -> NDArray[np.uint8]:
     """Swaps of every function of n <= 4 bits, (2^2^n,): at most 1 where a perceptron has it."""
-    found = boolean.all_swaps(n)
-    classes = boolean.canonical(np.arange(1 << (1 << n)), n)
+    found = boolean.class_swaps(n)
+    classes = boolean.canonical_form(np.arange(1 << (1 << n)), n)
     return np.asarray(found.swaps[np.searchsorted(found.representatives, classes)])
 
 
@@ -29,7 +29,7 @@ def invariant(scale: Scale) -> Numbers:
     for n in (2, 3, 4):
         x = np.arange(1 << n)
         rotated = (x >> 1) | (x & 1) << n - 1
-        tables, swaps = boolean.table_of(np.arange(1 << (1 << n)), n), swaps_of_all(n)
+        tables, swaps = boolean.truth_table(np.arange(1 << (1 << n)), n), swaps_of_all(n)
         same = (tables == tables[:, rotated]).all(axis=1)
         holds += [_by_equal_weights(int(f), n) for f in np.flatnonzero(same & (swaps <= 1))]
         others += sum(_by_equal_weights(int(f), n) for f in np.flatnonzero(same & (swaps > 1)))
@@ -39,7 +39,7 @@ def invariant(scale: Scale) -> Numbers:
 def _by_equal_weights(f: int, n: int) -> bool:
     """Whether one threshold on the number of ones has the function."""
     try:
-        return boolean.changes(f, n, [1] * n) <= 1
+        return boolean.class_changes(f, n, [1] * n) <= 1
     except InputError:  # two inputs with as many ones differ in class
         return False
 
@@ -64,7 +64,7 @@ def masks(scale: Scale) -> Numbers:
     for bits in range(1, 7 if scale == "full" else 5):
         x = np.arange(1 << bits)
         products = (x[:, None] & x == x).astype(np.float64)  # (points, masks): whether all bits of the mask are 1
-        signs = np.where(boolean.table_of(boolean.parity(bits), bits), -1.0, 1.0)
+        signs = np.where(boolean.truth_table(boolean.parity(bits), bits), -1.0, 1.0)
         holds.append(_separable(products, signs))
         holds += [not _separable(np.delete(products, mask, axis=1), signs) for mask in x]
     return failed(holds)
@@ -83,10 +83,10 @@ def convergence(scale: Scale) -> Numbers:
     """The rule (2.4) on every class of functions of four bits: does it come to a solution in 1000 epochs?"""
     from sklearn.linear_model import Perceptron
 
-    swaps = boolean.all_swaps(4)
-    X, holds = 2 * boolean.points(4) - 1, []
+    swaps = boolean.class_swaps(4)
+    X, holds = 2 * boolean.all_inputs(4) - 1, []
     for f, changes in zip(swaps.representatives, swaps.swaps, strict=True):
-        y = boolean.table_of(int(f), 4)
+        y = boolean.truth_table(int(f), 4)
         if 0 < y.sum() < len(y):  # the rule needs both classes
             model = Perceptron(max_iter=1000 if changes <= 1 else 50, tol=None, shuffle=False).fit(X, y)
             holds.append((model.score(X, y) == 1) == (changes <= 1))

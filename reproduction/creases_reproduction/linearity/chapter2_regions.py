@@ -79,7 +79,7 @@ def zigzags(scale: Scale) -> Numbers:
     generic = creases.space(random_network([2, 6, 1], 0), [(-1e3, 1e3)] * 2).count
     rows = [[2, 6, 1, generic, bounds([6], 2).lower or 0, bounds([6], 2).upper]]
     for d, units, depth in [(1, 3, 1), (1, 3, 2), (1, 3, 3), (1, 4, 2), (2, 3, 2)]:
-        net = creases.read(_apart(boolean.most_changes(units, depth), d))
+        net = creases.read(_apart(boolean.intervals.max_changes_network(units, depth), d))
         count = creases.line(net, [-2.0], [2.0]).count if d == 1 else creases.plane(net, box=[(-2, 2)] * 2).count
         known = bounds([d * units] * depth, d)
         rows.append([d, d * units, depth, count, known.lower or 0, known.upper])
@@ -154,7 +154,7 @@ def depth_needs(scale: Scale) -> Numbers:
     for k in range(1, 6 if scale == "full" else 4):
         pieces = k ** (k * k)  # at least as many as changes of sign, which the smaller ones show
         if k <= (3 if scale == "full" else 2):
-            net = creases.read(boolean.sawtooth(k, k * k), (1,))
+            net = creases.read(boolean.intervals.sawtooth_network(k, k * k), (1,))
             pieces = len(creases.line(net, [0.0], [float(pieces)]).boundary().t)
         rows.append([k, k**3, pieces, _least_units(pieces, k), k ** (k + 1) / 2 - 1])
     return {"rows": rows, **failed(least >= bound for *_, least, bound in rows)}

@@ -22,7 +22,7 @@ def perceptron_counts(scale: Scale) -> Numbers:
     """Of how many of the points of {0, 1}^n untrained perceptrons without a bias say 1: how often each number."""
     n, trials = 4, 200_000 if scale == "full" else 20_000
     weights = lab.Batch.initial(trials, [n, 1], seed=0, how="he").weights[0][:, 0]  # normal: symmetric about 0
-    ones = (weights @ boolean.points(n).T > 0).sum(axis=1)
+    ones = (weights @ boolean.all_inputs(n).T > 0).sum(axis=1)
     counts = np.bincount(ones, minlength=2**n + 1)
     return {"counts": counts.tolist(), "p": float(chisquare(counts[:-1]).pvalue), "at 2^n": int(counts[-1])}
 
@@ -47,11 +47,12 @@ def picture_perceptron_counts(numbers: Numbers) -> Picture:
 
 def enough_width(scale: Scale) -> Numbers:
     """Whether width n + 2^(n - 1 - log2 l) + 1 in l layers holds a network built for the most swaps of n bits."""
-    most = [int(boolean.all_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)]
+    most = [int(boolean.class_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)]
     cases = [(n, layers) for n in range(1, len(most) + 1) for layers in (1, 2, 4) if layers <= 2 ** (n - 1)]
     widths = [n + 2 ** (n - 1) // layers + 1 for n, layers in cases]
     return failed(
-        boolean.layers_needed(most[n - 1], width) <= layers for (n, layers), width in zip(cases, widths, strict=True)
+        boolean.intervals.layers_needed(most[n - 1], width) <= layers
+        for (n, layers), width in zip(cases, widths, strict=True)
     )
 
 
@@ -59,11 +60,11 @@ def polynomial(scale: Scale) -> Numbers:
     """The sum (3.5) of coefficients times monomials over f, with and without the factor 2^-n, at all functions."""
     ratios: dict[str, list[list[float]]] = {"with the factor": [], "as printed": []}
     for n in (1, 2, 3, 4):
-        functions = np.arange(1 << (1 << n)) if n < 4 else boolean.classes(4).representatives
-        signs = 2 * boolean.points(n) - 1
-        chi = np.array([[np.prod(x[s == 1]) for s in boolean.points(n)] for x in signs])  # (points, sets)
-        values = 2.0 * boolean.table_of(functions, n) - 1
-        sums = boolean.coefficients(functions, n) @ chi.T
+        functions = np.arange(1 << (1 << n)) if n < 4 else boolean.npn_classes(4).representatives
+        signs = 2 * boolean.all_inputs(n) - 1
+        chi = np.array([[np.prod(x[s == 1]) for s in boolean.all_inputs(n)] for x in signs])  # (points, sets)
+        values = 2.0 * boolean.truth_table(functions, n) - 1
+        sums = boolean.fourier.coefficients(functions, n) @ chi.T
         for name, factor in (("with the factor", 1), ("as printed", 1 << n)):
             ratio = factor * sums / values
             ratios[name] += [[n, float(ratio.min()), float(ratio.max())]]
@@ -83,8 +84,8 @@ def influence(scale: Scale) -> Numbers:
     holds = []
     for n in (1, 2, 3, 4):
         functions = np.arange(1 << (1 << n))
-        by_sets = boolean.coefficients(functions, n) ** 2 @ boolean.points(n).sum(axis=1)
-        holds += (np.abs(by_sets - boolean.influences(functions, n).sum(axis=1)) < 1e-12).tolist()
+        by_sets = boolean.fourier.coefficients(functions, n) ** 2 @ boolean.all_inputs(n).sum(axis=1)
+        holds += (np.abs(by_sets - boolean.fourier.influences(functions, n).sum(axis=1)) < 1e-12).tolist()
     return failed(holds)
 
 
@@ -101,9 +102,9 @@ def invariance(scale: Scale) -> Numbers:
 
 def npn_image(f: int, n: int, draw: np.random.Generator) -> int:
     """Another function of a function's class: inputs permuted and negated, the output perhaps negated."""
-    bits = boolean.points(n)[:, draw.permutation(n)] ^ draw.integers(0, 2, n)
-    table = boolean.table_of(f, n)[bits @ (1 << np.arange(n))]
-    return boolean.function_of(table ^ draw.integers(0, 2))
+    bits = boolean.all_inputs(n)[:, draw.permutation(n)] ^ draw.integers(0, 2, n)
+    table = boolean.truth_table(f, n)[bits @ (1 << np.arange(n))]
+    return boolean.from_truth_table(table ^ draw.integers(0, 2))
 
 
 def fourier_invariance(scale: Scale) -> Numbers:
@@ -112,7 +113,10 @@ def fourier_invariance(scale: Scale) -> Numbers:
     for n, _ in product((2, 3, 4, 5, 6), range(20)):
         f = int(draw.integers(0, 2 ** (2**n), dtype=np.uint64)) if n < 6 else int(draw.integers(0, 2**63))
         pair = [f, npn_image(f, n, draw)]
-        holds += [bool(np.ptp(of(pair, n)) < 1e-12) for of in (boolean.degree, boolean.entropy, boolean.influence)]
+        holds += [
+            bool(np.ptp(of(pair, n)) < 1e-12)
+            for of in (boolean.fourier.degree, boolean.fourier.entropy, boolean.fourier.total_influence)
+        ]
     return failed(holds)
 
 
@@ -120,8 +124,8 @@ def narrow_networks(scale: Scale) -> Numbers:
     """Networks of width two built for every class of up to four bits, and for some of five."""
     holds = []
     for n, leak in product((1, 2, 3, 4), (0.0, 0.1)):
-        some = boolean.classes(n).representatives[:: 1 if scale == "full" or n < 4 else 8]
-        holds += [boolean.margin(boolean.deep(int(f), n, 2, leak=leak), int(f), n) > 0 for f in some]
+        some = boolean.npn_classes(n).representatives[:: 1 if scale == "full" or n < 4 else 8]
+        holds += [boolean.margin(boolean.deep_network(int(f), n, 2, leak=leak), int(f), n) > 0 for f in some]
     return failed(holds)
 
 
@@ -129,7 +133,7 @@ def orderings(scale: Scale) -> Numbers:
     """How many orders positive weights can put the inputs in, and how many the printed cases tell apart."""
     bits = range(1, 6)
     return {
-        "rows": [row(f"n = {n}", factorial(max(n - 1, 1)), len(boolean.orderings(n).weights)) for n in bits]
+        "rows": [row(f"n = {n}", factorial(max(n - 1, 1)), len(boolean.subset_sum_orderings(n).weights)) for n in bits]
     }  # without ties: one for w_1, w_2 and i - 1 for every further weight
 
 
@@ -145,7 +149,7 @@ def class_counts(scale: Scale) -> Numbers:
     """NPN classes of n bits beside 2^(2^n) / (2^n n!)."""
     bits = range(1, 6 if scale == "full" else 5)
     printed = {1: 2, 2: 4, 4: 222, 5: 616126}
-    found = {n: len(boolean.classes(n).representatives) for n in bits}
+    found = {n: len(boolean.npn_classes(n).representatives) for n in bits}
     return {
         "rows": [row(f"n = {n}", printed.get(n), count) for n, count in found.items()],
         "over the estimate": [count * 2**n * factorial(n) / 2 ** (2**n) for n, count in found.items()],
@@ -163,7 +167,7 @@ def judge_class_counts(numbers: Numbers) -> Judged:
 def table_3_1(scale: Scale) -> Numbers:
     """The most swaps of functions of n bits; n = 5, which is not printed, at full scale."""
     printed = {1: 1, 2: 2, 3: 3, 4: 5}
-    most = {n: int(boolean.all_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)}
+    most = {n: int(boolean.class_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)}
     return {"rows": [row(f"n = {n}", printed.get(n), value) for n, value in most.items()]}
 
 
@@ -177,7 +181,7 @@ def judge_table_3_1(numbers: Numbers) -> Judged:
 
 def small_classes(scale: Scale) -> Numbers:
     """How many classes have 0, 1, 2, ... swaps, for n = 1, 2, 3."""
-    return {str(n): np.bincount(boolean.all_swaps(n).swaps).tolist() for n in (1, 2, 3)}
+    return {str(n): np.bincount(boolean.class_swaps(n).swaps).tolist() for n in (1, 2, 3)}
 
 
 def judge_small_classes(numbers: Numbers) -> Judged:
@@ -189,7 +193,7 @@ def judge_small_classes(numbers: Numbers) -> Judged:
 
 def most_swaps(scale: Scale) -> Numbers:
     """The classes of four bits with the most swaps."""
-    found = boolean.all_swaps(4)
+    found = boolean.class_swaps(4)
     return {"most": int(found.swaps.max()), "classes": found.representatives[found.swaps == found.swaps.max()].tolist()}
 
 
@@ -202,7 +206,8 @@ def parity_swaps(scale: Scale) -> Numbers:
     """Swaps of parity, and changes along equal weights."""
     bits = range(1, 7 if scale == "full" else 6)
     found = [
-        (boolean.swaps(boolean.parity(n), n).changes, boolean.changes(boolean.parity(n), n, [1] * n)) for n in bits
+        (boolean.swaps(boolean.parity(n), n).changes, boolean.class_changes(boolean.parity(n), n, [1] * n))
+        for n in bits
     ]
     return {
         "rows": [row(f"n = {n}", n, exact) for n, (exact, _) in zip(bits, found, strict=True)],
@@ -214,7 +219,7 @@ def average_swaps(scale: Scale) -> Numbers:
     """Mean swaps over all functions of n bits."""
     means = [float(swaps_of_all(n).mean()) for n in (1, 2, 3, 4)]
     if scale == "full":
-        found, sizes = boolean.all_swaps(5), boolean.classes(5).sizes
+        found, sizes = boolean.class_swaps(5), boolean.npn_classes(5).sizes
         means.append(float(found.swaps @ sizes / sizes.sum()))
     return {"means": means}
 

@@ -106,7 +106,7 @@ def judge_extremes(numbers: Numbers) -> Judged:
 def unbalanced(found: Success) -> Numbers:
     """The ten classes that are hardest at most sizes for ReLU: how many are not so for leaky ReLU, their ones."""
     tens = {name: [int(f) for f in found.hardest(leak).head(10).index] for name, leak in LEAKS.items()}
-    ones = boolean.table_of(tens["ReLU"], 4).sum(axis=1)
+    ones = boolean.truth_table(tens["ReLU"], 4).sum(axis=1)
     return {
         "ReLU": tens["ReLU"],
         "not for leaky": len(set(tens["ReLU"]) - set(tens["leaky"])),
@@ -127,10 +127,10 @@ def five_bits(scale: Scale) -> Numbers:
     And the operations (2^n n!)^2 for each class that section 3.3.1 reckons for its own algorithm.
     """
     start = process_time()
-    count = len(boolean.classes(5).representatives) if scale == "full" else 616_126
+    count = len(boolean.npn_classes(5).representatives) if scale == "full" else 616_126
     operations = count * (2**5 * factorial(5)) ** 2
     if scale == "full":
-        boolean.all_swaps(5)
+        boolean.class_swaps(5)
         return {"classes": count, "operations": operations, "seconds": process_time() - start}
     functions = np.random.default_rng(0).integers(0, 2**32, 257, dtype=np.uint64)
     boolean.swaps(int(functions[0]), 5)  # compiles

@@ -11,7 +11,7 @@ from torch import nn
 import creases
 from creases import boolean
 from creases._typing import Floats
-from creases.boolean import BrokenLine
+from creases.boolean.intervals import BrokenLine
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
 from creases_reproduction.linearity.judging import failed, theorem
 from creases_reproduction.measured import Scale
@@ -80,7 +80,7 @@ def wide(scale: Scale) -> Numbers:
     draw, holds = np.random.default_rng(0), []
     for count, leak, first, _ in product(range(2, 9), (0.0, 0.1, 0.5), (-1, 1), range(5)):
         ends = intervals(count, draw)
-        model = boolean.wide_on_line(ends, first=first, leak=leak)
+        model = boolean.intervals.wide_interval_network(ends, first=first, leak=leak)
         signs = first * (-1.0) ** np.arange(count)
         right = all(
             (values(model, np.linspace(own[0], own[1], 9)) * sign > 0).all()
@@ -99,7 +99,7 @@ def proof(scale: Scale) -> Numbers:
         slope = -f[-1] / (a - y[i - 1])
         f.append(f[-1] + slope * (y[i] - y[i - 1]))
     line = BrokenLine.of(y[:-1], np.diff(f) / np.diff(y), through=(y[0], 1.0), leak=leak)
-    repaired = boolean.wide_on_line(ends, leak=leak)
+    repaired = boolean.intervals.wide_interval_network(ends, leak=leak)
     first = np.linspace(ends[0, 0], ends[0, 1], 101)
     return {"printed": float(line.values(first, leak=leak).min()), "repaired": float(values(repaired, first).min())}
 
@@ -120,8 +120,8 @@ def fewer(scale: Scale) -> Numbers:
     changes = list(range(1, 10))
     return {
         "changes": changes,
-        "leaky": [boolean.units_needed(s, leak=0.1) for s in changes],
-        "ReLU": [boolean.units_needed(s) for s in changes],
+        "leaky": [boolean.intervals.units_needed(s, leak=0.1) for s in changes],
+        "ReLU": [boolean.intervals.units_needed(s) for s in changes],
     }
 
 
@@ -142,7 +142,10 @@ def judge_fewer(numbers: Numbers) -> Judged:
 def drawn(scale: Scale) -> Numbers:
     """Fig. 3.3: networks for five intervals, one wide and one narrow and deep, along the line."""
     x = np.linspace(-1, 9, 201)
-    models = {"wide": boolean.wide_on_line(FIVE, leak=0.1), "deep": boolean.deep_on_line(FIVE, 2, leak=0.1)}
+    models = {
+        "wide": boolean.intervals.wide_interval_network(FIVE, leak=0.1),
+        "deep": boolean.intervals.deep_interval_network(FIVE, 2, leak=0.1),
+    }
     inner = np.array([np.linspace(a, b, 5) for a, b in FIVE])
     signs = (-1.0) ** np.arange(len(FIVE))[:, None]
     right = {
@@ -171,7 +174,7 @@ def teeth(scale: Scale) -> Numbers:
     rows = []
     for width, depth, leak in product((2, 3, 4, 5), (1, 2, 3), (0.0, 0.1)):
         length = width**depth
-        net = creases.read(boolean.sawtooth(width, depth, leak=leak), (1,))
+        net = creases.read(boolean.intervals.sawtooth_network(width, depth, leak=leak), (1,))
         places = creases.line(net, [0.0], [float(length)]).boundary().t * length
         half = float(np.abs(places - (np.arange(length) + 0.5)).max()) if len(places) == length else np.inf
         whole = float(np.abs(places - places.round()).max(initial=0))

@@ -20,7 +20,7 @@ def normal_forms(scale: Scale) -> Numbers:
     """
     draw, holds = np.random.default_rng(0), []
     for n in (2, 3, 4, 6, 8):
-        x = boolean.points(n)  # (2^n, n), of 0 and 1
+        x = boolean.all_inputs(n)  # (2^n, n), of 0 and 1
         for _ in range(200 if scale == "full" else 20):
             terms = draw.integers(-1, 2, size=(int(draw.integers(1, 2**n)), n))  # a literal, its negation, or neither
             terms = terms[np.abs(terms).any(axis=1)]
@@ -36,7 +36,7 @@ def bias_to_low_entropy(scale: Scale) -> Numbers:
     found = []
     for depth in (0, 1, 2, 4, 8) if scale == "full" else (0, 1, 4):
         batch = lab.Batch.initial(trials, [n, *[width] * depth, 1], seed=0, how="he")
-        share = (batch.outputs(boolean.points(n).astype(np.float32))[..., 0] > 0).mean(axis=1)
+        share = (batch.outputs(boolean.all_inputs(n).astype(np.float32))[..., 0] > 0).mean(axis=1)
         bits = (entr(share) + entr(1 - share)) / np.log(2)
         error = 1.96 * bits.std() / np.sqrt(trials)
         found.append(row(f"{depth} hidden layers", None, bits.mean(), bits.mean() - error, bits.mean() + error))

@@ -175,7 +175,7 @@ def judge_entropy(numbers: Numbers) -> Judged:
 def expected(scale: Scale) -> Numbers:
     """Mean degree and influence over n of random functions of ten bits, beside those of parity."""
     tables = functions("random", 10, 100 if scale == "full" else 20)
-    numbers = [boolean.function_of(table) for table in tables]
+    numbers = [boolean.from_truth_table(table) for table in tables]
     found = []
     for name in ("degree", "influence"):
         own = getattr(boolean, name)(numbers, 10) / 10
@@ -197,11 +197,11 @@ def maxima(scale: Scale) -> Numbers:
     """The largest degree, influence and entropy of functions of n bits, and the entropy of OR."""
     found: dict[str, list[float]] = {"bits": [], "degree": [], "influence": [], "entropy": [], "entropy of OR": []}
     for n in range(2, 6 if scale == "full" else 5):
-        classes = boolean.classes(n).representatives
+        classes = boolean.npn_classes(n).representatives
         found["bits"].append(n)
         for name in METRICS:
             found[name].append(float(getattr(boolean, name)(classes, n).max()))
-        found["entropy of OR"].append(float(boolean.entropy(2 ** (2**n) - 2, n)))
+        found["entropy of OR"].append(float(boolean.fourier.entropy(2 ** (2**n) - 2, n)))
     return found
 
 

@@ -169,8 +169,8 @@ def same_class(scale: Scale) -> Numbers:
     trials, draw = (1000 if scale == "full" else 100), np.random.default_rng(0)
     found = {}
     for f in (278, 1785, PARITY - 1):
-        functions = [int(boolean.canonical(f, 4)), *(npn_image(f, 4, draw) for _ in range(7))]
-        done = train_on(boolean.table_of(functions, 4), 3, 1, leak=LEAKY, trials=trials,
+        functions = [int(boolean.canonical_form(f, 4)), *(npn_image(f, 4, draw) for _ in range(7))]
+        done = train_on(boolean.truth_table(functions, 4), 3, 1, leak=LEAKY, trials=trials,
                         seeds=[seed_of(1, one) for one in functions])  # fmt: skip
         test = chi2_contingency([done.successes, trials - done.successes])
         found[str(functions[0])] = {"successes": done.successes.tolist(), "p": float(test.pvalue)}

@@ -75,7 +75,7 @@ Data = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 def parity(n: int) -> Data:
     """All points of {-1, 1}^n and whether an odd number of them are 1."""
-    points = boolean.points(n)
+    points = boolean.all_inputs(n)
     return 2 * points - 1, points.sum(axis=1) % 2
 
 

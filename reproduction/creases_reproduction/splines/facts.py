@@ -45,10 +45,10 @@ def conversion(scale: Scale) -> dict[str, Any]:
     worst, opposite, units = {"spline": 0.0, "pieces": 0.0, "back": 0.0}, 0, 0
     for _ in range(cases):
         net = random_net(rng, int(rng.integers(1, 40)))
-        form, values = splines.spline_of(net), net(_GRID)
+        form, values = splines.to_spline(net), net(_GRID)
         worst["spline"] = max(worst["spline"], off(form(_GRID), values))
         worst["pieces"] = max(worst["pieces"], off(form.pieces()(_GRID), values))
-        backs = [splines.network_of(form, "balanced"), splines.network_of(form.pieces(), skip=False)]
+        backs = [splines.to_shallow(form, "balanced"), splines.to_shallow(form.pieces(), skip=False)]
         worst["back"] = max(worst["back"], *(off(back(_GRID), values) for back in backs))
         opposite += int((form.jumps * form.mu < 0).sum())
         units += net.width
@@ -62,7 +62,7 @@ def multivariate(scale: Scale) -> dict[str, Any]:
         d = int(rng.integers(2, 9))
         model = Batch.initial(1, [d, 12, 1], seed=case, dtype=np.float64).module(0)
         X = rng.normal(size=(200, d))
-        worst = max(worst, off(splines.planes_of(model)(X), model(torch.from_numpy(X))[:, 0].detach().numpy()))
+        worst = max(worst, off(splines.to_hyperplanes(model)(X), model(torch.from_numpy(X))[:, 0].detach().numpy()))
     return {"cases": cases, "deviation": worst}
 
 
@@ -74,8 +74,8 @@ def densities(scale: Scale) -> dict[str, Any]:
     draws = count(scale, 20_000, 1_000_000)
     found: dict[str, Any] = {"draws": draws}
     for seed, (sw, sb, sv) in enumerate(((10.0, 1.0, 10.0), (1.0, 2.0, 0.5))):
-        law = splines.InitialLaw(draws, False, sw, sb, sv)
-        form = splines.spline_of(law.sample(seed))
+        law = splines.initialisation.InitialDistribution(draws, False, sw, sb, sv)
+        form = splines.to_spline(law.sample(seed))
         given = law.delta_slopes_given(form.beta)
         tests = {
             "breakpoints": stats.kstest(form.beta, law.breakpoints().cdf),
@@ -93,9 +93,9 @@ def initial_roughness(scale: Scale) -> dict[str, Any]:
     schemes: tuple[Literal["he", "glorot"], ...] = ("he", "glorot")
     for scheme in schemes:
         for width in (20, 200):
-            law = splines.initial_law(scheme, width, sb=1.0)
+            law = splines.initialisation.initial_distribution(scheme, width, sb=1.0)
             rough = np.array([splines.roughness(law.sample(seed)) for seed in range(draws)])
-            about = splines.roughness_law(law)
+            about = splines.initialisation.roughness_distribution(law)
             excess = np.array([0.5, 1, 2, 4]) * about.variance**0.5
             seen = (rough[:, None] - about.mean >= excess).mean(axis=0)
             error = float(rough.std(ddof=1)) / draws**0.5
@@ -128,7 +128,7 @@ def lonely_partitions(scale: Scale) -> dict[str, Any]:
     for _ in range(count(scale, 50, 1000)):
         n = int(rng.integers(2, 30))
         x, y = np.sort(rng.uniform(-3, 3, n)), rng.normal(size=n)
-        form = splines.interlaced(x, y)
+        form = splines.initialisation.interlacing_spline(x, y)
         size = np.abs(form.mu).max() * 6
         worst = max(worst, float(np.abs(form(x) - y).max() / size), abs(form.width - (n - 1)))
     wrong = 0
@@ -136,7 +136,7 @@ def lonely_partitions(scale: Scale) -> dict[str, Any]:
         breakpoints = np.arange(1, h + 1, dtype=np.float64)
         for n in range(1, h + 2):
             ways = sum(
-                bool(splines.lonely(np.array(pieces) + 0.5 + 0.001 * np.arange(n), breakpoints).all())
+                bool(splines.initialisation.is_lonely(np.array(pieces) + 0.5 + 0.001 * np.arange(n), breakpoints).all())
                 for pieces in combinations_with_replacement(range(h + 1), n)
             )
             wrong += ways != comb(h + 1, n)
@@ -147,10 +147,10 @@ def lonely_probability(scale: Scale) -> dict[str, Any]:
     """Theorem 4 (b): printed, corrected and drawn probabilities that all data are lonely."""
     rows = {}
     for n, h in ((20, 400), (20, 800), (10, 200), (40, 1600)):
-        drawn = splines.simulate_lonely(n, h, "spaced", trials=count(scale, 2000, 100_000), seed=0)
+        drawn = splines.initialisation.simulate_lonely(n, h, "spaced", trials=count(scale, 2000, 100_000), seed=0)
         rows[f"N = {n}, H = {h}"] = {
             "printed": 1 - np.exp(-(n**2) / (h + 1)),
-            "formula": splines.lonely_probability(n, h),
+            "formula": splines.initialisation.lonely_probability(n, h),
             "drawn": drawn.probability,
             "error": (drawn.probability * (1 - drawn.probability) / drawn.trials) ** 0.5,
         }
@@ -198,7 +198,7 @@ def affine_in_gaps(scale: Scale) -> dict[str, Any]:
     """The proof sketch: within a gap between data, the kernel regime's delta-slopes are affine in the breakpoint."""
     x = np.linspace(-3, 3, 8)
     beta = np.linspace(-3, 3, count(scale, 400, 4000))
-    found = splines.minimum_norm(x, np.sin(2 * x), beta)
+    found = splines.dynamics.minimum_norm_spline(x, np.sin(2 * x), beta)
     worst = 0.0
     for low, high in pairwise(x):
         own = (found.beta > low) & (found.beta < high)
@@ -214,11 +214,11 @@ def responses(scale: Scale) -> dict[str, Any]:
     """
     found: dict[str, dict[str, float]] = {}
     kinds: dict[str, Any] = {
-        "step": splines.PowerRelu(1.0),
-        "power 1.25": splines.PowerRelu(1.25),
-        "relu": splines.PowerRelu(2.0),
-        "saturating": splines.SaturatingRelu(1.0),
-        "relu squared": splines.PowerRelu(3.0),
+        "step": splines.dynamics.PowerReLU(1.0),
+        "power 1.25": splines.dynamics.PowerReLU(1.25),
+        "relu": splines.dynamics.PowerReLU(2.0),
+        "saturating": splines.dynamics.SaturatingReLU(1.0),
+        "relu squared": splines.dynamics.PowerReLU(3.0),
     }
     for name, response in kinds.items():
         found[name] = {}
@@ -236,10 +236,10 @@ def natural_splines(scale: Scale) -> dict[str, Any]:
     y, places = np.sin(2 * x), np.linspace(-3, 3, count(scale, 1000, 4000))
     flat: Any = [(3, 0.0), (4, 0.0)]
     quintic = make_interp_spline(x, y, k=5, bc_type=(flat, flat))
-    limits = {1: np.interp(t, x, y), 2: splines.natural_spline(x, y)(t), 3: quintic(t)}
+    limits = {1: np.interp(t, x, y), 2: splines.dynamics.natural_cubic_spline(x, y)(t), 3: quintic(t)}
     found = {}
     for lam, right in limits.items():
-        mu, polynomial = splines.least_norm_fit(x, y, places, lam)
-        fit = splines.PowerRelu(lam)(t[:, None] - places) @ mu + np.polyval(polynomial, t)
+        mu, polynomial = splines.dynamics.minimum_norm_fit(x, y, places, lam)
+        fit = splines.dynamics.PowerReLU(lam)(t[:, None] - places) @ mu + np.polyval(polynomial, t)
         found[str(lam)] = float(np.abs(fit - right).max())
     return {"distance": found, "units": len(places)}

@@ -17,7 +17,7 @@ from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines import batch_of, descend, shallow, squared_errors
+from creases.splines.batches import gradient_descent, squared_errors, stack_networks, unstack_network
 from creases_reproduction.splines.initialisation import Spread
 
 _GRID = np.linspace(*INTERVAL, 1001)
@@ -66,8 +66,8 @@ def relocation_table(
     for width in widths:
         start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
         trained = {
-            "descent": descend(start, x, y, steps=steps, lr=lr),
-            "spaced": descend(_spaced(start), x, y, steps=steps, lr=lr),
+            "descent": gradient_descent(start, x, y, steps=steps, lr=lr),
+            "spaced": gradient_descent(_spaced(start), x, y, steps=steps, lr=lr),
             "refit": relocating(start, x, y, steps=steps, lr=lr, every=every, moves=0),
             "relocation": relocating(start, x, y, steps=steps, lr=lr, every=every, moves=3),
         }
@@ -97,7 +97,7 @@ def relocation_gap(
     found = {}
     for target in targets:
         y, expected = TARGETS[target](x), TARGETS[target](_GRID)
-        plain = descend(start, x, y, steps=steps, lr=lr)
+        plain = gradient_descent(start, x, y, steps=steps, lr=lr)
         moved = relocating(start, x, y, steps=steps, lr=lr, every=every, moves=3)
         best = splines.optimal_fit(x, y, width)
         found[target] = Gap(
@@ -123,7 +123,7 @@ def cubic_limit(
     cubic = CubicSpline(x, y, bc_type="natural")(_GRID)
 
     def distance(beta: Floats) -> float:
-        return float(np.abs(splines.minimum_norm(x, y, beta)(_GRID) - cubic).max())
+        return float(np.abs(splines.dynamics.minimum_norm_spline(x, y, beta)(_GRID) - cubic).max())
 
     found = {}
     for width in widths:
@@ -164,7 +164,9 @@ def relocating(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: float, eve
     rates = np.full(batch.count, lr)
     for begin in range(0, steps, every):
         if begin:
-            batch = batch_of([splines.relocate(shallow(batch, i), x, y, moves=moves).net for i in range(batch.count)])
+            batch = stack_networks(
+                [splines.relocate(unstack_network(batch, i), x, y, moves=moves).net for i in range(batch.count)]
+            )
         batch = _descending(batch, x, y, steps=min(every, steps - begin), lr=rates)
     return batch
 
@@ -173,7 +175,7 @@ def _descending(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: Floats) -
     """Gradient descent in blocks; one in which a network's error rises is taken back, and its ``lr`` (B,) halved."""
     error = squared_errors(batch, x, y)
     for begin in range(0, steps, _BLOCK):
-        after = descend(batch, x, y, steps=min(_BLOCK, steps - begin), lr=lr)
+        after = gradient_descent(batch, x, y, steps=min(_BLOCK, steps - begin), lr=lr)
         then = squared_errors(after, x, y)
         worse = ~(then <= error * (1 + 1e-9))
         lr[worse] /= 2
@@ -208,8 +210,8 @@ def _opposed(alphas: Sequence[float], width: int, seeds: int, x: Floats) -> tupl
             v = outgoing / (alpha * np.sqrt(width))
             net = splines.Shallow(np.tile(w, 2), np.tile(b, 2), np.concatenate([v, -v]))
             nets.append(net)
-            rates.append(0.9 * len(x) / (2 * np.linalg.eigvalsh(splines.ntk(net, x))[-1]))
-    return batch_of(nets), np.array(rates)
+            rates.append(0.9 * len(x) / (2 * np.linalg.eigvalsh(splines.dynamics.ntk(net, x))[-1]))
+    return stack_networks(nets), np.array(rates)
 
 
 def _rms(values: Floats) -> Floats:

@@ -14,14 +14,14 @@ import numpy as np
 from creases import splines
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines import descend, squared_errors
+from creases.splines.batches import gradient_descent, squared_errors
 from creases_reproduction.claim import Claim, Judged, Numbers, Picture, Row, Verdict
 from creases_reproduction.measured import Scale, mean_interval
 from creases_reproduction.splines.fits import relocating
 from creases_reproduction.splines.initialisation import initialised
 
 #: Where breakpoints start. "curvature" knows the target, the others do not.
-HOWS: tuple[splines.How, ...] = ("torch", "he", "glorot", "spiky", "uniform", "curvature")
+HOWS: tuple[splines.initialisation.Method, ...] = ("torch", "he", "glorot", "spiky", "uniform", "curvature")
 
 
 class Gaps(NamedTuple):
@@ -48,7 +48,7 @@ def gaps_by_initialisation(
         y = TARGETS[target](x)
         best = splines.optimal_fit(x, y, width).sse / n
         batch = Batch.join([initialised(start, x, how, y=y) for how in HOWS])
-        losses = squared_errors(descend(batch, x, y, steps=steps, lr=lr), x, y).reshape(len(HOWS), seeds)
+        losses = squared_errors(gradient_descent(batch, x, y, steps=steps, lr=lr), x, y).reshape(len(HOWS), seeds)
         gaps: dict[str, list[float]] = {how: (row - best).tolist() for how, row in zip(HOWS, losses, strict=True)}
         moved = relocating(start, x, y, steps=steps, lr=lr, every=steps // 10, moves=3)
         found[target] = Gaps({**gaps, "relocation": (squared_errors(moved, x, y) - best).tolist()}, best)

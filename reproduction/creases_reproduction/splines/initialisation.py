@@ -16,7 +16,7 @@ from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines import descend, shallow, squared_errors
+from creases.splines.batches import gradient_descent, squared_errors, unstack_network
 
 _GRID = np.linspace(*INTERVAL, 1001)
 
@@ -54,7 +54,7 @@ class Correlation(NamedTuple):
 def breakpoint_initialisation(
     targets: Sequence[str] = ("sine", "quadratic"),
     *,
-    hows: Sequence[splines.How] = ("torch", "uniform", "curvature"),
+    hows: Sequence[splines.initialisation.Method] = ("torch", "uniform", "curvature"),
     seeds: int = 10,
     width: int = 40,
     n: int = 60,
@@ -72,7 +72,7 @@ def breakpoint_initialisation(
     for target in targets:
         y = TARGETS[target](x)
         batch = Batch.join([initialised(start, x, how, y=y) for how in hows])
-        trained = descend(batch, x, y, steps=steps, lr=lr)
+        trained = gradient_descent(batch, x, y, steps=steps, lr=lr)
         losses = squared_errors(trained, _GRID, TARGETS[target](_GRID)).reshape(len(hows), seeds)
         found[target] = {how: Spread.of(row) for how, row in zip(hows, losses, strict=True)}
     return found
@@ -99,7 +99,7 @@ def breakpoints_against_depth(
     for depth in depths:
         start = Batch.initial(seeds, [1, *[units // depth] * depth, 1], seed=0)
         y = np.repeat([TARGETS[target](x) for target in targets], seeds, axis=0)
-        trained = descend(Batch.join([start] * len(targets)), x, y, steps=steps, lr=lr)
+        trained = gradient_descent(Batch.join([start] * len(targets)), x, y, steps=steps, lr=lr)
         counts = np.reshape([len(places) for places in _breakpoints(trained)], (len(targets), seeds))
         found[depth] = {"initial": Spread.of([len(places) for places in _breakpoints(start)])}
         found[depth] |= {target: Spread.of(row) for target, row in zip(targets, counts, strict=True)}
@@ -128,7 +128,7 @@ def curvature_correlation(
     for depth in depths:
         start = Batch.initial(seeds, [1, *[units // depth] * depth, 1], seed=0)
         y = np.repeat([_unit(TARGETS[target](x)) for target in targets], seeds, axis=0)
-        trained = _breakpoints(descend(Batch.join([start] * len(targets)), x, y, steps=steps, lr=lr))
+        trained = _breakpoints(gradient_descent(Batch.join([start] * len(targets)), x, y, steps=steps, lr=lr))
         before = _breakpoints(start)
         for k, target in enumerate(targets):
             after = trained[k * seeds : (k + 1) * seeds]
@@ -160,7 +160,7 @@ def spiky_initialisation(
         scale = TARGETS[target](_GRID).std()
         y = TARGETS[target](x) / scale
         batch = Batch.join([start, initialised(start, x, "spiky", kappa=kappa)])
-        trained = descend(batch, x, y, steps=steps, lr=lr)
+        trained = gradient_descent(batch, x, y, steps=steps, lr=lr)
         plain, spiky = squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale).reshape(2, seeds)
         found[target] = {"plain": Spread.of(plain), "spiky": Spread.of(spiky), "ratio": Spread.of(spiky / plain)}
     return found
@@ -185,8 +185,10 @@ def final_roughness(
     for width in widths:
         start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
         batch = Batch.join([initialised(start, x, "spiky", kappa=kappa) for kappa in kappas])
-        trained = descend(batch, x, y, steps=steps, lr=lr)
-        rough = np.array([[splines.roughness(shallow(one, k)) for k in range(one.count)] for one in (batch, trained)])
+        trained = gradient_descent(batch, x, y, steps=steps, lr=lr)
+        rough = np.array(
+            [[splines.roughness(unstack_network(one, k)) for k in range(one.count)] for one in (batch, trained)]
+        )
         first, last = rough.reshape(2, len(kappas), seeds)
         found[width] = {kappa: (Spread.of(first[i]), Spread.of(last[i])) for i, kappa in enumerate(kappas)}
     return found
@@ -212,12 +214,12 @@ def errors_by_depth(
         start = Batch.initial(seeds, [1, *[units // depth] * depth, 1], seed=0)
         for target in targets:
             scale = TARGETS[target](_GRID).std()
-            trained = descend(start, x, TARGETS[target](x) / scale, steps=steps, lr=lr)
+            trained = gradient_descent(start, x, TARGETS[target](x) / scale, steps=steps, lr=lr)
             found[target][depth] = Spread.of(squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale))
     return found
 
 
-def initialised(batch: Batch, x: Floats, how: splines.How, **options: Any) -> Batch:
+def initialised(batch: Batch, x: Floats, how: splines.initialisation.Method, **options: Any) -> Batch:
     """The networks of a batch, each initialised with a seed of its own; ``"torch"``: as they are."""
     if how == "torch":
         return batch

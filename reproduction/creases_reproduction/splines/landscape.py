@@ -13,18 +13,11 @@ import numpy as np
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines import (
-    Shallow,
-    Tracker,
-    descend,
-    lonely_fraction,
-    loss_slice,
-    ntk,
-    shallow,
-    simulate_lonely,
-    squared_errors,
-)
-from creases.splines.initialisation import Spread
+from creases.splines import Shallow, Tracker
+from creases.splines.batches import gradient_descent, squared_errors, unstack_network
+from creases.splines.dynamics import ntk
+from creases.splines.initialisation import Spacing, lonely_fraction, simulate_lonely
+from creases.splines.landscape import loss_slice
 
 
 @dataclass(frozen=True)
@@ -32,7 +25,7 @@ class Lonely:
     """The share of data that are alone in their piece, for one width and one way the breakpoints lie."""
 
     ratio: float  #: units for each datum
-    how: Spread
+    how: Spacing
     formula: float | None  #: none for Cauchy breakpoints
     mean: float  #: drawn
     spread: float  #: standard deviation from draw to draw
@@ -73,7 +66,7 @@ def lonely_table(
     the whole line, so that a good part lies where no data are.
     """
     table = []
-    ways: tuple[Spread, ...] = ("spaced", "uniform", "cauchy")
+    ways: tuple[Spacing, ...] = ("spaced", "uniform", "cauchy")
     for how in ways:
         for ratio in ratios:
             drawn = simulate_lonely(n, ratio * n, how, interval=INTERVAL, trials=trials, seed=seed)
@@ -135,12 +128,12 @@ def _doubled(alpha: float, seeds: int, width: int, seed: int) -> Batch:
 
 
 def _stuck(alpha: float, x: Floats, y: Floats, start: Batch, steps: int, share: float) -> Sticking:
-    top = max(float(np.linalg.eigvalsh(ntk(shallow(start, k), x))[-1]) for k in range(start.count))
-    end = descend(start, x, y, steps=steps, lr=len(x) / (2 * top))  # the loss has curvature 2 top / n
-    before, after = ([_near(shallow(batch, k), x, share) for k in range(start.count)] for batch in (start, end))
+    top = max(float(np.linalg.eigvalsh(ntk(unstack_network(start, k), x))[-1]) for k in range(start.count))
+    end = gradient_descent(start, x, y, steps=steps, lr=len(x) / (2 * top))  # the loss has curvature 2 top / n
+    before, after = ([_near(unstack_network(batch, k), x, share) for k in range(start.count)] for batch in (start, end))
     minima = [
         loss_slice(net, unit, x, y).types()[datum] == 3
-        for net, (_, found) in ((shallow(end, k), one) for k, one in enumerate(after))
+        for net, (_, found) in ((unstack_network(end, k), one) for k, one in enumerate(after))
         for unit, datum in found
     ]
     return Sticking(
@@ -170,7 +163,7 @@ def _lives(batch: Batch, x: Floats, y: Floats, steps: int, lr: float, every: int
     for done in [*range(0, steps, every), steps]:
         for k, tracker in enumerate(trackers):
             tracker([(W[k], b[k]) for W, b in zip(batch.weights, batch.biases, strict=True)])
-        batch = descend(batch, x, y, steps=min(every, steps - done), lr=lr)
+        batch = gradient_descent(batch, x, y, steps=min(every, steps - done), lr=lr)
     seen = [tracker.history() for tracker in trackers]
     born = [[event.x for event in one.events() if event.kind == "birth"] for one in seen]
     return Lives(

@@ -28,15 +28,15 @@ def critical_points(scale: Scale) -> dict[str, Any]:
     gradient, off_gram, least, zeros, definite = 0.0, 0.0, np.inf, np.inf, 0
     for _ in range(cases):
         net, x, y = _fitted(rng)
-        found, gram = splines.hessian(net, x, y), splines.generating_vectors(net, x)
-        slope = splines.residuals(net, x, y).e @ gram
+        found, gram = splines.landscape.hessian(net, x, y), splines.landscape.generating_vectors(net, x)
+        slope = splines.landscape.residuals(net, x, y).e @ gram
         size = np.abs(gram).max() * float(np.abs(y).max()) * len(x)
         gradient = max(gradient, float(np.abs(slope).max()) / size)
         off_gram = max(off_gram, off(found.matrix, gram.T @ gram))
         values = np.linalg.eigvalsh(found.matrix)
         least = min(least, float(values[0] / values[-1]))
         zeros = min(zeros, int((values < 1e-9 * values[-1]).sum()) / net.width)
-        own = np.linalg.eigvalsh(splines.spline_hessian(net, x, y).matrix)
+        own = np.linalg.eigvalsh(splines.landscape.spline_hessian(net, x, y).matrix)
         definite += bool(own[0] > 1e-9 * own[-1])
     return {
         "cases": cases,
@@ -81,18 +81,18 @@ def derivatives(scale: Scale) -> dict[str, Any]:
         slope = _gradient(theta, net.width, x, y)
         hess = _hessian(theta, net.width, x, y)
         w_, b_, v_ = -slope[: 3 * net.width].reshape(3, net.width)
-        found = splines.velocities(net, x, y)
+        found = splines.dynamics.velocities(net, x, y)
         beta = (-b_ * net.w + net.b * w_) / net.w**2
         mu = w_ * net.v + net.w * v_
-        own = splines.residuals(net, x, y).e @ splines.generating_vectors(net, x)
-        by_beta, by_mu = splines.spline_gradient(net, x, y)
-        moved = -np.einsum("hij,jh->ih", splines.metric(net), np.stack([by_beta, by_mu]))
+        own = splines.landscape.residuals(net, x, y).e @ splines.landscape.generating_vectors(net, x)
+        by_beta, by_mu = splines.dynamics.spline_gradient(net, x, y)
+        moved = -np.einsum("hij,jh->ih", splines.dynamics.metric(net), np.stack([by_beta, by_mu]))
         pairs = {
             "gradient": (own, slope),
-            "hessian": (splines.hessian(net, x, y).matrix, hess),
+            "hessian": (splines.landscape.hessian(net, x, y).matrix, hess),
             "beta": (found.beta, beta),
             "mu": (found.mu, mu),
-            "function": (found.f, -splines.ntk(net, x) @ splines.residuals(net, x, y).e),
+            "function": (found.f, -splines.dynamics.ntk(net, x) @ splines.landscape.residuals(net, x, y).e),
             "metric": (moved, np.stack([beta, mu])),
         }
         for name, (ours, right) in pairs.items():
@@ -136,14 +136,16 @@ def degenerate_types(scale: Scale) -> dict[str, Any]:
     for name, unit in third.items():
         w, b, v = (np.append(one, value) for one, value in zip(two, unit, strict=True))
         net = Shallow(w, b, v)
-        rank = np.linalg.matrix_rank(splines.generating_vectors(net, x))
+        rank = np.linalg.matrix_rank(splines.landscape.generating_vectors(net, x))
         extra[name] = int(2 * net.width + 1 - rank)
     rng, cases, agree = np.random.default_rng(0), count(scale, 100, 3000), 0
     for _ in range(cases):
         net = random_net(rng, int(rng.integers(1, 6)), skip=False)
         data = rng.uniform(-2, 2, int(rng.integers(2, 12)))
-        vectors = splines.generating_vectors(net, data)
-        agree += int(splines.gram_rank(net, data) == np.linalg.matrix_rank(vectors, tol=1e-9 * np.abs(vectors).max()))
+        vectors = splines.landscape.generating_vectors(net, data)
+        agree += int(
+            splines.landscape.gram_rank(net, data) == np.linalg.matrix_rank(vectors, tol=1e-9 * np.abs(vectors).max())
+        )
     return {"cases": cases, "extra": extra, "rank agrees": agree / cases}
 
 
@@ -155,9 +157,9 @@ def loss_slices(scale: Scale) -> dict[str, Any]:
     rng, cases = np.random.default_rng(0), count(scale, 50, 1000)
     worst, flat, types, fourth = 0.0, 0, np.zeros(4, np.int64), np.inf
     for _ in range(cases):
-        form = splines.spline_of(random_net(rng, 4))
+        form = splines.to_spline(random_net(rng, 4))
         x, y = np.sort(rng.uniform(-2, 2, 12)), rng.normal(size=12)
-        found = splines.loss_slice(form, 0, x, y)
+        found = splines.landscape.loss_slice(form, 0, x, y)
         for beta in rng.uniform(-2.5, 2.5, 5):
             moved = splines.Spline(form.o0, form.o1, np.append(beta, form.beta[1:]), form.mu, form.s)
             worst = max(worst, off(found(np.array([beta])), np.array([0.5 * ((moved(x) - y) ** 2).sum()])))

@@ -73,7 +73,7 @@ def deep_as_shallow(scale: Scale) -> dict[str, Any]:
     worst, units, bent = 0.0, 0, 0
     for seed in range(count):
         model = _perceptron([1, 6, 6, 6, 1], seed)
-        shallow = splines.network_of(splines.deep_breakpoints(model).pieces)
+        shallow = splines.to_shallow(splines.deep_breakpoints(model).pieces)
         deep = model(torch.from_numpy(x)[:, None])[:, 0].detach().numpy()
         worst = max(worst, float(np.abs(shallow(x) - deep).max() / np.abs(deep).max()))
         units = max(units, shallow.width)

@@ -15,57 +15,43 @@ Training   ``minimal_width`` at which it succeeds; ``xor``: all steady states of
 
 >>> from creases import boolean
 >>> f = boolean.parity(4)
->>> boolean.canonical(f, 4), float(boolean.influence(f, 4)), boolean.swaps(f, 4).changes
+>>> boolean.canonical_form(f, 4), float(boolean.total_influence(f, 4)), boolean.swaps(f, 4).changes
 (27030, 4.0, 4)
 >>> boolean.margin(boolean.parity_network(4, width=2, depth=2), f, 4)
 0.5
 """
 
-from creases.boolean import xor
-from creases.boolean._constructions import deep, margin, wide
-from creases.boolean._functions import function_of, parity, points, table_of
+from creases.boolean import fourier, intervals, xor
+from creases.boolean._constructions import deep_network, margin, wide_network
+from creases.boolean._functions import all_inputs, from_truth_table, parity, truth_table
 from creases.boolean._minimal import MinimalWidths, minimal_width
-from creases.boolean._npn import Classes, canonical, classes
-from creases.boolean._orderings import Orderings, orderings
-from creases.boolean._swaps import ClassSwaps, Swaps, all_swaps, changes, swaps
-from creases.boolean.fourier._spectrum import coefficients, degree, entropy, influence, influences
-from creases.boolean.intervals._broken_lines import BrokenLine
-from creases.boolean.intervals._deep import deep_on_line, layers_needed
-from creases.boolean.intervals._sawtooth import most_changes, parity_network, sawtooth
-from creases.boolean.intervals._wide import units_needed, wide_on_line
+from creases.boolean._npn import NpnClasses, canonical_form, npn_classes
+from creases.boolean._orderings import Orderings, subset_sum_orderings
+from creases.boolean._swaps import ClassSwaps, Swaps, class_changes, class_swaps, swaps
+from creases.boolean.intervals import parity_network
 
 __all__ = [
-    "BrokenLine",
     "ClassSwaps",
-    "Classes",
     "MinimalWidths",
+    "NpnClasses",
     "Orderings",
     "Swaps",
-    "all_swaps",
-    "canonical",
-    "changes",
-    "classes",
-    "coefficients",
-    "deep",
-    "deep_on_line",
-    "degree",
-    "entropy",
-    "function_of",
-    "influence",
-    "influences",
-    "layers_needed",
+    "all_inputs",
+    "canonical_form",
+    "class_changes",
+    "class_swaps",
+    "deep_network",
+    "fourier",
+    "from_truth_table",
+    "intervals",
     "margin",
     "minimal_width",
-    "most_changes",
-    "orderings",
+    "npn_classes",
     "parity",
     "parity_network",
-    "points",
-    "sawtooth",
+    "subset_sum_orderings",
     "swaps",
-    "table_of",
-    "units_needed",
-    "wide",
-    "wide_on_line",
+    "truth_table",
+    "wide_network",
     "xor",
 ]

@@ -14,20 +14,20 @@ from torch import nn
 
 from creases._typing import Floats
 from creases._validation import check_numbers
-from creases.boolean._functions import check_bits, check_function, points, table_of
+from creases.boolean._functions import all_inputs, check_bits, check_function, truth_table
 from creases.boolean._swaps import swaps
 from creases.boolean.intervals._broken_lines import check_leak
-from creases.boolean.intervals._deep import deep_network
+from creases.boolean.intervals._deep import build_deep
 from creases.boolean.intervals._intervals import Intervals
-from creases.boolean.intervals._wide import wide_network
+from creases.boolean.intervals._wide import build_wide
 from creases.errors import InputError
 
 
-def wide(f: int, n: int, *, leak: float = 0.0, sharp: bool = True, weights: Any = None) -> nn.Sequential:
+def wide_network(f: int, n: int, *, leak: float = 0.0, sharp: bool = True, weights: Any = None) -> nn.Sequential:
     """A network of one hidden layer for a function of n bits, as a torch module in float64.
 
     Its width is the number of changes of class on the line, or one less where that suffices
-    (:func:`creases.boolean.units_needed`); a constant function needs no hidden layer.
+    (:func:`creases.boolean.intervals.units_needed`); a constant function needs no hidden layer.
 
     Parameters
     ----------
@@ -42,28 +42,28 @@ def wide(f: int, n: int, *, leak: float = 0.0, sharp: bool = True, weights: Any 
 
     Examples
     --------
-    >>> model = wide(27030, 4)  # parity of 4 bits
+    >>> model = build_wide(27030, 4)  # parity of 4 bits
     >>> model[0].out_features, margin(model, 27030, 4) > 0
     (3, True)
     """
     line, project = _on_line(f, n, weights)
-    return _right(wide_network(line, leak=check_leak(leak), sharp=sharp, project=project), f, n, leak)
+    return _right(build_wide(line, leak=check_leak(leak), sharp=sharp, project=project), f, n, leak)
 
 
-def deep(f: int, n: int, width: int, *, leak: float = 0.0, weights: Any = None) -> nn.Sequential:
+def deep_network(f: int, n: int, width: int, *, leak: float = 0.0, weights: Any = None) -> nn.Sequential:
     """A network of hidden layers of at most ``width`` units for a function of n bits, as a torch module in float64.
 
-    Its depth is linear in the number of changes of class (:func:`creases.boolean.layers_needed`); width 2 suffices for
-    every function. Arguments are as in :func:`wide`.
+    Its depth is linear in the number of changes of class (:func:`creases.boolean.intervals.layers_needed`); width 2 suffices for
+    every function. Arguments are as in :func:`build_wide`.
 
     Examples
     --------
-    >>> model = deep(27030, 4, 2)
+    >>> model = build_deep(27030, 4, 2)
     >>> [layer.out_features for layer in model if isinstance(layer, nn.Linear)], margin(model, 27030, 4) > 0
     ([2, 2, 2, 1], True)
     """
     line, project = _on_line(f, n, weights)
-    return _right(deep_network(line, width, leak=check_leak(leak), project=project), f, n, leak)
+    return _right(build_deep(line, width, leak=check_leak(leak), project=project), f, n, leak)
 
 
 def _right(model: nn.Sequential, f: int, n: int, leak: float) -> nn.Sequential:
@@ -79,7 +79,7 @@ def margin(model: nn.Module, f: int, n: int) -> float:
     ``model`` takes inputs (2^n, n), in the precision and on the device of its parameters, and gives a number for each.
     """
     like = next(model.parameters(), torch.zeros((), dtype=torch.float64))
-    x = torch.from_numpy(points(n)).to(like)  # its precision and device
+    x = torch.from_numpy(all_inputs(n)).to(like)  # its precision and device
     try:
         with torch.no_grad():
             values = model(x).double().cpu().numpy().ravel()
@@ -87,7 +87,7 @@ def margin(model: nn.Module, f: int, n: int) -> float:
         raise InputError(f"model: cannot read inputs of shape {tuple(x.shape)}: {error}") from None
     if len(values) != len(x):
         raise InputError(f"model: expected one output for each of {len(x)} inputs, got {len(values)} numbers")
-    return float((np.where(table_of(check_function(f, n), n), 1, -1) * values).min())
+    return float((np.where(truth_table(check_function(f, n), n), 1, -1) * values).min())
 
 
 def _on_line(f: int, n: int, weights: Any) -> tuple[Intervals, Floats]:
@@ -97,6 +97,6 @@ def _on_line(f: int, n: int, weights: Any) -> tuple[Intervals, Floats]:
     if project.shape != (n,) or not np.isfinite(project).all():
         raise InputError(f"weights: expected {n} finite numbers, one for each bit, got {weights!r}")
     try:
-        return Intervals.of_points(points(n) @ project, table_of(f, n).astype(bool)), project
+        return Intervals.of_points(all_inputs(n) @ project, truth_table(f, n).astype(bool)), project
     except InputError:
         raise InputError("weights: put points of both classes at one place; give others") from None

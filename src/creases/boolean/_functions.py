@@ -44,20 +44,20 @@ def check_functions(f: Functions, n: int) -> NDArray[np.uint64]:
     return given.astype(np.uint64)
 
 
-def points(n: int) -> NDArray[np.int64]:
+def all_inputs(n: int) -> NDArray[np.int64]:
     """All inputs as rows of 0 and 1, (2^n, n): row x has the bits of x, the lowest first.
 
-    >>> points(2).tolist()
+    >>> all_inputs(2).tolist()
     [[0, 0], [1, 0], [0, 1], [1, 1]]
     """
     check_bits(n)
     return np.arange(1 << n)[:, None] >> np.arange(n) & 1
 
 
-def table_of(f: Functions, n: int) -> Bits:
+def truth_table(f: Functions, n: int) -> Bits:
     """The truth table of a function, (2^n,), entry x is f(x); of an array of functions (...), (..., 2^n).
 
-    >>> table_of(0b0110, 2).tolist()
+    >>> truth_table(0b0110, 2).tolist()
     [0, 1, 1, 0]
     """
     check_bits(n)
@@ -69,10 +69,10 @@ def table_of(f: Functions, n: int) -> Bits:
     return np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(*given.shape, 1 << n)
 
 
-def function_of(table: ArrayLike) -> int:
+def from_truth_table(table: ArrayLike) -> int:
     """The function with the given truth table, (2^n,) zeros and ones, entry x is f(x).
 
-    >>> bin(function_of([0, 1, 1, 0]))
+    >>> bin(from_truth_table([0, 1, 1, 0]))
     '0b110'
     """
     values: NDArray[Any] = np.asarray(table)
@@ -91,7 +91,7 @@ def parity(n: int) -> int:
     >>> parity(2), parity(4)
     (6, 27030)
     """
-    return function_of(points(n).sum(axis=1) & 1)
+    return from_truth_table(all_inputs(n).sum(axis=1) & 1)
 
 
 def _array(f: Functions) -> NDArray[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from creases import lab
 from creases._typing import Ints
 from creases._validation import check_count
-from creases.boolean._functions import Functions, check_bits, points, table_of
+from creases.boolean._functions import Functions, all_inputs, check_bits, truth_table
 from creases.boolean._swaps import swaps
 from creases.boolean.intervals._broken_lines import check_leak
 from creases.boolean.intervals._deep import layers_needed
@@ -95,7 +95,7 @@ def minimal_width(
     """
     n = check_bits(n, 6, "swaps can be found, which say what can be built")
     depth, trials, leak = check_count(depth, "depth"), check_count(trials, "trials"), check_leak(leak)
-    tables = np.atleast_2d(table_of(f, n))
+    tables = np.atleast_2d(truth_table(f, n))
     if tables.ndim != 2:
         raise InputError(f"f: expected one function or a list of them, got an array of shape {tables.shape[:-1]}")
     functions = tuple(int(one) for one in np.atleast_1d(np.asarray(f, object)))
@@ -113,7 +113,7 @@ def minimal_width(
         starts = [lab.Batch.initial(trials, shape, seed=one, leak=leak, how="he") for one in seeds]
         done = lab.train(
             lab.Batch.join(starts),
-            2 * points(n) - 1,
+            2 * all_inputs(n) - 1,
             np.repeat(tables[left], trials, axis=0),
             epochs=epochs,
             loss="bce",

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from creases._typing import Words
-from creases.boolean._functions import check_bits, check_functions, points
+from creases.boolean._functions import all_inputs, check_bits, check_functions
 from creases.boolean._walk import walk
 
 
-class Classes(NamedTuple):
+class NpnClasses(NamedTuple):
     """All NPN classes of functions of n bits."""
 
     representatives: NDArray[np.uint32]  #: the least function of each, ascending
@@ -22,10 +22,10 @@ class Classes(NamedTuple):
 
 
 @overload
-def canonical(f: int, n: int) -> int: ...
+def canonical_form(f: int, n: int) -> int: ...
 @overload
-def canonical(f: ArrayLike, n: int) -> Words: ...
-def canonical(f: int | ArrayLike, n: int) -> int | Words:
+def canonical_form(f: ArrayLike, n: int) -> Words: ...
+def canonical_form(f: int | ArrayLike, n: int) -> int | Words:
     """The least function of the NPN class of f: one number for all functions of a class.
 
     Parameters
@@ -37,9 +37,9 @@ def canonical(f: int | ArrayLike, n: int) -> int | Words:
 
     Examples
     --------
-    >>> canonical(0b1110, 2), canonical(0b0111, 2)  # OR, NAND: the class of NOR
+    >>> canonical_form(0b1110, 2), canonical_form(0b0111, 2)  # OR, NAND: the class of NOR
     (1, 1)
-    >>> canonical([0xFFFE, 0x9669, 0xAAAA], 4).tolist()
+    >>> canonical_form([0xFFFE, 0x9669, 0xAAAA], 4).tolist()
     [1, 27030, 255]
     """
     check_bits(n, 6, "classes are known")
@@ -50,10 +50,10 @@ def canonical(f: int | ArrayLike, n: int) -> int | Words:
 
 
 @lru_cache
-def classes(n: int) -> Classes:
+def npn_classes(n: int) -> NpnClasses:
     """The NPN classes of all functions of n bits, n <= 5: 2, 4, 14, 222, 616126 of them.
 
-    >>> representatives, sizes = classes(2)
+    >>> representatives, sizes = npn_classes(2)
     >>> representatives.tolist(), sizes.tolist()
     ([0, 1, 3, 6], [2, 8, 4, 2])
     """
@@ -62,25 +62,25 @@ def classes(n: int) -> Classes:
         found = _classes_of_5()
     else:
         least, sizes = np.unique(_on_walk(np.arange(1 << (1 << n), dtype=np.uint64), n), return_counts=True)
-        found = Classes(least.astype(np.uint32), sizes.astype(np.int64))
+        found = NpnClasses(least.astype(np.uint32), sizes.astype(np.int64))
     for values in found:
         values.flags.writeable = False
     return found
 
 
-def _classes_of_5() -> Classes:
+def _classes_of_5() -> NpnClasses:
     """Classes of 5 bits. A least function has the least function of a class of 4 bits as its high half:
 
     otherwise negations and permutations of the other inputs, or the negation of the output, would make it less.
     """
     lows = np.arange(1 << 16, dtype=np.uint32)
     representatives, stabilisers = [], []
-    for high in classes(4).representatives:
+    for high in npn_classes(4).representatives:
         functions = high << np.uint32(16) | lows
         least, ways = _by_halves(functions, early=True)
         representatives.append(functions[least == functions])
         stabilisers.append(ways[least == functions])
-    return Classes(np.concatenate(representatives), 2 * 2**5 * factorial(5) // np.concatenate(stabilisers))
+    return NpnClasses(np.concatenate(representatives), 2 * 2**5 * factorial(5) // np.concatenate(stabilisers))
 
 
 def _on_walk(functions: Words, n: int) -> Words:
@@ -102,7 +102,7 @@ def _by_halves(functions: NDArray[np.uint32], early: bool = False) -> tuple[NDAr
 def _ways_of_4() -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]:
     """All ways from a function of 4 bits to the least of its class: ``least_by_halves`` says how they are written."""
     way = walk(4, reversals=True)
-    bits = (points(4)[None, :, :] ^ (way.signs[:, None, :] < 0)) << way.inputs[:, None, :]
+    bits = (all_inputs(4)[None, :, :] ^ (way.signs[:, None, :] < 0)) << way.inputs[:, None, :]
     sources = bits.sum(axis=2)  # (384, 16): bit x of image k is bit sources[k, x] of the function
     bytes_ = np.arange(256)
     parts: NDArray[Any] = np.zeros((2 * len(sources), 2, 256), np.uint16)

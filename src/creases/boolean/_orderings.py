@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.boolean._functions import check_bits, points
+from creases.boolean._functions import all_inputs, check_bits
 
 
 class Orderings(NamedTuple):
@@ -23,7 +23,7 @@ class Orderings(NamedTuple):
 
 
 @lru_cache
-def orderings(n: int) -> Orderings:
+def subset_sum_orderings(n: int) -> Orderings:
     """Every generic ordering of the sums w . x over all inputs x, for 0 < w_1 < ... < w_n and n <= 6, exactly.
 
     They are the cells of the cone 0 < w_1 < ... < w_n between the planes on which two sums are equal, found in integers
@@ -31,7 +31,7 @@ def orderings(n: int) -> Orderings:
 
     Examples
     --------
-    >>> weights, orders = orderings(3)
+    >>> weights, orders = subset_sum_orderings(3)
     >>> orders.tolist()  # whether x_1 + x_2 or x_3 weighs more
     [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 4, 3, 5, 6, 7]]
     >>> weights.tolist()
@@ -43,7 +43,7 @@ def orderings(n: int) -> Orderings:
     rays = np.triu(np.ones((n, n), np.int64))  # of the cone: (0, ..., 0, 1, ..., 1)
     weights = cells(_planes(n, rays), rays, 64)  # at n = 6 no cell ever has more than 32 rays
     weights //= np.gcd.reduce(weights, axis=1)[:, None]
-    orders = np.argsort(weights @ points(n).T, axis=1).astype(np.uint8)
+    orders = np.argsort(weights @ all_inputs(n).T, axis=1).astype(np.uint8)
     ascending = np.lexsort(orders.T[::-1])
     found = Orderings(weights[ascending], orders[ascending])
     for values in found:

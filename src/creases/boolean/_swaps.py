@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from creases._typing import Ints
-from creases.boolean._functions import Bits, check_bits, check_function, points, table_of
-from creases.boolean._npn import classes
-from creases.boolean._orderings import orderings
+from creases.boolean._functions import Bits, all_inputs, check_bits, check_function, truth_table
+from creases.boolean._npn import npn_classes
+from creases.boolean._orderings import subset_sum_orderings
 from creases.boolean._walk import walk
 from creases.errors import InputError
 
@@ -32,7 +32,7 @@ class ClassSwaps(NamedTuple):
     swaps: NDArray[np.uint8]
 
 
-def changes(f: int, n: int, weights: ArrayLike) -> int:
+def class_changes(f: int, n: int, weights: ArrayLike) -> int:
     """How often the class of a function changes along the inputs by increasing w . x: the sum in (3.10).
 
     Parameters
@@ -46,12 +46,12 @@ def changes(f: int, n: int, weights: ArrayLike) -> int:
 
     Examples
     --------
-    >>> changes(0b0110, 2, [1, 1]), changes(0b0110, 2, [1, 2])  # XOR
+    >>> class_changes(0b0110, 2, [1, 1]), class_changes(0b0110, 2, [1, 2])  # XOR
     (2, 2)
     """
     check_bits(n)
-    classes = table_of(check_function(f, n), n)
-    sums = points(n) @ _check_weights(weights, n)
+    classes = truth_table(check_function(f, n), n)
+    sums = all_inputs(n) @ _check_weights(weights, n)
     order = np.lexsort((classes, sums))
     change = np.diff(classes[order]) != 0
     level = np.flatnonzero(change & (np.diff(sums[order]) == 0))
@@ -76,7 +76,7 @@ def swaps(f: int, n: int) -> Swaps:
     >>> [swaps(parity(n), n).changes for n in (1, 2, 3, 4, 5)]
     [1, 2, 3, 4, 5]
     >>> found = swaps(1785, 4)
-    >>> found.changes, changes(1785, 4, found.weights)
+    >>> found.changes, class_changes(1785, 4, found.weights)
     (5, 5)
     """
     check_bits(n, 6, "swaps can be found")
@@ -85,7 +85,7 @@ def swaps(f: int, n: int) -> Swaps:
     itself = np.arange(1 << n, dtype=np.uint8)[None]
     fewest, weights = 1 << n, np.zeros(n, np.int64)
     way = walk(n, reversals=False)
-    for start, images in _blocks(table_of(check_function(f, n), n)[_sources(n)]):
+    for start, images in _blocks(truth_table(check_function(f, n), n)[_sources(n)]):
         found = fewest_changes(images, itself, fewest - 1, *_tree(n)[:-1])[:, : len(way.inputs) - start]
         which = np.flatnonzero(found[0] >= 0)
         if len(which):
@@ -93,13 +93,13 @@ def swaps(f: int, n: int) -> Swaps:
             fewest = int(found[0, best])
             row = np.searchsorted(_tree(n).leaves, found[2, best])
             image = start + int(best)
-            weights[way.inputs[image]] = way.signs[image] * orderings(n).weights[row]
+            weights[way.inputs[image]] = way.signs[image] * subset_sum_orderings(n).weights[row]
         if fewest == 0:
             break
     return Swaps(fewest, weights)
 
 
-def all_swaps(n: int, *, threads: int = 2, progress: Callable[[int], None] | None = None) -> ClassSwaps:
+def class_swaps(n: int, *, threads: int = 2, progress: Callable[[int], None] | None = None) -> ClassSwaps:
     """The swaps value of every NPN class of functions of n <= 5 bits: 616,126 classes at n = 5, in some 10 seconds.
 
     Parameters
@@ -113,7 +113,7 @@ def all_swaps(n: int, *, threads: int = 2, progress: Callable[[int], None] | Non
 
     Examples
     --------
-    >>> all_swaps(3).swaps.tolist()
+    >>> class_swaps(3).swaps.tolist()
     [0, 1, 1, 2, 1, 1, 2, 1, 2, 2, 3, 2, 2, 3]
     """
     check_bits(n, 5, "all classes can be listed")
@@ -121,7 +121,7 @@ def all_swaps(n: int, *, threads: int = 2, progress: Callable[[int], None] | Non
         raise InputError(f"threads: must be a whole number, at least 1; got {threads!r}")
     from creases.boolean._swaps_kernel import fewest_changes
 
-    representatives = classes(n).representatives
+    representatives = npn_classes(n).representatives
     sources, tree = _sources(n), _tree(n)
     values = np.zeros(len(representatives), np.uint8)
 
@@ -131,7 +131,7 @@ def all_swaps(n: int, *, threads: int = 2, progress: Callable[[int], None] | Non
 
     pool = ThreadPoolExecutor(threads)
     try:
-        starts, blocks = zip(*_blocks(table_of(representatives, n)), strict=True)
+        starts, blocks = zip(*_blocks(truth_table(representatives, n)), strict=True)
         for start, found in zip(starts, pool.map(fewest, blocks), strict=True):
             part = values[start : start + len(found)]
             part[:] = found[: len(part)]
@@ -154,7 +154,7 @@ class _Tree(NamedTuple):
 
 @lru_cache
 def _tree(n: int) -> _Tree:
-    halves = orderings(n).orders[:, : 1 << n - 1]
+    halves = subset_sum_orderings(n).orders[:, : 1 << n - 1]
     orders, depth = halves.shape
     fresh = np.zeros(orders, np.int64)  # where an ordering parts from the one before
     fresh[1:] = (halves[1:] != halves[:-1]).argmax(axis=1)
@@ -180,7 +180,7 @@ def _tree(n: int) -> _Tree:
 def _sources(n: int) -> NDArray[np.uint8]:
     """Which input of a function stands for input x of each of its images, (images, 2^n); reversals are left out."""
     way = walk(n, reversals=False)
-    bits = points(n)[None, :, :] ^ (way.signs < 0)[:, None, :]
+    bits = all_inputs(n)[None, :, :] ^ (way.signs < 0)[:, None, :]
     sources: NDArray[np.int64] = (bits << way.inputs[:, None, :]).sum(axis=2)
     return sources.astype(np.uint8)
 

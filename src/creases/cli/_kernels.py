@@ -31,7 +31,7 @@ def load_spline_kernels() -> None:
     _announce(optimal_kernel)
     x = [0.0, 0.1, 0.3, 0.4, 0.7, 0.9, 1.0]
     optimal_fit(x, [place**2 for place in x], 3)
-    batched.descend(Batch.initial(1, [1, 1, 1], seed=0, dtype="float64"), x, x, steps=1, lr=0.1)
+    batched.gradient_descent(Batch.initial(1, [1, 1, 1], seed=0, dtype="float64"), x, x, steps=1, lr=0.1)
 
 
 def _announce(module: ModuleType) -> None:

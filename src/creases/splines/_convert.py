@@ -16,7 +16,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.network import Network, read
 from creases.splines._coefficients import coefficients
-from creases.splines._multivariate import Planes
+from creases.splines._multivariate import Hyperplanes
 from creases.splines._spline import Pieces, Shallow, Spline
 
 Gauge = Literal["stored", "unit", "balanced"]
@@ -41,18 +41,18 @@ def from_module(model: Any) -> Shallow:
     """
     net = model if isinstance(model, Network) else read(model)
     if net.n_in != 1:
-        raise InputError(f"model: expected one input, got {net.n_in}; for several there is splines.planes_of")
+        raise InputError(f"model: expected one input, got {net.n_in}; for several there is splines.to_hyperplanes")
     W, b, v, c0, c, leak = coefficients(net)
     return Shallow(W[:, 0], b, v, c0, float(c[0]), leak)
 
 
-def to_module(function: Shallow | Planes, *, dtype: torch.dtype = torch.float64) -> nn.Module:
+def to_module(function: Shallow | Hyperplanes, *, dtype: torch.dtype = torch.float64) -> nn.Module:
     """A torch module of these weights, trainable; creases get weights of length 1.
 
     ``Sequential(Linear, bend, Linear)``, with a linear layer beside it where there is a skip, and that layer alone
     where there are no units. The bend is ReLU, LeakyReLU or, for units with different leaks, PReLU.
     """
-    if isinstance(function, Planes):
+    if isinstance(function, Hyperplanes):
         W, b, v, leak = function.xi, -function.gamma, function.mu, np.zeros(len(function.mu))
         c0, c = function.o0, function.o[None]
     elif isinstance(function, Shallow):
@@ -81,7 +81,7 @@ class WithSkip(nn.Module):
         return out
 
 
-def spline_of(shallow: Shallow) -> Spline:
+def to_spline(shallow: Shallow) -> Spline:
     """Breakpoints ``-b/w``, delta-slopes ``(1 - leak) w v``, orientations ``sign w`` and the linear part.
 
     A unit whose breakpoint is nowhere (w = 0, or so small that ``b/w`` overflows) is affine and goes to the linear
@@ -99,7 +99,7 @@ def spline_of(shallow: Shallow) -> Spline:
     return Spline(float(o0), float(o1), beta[bent], mu[bent], np.sign(w[bent]), np.abs(w[bent]))
 
 
-def network_of(spline: Spline | Pieces, gauge: Gauge = "unit", *, skip: bool = True) -> Shallow:
+def to_shallow(spline: Spline | Pieces, gauge: Gauge = "unit", *, skip: bool = True) -> Shallow:
     """A ReLU network that is the function.
 
     Parameters

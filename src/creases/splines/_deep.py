@@ -19,7 +19,7 @@ from creases.network import Network, read
 from creases.network.program import split_sides
 from creases.regions import line
 from creases.regions.geometry import SIGN_TOLERANCE
-from creases.splines._paths import Changes, Slopes, follow, regional_slopes
+from creases.splines._paths import Changes, Slopes, regional_slopes, trace_changes
 from creases.splines._spline import Pieces, anchors
 
 
@@ -84,7 +84,7 @@ def deep_breakpoints(model: Any) -> DeepBreakpoints:
     with torch.no_grad():
         slopes = regional_slopes(net, part.ends, sides)
         changes = Changes.of(net, part, sides)
-        effects = follow(net, sides, slopes, changes)
+        effects = trace_changes(net, sides, slopes, changes)
     places = len(part.breakpoints)
     jump, terms = (np.bincount(changes.place, weights=a, minlength=places) for a in (effects.jump, effects.size))
     values = net(anchors(part.breakpoints)[:, None]).reshape(-1)

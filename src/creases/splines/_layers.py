@@ -35,7 +35,10 @@ def hidden_layers(model: nn.Module) -> Layers:
                     f"model: layer {hidden[0].name!r} has no bias, so every breakpoint is at 0; give it one"
                 )
             same = [(enter.weight, found.W), (enter.bias, found.b), (leave.weight[0], found.v)]
-            if all(array_of(ours).shape == read_.shape and (array_of(ours) == read_).all() for ours, read_ in same):
+            if all(
+                parameter_array(ours).shape == read_.shape and (parameter_array(ours) == read_).all()
+                for ours, read_ in same
+            ):
                 return Layers(enter, leave)
     raise InputError(
         "model: expected one hidden layer: nn.Linear on the input, a ReLU or leaky ReLU, nn.Linear to the output, with "
@@ -43,12 +46,12 @@ def hidden_layers(model: nn.Module) -> Layers:
     )
 
 
-def array_of(parameter: Tensor) -> Floats:
+def parameter_array(parameter: Tensor) -> Floats:
     """A parameter's values, as an array of its own."""
     return parameter.detach().double().cpu().numpy().copy()
 
 
-def write(parameter: Tensor, values: Floats) -> None:
+def write_parameter(parameter: Tensor, values: Floats) -> None:
     """Give a parameter new values, in place."""
     with torch.no_grad():
         parameter.copy_(torch.from_numpy(np.asarray(values)))

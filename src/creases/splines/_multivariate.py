@@ -16,7 +16,7 @@ from creases.splines._coefficients import coefficients
 
 
 @dataclass(frozen=True, eq=False)
-class Planes:
+class Hyperplanes:
     """The function ``f(x) = o0 + o . x + sum_i mu_i (xi_i . x - gamma_i)_+`` of d inputs, unit i's crease a hyperplane.
 
     In one dimension ``gamma = s beta`` and mu is the slope's jump ``|w| v``, s times the delta-slope of a ``Spline``.
@@ -34,7 +34,7 @@ class Planes:
         return np.asarray(self.o0 + points @ self.o + np.maximum(points @ self.xi.T - self.gamma, 0.0) @ self.mu)
 
 
-def planes_of(model: Any) -> Planes:
+def to_hyperplanes(model: Any) -> Hyperplanes:
     """The creases of a network with one output and no bend behind another, of any number of inputs.
 
     Parameters
@@ -44,8 +44,8 @@ def planes_of(model: Any) -> Planes:
 
     Examples
     --------
-    >>> from creases.splines import planes_of
-    >>> planes = planes_of([([[3.0, 4.0]], [10.0]), ([[2.0]], [0.0])])  # 2 relu(3 x + 4 y + 10)
+    >>> from creases.splines import to_hyperplanes
+    >>> planes = to_hyperplanes([([[3.0, 4.0]], [10.0]), ([[2.0]], [0.0])])  # 2 relu(3 x + 4 y + 10)
     >>> planes.xi.tolist(), planes.gamma.tolist(), planes.mu.tolist()
     ([[0.6, 0.8]], [-2.0], [10.0])
     """
@@ -58,7 +58,7 @@ def planes_of(model: Any) -> Planes:
         o0, o = c0 + (slope * b).sum(), c + slope @ W
     if not np.isfinite([o0, *o, *mu[bent]]).all():
         raise InputError("model: products of its weights overflow float64; scale the network down")
-    return Planes(float(o0), o, W[bent] / length[bent, None], gamma[bent], mu[bent])
+    return Hyperplanes(float(o0), o, W[bent] / length[bent, None], gamma[bent], mu[bent])
 
 
 def _lengths(W: Floats) -> Floats:

@@ -85,7 +85,7 @@ def _inner_points(ends: Floats) -> Floats:
 _Carried = tuple[Tensor, Tensor, Tensor]  # jump, size of its terms, 1 where a path leads and 0 elsewhere
 
 
-def follow(net: Network, sides: list[Tensor], slopes: list[Slopes], changes: Changes) -> Effects:
+def trace_changes(net: Network, sides: list[Tensor], slopes: list[Slopes], changes: Changes) -> Effects:
     """What every change does to the output of a network with one output.
 
     Where bends behind each other change side at one place, a unit's jump is taken with all earlier bends as they are on

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats
-from creases._validation import check_numbers
+from creases._validation import check_samples
 from creases.errors import InputError
-from creases.splines._spline import Shallow, check_vector
+from creases.splines._spline import Shallow
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +36,16 @@ class Residuals:
 
 def residuals(net: Shallow, x: Any, y: Any) -> Residuals:
     """The errors of a shallow network at x (N,) against y (N,), and their sums over what each unit sees."""
-    x, y = data(x, y)
+    x, y = check_samples(x, y)
     with np.errstate(over="ignore", invalid="ignore"):
-        a, phi = sides(net, x)
+        a, phi = unit_values(net, x)
         e = net.c0 + net.c1 * x + net.v @ phi - y
         found = Residuals(x, e, a, phi, a @ e, a @ (e * x))
-        check_finite("net", found.phi, found.r1, found.rx, found.e @ found.e)
+        check_overflow("net", found.phi, found.r1, found.rx, found.e @ found.e)
     return found
 
 
-def sides(net: Shallow, x: Floats) -> tuple[Floats, Floats]:
+def unit_values(net: Shallow, x: Floats) -> tuple[Floats, Floats]:
     """Slopes a (H, N) and values phi (H, N) of every unit's bend at x (N,)."""
     with np.errstate(over="ignore", invalid="ignore"):
         z = net.w[:, None] * x + net.b[:, None]
@@ -53,23 +53,7 @@ def sides(net: Shallow, x: Floats) -> tuple[Floats, Floats]:
         return a, a * z
 
 
-def check_finite(name: str, *arrays: Any) -> None:
+def check_overflow(name: str, *arrays: Any) -> None:
     """Refuse what has overflown, in the name of an argument."""
     if not all(np.isfinite(array).all() for array in arrays):
         raise InputError(f"{name}: its products with the data overflow float64; scale it, or the data, down")
-
-
-def data(x: Any, y: Any) -> tuple[Floats, Floats]:
-    """Inputs and targets as vectors (N,) of finite float64; columns (N, 1) are taken as vectors."""
-    x, y = vector(x, "x"), vector(y, "y")
-    if len(x) != len(y):
-        raise InputError(f"y: expected one target per input, got {len(y)} for {len(x)} inputs")
-    return x, y
-
-
-def vector(values: Any, name: str) -> Floats:
-    """Finite numbers (N,), also when given as a column (N, 1)."""
-    array = check_numbers(values, name)
-    if array.ndim > 1 and array.shape[1:] != (1,):
-        raise InputError(f"{name}: expected shape (n,) or (n, 1), got {array.shape}")
-    return check_vector(array[:, 0] if array.ndim == 2 else array, name)

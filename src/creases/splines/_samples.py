@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from creases._typing import Floats
+from creases._validation import check_vector
 from creases.errors import InputError
-from creases.splines._spline import Pieces, check_vector
+from creases.splines._spline import Pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class Samples:
         return Pieces.through(inner, values[1:-1], float(slopes[0]), float(slopes[-1]))
 
 
-def samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> Samples:
+def merge_samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> Samples:
     """Data (N,) and weights, in any order, with repeated x, made ready."""
     places = check_vector(x, "x")
     values = check_vector(y, "y", len(places))

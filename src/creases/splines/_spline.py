@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from creases._typing import Floats
-from creases._validation import check_numbers
+from creases._validation import check_number, check_numbers, check_vector
 from creases.errors import InputError
 
 _BLOCK = 2**22  # entries (inputs times units) of one block of an evaluation
@@ -198,24 +198,6 @@ class Pieces:
 def anchors(knots: Floats) -> Floats:
     """(K + 1,) the point nearest to 0 of each interval that K increasing knots leave."""
     return np.asarray(np.clip(0.0, np.append(-np.inf, knots), np.append(knots, np.inf)))
-
-
-def check_vector(values: Any, name: str, length: int | None = None) -> Floats:
-    """``values`` as a vector of finite float64, of a given length."""
-    array = check_numbers(values, name)
-    if array.ndim != 1 or (length is not None and len(array) != length):
-        raise InputError(f"{name}: expected shape ({'n' if length is None else length},), got {array.shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name}: expected finite numbers, got {array[~np.isfinite(array)][0]}")
-    return array
-
-
-def check_number(value: Any, name: str) -> float:
-    """``value`` as a finite float."""
-    array = check_numbers(value, name)
-    if array.size != 1 or not np.isfinite(array).all():
-        raise InputError(f"{name}: expected one finite number, got {value!r}")
-    return float(array.item())
 
 
 def _set(instance: Any, **values: Any) -> None:

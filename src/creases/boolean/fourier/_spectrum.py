@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases.boolean._functions import Functions, points, table_of
+from creases.boolean._functions import Functions, all_inputs, truth_table
 
 
 def coefficients(f: Functions, n: int) -> Floats:
@@ -29,7 +29,7 @@ def degree(f: Functions, n: int) -> NDArray[np.int64]:
     >>> degree([0, 0b1010, 0b1000], 2).tolist()
     [0, 1, 2]
     """
-    degrees: NDArray[np.int64] = np.where(_sums(f, n) != 0, points(n).sum(axis=1), 0).max(axis=-1)
+    degrees: NDArray[np.int64] = np.where(_sums(f, n) != 0, all_inputs(n).sum(axis=1), 0).max(axis=-1)
     return degrees
 
 
@@ -39,7 +39,7 @@ def influences(f: Functions, n: int) -> Floats:
     >>> influences(0b1000, 2).tolist()
     [0.5, 0.5]
     """
-    table = table_of(f, n)
+    table = truth_table(f, n)
     shares = []
     for i in range(n):
         pairs = table.reshape(*table.shape[:-1], 1 << n - 1 - i, 2, 1 << i)
@@ -47,10 +47,10 @@ def influences(f: Functions, n: int) -> Floats:
     return np.stack(shares, axis=-1)
 
 
-def influence(f: Functions, n: int) -> Floats:
+def total_influence(f: Functions, n: int) -> Floats:
     """The total influence, (...): the sum of the influences of all inputs, (3.6).
 
-    >>> float(influence(0b0110, 2))
+    >>> float(total_influence(0b0110, 2))
     2.0
     """
     total: Floats = influences(f, n).sum(axis=-1)
@@ -72,7 +72,7 @@ def entropy(f: Functions, n: int) -> Floats:
 
 def _sums(f: Functions, n: int) -> NDArray[np.int32]:
     """2^n times the coefficients, by the fast Walsh-Hadamard transform."""
-    sums = 2 * table_of(f, n).astype(np.int32) - 1
+    sums = 2 * truth_table(f, n).astype(np.int32) - 1
     for i in range(n):
         pairs = sums.reshape(*sums.shape[:-1], 1 << n - 1 - i, 2, 1 << i)
         low, high = pairs[..., 0, :].copy(), pairs[..., 1, :].copy()

@@ -1,1 +1,19 @@
 """Networks of one input that are positive on some intervals of a line and negative on others."""
+
+from creases.boolean.intervals._broken_lines import BrokenLine
+from creases.boolean.intervals._deep import deep_interval_network, layers_needed
+from creases.boolean.intervals._intervals import Intervals
+from creases.boolean.intervals._sawtooth import max_changes_network, parity_network, sawtooth_network
+from creases.boolean.intervals._wide import units_needed, wide_interval_network
+
+__all__ = [
+    "BrokenLine",
+    "Intervals",
+    "deep_interval_network",
+    "layers_needed",
+    "max_changes_network",
+    "parity_network",
+    "sawtooth_network",
+    "units_needed",
+    "wide_interval_network",
+]

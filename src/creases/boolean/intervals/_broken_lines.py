@@ -75,7 +75,7 @@ def check_leak(leak: float) -> float:
     return float(leak)
 
 
-def network(lines: Sequence[BrokenLine], *, leak: float, project: Any = (1.0,)) -> nn.Sequential:
+def compose_lines(lines: Sequence[BrokenLine], *, leak: float, project: Any = (1.0,)) -> nn.Sequential:
     """The torch module, in float64, that applies broken lines one after the other to ``project @ x``.
 
     What one line gives and the next reads is a single number, so the affine maps between them are one ``nn.Linear``.
@@ -96,7 +96,7 @@ def network(lines: Sequence[BrokenLine], *, leak: float, project: Any = (1.0,)) 
     return nn.Sequential(*layers, _linear(weight, np.array([bias])))
 
 
-def constant(value: float, inputs: int) -> nn.Sequential:
+def constant_network(value: float, inputs: int) -> nn.Sequential:
     """The torch module without hidden layers that gives one value everywhere."""
     return nn.Sequential(_linear(np.zeros((1, inputs)), np.array([value])))
 

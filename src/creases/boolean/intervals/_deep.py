@@ -2,8 +2,8 @@
 
 A hidden layer of w units can leave the line as it is up to a point and run to and fro beyond, across one and the same
 change: the last w changes become one, so it takes w - 1 of them away. The last layer makes the rest
-(:mod:`creases.boolean.wide`). So width 2 suffices for every function, as source 002 says without a construction
-(section 3.3.2), at a depth that is linear in s; that a power of w changes is possible (:mod:`creases.boolean.sawtooth`)
+(:mod:`creases.boolean.wide_network`). So width 2 suffices for every function, as source 002 says without a construction
+(section 3.3.2), at a depth that is linear in s; that a power of w changes is possible (:mod:`creases.boolean.intervals.sawtooth_network`)
 needs changes at regular places.
 """
 
@@ -16,19 +16,19 @@ import numpy as np
 from torch import nn
 
 from creases._validation import check_count
-from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, constant, network
+from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, compose_lines, constant_network
 from creases.boolean.intervals._intervals import Intervals
 from creases.boolean.intervals._wide import alternating_line, units_needed
 from creases.errors import InputError
 
 
 def layers_needed(changes: int, width: int, *, leak: float = 0.0) -> int:
-    """Hidden layers of at most so many units with which :func:`deep_on_line` makes so many changes of class."""
+    """Hidden layers of at most so many units with which :func:`deep_interval_network` makes so many changes of class."""
     _check_width(width, changes)
     return 0 if changes == 0 else 1 + ceil(max(0, changes - _last(width, leak)) / max(1, width - 1))
 
 
-def deep_on_line(ends: Any, width: int, *, first: int = 1, leak: float = 0.0) -> nn.Sequential:
+def deep_interval_network(ends: Any, width: int, *, first: int = 1, leak: float = 0.0) -> nn.Sequential:
     """A network of hidden layers of at most ``width`` units that is positive on intervals of class 1, else negative.
 
     From the first interval to the last it changes sign once in each gap and nowhere else.
@@ -47,25 +47,25 @@ def deep_on_line(ends: Any, width: int, *, first: int = 1, leak: float = 0.0) ->
     Examples
     --------
     >>> import torch
-    >>> model = deep_on_line([(0, 1), (2, 2), (3, 4), (5, 6)], 2)
+    >>> model = deep_interval_network([(0, 1), (2, 2), (3, 4), (5, 6)], 2)
     >>> [layer.out_features for layer in model if hasattr(layer, "out_features")]
     [2, 2, 1]
     >>> model(torch.tensor([[0.5], [2.0], [4.0], [5.0]], dtype=torch.float64)).sign().ravel().tolist()
     [1.0, -1.0, 1.0, -1.0]
     """
-    return deep_network(Intervals.of(ends, first), width, leak=check_leak(leak))
+    return build_deep(Intervals.of(ends, first), width, leak=check_leak(leak))
 
 
-def deep_network(found: Intervals, width: int, *, leak: float, project: Any = (1.0,)) -> nn.Sequential:
-    """The network of :func:`deep_on_line` for the number ``project @ x``; without hidden layers if nothing changes."""
+def build_deep(found: Intervals, width: int, *, leak: float, project: Any = (1.0,)) -> nn.Sequential:
+    """The network of :func:`deep_interval_network` for the number ``project @ x``; without hidden layers if nothing changes."""
     last = _last(_check_width(width, len(found.changes)), leak)
     lines = []
     while len(found.changes) > last:
         line, found = _merging(found, min(width - 1, len(found.changes) - last), leak)
         lines.append(line)
     if not len(found.changes):
-        return constant(found.first, len(project))
-    return network([*lines, alternating_line(found, leak=leak)], leak=leak, project=project)
+        return constant_network(found.first, len(project))
+    return compose_lines([*lines, alternating_line(found, leak=leak)], leak=leak, project=project)
 
 
 def _check_width(width: int, changes: int) -> int:

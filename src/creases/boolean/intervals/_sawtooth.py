@@ -14,13 +14,13 @@ from torch import nn
 
 from creases._validation import check_count
 from creases.boolean._functions import check_bits
-from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, network
+from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, compose_lines
 from creases.boolean.intervals._intervals import Intervals
 from creases.boolean.intervals._wide import alternating_line, units_needed
 from creases.errors import InputError
 
 
-def sawtooth(width: int, depth: int, *, leak: float = 0.0, project: Any = (1.0,)) -> nn.Sequential:
+def sawtooth_network(width: int, depth: int, *, leak: float = 0.0, project: Any = (1.0,)) -> nn.Sequential:
     """A network whose value at 0, 1, 2, ..., w^l is -1/2 and 1/2 in turn, and straight between (Theorem 3.3.3).
 
     It changes sign w^l times on [0, w^l], at 1/2, 3/2, ..., so there are w^l + 1 intervals of alternating class.
@@ -37,7 +37,7 @@ def sawtooth(width: int, depth: int, *, leak: float = 0.0, project: Any = (1.0,)
     Examples
     --------
     >>> import torch
-    >>> sawtooth(3, 2)(torch.arange(10.0, dtype=torch.float64)[:, None]).ravel().tolist()
+    >>> sawtooth_network(3, 2)(torch.arange(10.0, dtype=torch.float64)[:, None]).ravel().tolist()
     [-0.5, 0.5, -0.5, 0.5, -0.5, 0.5, -0.5, 0.5, -0.5, 0.5]
     """
     w, depth, leak = check_count(width, "width"), check_count(depth, "depth"), check_leak(leak)
@@ -45,7 +45,7 @@ def sawtooth(width: int, depth: int, *, leak: float = 0.0, project: Any = (1.0,)
         raise InputError(f"depth: {w}^{depth} changes cannot be told apart in float64; give at most 2^52")
     lines = [_teeth(w, w ** (depth - 1 - k), leak) for k in range(depth)]
     lines[-1] = lines[-1]._replace(offset=lines[-1].offset - 0.5)
-    return network(lines, leak=leak, project=project)
+    return compose_lines(lines, leak=leak, project=project)
 
 
 def _teeth(w: int, length: int, leak: float) -> BrokenLine:
@@ -70,10 +70,10 @@ def parity_network(n: int, width: int, depth: int, *, leak: float = 0.0) -> nn.S
             f"width, depth: width {w} and depth {depth} give {w**depth} changes of sign, and parity of {n} bits has "
             f"{n}; take more units or layers"
         )
-    return sawtooth(w, depth, leak=leak, project=np.ones(n))
+    return sawtooth_network(w, depth, leak=leak, project=np.ones(n))
 
 
-def most_changes(width: int, depth: int, *, leak: float = 0.0) -> nn.Sequential:
+def max_changes_network(width: int, depth: int, *, leak: float = 0.0) -> nn.Sequential:
     """A network of one input that changes sign (w + 1)^l times: more than any other of its width and depth can.
 
     Every piece of every layer crosses all the places where the next one breaks, and comes from within [-1, 1]; so the
@@ -94,4 +94,4 @@ def most_changes(width: int, depth: int, *, leak: float = 0.0) -> nn.Sequential:
     heights, outer = np.abs(line.values(line.breakpoints, leak=leak)), np.abs(line.values([-1.5, 1.5], leak=leak))
     scale = 2 / min(2 * heights.min(), outer.min())  # turns beyond [-1, 1]; crosses it within 1/2 of -1/2 and of 1/2
     steep = line._replace(coefficients=scale * line.coefficients, offset=scale * line.offset)
-    return network([steep] * depth, leak=leak)
+    return compose_lines([steep] * depth, leak=leak)

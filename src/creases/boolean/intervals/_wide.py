@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, constant, network
+from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, compose_lines, constant_network
 from creases.boolean.intervals._intervals import Intervals
 from creases.errors import InputError
 
@@ -31,7 +31,7 @@ def units_needed(changes: int, *, leak: float = 0.0, sharp: bool = True) -> int:
     return changes - (sharp and changes >= (3 if leak else 4))
 
 
-def wide_on_line(ends: Any, *, first: int = 1, leak: float = 0.0, sharp: bool = True) -> nn.Sequential:
+def wide_interval_network(ends: Any, *, first: int = 1, leak: float = 0.0, sharp: bool = True) -> nn.Sequential:
     """A network of one hidden layer that is positive on intervals of class 1 and negative on those of class -1.
 
     It changes sign in the middle of each gap and nowhere else on the whole line.
@@ -50,25 +50,25 @@ def wide_on_line(ends: Any, *, first: int = 1, leak: float = 0.0, sharp: bool = 
     Examples
     --------
     >>> import torch
-    >>> model = wide_on_line([(0, 1), (2, 2), (3, 4), (5, 6), (7, 9)])
+    >>> model = wide_interval_network([(0, 1), (2, 2), (3, 4), (5, 6), (7, 9)])
     >>> model[0].out_features
     3
     >>> model(torch.tensor([[0.5], [2.0], [4.0], [5.0], [8.0]], dtype=torch.float64)).sign().ravel().tolist()
     [1.0, -1.0, 1.0, -1.0, 1.0]
     """
     found = Intervals.of(ends, first)
-    return wide_network(found, leak=check_leak(leak), sharp=sharp)
+    return build_wide(found, leak=check_leak(leak), sharp=sharp)
 
 
-def wide_network(found: Intervals, *, leak: float, sharp: bool = True, project: Any = (1.0,)) -> nn.Sequential:
-    """The network of :func:`wide_on_line` for the number ``project @ x``; without hidden layer if nothing changes."""
+def build_wide(found: Intervals, *, leak: float, sharp: bool = True, project: Any = (1.0,)) -> nn.Sequential:
+    """The network of :func:`wide_interval_network` for the number ``project @ x``; without hidden layer if nothing changes."""
     if len(found.ends) == 1:
-        return constant(found.first, len(project))
-    return network([alternating_line(found, leak=leak, sharp=sharp)], leak=leak, project=project)
+        return constant_network(found.first, len(project))
+    return compose_lines([alternating_line(found, leak=leak, sharp=sharp)], leak=leak, project=project)
 
 
 def alternating_line(found: Intervals, *, leak: float, sharp: bool = True) -> BrokenLine:
-    """The broken line of :func:`wide_on_line`, for at least one change of class."""
+    """The broken line of :func:`wide_interval_network`, for at least one change of class."""
     c = found.changes
     if units_needed(len(c), leak=leak, sharp=sharp) == len(c):
         return _with_a_unit_to_spare(found, leak)

@@ -1,6 +1,6 @@
 """XOR on a line, the smallest problem with bad local optima: every steady state, and where trained networks end."""
 
-from creases.boolean.xor._classify import Ends, classify
+from creases.boolean.xor._classify import Outcomes, classify
 from creases.boolean.xor._steady_states import (
     ALL,
     DEAD,
@@ -27,7 +27,7 @@ __all__ = [
     "RIGHT",
     "RIGHT_TWO",
     "TARGETS",
-    "Ends",
+    "Outcomes",
     "Sides",
     "SignRegion",
     "classify",

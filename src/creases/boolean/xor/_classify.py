@@ -16,7 +16,7 @@ from creases.lab import Batch
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class Outcomes:
     """Where B networks are."""
 
     region: Ints  #: (B,) number in ``REGIONS``
@@ -34,7 +34,7 @@ class Ends:
         return self.distance <= tolerance
 
 
-def classify(networks: Batch | nn.Sequential) -> Ends:
+def classify(networks: Batch | nn.Sequential) -> Outcomes:
     """Sign region, values, loss and distance to the region's steady states, of one network or of many.
 
     Parameters
@@ -63,7 +63,7 @@ def classify(networks: Batch | nn.Sequential) -> Ends:
     loss = (values - TARGETS) ** 2 @ np.array(COUNTS, np.float64)
     region = _numbers(active[:, 0]) * len(SIDES) + _numbers(active[:, 1])
     goals = np.array([(np.inf,) * 3 if one.values is None else one.values for one in REGIONS], np.float64)
-    return Ends(region, values, loss, np.abs(values - goals[region]).max(axis=1, initial=0))
+    return Outcomes(region, values, loss, np.abs(values - goals[region]).max(axis=1, initial=0))
 
 
 def _numbers(active: NDArray[Any]) -> Ints:

@@ -8,7 +8,7 @@ from typing import Any
 from creases._typing import Floats
 from creases.cli.spline._data import Data
 from creases.cli.spline._training import Plan, Trained
-from creases.splines import OptimalFit, Shallow, Spline, roughness, spline_of
+from creases.splines import OptimalFit, Shallow, Spline, roughness, to_spline
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Result:
         """Numbers for machines; errors are mean squared ones, in the data's own units."""
         trained, data = self.trained, self.data
         first, net, best = (self._about(f) for f in (trained.first, trained.net, self.best))
-        form = spline_of(trained.net)
+        form = to_spline(trained.net)
         bound = self.best.lower_bound
         return {
             "data": {
@@ -53,7 +53,7 @@ class Result:
         }
 
     def _about(self, function: Shallow | OptimalFit) -> dict[str, Any]:
-        form: Spline = function.spline() if isinstance(function, OptimalFit) else spline_of(function)
+        form: Spline = function.spline() if isinstance(function, OptimalFit) else to_spline(function)
         data = self.data
         inside = (form.beta > data.x[0]) & (form.beta < data.x[-1])
         return {

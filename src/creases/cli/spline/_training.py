@@ -11,21 +11,12 @@ import numpy as np
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.lab import Batch
-from creases.splines import (
-    Shallow,
-    Tracker,
-    batch_of,
-    descend,
-    from_module,
-    initialise,
-    relocate,
-    shallow,
-    squared_errors,
-    to_module,
-)
+from creases.splines import Shallow, Tracker, from_module, initialise, relocate, to_module
+from creases.splines.batches import gradient_descent, squared_errors, stack_networks, unstack_network
 
 if TYPE_CHECKING:
-    from creases.splines import History, How
+    from creases.splines import History
+    from creases.splines.initialisation import Method
 
 
 #: Looks at the breakpoints during training, about, and relocations.
@@ -42,7 +33,7 @@ class Plan:
     width: int = 40
     steps: int = 10_000
     lr: float = 0.01
-    init: How = "torch"
+    init: Method = "torch"
     relocate: bool = False
     seed: int = 0
 
@@ -100,7 +91,7 @@ def train(x: Floats, y: Floats, plan: Plan, *, film: bool, progress: Callable[[i
     t, u = (x - scale.x0) / scale.xs, (y - scale.y0) / scale.ys
     first = net = start(plan, t, u)
     tracker, camera = Tracker(t), Tracker(x)
-    error, lr = float(squared_errors(batch_of([net]), t, u)[0]), plan.lr
+    error, lr = float(squared_errors(stack_networks([net]), t, u)[0]), plan.lr
     moves = halvings = done = 0
     stretch, due = max(1, plan.steps // LOOKS), max(1, plan.steps // RELOCATIONS)
 
@@ -116,10 +107,10 @@ def train(x: Floats, y: Floats, plan: Plan, *, film: bool, progress: Callable[[i
             net, error, moves = found.net, found.after / len(t), moves + len(found.moves)
             due += max(1, plan.steps // RELOCATIONS)
         count = min(stretch, plan.steps - done)
-        after = descend(batch_of([net]), t, u, steps=count, lr=lr)
+        after = gradient_descent(stack_networks([net]), t, u, steps=count, lr=lr)
         then = float(squared_errors(after, t, u)[0])  # NaN or infinite where steps were too long
         if then <= error * (1 + 1e-9):
-            net, error = shallow(after, 0), then
+            net, error = unstack_network(after, 0), then
         else:
             lr, halvings = lr / 2, halvings + 1
         done += count
@@ -132,7 +123,7 @@ def train(x: Floats, y: Floats, plan: Plan, *, film: bool, progress: Callable[[i
 
 def start(plan: Plan, t: Floats, u: Floats) -> Shallow:
     """The network before training, for scaled data."""
-    model = to_module(shallow(Batch.initial(1, [1, plan.width, 1], seed=plan.seed, dtype=np.float64), 0))
+    model = to_module(unstack_network(Batch.initial(1, [1, plan.width, 1], seed=plan.seed, dtype=np.float64), 0))
     if plan.init != "torch":
         initialise(model, t, plan.init, y=u, seed=plan.seed)
     return replace(from_module(model), c1=0.0)

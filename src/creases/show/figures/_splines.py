@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from creases._typing import Floats
+from creases._validation import check_samples
 from creases.errors import InputError
 from creases.show import style
-from creases.splines.dynamics import Marks, marks
-from creases.splines.relocation import data as checked_data
+from creases.splines.dynamics import Breakpoints, breakpoints
 
 if TYPE_CHECKING:
     from creases.splines.dynamics import History
@@ -37,7 +37,7 @@ def plot_fit(
     Parameters
     ----------
     model
-        What :func:`creases.read` reads, with one input and one output, ``splines.Shallow``, or ``splines.Marks``.
+        What :func:`creases.read` reads, with one input and one output, ``splines.Shallow``, or ``splines.Breakpoints``.
     ax
         Axes to draw on; new ones unless given.
     data
@@ -52,7 +52,7 @@ def plot_fit(
     Axes
         The axes drawn on.
     """
-    found = model if isinstance(model, Marks) else marks(model)
+    found = model if isinstance(model, Breakpoints) else breakpoints(model)
     ax = style.get_axes(ax, 7, 4)
     low, high = shown_window(found, data, window)
     draw_targets(ax, data, target, low, high)
@@ -70,7 +70,7 @@ def plot_delta_slopes(
     model: Any, *, ax: Axes | None = None, data: tuple[Any, Any] | None = None, window: Window | None = None
 ) -> Axes:
     """Draw at each breakpoint how much the slope grows there, from left to right; arguments as in :func:`plot_fit`."""
-    found = model if isinstance(model, Marks) else marks(model)
+    found = model if isinstance(model, Breakpoints) else breakpoints(model)
     ax = style.get_axes(ax, 7, 2)
     low, high = shown_window(found, data, window)
     ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
@@ -139,7 +139,7 @@ def plot_spline(
     ``optimum``: another fit, such as the best with as many pieces, drawn beside. ``names``: of input and output. Other
     arguments as in :func:`plot_fit`. Errors are against the target where there is one, else at the data.
     """
-    found = model if isinstance(model, Marks) else marks(model)
+    found = model if isinstance(model, Breakpoints) else breakpoints(model)
     low, high = window = shown_window(found, data, window)
     figure, (top, middle, *rest) = stack_panels((3, 1.4) if target is None and data is None else (3, 1.4, 1.2))
     plot_fit(found, ax=top, data=data, target=target, window=window)
@@ -176,7 +176,7 @@ def draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high:
             label="target",
         )
     if data is not None:
-        x, y = checked_data(*data)
+        x, y = check_samples(*data)
         ax.plot(x, y, "o", color=style.active_theme().quiet, markersize=_marker_size(x), zorder=3, label="data")
 
 
@@ -185,7 +185,7 @@ def _draw_errors(
 ) -> None:
     """Errors of a function and of another over the grid, or at the data where there is no target."""
     ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
-    x, y = (grid, _values(target, grid)) if target is not None else checked_data(*data)
+    x, y = (grid, _values(target, grid)) if target is not None else check_samples(*data)
     looks: Any = [{"linestyle": "-", "linewidth": 1.2}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}]
     if target is None:
         size = _marker_size(x)
@@ -200,7 +200,7 @@ def _marker_size(x: Floats) -> float:
     return float(np.clip(120 / max(1, len(x)), 1.5, 4))
 
 
-def _draw_breakpoints(ax: Axes, found: Marks, low: float, high: float) -> None:
+def _draw_breakpoints(ax: Axes, found: Breakpoints, low: float, high: float) -> None:
     """Lines at the breakpoints, darker with depth; those the output does not see are dotted."""
     shown = is_inside(found.x, (low, high))
     layers = int(found.layer.max(initial=0)) + 1
@@ -218,7 +218,7 @@ def _draw_breakpoints(ax: Axes, found: Marks, low: float, high: float) -> None:
         )
 
 
-def _draw_function(ax: Axes, found: Marks, low: float, high: float) -> None:
+def _draw_function(ax: Axes, found: Breakpoints, low: float, high: float) -> None:
     x, f = curve_points(found.pieces, low, high)
     ax.plot(x, f, color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
     size = float(np.clip(60 / max(1, len(x)), 0, 3))
@@ -231,14 +231,14 @@ def curve_points(pieces: Any, low: float, high: float) -> tuple[Floats, Floats]:
     return x, pieces(x)
 
 
-def shown_window(found: Marks | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
+def shown_window(found: Breakpoints | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
     """The inputs that are shown."""
     if window is not None:
         low, high = float(window[0]), float(window[1])
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
             raise InputError(f"window: expected two finite numbers, the smaller first, got {window!r}")
         return low, high
-    x = checked_data(*data)[0] if data is not None else getattr(found, "data", np.zeros(0))
+    x = check_samples(*data)[0] if data is not None else getattr(found, "data", np.zeros(0))
     if not len(x):
         x = np.quantile(found.x, [0.05, 0.95]) if len(found.x) else np.array([-1.0, 1.0])
     return pad_interval(float(x.min()), float(x.max()))

@@ -13,7 +13,7 @@ from creases.lab import Batch, train
 from creases.splines._spline import Shallow
 
 
-def shallow(batch: Batch, k: int) -> Shallow:
+def unstack_network(batch: Batch, k: int) -> Shallow:
     """Network k of a batch with one input, one hidden layer and one output."""
     if len(batch.weights) != 2 or batch.widths[0] != 1 or batch.widths[-1] != 1:
         raise InputError(f"batch: expected one input, one hidden layer and one output, got widths {batch.widths}")
@@ -21,13 +21,13 @@ def shallow(batch: Batch, k: int) -> Shallow:
     return Shallow(W[:, 0], b, V[0], float(c[0]), leak=np.full(len(W), batch.leak))
 
 
-def batch_of(nets: Sequence[Shallow]) -> Batch:
+def stack_networks(nets: Sequence[Shallow]) -> Batch:
     """Networks of one width and one leak, without a skip, as a batch in float64.
 
     Examples
     --------
     >>> nets = [Shallow([1, -1], [0, 0], [1, 1]), Shallow([1, 1], [0, -1], [1, -2])]
-    >>> batch_of(nets).outputs([[-2.0], [2.0]])[:, :, 0]
+    >>> stack_networks(nets).outputs([[-2.0], [2.0]])[:, :, 0]
     array([[2., 2.],
            [0., 0.]])
     """
@@ -45,7 +45,7 @@ def squared_errors(batch: Batch, x: ArrayLike, y: ArrayLike) -> Floats:
         return batch.losses(np.asarray(x)[:, None], y, "mse")
 
 
-def descend(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr: ArrayLike) -> Batch:
+def gradient_descent(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr: ArrayLike) -> Batch:
     """Plain full-batch gradient descent on the mean squared errors of networks of one input and one output.
 
     Data are (n,) for all networks, or (B, n) for each its own; step lengths one number, or (B,).

@@ -27,20 +27,19 @@ from numpy.typing import ArrayLike
 from scipy.special import binom, gamma
 
 from creases._typing import Floats
-from creases._validation import check_numbers
+from creases._validation import check_number, check_numbers, check_vector
 from creases.errors import InputError
-from creases.splines._spline import check_number, check_vector
-from creases.splines.dynamics._kernel_regime import least_weights
+from creases.splines.dynamics._kernel_regime import minimum_norm_weights
 
 
 @dataclass(frozen=True)
-class PowerRelu:
+class PowerReLU:
     """``z_+^(lam - 1) / Gamma(lam)``, lam > 0: the step for lam = 1, ReLU for 2, half of ReLU^2 for 3.
 
     Examples
     --------
-    >>> from creases.splines import PowerRelu
-    >>> PowerRelu(1)([-1.0, 0.5, 2.0]), PowerRelu(2)([-1.0, 0.5, 2.0]), PowerRelu(3)([-1.0, 0.5, 2.0])
+    >>> from creases.splines.dynamics import PowerReLU
+    >>> PowerReLU(1)([-1.0, 0.5, 2.0]), PowerReLU(2)([-1.0, 0.5, 2.0]), PowerReLU(3)([-1.0, 0.5, 2.0])
     (array([0., 1., 1.]), array([0. , 0.5, 2. ]), array([0.   , 0.125, 2.   ]))
     """
 
@@ -69,12 +68,12 @@ class PowerRelu:
     def integral(self, c: ArrayLike, spacing: float) -> Floats:
         """(n,) the function that a density c (n,) gives, exact where c is constant on cells, at their right ends."""
         values, step = _sampled(c, spacing)
-        edges = PowerRelu(self.lam + 1)(step * np.arange(len(values) + 1))
+        edges = PowerReLU(self.lam + 1)(step * np.arange(len(values) + 1))
         return _convolved(values, np.diff(edges))
 
 
 @dataclass(frozen=True)
-class SaturatingRelu:
+class SaturatingReLU:
     """``z_+ - (z - width)_+``: rises with slope 1 to ``width`` and stays there."""
 
     width: float = 1.0
@@ -96,7 +95,7 @@ class SaturatingRelu:
         shift = round(self.width / step)
         if shift < 1 or abs(shift * step - self.width) > 1e-9 * self.width:
             raise InputError(f"spacing: expected a whole part of the width {self.width}, got {spacing}")
-        density = PowerRelu(2.0).density(values, step)
+        density = PowerReLU(2.0).density(values, step)
         for n in range(shift, len(density)):
             density[n] += density[n - shift]
         return density
@@ -105,19 +104,19 @@ class SaturatingRelu:
         """(n,) the function that a density c (n,) gives, exact where c is constant on cells, at their right ends."""
         values, step = _sampled(c, spacing)
         edges = step * np.arange(len(values) + 1)
-        square = PowerRelu(3.0)
+        square = PowerReLU(3.0)
         return _convolved(values, np.diff(square(edges) - square(edges - self.width)))
 
 
-Response = PowerRelu | SaturatingRelu
+Activation = PowerReLU | SaturatingReLU
 
 
-def basis(x: ArrayLike, places: ArrayLike, response: Response) -> Floats:
+def unit_basis(x: ArrayLike, places: ArrayLike, response: Activation) -> Floats:
     """(N, H): the units ``response(x_n - gamma_i)`` of a layer, at data x (N,), with places gamma (H,)."""
     return response(check_vector(x, "x")[:, None] - check_vector(places, "places"))
 
 
-def least_norm_fit(x: ArrayLike, y: ArrayLike, places: ArrayLike, lam: int) -> tuple[Floats, Floats]:
+def minimum_norm_fit(x: ArrayLike, y: ArrayLike, places: ArrayLike, lam: int) -> tuple[Floats, Floats]:
     """The kernel regime of power ReLUs: least weights (H,) that fit data (N,), and a free polynomial of degree < lam.
 
     With many equally spaced places over the data's range, the fit becomes the natural spline of degree 2 lam - 1: for
@@ -127,7 +126,7 @@ def least_norm_fit(x: ArrayLike, y: ArrayLike, places: ArrayLike, lam: int) -> t
     points, values = check_vector(x, "x"), check_vector(y, "y")
     if lam < 1 or int(lam) != lam:
         raise InputError(f"lam: expected a positive whole number, got {lam}")
-    return least_weights(basis(points, places, PowerRelu(lam)), np.vander(points, int(lam)), values)
+    return minimum_norm_weights(unit_basis(points, places, PowerReLU(lam)), np.vander(points, int(lam)), values)
 
 
 def _sampled(values: ArrayLike, spacing: float) -> tuple[Floats, float]:

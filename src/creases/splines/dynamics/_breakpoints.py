@@ -10,13 +10,13 @@ from scipy.optimize import linear_sum_assignment
 
 from creases._typing import Bools, Floats, Ints
 from creases.network import Network, read
-from creases.splines._convert import from_module, spline_of
+from creases.splines._convert import from_module, to_spline
 from creases.splines._deep import deep_breakpoints
 from creases.splines._spline import Pieces, Shallow
 
 
 @dataclass(frozen=True, eq=False)
-class Marks:
+class Breakpoints:
     """k breakpoints, and the function they are of. A unit of a deep network may have none or many."""
 
     x: Floats  #: (k,)
@@ -33,7 +33,7 @@ class Marks:
         return np.stack([self.layer, self.unit, self.direction], -1)
 
 
-def marks(model: Any) -> Marks:
+def breakpoints(model: Any) -> Breakpoints:
     """The breakpoints of a model of one input and one output: what :func:`creases.read` reads, or ``Shallow``.
 
     A unit without weight has none, as has a deep one that never changes side.
@@ -44,10 +44,10 @@ def marks(model: Any) -> Marks:
     if len(net.bends) == 1 and net.steps[net.bends[0]].op == "relu" and net.n_in == 1:
         return _shallow(from_module(net))
     found = deep_breakpoints(net)
-    return Marks(found.x, found.jump, found.layer, found.unit, found.direction, found.active, found.pieces)
+    return Breakpoints(found.x, found.jump, found.layer, found.unit, found.direction, found.active, found.pieces)
 
 
-def matched(before: Marks, after: Marks, gate: float) -> tuple[Ints, Ints]:
+def match_breakpoints(before: Breakpoints, after: Breakpoints, gate: float) -> tuple[Ints, Ints]:
     """Which breakpoints (m,) before are which (m,) after: as many as can be, by the least way gone in all.
 
     Two can be one only if they have the same owner and ``|arctan x - arctan x'| <= gate``.
@@ -75,9 +75,9 @@ def _members(owner: Ints, wanted: Bools) -> Ints:
     return index[np.argsort(owner[index])]
 
 
-def _shallow(net: Shallow) -> Marks:
-    form = spline_of(net)
+def _shallow(net: Shallow) -> Breakpoints:
+    form = to_spline(net)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         unit = np.flatnonzero(np.isfinite(net.b / net.w))
     layer = np.zeros(len(unit), np.int64)
-    return Marks(form.beta, form.jumps, layer, unit, form.s.astype(np.int64), form.mu != 0, form.pieces())
+    return Breakpoints(form.beta, form.jumps, layer, unit, form.s.astype(np.int64), form.mu != 0, form.pieces())

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats
-from creases._validation import check_count
+from creases._validation import check_count, check_number, check_samples
 from creases.errors import InputError
-from creases.splines._residuals import data, residuals
-from creases.splines._spline import Shallow, check_number
-from creases.splines.dynamics._velocities import closed_velocities, invariants, squares, velocities
+from creases.splines._residuals import residuals
+from creases.splines._spline import Shallow
+from creases.splines.dynamics._velocities import closed_velocities, invariants, squared_weights, velocities
 
 _HUGE = 1e50  # where a step was too long: products of such weights overflow
 
@@ -66,7 +66,7 @@ def closed_flow(net: Shallow, x: Any, y: Any, time: float, steps: int) -> Flow:
 
     def network(state: Floats) -> Shallow:
         beta, m = state[:-2].reshape(2, -1)
-        w = sign * np.sqrt(squares(beta, m, d)[0])
+        w = sign * np.sqrt(squared_weights(beta, m, d)[0])
         lost = ~np.isfinite(m / w)
         if lost.any():
             raise _leap(int(lost.argmax()))
@@ -114,7 +114,7 @@ def _leap(unit: int) -> InputError:
 
 
 def _arguments(x: Any, y: Any, time: float, steps: int) -> tuple[Floats, Floats, float]:
-    x, y = data(x, y)
+    x, y = check_samples(x, y)
     time = check_number(time, "time")
     if time < 0:
         raise InputError(f"time: expected 0 or more, got {time}")

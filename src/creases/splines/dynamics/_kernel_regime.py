@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
 from creases._typing import Floats
+from creases._validation import check_number, check_vector
 from creases.errors import InputError
-from creases.splines._spline import Spline, check_number, check_vector
+from creases.splines._spline import Spline
 
 
-def minimum_norm(x: ArrayLike, y: ArrayLike, beta: ArrayLike, *, ridge: float = 0.0) -> Spline:
+def minimum_norm_spline(x: ArrayLike, y: ArrayLike, beta: ArrayLike, *, ridge: float = 0.0) -> Spline:
     """The function with given breakpoints whose delta-slopes are least: ``min sum mu_i^2`` among the best fits.
 
     The linear part ``o0 + o1 x`` is not penalised. The stationarity conditions are ``[[K + ridge, T], [T', 0]]`` with
@@ -36,11 +37,11 @@ def minimum_norm(x: ArrayLike, y: ArrayLike, beta: ArrayLike, *, ridge: float = 
     Examples
     --------
     >>> import numpy as np
-    >>> from creases.splines import minimum_norm, natural_spline
+    >>> from creases.splines.dynamics import minimum_norm_spline, natural_cubic_spline
     >>> x = np.linspace(-3, 3, 12)
-    >>> f = minimum_norm(x, np.sin(2 * x), np.linspace(-3, 3, 1000))
+    >>> f = minimum_norm_spline(x, np.sin(2 * x), np.linspace(-3, 3, 1000))
     >>> t = np.linspace(-3, 3, 1001)
-    >>> bool(abs(f(t) - natural_spline(x, np.sin(2 * x))(t)).max() < 1e-4)
+    >>> bool(abs(f(t) - natural_cubic_spline(x, np.sin(2 * x))(t)).max() < 1e-4)
     True
     """
     places, knots = check_vector(x, "x"), check_vector(beta, "beta")
@@ -52,11 +53,11 @@ def minimum_norm(x: ArrayLike, y: ArrayLike, beta: ArrayLike, *, ridge: float = 
     middle, half = places.mean(), np.ptp(places) / 2 or 1.0
     linear = np.column_stack([np.ones_like(places), (places - middle) / half])  # T
     phi = np.maximum(places[:, None] - knots, 0.0) / half  # (N, H)
-    mu, o = least_weights(phi, linear, values, ridge / half**2)
+    mu, o = minimum_norm_weights(phi, linear, values, ridge / half**2)
     return Spline(float(o[0] - o[1] * middle / half), float(o[1] / half), knots, mu / half, np.ones_like(knots))
 
 
-def least_weights(phi: Floats, free: Floats, y: Floats, ridge: float = 0.0) -> tuple[Floats, Floats]:
+def minimum_norm_weights(phi: Floats, free: Floats, y: Floats, ridge: float = 0.0) -> tuple[Floats, Floats]:
     """Weights mu (H,) of phi (N, H), and those of free columns (N, d), that fit y best with the least ``sum mu^2``.
 
     With a ridge: ``min ||y - phi mu - free o||^2 + ridge ||mu||^2``.
@@ -70,8 +71,8 @@ def least_weights(phi: Floats, free: Floats, y: Floats, ridge: float = 0.0) -> t
     return mu, np.linalg.lstsq(free, y - phi @ mu, rcond=None)[0]
 
 
-def natural_spline(x: ArrayLike, y: ArrayLike) -> CubicSpline:
-    """The natural cubic spline through data (N,) in any order: what :func:`minimum_norm` becomes for many breakpoints.
+def natural_cubic_spline(x: ArrayLike, y: ArrayLike) -> CubicSpline:
+    """The natural cubic spline through data (N,) in any order: what :func:`minimum_norm_spline` becomes for many breakpoints.
 
     It goes on in straight lines beyond the data (scipy's would go on as cubics), so it is the function of least
     ``integral of f''^2`` on the whole line.

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats
-from creases.splines._residuals import check_finite, sides, vector
+from creases._validation import check_column
+from creases.splines._residuals import check_overflow, unit_values
 from creases.splines._spline import Shallow
 
 
@@ -22,12 +23,12 @@ def ntk(net: Shallow, x: Any, other: Any = None) -> Floats:
     array([[10.,  1.],
            [ 1.,  1.]])
     """
-    x = vector(x, "x")
-    z = x if other is None else vector(other, "other")
-    (a, phi), (a2, phi2) = sides(net, x), sides(net, z)
+    x = check_column(x, "x")
+    z = x if other is None else check_column(other, "other")
+    (a, phi), (a2, phi2) = unit_values(net, x), unit_values(net, z)
     with np.errstate(over="ignore", invalid="ignore"):
         product = np.multiply.outer(x, z)
         kernel = (a.T @ ((net.v**2)[:, None] * a2)) * (1 + product) + phi.T @ phi2 + 1
         kernel = kernel + product if net.c1 != 0 else kernel
-    check_finite("net", kernel)
+    check_overflow("net", kernel)
     return np.asarray(kernel)

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
-from creases._validation import check_count
+from creases._validation import check_column, check_count, check_number
 from creases.errors import InputError
-from creases.splines._residuals import vector
-from creases.splines._spline import check_number
-from creases.splines.dynamics._breakpoints import Marks, marks, matched
+from creases.splines.dynamics._breakpoints import Breakpoints, breakpoints, match_breakpoints
 from creases.splines.dynamics._history import EVENTS, Event, EventKind, Frame, History
 
 
@@ -57,7 +55,7 @@ class Tracker:
     """
 
     def __init__(self, x: Any = None, *, every: int = 1, limit: int = 500, gate: float = 0.15) -> None:
-        self.x = np.zeros(0) if x is None else vector(x, "x")
+        self.x = np.zeros(0) if x is None else check_column(x, "x")
         self.every, self.limit, self.gate = check_count(every, "every"), check_count(limit, "limit"), gate
         if check_number(gate, "gate") < 0:
             raise InputError(f"gate: expected 0 or more, got {gate}")
@@ -66,7 +64,7 @@ class Tracker:
         self._stride = 1  # of every so many looks a frame is kept
         self._looks = 0
         self._frames: list[Frame] = []
-        self._now: tuple[Marks, Ints] | None = None  # the last look, and the numbers of its breakpoints
+        self._now: tuple[Breakpoints, Ints] | None = None  # the last look, and the numbers of its breakpoints
         self._born = 0  # numbers given so far
         self._events: deque[Event] = deque(maxlen=100 * self.limit)
         self._totals: dict[EventKind, int] = dict.fromkeys(EVENTS, 0)
@@ -77,7 +75,7 @@ class Tracker:
         ``step``: its number, where calls are not steps; unless given, the number of calls before.
         """
         if self._calls % self.every == 0:
-            self._look(marks(model), self._calls if step is None else step)
+            self._look(breakpoints(model), self._calls if step is None else step)
         self._calls += 1
 
     def history(self) -> History:
@@ -87,7 +85,7 @@ class Tracker:
             frames.append(_frame(self._step, *self._now))
         return _history(frames, list(self._events), [self._totals[kind] for kind in EVENTS], self.x)
 
-    def _look(self, found: Marks, step: int) -> None:
+    def _look(self, found: Breakpoints, step: int) -> None:
         if self._now is None:
             numbers = np.arange(len(found.x))
             self._born = len(numbers)
@@ -101,9 +99,9 @@ class Tracker:
                 self._stride *= 2
         self._looks += 1
 
-    def _follow(self, before: Marks, old: Ints, after: Marks, step: int) -> Ints:
+    def _follow(self, before: Breakpoints, old: Ints, after: Breakpoints, step: int) -> Ints:
         """Numbers of the breakpoints now, and what happened to them."""
-        i, j = matched(before, after, self.gate)
+        i, j = match_breakpoints(before, after, self.gate)
         numbers = np.full(len(after.x), -1)
         numbers[j] = old[i]
         for gone in np.setdiff1d(np.arange(len(old)), i).tolist():
@@ -125,7 +123,7 @@ class Tracker:
         self._totals[kind] += 1
 
 
-def _frame(step: int, found: Marks, numbers: Ints) -> Frame:
+def _frame(step: int, found: Breakpoints, numbers: Ints) -> Frame:
     rest = (found.x, found.jump, found.layer, found.unit, found.direction, found.active, found.pieces)
     return Frame(step, numbers, *rest)
 

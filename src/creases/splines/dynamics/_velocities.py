@@ -19,7 +19,7 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.splines._residuals import check_finite, residuals
+from creases.splines._residuals import check_overflow, residuals
 from creases.splines._spline import Shallow
 
 
@@ -56,7 +56,7 @@ def velocities(net: Shallow, x: Any, y: Any) -> Velocities:
         c0 = -float(found.e.sum())
         c1 = -float(found.e @ found.x) if net.c1 != 0 else 0.0
         f = c0 + c1 * found.x + d_v @ found.phi + (v * d_w) @ found.a * found.x + (v * d_b) @ found.a
-    check_finite("net", slopes, d_w, d_b, d_v, c1, f)
+    check_overflow("net", slopes, d_w, d_b, d_v, c1, f)
     return Velocities(moves, slopes, d_w, d_b, d_v, c0, c1, f)
 
 
@@ -81,7 +81,7 @@ def metric(net: Shallow) -> Floats:
         corner = (1 + beta**2) / net.w**2
         mixed = -ratio * beta
         last = net.v**2 + net.w**2
-    check_finite("net", last)
+    check_overflow("net", last)
     return np.stack([np.stack([corner, mixed], -1), np.stack([mixed, last], -1)], -2)
 
 
@@ -89,11 +89,11 @@ def invariants(net: Shallow) -> Floats:
     """What each unit keeps under gradient flow: ``d = w^2 + b^2 - v^2`` (H,)."""
     with np.errstate(over="ignore", invalid="ignore"):
         d = net.w**2 + net.b**2 - net.v**2
-    check_finite("net", d)
+    check_overflow("net", d)
     return np.asarray(d)
 
 
-def squares(beta: Floats, m: Floats, d: Floats) -> tuple[Floats, Floats]:
+def squared_weights(beta: Floats, m: Floats, d: Floats) -> tuple[Floats, Floats]:
     """``w^2`` and ``v^2`` (H,) from breakpoints, ``m = w v`` and invariants.
 
     ``w^2 = (d + sqrt(d^2 + 4 m^2 (1 + beta^2))) / (2 (1 + beta^2))``, and ``v^2 = w^2 (1 + beta^2) - d``; each is
@@ -109,7 +109,7 @@ def squares(beta: Floats, m: Floats, d: Floats) -> tuple[Floats, Floats]:
 
 def closed_velocities(beta: Floats, m: Floats, d: Floats, r1: Floats, rx: Floats) -> tuple[Floats, Floats]:
     """``beta'`` and ``m'`` (H,) from each unit's (beta, m = w v, d) and the errors it sees: no weights needed."""
-    w2, v2 = squares(beta, m, d)
+    w2, v2 = squared_weights(beta, m, d)
     if (w2 == 0).any():
         raise InputError(f"m: unit {int(np.argmin(w2))} has w = 0 and so no breakpoint; leave it out")
     return m / w2 * (r1 + beta * rx), -(v2 + w2) * rx + w2 * beta * r1

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from creases._typing import Floats
+from creases._validation import check_vector
 from creases.splines._samples import Samples
-from creases.splines._spline import check_vector
 
 #: Knots of the grid where the data leave it open: all distinct x, or as many of them, evenly by rank.
 GRID = 600
@@ -28,19 +28,21 @@ def first_grid(data: Samples, given: ArrayLike | None) -> Floats:
     return np.union1d(places[(places > 0) & (places < 1)], [0.0, 1.0])
 
 
-def on_grid(data: Samples, grid: Floats, pieces: int) -> tuple[list[Floats], float, float]:
+def search_grid(data: Samples, grid: Floats, pieces: int) -> tuple[list[Floats], float, float]:
     """Knots of the best fits on the grid, best first; the least error; that of lines not joined."""
     from creases.splines.free_knots import _optimal_kernel as kernel
     from creases.splines.free_knots._polish_kernel import descend
 
     start = kernel.greedy(grid, kernel.cell_moments(grid, data.t, data.u, data.w), pieces)
     upper = descend(grid, start, data.t, data.u, data.w)
-    found, errors, bound = search(data, grid, pieces, upper, np.inf)
+    found, errors, bound = search_below(data, grid, pieces, upper, np.inf)
     least = max(min([upper, *errors[:1]]), 0.0)
     return [*found, grid[start]], least, min(bound, least)
 
 
-def search(data: Samples, grid: Floats, pieces: int, upper: float, budget: float) -> tuple[list[Floats], Floats, float]:
+def search_below(
+    data: Samples, grid: Floats, pieces: int, upper: float, budget: float
+) -> tuple[list[Floats], Floats, float]:
     """Knots and errors of fits on the grid as good as ``upper``, best first; the error of lines not joined.
 
     No fits where ``upper`` is 0 but for rounding, or where there is more to do than ``budget``.

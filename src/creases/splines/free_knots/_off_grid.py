@@ -6,7 +6,7 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.splines._samples import Samples
-from creases.splines.free_knots._grid_search import search
+from creases.splines.free_knots._grid_search import search_below
 
 _STARTS = 300  # descents from random knots, and from the best knots with some of them moved; of many data fewer
 _WORK = 4e5  # pieces times data of all those descents: a third of a second or so
@@ -16,7 +16,7 @@ _PARTS = 4  # of a cell of the first grid on the finest, at most
 _ROUNDS = 10  # of searching and descending, at most
 
 
-def off_grid(data: Samples, grid: Floats, trials: list[Floats]) -> Floats:
+def refine_knots(data: Samples, grid: Floats, trials: list[Floats]) -> Floats:
     """The best knots found anywhere, from those of fits on the grid (each (k + 1,), best first).
 
     Error has many minima in the knots. Descents start from the fits on the grid, from random knots, and from the best
@@ -33,7 +33,7 @@ def off_grid(data: Samples, grid: Floats, trials: list[Floats]) -> Floats:
     for _ in range(_ROUNDS):
         least = found[0][0]
         finer = _finer(grid, parts, np.concatenate([knots for _, knots in found[:_TOP]]))
-        joined = search(data, finer, pieces, least, _BUDGET)[0]
+        joined = search_below(data, finer, pieces, least, _BUDGET)[0]
         found = sorted([*found, *_descents(data, joined[:count])], key=_error)
         if found[0][0] < least * (1 - 1e-7):
             _hop(data, found, numbers, count // 4)

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from creases._typing import Floats
 from creases._validation import check_count
-from creases.splines._samples import samples
+from creases.splines._samples import merge_samples
 from creases.splines._spline import Pieces, Spline
-from creases.splines.free_knots._grid_search import EXACT, first_grid, on_grid
-from creases.splines.free_knots._off_grid import off_grid
+from creases.splines.free_knots._grid_search import EXACT, first_grid, search_grid
+from creases.splines.free_knots._off_grid import refine_knots
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +83,15 @@ def optimal_fit(
     (array([0.5  , 1.234]), True)
     """
     pieces = check_count(pieces, "pieces")
-    data = samples(x, y, weights)
+    data = merge_samples(x, y, weights)
     if len(data.x) == 1:
         return OptimalFit(Pieces(np.zeros(0), np.zeros(1), data.y), data.within, data.within, data.within)
     knots = first_grid(data, grid)
     pieces = min(pieces, len(knots) - 1)
-    trials, least, bound = on_grid(data, knots, pieces)
+    trials, least, bound = search_grid(data, knots, pieces)
     function = best_on_grid = next(made for made in map(data.fitted, trials) if made is not None)
     if polish and pieces > 1 and least > EXACT * data.total:
-        moved = data.fitted(off_grid(data, knots, trials))
+        moved = data.fitted(refine_knots(data, knots, trials))
         function = min((moved or function, function), key=data.error)
     return OptimalFit(
         function,

@@ -9,9 +9,8 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.interpolate import make_smoothing_spline
 
 from creases._typing import Floats
-from creases._validation import check_numbers
+from creases._validation import check_numbers, check_vector
 from creases.errors import InputError
-from creases.splines._spline import check_vector
 
 #: The best density of many knots for squared error is like ``|f''|^(1 / (2 + 1/2))``.
 _POWER = 2 / 5

@@ -10,19 +10,19 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from creases._typing import Floats
-from creases._validation import check_count, check_numbers
+from creases._validation import check_count, check_number, check_numbers
 from creases.errors import InputError
-from creases.splines._spline import Shallow, check_number
+from creases.splines._spline import Shallow
 from creases.splines.initialisation._distributions import product_normal, product_uniform, ratio_uniform
 
 Scheme = Literal["he", "glorot", "torch"]
 
 
 @dataclass(frozen=True)
-class InitialLaw:
+class InitialDistribution:
     """Independent weights of H units of one input, w, b and v each with mean 0: normal, or uniform on an interval.
 
-    :func:`initial_law` makes those of the usual schemes.
+    :func:`initial_distribution` makes those of the usual schemes.
     """
 
     width: int  #: units H
@@ -79,7 +79,7 @@ class InitialLaw:
         return Shallow(w, b, v)
 
 
-def initial_law(scheme: Scheme, width: int, *, sb: float | None = None) -> InitialLaw:
+def initial_distribution(scheme: Scheme, width: int, *, sb: float | None = None) -> InitialDistribution:
     """The law of a usual initialisation of ``width`` units with one input and one output.
 
     Parameters
@@ -92,8 +92,8 @@ def initial_law(scheme: Scheme, width: int, *, sb: float | None = None) -> Initi
 
     Examples
     --------
-    >>> from creases.splines import initial_law
-    >>> law = initial_law("torch", 40)
+    >>> from creases.splines.initialisation import initial_distribution
+    >>> law = initial_distribution("torch", 40)
     >>> law.breakpoints().cdf([-1, 1, 3])  # half of the breakpoints are within 1
     array([0.25      , 0.75      , 0.91666667])
     """
@@ -101,7 +101,7 @@ def initial_law(scheme: Scheme, width: int, *, sb: float | None = None) -> Initi
     if scheme == "torch":
         if sb is not None:
             raise InputError(f"sb: torch's own scheme says it (1 / sqrt(3)), got {sb}")
-        return InitialLaw(H, True, 3**-0.5, 3**-0.5, (3 * H) ** -0.5)
+        return InitialDistribution(H, True, 3**-0.5, 3**-0.5, (3 * H) ** -0.5)
     if scheme not in ("he", "glorot"):
         raise InputError(f"scheme: expected 'he', 'glorot' or 'torch', got {scheme!r}")
     if sb is None:
@@ -109,5 +109,5 @@ def initial_law(scheme: Scheme, width: int, *, sb: float | None = None) -> Initi
             f"sb: {scheme!r} has no biases, so every breakpoint is at 0; give their deviation, such as 1.0"
         )
     if scheme == "he":
-        return InitialLaw(H, False, 2**0.5, sb, (2 / H) ** 0.5)
-    return InitialLaw(H, False, (2 / (1 + H)) ** 0.5, sb, (2 / (1 + H)) ** 0.5)
+        return InitialDistribution(H, False, 2**0.5, sb, (2 / H) ** 0.5)
+    return InitialDistribution(H, False, (2 / (1 + H)) ** 0.5, sb, (2 / (1 + H)) ** 0.5)

@@ -8,18 +8,17 @@ import numpy as np
 from torch import nn
 
 from creases._typing import Floats
-from creases._validation import check_numbers
+from creases._validation import check_number, check_numbers
 from creases.errors import InputError
-from creases.splines._layers import Layers, array_of, hidden_layers, write
-from creases.splines._spline import check_number
+from creases.splines._layers import Layers, hidden_layers, parameter_array, write_parameter
 from creases.splines.initialisation._curvature import curvature_quantiles
 
-How = Literal["uniform", "curvature", "spiky", "torch", "he", "glorot"]
-_HOWS = ("uniform", "curvature", "spiky", "torch", "he", "glorot")
+Method = Literal["uniform", "curvature", "spiky", "torch", "he", "glorot"]
+_METHODS = ("uniform", "curvature", "spiky", "torch", "he", "glorot")
 
 
 def initialise(
-    model: nn.Module, x: Any, how: How = "uniform", *, y: Any = None, seed: int = 0, kappa: float = 20.0
+    model: nn.Module, x: Any, how: Method = "uniform", *, y: Any = None, seed: int = 0, kappa: float = 20.0
 ) -> None:
     """Set the weights of a model with one hidden layer, in place.
 
@@ -53,18 +52,18 @@ def initialise(
     >>> model = torch.nn.Sequential(torch.nn.Linear(1, 40), torch.nn.ReLU(), torch.nn.Linear(40, 1))
     >>> x = torch.linspace(-3, 3, 60)
     >>> splines.initialise(model, x, "uniform")
-    >>> beta = splines.spline_of(splines.from_module(model)).beta
+    >>> beta = splines.to_spline(splines.from_module(model)).beta
     >>> bool(abs(beta).max() <= 3)
     True
     """
-    if how not in _HOWS:
-        raise InputError(f"how: expected one of {', '.join(map(repr, _HOWS))}, got {how!r}")
+    if how not in _METHODS:
+        raise InputError(f"how: expected one of {', '.join(map(repr, _METHODS))}, got {how!r}")
     layers = hidden_layers(model)
     points = _points(x, layers.enter.in_features)
     # Each way draws its own numbers: else breakpoints would depend on weights that were drawn by the same seed before.
-    rng = np.random.default_rng([seed, 1 + _HOWS.index(how)])
+    rng = np.random.default_rng([seed, 1 + _METHODS.index(how)])
     if how == "spiky":
-        write(layers.leave.weight, array_of(layers.leave.weight) * check_number(kappa, "kappa"))
+        write_parameter(layers.leave.weight, parameter_array(layers.leave.weight) * check_number(kappa, "kappa"))
     elif how in ("uniform", "curvature"):
         _place(layers.enter, points, how, y, rng)
     else:
@@ -86,7 +85,7 @@ def _place(enter: nn.Linear, points: Floats, how: str, y: Any, rng: np.random.Ge
     """Move every unit's crease, by its bias; a unit without weights first gets some."""
     if (points == points[0]).all():
         raise InputError("x: expected at least two different points, all are equal")
-    W = array_of(enter.weight)  # (H, d)
+    W = parameter_array(enter.weight)  # (H, d)
     none = ~W.any(axis=1)
     W[none] = rng.standard_normal((int(none.sum()), W.shape[1]))
     along = points @ W.T  # (n, H): b = -along puts the crease through that point
@@ -100,8 +99,8 @@ def _place(enter: nn.Linear, points: Floats, how: str, y: Any, rng: np.random.Ge
             raise InputError("y: 'curvature' needs the targets (n,)")
         strata = (rng.permutation(len(W)) + rng.random(len(W))) / len(W)  # evenly spread, in no order
         offsets = W[:, 0] * curvature_quantiles(points[:, 0], y, strata)
-    write(enter.weight, W)
-    write(enter.bias, -offsets)
+    write_parameter(enter.weight, W)
+    write_parameter(enter.bias, -offsets)
 
 
 def _draw(layers: Layers, points: Floats, how: str, rng: np.random.Generator) -> None:
@@ -110,12 +109,12 @@ def _draw(layers: Layers, points: Floats, how: str, rng: np.random.Generator) ->
     if how == "torch":
         for layer, fan_in in ((layers.enter, d), (layers.leave, H)):
             for parameter in layer.parameters(recurse=False):
-                write(parameter, rng.uniform(-1, 1, tuple(parameter.shape)) / np.sqrt(fan_in))
+                write_parameter(parameter, rng.uniform(-1, 1, tuple(parameter.shape)) / np.sqrt(fan_in))
         return
     sw, sv = (2 / d, 2 / H) if how == "he" else (2 / (d + H), 2 / (H + 1))  # variances
     usual = (points**2).sum(axis=1).mean() or 1.0  # so b is as large as w . x is, on average over the data
-    write(layers.enter.weight, rng.standard_normal((H, d)) * np.sqrt(sw))
-    write(layers.enter.bias, rng.standard_normal(H) * np.sqrt(sw * usual))
-    write(layers.leave.weight, rng.standard_normal((1, H)) * np.sqrt(sv))
+    write_parameter(layers.enter.weight, rng.standard_normal((H, d)) * np.sqrt(sw))
+    write_parameter(layers.enter.bias, rng.standard_normal(H) * np.sqrt(sw * usual))
+    write_parameter(layers.leave.weight, rng.standard_normal((1, H)) * np.sqrt(sv))
     if layers.leave.bias is not None:
-        write(layers.leave.bias, np.zeros(1))
+        write_parameter(layers.leave.bias, np.zeros(1))

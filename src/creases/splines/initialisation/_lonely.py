@@ -13,12 +13,11 @@ from typing import Any, Literal
 import numpy as np
 
 from creases._typing import Bools, Floats
-from creases._validation import check_count, check_numbers
+from creases._validation import check_count, check_numbers, check_samples
 from creases.errors import InputError
-from creases.splines._residuals import data
 from creases.splines._spline import Spline
 
-Spread = Literal["spaced", "uniform", "cauchy"]
+Spacing = Literal["spaced", "uniform", "cauchy"]
 
 
 def lonely_probability(n: int, h: int, how: Literal["spaced", "uniform"] = "spaced") -> float:
@@ -57,13 +56,13 @@ def lonely_fraction(n: int, h: int, how: Literal["spaced", "uniform"] = "spaced"
     return h * (h + 1) / ((h + n) * (h + n - 1))
 
 
-def lonely(x: Any, breakpoints: Any) -> Bools:
+def is_lonely(x: Any, breakpoints: Any) -> Bools:
     """Which data x (..., n) are alone in their piece between breakpoints (..., h); leading axes are batches.
 
     A datum on a breakpoint belongs to the piece on its left. Equal data share their piece. Breakpoints at infinity
     (of units without weight) cut nothing.
 
-    >>> lonely([0.0, 1.0, 2.0, 3.0], [0.5, 1.5]).tolist()
+    >>> is_lonely([0.0, 1.0, 2.0, 3.0], [0.5, 1.5]).tolist()
     [True, True, False, False]
     """
     x, cuts = check_numbers(x, "x"), check_numbers(breakpoints, "breakpoints")
@@ -89,16 +88,16 @@ def lonely(x: Any, breakpoints: Any) -> Bools:
     return found
 
 
-def interlaced(x: Any, y: Any) -> Spline:
+def interlacing_spline(x: Any, y: Any) -> Spline:
     """A function through all data x (N,), y (N,), with N - 1 units, one breakpoint midway between each two data.
 
     Every datum is lonely, and the bias and the units take up one datum each from left to right: a global minimum of
     the loss. (One of many; its slopes swing, since each makes up for the one before.)
 
-    >>> interlaced([0.0, 1.0, 3.0], [1.0, 0.0, 2.0])([0.0, 1.0, 3.0])
+    >>> interlacing_spline([0.0, 1.0, 3.0], [1.0, 0.0, 2.0])([0.0, 1.0, 3.0])
     array([1., 0., 2.])
     """
-    x, y = data(x, y)
+    x, y = check_samples(x, y)
     if not len(x) or len(np.unique(x)) != len(x):
         raise InputError("x: expected at least one datum, and no two at one place")
     order = np.argsort(x)
@@ -129,7 +128,7 @@ class LonelySimulation:
 def simulate_lonely(
     n: int,
     h: int,
-    how: Spread = "spaced",
+    how: Spacing = "spaced",
     *,
     interval: tuple[float, float] = (0.0, 1.0),
     trials: int = 1000,
@@ -155,13 +154,13 @@ def simulate_lonely(
         count = min(batch, trials - start)
         x = rng.uniform(low, high, (count, n))
         cuts = _draw(rng, how, low, high, (count, h))
-        shares.append(lonely(x, cuts).mean(axis=1))
+        shares.append(is_lonely(x, cuts).mean(axis=1))
     share = np.concatenate(shares)
     spread = float(share.std(ddof=1)) if trials > 1 else 0.0
     return LonelySimulation(float(share.mean()), spread, float((share == 1).mean()), trials)
 
 
-def _draw(rng: np.random.Generator, how: Spread, low: float, high: float, shape: tuple[int, int]) -> Floats:
+def _draw(rng: np.random.Generator, how: Spacing, low: float, high: float, shape: tuple[int, int]) -> Floats:
     if how == "uniform":
         return rng.uniform(low, high, shape)
     if how == "cauchy":

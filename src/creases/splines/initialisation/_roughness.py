@@ -11,11 +11,11 @@ from creases._typing import Floats
 from creases._validation import check_numbers
 from creases.errors import InputError
 from creases.splines._spline import Shallow, Spline
-from creases.splines.initialisation._initial_distribution import InitialLaw
+from creases.splines.initialisation._initial_distribution import InitialDistribution
 
 
 @dataclass(frozen=True)
-class RoughnessLaw:
+class RoughnessDistribution:
     """Mean and variance of rho over random weights (Theorem 2 of the lecture)."""
 
     mean: float
@@ -41,7 +41,7 @@ def roughness(function: Spline | Shallow) -> float:
     return float((mu**2).sum())
 
 
-def roughness_law(law: InitialLaw) -> RoughnessLaw:
+def roughness_distribution(law: InitialDistribution) -> RoughnessDistribution:
     """Mean and variance of rho when the weights have a law.
 
     ``mu^2`` has mean ``sw^2 sv^2`` and mean square ``k^2 sw^4 sv^4``, k the kurtosis of the weights: 3 for normal ones,
@@ -49,4 +49,4 @@ def roughness_law(law: InitialLaw) -> RoughnessLaw:
     """
     square = (law.sw * law.sv) ** 2
     kurtosis = 9 / 5 if law.uniform else 3.0
-    return RoughnessLaw(law.width * square, law.width * (kurtosis**2 - 1) * square**2)
+    return RoughnessDistribution(law.width * square, law.width * (kurtosis**2 - 1) * square**2)

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from creases._typing import Floats
+from creases._validation import check_number
 from creases.errors import InputError
 from creases.splines._residuals import residuals
-from creases.splines._spline import Shallow, check_number
+from creases.splines._spline import Shallow
 from creases.splines.landscape._degeneracy import Degeneracy, degeneracies
 
 Kind = Literal["not critical", "minimum", "strict saddle", "not smooth"]

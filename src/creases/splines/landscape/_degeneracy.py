@@ -17,8 +17,9 @@ from typing import Any, Literal
 import numpy as np
 
 from creases._typing import Floats
+from creases._validation import check_column
 from creases.errors import InputError
-from creases.splines._residuals import check_finite, sides, vector
+from creases.splines._residuals import check_overflow, unit_values
 from creases.splines._spline import Shallow
 
 Kind = Literal[
@@ -52,7 +53,7 @@ def degeneracies(net: Shallow, x: Any) -> tuple[Degeneracy, ...]:
     >>> [(found.kind, found.units, found.extra) for found in degeneracies(net, [-2.0, -1.0, 1.0, 2.0])]
     [('shared pattern', (0, 1), 2), ('all active', (2,), 1)]
     """
-    x = np.unique(vector(x, "x"))
+    x = np.unique(check_column(x, "x"))
     if not len(x):
         raise InputError("x: expected at least one datum, got none")
     rows = _Rows(net, x)
@@ -148,8 +149,8 @@ def _without_output(net: Shallow, x: Floats, rows: _Rows) -> list[Degeneracy]:
     if not len(silent):
         return []
     basis = _basis(x, rows)
-    units = sides(net, x)[1]
-    check_finite("net", units[silent])
+    units = unit_values(net, x)[1]
+    check_overflow("net", units[silent])
     found = []
     for i in silent.tolist():
         phi = units[i] / (np.linalg.norm(units[i]) or 1.0)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats
+from creases._validation import check_column
 from creases.errors import InputError
-from creases.splines._residuals import check_finite, residuals, sides, vector
+from creases.splines._residuals import check_overflow, residuals, unit_values
 from creases.splines._spline import Shallow
 
 
@@ -37,8 +38,8 @@ class Hessian:
 
 def generating_vectors(net: Shallow, x: Any) -> Floats:
     """Z (N, p): gradients of the function at x (N,) in ``w, b, v, c0[, c1]``: ``v x a``, ``v a``, ``phi``, 1, x."""
-    x = vector(x, "x")
-    a, phi = sides(net, x)
+    x = check_column(x, "x")
+    a, phi = unit_values(net, x)
     tail = [np.ones((1, len(x))), x[None]] if net.c1 != 0 else [np.ones((1, len(x)))]
     with np.errstate(over="ignore", invalid="ignore"):
         return np.concatenate([net.v[:, None] * a * x, net.v[:, None] * a, phi, *tail]).T
@@ -73,7 +74,7 @@ def spline_hessian(net: Shallow, x: Any, y: Any) -> Hessian:
     found = residuals(net, x, y)
     with np.errstate(over="ignore", invalid="ignore"):
         beta, m = -net.b / net.w, net.w * net.v
-    check_finite("net", beta, m)
+    check_overflow("net", beta, m)
     rows = [-m[:, None] * found.a, (found.x - beta[:, None]) * found.a, np.ones((1, len(found.x)))]
     Z = np.concatenate([*rows, found.x[None]] if net.c1 != 0 else rows).T
     i, H = np.arange(net.width), net.width
@@ -85,5 +86,5 @@ def spline_hessian(net: Shallow, x: Any, y: Any) -> Hessian:
 def _gram(Z: Floats) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         gram = Z.T @ Z
-    check_finite("net", gram)
+    check_overflow("net", gram)
     return gram

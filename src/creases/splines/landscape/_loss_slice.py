@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from creases._typing import Floats, Ints
-from creases._validation import check_index, check_numbers
+from creases._validation import check_index, check_numbers, check_samples
 from creases.errors import InputError
-from creases.splines._convert import spline_of
-from creases.splines._residuals import check_finite, data
+from creases.splines._convert import to_spline
+from creases.splines._residuals import check_overflow
 from creases.splines._spline import Shallow, Spline
 
 
@@ -104,7 +104,7 @@ def loss_slice(spline: Spline | Shallow, unit: int, x: Any, y: Any) -> LossSlice
     """
     form = _spline(spline, unit) if isinstance(spline, Shallow) else spline
     unit = check_index(unit if form is spline else 0, form.width, "unit")
-    x, y = data(x, y)
+    x, y = check_samples(x, y)
     mu, s, beta = float(form.mu[unit]), float(form.s[unit]), float(form.beta[unit])
     knots, which = np.unique(x, return_inverse=True)
     centre = float(knots.mean()) if len(knots) else 0.0
@@ -114,7 +114,7 @@ def loss_slice(spline: Spline | Shallow, unit: int, x: Any, y: Any) -> LossSlice
         # With the unit on: 1/2 (r + mu t - mu tau)^2, tau = beta - centre; off: 1/2 r^2.
         on, off = r + mu * t, r**2 / 2
         terms = np.stack([on**2 / 2, -mu * on, np.full(len(x), mu * mu / 2)], -1)
-        check_finite("spline", terms.sum(axis=0), off.sum())
+        check_overflow("spline", terms.sum(axis=0), off.sum())
     extra = np.stack([off, np.zeros(len(x)), np.zeros(len(x))], -1)
     sums_on, sums_off = (_by_knot(part, which, len(knots)) for part in (terms, extra))
     right, left = (sums_on, sums_off) if s > 0 else (sums_off, sums_on)  # of data right and left of the breakpoint
@@ -133,7 +133,7 @@ def _spline(net: Shallow, unit: int) -> Spline:
     """The spline of a network with one unit first, the others behind it as units or in the linear part."""
     unit = check_index(unit, net.width, "unit")
     order = np.concatenate([[unit], np.delete(np.arange(net.width), unit)])
-    form = spline_of(Shallow(net.w[order], net.b[order], net.v[order], net.c0, net.c1, net.leak[order]))
+    form = to_spline(Shallow(net.w[order], net.b[order], net.v[order], net.c0, net.c1, net.leak[order]))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if not np.isfinite(net.b[unit] / net.w[unit]):
             raise InputError(f"unit: unit {unit} has no breakpoint (w = {net.w[unit]}); choose another")

@@ -11,12 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from creases._validation import check_count
+from creases._validation import check_count, check_samples
 from creases.network.surgery import check_optimizer, reset_optimizer_state
 from creases.splines._convert import from_module
-from creases.splines._layers import hidden_layers, write
-from creases.splines._residuals import data
-from creases.splines.relocation._relocate import Relocated, relocate
+from creases.splines._layers import hidden_layers, write_parameter
+from creases.splines.relocation._relocate import RelocationResult, relocate
 
 
 class Relocation:
@@ -66,23 +65,23 @@ class Relocation:
         self.ridge, self.gain = ridge, gain
         self.steps = 0  #: calls so far
         self.halvings = 0  #: blocks that were taken back
-        self.history: list[tuple[int, Relocated]] = []  #: each relocation with the number of calls before it
+        self.history: list[tuple[int, RelocationResult]] = []  #: each relocation with the number of calls before it
         self._saved: _Saved | None = None
 
-    def __call__(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None = None) -> Relocated | None:
+    def __call__(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None = None) -> RelocationResult | None:
         """Count a step; the relocation, where there was one."""
         self.steps += 1
         if self.steps % self.block == 0:
             self._look(model, x, y, optimizer)
         return self.now(model, x, y, optimizer) if self.steps % self.every == 0 else None
 
-    def now(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None = None) -> Relocated:
+    def now(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None = None) -> RelocationResult:
         """Relocate at once: data x, y are (n,) or (n, 1)."""
         check_optimizer(optimizer, model)
         layers = hidden_layers(model)
         found = relocate(
             from_module(model),
-            *data(x, y),
+            *check_samples(x, y),
             moves=self.moves,
             ridge=self.ridge,
             gain=self.gain,
@@ -93,7 +92,7 @@ class Relocation:
         if layers.leave.bias is not None:
             new[layers.leave.bias] = np.array([net.c0])
         for parameter, values in new.items():
-            write(parameter, values)
+            write_parameter(parameter, values)
             if optimizer is not None:
                 reset_optimizer_state(optimizer, parameter)
         self.history.append((self.steps, found))
@@ -147,7 +146,7 @@ class _Saved:
 def _error(model: nn.Module, x: Any, y: Any) -> float:
     """Sum of squared errors of the model as it is; infinite where it is no number."""
     parameter = next(model.parameters())
-    places, targets = data(x, y)
+    places, targets = check_samples(x, y)
     points = torch.as_tensor(places, dtype=parameter.dtype, device=parameter.device)
     with torch.no_grad():
         values: Tensor = model(points[:, None])

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
 from creases._typing import Floats
+from creases._validation import check_number, check_vector
 from creases.errors import InputError
-from creases.splines._spline import Shallow, check_number, check_vector
+from creases.splines._spline import Shallow
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Move:
 
 
 @dataclass(frozen=True, eq=False)
-class Relocated:
+class RelocationResult:
     """A network whose outgoing weights were fitted and whose bad breakpoints were moved."""
 
     net: Shallow
@@ -43,7 +44,7 @@ def relocate(
     ridge: float = 1e-5,
     gain: float = 0.01,
     bias: bool = True,
-) -> Relocated:
+) -> RelocationResult:
     """Fit the outgoing weights, then move bad breakpoints while the error falls, and balance the units' scales.
 
     A move takes the unit that costs least to lose, ``v_i^2 / (G^-1)_ii`` with G the ridge regression's Gram matrix, to
@@ -99,10 +100,10 @@ def relocate(
         was = -fitted.b[unit] / fitted.w[unit] if fitted.w[unit] else np.nan
         done.append(Move(unit, float(was), place, error, after))
         net, fitted, error = trial, trial, after
-    return Relocated(balanced(net), tuple(done), before, error)
+    return RelocationResult(balance_units(net), tuple(done), before, error)
 
 
-def balanced(net: Shallow) -> Shallow:
+def balance_units(net: Shallow) -> Shallow:
     """The same function with ``w^2 + b^2 = v^2`` for every unit that has both sides of it."""
     norms = np.hypot(net.w, net.b)
     some = (norms > 0) & (net.v != 0)
