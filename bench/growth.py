@@ -23,7 +23,8 @@ import torch
 from torch import Tensor, nn
 
 import creases
-from creases.growth import optimal_units, statistics, tiny
+from creases.growth.methods import tiny
+from creases.growth.methods.expressivity import optimal_units, statistics
 
 WIDTHS = (784, 200, 100, 10)
 loss = nn.CrossEntropyLoss()

@@ -17,9 +17,10 @@ from pathlib import Path
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from creases.growth import Budget, grow
+from creases.growth import grow
 from creases.growth._checkpoint import load_checkpoint
 from creases.growth._records import History
+from creases.growth.policies import Budget
 from growth_runs import classes, mlp, timeless
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from creases.growth import GradMax
+from creases.growth.methods import GradMax
 from creases_reproduction.tiny import bottlenecks
 
 

@@ -12,7 +12,7 @@ from torch import nn
 
 import creases
 from creases import splines
-from creases.growth import fold, gradmax
+from creases.growth.methods import fold, gradmax
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._tiny.bottleneck import best_moves, optimal_units
 from creases.network.surgery import widen

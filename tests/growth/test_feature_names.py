@@ -6,9 +6,10 @@ import torch
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth import Scaling, explain, fold
+from creases.growth import Scaling, explain
 from creases.growth._explanation import explain_reason
 from creases.growth._feature_names import FeatureNames, format_number
+from creases.growth.methods import fold
 from fold_models import perceptron, trained
 
 CENTER, SPREAD = np.array([40.0, 0.5]), np.array([10.0, 0.5])

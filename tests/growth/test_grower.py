@@ -12,8 +12,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import creases
 from creases.errors import InputError
-from creases.growth import Grower, Random
+from creases.growth import Grower
 from creases.growth._training import Metrics
+from creases.growth.methods import Random
 from growth_runs import Residual, adam, classes, conv, mlp, normed, same_tensors, trained, values
 
 
@@ -262,7 +263,7 @@ def _all_of(how):
                 every = [evidence.samples.at(torch.arange(len(evidence.samples)))]
                 return every, every
 
-        return how(model, place, creases.growth.Evidence(Everything(), evidence.objective, evidence.seed))
+        return how(model, place, creases.growth.methods.Evidence(Everything(), evidence.objective, evidence.seed))
 
     return asked
 

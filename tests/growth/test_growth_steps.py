@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from creases.growth import Budget, Grower, NothingToAdd, Proposal, Random, Split
+from creases.growth import Grower, Proposal
 from creases.growth._training import Metrics
+from creases.growth.methods import Random, Split
+from creases.growth.policies import Budget, NothingToAdd
 from growth_runs import adam, classes, mlp, trained
 
 # budgets

@@ -11,7 +11,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from creases.errors import InputError
-from creases.growth import Budget, Random
+from creases.growth.methods import Random
+from creases.growth.policies import Budget
 from growth_runs import classes, mlp, timeless
 
 try:

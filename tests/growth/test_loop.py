@@ -15,7 +15,9 @@ from torch.utils.data import DataLoader, TensorDataset
 import creases
 from creases import problems
 from creases.errors import FileError, InputError
-from creases.growth import Budget, Every, NoImprovement, RoundRobin, Target, Tiny, grow
+from creases.growth import grow
+from creases.growth.methods import Tiny
+from creases.growth.policies import Budget, Every, NoImprovement, RoundRobin, Target
 from growth_runs import classes, conv, mlp, same_tensors, timeless, values
 
 SHORT = {"how": "random", "when": 3, "max_epochs": 10, "lr": 0.02}
@@ -92,7 +94,9 @@ def test_every_policy_can_be_a_users_function():
 
     def how(model, place, evidence):
         calls["how"] += 1
-        return creases.growth.random_units(model, place, *evidence.drawn(50)[:1], evidence.objective.loss, seed=1)
+        return creases.growth.methods.random_units(
+            model, place, *evidence.drawn(50)[:1], evidence.objective.loss, seed=1
+        )
 
     def where(state):
         calls["where"] += 1

@@ -8,24 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from creases.errors import InputError
-from creases.growth import (
+from creases.growth import History
+from creases.growth.methods._registry import Random, resolve_method
+from creases.growth.methods.expressivity import bottleneck, statistics
+from creases.growth.policies import (
     At,
     Budget,
     Converged,
     Epochs,
     Every,
     GainPerParameter,
-    History,
     LargestBottleneck,
     NoImprovement,
     NothingToAdd,
     Plateau,
     RoundRobin,
     Target,
-    bottleneck,
-    statistics,
 )
-from creases.growth.methods._registry import Random, resolve_method
 from creases.growth.policies._stop import resolve_stops
 from creases.growth.policies._when import resolve_when
 from creases.growth.policies._where import resolve_where

@@ -7,7 +7,8 @@ import copy
 import pytest
 import torch
 
-from creases.growth import Budget, Every, Run, grow
+from creases.growth import Run, grow
+from creases.growth.policies import Budget, Every
 from growth_runs import classes, mlp, same_tensors, timeless
 
 OPTIONS = {"how": "fold", "when": 4, "max_epochs": 14, "lr": 0.1, "batch_size": 20, "validation": 0.2}

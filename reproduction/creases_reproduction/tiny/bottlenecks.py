@@ -22,8 +22,9 @@ import torch
 from torch import Tensor, nn
 
 from creases._files import write_atomically
-from creases.growth import GradMax, InMemorySamples, NoImprovement, State, Tiny, grow, measure, objective
-from creases.growth.policies import Stop
+from creases.growth import InMemorySamples, State, grow, measure, objective
+from creases.growth.methods import GradMax, Tiny
+from creases.growth.policies import NoImprovement, Stop
 from creases.problems import cifar10, mnist
 
 Data = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases.growth import Proposal, apply, optimal_units
-from creases.growth.methods import whitening_matrix
+from creases.growth import Proposal, apply
+from creases.growth.methods.expressivity import optimal_units, whitening_matrix
 from creases_reproduction.claim import Claim, Judged, Numbers
 from creases_reproduction.linearity.judging import formula, row
 from creases_reproduction.measured import Scale

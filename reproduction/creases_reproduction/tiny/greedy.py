@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases.growth import Proposal, apply, optimal_units, statistics, tiny, train_by_growth
+from creases.growth import Proposal, apply
+from creases.growth.methods import tiny, train_by_growth
+from creases.growth.methods.expressivity import optimal_units, statistics
 from creases.network.surgery import places
 from creases.problems import digits
 from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture

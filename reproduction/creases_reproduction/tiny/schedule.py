@@ -24,8 +24,9 @@ import torch
 from torch import Tensor, nn
 
 from creases._files import write_atomically
-from creases.growth import Proposal, apply, random_units, sample_size, tiny
-from creases.growth.methods import NewUnits, gather_sample, line_search
+from creases.growth import Proposal, apply
+from creases.growth.methods import random_units, tiny
+from creases.growth.methods.expressivity import NewUnits, gather_sample, line_search, sample_size
 from creases.network.surgery import Place, places
 from creases.problems import mnist
 from creases_reproduction.linearity.image_networks import accuracy

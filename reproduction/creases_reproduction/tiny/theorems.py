@@ -14,8 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases.growth import Proposal, Statistics, apply, optimal_units, statistics
-from creases.growth.methods import NewUnits, PlaceObserver, best_moves, bottleneck, projected_pairs
+from creases.growth import Proposal, apply
+from creases.growth.methods.expressivity import (
+    NewUnits,
+    PlaceObserver,
+    Statistics,
+    best_moves,
+    bottleneck,
+    optimal_units,
+    projected_pairs,
+    statistics,
+)
 from creases.network.surgery import Place, places
 from creases_reproduction.claim import Claim, Judged, Numbers
 from creases_reproduction.linearity.judging import drawing

@@ -16,10 +16,11 @@ from torch import nn
 import creases
 from creases import splines
 from creases._typing import Floats
-from creases.growth import apply, fold, gradmax
-from creases.growth.methods import (
-    dead_layer,
-    decide,
+from creases.growth import apply
+from creases.growth.methods import fold, gradmax
+from creases.growth.methods.folding import (
+    dead_layer_reason,
+    decisions,
     fold_point,
     local_fold_point,
     subnetwork_at,
@@ -292,7 +293,7 @@ def feet_off_the_boundary(scale: Scale) -> dict[str, Any]:
     feet, off = 0, 0
     for problem, model in _trained(scale):
         tail = subnetwork_at(model, creases.places(model)[0])
-        state = decide(tail.outputs(problem.X.astype(np.float64)), problem.y)
+        state = decisions(tail.outputs(problem.X.astype(np.float64)), problem.y)
         X = problem.X.astype(np.float64)
         for one in typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight):
             i, j = int(state.predicted[one.index]), int(state.true[one.index])
@@ -319,7 +320,7 @@ def dead_layers(scale: Scale) -> dict[str, Any]:
     for name in PROBLEMS:
         problem, batch = get(name), small_networks(name, _count(scale, 20, 1000), 0, GROWN)
         dead = [
-            bool(dead_layer(subnetwork_at(model, creases.places(model)[0]), problem.X.astype(np.float64)))
+            bool(dead_layer_reason(subnetwork_at(model, creases.places(model)[0]), problem.X.astype(np.float64)))
             for model in (batch.module(k).double() for k in range(batch.count))
         ]
         shares[name] = float(np.mean(dead))

@@ -13,8 +13,15 @@ from torch import nn
 
 import creases
 from creases._typing import Floats
-from creases.growth import fold
-from creases.growth.methods import EfficientScore, decide, logits, subnetwork_at, typical_mispredictions, unit_values
+from creases.growth.methods import fold
+from creases.growth.methods.folding import (
+    EfficientScore,
+    as_logits,
+    decisions,
+    subnetwork_at,
+    typical_mispredictions,
+    unit_values,
+)
 from creases.lab import Batch, train
 from creases.network.surgery import Place, widen
 from creases.problems import get
@@ -42,8 +49,8 @@ def proposed(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> Proposed | No
     if not found.count:
         return None
     tail, about = subnetwork_at(model, creases.places(model)[0]), found.explanation
-    state = decide(tail.outputs(X), y)
-    q, r = state.along(logits(tail.slopes(X, np.array(about["effect"]["contrast"]))))
+    state = decisions(tail.outputs(X), y)
+    q, r = state.along(as_logits(tail.slopes(X, np.array(about["effect"]["contrast"]))))
     point = np.array(about["where"]["fold_point"])
     towards = X[about["why"]["instance"]] - point
     u = np.array(about["crease"]["normal"])
@@ -57,7 +64,7 @@ def nearest_instances(scale: Scale) -> dict[str, Any]:
         problem, batch = get(name), small_networks(name, 5 if scale == "quick" else 200, 0, GROWN)
         X = problem.X.astype(np.float64)
         for k in range(batch.count):
-            state = decide(subnetwork_at(batch.module(k).double(), _place()).outputs(X), problem.y)
+            state = decisions(subnetwork_at(batch.module(k).double(), _place()).outputs(X), problem.y)
             found = typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight)
             if found:
                 first = found[0]  # of the largest mean loss

@@ -26,17 +26,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth import (
-    Proposal,
-    apply,
-    crease_search,
-    fold,
-    gradmax,
-    random_units,
-    redundant_units,
-    remove_redundant,
-    tiny,
-)
+from creases.growth import Proposal, apply, redundant_units, remove_redundant
+from creases.growth.methods import crease_search, fold, gradmax, random_units, tiny
 from creases.lab import Batch, train
 from creases.network.surgery import Place, places
 from creases.problems import Problem, get

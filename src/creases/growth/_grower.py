@@ -19,7 +19,7 @@ from creases.growth._records import History, Record
 from creases.growth._samples import as_samples
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
-from creases.growth.methods._fold.outcome import outcome
+from creases.growth.methods._fold.outcome import fold_outcome
 from creases.growth.methods._registry import Fold, GrowthMethod, drop_unweighted, resolve_method
 from creases.growth.policies._stop import NothingToAdd, Stop, is_worth_adding, resolve_stops
 from creases.growth.policies._when import When, resolve_when
@@ -228,7 +228,7 @@ class Grower:
             rows = None if seen.rows is None else seen.rows.numpy()
             model, unit = copy_sharing_parameters(self.state.model), record.units[0]
             options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}
-            record.explanation = outcome(record.explanation, model, seen.X, seen.y, **options)
+            record.explanation = fold_outcome(record.explanation, model, seen.X, seen.y, **options)
 
 
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:

@@ -117,7 +117,7 @@ def redundant_units(
     Parameters
     ----------
     batches, loss
-        As in :func:`creases.growth.statistics`; under torch.distributed each process gives its own samples.
+        As in :func:`creases.growth.methods.expressivity.statistics`; under torch.distributed each process gives its own samples.
     heldout
         Other samples, on which the cost is measured too: on those of the re-fit it looks too low, and on a few others
         the unit that looks cheapest owes it to chance. A unit can go where both agree; the larger cost is told.

@@ -17,7 +17,7 @@ from sklearn.preprocessing import PolynomialFeatures
 import creases
 from creases import GrowingClassifier
 from creases.errors import InputError
-from creases.growth import Fold
+from creases.growth.methods import Fold
 
 SHORT: dict[str, Any] = {"max_epochs": 40, "patience": 3, "random_state": 0}
 

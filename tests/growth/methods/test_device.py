@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from creases.growth import gradmax, random_units, split, steepest_split, tiny
 from creases.growth._proposal import apply
+from creases.growth.methods import gradmax, random_units, split, steepest_split, tiny
 from first_order import conv, data, loss, mlp, place_of
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

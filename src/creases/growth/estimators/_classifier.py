@@ -27,7 +27,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     ----------
     how
         How new units are found: "fold" (at a typical mistake, on the decision boundary), "tiny", "gradmax", "split",
-        "random", "search", or an object such as ``creases.growth.Fold(k=5)``.
+        "random", "search", or an object such as ``creases.growth.methods.Fold(k=5)``.
     hidden
         Widths of the hidden layers at the start: "auto" is one layer with two units for each output, which is what a
         linear model takes.

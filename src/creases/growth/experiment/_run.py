@@ -14,11 +14,12 @@ import torch
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth import Budget, History, NoImprovement, grow
+from creases.growth import History, grow
 from creases.growth.experiment import _folder as names
 from creases.growth.experiment._settings import Settings
 from creases.growth.experiment._snapshots import Snapshots
 from creases.growth.experiment._split import TableSplit
+from creases.growth.policies import Budget, NoImprovement
 
 if TYPE_CHECKING:
     from creases.growth.policies._stop import Stop

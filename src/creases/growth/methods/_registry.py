@@ -42,7 +42,7 @@ GrowthMethod = Callable[[nn.Module, Place, Evidence], Proposal]
 
 @dataclass(frozen=True)
 class Tiny:
-    """:func:`creases.growth.tiny`: the units that fix a bottleneck; as many as the spectrum asks for, up to a most.
+    """:func:`creases.growth.methods.tiny`: the units that fix a bottleneck; as many as the spectrum asks for, up to a most.
 
     Units that are no stronger than chance make them are left out. ``samples`` are taken for the statistics, at most,
     and as many for the line search: on few, chance looks like gain.
@@ -67,7 +67,7 @@ class Tiny:
 
 @dataclass(frozen=True)
 class GradMax:
-    """:func:`creases.growth.gradmax`: units that leave the function as it is and get the largest gradient."""
+    """:func:`creases.growth.methods.gradmax`: units that leave the function as it is and get the largest gradient."""
 
     count: int = 1
     samples: int | None = None
@@ -79,7 +79,7 @@ class GradMax:
 
 @dataclass(frozen=True)
 class Random:
-    """:func:`creases.growth.random_units`."""
+    """:func:`creases.growth.methods.random_units`."""
 
     count: int = 1
     samples: int | None = None
@@ -91,7 +91,7 @@ class Random:
 
 @dataclass(frozen=True)
 class Split:
-    """:func:`creases.growth.split`: copies of units (Net2Wider), parted by a little noise."""
+    """:func:`creases.growth.methods.split`: copies of units (Net2Wider), parted by a little noise."""
 
     count: int = 1
     noise: float = 0.05
@@ -104,7 +104,7 @@ class Split:
 
 @dataclass(frozen=True)
 class SteepestSplit:
-    """:func:`creases.growth.steepest_split`: units split along their worst curvature."""
+    """:func:`creases.growth.methods.steepest_split`: units split along their worst curvature."""
 
     count: int = 1
     samples: int | None = None
@@ -116,7 +116,7 @@ class SteepestSplit:
 
 @dataclass(frozen=True)
 class Fold:
-    """:func:`creases.growth.fold`: one unit whose crease passes beside a typical mis-prediction."""
+    """:func:`creases.growth.methods.fold`: one unit whose crease passes beside a typical mis-prediction."""
 
     eps: float = 0.05
     k: int = 3

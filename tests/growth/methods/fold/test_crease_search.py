@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from creases.errors import InputError
-from creases.growth import apply, crease_search
+from creases.growth import apply
+from creases.growth.methods import crease_search
 from creases.problems import circle
 from fold_models import cost, data, perceptron, trained
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from creases.growth.methods._fold import efficient_score as module
 from creases.growth.methods._fold.direction import best_direction, unit_values
 from creases.growth.methods._fold.efficient_score import EfficientScore
-from creases.growth.methods._fold.predictions import decide
+from creases.growth.methods._fold.predictions import decisions
 
 
 def setting(seed, n=80, f=3, d=4):
@@ -95,12 +95,12 @@ def test_the_direction_turns_with_the_data(d):
 def test_slope_and_curvature_of_two_classes_are_those_of_logistic_regression():
     rng = np.random.default_rng(0)
     z, y = rng.normal(size=(20, 2)), rng.integers(2, size=20)
-    state = decide(z, y)
+    state = decisions(z, y)
     q, r = state.along(np.tile([-0.5, 0.5], (20, 1)))
     p = 1 / (1 + np.exp(z[:, 0] - z[:, 1]))
     assert np.allclose(q, p - (y == 1))
     assert np.allclose(r, p * (1 - p))
-    one = decide((z[:, 1] - z[:, 0])[:, None], y)
+    one = decisions((z[:, 1] - z[:, 0])[:, None], y)
     assert np.allclose(one.loss, state.loss)
     assert np.array_equal(one.predicted, state.predicted)
     assert np.allclose(one.along(np.tile([0.0, 1.0], (20, 1)))[1], r)

@@ -12,7 +12,8 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
-from creases.growth import apply, explain, fold
+from creases.growth import apply, explain
+from creases.growth.methods import fold
 from creases.problems import circle, quadratic, wine
 from fold_models import cost, data, fold_cases, perceptron, trained
 from surgery_models import built, inputs

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import creases
 from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local_fold_point
-from creases.growth.methods._fold.predictions import logits
+from creases.growth.methods._fold.predictions import as_logits
 from creases.network.reading._arrays import from_arrays
 
 
@@ -32,7 +32,7 @@ def nearest_on(segments, x):
 def test_fold_points_are_the_nearest_of_the_map_of_the_plane(seed, widths):
     net = random_net(seed, widths)
     X = np.random.default_rng(seed + 1).normal(size=(40, 2))
-    predicted = logits(np.asarray(net(X))).argmax(axis=1)
+    predicted = as_logits(np.asarray(net(X))).argmax(axis=1)
     partition = creases.plane(net, box=[(-60, 60), (-60, 60)])
     boundary, region = partition.boundary(), partition.locate(X)
     for t in range(0, 40, 8):

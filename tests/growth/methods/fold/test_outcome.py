@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from creases.errors import InputError
-from creases.growth import apply, explain, fold, outcome
+from creases.growth import apply, explain
+from creases.growth.methods import fold
+from creases.growth.methods.folding import fold_outcome
 from creases.problems import circle
 from fold_models import cost, data, perceptron, trained
 
@@ -22,7 +24,7 @@ def test_the_outcome_counts_what_training_fixed_and_broke():
     apply(proposal, model)
     trained(model, X, y, 300)
     now = (model(inputs).argmax(dim=1) != targets).numpy()
-    record = outcome(proposal.explanation, model, X, y)
+    record = fold_outcome(proposal.explanation, model, X, y)
     after = record["after"]
     assert after["mean_loss_before"] == pytest.approx(before)
     assert after["mean_loss"] == pytest.approx(cost(model, inputs, targets).item())
@@ -45,7 +47,7 @@ def test_a_crease_that_has_not_been_trained_has_not_moved():
     X, y = data(50, 3, 2, rng)
     proposal = fold(model, "0", X, y)
     apply(proposal, model)
-    after = outcome(proposal.explanation, model, X, y)["after"]
+    after = fold_outcome(proposal.explanation, model, X, y)["after"]
     assert after["crease_moved"] == pytest.approx(0, abs=1e-12)
     assert after["crease_turned"] == pytest.approx(0, abs=1e-5)
     assert after["fixed"] == proposal.explanation["effect"]["fixed"]
@@ -58,7 +60,7 @@ def test_regression_has_an_outcome_too():
     model, y = perceptron([2, 3, 1], rng), np.abs(X[:, 0])
     proposal = fold(model, "0", X, y, loss="regression")
     apply(proposal, model)
-    record = outcome(proposal.explanation, model, X, y)
+    record = fold_outcome(proposal.explanation, model, X, y)
     assert record["after"]["mean_loss"] < record["after"]["mean_loss_before"]
     assert explain(record).endswith("from that point.")
 
@@ -69,6 +71,6 @@ def test_an_outcome_needs_a_fold_that_was_applied():
     X, y = data(50, 3, 2, rng)
     proposal = fold(model, "0", X, y)
     with pytest.raises(InputError, match="was the fold applied"):
-        outcome(proposal.explanation, model, X, y)
+        fold_outcome(proposal.explanation, model, X, y)
     with pytest.raises(InputError, match="expected that of a fold with a unit"):
-        outcome({"method": "fold", "place": "0", "reason": "nothing is mis-predicted"}, model, X, y)
+        fold_outcome({"method": "fold", "place": "0", "reason": "nothing is mis-predicted"}, model, X, y)

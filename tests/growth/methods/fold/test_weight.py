@@ -8,7 +8,9 @@ import torch
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth import apply, crease_search, fold, outcome
+from creases.growth import apply
+from creases.growth.methods import crease_search, fold
+from creases.growth.methods.folding import fold_outcome
 from creases.problems import get
 
 TASKS = ["classification", "regression"]
@@ -67,7 +69,7 @@ def test_what_became_of_a_fold_is_told_with_its_weights() -> None:
     model, X, y, weight = _case("classification", 0)
     proposal = fold(model, "0", X, y, weight=weight)
     apply(proposal, model)
-    told = outcome(proposal.explanation, model, X, y, weight=weight)["after"]
+    told = fold_outcome(proposal.explanation, model, X, y, weight=weight)["after"]
     with torch.no_grad():
         loss = nn.functional.cross_entropy(model(torch.from_numpy(X)), torch.from_numpy(y).long(), reduction="none")
     assert told["mean_loss"] == pytest.approx(np.average(loss.numpy(), weights=weight))

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from creases.growth import tiny
+from creases.growth.methods import tiny
 
 
 def sample(n=400, d=30, seed=0):

@@ -13,7 +13,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.growth._proposal import Proposal
 from creases.growth.methods._fold.direction import ANGLES, unit_values
-from creases.growth.methods._fold.predictions import Decisions, Residuals, decide, residuals
+from creases.growth.methods._fold.predictions import Decisions, Residuals, decisions, residuals
 from creases.growth.methods._fold.subnetwork import Subnetwork, layer_inputs, subnetwork_at
 from creases.network.surgery import Place, find_place, unwrap_module
 
@@ -35,7 +35,7 @@ def crease_search(
 
     Creases pass through ``points`` instances drawn without replacement (all, if there are fewer), in 72 directions:
     around the circle in the plane, drawn at random in more dimensions. The output weights are eps / sqrt(2) long (eps
-    for one output), against the gradient; the gain is to first order. Arguments as for :func:`creases.growth.fold`.
+    for one output), against the gradient; the gain is to first order. Arguments as for :func:`creases.growth.methods.fold`.
     """
     if points < 1 or not 0 < eps < np.inf:
         raise InputError(f"points, eps: expected at least 1 and a number above 0, got {points} and {eps}")
@@ -46,7 +46,7 @@ def crease_search(
     tail = subnetwork_at(model, place, input_shape)
     _, inputs = layer_inputs(tail, X)
     outputs = tail.outputs(inputs)
-    state = (decide if loss == "classification" else residuals)(outputs, y, weight)
+    state = (decisions if loss == "classification" else residuals)(outputs, y, weight)
     slopes = state.weight[:, None] * _slopes(tail, inputs, state)
     rng = np.random.default_rng(seed)
     different = np.unique(inputs, axis=0)  # so that it makes no difference how often an instance comes

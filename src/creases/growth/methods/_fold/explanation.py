@@ -12,7 +12,7 @@ from scipy.special import chdtrc
 
 from creases._typing import Floats
 from creases.growth.methods._fold.fold_point import FoldPoint
-from creases.growth.methods._fold.predictions import Decisions, Residuals, logits
+from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits
 from creases.growth.methods._fold.subnetwork import Subnetwork
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction
 from creases.network.surgery import Place
@@ -167,7 +167,7 @@ def _effect(fold: FoldCandidate, setting: FoldContext) -> dict[str, Any]:
         "largest_change": float(np.abs(after - before).max()),
     }
     if isinstance(state, Decisions):
-        now = logits(after).argmax(axis=1)
+        now = as_logits(after).argmax(axis=1)
         out["fixed"] = np.flatnonzero(state.wrong & (now == state.true)).tolist()
         out["broken"] = np.flatnonzero(~state.wrong & (now != state.true)).tolist()
     return out

@@ -23,7 +23,7 @@ from creases.growth.methods._fold.explanation import (
     explain_refusal,
 )
 from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local_fold_point
-from creases.growth.methods._fold.predictions import Decisions, Residuals, decide, logits, residuals
+from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits, decisions, residuals
 from creases.growth.methods._fold.subnetwork import Subnetwork, layer_inputs, subnetwork_at
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, typical_mispredictions
 from creases.network.surgery import Place, find_place, unwrap_module
@@ -108,8 +108,8 @@ def fold(
     tail = subnetwork_at(model, place, input_shape)
     given, inputs = layer_inputs(tail, X)
     outputs = tail.outputs(inputs)
-    state = (decide if loss == "classification" else residuals)(outputs, y, weight)
-    if why := dead_layer(tail, inputs):
+    state = (decisions if loss == "classification" else residuals)(outputs, y, weight)
+    if why := dead_layer_reason(tail, inputs):
         return _none(place, tail, why)
     candidates = typical_mispredictions(
         inputs, state.loss, state.wrong, k=k, restarts=restarts, seed=seed, weight=state.weight
@@ -155,7 +155,7 @@ class _Attempt:
                 one.index, "what the new unit would feed does not move the output at the fold point"
             )
         changes = self.tail.slopes(self.X, v)
-        q, r = self.state.along(changes if isinstance(self.state, Residuals) else logits(changes))
+        q, r = self.state.along(changes if isinstance(self.state, Residuals) else as_logits(changes))
         score, D = EfficientScore(self.tail.features(self.X), q, r), self.X - at.x
         anchor = self._anchor(one, at)
         u = anchor if self.direction == "alignment" else best_direction(score, D, anchor, self.tail.leak)
@@ -199,7 +199,7 @@ class _Attempt:
             towards = -self.state.e[t] @ T
             scale = 1.0
         else:
-            rows = logits(T.T).T
+            rows = as_logits(T.T).T
             towards = rows[self.state.true[t]] - rows[self.state.predicted[t]]
             scale = 1 / float(np.linalg.norm(towards) or 1.0) if self.tail.direct else 0.5**0.5
         size = float(np.linalg.norm(towards))
@@ -216,7 +216,7 @@ class _Attempt:
         return np.asarray(np.eye(1, len(x))[0])
 
 
-def dead_layer(tail: Subnetwork, X: Floats) -> str:
+def dead_layer_reason(tail: Subnetwork, X: Floats) -> str:
     """Why nothing can be learned at inputs X (n, d): a layer without any active unit; "" if there is none."""
     if not np.ptp(X, axis=0).any():
         return "all instances enter the layer as the same point"

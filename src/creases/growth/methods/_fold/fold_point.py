@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.growth.methods._fold.predictions import logits
+from creases.growth.methods._fold.predictions import as_logits
 from creases.network import Network
 from creases.regions import cell, line
 from creases.regions.geometry import SIGN_TOLERANCE, Polytope, facet_ties, nearest_point, region_polytope, sides_toward
@@ -150,7 +150,7 @@ def _own(net: Network, x: Floats, i: int, j: int) -> _Part:
 
 
 def _made(net: Network, part: _Part, point: Floats, x: Floats, i: int, j: int, found: str) -> FoldPoint:
-    z = logits(np.asarray(net(point[None])).reshape(1, -1))[0]
+    z = as_logits(np.asarray(net(point[None])).reshape(1, -1))[0]
     distance = float(np.linalg.norm(point - x))
     return FoldPoint(point, part.sides, part.w, part.b, distance, found, float(abs(z[i] - z[j])))
 
@@ -178,7 +178,7 @@ def _first_crossing(net: Network, a: Floats, b: Floats, i: int, j: int) -> Itera
     """The first point on the way from a to b where i and j tie above all others, if there is one: exact."""
     way = line(net, a, b)
     ends = way.ends
-    z = logits(np.asarray(net(way.points(ends))).reshape(len(ends), -1))
+    z = as_logits(np.asarray(net(way.points(ends))).reshape(len(ends), -1))
     lead = z[:, i] - z[:, j]
     for r in np.flatnonzero((lead[:-1] > 0) != (lead[1:] > 0)):
         share = lead[r] / (lead[r] - lead[r + 1])

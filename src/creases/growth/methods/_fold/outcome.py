@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth.methods._fold.predictions import decide, residuals
+from creases.growth.methods._fold.predictions import decisions, residuals
 from creases.growth.methods._fold.subnetwork import layer_inputs, subnetwork_at
 from creases.network.surgery import find_place, unwrap_module
 
 
-def outcome(
+def fold_outcome(
     explanation: Mapping[str, Any],
     model: nn.Module,
     X: Any,
@@ -34,7 +34,7 @@ def outcome(
     Parameters
     ----------
     explanation
-        Of a proposal of :func:`creases.growth.fold` that was applied to the model, which was then trained.
+        Of a proposal of :func:`creases.growth.methods.fold` that was applied to the model, which was then trained.
     X, y, weight
         The data that ``fold`` was given, in the same order.
     unit
@@ -63,7 +63,7 @@ def outcome(
     }
     if "residual" in why:
         return {**explanation, "after": after | {"mean_loss": residuals(outputs, y, weight).mean_loss}}
-    state = decide(outputs, y, weight)
+    state = decisions(outputs, y, weight)
     numbers = np.arange(len(state.wrong)) if rows is None else np.asarray(rows)
     before = np.zeros(len(state.wrong), bool)
     before[np.searchsorted(numbers, why["mistakes"])] = True

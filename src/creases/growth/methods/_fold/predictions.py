@@ -53,14 +53,14 @@ class Decisions:
         return self.weight * q, self.weight * np.maximum(r, CURVATURE * np.ptp(change, axis=1) ** 2)
 
 
-def logits(outputs: Floats) -> Floats:
+def as_logits(outputs: Floats) -> Floats:
     """Outputs (n, m) as logits (n, C): one output is the sign that decides between class 0 and class 1."""
     return outputs if outputs.shape[1] > 1 else np.column_stack([np.zeros(len(outputs)), outputs])
 
 
-def decide(outputs: Floats, y: Any, weight: Any = None) -> Decisions:
+def decisions(outputs: Floats, y: Any, weight: Any = None) -> Decisions:
     """Decisions and losses of outputs (n, m) for the true classes y (n,), which count by their weights (n,)."""
-    z = logits(outputs)
+    z = as_logits(outputs)
     true = _classes(y, *z.shape)
     total = logsumexp(z, axis=1, keepdims=True)
     loss = (total - np.take_along_axis(z, true[:, None], axis=1))[:, 0]

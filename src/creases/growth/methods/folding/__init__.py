@@ -1,0 +1,23 @@
+"""The parts of growth by folding: typical mis-predictions, fold points and the efficient score."""
+
+from creases.growth.methods._fold.direction import unit_values
+from creases.growth.methods._fold.efficient_score import EfficientScore
+from creases.growth.methods._fold.fold import dead_layer_reason
+from creases.growth.methods._fold.fold_point import fold_point, local_fold_point
+from creases.growth.methods._fold.outcome import fold_outcome
+from creases.growth.methods._fold.predictions import as_logits, decisions
+from creases.growth.methods._fold.subnetwork import subnetwork_at
+from creases.growth.methods._fold.typical_mispredictions import typical_mispredictions
+
+__all__ = [
+    "EfficientScore",
+    "as_logits",
+    "dead_layer_reason",
+    "decisions",
+    "fold_outcome",
+    "fold_point",
+    "local_fold_point",
+    "subnetwork_at",
+    "typical_mispredictions",
+    "unit_values",
+]
