@@ -1,4 +1,4 @@
-"""What every partition must satisfy, whoever made it: it tiles the box, its pieces are the network, neighbours differ.
+"""What every partition must satisfy, whoever made it: it tiles the box, its pieces are the network, neighbors differ.
 
 Lengths are measured with the box mapped to the unit square (cube, interval), values against the size of the terms they
 are sums of, so that one set of tolerances holds for all scales.
@@ -213,7 +213,7 @@ def _check_plane_pieces(part: Any, sides: NDArray[np.int64], rng: np.random.Gene
     assert_pieces(net, J, y, found, t, lift(t))
     far = box[:, 1] + (box[:, 1] - box[:, 0]) * rng.uniform(0.1, 2, (3, 2))
     assert (part.locate(far) == -1).all(), "locate finds a region outside the box"
-    t = part.vertices[here]  # every region's piece at its corners, so that neighbours agree on their common edge
+    t = part.vertices[here]  # every region's piece at its corners, so that neighbors agree on their common edge
     assert_pieces(net, J, y, region, t, lift(t))
     _, value, size = run(net, lift(part.vertices))
     assert np.abs(part.values - value).max() <= VALUE * max(size.max(), np.finfo(float).tiny)
@@ -252,11 +252,11 @@ def check_space(part: Any, rng: np.random.Generator, *, points: int = 200) -> No
 def _check_pairs(part: Any, sides: NDArray[np.int64]) -> None:
     """Across every shared facet its unit changes side; regions hang together through them."""
     a, b = np.asarray(part.pairs, np.int64).reshape(-1, 2).T
-    assert (a != b).all(), "a region is its own neighbour"
+    assert (a != b).all(), "a region is its own neighbor"
     assert len(np.unique(np.sort(part.pairs, axis=1), axis=0)) == len(a), "two regions share two facets"
     assert (sides[a, part.facet_units] != sides[b, part.facet_units]).all(), "a facet's unit has one side across it"
     graph = coo_array((np.ones(len(a)), (a, b)), shape=(part.count, part.count))
-    assert connected_components(graph)[0] == 1, "neighbours do not lead from every region to every other"
+    assert connected_components(graph)[0] == 1, "neighbors do not lead from every region to every other"
 
 
 def _check_polytopes(part: Any) -> None:
@@ -296,7 +296,7 @@ def _check_space_vertices(part: Any, sides: NDArray[np.int64], rng: np.random.Ge
     assert np.abs(part.values - value).max() <= VALUE * max(size.max(), np.finfo(float).tiny)
     for (a, b), unit in zip(part.pairs[:200].tolist(), part.facet_units[:200].tolist(), strict=True):
         common = np.intersect1d(here[starts[a] : starts[a + 1]], here[starts[b] : starts[b + 1]])
-        assert len(common) >= len(dims), "the facet of two neighbours has too few corners"
+        assert len(common) >= len(dims), "the facet of two neighbors has too few corners"
         bend = int(np.searchsorted(net.unit_starts, unit, side="right")) - 1
         z, terms = (array[:, unit - net.unit_starts[bend]] for array in bends[bend])
         if z.ndim == 2:

@@ -54,7 +54,7 @@ class _Cell:
     y: Array
     size: Array
     sides: tuple[int, ...]
-    centre: Array
+    center: Array
 
 
 def lp_regions(layers: Layers, box: Box, *, leak: float = 0.0, tol: float = 1e-8) -> NDArray[np.int8]:
@@ -77,7 +77,7 @@ def lp_regions(layers: Layers, box: Box, *, leak: float = 0.0, tol: float = 1e-8
 
 def _affine(cell: _Cell, W: Array, b: Array) -> _Cell:
     size = np.abs(W) @ cell.size + np.abs(b)
-    return _Cell(cell.A, cell.c, W @ cell.J, W @ cell.y + b, size, cell.sides, cell.centre)
+    return _Cell(cell.A, cell.c, W @ cell.J, W @ cell.y + b, size, cell.sides, cell.center)
 
 
 def _lp_split(cell: _Cell, unit: int, tol: float) -> list[_Cell]:
@@ -91,13 +91,13 @@ def _lp_split(cell: _Cell, unit: int, tol: float) -> list[_Cell]:
     parts = []
     for side, sign in ((1, 1.0), (0, -1.0)):
         A, c = np.vstack([cell.A, sign * row]), np.append(cell.c, sign * offset)
-        slack = A @ cell.centre + c
-        if slack.min() > tol:  # the centre itself shows that this part has an inside
-            parts.append((side, A, c, cell.centre))
+        slack = A @ cell.center + c
+        if slack.min() > tol:  # the center itself shows that this part has an inside
+            parts.append((side, A, c, cell.center))
             continue
-        radius, centre = _inner_ball(A, c)
+        radius, center = _inner_ball(A, c)
         if radius > tol:
-            parts.append((side, A, c, centre))
+            parts.append((side, A, c, center))
     if len(parts) == 1:
         return [_with(cell, parts[0][0], None, None)]
     return [_with(_Cell(A, c, cell.J, cell.y, cell.size, cell.sides, x), side, A, c) for side, A, c, x in parts]
@@ -105,11 +105,11 @@ def _lp_split(cell: _Cell, unit: int, tol: float) -> list[_Cell]:
 
 def _with(cell: _Cell, side: int, A: Array | None, c: Array | None) -> _Cell:
     sides = (*cell.sides, side)
-    return _Cell(cell.A if A is None else A, cell.c if c is None else c, cell.J, cell.y, cell.size, sides, cell.centre)
+    return _Cell(cell.A if A is None else A, cell.c if c is None else c, cell.J, cell.y, cell.size, sides, cell.center)
 
 
 def _inner_ball(A: Array, c: Array) -> tuple[float, Array]:
-    """Radius and centre of the largest ball in ``A x + c >= 0`` (rows of length 1); the radius may be negative."""
+    """Radius and center of the largest ball in ``A x + c >= 0`` (rows of length 1); the radius may be negative."""
     n = A.shape[1]
     answer = linprog(
         np.append(np.zeros(n), -1.0),

@@ -95,5 +95,5 @@ def test_networks_without_bends_without_weights_and_with_constants_have_exact_bo
 
 
 def test_a_box_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(InputError, match="box: expected 2 pairs"):
+    with pytest.raises(InputError, match=r"box must be \(lo, hi\), or 2 pairs"):
         output_bounds(creases.read([([[1.0, -2.0]], [0.5])]), [(0, 1)])

@@ -35,8 +35,8 @@ def test_creases_are_as_long_as_they_are_drawn():
     assert found.crease_size.tolist() == pytest.approx([2.0, 2.0, 0.0])
     kinks = creases.read([([[1.0], [1.0], [1.0]], [0.0, -0.5, 3.0]), ([[1.0, 1.0, 1.0]], [0.0])])
     on_line = unit_facts(kinks, [(-1, 1)], partition=creases.line(kinks, [-1.0], [1.0]))
-    assert on_line.crease is not None
-    assert on_line.crease.tolist() == [1, 1, 0]
+    assert on_line.crease_size is not None
+    assert on_line.crease_size.tolist() == [1, 1, 0]
     assert on_line.side.tolist() == [BOTH, BOTH, ON]
     assert on_line.parallel.tolist() == [-1, -1, -1]  # of one input all would be
 

@@ -106,11 +106,13 @@ def test_reference_cases_are_below_their_bounds(name: str) -> None:
 
 
 def test_bad_widths_are_named() -> None:
-    with pytest.raises(InputError, match="widths: expected positive whole numbers"):
+    with pytest.raises(InputError, match="widths must be a list of positive integers"):
         bounds([3, 0], 2)
-    with pytest.raises(InputError, match="widths: expected positive whole numbers"):
+    with pytest.raises(InputError, match="widths must be a list of positive integers"):
         bounds([3, 2.5], 2)  # type: ignore[list-item]
-    with pytest.raises(InputError, match="widths: expected positive whole numbers"):
+    with pytest.raises(InputError, match="widths must be a list of positive integers"):
         bounds([3], 0)
-    with pytest.raises(InputError, match="widths: without d, give input, hidden and output"):
+    with pytest.raises(
+        InputError, match="widths must be the input, hidden and output widths, at least two numbers, without d"
+    ):
         bounds([3])

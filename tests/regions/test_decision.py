@@ -52,17 +52,17 @@ def test_the_explicit_networks_enclose_their_shapes(n, kind, leak):
 def test_turned_moved_and_scaled_with_two_logits_it_is_the_same_shape(kind, scale):
     n = 3
     turn = ortho_group.rvs(n, random_state=0) * np.array([[1.0], [0.4], [2.5]]) / scale
-    centre = scale * np.array([0.3, -0.2, 0.1])
+    center = scale * np.array([0.3, -0.2, 0.1])
     (W, b), (v, c) = arrays(MODELS[kind](n))
     logits = np.vstack([v, -v]), np.append(c, -c)
-    (found,) = decision_polytopes(creases.read([(W @ turn, b - W @ turn @ centre), logits]), inside=1)
+    (found,) = decision_polytopes(creases.read([(W @ turn, b - W @ turn @ center), logits]), inside=1)
     assert found.kind == kind
     shape = enclosure(kind, n)
     assert found.volume == pytest.approx(shape.volume / abs(np.linalg.det(turn)), rel=1e-9)
-    inner, outer = found.radii(centre)
+    inner, outer = found.radii(center)
     assert outer == pytest.approx(np.linalg.norm(shape.vertices() @ np.linalg.inv(turn).T, axis=1).max(), rel=1e-9)
     hull = ConvexHull(found.vertices)
-    assert inner == pytest.approx(-(hull.equations[:, :-1] @ centre + hull.equations[:, -1]).max(), rel=1e-9)
+    assert inner == pytest.approx(-(hull.equations[:, :-1] @ center + hull.equations[:, -1]).max(), rel=1e-9)
 
 
 @pytest.mark.parametrize(("n", "width", "seed"), [(2, 3, 0), (2, 6, 1), (3, 4, 2), (3, 6, 3), (4, 5, 4)])
@@ -200,11 +200,11 @@ def test_three_classes_have_their_own_polytopes():
 
 def test_wrong_arguments_are_named():
     net = creases.read(hyperoctahedron(2), (2,))
-    with pytest.raises(InputError, match="inside: expected a number from 0 to 1, got 2"):
+    with pytest.raises(InputError, match="inside must be an integer from 0 to 1, got 2"):
         decision_polytopes(net, inside=2)
-    with pytest.raises(InputError, match="net: expected at most 6 inputs, got 7"):
+    with pytest.raises(InputError, match="net must have at most 6 inputs, got 7"):
         decision_polytopes(creases.read(hyperoctahedron(7), (7,)))
-    with pytest.raises(InputError, match="net: expected a Network"):
-        decision_polytopes(hyperoctahedron(2))
-    with pytest.raises(InputError, match="centre"):
+    with pytest.raises(InputError, match="model must be a torch.nn.Module, a file name"):
+        decision_polytopes(3)
+    with pytest.raises(InputError, match="center must have shape"):
         decision_polytopes(net, inside=0)[0].radii([1.0])

@@ -167,14 +167,14 @@ def test_equation_4_17_tends_to_the_power_of_two_over_the_root_of_e(n):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: hyperoctahedron(0), "n: expected a positive whole number of dimensions, got 0"),
-        (lambda: expanded_simplex(2.5), "n: expected a positive whole number of dimensions, got 2.5"),
-        (lambda: hyperoctahedron(2, C=1.0), "C: expected a number above 1"),
-        (lambda: hyperoctahedron(2, C=float("nan")), "C: expected a number above 1"),
-        (lambda: expanded_simplex(2, leak=1.0), "leak: expected a slope from 0 up to, not including, 1, got 1.0"),
-        (lambda: enclosure("cube", 3), 'kind: expected "hyperoctahedron" or "expanded simplex", got \'cube\''),
-        (lambda: between(3, 5), r"small: expected 1 to n \+ 1 = 4 units with small weights, got 5"),
-        (lambda: facet_distance(0, 3), "k: expected 1 to n = 3 units that are on, got 0"),
+        (lambda: hyperoctahedron(0), "n must be a positive integer, got 0"),
+        (lambda: expanded_simplex(2.5), "n must be a positive integer, got 2.5"),
+        (lambda: hyperoctahedron(2, C=1.0), "C must be a finite number above 1"),
+        (lambda: hyperoctahedron(2, C=float("nan")), "C must be a finite number above 1"),
+        (lambda: expanded_simplex(2, leak=1.0), "leak must be a finite number at least 0 and below 1, got 1.0"),
+        (lambda: enclosure("cube", 3), "kind must be 'hyperoctahedron' or 'expanded simplex', got 'cube'"),
+        (lambda: between(3, 5), r"small must be a number of units with small weights, from 1 to n \+ 1 = 4, got 5"),
+        (lambda: facet_distance(0, 3), "k must be a number of active units, from 1 to n = 3, got 0"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):

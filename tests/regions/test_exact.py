@@ -316,11 +316,15 @@ def test_a_network_without_bends_is_one_region() -> None:
 
 def test_a_step_too_large_for_a_matrix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact_program, "MATRIX_ENTRIES", 8)
-    with pytest.raises(InputError, match=r"exact: step 'layers.0' \(linear\) maps 2 numbers to 16.*use exact=False"):
+    with pytest.raises(
+        InputError, match=r"net must have .* got 2 inputs and 16 outputs in step 'layers.0' \(linear\); use exact=False"
+    ):
         partition(load_case("m2_16x2"))
 
 
 def test_weights_that_are_not_finite_are_named() -> None:
     net = Network([linear(0, np.array([[np.inf, 1.0]]), np.zeros(1))], (2,))
-    with pytest.raises(InputError, match=r"exact: step 'linear0' \(linear\) has NaN or infinite weights"):
+    with pytest.raises(
+        InputError, match=r"net must have finite weights .* NaN or infinity in step 'linear0' \(linear\)"
+    ):
         exact_plane(net, SQUARE, np.zeros(2), np.eye(2))

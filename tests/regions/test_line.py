@@ -208,7 +208,7 @@ def test_stretches_that_fit_in_memory_give_the_same_line(monkeypatch: pytest.Mon
     a, b = ends_of(net)
     whole = [line(net, a, b, infinite=infinite) for infinite in (False, True)]
     monkeypatch.setattr(
-        import_module("creases.regions.line"), "default_memory", lambda: 1
+        import_module("creases.regions._line.line"), "default_memory", lambda: 1
     )  # the least: 64 knots at a time
     for one in whole:
         other = line(net, a, b, infinite=one.infinite)
@@ -259,15 +259,15 @@ def test_files_that_are_no_line_are_refused(tmp_path) -> None:  # type: ignore[n
 
 def test_bad_points_are_named() -> None:
     net = random_net(2, 3, 1)
-    with pytest.raises(InputError, match="b: a and b are the same point"):
+    with pytest.raises(InputError, match="b must differ from a, got the same point"):
         line(net, [1.0, 2.0], [1.0, 2.0])
     with pytest.raises(InputError, match=r"a: expected shape \(2,\)"):
         line(net, [1.0, 2.0, 3.0], [1.0, 2.0])
-    with pytest.raises(InputError, match="b: expected finite numbers, got nan at index 1"):
+    with pytest.raises(InputError, match="b must be finite, got nan at index 1"):
         line(net, [1.0, 2.0], [1.0, np.nan])
-    with pytest.raises(InputError, match="a: expected one point"):
+    with pytest.raises(InputError, match="a must be one point"):
         line(net, np.zeros((3, 2)), [1.0, 2.0])
-    with pytest.raises(InputError, match="t: expected parameters of shape"):
+    with pytest.raises(InputError, match="t must have shape \\(n,\\) and no NaN"):
         line(net, [0.0, 0.0], [1.0, 2.0]).locate(np.zeros((2, 2)))
 
 

@@ -21,7 +21,7 @@ from reference import exact_regions, load_case, load_counts, lp_regions
 from strategies import Case, cases
 
 UNIT = [(-1, 1), (-1, 1)]
-plane_module = import_module("creases.regions.plane")  # the name is the function's, too
+plane_module = import_module("creases.regions._plane.plane")
 PLANES = [name for name, case in load_counts().items() if case["widths"][0] == 2]
 
 
@@ -105,7 +105,7 @@ def test_pieces_at_ten_thousand_points_are_the_network(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLANES)
-def test_reference_cases_tile_and_neighbours_differ(name: str) -> None:
+def test_reference_cases_tile_and_neighbors_differ(name: str) -> None:
     check_plane(creases.plane(creases.read(load_case(name)), UNIT), np.random.default_rng(0), points=10_000)
 
 
@@ -357,7 +357,7 @@ def test_plane_through_three_points_holds_them() -> None:
 # -- what else a partition offers -------------------------------------------------------------------------------------
 
 
-def test_neighbours_are_joined_by_the_unit_between_them() -> None:
+def test_neighbors_are_joined_by_the_unit_between_them() -> None:
     found = creases.plane(creases.read(load_case("m2_16x2")), UNIT)
     graph = found.to_networkx()
     assert graph.number_of_nodes() == 101
@@ -400,11 +400,11 @@ def test_points_on_creases_are_located_beside_them() -> None:
 @pytest.mark.parametrize(
     ("box", "message"),
     [
-        ([(-1, 1)], r"box: expected 2 pairs \(lo, hi\), got an array of shape \(1, 2\)"),
-        ([(-1, 1), (2, 2)], r"box: empty on axis 1: lo must be below hi, got \(2.0, 2.0\)"),
-        ([(1, -1), (0, 1)], "box: empty on axis 0"),
-        ([(0, np.inf), (0, 1)], "box: bounds must be finite"),
-        ([("a", 1), (0, 1)], "box: expected 2 pairs"),
+        ([(-1, 1)], r"box must be \(lo, hi\), or 2 pairs of them, got shape \(1, 2\)"),
+        ([(-1, 1), (2, 2)], r"box must have lo < hi on every axis, got \(2.0, 2.0\) on axis 1"),
+        ([(1, -1), (0, 1)], "box must have lo < hi on every axis, got .* on axis 0"),
+        ([(0, np.inf), (0, 1)], "box must have finite bounds"),
+        ([("a", 1), (0, 1)], "box must be an array of numbers"),
     ],
 )
 def test_a_bad_box_is_refused(box, message: str) -> None:
@@ -414,21 +414,21 @@ def test_a_bad_box_is_refused(box, message: str) -> None:
 
 def test_bad_slices_are_refused() -> None:
     flat, deep = creases.read(load_case("m2_16x2")), creases.read(load_case("m3_16x2"))
-    with pytest.raises(InputError, match=r"basis: a network of 3 inputs needs a slice.*plane_through"):
+    with pytest.raises(InputError, match=r"basis must be given for a network of 3 inputs.*plane_through"):
         creases.plane(deep)
-    with pytest.raises(InputError, match=r"basis: expected shape \(3, 2\)"):
+    with pytest.raises(InputError, match=r"basis must have shape \(3, 2\)"):
         creases.plane(deep, UNIT, np.zeros(3), np.eye(3))
-    with pytest.raises(InputError, match="basis: its two columns are parallel"):
+    with pytest.raises(InputError, match="basis must have two columns that span a plane, got parallel"):
         creases.plane(deep, UNIT, np.zeros(3), np.ones((3, 2)))
-    with pytest.raises(InputError, match="basis: has NaN"):
+    with pytest.raises(InputError, match="basis must be finite"):
         creases.plane(deep, UNIT, np.zeros(3), np.full((3, 2), np.nan))
     with pytest.raises(InputError, match="origin: expected shape"):
         creases.plane(flat, UNIT, np.zeros(3), np.eye(2))
-    with pytest.raises(InputError, match=r"a, b, c: lie on one line.*use line"):
+    with pytest.raises(InputError, match=r"c must not be on the line through a and b.*use line"):
         creases.plane_through(deep, [0, 0, 0], [1, 1, 1], [2, 2, 2])
-    with pytest.raises(InputError, match="a, b: are the same point"):
+    with pytest.raises(InputError, match="b must differ from a, got the same point"):
         creases.plane_through(deep, [0, 0, 0], [0, 0, 0], [2, 2, 2])
-    with pytest.raises(InputError, match="c: expected finite numbers"):
+    with pytest.raises(InputError, match="c must be finite"):
         creases.plane_through(deep, [0, 0, 0], [1, 0, 0], [np.nan, 2, 2])
 
 

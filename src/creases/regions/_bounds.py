@@ -98,13 +98,13 @@ def _serra(widths: tuple[int, ...], d: int) -> int:
 
 def _check(widths: Sequence[int], d: int | None) -> tuple[tuple[int, ...], int]:
     if not isinstance(widths, Iterable):
-        raise InputError(f"widths: expected a list of whole numbers, got {widths!r}")
+        raise InputError("widths", "be a list of positive integers", repr(widths))
     numbers = tuple(widths) if d is None else (d, *widths)
     if not all(isinstance(n, int | np.integer) and n >= 1 for n in numbers):
-        raise InputError(f"widths: expected positive whole numbers, got {list(widths)} with d = {d}")
+        raise InputError("widths", "be a list of positive integers", f"{list(widths)} with d = {d}")
     if d is None and len(numbers) < 2:
         raise InputError(
-            f"widths: without d, give input, hidden and output widths, at least two numbers; got {list(widths)}"
+            "widths", "be the input, hidden and output widths, at least two numbers, without d", f"{list(widths)}"
         )
     whole = tuple(int(n) for n in numbers)
     return (whole[1:-1] if d is None else whole[1:]), whole[0]

@@ -59,7 +59,7 @@ class NearestBoundary(NamedTuple):
 class Cell:
     """The region ``Q x <= p`` of one input ``x``; :func:`cell` makes one. Distances are Euclidean.
 
-    What needs linear programs (facets, centre, bounding box, vertices) is computed when first asked for.
+    What needs linear programs (facets, center, bounding box, vertices) is computed when first asked for.
     """
 
     net: Network
@@ -98,12 +98,12 @@ class Cell:
 
     @cached_property
     def _ball(self) -> tuple[Floats, float]:
-        """Centre and radius of a largest ball in local coordinates; the centre of a unit ball if none is largest."""
+        """Center and radius of a largest ball in local coordinates; the center of a unit ball if none is largest."""
         part = self._local
-        centre, radius = chebyshev(part.N, part.s)
+        center, radius = chebyshev(part.N, part.s)
         if np.isinf(radius):
-            centre, _ = chebyshev(part.N, part.s, cap=1.0)
-        return centre, radius
+            center, _ = chebyshev(part.N, part.s, cap=1.0)
+        return center, radius
 
     @property
     def radius(self) -> float:
@@ -112,7 +112,7 @@ class Cell:
 
     @property
     def center(self) -> Floats:
-        """Centre (d,) of a largest ball in the region: a point of its interior, also when the radius is infinite."""
+        """Center (d,) of a largest ball in the region: a point of its interior, also when the radius is infinite."""
         return self._local.lift(self._ball[0])
 
     @cached_property
@@ -138,9 +138,11 @@ class Cell:
         """Corners (v, d) of a bounded region in at most 4 dimensions, counter-clockwise in two."""
         d = len(self.x)
         if d > VERTEX_DIMENSIONS:
-            raise InputError(f"vertices: listed for inputs of at most {VERTEX_DIMENSIONS} dimensions, this one has {d}")
+            raise InputError("net", f"have at most {VERTEX_DIMENSIONS} inputs to list vertices", f"{d}")
         if not np.isfinite(self.bounding_box).all():
-            raise InputError("vertices: the region is unbounded; give cell(net, x, box=...) a box to cut it with")
+            raise InputError(
+                "box", "bound the region to list vertices", "an unbounded region", "pass one: cell(net, x, box=...)"
+            )
         return _vertices(self)
 
     # -- what lies next to it -----------------------------------------------------------------------------------------
@@ -152,9 +154,9 @@ class Cell:
         follow: exact, by derivatives along the facet's normal.
         """
         if row not in self.facets:
-            raise InputError(f"row: expected one of the facets {self.facets.tolist()}, got {row}")
+            raise InputError("row", f"be one of the facets {self.facets.tolist()}", f"{row}")
         if self.units[row] < 0:
-            raise InputError(f"row: {row} is a side of the box, there is no region beyond it")
+            raise InputError("row", "be a crease", f"{row}, a side of the box with no region beyond it")
         part = self._local
         own = int(np.flatnonzero(part.rows == row)[0])
         middle = part.lift(on_facet(part.N, part.s, own)[0])
@@ -252,7 +254,9 @@ def cell(net: Network, x: Any, *, box: Sequence[tuple[float, float]] | None = No
         tied = point_ties(net, torch.from_numpy(point).to(net.device))
         found = _cell(net, point, sides_toward(net, sides, tied, _inwards(box, point)), sides_of_box)
         if found._ball[1] <= SAME_PLANE:
-            raise InputError("x: too close to several creases to tell regions apart; move x a little")
+            raise InputError(
+                "x", "be in the interior of a region", "a point too close to several creases", "move x a little"
+            )
     return found
 
 
@@ -281,7 +285,7 @@ def _box_rows(box: Sequence[tuple[float, float]] | None, x: Floats) -> tuple[Flo
         return np.zeros((0, d)), np.zeros(0)
     ends = check_box(box, d)
     if not ((ends[:, 0] <= x) & (x <= ends[:, 1])).all():
-        raise InputError("box: it does not contain x; give a box around x")
+        raise InputError("box", "contain x", f"{ends.tolist()}")
     return np.vstack([-np.eye(d), np.eye(d)]), np.concatenate([-ends[:, 0], ends[:, 1]])
 
 

@@ -74,14 +74,14 @@ class DecisionPolytope:
         """Number of faces of dimension 0 (vertices), ..., n - 1 (facets); None unless it is convex."""
         return f_vector(self.incidence) if self.convex else None
 
-    def radii(self, centre: Any = None) -> tuple[float, float]:
+    def radii(self, center: Any = None) -> tuple[float, float]:
         """Radius of the largest ball about a point inside it, and of the smallest around it.
 
-        ``centre`` (n,) is the origin unless given. The first is 0 for a point outside, the second infinite when the
+        ``center`` (n,) is the origin unless given. The first is 0 for a point outside, the second infinite when the
         polytope is not bounded.
         """
         n = self.vertices.shape[1]
-        c = np.zeros(n) if centre is None else check_points(centre, n, "centre")[0]
+        c = np.zeros(n) if center is None else check_points(center, n, "center")[0]
         inside = any(_distance(part - c) <= 1e-12 * (1 + np.abs(part - c).max()) for part in self.parts)
         inner = min((_distance(face - c) for face in self.faces), default=inf) if inside else 0.0
         outer = float(np.linalg.norm(self.vertices - c, axis=1).max()) if self.reach == "bounded" else inf
@@ -118,8 +118,10 @@ def decision_polytopes(
     inside = check_index(inside, max(2, net.n_out), "inside")
     if not 1 <= net.n_in <= VERTEX_DIMENSIONS:
         raise InputError(
-            f"net: expected at most {VERTEX_DIMENSIONS} inputs, got {net.n_in}; the polytopes of more have too many "
-            "vertices: look at planes through them with creases.plane"
+            "net",
+            f"have at most {VERTEX_DIMENSIONS} inputs",
+            f"{net.n_in}",
+            "polytopes in more dimensions have too many vertices; map planes with creases.plane",
         )
     if box is not None:
         return _polytopes(space(net, box, method="vertices"), inside)

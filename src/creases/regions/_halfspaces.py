@@ -58,7 +58,7 @@ def _linprog(c: Floats, N: Floats, s: Floats, *, presolve: bool) -> Any:
 
 
 def chebyshev(N: Floats, s: Floats, *, cap: float = np.inf) -> tuple[Floats, float]:
-    """Centre and radius of a largest ball in ``N w <= s``, at most ``cap`` in radius.
+    """Center and radius of a largest ball in ``N w <= s``, at most ``cap`` in radius.
 
     The radius is negative when the set is empty, and infinite when it holds balls of every size.
     """
@@ -77,7 +77,7 @@ def same_plane(N: Floats, s: Floats, row: int) -> NDArray[np.bool_]:
 
 
 def on_facet(N: Floats, s: Floats, row: int) -> tuple[Floats, float]:
-    """Centre and radius of a largest disc in the facet of one row: a point of its relative interior."""
+    """Center and radius of a largest disc in the facet of one row: a point of its relative interior."""
     normal = N[row]
     others = np.delete(N, row, axis=0)
     along = others @ normal
@@ -86,10 +86,10 @@ def on_facet(N: Floats, s: Floats, row: int) -> tuple[Floats, float]:
     room = np.delete(s, row) - s[row] * along
     parallel = lengths <= 1e-9  # the same plane, or one on the far side: no edge of the facet
     size = np.abs(room[~parallel]).max(initial=1.0)
-    centre, radius = chebyshev(
+    center, radius = chebyshev(
         flat[~parallel] / lengths[~parallel, None], room[~parallel] / lengths[~parallel], cap=size
     )
-    return _turned(centre[None], normal, back=True)[0] + s[row] * normal, radius
+    return _turned(center[None], normal, back=True)[0] + s[row] * normal, radius
 
 
 def _turned(rows: Floats, normal: Floats, *, back: bool = False) -> Floats:

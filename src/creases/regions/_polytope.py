@@ -44,12 +44,12 @@ def check_point(net: Network, x: Any, name: str = "x") -> Floats:
     """``x`` as one finite point (n_in,) in float64, or an error that names ``name``."""
     batch, _ = net.points(x, name)
     if len(batch) != 1:
-        raise InputError(f"{name}: expected one point of shape {net.input_shape}, got {len(batch)} of them")
+        raise InputError(name, f"be one point of shape {net.input_shape}", f"{len(batch)} of them")
     kept = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)  # not rounded to the network's dtype
     point: Floats = kept.detach().cpu().to(torch.float64).reshape(-1).numpy()
     if not np.isfinite(point).all():
         where = int(np.argmin(np.isfinite(point)))
-        raise InputError(f"{name}: expected finite numbers, got {point[where]} at index {where}")
+        raise InputError(name, "be finite", f"{point[where]} at index {where}")
     return point
 
 
@@ -60,7 +60,7 @@ def region_polytope(net: Network, sides: NDArray[np.integer]) -> Polytope:
     """
     sides = np.asarray(sides)
     if sides.shape != (net.n_units,):
-        raise InputError(f"sides: expected shape ({net.n_units},), one for each unit, got {sides.shape}")
+        raise InputError("sides", f"have shape ({net.n_units},), one side for each unit", f"{sides.shape}")
     net = net.to(torch.float64)
     chosen = split_sides(net, sides)
     *bends, (J, y) = _coefficients(net, chosen)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats
-from creases._validation import check_numbers
+from creases._validation import check_finite, check_numbers
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions._polytope import check_point
@@ -19,8 +19,10 @@ def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Floats, Floats]:
     if basis is None:
         if net.n_in != 2:
             raise InputError(
-                f"basis: a network of {net.n_in} inputs needs a slice: give origin ({net.n_in},) and "
-                f"basis ({net.n_in}, 2), or use plane_through(net, a, b, c)"
+                "basis",
+                f"be given for a network of {net.n_in} inputs",
+                "None",
+                f"pass origin ({net.n_in},) and basis ({net.n_in}, 2), or use plane_through(net, a, b, c)",
             )
         directions = np.eye(2)
     else:
@@ -28,11 +30,10 @@ def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Floats, Floats]:
         if directions.shape == (2, *net.input_shape):
             directions = directions.reshape(2, -1).T
         if directions.shape != (net.n_in, 2):
-            raise InputError(f"basis: expected shape ({net.n_in}, 2), two columns, got {directions.shape}")
-        if not np.isfinite(directions).all():
-            raise InputError("basis: has NaN or infinite entries")
+            raise InputError("basis", f"have shape ({net.n_in}, 2), two columns", f"{directions.shape}")
+        check_finite(directions, "basis")
         if np.linalg.matrix_rank(directions) < 2:
-            raise InputError("basis: its two columns are parallel (or zero) and span no plane")
+            raise InputError("basis", "have two columns that span a plane", "parallel or zero ones")
     start = np.zeros(net.n_in) if origin is None else check_point(net, origin, "origin")
     return start, directions
 
@@ -42,7 +43,7 @@ def slice_through(net: Network, points: Sequence[Any]) -> tuple[Floats, Floats, 
     a, b, c = (check_point(net, point, name) for point, name in zip(points, "abc", strict=True))
     first = float(np.linalg.norm(b - a))
     if first == 0:
-        raise InputError("a, b: are the same point; three points that are not on one line are needed")
+        raise InputError("b", "differ from a", "the same point", "give three points that are not on one line")
     e1 = (b - a) / first
     along = (c - a) @ e1
     rest = c - a - along * e1
@@ -50,7 +51,10 @@ def slice_through(net: Network, points: Sequence[Any]) -> tuple[Floats, Floats, 
     height = float(np.linalg.norm(rest))
     if height <= 1e-12 * max(first, float(np.linalg.norm(c - a))):
         raise InputError(
-            "a, b, c: lie on one line and span no plane; use line(net, a, b), or choose another third point"
+            "c",
+            "not be on the line through a and b",
+            "three points on one line, which span no plane",
+            "use line(net, a, b), or another third point",
         )
     coordinates = np.array([[0.0, 0.0], [first, 0.0], [along, height]])
     return a, np.stack([e1, rest / height], axis=1), coordinates

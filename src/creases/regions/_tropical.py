@@ -94,8 +94,10 @@ def _chain(net: Network) -> list[Step]:
     for i, step in enumerate(net.steps):
         if step.op not in ("linear", "relu") or step.inputs != (i,) or len(step.shape) != 1:
             raise InputError(
-                f"net: a tropical form is for chains of linear layers and (leaky) ReLUs, but step {i} "
-                f"({step.path or 'no path'}) is {step.op} with output {step.shape}; use line, plane or cell instead"
+                "net",
+                "be a chain of linear layers and (leaky) ReLUs",
+                f"{step.op} with output {step.shape} at step {i} ({step.path or 'no path'})",
+                "other networks have no tropical form here; use line, plane or cell instead",
             )
     return list(net.steps)
 
@@ -111,8 +113,10 @@ class _Tidy:
         """Terms of the sum of two max-polynomials: all sums of a term of each."""
         if len(p) * len(q) > self.max_terms:
             raise InputError(
-                f"net: its tropical form needs a polynomial of {len(p) * len(q)} terms, over max_terms = "
-                f"{self.max_terms}; give a smaller network or raise max_terms"
+                "max_terms",
+                f"be at least {len(p) * len(q)} for this network",
+                f"{self.max_terms}",
+                "raise it, or use a smaller network",
             )
         return self((p[:, None] + q[None]).reshape(-1, p.shape[1]))
 

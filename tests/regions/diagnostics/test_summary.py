@@ -71,7 +71,7 @@ def test_regions_of_one_function_are_distinct_once():
 def test_bounds_are_those_that_hold_for_the_network():
     plain = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1))
     bounds = creases.regions.bounds([4, 3], 2)
-    assert max_regions(creases.read(plain), 2) == bounds.max_regions
+    assert max_regions(creases.read(plain), 2) == bounds.upper
     leaky = nn.Sequential(nn.Linear(2, 4), nn.LeakyReLU(0.1), nn.Linear(4, 3), nn.LeakyReLU(0.1), nn.Linear(3, 1))
     assert max_regions(creases.read(leaky), 2) == bounds.montufar_2017
     assert max_regions(creases.read(nn.Linear(2, 1)), 2) == 1

@@ -42,7 +42,7 @@ def test_a_region_with_a_pattern_that_is_not_its_own_is_found_at_its_corners():
 def test_numbers_that_are_none_do_not_pass():
     found = verify_partition(creases.plane(KINK))
     assert found.holds
-    for name in ("at_points", "at_corners"):
+    for name in ("error_at_points", "error_at_corners"):
         assert not replace(found, **{name: float("nan")}).holds
 
 
@@ -80,5 +80,5 @@ def test_a_network_without_units_and_a_whole_line_have_one_too():
 
 
 def test_no_points_are_refused():
-    with pytest.raises(InputError, match="points: expected a positive whole number, got 0"):
+    with pytest.raises(InputError, match="points must be a positive integer, got 0"):
         verify_partition(creases.plane(KINK), points=0)

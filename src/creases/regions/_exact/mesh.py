@@ -13,7 +13,7 @@ Triple = tuple[int, int, int]
 
 
 class ExactMesh:
-    """Vertices, edges and loops of edges; an edge that is split remembers its halves, so neighbours see one vertex.
+    """Vertices, edges and loops of edges; an edge that is split remembers its halves, so neighbors see one vertex.
 
     A loop lists the sides of a region counter-clockwise as ``2 e`` (edge e from its first end to its second) or
     ``2 e + 1`` (the other way round). Signs are of the tests of the bend at work: bit k of ``positive[v]`` is set where

@@ -136,7 +136,9 @@ def _affine(step: Step, inputs: list[tuple[tuple[int, ...], int]]) -> tuple[Affi
     constants = np.broadcast_to(offset.numpy(), step.shape).astype(np.float64).ravel()
     matrices = [_matrix(step, [shape for shape, _ in inputs], k, n_out) for k in range(len(inputs))]
     if not (np.isfinite(constants).all() and all(np.isfinite(m.data).all() for m in matrices)):
-        raise InputError(f"exact: step {step.path!r} ({step.op}) has NaN or infinite weights; exact needs finite ones")
+        raise InputError(
+            "net", "have finite weights for exact=True", f"NaN or infinity in step {step.path!r} ({step.op})"
+        )
     constant, own = integers(constants)
     parts = [integers(m.data) for m in matrices]
     scale = max([own, *(part[1] + s for part, (_, s) in zip(parts, inputs, strict=True))])
@@ -156,8 +158,11 @@ def _matrix(step: Step, shapes: list[tuple[int, ...]], k: int, n_out: int) -> An
     n_in = prod(shapes[k])
     if n_in * n_out > MATRIX_ENTRIES:
         raise InputError(
-            f"exact: step {step.path!r} ({step.op}) maps {n_in} numbers to {n_out}, and exact arithmetic writes a step "
-            f"as a matrix of at most {MATRIX_ENTRIES} entries; use exact=False for this network"
+            "net",
+            f"have steps that are matrices of at most {MATRIX_ENTRIES} entries for exact=True",
+            f"{n_in} inputs and {n_out} outputs in step {step.path!r} ({step.op})",
+            "use {0} for this network",
+            [("exact", False)],
         )
     block = max(1, 2**22 // max(1, n_out, n_in))
     columns = []

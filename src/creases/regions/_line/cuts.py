@@ -1,6 +1,6 @@
 """Where the units of one bend change side on a line, interval by interval.
 
-Between two neighbouring knots of the line every pre-activation is affine in t, and known at both knots; beyond the last
+Between two neighboring knots of the line every pre-activation is affine in t, and known at both knots; beyond the last
 knot it is known by its value there and its derivative. So crossings are found by interpolation, for all intervals and
 units at once.
 """

@@ -52,9 +52,9 @@ def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartiti
     start, stop = check_point(net, a, "a"), check_point(net, b, "b")
     direction = stop - start
     if not direction.any():
-        raise InputError("b: a and b are the same point; give two different points")
+        raise InputError("b", "differ from a", "the same point")
     if not np.isfinite(direction).all():
-        raise InputError("b: the distance between a and b overflows float64; give points closer together")
+        raise InputError("b", "be closer to a", "a distance that overflows float64")
     work = net.to(torch.float64)
     with torch.no_grad():
         t, patterns = _trace(work, start, direction, infinite)
@@ -85,7 +85,7 @@ def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tu
         _refine(track, part, pair)
         todo.extend(reversed(part.split(track.limit)))
     ts, patterns = zip(*done, strict=True)
-    ends = [slice(None)] + [slice(1, None)] * (len(done) - 1)  # neighbours share a knot
+    ends = [slice(None)] + [slice(1, None)] * (len(done) - 1)  # neighbors share a knot
     return np.concatenate([t[cut] for t, cut in zip(ts, ends, strict=True)]), np.concatenate(patterns)
 
 

@@ -78,7 +78,9 @@ class LinePartition:
         """The region (n,) of each parameter t (n,), the right one at a breakpoint; -1 outside the segment."""
         t = check_numbers(t, "t")
         if t.ndim != 1 or np.isnan(t).any():
-            raise InputError(f"t: expected parameters of shape (n,), none of them NaN, got shape {t.shape}")
+            raise InputError(
+                "t", "have shape (n,) and no NaN", f"shape {t.shape}{' with NaN' if np.isnan(t).any() else ''}"
+            )
         ends = self.ends
         found = np.searchsorted(self.breakpoints, t, side="right")
         return np.where((t >= ends[0]) & (t <= ends[-1]), found, -1)

@@ -1,4 +1,4 @@
-"""Joining neighbouring regions of a finished planar complex."""
+"""Joining neighboring regions of a finished planar complex."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class PlanePartition:
         return plane_boundary(self.mesh, self.values, output_term_sizes(self.net, self.points(self.vertices)))
 
     def same_piece(self, *, tolerance: float = 1e-9) -> NDArray[np.int32]:
-        """Group of each region (R,) when neighbours with the same affine function are taken for one.
+        """Group of each region (R,) when neighbors with the same affine function are taken for one.
 
         ``tolerance`` is relative to the largest coefficient. ``partition.same_piece().max() + 1`` counts the groups.
         """

@@ -33,7 +33,7 @@ class Found:
     """One region and what lies across its facets."""
 
     pattern: bytes
-    inner: Floats  #: (n,) centre of its largest ball, with the box as a cube
+    inner: Floats  #: (n,) center of its largest ball, with the box as a cube
     units: list[int]  #: the unit on each facet that has a region beyond it
     beyond: list[bytes]  #: that region's pattern
     ways: dict[bytes, Sides]  #: the sides of the regions beyond that were not known
@@ -42,7 +42,7 @@ class Found:
 def regions_by_facets(
     net: Network, box: Floats, *, n_jobs: int = 1, deadline: float = np.inf
 ) -> Iterator[Found | None]:
-    """Every region that can be reached from the box's centre, nearest first; None last when the time is up."""
+    """Every region that can be reached from the box's center, nearest first; None last when the time is up."""
     start = cell(net, box.mean(axis=1), box=[(float(lo), float(hi)) for lo, hi in box]).sides
     known = {pack_sides(net, start[None]).tobytes()}
     todo = [start]
@@ -74,7 +74,7 @@ def _expand_all(
 
 
 def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found | None:
-    """The region with given sides and its neighbours, None when it is too thin to be seen.
+    """The region with given sides and its neighbors, None when it is too thin to be seen.
 
     Across a facet where only its unit changes lies the region with that one side changed. If a region has that pattern
     then it is the one (both are bounded by the same rows on the facet's plane); else the way across is looked at.
@@ -82,11 +82,11 @@ def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found 
     part = region_polytope(net, sides)
     middle, half = box.mean(axis=1), np.diff(box, axis=1)[:, 0] / 2
     N, s, rows = _rows(part, middle, half)
-    centre, radius = _centre(N, s)
+    center, radius = _centre(N, s)
     if radius <= THIN:
         return None
-    room = np.maximum(s - N @ centre, 1e-14)
-    facets = irredundant(N, room / room.min(), np.zeros(len(centre)))  # in the region's own scale
+    room = np.maximum(s - N @ center, 1e-14)
+    facets = irredundant(N, room / room.min(), np.zeros(len(center)))  # in the region's own scale
     units: list[int] = []
     beyond: list[bytes] = []
     ways: dict[bytes, Sides] = {}
@@ -101,7 +101,7 @@ def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found 
             ways[pattern] = other
         units.append(int(part.units[row]))
         beyond.append(pattern)
-    return Found(pack_sides(net, sides[None]).tobytes(), middle + half * centre, units, beyond, ways)
+    return Found(pack_sides(net, sides[None]).tobytes(), middle + half * center, units, beyond, ways)
 
 
 def _rows(part: Polytope, middle: Floats, half: Floats) -> tuple[Floats, Floats, Ints]:
@@ -118,18 +118,18 @@ def _rows(part: Polytope, middle: Floats, half: Floats) -> tuple[Floats, Floats,
 
 
 def _centre(N: Floats, s: Floats) -> tuple[Floats, float]:
-    """Centre and radius of a largest ball in ``N w <= s``; of a small region found coarsely, then in its own scale."""
-    centre, radius = chebyshev(N, s, cap=1.0)
+    """Center and radius of a largest ball in ``N w <= s``; of a small region found coarsely, then in its own scale."""
+    center, radius = chebyshev(N, s, cap=1.0)
     for _ in range(2):
         if not THIN < radius < 1e-3:
             break
-        room = np.maximum(s - N @ centre, 0.0) / radius
+        room = np.maximum(s - N @ center, 0.0) / radius
         near = room < 1e6
         step, grown = chebyshev(N[near], room[near], cap=1e3)
         if not 0 < grown < np.inf:
             break
-        centre, radius = centre + radius * step, radius * grown
-    return centre, radius
+        center, radius = center + radius * step, radius * grown
+    return center, radius
 
 
 def _across(net: Network, sides: Sides, part: Polytope, rows: Ints, normal: Floats) -> Sides:

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from creases._typing import Floats, Progress
-from creases._validation import check_box, check_count, check_points
+from creases._validation import check_box, check_choice, check_count, check_number, check_points
 from creases.errors import InputError
 from creases.network import Network, Piece, as_network
 from creases.network.program import pack_sides, pattern_pieces
@@ -75,7 +75,7 @@ class SpacePartition:
 
     def _need_vertices(self, what: str) -> None:
         if self.count and not len(self.vertices):
-            raise InputError(f'{what}: this partition was made with method="lp" and has no vertices; use "vertices"')
+            raise InputError("method", f"be 'vertices' for {what}", "'lp', whose regions have no vertices")
 
     def f_vector(self) -> tuple[int, ...]:
         """Number of faces of dimension 0 (vertices), 1 (edges), ..., n (regions)."""
@@ -225,12 +225,10 @@ class _Job:
         progress: Progress | None,
     ) -> None:
         net = as_network(net)
-        if method not in ("auto", "vertices", "lp"):
-            raise InputError(f'method: expected "auto", "vertices" or "lp", got {method!r}')
+        check_choice(method, ["auto", "vertices", "lp"], "method")
         n_jobs = check_count(n_jobs, "n_jobs")
         max_regions = None if max_regions is None else check_count(max_regions, "max_regions")
-        if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
-            raise InputError(f"max_seconds: expected a positive number, got {max_seconds!r}")
+        max_seconds = None if max_seconds is None else check_number(max_seconds, "max_seconds", above=0)
         self.net, self.n = net, net.n_in
         self.work = net.to("cpu").to(torch.float64)
         self.box = check_box([(-1.0, 1.0)] * self.n if box is None else box, self.n)

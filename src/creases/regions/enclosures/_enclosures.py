@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations, product
-from math import comb, exp, isfinite, lgamma, log, pi, sqrt
-from operator import index
-from typing import Any, Literal
+from math import comb, exp, lgamma, log, pi, sqrt
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import nn
 
 from creases._typing import Floats
+from creases._validation import check_choice, check_count, check_number
 from creases.errors import InputError
 
 Kind = Literal["hyperoctahedron", "expanded simplex"]
@@ -87,7 +87,7 @@ def hyperoctahedron(n: int, *, C: float = 2.0, leak: float = 0.0) -> nn.Sequenti
     >>> f(torch.tensor([[0.0, 0.0], [0.5, 0.5], [0.0, -2.0]], dtype=torch.float64)).flatten().tolist()
     [-1.0, 0.0, 1.0]
     """
-    n, leak, C = _dimension(n), _leak(leak), _far(C)
+    n, leak, C = check_count(n, "n"), check_number(leak, "leak", least=0, below=1), check_number(C, "C", above=1)
     last = (1 + leak) / (1 - leak)
     return _one_layer(
         np.vstack([np.eye(n), -np.ones(n)]),
@@ -112,7 +112,7 @@ def expanded_simplex(n: int, *, leak: float = 0.0) -> nn.Sequential:
     >>> [round(f(torch.tensor([r, 0.0, 0.0], dtype=torch.float64)).item(), 3) for r in (0.0, 2.0)]
     [-0.816, 0.816]
     """
-    n, leak = _dimension(n), _leak(leak)
+    n, leak = check_count(n, "n"), check_number(leak, "leak", least=0, below=1)
     return _one_layer(
         simplex_directions(n),
         np.zeros(n + 1),
@@ -137,10 +137,11 @@ def between(n: int, small: int, *, C: float = 2.0) -> nn.Sequential:
     C
         Above 1.
     """
-    n = _dimension(n)
-    _small(small, n)
+    n = check_count(n, "n")
+    _check_small(small, n)
     weights = np.where(np.arange(n + 1) < n + 1 - small, 2.0, 1.0)
-    return _one_layer(np.vstack([np.eye(n), -np.ones(n)]), np.append(np.zeros(n), _far(C)), weights, -C - 1, 0.0)
+    offsets = np.append(np.zeros(n), check_number(C, "C", above=1))
+    return _one_layer(np.vstack([np.eye(n), -np.ones(n)]), offsets, weights, -C - 1, 0.0)
 
 
 def face_counts(n: int, small: int) -> tuple[int, int]:
@@ -155,8 +156,8 @@ def face_counts(n: int, small: int) -> tuple[int, int]:
     >>> [face_counts(3, small) for small in (1, 2, 3, 4)]
     [(6, 8), (10, 12), (12, 14), (12, 14)]
     """
-    n = _dimension(n)
-    _small(small, n)
+    n = check_count(n, "n")
+    _check_small(small, n)
     return small * (2 * n + 1 - small), 2 ** (n + 1) - 2 ** max(n + 1 - small, 1)
 
 
@@ -169,12 +170,11 @@ def enclosure(kind: Kind, n: int) -> Enclosure:
     >>> enclosure("expanded simplex", 3).f_vector, round(enclosure("expanded simplex", 4).inner_radius, 4)
     ((12, 24, 14), 0.6455)
     """
-    n = _dimension(n)
+    n = check_count(n, "n")
+    check_choice(kind, ["hyperoctahedron", "expanded simplex"], "kind")
     if kind == "hyperoctahedron":
         faces = tuple(2 ** (k + 1) * comb(n, k + 1) for k in range(n))
         return Enclosure(kind, n, 1 / sqrt(n), faces, exp(n * log(2) - lgamma(n + 1)))
-    if kind != "expanded simplex":
-        raise InputError(f'kind: expected "hyperoctahedron" or "expanded simplex", got {kind!r}')
     # A face is a product of two simplices: the coordinates y that are positive on it and those that are negative.
     faces = tuple(comb(n + 1, k + 2) * (2 ** (k + 2) - 2) for k in range(n))
     # comb(2n, n) unimodular simplices of the root lattice, whose cells have volume sqrt(n + 1) and roots length sqrt 2.
@@ -183,13 +183,13 @@ def enclosure(kind: Kind, n: int) -> Enclosure:
 
 
 def facet_distance(k: int, n: int) -> float:
-    """Distance d(k, n) from the centre of an expanded simplex of circumradius 1 to a facet with k units on (eq. 4.6).
+    """Distance d(k, n) from the center of an expanded simplex of circumradius 1 to a facet with k units on (eq. 4.6).
 
     The nearest has half of the n + 1 units on: ``sqrt(2 / (n + 1))`` for odd n, ``sqrt(2 (n + 1) / (n (n + 2)))`` for
     even n (eq. 4.10).
     """
     if not 1 <= k <= n:
-        raise InputError(f"k: expected 1 to n = {n} units that are on, got {k!r}")
+        raise InputError("k", f"be a number of active units, from 1 to n = {n}", repr(k))
     return sqrt((n + 1) / (2 * k * (n + 1 - k)))
 
 
@@ -202,7 +202,7 @@ def shell_volume(n: int, ratio: float) -> float:
 
 
 def simplex_directions(n: int) -> Floats:
-    """Directions (n + 1, n) from the centre of a regular simplex to its corners, of length 1; they sum to 0.
+    """Directions (n + 1, n) from the center of a regular simplex to its corners, of length 1; they sum to 0.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def simplex_directions(n: int) -> Floats:
     >>> (u @ u.T).round(12).tolist()
     [[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]]
     """
-    n = _dimension(n)
+    n = check_count(n, "n")
     # The corners e_i of a simplex in n + 1 dimensions, in an orthonormal basis of the hyperplane sum = 0 (Helmert).
     k = np.arange(1, n + 1)
     basis = np.where(np.arange(n + 1)[:, None] < k, 1.0, 0.0)
@@ -232,28 +232,6 @@ def _one_layer(W: Floats, b: Floats, v: Floats, c: float, leak: float) -> nn.Seq
     return nn.Sequential(layers[0], bend, layers[1])
 
 
-def _dimension(n: Any) -> int:
-    try:
-        value = index(n)
-    except TypeError:
-        value = 0
-    if value < 1:
-        raise InputError(f"n: expected a positive whole number of dimensions, got {n!r}")
-    return value
-
-
-def _small(small: int, n: int) -> None:
+def _check_small(small: int, n: int) -> None:
     if not 1 <= small <= n + 1:
-        raise InputError(f"small: expected 1 to n + 1 = {n + 1} units with small weights, got {small!r}")
-
-
-def _far(C: float) -> float:
-    if not (isfinite(C) and C > 1):
-        raise InputError(f"C: expected a number above 1, so that the last crease misses the polytope, got {C!r}")
-    return float(C)
-
-
-def _leak(leak: float) -> float:
-    if not 0 <= leak < 1:
-        raise InputError(f"leak: expected a slope from 0 up to, not including, 1, got {leak!r}")
-    return float(leak)
+        raise InputError("small", f"be a number of units with small weights, from 1 to n + 1 = {n + 1}", repr(small))

@@ -1,4 +1,4 @@
-"""A finished face lattice: faces of all dimensions numbered through, their corners, volumes and neighbours."""
+"""A finished face lattice: faces of all dimensions numbered through, their corners, volumes and neighbors."""
 
 from __future__ import annotations
 
