@@ -91,7 +91,7 @@ def unit_facts(
 
 
 def _earlier_parallel(rows: Floats) -> tuple[Ints, Ints]:
-    """Return for each row (n, k) the first earlier one in the same (1) or opposite (-1) direction, else -1, and which."""
+    """Return the first earlier row in the same (1) or opposite (-1) direction, -1 if there is none, and which: (n,)."""
     length = np.linalg.norm(rows, axis=1)
     unit = rows / np.where(length > 0, length, 1.0)[:, None]
     earlier, sign = np.full(len(rows), -1), np.zeros(len(rows), np.int64)
