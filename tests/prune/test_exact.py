@@ -18,7 +18,7 @@ from creases.prune._reductions import Edit
 from strategies import cases
 from surgery_models import MODELS, built
 
-ROOM = import_module("creases.prune.exact")  # the function has the module's name
+ROOM = import_module("creases.prune._exact")
 
 
 def module(layers, leak=0.0, dtype=torch.float64):

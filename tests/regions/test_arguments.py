@@ -29,7 +29,7 @@ def test_what_is_no_network_is_refused(given) -> None:
         lambda: creases.tropical(given),
     ]
     for call in calls:
-        with pytest.raises(InputError, match="model must be a torch.nn.Module, a file name"):
+        with pytest.raises(InputError, match=r"model must be a torch\.nn\.Module, a file name"):
             call()
 
 

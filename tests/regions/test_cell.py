@@ -178,7 +178,7 @@ def test_unbounded_regions_have_infinite_boxes_and_no_vertices() -> None:
     assert found.radius == np.inf
     assert found.bounding_box.tolist() == [[0.0, np.inf], [0.0, np.inf]]
     assert found.contains(found.center).all()
-    with pytest.raises(InputError, match="box must bound the region .* got an unbounded region; pass one"):
+    with pytest.raises(InputError, match=r"box must bound the region .* got an unbounded region; pass one"):
         _ = found.vertices
 
 
@@ -324,7 +324,7 @@ def test_bad_arguments_are_named() -> None:
     with pytest.raises(InputError, match="row must be one of the facets"):
         cell(net, x).neighbor(99)
     boxed = cell(net, x, box=[(-0.001, 0.001)] * 5)
-    with pytest.raises(InputError, match="row must be a crease, got .*, a side of the box"):
+    with pytest.raises(InputError, match=r"row must be a crease, got .*, a side of the box"):
         boxed.neighbor(int(boxed.facets[-1]))
     with pytest.raises(InputError, match=r"sides must have shape \(6,\)"):
         region_polytope(net, np.zeros(3, int))

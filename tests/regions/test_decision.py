@@ -204,7 +204,7 @@ def test_wrong_arguments_are_named():
         decision_polytopes(net, inside=2)
     with pytest.raises(InputError, match="net must have at most 6 inputs, got 7"):
         decision_polytopes(creases.read(hyperoctahedron(7), (7,)))
-    with pytest.raises(InputError, match="model must be a torch.nn.Module, a file name"):
+    with pytest.raises(InputError, match=r"model must be a torch\.nn\.Module, a file name"):
         decision_polytopes(3)
     with pytest.raises(InputError, match="center must have shape"):
         decision_polytopes(net, inside=0)[0].radii([1.0])

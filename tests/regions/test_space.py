@@ -157,7 +157,7 @@ def test_more_than_six_dimensions_are_left_to_linear_programs():
     np.testing.assert_allclose(np.einsum("pmn,pn->pm", J[found], x) + y[found], part.net(x), atol=1e-10)
     for ask in (part.volumes, part.boundary, part.f_vector):
         with pytest.raises(
-            InputError, match="method must be 'vertices' for .*, got 'lp', whose regions have no vertices"
+            InputError, match=r"method must be 'vertices' for .*, got 'lp', whose regions have no vertices"
         ):
             ask()
 
@@ -429,7 +429,7 @@ def test_bad_arguments_are_named():
     net = random_net([3, 2, 1], 0)
     with pytest.raises(InputError, match=r"box must be \(lo, hi\), or 3 pairs of them, got shape \(2, 2\)"):
         space(net, [(-1, 1)] * 2)
-    with pytest.raises(InputError, match="box must have lo < hi on every axis, got .* on axis 1"):
+    with pytest.raises(InputError, match=r"box must have lo < hi on every axis, got .* on axis 1"):
         space(net, [(-1, 1), (1, 1), (-1, 1)])
     with pytest.raises(InputError, match="method must be 'auto', 'vertices' or 'lp', got 'qhull'"):
         space(net, method="qhull")
@@ -437,7 +437,7 @@ def test_bad_arguments_are_named():
         space(net, max_regions=0)
     with pytest.raises(InputError, match="n_jobs must be a positive integer, got -1"):
         space(net, n_jobs=-1)
-    with pytest.raises(InputError, match="model must be a torch.nn.Module, a file name"):
+    with pytest.raises(InputError, match=r"model must be a torch\.nn\.Module, a file name"):
         space(3)
 
 
