@@ -132,7 +132,7 @@ def test_the_screening_of_all_units_from_one_inverse_is_that_of_each_alone():
         torch.manual_seed(1)
         model = nn.Sequential(nn.Linear(4, 40), nn.ReLU(), nn.Linear(40, 2)).double()
     x = inputs((4,), n=300)
-    watch = PlaceObserver.of(model, "0", nn.MSELoss(), x)
+    watch = PlaceObserver.from_model(model, "0", nn.MSELoss(), x)
     found = _unexplained(_observed(watch, [(x, None)])[0])
     h = F.relu(model[0](x)).detach().numpy()
     for unit in range(40):

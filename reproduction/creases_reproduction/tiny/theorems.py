@@ -60,7 +60,7 @@ def case(seed: int, bend: type[nn.Module] = nn.Tanh) -> Case:
     x = torch.randn(120, 4, generator=numbers, dtype=torch.float64)
     y = (torch.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2] > 0).long() + (x[:, 3] > 1).long()
     place = places(model)[seed % 2]
-    found = PlaceObserver.of(model, place, loss, x).see(x, y)
+    found = PlaceObserver.from_model(model, place, loss, x).see(x, y)
     ones = torch.ones(1, len(x), dtype=torch.float64)
     path = place.consumers[0].path
     before, after = torch.cat([found.entering.T, ones]), torch.cat([found.inputs[path].T, ones])

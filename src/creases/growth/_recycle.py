@@ -141,27 +141,27 @@ def redundant_units(
         source = list(iterate_batches(batches))
         if not source:
             raise InputError("batches: has no samples")
-        watch = PlaceObserver.of(model, place, loss, source[0][0])
-    width = watch.place.width
+        observer = PlaceObserver.from_model(model, place, loss, source[0][0])
+    width = observer.place.width
     if width == 1:
         return []
     with ranks.fail_together():
-        entering = _observed(watch, source)
+        entering = _observed(observer, source)
     ranks.sum_over_ranks(one.gram for one in entering)
     judged = [source, *([] if heldout is None else [list(iterate_batches(heldout, "heldout"))])]
-    before = np.array([_mean_loss(watch, part, {}) for part in judged])
+    before = np.array([_mean_loss(observer, part, {}) for part in judged])
     if not np.isfinite(before).all():
         raise InputError(
             f"loss: is {before.sum()} on these batches; has the training diverged? use a smaller lr, or scale the data"
         )
-    allowed = tolerance * np.abs(before) + _rounding(watch, source, entering)
+    allowed = tolerance * np.abs(before) + _rounding(observer, source, entering)
     missing = [_unexplained(one) for one in entering]  # of each consumer (width,)
     found: list[RedundantUnit] = []
     for unit in np.argsort(_harm(entering, missing), kind="stable")[:MEASURED].tolist():
         change: dict[str, Tensor] = {}
         for one in entering:
             change |= one.change(_stand_in(one, unit), unit, width)
-        cost = np.array([_mean_loss(watch, part, change) for part in judged]) - before
+        cost = np.array([_mean_loss(observer, part, change) for part in judged]) - before
         if (cost <= allowed).all():
             found.append(RedundantUnit(unit, float(cost.max()), max(float(part[unit]) for part in missing), change))
     return sorted(found, key=lambda one: one.cost)
@@ -193,12 +193,12 @@ def remove_redundant(
     return replace(done[0], change=difference, bound=None)
 
 
-def _observed(watch: PlaceObserver, source: Sequence[tuple[Tensor, Any]]) -> list[_Entering]:
+def _observed(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]]) -> list[_Entering]:
     """Run all batches once; what enters each consumer."""
-    width = watch.place.width
+    width = observer.place.width
     entering = []
-    for link in watch.place.consumers:
-        layer = watch.twin.get_submodule(link.path)
+    for link in observer.place.consumers:
+        layer = observer.twin.get_submodule(link.path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
         entering.append(_Entering(link, layer, weight.new_zeros((width + 1, width + 1), dtype=torch.float64)))
@@ -206,7 +206,7 @@ def _observed(watch: PlaceObserver, source: Sequence[tuple[Tensor, Any]]) -> lis
     try:
         with without_side_effects():
             for x, _ in source:
-                watch.twin(x)
+                observer.twin(x)
     finally:
         for handle in handles:
             handle.remove()
@@ -217,28 +217,28 @@ def _adding(one: _Entering, width: int) -> Callable[[nn.Module, Any], None]:
     return lambda module, args: one.add(args[0], width)
 
 
-def _mean_loss(watch: PlaceObserver, source: Sequence[tuple[Tensor, Any]], change: Mapping[str, Tensor]) -> float:
+def _mean_loss(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]], change: Mapping[str, Tensor]) -> float:
     """The mean loss when parameters change by this."""
-    present = dict(watch.twin.named_parameters())
+    present = dict(observer.twin.named_parameters())
     other = {name: present[name] + move for name, move in change.items()}
     sums = torch.zeros(2, dtype=torch.float64)  # of the loss, of samples
     with ranks.fail_together(), without_side_effects():
         for x, target in source:
-            value = float(watch.summed(functional_call(watch.twin, other, (x,)), target, len(x)))
+            value = float(observer.loss_sum(functional_call(observer.twin, other, (x,)), target, len(x)))
             sums += torch.tensor([value, len(x)], dtype=torch.float64)
     ranks.sum_over_ranks([sums])
     return float(sums[0] / sums[1])
 
 
-def _rounding(watch: PlaceObserver, source: Sequence[tuple[Tensor, Any]], entering: Sequence[_Entering]) -> float:
+def _rounding(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]], entering: Sequence[_Entering]) -> float:
     """What counts as no change of the loss: rounding of the loss that the model has when no unit is read."""
     unread = {}
     for one in entering:
-        columns = one.link.columns(watch.place.width).flatten().to(one.weight.device)
+        columns = one.link.columns(observer.place.width).flatten().to(one.weight.device)
         move = torch.zeros_like(one.weight)
         move[:, columns] = -one.weight[:, columns]
         unread[f"{one.link.path}.weight"] = move.movedim(1, input_tensors(one.layer).weight_axis)
-    idle = _mean_loss(watch, source, unread)
+    idle = _mean_loss(observer, source, unread)
     return torch.finfo(entering[0].weight.dtype).eps * abs(idle) if np.isfinite(idle) else 0.0
 
 

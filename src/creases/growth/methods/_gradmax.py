@@ -47,54 +47,59 @@ def gradmax(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, 
     if not isinstance(count, int) or count < 1:
         raise InputError(f"count: expected at least 1 unit, got {count!r}")
     with ranks.fail_together():
-        watch, source = observe_batches(model, place, batches, loss)
-        seen = list(source)
-        reach = Route(watch.twin, watch.place, seen[0])
-        sums = empty_statistics(reach, seen[0], project=False)
-        for one in seen:
-            add_batch(sums, reach, one)
+        observer, source = observe_batches(model, place, batches, loss)
+        observations = list(source)
+        route = Route(observer.twin, observer.place, observations[0])
+        sums = empty_statistics(route, observations[0], project=False)
+        for one in observations:
+            add_batch(sums, route, one)
     ranks.sum_over_ranks(sums.tensors())
-    found: dict[str, Any] = {"method": "gradmax", "place": watch.place.name, "reason": "", "samples": int(sums.count)}
+    found: dict[str, Any] = {
+        "method": "gradmax",
+        "place": observer.place.name,
+        "reason": "",
+        "samples": int(sums.count),
+    }
     found["loss"] = sums.mean_loss
     units = synchronize_units(
         _strongest({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count)
     )
     found["singular_values"] = units.values.tolist()
-    start, slope = _start(reach)
+    start, slope = _start(route)
     found["start"] = start
-    if start != "zero out" and not reach.smooth and len(units.values):
-        units = choose_signs(reach, seen, units).units
+    if start != "zero out" and not route.is_smooth and len(units.values):
+        units = choose_signs(route, observations, units).units
     if not len(units.values):
         why = "no gradient arrives at the new units: the layers before or behind are dead, or nothing correlates"
         found |= {"reason": why, "gradient": 0.0, "units": 0}
-        return _proposal(reach, units, found)
+        return _proposal(route, units, found)
     found["units"] = len(units.values)
-    length = _length(reach)
+    length = _length(route)
     s = sums.features / sums.count
     if start == "zero out":
         size_in, size_out = float((units.alpha * (s @ units.alpha)).sum(0).max()) ** -0.5, 0.0
     else:
-        size_in, size_out = (0.0 if start == "zero" else _small(reach, s)), length
-        found["gradient"] = _arriving(reach, seen, units, slope, int(sums.count)) * length**2
+        size_in, size_out = (0.0 if start == "zero" else _small(route, s)), length
+        found["gradient"] = _arriving(route, observations, units, slope, int(sums.count)) * length**2
     omega = {path: size_out * columns for path, columns in units.omega.items()}
-    return _proposal(reach, NewUnits(size_in * units.alpha, omega, units.values, units.rank, units.solver), found)
+    return _proposal(route, NewUnits(size_in * units.alpha, omega, units.values, units.rank, units.solver), found)
 
 
-def _arriving(reach: Route, seen: Sequence[Observation], units: NewUnits, slope: float, n: int) -> float:
+def _arriving(route: Route, observations: Sequence[Observation], units: NewUnits, slope: float, n: int) -> float:
     """Squared norm of the gradient of all incoming weights, for outgoing ones of length 1, on the sides chosen."""
-    if reach.smooth:
+    if route.is_smooth:
         return float((slope * units.values).square().sum())
     total = torch.zeros_like(units.alpha)
-    for batch in seen:
-        for part in batch_slices(reach, batch):
-            features = reach.features(batch.entering[part])
+    for batch in observations:
+        for part in batch_slices(route, batch):
+            features = route.features(batch.layer_input[part])
             sides = torch.einsum("nd...,dk->nk...", features, units.alpha)
             for k in range(len(units.values)):
-                bent = torch.where(sides[:, k : k + 1] > 0, reach.right, reach.left) * features
-                arrived = reach.linear(bent)
-                for entry in reach.entries:
-                    pair = entry.paired(arrived, entry.goals(batch.goals[entry.link.path][part]))
-                    total[:, k] += torch.einsum("od...,o...->d", pair, units.omega[entry.link.path][:, k])
+                bent = torch.where(sides[:, k : k + 1] > 0, route.right_slope, route.left_slope) * features
+                arrived = route.propagate_linear(bent)
+                for consumer in route.consumers:
+                    pair = consumer.correlate(arrived, consumer.goals(batch.goals[consumer.link.path][part]))
+                    total[:, k] += torch.einsum("od...,o...->d", pair, units.omega[consumer.link.path][:, k])
     ranks.sum_over_ranks([total])
     return float((total / n).square().sum())
 
@@ -114,45 +119,47 @@ def _strongest(pairs: dict[str, Tensor], count: int) -> NewUnits:
     return NewUnits(vh[:k].T, omega, values[:k], k, "svd")
 
 
-def _start(reach: Route) -> tuple[str, float]:
+def _start(route: Route) -> tuple[str, float]:
     """How new units begin, and the slope with which a gradient arrives at them."""
-    if reach.place.norm:
+    if route.place.norm:
         return "zero out", 1.0
     with torch.enable_grad():
         at = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-        slope = float(torch.autograd.grad(reach.bend(at).sum(), at)[0])
-    if reach.at_zero:
+        slope = float(torch.autograd.grad(route.bend(at).sum(), at)[0])
+    if route.value_at_zero:
         raise InputError(
-            f"place: the bend behind {reach.place.name!r} is {reach.at_zero:.3g} at 0, so that units with zero "
+            f"place: the bend behind {route.place.name!r} is {route.value_at_zero:.3g} at 0, so that units with zero "
             "incoming weights change the function; use random units"
         )
-    if not slope and not reach.right and not reach.left:
+    if not slope and not route.right_slope and not route.left_slope:
         raise InputError(
-            f"place: the bend behind {reach.place.name!r} has slope 0 at 0, so that no gradient would arrive; use "
+            f"place: the bend behind {route.place.name!r} has slope 0 at 0, so that no gradient would arrive; use "
             "random units"
         )
-    return ("zero", slope) if reach.smooth and slope else ("small", max(abs(reach.right), abs(reach.left)))
+    return (
+        ("zero", slope) if route.is_smooth and slope else ("small", max(abs(route.right_slope), abs(route.left_slope)))
+    )
 
 
-def _length(reach: Route) -> float:
+def _length(route: Route) -> float:
     """The mean length of the present units' outgoing weights over all consumers; 1 where they are zero."""
-    total = torch.zeros(reach.place.width, dtype=torch.float64)
-    for entry in reach.entries:
-        weight = entry.layer.weight
+    total = torch.zeros(route.place.width, dtype=torch.float64)
+    for consumer in route.consumers:
+        weight = consumer.layer.weight
         assert isinstance(weight, Tensor)
-        columns = weight.detach().double().cpu()[:, entry.link.columns(reach.place.width).flatten()]
-        total += columns.movedim(1, 0).reshape(reach.place.width, -1).square().sum(1)
+        columns = weight.detach().double().cpu()[:, consumer.link.columns(route.place.width).flatten()]
+        total += columns.movedim(1, 0).reshape(route.place.width, -1).square().sum(1)
     return float(total.sqrt().mean()) or 1.0
 
 
-def _small(reach: Route, s: Tensor) -> float:
+def _small(route: Route, s: Tensor) -> float:
     """Incoming weights so small that the units' values are lost in rounding, and not zero."""
-    weight = reach.producer.weight
+    weight = route.producer.weight
     assert isinstance(weight, Tensor)
     scale = float(s.diagonal().sum().sqrt())
     return _SMALL.get(weight.dtype, 1e-8) / max(scale, 1.0)
 
 
-def _proposal(reach: Route, units: NewUnits, found: dict[str, Any]) -> Proposal:
-    weights, bias = reach.weights(units.alpha)
-    return Proposal("gradmax", reach.place, weights, bias, units.omega, 0.0, found)
+def _proposal(route: Route, units: NewUnits, found: dict[str, Any]) -> Proposal:
+    weights, bias = route.layer_weights(units.alpha)
+    return Proposal("gradmax", route.place, weights, bias, units.omega, 0.0, found)

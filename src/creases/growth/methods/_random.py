@@ -96,11 +96,11 @@ def _slope(
 
     The units are put into a copy with no fan-out; the gradient there is exact, whatever lies between.
     """
-    watch = PlaceObserver(frozen_copy(model), proposal.place, LossSum(loss))
-    widen(watch.twin, proposal.place, proposal.fan_in, proposal.bias)
+    observer = PlaceObserver(frozen_copy(model), proposal.place, LossSum(loss))
+    widen(observer.twin, proposal.place, proposal.fan_in, proposal.bias)
     weights, steps = [], []
     for link in proposal.place.consumers:
-        layer = watch.twin.get_submodule(link.path)
+        layer = observer.twin.get_submodule(link.path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
         axis = input_tensors(layer).weight_axis
@@ -113,7 +113,7 @@ def _slope(
     with ranks.fail_together():
         for x, target in source:
             with without_side_effects(), torch.enable_grad():
-                value = watch.summed(watch.twin(x), target, len(x))
+                value = observer.loss_sum(observer.twin(x), target, len(x))
                 slopes = torch.autograd.grad(value, weights, allow_unused=True)
             products = [(slope * step).sum() for slope, step in zip(slopes, steps, strict=True) if slope is not None]
             sums += torch.tensor([-sum(map(float, products)), float(value.detach()), len(x)], dtype=torch.float64)

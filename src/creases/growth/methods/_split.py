@@ -67,15 +67,15 @@ def steepest_split(
         raise InputError(f"step: expected a number above 0, got {step!r}")
     model, found = _found(model, place, batches, count)
     with ranks.fail_together():
-        watch, source = observe_batches(model, found, batches, loss)
+        observer, source = observe_batches(model, found, batches, loss)
         first = next(source)
-        reach = Route(watch.twin, found, first)
-        _smooth(reach)
+        route = Route(observer.twin, found, first)
+        _smooth(route)
     total, sums = torch.zeros((), dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
     with ranks.fail_together():
-        for seen in (first, *source):
-            total = total.to(first.made.device) + _matrices(reach, seen)
-            sums += torch.tensor([seen.count, seen.loss], dtype=torch.float64)
+        for observation in (first, *source):
+            total = total.to(first.layer_output.device) + _matrices(route, observation)
+            sums += torch.tensor([observation.count, observation.loss], dtype=torch.float64)
     ranks.sum_over_ranks([total, sums])
     n, value = int(sums[0]), float(sums[1])
     values, vectors = torch.linalg.eigh(total / n)
@@ -98,7 +98,7 @@ def steepest_split(
         "eigenvalues": lowest[units].tolist(),
         "step": step,
     }
-    turn_in, turn_bias = reach.weights(step * vectors[units, :, 0].T)
+    turn_in, turn_bias = route.layer_weights(step * vectors[units, :, 0].T)
     fan_in, bias = _rows(model, found, units)
     fan_out, change = _halves(model, found, units)
     producer = model.get_submodule(found.name)
@@ -155,41 +155,41 @@ def _halves(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Te
     return outs, change
 
 
-def _smooth(reach: Route) -> None:
+def _smooth(route: Route) -> None:
     """Refuse where the splitting matrix is zero, or is not that of one vector in and linear layers out."""
-    if not isinstance(reach.producer, nn.Linear) or any(e.kind != "linear" for e in reach.entries) or reach.pooled:
+    if not isinstance(route.producer, nn.Linear) or any(e.kind != "linear" for e in route.consumers) or route.is_pooled:
         raise InputError(
-            f"place: {reach.place.name!r} cannot be split by curvature: that is for linear layers on both sides of a "
+            f"place: {route.place.name!r} cannot be split by curvature: that is for linear layers on both sides of a "
             "bend; use split"
         )
     z = torch.tensor([-1.5, -0.3, 0.3, 1.5], dtype=torch.float64)
-    if not bool(_curvature(reach, z).any()):
+    if not bool(_curvature(route, z).any()):
         raise InputError(
-            f"place: {reach.place.name!r} cannot be split by curvature: its bend is piecewise linear, so that the "
+            f"place: {route.place.name!r} cannot be split by curvature: its bend is piecewise linear, so that the "
             "splitting matrix is zero; use split"
         )
 
 
-def _curvature(reach: Route, z: Tensor) -> Tensor:
+def _curvature(route: Route, z: Tensor) -> Tensor:
     """sigma''(z)."""
     with torch.enable_grad():
         at = z.detach().clone().requires_grad_()
-        slope = torch.autograd.grad(reach.bend(at).sum(), at, create_graph=True)[0]
+        slope = torch.autograd.grad(route.bend(at).sum(), at, create_graph=True)[0]
         if not slope.requires_grad:
             return torch.zeros_like(z)
         found = torch.autograd.grad(slope.sum(), at, allow_unused=True)[0]
     return torch.zeros_like(z) if found is None else found
 
 
-def _matrices(reach: Route, seen: Observation) -> Tensor:
+def _matrices(route: Route, observation: Observation) -> Tensor:
     """Sum over samples of every unit's splitting matrix: (width, d, d)."""
-    features = as_rows(reach.features(seen.entering))
-    z = seen.made.double().reshape(len(features), -1)
+    features = as_rows(route.features(observation.layer_input))
+    z = observation.layer_output.double().reshape(len(features), -1)
     slope = torch.zeros_like(z)
-    for entry in reach.entries:
-        weight = entry.layer.weight
+    for consumer in route.consumers:
+        weight = consumer.layer.weight
         assert isinstance(weight, Tensor)
-        columns = weight.double()[:, entry.link.columns(reach.place.width)[:, 0].to(weight.device)]
-        slope -= as_rows(entry.goals(seen.goals[entry.link.path])) @ columns
-    curved = slope * _curvature(reach, z)
+        columns = weight.double()[:, consumer.link.columns(route.place.width)[:, 0].to(weight.device)]
+        slope -= as_rows(consumer.goals(observation.goals[consumer.link.path])) @ columns
+    curved = slope * _curvature(route, z)
     return torch.stack([(features * one[:, None]).T @ features for one in curved.T])

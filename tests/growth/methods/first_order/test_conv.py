@@ -67,8 +67,8 @@ def test_the_best_move_of_a_convolution_leaves_what_is_orthogonal_to_its_windows
     (seen,) = source
     reach = Route(watch.twin, watch.place, seen)
     sums = statistics(model, "0", data(shape, 20), loss)
-    (entry,) = reach.entries
-    inputs, goals = entry.inputs(seen.inputs["2"]), entry.goals(seen.goals["2"])
+    (entry,) = reach.consumers
+    inputs, goals = entry.inputs(seen.consumer_inputs["2"]), entry.goals(seen.goals["2"])
     left = goals - torch.einsum("nm...,mo->no...", inputs, best_moves(sums)["2"])
     assert float(torch.einsum("nmab,noab->mo", inputs, left).abs().max()) < 1e-10 * float(goals.norm() * inputs.norm())
     assert bottleneck(sums) == pytest.approx(float(left.square().sum()) / 20)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth.methods._first_order.statistics import statistics
-from creases.growth.methods._tiny import mixed_precision as refine
+from creases.growth.methods._tiny import mixed_precision
 from creases.growth.methods._tiny.bottleneck import optimal_units
 from creases.growth.methods._tiny.tiny import tiny
 from first_order import loss
@@ -65,8 +65,8 @@ def case(kind: str) -> tuple[nn.Module, Tensor, Tensor]:
 def test_singular_values_are_those_of_float64_products(kind, again, monkeypatch):
     model, x, y = case(kind)
     calls = []
-    exactly = refine.recompute_features
-    monkeypatch.setattr(refine, "exactly", lambda *args: (calls.append(args), exactly(*args)))
+    recompute = mixed_precision.recompute_features
+    monkeypatch.setattr(mixed_precision, "recompute_features", lambda *args: (calls.append(args), recompute(*args)))
     found = tiny(model, "0", list(zip(x.split(700), y.split(700), strict=True)), loss, heldout=(x, y), tau=0)
     exact = optimal_units(statistics(model, "0", (x, y), loss), count=10)
     assert len(exact.values) == len(found.explanation["lambda"])

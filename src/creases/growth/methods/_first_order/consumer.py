@@ -29,11 +29,15 @@ class Consumer:
     kind: str
 
     @classmethod
-    def of(cls, twin: nn.Module, link: Link, seen: Observation) -> Consumer:
-        """The entry at a link, by the shape of what enters there."""
+    def from_link(cls, twin: nn.Module, link: Link, observation: Observation) -> Consumer:
+        """The consumer at a link, by the shape of what enters there."""
         layer = twin.get_submodule(link.path)
         if isinstance(layer, nn.Linear):
-            return cls(link, layer, "flat" if seen.inputs[link.path].ndim == 2 and link.per_unit > 1 else "linear")
+            return cls(
+                link,
+                layer,
+                "flat" if observation.consumer_inputs[link.path].ndim == 2 and link.per_unit > 1 else "linear",
+            )
         if isinstance(layer, nn.Conv1d | nn.Conv2d):
             return cls(link, layer, "conv")
         raise InputError(
@@ -57,7 +61,7 @@ class Consumer:
             return goals
         return goals.reshape(len(goals), -1, goals.shape[-1]).movedim(-1, 1)
 
-    def left(self, goals: Tensor, inputs: Tensor, moves: Tensor) -> Tensor:
+    def subtract_move(self, goals: Tensor, inputs: Tensor, moves: Tensor) -> Tensor:
         """What of v_goal a change of the weights (m, out) leaves, v_goal - dW b_l, in v_goal's own layout and dtype."""
         moved = (as_rows(self.inputs(inputs)) @ moves).reshape(len(goals), -1, len(moves.T))  # (n, outputs, out)
         moved = moved.movedim(-1, 1) if self.kind == "conv" else moved
@@ -71,7 +75,7 @@ class Consumer:
             x = inputs.reshape(len(inputs), -1, inputs.shape[-1]).movedim(-1, 1)
         return x.double() if self.layer.bias is None else append_constant(x)
 
-    def paired(self, units: Tensor, goals: Tensor) -> Tensor:
+    def correlate(self, units: Tensor, goals: Tensor) -> Tensor:
         """sum_i <goal, weight applied to units> as a function of the weight: (out, k, *one unit's columns), float64."""
         if self.kind == "linear":
             return product(as_rows(goals), as_rows(units.flatten(2)))
@@ -97,13 +101,13 @@ class Consumer:
         found = F.conv2d(image, kernel, None, _pair(self.layer, "stride"), 0, _pair(self.layer, "dilation"))
         return found if units.ndim == 4 else found[:, :, 0]
 
-    def with_response(self, out: Tensor, units: Tensor, columns: Tensor) -> Tensor:
+    def add_response(self, out: Tensor, units: Tensor, columns: Tensor) -> Tensor:
         """Its output in its own layout, with the response to units added; in the output's dtype."""
         units, columns = units.to(out.dtype), columns.to(out.dtype)
         if self.kind == "conv":
             return out + self.response(units, columns)
-        seen = as_rows(units.flatten(2)) if self.kind == "linear" else units.flatten(1)
-        return torch.addmm(out.reshape(-1, out.shape[-1]), seen, columns.flatten(1).T).reshape(out.shape)
+        arrived = as_rows(units.flatten(2)) if self.kind == "linear" else units.flatten(1)
+        return torch.addmm(out.reshape(-1, out.shape[-1]), arrived, columns.flatten(1).T).reshape(out.shape)
 
     def gains(self, units: Tensor, goals: Tensor, columns: Tensor) -> Tensor:
         """<goal, response to one unit alone> for each sample and unit: (n, k)."""
@@ -113,8 +117,8 @@ class Consumer:
         each = [self.response(units[:, k : k + 1], columns[:, k : k + 1]) for k in range(columns.shape[1])]
         return torch.stack([(goals * change.reshape(goals.shape)).flatten(1).sum(1) for change in each], 1)
 
-    def columns(self) -> tuple[int, ...]:
-        """Columns of the weight that one unit has in the pairing: positions, or the kernel's entries; () for one."""
+    def columns_per_unit(self) -> tuple[int, ...]:
+        """Columns of the weight that one unit has in the pairing: positions, or the kernel's consumers; () for one."""
         weight = self.layer.weight
         assert isinstance(weight, Tensor)
         return (*weight.shape[2:],) if self.kind == "conv" else (self.link.per_unit,) * (self.kind == "flat")
@@ -126,7 +130,7 @@ def as_rows(x: Tensor) -> Tensor:
 
 
 def append_constant(x: Tensor) -> Tensor:
-    """(n, k, *positions) with a constant 1 behind the last entry, in float64: (n, k + 1, *positions)."""
+    """(n, k, *positions) with a constant 1 behind the last consumer, in float64: (n, k + 1, *positions)."""
     out = x.new_empty((len(x), x.shape[1] + 1, *x.shape[2:]), dtype=torch.float64)
     out[:, :-1] = x
     out[:, -1] = 1

@@ -26,13 +26,13 @@ class SignedUnits:
     flipped: int  #: how many changed sign
 
 
-def choose_signs(reach: Route, seen: Sequence[Observation], units: NewUnits) -> SignedUnits:
+def choose_signs(route: Route, observations: Sequence[Observation], units: NewUnits) -> SignedUnits:
     """Choose the sign of each unit by its exact slope; units that gain nothing with either sign are left out.
 
     The SVD leaves (alpha, omega) or (-alpha, -omega) open. Their slopes are ``(1/n) sum_i <v_goal, omega D(z)>`` with
     ``D(z) = sigma'(0+) z`` where z > 0 and ``sigma'(0-) z`` elsewhere, the same for both only if sigma is smooth.
     """
-    first, squares, n = _gains(reach, seen, units)
+    first, squares, n = _gains(route, observations, units)
     better = first.argmax(0)
     gains = first.gather(0, better[None])[0]
     variance = (squares.gather(0, better[None])[0] - gains.square()).clamp_min(0) / max(n - 1, 1)
@@ -42,63 +42,63 @@ def choose_signs(reach: Route, seen: Sequence[Observation], units: NewUnits) -> 
     return SignedUnits(scale_units(chosen, sign, sign), gains[keep], variance[keep].sqrt(), int((sign < 0).sum()))
 
 
-def first_order_fit(reach: Route, aims: Sequence[Observation], units: NewUnits) -> tuple[float, float]:
+def first_order_fit(route: Route, projected: Sequence[Observation], units: NewUnits) -> tuple[float, float]:
     """``(1/n) <V_proj, V>`` and ``(1/n) |V|^2`` for the first-order activity change V of units as they are.
 
-    ``aims`` are batches whose goals are V_proj (:func:`left`).
+    ``projected`` are batches whose goals are V_proj (:func:`left`).
     """
     sums = torch.zeros(3, dtype=torch.float64)  # along, square, n
-    for number, batch in enumerate(aims):
+    for number, batch in enumerate(projected):
         sums[2] += batch.count
-        for part in batch_slices(reach, batch):
-            z = _inner(reach, batch, number, part, units)
-            dtype, arrived = z.dtype, reach.bent(z, reach.one_sided)
-            for entry in reach.entries:
-                path = entry.link.path
-                goals = entry.goals(batch.goals[path][part], dtype)
-                change = entry.response(arrived, units.omega[path].to(dtype)).reshape(goals.shape)
+        for part in batch_slices(route, batch):
+            z = _inner(route, batch, number, part, units)
+            dtype, arrived = z.dtype, route.propagate(z, route.one_sided_slope)
+            for consumer in route.consumers:
+                path = consumer.link.path
+                goals = consumer.goals(batch.goals[path][part], dtype)
+                change = consumer.response(arrived, units.omega[path].to(dtype)).reshape(goals.shape)
                 sums[0] += (goals * change).sum(dtype=torch.float64).cpu()
                 sums[1] += change.square().sum(dtype=torch.float64).cpu()
     ranks.sum_over_ranks([sums])
     return float(sums[0] / sums[2]), float(sums[1] / sums[2])
 
 
-def pre_activations(reach: Route, entering: Tensor, alpha: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+def pre_activations(route: Route, layer_input: Tensor, alpha: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
     """Pre-activations of units with fan-in alpha (d, k): (n, k, *positions)."""
     alpha = alpha.to(dtype)
-    if isinstance(reach.producer, nn.Linear) and entering.ndim == 2:  # one vector for each sample
-        z = entering.to(dtype) @ alpha[: entering.shape[1]]
-        return (z + alpha[-1] if reach.constant else z)[:, :, None]
-    parts = list(input_slices(reach, entering))
+    if isinstance(route.producer, nn.Linear) and layer_input.ndim == 2:  # one vector for each sample
+        z = layer_input.to(dtype) @ alpha[: layer_input.shape[1]]
+        return (z + alpha[-1] if route.has_bias else z)[:, :, None]
+    parts = list(input_slices(route, layer_input))
     if len(parts) > 1:
-        return torch.cat([pre_activations(reach, entering[part], alpha, dtype) for part in parts])
-    inputs = reach.inputs(entering, dtype)
+        return torch.cat([pre_activations(route, layer_input[part], alpha, dtype) for part in parts])
+    inputs = route.inputs(layer_input, dtype)
     z = torch.einsum("nd...,dk->nk...", inputs, alpha[: inputs.shape[1]])
-    return z + alpha[-1].reshape(-1, *[1] * (z.ndim - 2)) if reach.constant else z
+    return z + alpha[-1].reshape(-1, *[1] * (z.ndim - 2)) if route.has_bias else z
 
 
-def _inner(reach: Route, batch: Observation, number: int, part: slice, units: NewUnits) -> Tensor:
+def _inner(route: Route, batch: Observation, number: int, part: slice, units: NewUnits) -> Tensor:
     """Pre-activations of units at a part of the batch of that number."""
-    if units.inner is not None:
-        return units.inner[number][part]
-    return pre_activations(reach, batch.entering[part], units.alpha, product_dtype(batch.entering))
+    if units.pre_activations is not None:
+        return units.pre_activations[number][part]
+    return pre_activations(route, batch.layer_input[part], units.alpha, product_dtype(batch.layer_input))
 
 
-def _gains(reach: Route, seen: Sequence[Observation], units: NewUnits) -> tuple[Tensor, Tensor, int]:
+def _gains(route: Route, observations: Sequence[Observation], units: NewUnits) -> tuple[Tensor, Tensor, int]:
     """Mean and mean square over samples of each unit's gain, with either sign, (2, k) each; and the samples."""
     sums = units.alpha.new_zeros(2, 2, units.alpha.shape[1])  # moment, sign, unit
-    n = torch.tensor(float(sum(batch.count for batch in seen)), dtype=torch.float64)
-    for number, batch in enumerate(seen):
-        for part in batch_slices(reach, batch):
-            z = _inner(reach, batch, number, part, units)
-            goals = [entry.goals(batch.goals[entry.link.path][part], z.dtype) for entry in reach.entries]
-            for i, sign in enumerate((1.0,) if reach.smooth else (1.0, -1.0)):
-                arrived = reach.bent(sign * z, reach.one_sided)
+    n = torch.tensor(float(sum(batch.count for batch in observations)), dtype=torch.float64)
+    for number, batch in enumerate(observations):
+        for part in batch_slices(route, batch):
+            z = _inner(route, batch, number, part, units)
+            goals = [consumer.goals(batch.goals[consumer.link.path][part], z.dtype) for consumer in route.consumers]
+            for i, sign in enumerate((1.0,) if route.is_smooth else (1.0, -1.0)):
+                arrived = route.propagate(sign * z, route.one_sided_slope)
                 each = torch.zeros_like(arrived.flatten(2)[..., 0], dtype=torch.float64)
-                for entry, goal in zip(reach.entries, goals, strict=True):
-                    each += entry.gains(arrived, goal, units.omega[entry.link.path].to(z.dtype))
+                for consumer, goal in zip(route.consumers, goals, strict=True):
+                    each += consumer.gains(arrived, goal, units.omega[consumer.link.path].to(z.dtype))
                 sums[:, i] += torch.stack([sign * each.sum(0), each.square().sum(0)])
     ranks.sum_over_ranks([sums, n])
-    if reach.smooth:
+    if route.is_smooth:
         sums[:, 1] = sums[:, 0]
     return sums[0] / n, sums[1] / n, int(n)

@@ -20,9 +20,9 @@ Batches = Iterable[tuple[Tensor, Tensor]]
 class Observation:
     """One batch as a place sees it, in the model's own layout and dtype."""
 
-    entering: Tensor  #: b_{l-1}, the producer's input
-    made: Tensor  #: a_l, its output
-    inputs: dict[str, Tensor]  #: by consumer's path: all that enters it
+    layer_input: Tensor  #: b_{l-1}, the producer's input
+    layer_output: Tensor  #: a_l, its output
+    consumer_inputs: dict[str, Tensor]  #: by consumer's path: all that enters it
     goals: dict[str, Tensor]  #: by consumer's path: v_goal = -dL/da_{l+1}, L the loss of one sample (eq. 1, eta = 1)
     loss: float  #: summed over the samples
     count: int  #: samples
@@ -37,39 +37,41 @@ class PlaceObserver:
 
     twin: nn.Module
     place: Place
-    summed: LossSum  #: the loss
+    loss_sum: LossSum  #: the loss
     in_place: bool = False  #: whether the model changes tensors after layers have used them, so that copies are needed
 
     @classmethod
-    def of(cls, model: nn.Module, place: Place | str, loss: Loss, x: Tensor) -> PlaceObserver:
+    def from_model(cls, model: nn.Module, place: Place | str, loss: Loss, x: Tensor) -> PlaceObserver:
         """Watch a place, given or named; ``x`` are some inputs."""
         model = unwrap_module(model)
         if not callable(loss):
             raise InputError(f"loss: expected a function of outputs and targets, got {type(loss).__name__}")
         return cls(frozen_copy(model), find_place(model, place, data=x), LossSum(loss))
 
-    def see(self, x: Tensor, target: Any) -> Observation:
+    def observe(self, x: Tensor, target: Any) -> Observation:
         """Run one batch forwards, and from the loss back to the consumers' outputs."""
-        notes = TensorRecorder(self.in_place)
-        seen = self._seen(x, target, notes)
-        if not notes.changed():
-            return seen
+        recorder = TensorRecorder(self.in_place)
+        observation = self._observe_once(x, target, recorder)
+        if not recorder.was_modified():
+            return observation
         self.in_place = True
-        return self._seen(x, target, TensorRecorder(True))
+        return self._observe_once(x, target, TensorRecorder(True))
 
-    def _seen(self, x: Tensor, target: Any, notes: TensorRecorder) -> Observation:
+    def _observe_once(self, x: Tensor, target: Any, recorder: TensorRecorder) -> Observation:
         inputs: dict[str, Tensor] = {}
         leaves: dict[str, Tensor] = {}
-        made: list[Tensor] = []
+        passed: list[Tensor] = []
         producer = self.twin.get_submodule(self.place.name)
-        handles = [producer.register_forward_hook(lambda m, args, out: made.extend(map(notes.note, (args[0], out))))]
+        handles = [
+            producer.register_forward_hook(lambda m, args, out: passed.extend(map(recorder.keep, (args[0], out))))
+        ]
         for link in self.place.consumers:
             consumer = self.twin.get_submodule(link.path)
-            handles.append(consumer.register_forward_hook(_leaf(link.path, inputs, leaves, notes)))
+            handles.append(consumer.register_forward_hook(_leaf(link.path, inputs, leaves, recorder)))
         try:
             with without_side_effects(), torch.enable_grad():
                 outputs = self.twin(x)
-                total = self.summed(outputs, target, len(x))
+                total = self.loss_sum(outputs, target, len(x))
                 if not bool(torch.isfinite(total)):
                     raise InputError(f"loss: is {float(total.detach())} on a batch; growth needs a finite loss")
                 slopes = _gradients(total, list(leaves.values()))
@@ -77,7 +79,7 @@ class PlaceObserver:
             for handle in handles:
                 handle.remove()
         goals = {path: -slope for path, slope in zip(leaves, slopes, strict=True)}
-        return Observation(made[0], made[1], inputs, goals, float(total.detach()), len(x))
+        return Observation(passed[0], passed[1], inputs, goals, float(total.detach()), len(x))
 
 
 class TensorRecorder:
@@ -85,19 +87,19 @@ class TensorRecorder:
 
     def __init__(self, copies: bool) -> None:
         self.copies = copies
-        self._kept: list[tuple[Tensor, int]] = []
+        self._tensors: list[tuple[Tensor, int]] = []
 
-    def note(self, x: Tensor) -> Tensor:
+    def keep(self, x: Tensor) -> Tensor:
         """What to keep of a tensor for as it is now."""
         x = x.detach()
         if self.copies or x.is_inference():
             return x.clone()
-        self._kept.append((x, x._version))
+        self._tensors.append((x, x._version))
         return x
 
-    def changed(self) -> bool:
+    def was_modified(self) -> bool:
         """Whether any of them is not as it was; then run again, with copies."""
-        return any(x._version != version for x, version in self._kept)
+        return any(x._version != version for x, version in self._tensors)
 
 
 def frozen_copy(model: nn.Module) -> nn.Module:
@@ -131,28 +133,28 @@ def iterate_batches(batches: Any, name: str = "batches") -> Iterator[tuple[Tenso
 def observe_batches(
     model: nn.Module, place: Place | str, batches: Batches, loss: Loss, name: str = "batches"
 ) -> tuple[PlaceObserver, Iterator[Observation]]:
-    """Start watching a place: the watch, and what it sees batch by batch."""
+    """Start watching a place: the observer, and what it sees batch by batch."""
     source = iterate_batches(batches, name)
     first = next(source, None)
     if first is None:
         raise InputError(f"{name}: has no samples")
-    watch = PlaceObserver.of(model, place, loss, first[0])
+    observer = PlaceObserver.from_model(model, place, loss, first[0])
 
     def run() -> Iterator[Observation]:
-        yield watch.see(*first)
+        yield observer.observe(*first)
         for x, target in source:
-            yield watch.see(x, target)
+            yield observer.observe(x, target)
 
-    return watch, run()
+    return observer, run()
 
 
 def _leaf(
-    path: str, inputs: dict[str, Tensor], leaves: dict[str, Tensor], notes: TensorRecorder
+    path: str, inputs: dict[str, Tensor], leaves: dict[str, Tensor], recorder: TensorRecorder
 ) -> Callable[[nn.Module, Any, Tensor], Tensor]:
     """A hook that makes the loss's gradient at a layer's output readable, and keeps what entered."""
 
     def hook(module: nn.Module, args: Any, out: Tensor) -> Tensor:
-        inputs[path] = notes.note(args[0])
+        inputs[path] = recorder.keep(args[0])
         leaves[path] = torch.zeros_like(out, requires_grad=True)
         return out.detach() + leaves[path] if not out.requires_grad else out + leaves[path]
 

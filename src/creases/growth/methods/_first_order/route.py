@@ -1,4 +1,4 @@
-"""How new units of a place reach its consumers: what they see, what they pass, and where they enter.
+"""How new units of a place route its consumers: what they see, what they pass, and where they enter.
 
 Everything here is checked on data: the units the place has must arrive at every consumer as this file says they do.
 Where they do not (a max over positions, a factor in forward code), growth by first-order mathematics is refused.
@@ -46,7 +46,7 @@ class Route:
     vector for each sample.
     """
 
-    def __init__(self, twin: nn.Module, place: Place, seen: Observation) -> None:
+    def __init__(self, twin: nn.Module, place: Place, observation: Observation) -> None:
         self.place = place
         self.producer = twin.get_submodule(place.name)
         if not isinstance(self.producer, nn.Linear | nn.Conv1d | nn.Conv2d):
@@ -60,59 +60,59 @@ class Route:
             self._pass(twin, name)
         if sum(kind == "bend" for kind, _ in self._steps) > 1:
             self._refuse("its units pass more than one kind of bend")
-        self.entries = tuple(Consumer.of(twin, link, seen) for link in place.consumers)
-        self._check(seen)
-        self.at_zero, self.right, self.left = self._slopes()
+        self.consumers = tuple(Consumer.from_link(twin, link, observation) for link in place.consumers)
+        self._check(observation)
+        self.value_at_zero, self.right_slope, self.left_slope = self._slopes()
 
     @property
-    def smooth(self) -> bool:
+    def is_smooth(self) -> bool:
         """Whether the bend has a derivative at 0."""
-        return abs(self.right - self.left) <= 1e-12 * max(1.0, abs(self.right))
+        return abs(self.right_slope - self.left_slope) <= 1e-12 * max(1.0, abs(self.right_slope))
 
     @property
-    def pooled(self) -> bool:
+    def is_pooled(self) -> bool:
         """Whether a consumer sees means over positions."""
         return any(kind == "linear" for kind, _ in self._steps)
 
     @property
-    def constant(self) -> bool:
+    def has_bias(self) -> bool:
         """Whether units have a bias, so that they see a constant 1."""
         return self.producer.bias is not None
 
-    def inputs(self, entering: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+    def inputs(self, layer_input: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
         """What one unit weighs at each position, but for the constant: b_{l-1} (n, d, *positions)."""
-        x = entering.to(dtype)
+        x = layer_input.to(dtype)
         if not isinstance(self.producer, nn.Linear):
             return windows(self.producer, x)
         return x.reshape(len(x), -1, x.shape[-1]).movedim(-1, 1) if x.ndim > 2 else x[:, :, None]
 
-    def features(self, entering: Tensor) -> Tensor:
+    def features(self, layer_input: Tensor) -> Tensor:
         """What one unit weighs at each position: b_{l-1} (n, d, *positions) in float64, the constant 1 last."""
-        x = self.inputs(entering)
-        return append_constant(x) if self.constant else x
+        x = self.inputs(layer_input)
+        return append_constant(x) if self.has_bias else x
 
-    def linear(self, z: Tensor) -> Tensor:
+    def propagate_linear(self, z: Tensor) -> Tensor:
         """Units (n, k, *positions) as they would arrive at the consumers if there were no bend."""
-        return self.bent(z, _same)
+        return self.propagate(z, _same)
 
-    def bent(self, z: Tensor, bend: Map) -> Tensor:
+    def propagate(self, z: Tensor, bend: Map) -> Tensor:
         """New units (n, k, *positions) as they arrive, with a function in place of the bend."""
         for kind, step in self._steps:
             if kind != "norm":  # a batch norm leaves new units as they are
                 z = bend(z) if kind == "bend" else step(z)
         return z if z.ndim > 2 else z[:, :, None]
 
-    def one_sided(self, z: Tensor) -> Tensor:
+    def one_sided_slope(self, z: Tensor) -> Tensor:
         """The bend's derivative at 0 in direction z: sigma'(0+) z where z > 0, sigma'(0-) z elsewhere."""
-        return z * self.right if self.smooth else torch.where(z > 0, self.right * z, self.left * z)
+        return z * self.right_slope if self.is_smooth else torch.where(z > 0, self.right_slope * z, self.left_slope * z)
 
-    def weights(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    def layer_weights(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
         """Fan-in (k, *one unit's weights) and bias (k,) from columns alpha (d, k)."""
         rows = alpha.T
         weight = self.producer.weight
         assert isinstance(weight, Tensor)
-        bias = rows[:, -1].clone() if self.constant else rows.new_zeros(len(rows))
-        rows = rows[:, :-1] if self.constant else rows
+        bias = rows[:, -1].clone() if self.has_bias else rows.new_zeros(len(rows))
+        rows = rows[:, :-1] if self.has_bias else rows
         return rows.reshape(len(rows), *weight.shape[1:]).clone(), bias
 
     def _pass(self, twin: nn.Module, name: str) -> None:
@@ -142,15 +142,18 @@ class Route:
         elif name not in MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS and "dropout" not in name:
             self._refuse(f"its units pass {name}, which is not linear at 0 in each unit")
 
-    def _check(self, seen: Observation) -> None:
+    def _check(self, observation: Observation) -> None:
         """The present units must arrive as this file says, at the first few samples."""
-        z = seen.made[:_FEW]
+        z = observation.layer_output[:_FEW]
         if isinstance(self.producer, nn.Linear):
             z = z.movedim(-1, 1)
         try:
             for _, step in self._steps:
                 z = step(z)
-            arrived = [entry.units(seen.inputs[entry.link.path][:_FEW], self.place.width) for entry in self.entries]
+            arrived = [
+                consumer.units(observation.consumer_inputs[consumer.link.path][:_FEW], self.place.width)
+                for consumer in self.consumers
+            ]
             right = all(_alike(z.reshape(units.shape), units) for units in arrived)
         except (RuntimeError, TypeError, IndexError):
             right = False

@@ -26,7 +26,7 @@ _CHUNK = 2**23  # numbers of unfolded inputs held at a time
 class ConsumerSums:
     """Sums for one consumer; b_l (m) is all that enters it, with its constant, v (out) is v_goal.
 
-    Those that were not asked for have no entries.
+    Those that were not asked for have no consumers.
     """
 
     inputs: Tensor  #: sum b_l b_l', (m, m)
@@ -104,109 +104,111 @@ def statistics(
     (8, torch.Size([3, 3]))
     """
     with ranks.fail_together():
-        watch, source = observe_batches(model, place, batches, loss)
+        observer, source = observe_batches(model, place, batches, loss)
         first = next(source)
-        reach = Route(watch.twin, watch.place, first)
-        sums = empty_statistics(reach, first, project=project)
+        route = Route(observer.twin, observer.place, first)
+        sums = empty_statistics(route, first, project=project)
         for seen in (first, *source):
-            add_batch(sums, reach, seen)
+            add_batch(sums, route, seen)
     ranks.sum_over_ranks(sums.tensors())
     return sums
 
 
-def empty_statistics(reach: Route, seen: Observation, *, project: bool = True, paired: bool = True) -> Statistics:
+def empty_statistics(route: Route, seen: Observation, *, project: bool = True, paired: bool = True) -> Statistics:
     """Sums over no samples yet, of the sizes that a batch shows; without ``paired`` those with b_{l-1} are left out."""
-    d = reach.inputs(seen.entering[:1]).shape[1] + reach.constant
-    consumers = {entry.link.path: _empty(entry, d, project, paired) for entry in reach.entries}
-    zeros = seen.made.new_zeros
+    d = route.inputs(seen.layer_input[:1]).shape[1] + route.has_bias
+    consumers = {consumer.link.path: _empty(consumer, d, project, paired) for consumer in route.consumers}
+    zeros = seen.layer_output.new_zeros
     number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d * paired, d * paired)))
     return Statistics(number, loss, features, consumers)
 
 
-def add_batch(sums: Statistics, reach: Route, seen: Observation) -> None:
+def add_batch(sums: Statistics, route: Route, seen: Observation) -> None:
     """Add a batch to the sums."""
     sums.count += seen.count
     sums.loss += seen.loss
-    for part in batch_slices(reach, seen):
+    for part in batch_slices(route, seen):
         if len(sums.features):
-            before = reach.inputs(seen.entering[part])
-            add_gram(sums.features, [as_rows(before)], constant=reach.constant)
-        for entry in reach.entries:
-            path = entry.link.path
-            mine, goals = sums.consumers[path], entry.goals(seen.goals[path][part])
+            before = route.inputs(seen.layer_input[part])
+            add_gram(sums.features, [as_rows(before)], constant=route.has_bias)
+        for consumer in route.consumers:
+            path = consumer.link.path
+            mine, goals = sums.consumers[path], consumer.goals(seen.goals[path][part])
             mine.goal += torch.linalg.vector_norm(goals).square()
             if len(mine.pairs):
-                mine.pairs += torch.cat(_paired(reach, entry, before, goals), 1)
+                mine.pairs += torch.cat(_paired(route, consumer, before, goals), 1)
             if len(mine.inputs):
-                inputs = entry.inputs(seen.inputs[path][part])
+                inputs = consumer.inputs(seen.consumer_inputs[path][part])
                 add_gram(mine.inputs, [as_rows(inputs)], constant=False)
                 mine.moves += product(as_rows(inputs), as_rows(goals))
             if len(mine.cross):
-                mine.cross += torch.cat(_paired(reach, entry, before, inputs), 1)
+                mine.cross += torch.cat(_paired(route, consumer, before, inputs), 1)
 
 
-def subtract_best_moves(reach: Route, seen: Observation, moves: dict[str, Tensor]) -> Observation:
+def subtract_best_moves(route: Route, seen: Observation, moves: dict[str, Tensor]) -> Observation:
     """The same batch with v_proj = v_goal - dW* b_l in place of v_goal; moves: by consumer dW*' (m, out)."""
     goals = {}
-    for entry in reach.entries:
-        path = entry.link.path
-        goal, inputs = seen.goals[path], seen.inputs[path]
-        goals[path] = torch.cat([entry.left(goal[at], inputs[at], moves[path]) for at in batch_slices(reach, seen)])
+    for consumer in route.consumers:
+        path = consumer.link.path
+        goal, inputs = seen.goals[path], seen.consumer_inputs[path]
+        goals[path] = torch.cat(
+            [consumer.subtract_move(goal[at], inputs[at], moves[path]) for at in batch_slices(route, seen)]
+        )
     return replace(seen, goals=goals)
 
 
-def sum_pairs(reach: Route, seen: Sequence[Observation], dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+def sum_pairs(route: Route, seen: Sequence[Observation], dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
     """By consumer sum v b_{l-1}' over the batches and ranks, (out, d, *columns of one unit): n N."""
     found: dict[str, list[Tensor]] = {}
     for batch in seen:
-        for part in batch_slices(reach, batch):
-            before = reach.inputs(batch.entering[part], dtype)
-            for entry in reach.entries:
-                path = entry.link.path
-                pair = _paired(reach, entry, before, entry.goals(batch.goals[path][part], dtype))
+        for part in batch_slices(route, batch):
+            before = route.inputs(batch.layer_input[part], dtype)
+            for consumer in route.consumers:
+                path = consumer.link.path
+                pair = _paired(route, consumer, before, consumer.goals(batch.goals[path][part], dtype))
                 found[path] = [a.add_(b) for a, b in zip(found[path], pair, strict=True)] if path in found else pair
     joined = {path: torch.cat(pair, 1) for path, pair in found.items()}
     ranks.sum_over_ranks(joined.values())
     return joined
 
 
-def sum_features(reach: Route, seen: Sequence[Observation], dtype: torch.dtype = torch.float64) -> Tensor:
+def sum_features(route: Route, seen: Sequence[Observation], dtype: torch.dtype = torch.float64) -> Tensor:
     """sum b_{l-1} b_{l-1}' over the batches and ranks, (d, d): n S."""
-    d = reach.inputs(seen[0].entering[:1]).shape[1] + reach.constant
-    found = seen[0].entering.new_zeros(d, d, dtype=torch.float64)
-    parts = (one.entering[part] for one in seen for part in input_slices(reach, one.entering))
-    add_gram(found, (as_rows(reach.inputs(part, dtype)) for part in parts), constant=reach.constant)
+    d = route.inputs(seen[0].layer_input[:1]).shape[1] + route.has_bias
+    found = seen[0].layer_input.new_zeros(d, d, dtype=torch.float64)
+    parts = (one.layer_input[part] for one in seen for part in input_slices(route, one.layer_input))
+    add_gram(found, (as_rows(route.inputs(part, dtype)) for part in parts), constant=route.has_bias)
     ranks.sum_over_ranks([found])
     return found
 
 
-def batch_slices(reach: Route, seen: Observation) -> Iterable[slice]:
+def batch_slices(route: Route, seen: Observation) -> Iterable[slice]:
     """Parts of a batch, small enough that the windows of both convolutions at once fit into memory."""
-    kernels = [prod(entry.columns()) for entry in reach.entries if entry.kind == "conv"]
-    return input_slices(reach, seen.entering, max(kernels, default=1))
+    kernels = [prod(consumer.columns_per_unit()) for consumer in route.consumers if consumer.kind == "conv"]
+    return input_slices(route, seen.layer_input, max(kernels, default=1))
 
 
-def input_slices(reach: Route, entering: Tensor, times: int = 1) -> Iterable[slice]:
+def input_slices(route: Route, layer_input: Tensor, times: int = 1) -> Iterable[slice]:
     """Parts of what enters a place, small enough that its unfolded form, so many times, fits into memory."""
-    step = max(1, _CHUNK // (times * max(reach.inputs(entering[:1]).numel(), 1)))
-    return [slice(start, start + step) for start in range(0, len(entering), step)]
+    step = max(1, _CHUNK // (times * max(route.inputs(layer_input[:1]).numel(), 1)))
+    return [slice(start, start + step) for start in range(0, len(layer_input), step)]
 
 
-def _paired(reach: Route, entry: Consumer, before: Tensor, goals: Tensor) -> list[Tensor]:
+def _paired(route: Route, consumer: Consumer, before: Tensor, goals: Tensor) -> list[Tensor]:
     """sum v b_{l-1}' of a part, (out, d, *columns of one unit): for b_{l-1}, and for its constant."""
-    parts = [before, torch.ones_like(before[:, :1])] if reach.constant else [before]
-    return [entry.paired(reach.linear(part), goals) for part in parts]
+    parts = [before, torch.ones_like(before[:, :1])] if route.has_bias else [before]
+    return [consumer.correlate(route.propagate_linear(part), goals) for part in parts]
 
 
-def _empty(entry: Consumer, d: int, project: bool, paired: bool) -> ConsumerSums:
-    weight, columns = entry.layer.weight, entry.columns()
+def _empty(consumer: Consumer, d: int, project: bool, paired: bool) -> ConsumerSums:
+    weight, columns = consumer.layer.weight, consumer.columns_per_unit()
     assert isinstance(weight, Tensor)
-    m = (weight[0].numel() + (entry.layer.bias is not None)) if project else 0
+    m = (weight[0].numel() + (consumer.layer.bias is not None)) if project else 0
     wide = d * prod(columns) * max(m * paired, len(weight))
     if max(wide, m * m, d * d) > _ENTRIES:
         advice = "gradmax needs far less" if m > len(weight) else "random units need no statistics"
         raise InputError(
-            f"place: the statistics between its {d} inputs and {entry.link.path!r} would have {wide:,} entries, "
+            f"place: the statistics between its {d} inputs and {consumer.link.path!r} would have {wide:,} entries, "
             f"more than {_ENTRIES:,}; {advice}"
         )
 

@@ -19,21 +19,23 @@ class NewUnits:
     values: Tensor  #: (k,) singular values lambda
     rank: int  #: directions in which the place's inputs vary
     solver: str  #: "svd" or "lobpcg"
-    inner: tuple[Tensor, ...] | None = None  #: where they are known, pre-activations (n, k, *positions) by batch seen
+    pre_activations: tuple[Tensor, ...] | None = (
+        None  #: where they are known, pre-activations (n, k, *positions) by batch seen
+    )
 
 
 def scale_units(units: NewUnits, fan_in: Tensor, fan_out: Tensor) -> NewUnits:
     """Units with their weights multiplied by factors (k,) of their own."""
     omega = {path: columns * fan_out.reshape(1, -1, *[1] * (columns.ndim - 2)) for path, columns in units.omega.items()}
-    inner = None if units.inner is None else tuple(z * _along(fan_in, z) for z in units.inner)
-    return replace(units, alpha=units.alpha * fan_in, omega=omega, inner=inner)
+    shifted = None if units.pre_activations is None else tuple(z * _along(fan_in, z) for z in units.pre_activations)
+    return replace(units, alpha=units.alpha * fan_in, omega=omega, pre_activations=shifted)
 
 
 def select_units(units: NewUnits, keep: Tensor) -> NewUnits:
     """Some of the units, by a mask (k,) or their indices."""
     omega = {path: columns[:, keep] for path, columns in units.omega.items()}
-    inner = None if units.inner is None else tuple(z[:, keep] for z in units.inner)
-    return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep], inner=inner)
+    shifted = None if units.pre_activations is None else tuple(z[:, keep] for z in units.pre_activations)
+    return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep], pre_activations=shifted)
 
 
 def synchronize_units(units: NewUnits) -> NewUnits:

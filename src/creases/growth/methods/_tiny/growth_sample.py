@@ -25,11 +25,11 @@ _ASIDE = 5  # without held-out samples of its own, every fifth is held out
 
 @dataclass(frozen=True, eq=False)
 class GrowthSample:
-    """A place, what was seen there, and the held-out batches."""
+    """A place, what was observations there, and the held-out batches."""
 
-    watch: PlaceObserver
-    reach: Route
-    seen: list[Observation]
+    observer: PlaceObserver
+    route: Route
+    observations: list[Observation]
     sums: Statistics
     runs: list[ReplayedModel]
     aside: bool  #: whether the held-out samples are others than those of the sums
@@ -45,22 +45,22 @@ def gather_sample(
     """
     with ranks.fail_together():
         use, hold = _divided(batches, heldout)
-        watch = PlaceObserver.of(model, place, loss, use[0][0])
-        seen = [watch.see(*batch) for batch in use]
-        reach = Route(watch.twin, watch.place, seen[0])
-        sums = empty_statistics(reach, seen[0], paired=False)
-        for one in seen:
-            add_batch(sums, reach, one)
+        observer = PlaceObserver.from_model(model, place, loss, use[0][0])
+        observations = [observer.observe(*batch) for batch in use]
+        route = Route(observer.twin, observer.place, observations[0])
+        sums = empty_statistics(route, observations[0], paired=False)
+        for one in observations:
+            add_batch(sums, route, one)
         held = torch.tensor(float(len(hold)), dtype=torch.float64)
     ranks.sum_over_ranks([held, *sums.tensors()])
-    sums.features = sum_features(reach, seen, product_dtype(seen[0].entering))
-    varying = len(sums.features) - reach.constant
+    sums.features = sum_features(route, observations, product_dtype(observations[0].layer_input))
+    varying = len(sums.features) - route.has_bias
     if not bool(sums.features.diagonal()[:varying].any()):  # squares of small float32 numbers are 0
-        recompute_features(reach, seen, sums)
+        recompute_features(route, observations, sums)
     with ranks.fail_together():
-        runs = [ReplayedModel(watch, *batch) for batch in (hold if held else use)]
-    seen = [replace(one, made=one.made[:0]) for one in seen]  # not needed any more
-    return GrowthSample(watch, reach, seen, sums, runs, bool(held))
+        runs = [ReplayedModel(observer, *batch) for batch in (hold if held else use)]
+    observations = [replace(one, layer_output=one.layer_output[:0]) for one in observations]  # not needed any more
+    return GrowthSample(observer, route, observations, sums, runs, bool(held))
 
 
 def _divided(batches: Batches, heldout: Batches | None) -> tuple[list[tuple[Tensor, Any]], list[tuple[Tensor, Any]]]:

@@ -45,37 +45,37 @@ class ReplayedModel:
     Only what follows the consumers is run again, for any change of the consumers' outputs.
     """
 
-    def __init__(self, watch: PlaceObserver, x: Tensor, target: Any) -> None:
-        self.watch, self.x, self.target = watch, x, target
-        self.twin = frozen_copy(watch.twin)
-        self.entering = x
+    def __init__(self, observer: PlaceObserver, x: Tensor, target: Any) -> None:
+        self.observer, self.x, self.target = observer, x, target
+        self.twin = frozen_copy(observer.twin)
+        self.layer_input = x
         self.changes: dict[str, Change] = {}
         self._calls: dict[nn.Module, int] = {}
-        notes = TensorRecorder(watch.in_place)
-        self.first, kept = self._record(notes)  #: the loss as it is, summed over the batch
-        if notes.changed():
-            watch.in_place, notes = True, TensorRecorder(True)
-            self.first, kept = self._record(notes)
-        self._replay(kept, notes.copies)
+        recorder = TensorRecorder(observer.in_place)
+        self.first, kept = self._record(recorder)  #: the loss as it is, summed over the batch
+        if recorder.was_modified():
+            observer.in_place, recorder = True, TensorRecorder(True)
+            self.first, kept = self._record(recorder)
+        self._replay(kept, recorder.copies)
 
     def loss(self, changes: dict[str, Change]) -> float:
         """The loss summed over the batch when each consumer's output is changed so."""
         self.changes, self._calls = changes, {}
         with without_side_effects():
-            return float(self.watch.summed(self.twin(self.x), self.target, len(self.x)))
+            return float(self.observer.loss_sum(self.twin(self.x), self.target, len(self.x)))
 
-    def _record(self, notes: TensorRecorder) -> tuple[float, dict[nn.Module, list[Tensor]]]:
+    def _record(self, recorder: TensorRecorder) -> tuple[float, dict[nn.Module, list[Tensor]]]:
         """Run once: the loss, and the outputs of what is called before the first consumer (that one too)."""
         kept: dict[nn.Module, list[Tensor]] = {}
         paths = self._paths()
-        producer = self.twin.get_submodule(self.watch.place.name)
+        producer = self.twin.get_submodule(self.observer.place.name)
         reached: list[nn.Module] = []
 
         def record(module: nn.Module, args: Any, out: Any) -> None:
             if module is producer:
-                self.entering = notes.note(args[0])
+                self.layer_input = recorder.keep(args[0])
             if not reached and isinstance(out, Tensor):
-                kept.setdefault(module, []).append(notes.note(out))
+                kept.setdefault(module, []).append(recorder.keep(out))
             if module in paths:
                 reached.append(module)
 
@@ -83,14 +83,14 @@ class ReplayedModel:
         handles = [module.register_forward_hook(record) for module in leaves]
         try:
             with without_side_effects():
-                first = float(self.watch.summed(self.twin(self.x), self.target, len(self.x)))
+                first = float(self.observer.loss_sum(self.twin(self.x), self.target, len(self.x)))
         finally:
             for handle in handles:
                 handle.remove()
         return first, kept
 
     def _paths(self) -> dict[nn.Module, str]:
-        return {self.twin.get_submodule(link.path): link.path for link in self.watch.place.consumers}
+        return {self.twin.get_submodule(link.path): link.path for link in self.observer.place.consumers}
 
     def _replay(self, kept: dict[nn.Module, list[Tensor]], copies: bool) -> None:
         """Let modules give these outputs instead of being run, and the consumers' be changed."""
@@ -116,13 +116,13 @@ class ReplayedModel:
 
 
 def line_search(
-    reach: Route, runs: Sequence[ReplayedModel], units: NewUnits, *, fan_in: bool = True
+    route: Route, runs: Sequence[ReplayedModel], units: NewUnits, *, fan_in: bool = True
 ) -> LineSearchResult:
     """The factor of new units at which the loss on some batches is smallest, by quartering and parabolas.
 
     Weights in and out are both multiplied by the factor's square root; with ``fan_in`` False only those out.
     """
-    inner = [pre_activations(reach, run.entering, units.alpha, product_dtype(run.entering)) for run in runs]
+    inner = [pre_activations(route, run.layer_input, units.alpha, product_dtype(run.layer_input)) for run in runs]
     start = torch.tensor([sum(len(run.x) for run in runs), sum(run.first for run in runs)], dtype=torch.float64)
     ranks.sum_over_ranks([start])
     n, before = int(start[0]), float(start[1] / start[0])
@@ -131,12 +131,12 @@ def line_search(
         size_in, size_out = (sqrt(factor), sqrt(factor)) if fan_in else (1.0, factor)
         total = torch.zeros((), dtype=torch.float64)
         for run, z in zip(runs, inner, strict=True):
-            arrived = reach.bent(size_in * z, reach.bend)
+            arrived = route.propagate(size_in * z, route.bend)
             columns = {path: size_out * part for path, part in units.omega.items()}
             total += run.loss(
                 {
-                    e.link.path: partial(e.with_response, units=arrived, columns=columns[e.link.path])
-                    for e in reach.entries
+                    e.link.path: partial(e.add_response, units=arrived, columns=columns[e.link.path])
+                    for e in route.consumers
                 }
             )
         ranks.sum_over_ranks([total])

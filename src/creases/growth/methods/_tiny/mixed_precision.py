@@ -19,14 +19,18 @@ from creases.growth.methods._first_order.statistics import Statistics, batch_sli
 from creases.growth.methods._first_order.units import NewUnits, synchronize_units
 from creases.growth.methods._tiny.bottleneck import join_columns, solve_units, split_columns
 
-_OFF = 2e-6  # error of float32 sums, as seen by the units found from them, from which on float64 is taken
+_OFF = 2e-6  # error of float32 sums, as observations by the units found from them, from which on float64 is taken
 _SMALLEST, _LARGEST = 1e-24, 1e24  # mean squares beyond which products leave the range of float32
 
 
 def optimal_units_for(
-    reach: Route, seen: Sequence[Observation], aims: Sequence[Observation], sums: Statistics, **options: Any
+    route: Route,
+    observations: Sequence[Observation],
+    projected: Sequence[Observation],
+    sums: Statistics,
+    **options: Any,
 ) -> NewUnits:
-    """The optimal units (:func:`solved`) that go with the goals of ``aims``: V_proj, or V_goal.
+    """The optimal units (:func:`solved`) that go with the goals of ``projected``: V_proj, or V_goal.
 
     For float32 on a CPU, products b_{l-1} b_{l-1}' and v b_{l-1}' are taken in float32 at first, and only sums are in
     float64. Of the units found, values at all samples are then taken in float64: how far their second moments are from
@@ -34,47 +38,47 @@ def optimal_units_for(
     show as units that are too good to be true). Where that is good enough, the best units within their span are exact
     to second order in the error (Rayleigh-Ritz); otherwise all is done again in float64, ``sums.features`` too.
     """
-    dtype = product_dtype(aims[0].entering)
-    if dtype == torch.float32 and not _in_range(reach, seen, sums):
-        recompute_features(reach, seen, sums)
+    dtype = product_dtype(projected[0].layer_input)
+    if dtype == torch.float32 and not _in_range(route, observations, sums):
+        recompute_features(route, observations, sums)
         dtype = torch.float64
-    units = _solved(reach, aims, sums, dtype, options)
+    units = _solved(route, projected, sums, dtype, options)
     if dtype == torch.float64 or not len(units.values):
         return units
-    refined = _refined(reach, aims, units, sums.count)
+    refined = _refined(route, projected, units, sums.count)
     if refined is not None:
         return refined
-    recompute_features(reach, seen, sums)
-    return _solved(reach, aims, sums, torch.float64, options)
+    recompute_features(route, observations, sums)
+    return _solved(route, projected, sums, torch.float64, options)
 
 
-def recompute_features(reach: Route, seen: Sequence[Observation], sums: Statistics) -> None:
+def recompute_features(route: Route, observations: Sequence[Observation], sums: Statistics) -> None:
     """Take n S anew, with products in float64, where they were not."""
-    if product_dtype(seen[0].entering) == torch.float32:
-        sums.features.copy_(sum_features(reach, seen))
+    if product_dtype(observations[0].layer_input) == torch.float32:
+        sums.features.copy_(sum_features(route, observations))
 
 
 def _solved(
-    reach: Route, aims: Sequence[Observation], sums: Statistics, dtype: torch.dtype, options: dict[str, Any]
+    route: Route, projected: Sequence[Observation], sums: Statistics, dtype: torch.dtype, options: dict[str, Any]
 ) -> NewUnits:
-    pairs = {path: part / sums.count for path, part in sum_pairs(reach, aims, dtype).items()}
+    pairs = {path: part / sums.count for path, part in sum_pairs(route, projected, dtype).items()}
     return synchronize_units(solve_units(sums.features / sums.count, pairs, **options))
 
 
-def _refined(reach: Route, aims: Sequence[Observation], units: NewUnits, n: Tensor) -> NewUnits | None:
+def _refined(route: Route, projected: Sequence[Observation], units: NewUnits, n: Tensor) -> NewUnits | None:
     """The best units within the span of those found; None where the moments of those found are off."""
     root = units.values.sqrt()[:, None]
     a = units.alpha / root.T  # a' S a should be 1, and a' N the rows of lambda v'
     square = a.new_zeros(len(a.T), len(a.T))
     pairs = {path: torch.zeros_like(columns) for path, columns in units.omega.items()}
     inner: list[Tensor] = []
-    for batch in aims:
-        for part in batch_slices(reach, batch):
-            z = pre_activations(reach, batch.entering[part], a)
+    for batch in projected:
+        for part in batch_slices(route, batch):
+            z = pre_activations(route, batch.layer_input[part], a)
             add_gram(square, [as_rows(z)], constant=False)
-            for entry in reach.entries:
-                path = entry.link.path
-                pairs[path] += entry.paired(reach.linear(z), entry.goals(batch.goals[path][part]))
+            for consumer in route.consumers:
+                path = consumer.link.path
+                pairs[path] += consumer.correlate(route.propagate_linear(z), consumer.goals(batch.goals[path][part]))
             inner.append(z)
     ranks.sum_over_ranks([square, *pairs.values()])
     square, moments = square / n, join_columns(pairs) / n
@@ -87,17 +91,17 @@ def _refined(reach: Route, aims: Sequence[Observation], units: NewUnits, n: Tens
     size = lambdas.sqrt()
     turn = torch.linalg.solve_triangular(lower.T, u, upper=True) * size
     omega = split_columns(vh * size[:, None], pairs)
-    return replace(units, alpha=a @ turn, omega=omega, values=lambdas, inner=_turned(inner, turn, aims))
+    return replace(units, alpha=a @ turn, omega=omega, values=lambdas, pre_activations=_turned(inner, turn, projected))
 
 
-def _turned(inner: list[Tensor], turn: Tensor, aims: Sequence[Observation]) -> tuple[Tensor, ...] | None:
+def _turned(inner: list[Tensor], turn: Tensor, projected: Sequence[Observation]) -> tuple[Tensor, ...] | None:
     """Pre-activations z turned, in float32, by batch; none where they have positions, and would take much memory."""
-    if any(z.numel() > z.shape[0] * z.shape[1] for z in inner) or len(inner) != len(aims):
+    if any(z.numel() > z.shape[0] * z.shape[1] for z in inner) or len(inner) != len(projected):
         return None
     return tuple((z.flatten(1) @ turn).float().reshape(len(z), len(turn.T), *z.shape[2:]) for z in inner)
 
 
-def _in_range(reach: Route, seen: Sequence[Observation], sums: Statistics) -> bool:
+def _in_range(route: Route, observations: Sequence[Observation], sums: Statistics) -> bool:
     """Whether float32 products are far from overflow, and from underflow but for inputs that are always 0."""
     squares = sums.features.diagonal() / sums.count
     weak = squares < _SMALLEST
@@ -105,8 +109,10 @@ def _in_range(reach: Route, seen: Sequence[Observation], sums: Statistics) -> bo
         return False
     lost = torch.zeros((), dtype=torch.float64)
     if bool(weak.any()):
-        weak = weak[:-1] if reach.constant else weak
-        parts = (reach.inputs(one.entering[at], torch.float32) for one in seen for at in batch_slices(reach, one))
+        weak = weak[:-1] if route.has_bias else weak
+        parts = (
+            route.inputs(one.layer_input[at], torch.float32) for one in observations for at in batch_slices(route, one)
+        )
         lost += any(bool(part[:, weak].any()) for part in parts)
     ranks.sum_over_ranks([lost])
     return not bool(lost)

@@ -15,7 +15,7 @@ from creases.growth.methods._first_order.route import Route
 MARGIN = 1.1
 
 
-def noise_level(reach: Route, aims: Sequence[Observation], rank: int, n: float) -> float:
+def noise_level(route: Route, projected: Sequence[Observation], rank: int, n: float) -> float:
     """The lambda^2 that the strongest unit would have on n samples with independent goals v and r inputs.
 
     ``(sqrt(r c) + sqrt(tr C))^2 / n``, with C the covariance of v and c its largest eigenvalue: what the largest
@@ -23,10 +23,10 @@ def noise_level(reach: Route, aims: Sequence[Observation], rank: int, n: float) 
     convolutions count as samples. A tenth more (of lambda) is added: the largest of one draw may lie above its mean.
     """
     found = 0.0
-    for entry in reach.entries:
-        path = entry.link.path
-        goals = [as_rows(entry.goals(one.goals[path]).double()) for one in aims]
-        weight = entry.layer.weight
+    for consumer in route.consumers:
+        path = consumer.link.path
+        goals = [as_rows(consumer.goals(one.goals[path]).double()) for one in projected]
+        weight = consumer.layer.weight
         assert isinstance(weight, Tensor)
         sums = torch.zeros(len(weight), len(weight), dtype=torch.float64, device=weight.device)
         count = torch.zeros((), dtype=torch.float64)

@@ -23,7 +23,7 @@ _ROUNDS = 4
 
 
 def higher_order_units(
-    reach: Route, seen: Sequence[Observation], sums: Statistics, way: str, count: int, cutoff: float, seed: int
+    route: Route, observations: Sequence[Observation], sums: Statistics, way: str, count: int, cutoff: float, seed: int
 ) -> tuple[NewUnits, Tensor]:
     """At most ``count`` units of finite fan-in (``alpha' S alpha = 1``), and the gain of each to first order in omega.
 
@@ -38,10 +38,10 @@ def higher_order_units(
     w = whitening_matrix(sums.features / sums.count, cutoff)
     generator = torch.Generator().manual_seed(seed)
     if way == "random":
-        alpha = _drawn(reach, sums.features / sums.count, _DRAWN * count, generator)
+        alpha = _drawn(route, sums.features / sums.count, _DRAWN * count, generator)
     else:
-        alpha = _quadratic(reach, seen, w, count, generator)
-    units = _with_outputs(reach, seen, torch.cat([alpha, -alpha], 1), w.shape[1], sums.count)
+        alpha = _quadratic(route, observations, w, count, generator)
+    units = _with_outputs(route, observations, torch.cat([alpha, -alpha], 1), w.shape[1], sums.count)
     gains = units.values.square()
     best = gains.argsort(descending=True, stable=True)
     best = best[gains[best] > 0]
@@ -50,13 +50,13 @@ def higher_order_units(
     return found, found.values.square()
 
 
-def _drawn(reach: Route, s: Tensor, count: int, generator: torch.Generator) -> Tensor:
+def _drawn(route: Route, s: Tensor, count: int, generator: torch.Generator) -> Tensor:
     """Normal weights (d, count), each with its crease a normal number of deviations off the samples' middle."""
-    d = len(s) - reach.constant
+    d = len(s) - route.has_bias
     alpha = s.new_zeros(len(s), count)
     normal = torch.randn(d + 1, count, generator=generator, dtype=torch.float64).to(s)
     alpha[:d] = torch.where(s.diagonal()[:d, None] > 0, normal[:d], 0.0)
-    if reach.constant:
+    if route.has_bias:
         mean = s[d, :d] @ alpha[:d]
         spread = ((alpha[:d] * (s[:d, :d] @ alpha[:d])).sum(0) - mean.square()).clamp_min(0).sqrt()
         alpha[d] = -(mean + spread * normal[d])
@@ -69,17 +69,17 @@ def _first(order: Tensor, i: int, half: int) -> bool:
     return not bool((order[:i] % half == order[i] % half).any())
 
 
-def _with_outputs(reach: Route, seen: Sequence[Observation], alpha: Tensor, rank: int, n: Tensor) -> NewUnits:
+def _with_outputs(route: Route, observations: Sequence[Observation], alpha: Tensor, rank: int, n: Tensor) -> NewUnits:
     """The best fan-out for each fan-in; its values' squares are the gains."""
     omega: dict[str, Tensor] = {}
     square = alpha.new_zeros(alpha.shape[1])
-    for batch in seen:
-        for part in batch_slices(reach, batch):
-            arrived = reach.bent(pre_activations(reach, batch.entering[part], alpha), reach.bend)
+    for batch in observations:
+        for part in batch_slices(route, batch):
+            arrived = route.propagate(pre_activations(route, batch.layer_input[part], alpha), route.bend)
             square += arrived.flatten(2).square().sum((0, 2)) / n
-            for entry in reach.entries:
-                path = entry.link.path
-                pair = entry.paired(arrived, entry.goals(batch.goals[path][part])) / n
+            for consumer in route.consumers:
+                path = consumer.link.path
+                pair = consumer.correlate(arrived, consumer.goals(batch.goals[path][part])) / n
                 omega[path] = omega[path] + pair if path in omega else pair
     ranks.sum_over_ranks([square, *omega.values()])
     norm = torch.where(square > 0, 1 / square, 0.0)
@@ -88,32 +88,34 @@ def _with_outputs(reach: Route, seen: Sequence[Observation], alpha: Tensor, rank
     return NewUnits(alpha, scaled, gains.sqrt(), rank, "beyond")
 
 
-def _quadratic(reach: Route, seen: Sequence[Observation], w: Tensor, count: int, generator: torch.Generator) -> Tensor:
+def _quadratic(
+    route: Route, observations: Sequence[Observation], w: Tensor, count: int, generator: torch.Generator
+) -> Tensor:
     """Fan-in whose square goes with the wanted change: eigenvectors of sum_i <v_i, w> b b', w in turn."""
-    if any(entry.kind != "linear" for entry in reach.entries):
+    if any(consumer.kind != "linear" for consumer in route.consumers):
         raise InputError("beyond: second-order correlations are for consumers that are linear at each position")
-    outs = sum(len(seen[0].goals[entry.link.path].movedim(-1, 0)) for entry in reach.entries)
+    outs = sum(len(observations[0].goals[consumer.link.path].movedim(-1, 0)) for consumer in route.consumers)
     direction = torch.randn(outs, generator=generator, dtype=torch.float64).to(w)
     alpha = w[:, :0]
     for _ in range(_ROUNDS):
         moment = w.new_zeros(w.shape[1], w.shape[1])
-        for batch in seen:
-            white, goals = _rows(reach, batch, w)
+        for batch in observations:
+            white, goals = _rows(route, batch, w)
             moment += (white * (goals @ direction)[:, None]).T @ white
         ranks.sum_over_ranks([moment])
         strength, vectors = torch.linalg.eigh(moment)
         order = strength.abs().argsort(descending=True)[:count]
         alpha = w @ vectors[:, order]
         direction = torch.zeros_like(direction)
-        for batch in seen:
-            white, goals = _rows(reach, batch, w)
+        for batch in observations:
+            white, goals = _rows(route, batch, w)
             direction += goals.T @ (white @ vectors[:, order[0]]).square()
         ranks.sum_over_ranks([direction])
     return alpha
 
 
-def _rows(reach: Route, batch: Observation, w: Tensor) -> tuple[Tensor, Tensor]:
+def _rows(route: Route, batch: Observation, w: Tensor) -> tuple[Tensor, Tensor]:
     """Whitened inputs (rows, r) and goals of all consumers (rows, out), position by position."""
-    features = as_rows(reach.linear(reach.features(batch.entering)))
-    goals = [as_rows(entry.goals(batch.goals[entry.link.path])) for entry in reach.entries]
+    features = as_rows(route.propagate_linear(route.features(batch.layer_input)))
+    goals = [as_rows(consumer.goals(batch.goals[consumer.link.path])) for consumer in route.consumers]
     return features @ w, torch.cat(goals, 1)

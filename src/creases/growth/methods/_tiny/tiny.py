@@ -99,28 +99,32 @@ def tiny(
     if why := _dead(sample):
         return _nothing(sample, found, why)
     moves = best_moves(sample.sums, cutoff=cutoff)
-    aims = [subtract_best_moves(sample.reach, one, moves) for one in sample.seen]
+    projected = [subtract_best_moves(sample.route, one, moves) for one in sample.observations]
     options: dict[str, Any] = {"count": max_units, "solver": solver, "cutoff": cutoff, "seed": seed}
-    units = optimal_units_for(sample.reach, sample.seen, aims if project else sample.seen, sample.sums, **options)
+    units = optimal_units_for(
+        sample.route, sample.observations, projected if project else sample.observations, sample.sums, **options
+    )
     found |= {"project": project, "lambda": units.values.tolist(), "solver": units.solver, "rank": units.rank}
     found["gain_by_chance"] = units.rank * found["bottleneck"] / found["samples"]
     least = tau * sample.sums.mean_loss
     if above_chance:
-        noise = noise_level(sample.reach, aims if project else sample.seen, units.rank, float(sample.sums.count))
+        noise = noise_level(
+            sample.route, projected if project else sample.observations, units.rank, float(sample.sums.count)
+        )
         found["lambda_by_chance"] = noise**0.5
         least = max(least, noise)
     units = select_units(units, units.values.square() > least)
-    first_order = bool(sample.reach.right or sample.reach.left)
-    best = choose_signs(sample.reach, sample.seen, units) if first_order and len(units.values) else None
+    first_order = bool(sample.route.right_slope or sample.route.left_slope)
+    best = choose_signs(sample.route, sample.observations, units) if first_order and len(units.values) else None
     if best is not None and len(best.gains):
         found |= {"flipped": best.flipped, "gains": best.gains.tolist(), "errors": best.errors.tolist()}
-        proposal = _sized(sample, found, balance_weights(best.units), best.gains, aims)
+        proposal = _sized(sample, found, balance_weights(best.units), best.gains, projected)
     else:
         proposal = _nothing(sample, found, _useless(len(units.values)))
     if proposal.count or beyond is None:
         return proposal
-    recompute_features(sample.reach, sample.seen, sample.sums)
-    units, gains = higher_order_units(sample.reach, sample.seen, sample.sums, beyond, max_units, cutoff, seed)
+    recompute_features(sample.route, sample.observations, sample.sums)
+    units, gains = higher_order_units(sample.route, sample.observations, sample.sums, beyond, max_units, cutoff, seed)
     units = select_units(units, gains > tau * sample.sums.mean_loss)
     if not len(units.values):
         return _nothing(sample, found, f"no correlation ({beyond}) with the wanted change is left (above tau)")
@@ -137,18 +141,18 @@ def balance_weights(units: NewUnits) -> NewUnits:
 
 def _checked(sample: GrowthSample, beyond: str | None) -> None:
     """Refuse places where a small unit does little else than its first order, or is not small."""
-    reach, name = sample.reach, sample.watch.place.name
-    if sample.watch.place.norm:
+    route, name = sample.route, sample.observer.place.name
+    if sample.observer.place.norm:
         raise InputError(
             f"place: batch norm behind {name!r} gives new units its own size in training, so that none is small; use "
             "gradmax or random units"
         )
-    if reach.at_zero:
+    if route.value_at_zero:
         raise InputError(
-            f"place: the bend behind {name!r} is {reach.at_zero:.3g} at 0, so that a small unit is not a small change; "
+            f"place: the bend behind {name!r} is {route.value_at_zero:.3g} at 0, so that a small unit is not a small change; "
             "tiny needs sigma(0) = 0; use gradmax or random units"
         )
-    if not reach.right and not reach.left and beyond is None:
+    if not route.right_slope and not route.left_slope and beyond is None:
         raise InputError(
             f"place: the bend behind {name!r} has slope 0 at 0, so that small units do nothing to first order; give "
             "beyond='second' or 'random'"
@@ -160,7 +164,7 @@ def _found(sample: GrowthSample, tau: float) -> dict[str, Any]:
     sums, lack = sample.sums, bottleneck(sample.sums)
     return {
         "method": "tiny",
-        "place": sample.watch.place.name,
+        "place": sample.observer.place.name,
         "reason": "",
         "samples": int(sums.count),
         "loss": sums.mean_loss,
@@ -175,11 +179,11 @@ def _found(sample: GrowthSample, tau: float) -> dict[str, Any]:
 def _dead(sample: GrowthSample) -> str:
     """Why first-order growth cannot start here, "" where it can."""
     if not sample.sums.mean_goal:
-        names = ", ".join(repr(link.path) for link in sample.watch.place.consumers)
+        names = ", ".join(repr(link.path) for link in sample.observer.place.consumers)
         return f"dead layer: the loss does not change with {names} on any sample, so that no gradient arrives"
-    seen = sample.sums.features.diagonal()
-    if not bool((seen[:-1] if sample.reach.constant else seen).any()):
-        return f"dead layer: nothing that enters {sample.watch.place.name!r} is active on any sample"
+    observations = sample.sums.features.diagonal()
+    if not bool((observations[:-1] if sample.route.has_bias else observations).any()):
+        return f"dead layer: nothing that enters {sample.observer.place.name!r} is active on any sample"
     return ""
 
 
@@ -194,30 +198,30 @@ def _useless(count: int) -> str:
 
 
 def _sized(
-    sample: GrowthSample, found: dict[str, Any], units: NewUnits, gains: Tensor, aims: Sequence[Observation] | None
+    sample: GrowthSample, found: dict[str, Any], units: NewUnits, gains: Tensor, projected: Sequence[Observation] | None
 ) -> Proposal:
     """The units at the size that the held-out samples want; where they want none of all of them, the stronger half.
 
-    With ``aims`` (V_proj), both fan-in and fan-out are sized, otherwise fan-out.
+    With ``projected`` (V_proj), both fan-in and fan-out are sized, otherwise fan-out.
     """
-    fan_in = aims is not None
+    fan_in = projected is not None
     found["candidates"] = len(gains)
-    size = line_search(sample.reach, sample.runs, units, fan_in=fan_in)
+    size = line_search(sample.route, sample.runs, units, fan_in=fan_in)
     while not size.factor and len(gains) > 1:
         strongest = torch.arange(len(gains) // 2, device=gains.device)
         units, gains = select_units(units, strongest), gains[strongest]
-        size = line_search(sample.reach, sample.runs, units, fan_in=fan_in)
+        size = line_search(sample.route, sample.runs, units, fan_in=fan_in)
     found["line_search"] = _searched(size, sample.aside)
     if not size.factor:
         return _nothing(sample, found, "no size of the new units lowers the loss on held-out samples")
-    if aims is not None:
-        along, square = first_order_fit(sample.reach, aims, units)
+    if projected is not None:
+        along, square = first_order_fit(sample.route, projected, units)
         found["bottleneck_after"] = found["bottleneck"] - (max(along, 0.0) ** 2 / square if square else 0.0)
     units = resize_units(units, size.factor, fan_in=fan_in)
     gain = float(gains.sum()) * size.factor
     found |= {"units": len(gains), "gain": gain}
-    weights, bias = sample.reach.weights(units.alpha)
-    return Proposal("tiny", sample.watch.place, weights, bias, units.omega, gain, found)
+    weights, bias = sample.route.layer_weights(units.alpha)
+    return Proposal("tiny", sample.observer.place, weights, bias, units.omega, gain, found)
 
 
 def _searched(size: LineSearchResult, aside: bool) -> dict[str, Any]:
@@ -235,7 +239,7 @@ def _searched(size: LineSearchResult, aside: bool) -> dict[str, Any]:
 def _nothing(sample: GrowthSample, found: dict[str, Any], why: str) -> Proposal:
     """A proposal of no units, with the reason."""
     empty: Tensor = sample.sums.features.new_zeros(len(sample.sums.features), 0)
-    weights, bias = sample.reach.weights(empty)
+    weights, bias = sample.route.layer_weights(empty)
     parts = sample.sums.consumers.items()
     outs = {path: part.pairs.new_zeros(part.moves.shape[1], 0, *part.pairs.shape[2:]) for path, part in parts}
-    return Proposal("tiny", sample.watch.place, weights, bias, outs, 0.0, found | {"reason": why, "units": 0})
+    return Proposal("tiny", sample.observer.place, weights, bias, outs, 0.0, found | {"reason": why, "units": 0})
