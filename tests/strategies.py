@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from creases.network._network import Network
-from creases.network.reading._arrays import from_arrays
+from creases.network._reading.arrays import from_arrays
 
 Array = NDArray[np.float64]
 Layers = list[tuple[Array, Array]]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance import check_line, check_plane, check_space
-from creases.network.reading._arrays import from_arrays
+from creases.network._reading.arrays import from_arrays
 from creases.regions._line.line import LinePartition, line
 from creases.regions._plane.plane import PlanePartition, plane
 from creases.regions._space.space import SpacePartition, space

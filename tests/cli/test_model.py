@@ -4,7 +4,7 @@ import torch
 
 from creases.cli._model import load_model
 from creases.errors import FileError, InputError
-from creases.network.reading._arrays import from_arrays
+from creases.network._reading.arrays import from_arrays
 
 
 def test_npz_weights_are_read_with_their_leak(weights, tmp_path):

@@ -17,19 +17,19 @@ def test_nan_and_infinity_are_on_no_side(bad: float) -> None:
     net = creases.read(LAYERS)
     x = np.array([[0.0, 1.0], [bad, 0.0]])
     for ask in (net.sides, net.pattern, net.piece, lambda x: next(net.jacobians(x))):
-        with pytest.raises(InputError, match="x: expected finite numbers, got NaN or infinity in point 1"):
+        with pytest.raises(InputError, match="x must be finite, got NaN or infinity in point 1"):
             ask(x)
 
 
 def test_complex_points_are_refused() -> None:
-    with pytest.raises(InputError, match=r"x: expected an array of numbers.*complex"):
+    with pytest.raises(InputError, match=r"x must be an array of numbers.*complex"):
         creases.read(LAYERS)(np.array([1j, 0]))
 
 
 @pytest.mark.parametrize("leak", [np.nan, np.inf, "a", None])
 def test_leaks_that_are_no_finite_number_are_refused(leak) -> None:
     with pytest.raises(InputError, match="leak: expected a finite number"):
-        creases.network.reading._arrays.from_arrays(LAYERS, leak=leak)
+        creases.network._reading.arrays.from_arrays(LAYERS, leak=leak)
 
 
 def test_weights_that_are_no_numbers_are_refused() -> None:
@@ -49,11 +49,11 @@ def test_parameters_that_require_a_gradient_are_weights() -> None:
 def test_bad_units_patterns_memory_and_dtypes_are_refused() -> None:
     net = creases.read(LAYERS)
     for index in ("a", 1.5, -1, 2):
-        with pytest.raises(InputError, match="unit: index must be in 0"):
+        with pytest.raises(InputError, match="index must be an integer from 0 to 1, got"):
             net.unit(index)
-    with pytest.raises(InputError, match="pattern: expected packed bits as uint8"):
+    with pytest.raises(InputError, match="pattern must hold packed bits as uint8, got float64"):
         net.unpack([[1.0]])
-    with pytest.raises(InputError, match="memory: expected a positive number of bytes, got 0"):
+    with pytest.raises(InputError, match="memory must be a positive number of bytes, got 0"):
         next(net.jacobians(np.zeros((1, 2)), memory=0))
-    with pytest.raises(InputError, match="target: expected a floating dtype"):
+    with pytest.raises(InputError, match="target must be a device or a floating-point dtype"):
         net.to(torch.int32)

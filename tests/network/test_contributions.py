@@ -3,8 +3,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from creases.network._reading.arrays import from_arrays
 from creases.network.program._contributions import unit_contributions
-from creases.network.reading._arrays import from_arrays
 
 
 def layers(rng, *widths):

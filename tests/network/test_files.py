@@ -17,7 +17,6 @@ import creases
 from agreement import Lambda, points, seeded
 from creases.errors import FileError
 from creases.network import as_network
-from creases.network._files import from_bytes, load, save, to_bytes
 
 
 def networks() -> list[creases.Network]:
@@ -36,7 +35,11 @@ def networks() -> list[creases.Network]:
 def test_a_network_comes_back_identical(net: creases.Network, tmp_path) -> None:
     path = net.save(tmp_path / "net.safetensors")
     assert os.listdir(tmp_path) == ["net.safetensors"]
-    for back in (creases.read(path), creases.read(str(path)), from_bytes(to_bytes(net))):
+    for back in (
+        creases.read(path),
+        creases.read(str(path)),
+        creases.Network.from_bytes(net.to_bytes()),
+    ):
         assert back.input_shape == net.input_shape
         assert back.dtype == net.dtype or not net.steps
         assert [(s.op, s.inputs, s.shape, s.options, s.path) for s in back.steps] == [
@@ -50,17 +53,17 @@ def test_a_network_comes_back_identical(net: creases.Network, tmp_path) -> None:
 
 def test_saving_twice_gives_the_same_bytes() -> None:
     net = networks()[0]
-    assert to_bytes(net) == to_bytes(from_bytes(to_bytes(net)))
+    assert net.to_bytes() == creases.Network.from_bytes(net.to_bytes()).to_bytes()
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch) -> None:
     net = networks()[1]
-    path = save(net, tmp_path / "net.safetensors")
-    monkeypatch.setattr("creases.network._files.to_bytes", lambda net: 1 / 0)
+    path = net.save(tmp_path / "net.safetensors")
+    monkeypatch.setattr("creases.network._formats.safetensors.program_to_bytes", lambda net: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        save(net, path)
+        net.save(path)
     assert os.listdir(tmp_path) == ["net.safetensors"]
-    assert load(path).n_units == net.n_units
+    assert creases.read(path).n_units == net.n_units
 
 
 def test_places_that_cannot_be_written_are_named(tmp_path) -> None:
@@ -72,31 +75,31 @@ def test_places_that_cannot_be_written_are_named(tmp_path) -> None:
 
 def test_foreign_and_damaged_files_are_named(tmp_path) -> None:
     path = tmp_path / "net.safetensors"
-    with pytest.raises(FileError, match="cannot be read: No such file"):
-        load(path)
+    with pytest.raises(FileError, match="there is no such file"):
+        creases.read(path)
     path.write_bytes(b"not tensors at all")
     with pytest.raises(FileError, match="damaged or not a safetensors file"):
-        load(path)
+        creases.read(path)
     path.write_bytes(b"")
     with pytest.raises(FileError, match="damaged or not a safetensors file"):
         creases.read(path)
     save_file({"weight": torch.zeros(2)}, path)
     with pytest.raises(FileError, match=r"holds tensors but no network.*creases\.read\(module\)"):
-        load(path)
-    whole = to_bytes(networks()[0])
+        creases.read(path)
+    whole = networks()[0].to_bytes()
     for cut in range(0, len(whole), 101):
         with pytest.raises(FileError):
-            from_bytes(whole[:cut])
+            creases.Network.from_bytes(whole[:cut])
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda record, steps: record.update(version=9), "is of version 9; this creases reads version 1"),
-        (lambda record, steps: steps[0].update(op="exec"), "step 0 is of an unknown kind, 'exec'"),
+        (lambda record, steps: record.update(version=9), "has version 9 and this creases reads version 1"),
+        (lambda record, steps: steps[0].update(op="exec"), "step 0 has an unknown operation, 'exec'"),
         (lambda record, steps: steps[0].update(inputs=[4]), "step 0 reads values"),
         (lambda record, steps: steps[0].update(inputs=[]), "step 0 reads values"),
-        (lambda record, steps: steps[0].update(shape=[7]), "step 0 says shape"),
+        (lambda record, steps: steps[0].update(shape=[7]), "step 0 declares shape"),
         (lambda record, steps: steps[0].update(tensors=["nothing"]), "steps do not fit together"),
         (lambda record, steps: steps[0].pop("options"), "steps do not fit together"),
         (lambda record, steps: record.update(input_shape=[5, 5]), "steps do not fit together"),
@@ -104,7 +107,7 @@ def test_foreign_and_damaged_files_are_named(tmp_path) -> None:
     ],
 )
 def test_a_header_that_lies_is_caught(change, why: str) -> None:
-    data = to_bytes(networks()[1])
+    data = networks()[1].to_bytes()
     length = struct.unpack("<Q", data[:8])[0]
     header = json.loads(data[8 : 8 + length])
     record = json.loads(header["__metadata__"]["creases-network"])
@@ -112,7 +115,7 @@ def test_a_header_that_lies_is_caught(change, why: str) -> None:
     header["__metadata__"]["creases-network"] = json.dumps(record)
     new = json.dumps(header).encode()
     with pytest.raises(FileError, match=why):
-        from_bytes(struct.pack("<Q", len(new)) + new + data[8 + length :])
+        creases.Network.from_bytes(struct.pack("<Q", len(new)) + new + data[8 + length :])
 
 
 def test_weight_arrays_are_read_from_an_npz_file(tmp_path: Path) -> None:

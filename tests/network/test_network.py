@@ -14,7 +14,7 @@ import creases
 from agreement import Lambda, points, seeded
 from creases.errors import InputError
 from creases.network.program._patterns import pack_sides, unpack_sides
-from creases.network.program._pieces import forward, slice_pieces
+from creases.network.program._pieces import forward_sides, slice_pieces
 
 MAXOUT = Lambda(lambda x: x.view(-1, 3, 2).amax(1) + F.relu(x[:, :2]))
 
@@ -36,9 +36,9 @@ def test_points_come_in_any_shape_and_go_out_in_kind() -> None:
     torch.testing.assert_close(net(x[0].flatten()), batch[0])
     assert isinstance(net(x.numpy()), np.ndarray)
     np.testing.assert_allclose(net(x.numpy().tolist()), batch.numpy())
-    with pytest.raises(InputError, match=r"x: expected shape \(2, 4, 4\).*got \(3,\)"):
+    with pytest.raises(InputError, match=r"x must have shape \(2, 4, 4\).*got \(3,\)"):
         net(np.zeros(3))
-    with pytest.raises(InputError, match="x: expected an array of numbers"):
+    with pytest.raises(InputError, match="x must be an array of numbers"):
         net([["a", "b"]])
 
 
@@ -67,7 +67,7 @@ def test_patterns_unpack_to_the_sides_they_were_made_of() -> None:
         x = points(net.input_shape, 7)
         np.testing.assert_array_equal(net.unpack(net.pattern(x)), net.sides(x))
         np.testing.assert_array_equal(net.pattern(x[0]), net.pattern(x)[0])
-    with pytest.raises(InputError, match="pattern: expected shape"):
+    with pytest.raises(InputError, match="pattern must have shape"):
         conv_net().unpack(np.zeros((1, 1), np.uint8))
 
 
@@ -93,7 +93,7 @@ def test_units_have_places() -> None:
     assert str(net.unit(0)) == "1[0, 0, 0]"
     assert net.unit(48) == creases.network.Unit(48, 1, (0, 0, 0), "2", 9)
     assert str(net.unit(net.n_units - 1)) == "5[3]"
-    with pytest.raises(InputError, match=r"unit: index must be in 0\.\.63, got 64"):
+    with pytest.raises(InputError, match="index must be an integer from 0 to 63, got 64"):
         net.unit(64)
 
 
@@ -119,7 +119,7 @@ def test_pieces_on_a_slice_are_the_pieces_of_the_whole_space() -> None:
     x = points((2, 4, 4), 6)
     origin, basis = points((32,), 1)[0], points((32,), 2, seed=5).T
     with torch.no_grad():
-        on_slice = slice_pieces(net, forward(net, x, keep="sides"), origin, basis)
+        on_slice = slice_pieces(net, forward_sides(net, x), origin, basis)
     whole = net.piece(x)
     torch.testing.assert_close(on_slice.J, whole.J @ basis)
     torch.testing.assert_close(on_slice.y, whole.J @ origin + whole.y)

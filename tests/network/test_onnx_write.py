@@ -9,7 +9,7 @@ from torch import nn
 
 import creases
 from agreement import seeded
-from creases.errors import InputError
+from creases.errors import FileError, InputError
 
 reference = pytest.importorskip("onnx.reference")
 
@@ -55,7 +55,9 @@ def test_a_written_network_computes_what_it_is(name, tmp_path):
 
 def test_what_cannot_be_written_is_named(tmp_path):
     net = creases.read(nn.Sequential(nn.AvgPool1d(2), nn.Flatten()), (1, 4))
-    with pytest.raises(InputError, match=r"step 0 \(0\) is a avg_pool, which cannot be written as ONNX yet"):
+    with pytest.raises(
+        InputError, match=r"to be written as ONNX, got avg_pool in step 0 \(0\); save it as \.safetensors"
+    ):
         net.save(tmp_path / "net.onnx")
     assert not list(tmp_path.iterdir())
 
@@ -69,5 +71,5 @@ def test_without_onnx_the_extra_is_named(tmp_path, monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(InputError, match=r"needs the onnx package: pip install creases\[onnx\]"):
+    with pytest.raises(FileError, match=r"needs the onnx package; pip install creases\[onnx\]"):
         creases.read([([[1.0]], [0.0])]).save(tmp_path / "net.onnx")

@@ -8,7 +8,6 @@ import torch
 
 import creases
 from creases.errors import FileError, InputError
-from creases.network._files import to_bytes
 from creases.regions import PlanePartition
 
 
@@ -123,6 +122,6 @@ def test_damaged_files_are_refused(net, tmp_path) -> None:
     np.savez(tmp_path / "kind.npz", kind="PlanePartition")
     with pytest.raises(FileError, match=r"has no basis, .*network"):
         PlanePartition.load(tmp_path / "kind.npz")
-    np.savez(tmp_path / "part.npz", kind="PlanePartition", network=np.frombuffer(to_bytes(net), np.uint8))
+    np.savez(tmp_path / "part.npz", kind="PlanePartition", network=np.frombuffer(net.to_bytes(), np.uint8))
     with pytest.raises(FileError, match="has no basis"):
         PlanePartition.load(tmp_path / "part.npz")

@@ -15,8 +15,8 @@ from torch import nn
 import creases
 from creases.errors import InputError
 from creases.network._network import Network
+from creases.network._reading.arrays import from_arrays
 from creases.network.program._patterns import split_sides
-from creases.network.reading._arrays import from_arrays
 from creases.regions._cell import Cell, cell
 from creases.regions._polytope import _affine, _forward, _reverse, region_polytope
 from reference import lp_regions

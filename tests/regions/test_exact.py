@@ -15,8 +15,8 @@ from conformance import check_plane
 from creases.errors import InputError
 from creases.network._network import Network
 from creases.network._read import read
+from creases.network._reading.arrays import from_arrays
 from creases.network.program._step import Step
-from creases.network.reading._arrays import from_arrays
 from creases.regions._exact import exact_plane
 from creases.regions._exact import program as exact_program
 from creases.regions._plane.plane import PlanePartition, plane

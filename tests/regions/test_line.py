@@ -15,7 +15,7 @@ from torch import nn
 import creases
 from creases.errors import FileError, InputError
 from creases.network._network import Network
-from creases.network.reading._arrays import from_arrays
+from creases.network._reading.arrays import from_arrays
 from creases.regions._line.line import LinePartition, line
 from reference import exact_intervals
 from strategies import Case, cases

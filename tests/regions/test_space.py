@@ -14,8 +14,8 @@ import creases
 from conformance import assert_patterns_differ, assert_pieces, assert_sides
 from creases.errors import FileError, InputError
 from creases.network._network import Network
+from creases.network._reading.arrays import from_arrays
 from creases.network.program._step import Step
-from creases.network.reading._arrays import from_arrays
 from creases.regions._space.space import SpacePartition, iter_space, space
 from reference import exact_intervals, exact_regions, load_case, load_counts, lp_regions
 

@@ -13,7 +13,7 @@ from torch import nn
 import creases
 from creases.errors import InputError
 from creases.network._network import Network
-from creases.network.reading._arrays import from_arrays
+from creases.network._reading.arrays import from_arrays
 from creases.regions._bounds import bounds
 from creases.regions._tropical import tropical
 from strategies import Case, cases

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from creases.network.reading._arrays import from_arrays
+from creases.network._reading.arrays import from_arrays
 from creases.regions._line.line import line
 from creases.show import plot_line
 from creases.show.style import class_color, new_figure, tint

@@ -101,7 +101,7 @@ def coefficients(
     if dtype not in (torch.float32, torch.float64):
         raise InputError(f"dtype: expected torch.float32 or torch.float64, got {dtype}")
     net = net.to(dtype)
-    samples, single = net.points(x)
+    samples, single = net.as_batch(x)
     if single:
         raise InputError(f"x: expected a batch of samples (p, {net.n_in}), got one alone; give x[None]")
     narrow = factored(net)

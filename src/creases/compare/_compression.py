@@ -110,7 +110,7 @@ def _nearest(rows: Floats, centres: Floats) -> NDArray[np.intp]:
 
 def count_regions(net: Network, x: PointsLike) -> int:
     """How many different regions samples lie in: the number of their patterns, told apart by digests of 512 bits."""
-    samples, _ = net.points(x)
+    samples, _ = net.as_batch(x)
     block = max(1, 2**28 // (8 * max(1, sum(net.sizes))))
     parts = (net.sides(samples[start : start + block]) for start in range(0, len(samples), block))
     return len({blake2b(sides.tobytes()).digest() for part in parts for sides in part})

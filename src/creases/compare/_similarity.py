@@ -109,7 +109,7 @@ def similarity(
     if train is not None and classes is not None:
         fitted = of(train, "training")
         progress("maps")
-        samples, _ = next(iter(networks.values())).points(x)
+        samples, _ = next(iter(networks.values())).as_batch(x)
         mapped = mapped_accuracies(fitted, at, samples, classes)
     decided = [decisions(C.values) for C in at]
     return Similarity(

@@ -1,7 +1,7 @@
-"""What a network is: reading models, bends, patterns, pieces; and surgery on torch modules.
+"""Networks as piecewise-linear functions: reading models, bends, patterns, pieces; and edits of torch modules.
 
-``read`` makes a ``Network`` of a model; a network gives its value, the pattern of its units' sides and its piece, the
-affine function ``J x + y``, at any input.
+``read`` turns a model into a ``Network``. At any input a network has a value, a pattern (the sides of its units) and a
+piece, the affine function ``J x + y`` that holds there.
 
 >>> from creases.network import read
 >>> net = read([([[1.0, 0.0], [0.0, 1.0]], [0.0, -1.0]), ([[1.0, 2.0]], [0.5])])  # relu(x0) + 2 relu(x1 - 1) + 0.5
@@ -14,10 +14,10 @@ affine function ``J x + y``, at any input.
 'layers.0.bend[1]'
 """
 
-from creases.network._files import from_bytes, load, to_bytes
-from creases.network._network import Network, PointsLike, Unit
+from creases.network._network import Network, Unit
 from creases.network._read import as_network, read
 from creases.network.program._pieces import Piece
+from creases.network.program._program import PointsLike
 from creases.network.surgery import Certificate, Place, deepen, places, remove, widen
 
 __all__ = [
@@ -29,11 +29,8 @@ __all__ = [
     "Unit",
     "as_network",
     "deepen",
-    "from_bytes",
-    "load",
     "places",
     "read",
     "remove",
-    "to_bytes",
     "widen",
 ]

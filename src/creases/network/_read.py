@@ -10,8 +10,9 @@ from typing import Any
 from torch import nn
 
 from creases.errors import FileError, InputError
+from creases.network._formats.safetensors import load_program
 from creases.network._network import Network
-from creases.network.reading._arrays import from_arrays
+from creases.network._reading.arrays import from_arrays
 
 _PICKLES = (".pt", ".pth", ".ckpt", ".bin", ".pkl", ".pickle")
 
@@ -49,13 +50,13 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
     if isinstance(model, Network):
         net = model
     elif isinstance(model, nn.Module):
-        from creases.network.reading._trace import read_module
+        from creases.network._reading.modules import read_module
 
         return read_module(model, shape)
     elif isinstance(model, str | Path):
         net = _read_file(Path(model), shape)
     elif type(model).__name__ == "ModelProto":
-        from creases.network.reading._onnx import read_onnx
+        from creases.network._reading.onnx import read_onnx
 
         net = read_onnx(model, shape)
     elif isinstance(model, list | tuple):
@@ -119,13 +120,12 @@ def _read_file(path: Path, shape: tuple[int, ...] | None) -> Network:
     if not path.is_file():
         raise FileError(f"cannot read {path}: there is no such file")
     if suffix == ".onnx":
-        from creases.network.reading._onnx import read_onnx
+        from creases.network._reading.onnx import read_onnx
 
         return read_onnx(path, shape)
     if suffix == ".npz":
-        from creases.network.reading._weights import read_npz
+        from creases.network._reading.npz import read_npz
 
         return read_npz(path)
-    from creases.network._files import load
-
-    return load(path)
+    program = load_program(path)
+    return Network(program.steps, program.input_shape)

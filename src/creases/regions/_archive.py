@@ -11,7 +11,7 @@ import numpy as np
 
 from creases._files import open_npz, write_atomically
 from creases.errors import FileError
-from creases.network import Network, from_bytes, to_bytes
+from creases.network import Network
 
 
 class Result(Protocol):
@@ -30,7 +30,7 @@ def save(result: Result, path: str | Path) -> Path:
     """Write a result to a ``.npz`` file, whole or not at all."""
     path = Path(path)
     arrays = {f.name: np.asarray(getattr(result, f.name)) for f in fields(result) if f.name != "net"}
-    arrays |= {"kind": np.array(type(result).__name__), "network": np.frombuffer(to_bytes(result.net), np.uint8)}
+    arrays |= {"kind": np.array(type(result).__name__), "network": np.frombuffer(result.net.to_bytes(), np.uint8)}
     with write_atomically(path) as temporary, open(temporary, "wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
     return path
@@ -51,6 +51,6 @@ def load(kind: type[R], path: str | Path) -> R:
     missing = {"network", *(f.name for f in fields(kind) if f.name != "net")} - arrays.keys()
     if missing:
         raise FileError(f"{path}: damaged, or written by another version: it has no {', '.join(sorted(missing))}")
-    net = from_bytes(arrays.pop("network").tobytes(), str(path))
+    net = Network.from_bytes(arrays.pop("network").tobytes(), str(path))
     made: Callable[..., R] = kind
     return made(net=net, **{name: array if array.ndim else array.item() for name, array in arrays.items()})

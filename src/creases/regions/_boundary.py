@@ -88,7 +88,7 @@ def output_term_sizes(net: Network, x: Floats) -> Floats:
         walk = ForwardPass(net, points[:block], zero=SIGN_TOLERANCE)
         while walk.advance() is not None:
             for start in range(block, len(points), block):
-                walk.see(walk.run(points[start : start + block]))
+                walk.update_range(walk.run(points[start : start + block]))
         terms: Floats = walk.output_terms.cpu().numpy()
     return terms
 

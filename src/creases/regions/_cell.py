@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from creases._typing import Floats, Ints
 from creases._validation import check_box
 from creases.errors import InputError
-from creases.network import Network, PointsLike, as_network
-from creases.network.program import Piece, pack_sides
+from creases.network import Network, Piece, PointsLike, as_network
+from creases.network.program import pack_sides
 from creases.regions import _archive as archive
 from creases.regions._halfspaces import (
     SAME_PLANE,
@@ -85,7 +85,7 @@ class Cell:
 
     def contains(self, points: PointsLike) -> NDArray[np.bool_]:
         """Whether points (n, d) lie in the closed region, by the tolerance policy: (n,)."""
-        batch = self.net.to(torch.float64).points(points, "points")[0].flatten(1).cpu().numpy()
+        batch = self.net.to(torch.float64).as_batch(points, "points")[0].flatten(1).cpu().numpy()
         room = SIGN_TOLERANCE * (np.abs(batch) @ np.abs(self.Q).T + np.abs(self.p))
         inside: NDArray[np.bool_] = (batch @ self.Q.T - self.p <= room).all(axis=1)
         return inside
@@ -236,7 +236,7 @@ def cell(net: Network, x: Any, *, box: Sequence[tuple[float, float]] | None = No
     Examples
     --------
     >>> import numpy as np
-    >>> from creases.network.reading._arrays import from_arrays
+    >>> from creases.network._reading.arrays import from_arrays
     >>> from creases.regions._cell import cell
     >>> net = from_arrays([(np.eye(2), np.zeros(2)), (np.ones((1, 2)), np.array([-1.0]))])  # relu(x0) + relu(x1) - 1
     >>> quadrant = cell(net, [0.25, 0.5])

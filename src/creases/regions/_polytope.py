@@ -42,7 +42,7 @@ class Polytope:
 
 def check_point(net: Network, x: Any, name: str = "x") -> Floats:
     """``x`` as one finite point (n_in,) in float64, or an error that names ``name``."""
-    batch, _ = net.points(x, name)
+    batch, _ = net.as_batch(x, name)
     if len(batch) != 1:
         raise InputError(name, f"be one point of shape {net.input_shape}", f"{len(batch)} of them")
     kept = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)  # not rounded to the network's dtype

@@ -41,7 +41,7 @@ class Tropical:
 
     def evaluate(self, x: PointsLike) -> Floats:
         """Outputs (n, m) at points (n, d)."""
-        points = Network([], self.input_shape).points(x)[0].to(torch.float64).flatten(1).cpu().numpy()
+        points = Network([], self.input_shape).as_batch(x)[0].to(torch.float64).flatten(1).cpu().numpy()
         return np.stack([_value(f, points) - _value(g, points) for f, g in zip(self.F, self.G, strict=True)], axis=1)
 
 
@@ -65,7 +65,7 @@ def tropical(net: Network, *, prune: bool = True, max_terms: int = 20_000) -> Tr
     Examples
     --------
     >>> import numpy as np
-    >>> from creases.network.reading._arrays import from_arrays
+    >>> from creases.network._reading.arrays import from_arrays
     >>> from creases.regions._tropical import tropical
     >>> xor = from_arrays([(np.ones((2, 2)), [2.0, 0.0]), ([[1.0, -2.0]], [-1.0])])  # eq. (5.21), b corrected
     >>> tropical(xor).n_terms  # max(-1, 1 + s) - max(0, 2 s), s = x1 + x2

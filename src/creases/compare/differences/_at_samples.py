@@ -109,7 +109,7 @@ def difference_at_samples(a: Network, b: Network, x: PointsLike, labels: Any = N
     if dtype not in (torch.float32, torch.float64):
         dtype = torch.float32
     a, b = a.to(dtype), b.to(dtype).to(a.device)
-    samples, single = a.points(x)
+    samples, single = a.as_batch(x)
     if single:
         raise InputError(f"x: expected a batch of samples (p, {a.n_in}), got one alone; give x[None]")
     if not samples.isfinite().all():

@@ -116,7 +116,7 @@ def _starts(net: Network, box: Floats, start: Any, seed: int) -> Tensor:
     if len(box) <= 8:
         points.append(np.array(list(product(*box.tolist()))))
     if start is not None:
-        given, _ = net.points(start, "start")
+        given, _ = net.as_batch(start, "start")
         if not given.isfinite().all():
             raise InputError("start: has NaN or infinite entries")
         points.append(np.clip(given.flatten(1).numpy(), lo, hi))
@@ -145,7 +145,7 @@ def _climb(net: Network, box: Floats, points: Tensor, j: int, *, steps: int = 40
     for share in np.geomspace(0.5, 0.01, steps):
         x = x.detach().requires_grad_()
         with torch.enable_grad():
-            height = forward(net, x.reshape(-1, *net.input_shape))[-1].reshape(len(x), -1)[:, j].abs()
+            height = forward(net, x.reshape(-1, *net.input_shape)).reshape(len(x), -1)[:, j].abs()
             gradient = torch.autograd.grad(height.sum(), x)[0] if height.requires_grad else torch.zeros_like(x)
         value = height.detach()
         top = int(value.argmax())

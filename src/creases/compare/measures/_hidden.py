@@ -15,7 +15,7 @@ from creases.network.program import propagate
 
 def hidden_activations(net: Network, x: PointsLike) -> dict[str, Tensor]:
     """What every bend gives at samples (p, units), by its place in the model, and the output as ``"output"``."""
-    samples, _ = net.points(x)
+    samples, _ = net.as_batch(x)
     kept: dict[str, Tensor] = {}
 
     def through(i: int, inputs: list[Tensor]) -> Tensor:

@@ -14,7 +14,7 @@ from creases.growth.experiment import _snapshots as moments
 from creases.growth.experiment._settings import SETTINGS_FILE, Settings
 from creases.growth.experiment._snapshots import Snapshot
 from creases.growth.experiment._split import TableSplit, load_split
-from creases.network import load as load_network
+from creases.network import read
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -56,7 +56,7 @@ def load_run(folder: Path) -> SavedRun:
             raise FileError(
                 f"{folder}: the network of its end is missing; make it anew: creases grow --resume {folder}"
             )
-        net, number = load_network(folder / names.MODEL_FILE), len(there)
+        net, number = read(folder / names.MODEL_FILE), len(there)
         there.append(Snapshot(number, history.best["epoch"], "end", None, net, 0))
     if not there:
         raise FileError(f"{folder}: no network was written down yet; go on with it: creases grow --resume {folder}")

@@ -215,10 +215,10 @@ def _kind(match: re.Match[str]) -> int:
 
 
 def _read(folder: Path, match: re.Match[str], number: int) -> Snapshot:
-    from creases.network import load as read_network
+    from creases.network import read
 
     epoch, record, step = (int(match[k]) for k in (1, 3, 4))
-    return Snapshot(number, epoch, KINDS[_kind(match)], record or None, read_network(folder / match[0]), step)
+    return Snapshot(number, epoch, KINDS[_kind(match)], record or None, read(folder / match[0]), step)
 
 
 def _name(moment: Snapshot) -> str:

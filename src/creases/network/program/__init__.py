@@ -1,23 +1,25 @@
-"""A network as a plain program: affine steps and bends, and what flows through them."""
+"""Programs: networks as affine steps and bends, with functions that evaluate and analyse them."""
 
 from creases.network.program._affine import AFFINE_OPS
 from creases.network.program._bends import apply_sides, sides_at
-from creases.network.program._carry import propagate
 from creases.network.program._contributions import unit_contributions
+from creases.network.program._forward_pass import ForwardPass
 from creases.network.program._patterns import bit_widths, pack_sides, split_sides, unit_of_bit
-from creases.network.program._pieces import Piece, forward, memory_limit, pattern_pieces
-from creases.network.program._rows import incoming_weights, outgoing_weights
+from creases.network.program._pieces import forward, forward_sides, memory_limit, pattern_pieces
+from creases.network.program._program import Program
+from creases.network.program._propagation import propagate
 from creases.network.program._step import Step
-from creases.network.program._walk import ForwardPass
+from creases.network.program._unit_weights import incoming_weights, outgoing_weights
 
 __all__ = [
     "AFFINE_OPS",
     "ForwardPass",
-    "Piece",
+    "Program",
     "Step",
     "apply_sides",
     "bit_widths",
     "forward",
+    "forward_sides",
     "incoming_weights",
     "memory_limit",
     "outgoing_weights",

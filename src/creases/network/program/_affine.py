@@ -1,7 +1,7 @@
-"""The affine steps of a network: each a linear map with an offset kept apart.
+"""The affine operations of a program: linear maps, with the offset stored separately.
 
-Keeping the offset apart is what lets one piece of code carry values and coefficients alike (DESIGN, decision 2):
-values get the offset, directions do not.
+Because the offset is separate, the same code propagates values and coefficients: values get the offset, directions do
+not.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The two bends that every other is made of.
+"""The two kinds of bends that all others are composed of.
 
 ``relu``   one unit per entry, leak ``a``: ``z`` where ``z > 0``, ``a z`` elsewhere. Side 1 or 0.
 ``choice`` one unit per window of K candidates on the last axis: their maximum. Side = index of the first largest.
 
 Leaky ReLU, PReLU and abs (leak -1) are ``relu``; clamp, hard-tanh and ReLU6 are two of them; max-pool and the maximum
-of several tensors are ``choice``. On a crease itself the side is the one torch's gradient takes: ``z = 0`` is side 0.
+of several tensors are ``choice``. On a crease the side is the one whose gradient torch uses: ``z = 0`` is side 0.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ BEND_OPS = ("relu", "choice")
 
 
 def sides_at(op: str, z: Tensor) -> Tensor:
-    """Side of every unit of a bend at pre-activations ``z``: (b, *units), int64 for a choice, bool for a relu."""
+    """Return the side of every unit at pre-activations ``z``: (b, *units), int64 for a choice, bool for a relu."""
     if op == "relu":
         return z > 0
     return z.argmax(dim=-1)
 
 
 def apply_bend(op: str, z: Tensor, leak: Tensor | None) -> Tensor:
-    """Value of the bend at ``z``."""
+    """Return the value of a bend at pre-activations ``z``."""
     if op == "choice":
         return z.max(dim=-1).values  # its gradient follows the first largest, as the side does
     if leak is None:
@@ -32,7 +32,7 @@ def apply_bend(op: str, z: Tensor, leak: Tensor | None) -> Tensor:
 
 
 def apply_sides(op: str, z: Tensor, side: Tensor, leak: Tensor | None) -> Tensor:
-    """The linear map that sides select, applied to ``z`` (values, directions or coefficients alike).
+    """Apply the linear map that sides select to ``z``: values, directions or coefficients.
 
     ``side`` broadcasts against ``z`` (for a choice: against ``z`` without its last axis).
     """

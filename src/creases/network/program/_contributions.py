@@ -1,4 +1,4 @@
-"""What each unit adds to an output: its value times the slope behind it."""
+"""Contribution of each unit to an output: its value times the slope of the output with respect to it."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases.network._network import Network, PointsLike
+from creases.network.program._program import PointsLike, Program
 
 
-def unit_contributions(net: Network, x: PointsLike, weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Contribution of every unit to ``weights . f(x)`` within the piece that holds at ``x``: (n_units,).
+def unit_contributions(program: Program, x: PointsLike, weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the contribution of every unit to ``weights . f(x)`` within the piece that holds at ``x``: (n_units,).
 
-    On its region the network behind a bend is affine in the bend's output h, ``weights . f = g . h + c``; a unit's
-    contribution is ``g_u h_u``. Those of one bend and its c add up to ``weights . f(x)``, where nothing passes around
-    the bend; the contributions of two bends in a row are two accounts of the same sum.
+    Within a region the output is affine in a bend's output h, ``weights . f = g . h + c``; a unit's contribution is
+    ``g_u h_u``. If no connection skips the bend, its contributions and c add up to ``weights . f(x)``. Contributions of
+    two bends in a row decompose the same sum twice, so do not add them.
 
     Parameters
     ----------
     x
-        One point.
+        A single point.
     weights
-        (n_out,) what of the output is asked about: a class against another is 1 and -1 at their places.
+        Weights of the outputs, (n_out,): 1 and -1 at two classes compare them.
     """
-    net = net.to(torch.float64)
-    batch, _ = net.points(x)
+    program = program.to(torch.float64)
+    batch, _ = program.as_batch(x)
     with torch.enable_grad():
         values = [batch.detach().requires_grad_()]
-        for step in net.steps:
+        for step in program.steps:
             values.append(step.apply([values[i] for i in step.inputs]))
-        bent = [values[i + 1] for i in net.bends]
-        asked = values[-1].flatten() @ torch.as_tensor(weights, dtype=torch.float64, device=net.device)
-        slopes = torch.autograd.grad(asked, bent, allow_unused=True) if bent else ()
+        bend_outputs = [values[i + 1] for i in program.bends]
+        target = values[-1].flatten() @ torch.as_tensor(weights, dtype=torch.float64, device=program.device)
+        slopes = torch.autograd.grad(target, bend_outputs, allow_unused=True) if bend_outputs else ()
     parts = [
         np.zeros(h.numel()) if slope is None else (slope * h).detach().flatten().cpu().numpy()
-        for slope, h in zip(slopes, bent, strict=True)
+        for slope, h in zip(slopes, bend_outputs, strict=True)
     ]
     return np.concatenate([np.zeros(0), *parts])

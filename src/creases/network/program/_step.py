@@ -1,4 +1,4 @@
-"""One step of a network: an affine map or a bend, on values named by number."""
+"""A step of a program: an affine map or a bend, on numbered values."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Step:
     Attributes
     ----------
     op
-        A key of ``AFFINE`` or one of ``BENDS``.
+        A key of ``AFFINE_OPS`` or one of ``BEND_OPS``.
     inputs
         Numbers of the values it reads: 0 is the network's input, ``i + 1`` the output of step ``i``.
     shape
         Shape of its output, without the batch axis.
     options
-        Plain settings (JSON).
+        Settings that can be written as JSON.
     tensors
-        Weights. ``"offset"`` is the constant of an affine step (broadcasts to ``shape``, which the linear part must
-        already have), ``"leak"`` that of a relu.
+        Weights. ``"offset"`` is the constant of an affine step (it broadcasts to ``shape``, which the linear part must
+        already have), ``"leak"`` the slope of a relu on its negative side.
     path
         Where it comes from in the user's model, for messages and records.
     """
@@ -43,25 +43,25 @@ class Step:
 
     @property
     def is_bend(self) -> bool:
-        """Whether it is a bend; else it is affine."""
+        """Whether the step is a bend rather than affine."""
         return self.op in BEND_OPS
 
     @property
     def offset(self) -> Tensor | None:
-        """The constant of an affine step; None is zero."""
+        """The constant of an affine step; None means zero."""
         return self.tensors.get("offset")
 
     @property
     def leak(self) -> Tensor | None:
-        """Slope of a relu on its negative side; None is zero."""
+        """Slope of a relu on its negative side; None means zero."""
         return self.tensors.get("leak")
 
     def linear(self, xs: Sequence[Tensor]) -> Tensor:
-        """The linear part of an affine step, applied to directions (b, ...)."""
+        """Apply the linear part of an affine step to directions (b, ...)."""
         return AFFINE_OPS[self.op](xs, self.options, self.tensors)
 
     def apply(self, xs: Sequence[Tensor]) -> Tensor:
-        """The step applied to values (b, ...)."""
+        """Apply the step to values (b, ...)."""
         if self.is_bend:
             return apply_bend(self.op, xs[0], self.leak)
         offset = self.offset
@@ -72,12 +72,12 @@ class Step:
         return self.linear(xs) + offset
 
     def linear_magnitude(self, xs: Sequence[Tensor]) -> Tensor:
-        """Sum of the magnitudes of the terms of the linear part, given the magnitudes (b, ...) of its inputs."""
+        """Return the sum of the magnitudes of the linear part's terms, given the magnitudes (b, ...) of its inputs."""
         tensors = {key: t.abs() if t.is_floating_point() else t for key, t in self.tensors.items()}
         options = self.options | {"signs": [1] * len(xs)} if self.op == "add" else self.options
         return AFFINE_OPS[self.op](xs, options, tensors)
 
     def magnitude(self, xs: Sequence[Tensor]) -> Tensor:
-        """As :meth:`linear_magnitude`, of the affine step: the offset is a term too."""
+        """Return :meth:`linear_magnitude` of the affine step, with the offset as a further term."""
         size = self.linear_magnitude(xs)
         return size if self.offset is None else size + self.offset.abs()

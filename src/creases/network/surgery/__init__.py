@@ -1,16 +1,16 @@
 """Surgery on a user's own torch modules: which widths can grow, more units, fewer units, one more layer."""
 
+from creases.network.surgery._carriers import PRELU_SLOPE
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
 from creases.network.surgery._deepen import deepen
-from creases.network.surgery._example import copy_sharing_parameters, unwrap_module, without_side_effects
+from creases.network.surgery._function_names import BEND_FUNCTIONS, IDENTITY_FUNCTIONS, JOIN_FUNCTIONS, MOVE_FUNCTIONS
 from creases.network.surgery._layers import AFFINE_LAYERS, UnitTensors, input_tensors, output_tensors
 from creases.network.surgery._link import Link
-from creases.network.surgery._names import BEND_FUNCTIONS, IDENTITY_FUNCTIONS, JOIN_FUNCTIONS, MOVE_FUNCTIONS
-from creases.network.surgery._norms import PRELU_SLOPE
 from creases.network.surgery._optimizer import check_optimizer, reset_optimizer_state
 from creases.network.surgery._place import Place, get_layer
 from creases.network.surgery._places import find_place, places
 from creases.network.surgery._remove import remove
+from creases.network.surgery._sandbox import copy_sharing_parameters, unwrap_module, without_side_effects
 from creases.network.surgery._widen import widen
 
 __all__ = [

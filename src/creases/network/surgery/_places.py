@@ -10,16 +10,16 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.network.surgery._carriers import carrier_values
 from creases.network.surgery._certificate import same_outputs
-from creases.network.surgery._example import copy_sharing_parameters, example, unwrap_module, without_side_effects
 from creases.network.surgery._flow import Flow
-from creases.network.surgery._followed import UnitTracker
+from creases.network.surgery._function_names import BEND_FUNCTIONS
 from creases.network.surgery._layers import CARRIER_LAYERS, input_tensors, output_tensors
 from creases.network.surgery._link import Link
-from creases.network.surgery._names import BEND_FUNCTIONS
-from creases.network.surgery._norms import carrier_values
 from creases.network.surgery._place import Place, check_place, unit_cost
 from creases.network.surgery._resize import enlarged
+from creases.network.surgery._sandbox import copy_sharing_parameters, example, unwrap_module, without_side_effects
+from creases.network.surgery._tracking import UnitTracker
 
 
 def places(

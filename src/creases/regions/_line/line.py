@@ -42,7 +42,7 @@ def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartiti
     Examples
     --------
     >>> import numpy as np
-    >>> from creases.network.reading._arrays import from_arrays
+    >>> from creases.network._reading.arrays import from_arrays
     >>> from creases.regions._line.line import line
     >>> net = from_arrays([(np.array([[1.0], [1.0]]), np.array([0.0, -1.0])), (np.array([[1.0, -2.0]]), np.zeros(1))])
     >>> line(net, [-1.0], [3.0]).breakpoints.tolist()  # relu(x) - 2 relu(x - 1)

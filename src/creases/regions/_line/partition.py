@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from creases._typing import Floats, Ints
 from creases._validation import check_index, check_numbers
 from creases.errors import InputError
-from creases.network import Network
-from creases.network.program import Piece, pattern_pieces
+from creases.network import Network, Piece
+from creases.network.program import pattern_pieces
 from creases.regions import _archive as archive
 from creases.regions._boundary import output_term_sizes
 from creases.regions._line.cuts import Ends, choice_cuts, relu_cuts

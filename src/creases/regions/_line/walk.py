@@ -1,6 +1,6 @@
 """Values of a network at a growing set of points of a line, and the size of their terms, to decide signs by.
 
-Like :class:`creases.network.program._walk.ForwardPass`, but sizes are relative to a weight of each point (points may lie very far apart
+Like :class:`creases.network.program._forward_pass.ForwardPass`, but sizes are relative to a weight of each point (points may lie very far apart
 on a line), and points are added anywhere between others.
 """
 

@@ -39,7 +39,7 @@ def subdivide_in_blocks(
         changing = Changing(SIGN_TOLERANCE * terms, choice=choice)
         for block in blocks():
             z = walk.run(block)
-            walk.see(z)
+            walk.update_range(z)
             changing.see(by_unit(z, choice=choice))
         if number >= bend:
             _cut(part, walk, blocks, terms, changing, int(net.unit_starts[number]), choice, memory, progress)

@@ -185,7 +185,7 @@ def space(
     Examples
     --------
     >>> import numpy as np
-    >>> from creases.network.reading._arrays import from_arrays
+    >>> from creases.network._reading.arrays import from_arrays
     >>> from creases.regions._space.space import space
     >>> net = from_arrays([(np.eye(3), np.zeros(3)), (np.ones((1, 3)), np.zeros(1))])
     >>> space(net, box=[(-1, 1)] * 3).f_vector()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import creases
 from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local_fold_point
 from creases.growth.methods._fold.predictions import as_logits
-from creases.network.reading._arrays import from_arrays
+from creases.network._reading.arrays import from_arrays
 
 
 def random_net(seed, widths):

@@ -167,7 +167,7 @@ def _one_leak(step: Step) -> bool:
 
 def layer_inputs(tail: Subnetwork, X: Any) -> tuple[Floats, Floats]:
     """The model's inputs X as numbers (n, n_in), and what enters the place's layer there (n, d)."""
-    batch, single = tail.head.points(X, "X")
+    batch, single = tail.head.as_batch(X, "X")
     if single or not len(batch):
         raise InputError(f"X: expected a batch of inputs (n, *{tail.head.input_shape}), got one alone or none")
     if not torch.isfinite(batch).all():

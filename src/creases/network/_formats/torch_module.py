@@ -1,4 +1,4 @@
-"""Networks as torch modules again: layers one after another, rebuilt of what was read from a file."""
+"""Programs as torch modules, for layers that follow one another."""
 
 from __future__ import annotations
 
@@ -10,46 +10,50 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.network._network import Network
+from creases.network.program._pieces import forward
+from creases.network.program._program import Program
 from creases.network.program._step import Step
 
 _CONV: dict[int, Any] = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
 
-#: Steps without weights of their own that can stay as they are between layers.
+#: Steps that become modules with fixed weights between layers.
 FIXED = ("scale", "add", "permute", "pad", "avg_pool", "adaptive_avg_pool", "interpolate", "sum")
 
 
-def as_module(net: Network) -> nn.Sequential:
-    """A network of layers one after another as a torch module; the same function, which is checked."""
+def to_module(program: Program) -> nn.Sequential:
+    """Return a torch module that computes the same function, which is verified at random inputs."""
     modules: list[nn.Module] = []
     i = 0
-    while i < len(net.steps):
-        step = net.steps[i]
+    while i < len(program.steps):
+        step = program.steps[i]
         if step.inputs != (i,):
             raise InputError(
-                f"network: {step.path or step.op} reads an earlier value (a residual sum, say); only layers one after "
-                f"another can be rebuilt from a file"
+                "network",
+                "consist of layers that follow one another to become a torch module",
+                f"{step.path or step.op}, which reads an earlier value (a residual connection, for example)",
             )
-        pool = _max_pool(net, i)
+        pool = _max_pool(program, i)
         if pool is not None:
             modules.append(pool)
             i += 2
             continue
-        if not (step.op in ("scale", "add") and modules and _folded(modules[-1], step)):
-            modules.append(_module(step, net.shapes[i]))
+        if not (step.op in ("scale", "add") and modules and _fold_into(modules[-1], step)):
+            modules.append(_module(step, program.shapes[i]))
         i += 1
-    model = nn.Sequential(*modules).to(net.dtype).eval()
-    x = torch.randn(3, *net.input_shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(net.dtype)
+    model = nn.Sequential(*modules).to(program.dtype).eval()
+    x = torch.randn(3, *program.input_shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(
+        program.dtype
+    )
     with torch.no_grad():
-        expected, found = net(x).double(), model(x).double()
-    room = 1e3 * torch.finfo(net.dtype).eps * float(expected.abs().max())
-    if expected.shape != found.shape or float((expected - found).abs().max()) > room:
-        raise InputError("network: could not be rebuilt as a torch module of the same function")
+        expected, rebuilt = forward(program, x).double(), model(x).double()
+    tolerance = 1e3 * torch.finfo(program.dtype).eps * float(expected.abs().max())
+    if expected.shape != rebuilt.shape or float((expected - rebuilt).abs().max()) > tolerance:
+        raise InputError("network", "be reproducible as a torch module", "a module that computes another function")
     return model
 
 
 class Fixed(nn.Module):
-    """A step of a network that pruning leaves alone."""
+    """A step with fixed weights as a module."""
 
     def __init__(self, step: Step) -> None:
         super().__init__()
@@ -58,14 +62,14 @@ class Fixed(nn.Module):
             self.register_buffer(name, tensor.detach().clone())
 
     def forward(self, x: Tensor) -> Tensor:
-        """The step at x (b, ...)."""
-        own = {name: getattr(self, name) for name in self.step.tensors}
-        return Step(self.step.op, (0,), self.step.shape, self.step.options, own).apply([x])
+        """Apply the step to x (b, ...)."""
+        tensors = {name: getattr(self, name) for name in self.step.tensors}
+        return Step(self.step.op, (0,), self.step.shape, self.step.options, tensors).apply([x])
 
 
 def _module(step: Step, before: tuple[int, ...]) -> nn.Module:
     if step.op == "linear":
-        return _filled(nn.Linear(before[-1], step.shape[-1], _has_offset(step, 1), device="meta"), step)
+        return _fill(nn.Linear(before[-1], step.shape[-1], _has_offset(step, 1), device="meta"), step)
     if step.op == "conv":
         weight, options = step.tensors["weight"], step.options
         n = weight.ndim - 2
@@ -80,25 +84,27 @@ def _module(step: Step, before: tuple[int, ...]) -> nn.Module:
             bias=_has_offset(step, n + 1),
             device="meta",
         )
-        return _filled(layer, step)
+        return _fill(layer, step)
     if step.op == "relu":
         return _bend(step)
     if step.op == "reshape":
         return nn.Flatten() if len(step.shape) == 1 else nn.Unflatten(1, step.shape)
     if step.op in FIXED:
         return Fixed(step)
-    raise InputError(f"network: {step.path or step.op} ({step.op}) cannot be rebuilt as a torch layer")
+    raise InputError("network", "consist of steps that torch has layers for", f"{step.path or step.op} ({step.op})")
 
 
 def _has_offset(step: Step, axes: int) -> bool:
     offset = step.offset
     if offset is not None and (offset.ndim > axes or offset.numel() not in (1, offset.shape[0] if offset.ndim else 1)):
-        raise InputError(f"network: {step.path} adds another constant at each position")
+        raise InputError(
+            "network", "add one constant per channel to become a torch module", f"{step.path}, with one per position"
+        )
     return offset is not None
 
 
-def _filled(layer: Any, step: Step) -> nn.Module:
-    """A layer with the weights of a step."""
+def _fill(layer: Any, step: Step) -> nn.Module:
+    """Give a layer the weights of a step."""
     weight = step.tensors["weight"].detach().clone()
     layer.weight = nn.Parameter(weight)
     if step.offset is not None:
@@ -106,15 +112,15 @@ def _filled(layer: Any, step: Step) -> nn.Module:
     return layer  # type: ignore[no-any-return]
 
 
-def _folded(layer: nn.Module, step: Step) -> bool:
-    """Put a factor and an offset for each unit (a batch norm, a bias) into the layer before it; False if it is none."""
+def _fold_into(layer: nn.Module, step: Step) -> bool:
+    """Fold a factor and an offset per unit (a batch norm, a bias) into the layer before; return whether that worked."""
     if not isinstance(layer, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d):
         return False
-    units, axes = len(layer.weight), layer.weight.ndim - 1  # of what the layer gives, units first for convolutions
+    units, axes = len(layer.weight), layer.weight.ndim - 1  # of the output; units come first for convolutions
     parts = []
     scale = step.tensors["factor"] if step.op == "scale" else torch.tensor(float(step.options["signs"][0]))
-    for given in (scale, step.offset):
-        part = torch.zeros(()) if given is None else given.detach()
+    for constant in (scale, step.offset):
+        part = torch.zeros(()) if constant is None else constant.detach()
         if part.numel() != 1 and (part.numel() != units or part.ndim != (1 if axes == 1 else axes)):
             return False
         parts.append(part.reshape(-1).expand(units).to(layer.weight.dtype))
@@ -133,23 +139,25 @@ def _bend(step: Step) -> nn.Module:
         return nn.LeakyReLU(float(leak))
     slopes = leak.reshape(leak.shape[0], -1)
     if not torch.equal(slopes, slopes[:, :1].expand_as(slopes)):
-        raise InputError(f"network: {step.path} has another slope at each position")
+        raise InputError(
+            "network", "have one slope per channel to become a torch module", f"{step.path}, with one per position"
+        )
     bend = nn.PReLU(len(slopes), device="meta")
     bend.weight = nn.Parameter(slopes[:, 0].detach().clone())
     return bend
 
 
-def _max_pool(net: Network, i: int) -> nn.MaxPool2d | None:
-    """The max-pool that two steps are: windows by their entries, and a choice among these."""
-    pair = net.steps[i : i + 2]
-    if [step.op for step in pair] != ["gather", "choice"] or pair[1].inputs != (i + 1,) or len(net.shapes[i]) != 3:
+def _max_pool(program: Program, i: int) -> nn.MaxPool2d | None:
+    """Return the max-pooling layer that two steps make up: a gather of windows and a choice; None if they do not."""
+    pair = program.steps[i : i + 2]
+    if [step.op for step in pair] != ["gather", "choice"] or pair[1].inputs != (i + 1,) or len(program.shapes[i]) != 3:
         return None
     index = pair[0].tensors["index"].numpy()
     kernel = isqrt(index.shape[-1])
     if index.ndim != 4 or kernel**2 != index.shape[-1]:
         return None
     stride = int(index[0, 0, 1, 0] - index[0, 0, 0, 0]) if index.shape[2] > 1 else kernel
-    places = np.arange(np.prod(net.shapes[i])).reshape(net.shapes[i])
+    places = np.arange(np.prod(program.shapes[i])).reshape(program.shapes[i])
     windows = np.lib.stride_tricks.sliding_window_view(places, (kernel, kernel), axis=(1, 2))[:, ::stride, ::stride]
     same = windows.reshape(*windows.shape[:3], -1)
     return nn.MaxPool2d(kernel, stride) if same.shape == index.shape and (same == index).all() else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from creases.network.reading._operators.names import IDENTITY_FUNCTIONS, MOVES, QUERIES, words
+from creases.network._reading.operators.names import IDENTITY_FUNCTIONS, MOVES, QUERIES, words
 
 #: Nonlinear functions of one entry: the bends of a place, smooth ones too.
 BEND_FUNCTIONS = words(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from creases.network.reading._operators.names import words
+from creases.network._reading.operators.names import words
 
 _SMOOTH = (
     "is smooth, so the network is not piecewise linear; replace it by ReLU, LeakyReLU or Hardtanh and train again "

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network.reading._tape import Tape, Value
+from creases.network._reading.builder import Tape, Value
 
 Sizes = int | Sequence[int]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from creases.network.reading._operators import arithmetic, bends, layers, pooling, shapes
-from creases.network.reading._operators.names import DENSE, IDENTITY_FUNCTIONS, MOVES, QUERIES
-from creases.network.reading._operators.refused import CONDITIONS, REFUSED, refusal
+from creases.network._reading.operators import arithmetic, bends, layers, pooling, shapes
+from creases.network._reading.operators.names import DENSE, IDENTITY_FUNCTIONS, MOVES, QUERIES
+from creases.network._reading.operators.refused import CONDITIONS, REFUSED, refusal
 
 #: Name of an operation to the function ``handler(tape, *arguments)`` that writes its steps. Arguments are those of the
 #: torch function, with values in place of traced tensors.

@@ -33,7 +33,7 @@ class Node:
 
     def integers(self, attribute: str, tensor: Any, default: Any = None) -> Any:
         """Integers that older opsets give as an attribute and newer ones as an input, which must be constant."""
-        from creases.network.reading._traced import Traced
+        from creases.network._reading.traced import Traced
 
         if tensor is None:
             return self.get(attribute, default)

@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from creases.errors import InputError
 from creases.network._read import check_input_shape
-from creases.network.reading._probe import probe_input_shape
+from creases.network._reading.input_shape import probe_input_shape
 
 _WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only compute the weight
 

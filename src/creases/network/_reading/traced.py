@@ -18,7 +18,8 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
 from creases.errors import ReadError
-from creases.network.reading._operators import (
+from creases.network._reading.builder import Tape, Value
+from creases.network._reading.operators import (
     CONDITIONS,
     DENSE,
     HANDLERS,
@@ -28,7 +29,6 @@ from creases.network.reading._operators import (
     REFUSED,
     refusal,
 )
-from creases.network.reading._tape import Tape, Value
 
 Function = Callable[..., Any]
 

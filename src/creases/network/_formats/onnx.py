@@ -1,4 +1,4 @@
-"""Writing networks as ONNX files, with the operators that every runtime has."""
+"""Programs as ONNX files, with operators that every runtime supports."""
 
 from __future__ import annotations
 
@@ -11,44 +11,46 @@ import torch
 from numpy.typing import NDArray
 
 from creases._files import write_atomically
-from creases.errors import InputError
-from creases.network._network import Network
+from creases.errors import FileError, InputError
+from creases.network.program._program import Program
 from creases.network.program._step import Step
 
-#: Version of the operators: old enough for every runtime in use.
+#: Version of the operators, old enough for every runtime in use.
 OPSET = 13
 IR_VERSION = 8
 
 
-def write_onnx(net: Network, path: str | Path) -> Path:
-    """Write a network to an ``.onnx`` file, whole or not at all: ``x`` (batch, *input_shape) to ``y``, in its dtype."""
+def write_onnx(program: Program, path: str | Path) -> Path:
+    """Write a program to an ``.onnx`` file atomically; the graph maps ``x`` (batch, *input_shape) to ``y``."""
     try:
         import onnx
     except ImportError:
-        raise InputError("path: writing ONNX files needs the onnx package: pip install creases[onnx]") from None
-    model = _model(net, onnx)
+        raise FileError(f"cannot write {path}: this needs the onnx package; pip install creases[onnx]") from None
+    model = _model(program, onnx)
     onnx.checker.check_model(model)
     with write_atomically(path) as temporary:
         temporary.write_bytes(model.SerializeToString())
     return Path(path)
 
 
-def _model(net: Network, onnx: Any) -> Any:
+def _model(program: Program, onnx: Any) -> Any:
     writer = _Writer(onnx)
-    for i, step in enumerate(net.steps):
+    for i, step in enumerate(program.steps):
         if step.op not in WRITERS:
             raise InputError(
-                f"network: step {i} ({step.path or step.op}) is a {step.op}, which cannot be written as ONNX yet; save "
-                "it as .safetensors"
+                "network",
+                f"consist of the operations {', '.join(WRITERS)} to be written as ONNX",
+                f"{step.op} in step {i} ({step.path or step.op})",
+                "save it as .safetensors",
             )
         WRITERS[step.op](writer, step, [_value(value) for value in step.inputs], _value(i + 1))
-    writer.node("Identity", [_value(len(net.steps))], "y")
-    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(str(net.dtype).removeprefix("torch.")))
+    writer.node("Identity", [_value(len(program.steps))], "y")
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(str(program.dtype).removeprefix("torch.")))
     graph = onnx.helper.make_graph(
         writer.nodes,
         "creases",
-        [onnx.helper.make_tensor_value_info("x", kind, ["batch", *net.input_shape])],
-        [onnx.helper.make_tensor_value_info("y", kind, ["batch", *net.output_shape])],
+        [onnx.helper.make_tensor_value_info("x", kind, ["batch", *program.input_shape])],
+        [onnx.helper.make_tensor_value_info("y", kind, ["batch", *program.output_shape])],
         writer.constants,
     )
     opset = [onnx.helper.make_opsetid("", OPSET)]
@@ -60,7 +62,7 @@ def _value(number: int) -> str:
 
 
 class _Writer:
-    """Nodes and constants of a graph in the making."""
+    """The nodes and constants of a graph being built."""
 
     def __init__(self, onnx: Any) -> None:
         self.onnx = onnx
@@ -77,8 +79,8 @@ class _Writer:
     def tensor(self, step: Step, name: str, output: str) -> str:
         return self.constant(step.tensors[name].detach().cpu().numpy(), f"{output}.{name}")
 
-    def shifted(self, step: Step, linear: str, output: str) -> None:
-        """The output of an affine step: its linear part plus its offset."""
+    def add_offset(self, step: Step, linear: str, output: str) -> None:
+        """Add the offset of an affine step to its linear part."""
         if step.offset is None:
             self.node("Identity", [linear], output)
         else:
@@ -88,12 +90,12 @@ class _Writer:
 def _linear(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
     weight = step.tensors["weight"].detach().cpu().numpy().T
     writer.node("MatMul", [inputs[0], writer.constant(weight, f"{output}.weight")], f"{output}.linear")
-    writer.shifted(step, f"{output}.linear", output)
+    writer.add_offset(step, f"{output}.linear", output)
 
 
 def _scale(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
     writer.node("Mul", [inputs[0], writer.tensor(step, "factor", output)], f"{output}.linear")
-    writer.shifted(step, f"{output}.linear", output)
+    writer.add_offset(step, f"{output}.linear", output)
 
 
 def _add(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
@@ -102,24 +104,24 @@ def _add(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
         if not total and sign == 1:
             total = name
             continue
-        made = f"{output}.{k}"
+        name_k = f"{output}.{k}"
         if not total:
-            writer.node("Neg", [name], made)
+            writer.node("Neg", [name], name_k)
         else:
-            writer.node("Add" if sign == 1 else "Sub", [total, name], made)
-        total = made
-    writer.shifted(step, total, output)
+            writer.node("Add" if sign == 1 else "Sub", [total, name], name_k)
+        total = name_k
+    writer.add_offset(step, total, output)
 
 
 def _concat(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
     writer.node("Concat", inputs, f"{output}.linear", axis=step.options["dim"] + 1)
-    writer.shifted(step, f"{output}.linear", output)
+    writer.add_offset(step, f"{output}.linear", output)
 
 
 def _reshape(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
     shape = writer.constant(np.array([-1, *step.options["shape"]], np.int64), f"{output}.shape")
     writer.node("Reshape", [inputs[0], shape], f"{output}.linear")
-    writer.shifted(step, f"{output}.linear", output)
+    writer.add_offset(step, f"{output}.linear", output)
 
 
 def _conv(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
@@ -133,7 +135,7 @@ def _conv(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
         dilations=list(options["dilation"]),
         group=options["groups"],
     )
-    writer.shifted(step, f"{output}.linear", output)
+    writer.add_offset(step, f"{output}.linear", output)
 
 
 def _relu(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
@@ -144,7 +146,7 @@ def _relu(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
         writer.node("PRelu", [inputs[0], writer.constant(slope, f"{output}.leak")], output)
 
 
-#: How each kind of step is written.
+#: Writer of each operation.
 WRITERS: dict[str, Callable[[_Writer, Step, list[str], str], None]] = {
     "linear": _linear,
     "scale": _scale,

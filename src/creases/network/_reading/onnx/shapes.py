@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network.reading._onnx.node import Node
-from creases.network.reading._traced import Traced
+from creases.network._reading.onnx.node import Node
+from creases.network._reading.traced import Traced
 
 _PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
 

@@ -14,10 +14,10 @@ from torch.nn.parameter import is_lazy
 
 from creases.errors import InputError, ReadError
 from creases.network._network import Network
-from creases.network.reading._operators import refusal
-from creases.network.reading._probe import probe_input_shape
-from creases.network.reading._run import read_function
-from creases.network.reading._traced import Recorder
+from creases.network._reading.functions import read_function
+from creases.network._reading.input_shape import probe_input_shape
+from creases.network._reading.operators import refusal
+from creases.network._reading.traced import Recorder
 
 _WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only compute the weight
 

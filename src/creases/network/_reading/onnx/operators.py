@@ -14,10 +14,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network.reading._onnx.layers import LAYERS
-from creases.network.reading._onnx.node import Node
-from creases.network.reading._onnx.shapes import SHAPES
-from creases.network.reading._traced import Traced
+from creases.network._reading.onnx.layers import LAYERS
+from creases.network._reading.onnx.node import Node
+from creases.network._reading.onnx.shapes import SHAPES
+from creases.network._reading.traced import Traced
 
 Operator = Callable[..., Any]
 

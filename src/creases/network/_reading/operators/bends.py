@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from creases.network.reading._operators.arithmetic import Operand, neg
-from creases.network.reading._operators.shapes import axes
-from creases.network.reading._tape import Const, Tape, Value
+from creases.network._reading.builder import Const, Tape, Value
+from creases.network._reading.operators.arithmetic import Operand, neg
+from creases.network._reading.operators.shapes import axes
 
 
 def relu(tape: Tape, input: Value, inplace: bool = False) -> Value:

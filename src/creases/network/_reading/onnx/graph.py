@@ -12,10 +12,10 @@ from torch import Tensor
 
 from creases.errors import FileError, InputError, ReadError
 from creases.network._network import Network
-from creases.network.reading._onnx.node import Node
-from creases.network.reading._onnx.operators import OPERATORS
-from creases.network.reading._run import read_function
-from creases.network.reading._traced import Recorder, Traced
+from creases.network._reading.functions import read_function
+from creases.network._reading.onnx.node import Node
+from creases.network._reading.onnx.operators import OPERATORS
+from creases.network._reading.traced import Recorder, Traced
 
 #: Files whose steps have at most this many entries in all are checked against ONNX's own evaluator when read.
 _CHECKED = 20_000
@@ -48,7 +48,7 @@ def _onnx() -> Any:
         import onnx
         import onnx.inliner
     except ImportError:
-        raise InputError("model: reading ONNX files needs the onnx package: pip install creases[onnx]") from None
+        raise FileError("cannot read ONNX models: this needs the onnx package; pip install creases[onnx]") from None
     return onnx
 
 

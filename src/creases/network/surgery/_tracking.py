@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
-from creases.network.reading._traced import base_name, function_name
-from creases.network.surgery import _names as names
+from creases.network._reading.traced import base_name, function_name
+from creases.network.surgery import _function_names as names
 from creases.network.surgery._flow import Flow, Owners, Passage, Use
 from creases.network.surgery._layers import AFFINE_LAYERS, CARRIER_LAYERS, is_grouped, output_tensors
 

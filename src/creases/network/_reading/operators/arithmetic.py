@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from creases.network.reading._tape import Const, Tape, Value
+from creases.network._reading.builder import Const, Tape, Value
 
 Operand = Value | Const
 _PRODUCT = (

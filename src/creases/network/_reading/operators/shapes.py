@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from creases.network.reading._tape import Tape, Value
+from creases.network._reading.builder import Tape, Value
 
 
 def axis(tape: Tape, dim: int, ndim: int) -> int:

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network.reading._operators.layers import Sizes, sizes
-from creases.network.reading._tape import Tape, Value
+from creases.network._reading.builder import Tape, Value
+from creases.network._reading.operators.layers import Sizes, sizes
 
 _ADAPTIVE_MAX = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}
 _MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}

@@ -12,9 +12,9 @@ from torch.utils._pytree import tree_leaves
 
 from creases.errors import CreasesError, ReadError
 from creases.network._network import Network
+from creases.network._reading.operators.refused import MONOTONE, at_the_end
+from creases.network._reading.traced import Recorder, Traced, Unreadable
 from creases.network.program._step import Step
-from creases.network.reading._operators.refused import MONOTONE, at_the_end
-from creases.network.reading._traced import Recorder, Traced, Unreadable
 
 Function = Callable[[Any], Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 from creases._files import open_npz
 from creases.errors import FileError
 from creases.network._network import Network
-from creases.network.reading._arrays import from_arrays
+from creases.network._reading.arrays import from_arrays
 
 
 def read_npz(path: Path) -> Network:

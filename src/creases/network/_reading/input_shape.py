@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.network.reading._operators.names import words
-from creases.network.reading._traced import function_name
+from creases.network._reading.operators.names import words
+from creases.network._reading.traced import function_name
 
 #: What may come before the layer that says how wide the input is.
 _ELEMENTWISE = words(

@@ -1,0 +1,1 @@
+"""File formats and torch modules that a program is written to."""

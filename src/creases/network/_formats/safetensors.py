@@ -1,0 +1,125 @@
+"""Programs as ``.safetensors`` files: the weights as tensors, the steps as JSON in the header.
+
+Reading such a file never executes code from it. The header's metadata has an entry ``creases-network``: a JSON object
+with ``version`` (of this layout), ``input_shape`` and ``steps``. The tensors of step i are named ``i.name``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor
+
+from creases._files import write_atomically
+from creases.errors import FileError
+from creases.network.program._affine import AFFINE_OPS
+from creases.network.program._bends import BEND_OPS
+from creases.network.program._program import Program
+from creases.network.program._step import Step
+
+_ENTRY = "creases-network"
+_VERSION = 1
+
+
+def save_program(program: Program, path: str | Path) -> Path:
+    """Write a program to ``path`` (``.safetensors`` or ``.onnx``) atomically."""
+    path = Path(path)
+    if path.suffix == ".onnx":
+        from creases.network._formats.onnx import write_onnx
+
+        return write_onnx(program, path)
+    if path.suffix != ".safetensors":
+        suffix = path.suffix or "none"
+        raise FileError(
+            f"cannot write {path}: networks are saved as .safetensors or .onnx files, got suffix {suffix!r}"
+        )
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(program_to_bytes(program))
+    return path
+
+
+def load_program(path: Path) -> Program:
+    """Read a program that :func:`save_program` wrote."""
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise FileError(f"cannot read {path}: {problem.strerror}") from problem
+    return program_from_bytes(data, str(path))
+
+
+def program_to_bytes(program: Program) -> bytes:
+    """Return the content of a program's ``.safetensors`` file."""
+    tensors: dict[str, Tensor] = {}
+    steps = []
+    for i, step in enumerate(program.steps):
+        tensors.update({f"{i}.{name}": t.detach().cpu().clone().contiguous() for name, t in step.tensors.items()})
+        steps.append(
+            {
+                "op": step.op,
+                "inputs": list(step.inputs),
+                "shape": list(step.shape),
+                "options": step.options,
+                "tensors": sorted(step.tensors),
+                "path": step.path,
+            }
+        )
+    record = {"version": _VERSION, "input_shape": list(program.input_shape), "steps": steps}
+    return save_tensors(tensors, {_ENTRY: json.dumps(record)})
+
+
+def program_from_bytes(data: bytes, source: str) -> Program:
+    """Return the program of :func:`program_to_bytes`; ``source`` names the data in errors."""
+    try:
+        tensors = load_tensors(data)
+        metadata = _metadata(data)
+    except (SafetensorError, ValueError) as problem:
+        raise FileError(f"cannot read {source}: it is damaged or not a safetensors file: {problem}") from problem
+    if _ENTRY not in metadata:
+        raise FileError(
+            f"cannot read {source}: it holds tensors but no network, so it was not written by creases; load the "
+            "weights into a torch module and pass that: creases.read(module)"
+        )
+    try:
+        record = json.loads(metadata[_ENTRY])
+        if record["version"] != _VERSION:
+            raise FileError(
+                f"cannot read {source}: its format has version {record['version']} and this creases reads version "
+                f"{_VERSION}; update creases"
+            )
+        steps = tuple(_step(step, i, tensors) for i, step in enumerate(record["steps"]))
+        program = Program(steps, record["input_shape"])
+        _check_shapes(program)
+    except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError) as problem:
+        raise FileError(f"cannot read {source}: it is damaged; its steps do not fit together ({problem})") from problem
+    return program
+
+
+def _metadata(data: bytes) -> dict[str, Any]:
+    """Return the metadata of a safetensors file: its header is a JSON object after 8 bytes of length."""
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + length]).get("__metadata__", {})  # type: ignore[no-any-return]
+
+
+def _step(record: dict[str, Any], i: int, tensors: dict[str, Tensor]) -> Step:
+    op, inputs = record["op"], tuple(record["inputs"])
+    if op not in AFFINE_OPS and op not in BEND_OPS:
+        raise ValueError(f"step {i} has an unknown operation, {op!r}")
+    if not inputs or any(not 0 <= value <= i for value in inputs):
+        raise ValueError(f"step {i} reads values {inputs}, which are computed later")
+    weights = {name: tensors[f"{i}.{name}"] for name in record["tensors"]}
+    return Step(op, inputs, tuple(record["shape"]), record["options"], weights, record["path"])
+
+
+def _check_shapes(program: Program) -> None:
+    """Run a point through the program: every step must return its declared shape."""
+    values = [torch.zeros(1, *program.input_shape, dtype=program.dtype)]
+    for i, step in enumerate(program.steps):
+        values.append(step.apply([values[value] for value in step.inputs]))
+        if tuple(values[-1].shape[1:]) != step.shape:
+            raise ValueError(f"step {i} declares shape {step.shape} but returns {tuple(values[-1].shape[1:])}")
