@@ -54,10 +54,10 @@ trained = lab.train(start, moons.X, moons.y, loss="bce", epochs=300, lr=0.02)
 net = creases.read(trained.batch.module(0))
 partition = creases.plane(net, box=[(-2.2, 2.4), (-2.2, 2.2)])
 
-decisions = show.plot_plane(partition, color="class", data=moons.X, labels=moons.y, classes=moons.classes)
+decisions = show.plot_plane(partition, color="class", X=moons.X, y=moons.y, classes=moons.classes)
 values = show.plot_plane(partition, color="value")
 surface = show.plot_surface(partition)
-dual = show.plot_dual(partition, color="class", data=moons.X[::40])
+dual = show.plot_dual(partition, color="class", X=moons.X[::40])
 """,
     ),
     Section(
@@ -95,7 +95,7 @@ model, history = grow(model, data, "classification", callbacks=[keep], **options
 net, record = grown[3]
 partition = creases.plane(net, box=[(-2.2, 2.4), (-2.2, 2.2)])
 
-look = {"data": moons.X, "labels": moons.y, "classes": moons.classes}
+look = {"X": moons.X, "y": moons.y, "classes": moons.classes}
 step = show.plot_plane(partition, color="class", record=record, **look)
 drawing = show.plot_network(net, record=record, features=["$x_1$", "$x_2$"], classes=moons.classes)
 curves = show.plot_growth(history, score="accuracy")

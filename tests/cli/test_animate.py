@@ -39,10 +39,10 @@ def test_whole_values_of_two_inputs_are_no_classes(run, tmp_path, monkeypatch):
     words = ["--task", "regression", "--epochs", "2", "--out", "grown"]
     assert run("grow", "table.npz", "--target", "y", *words).exit_code == 0
     drawn = {}
-    monkeypatch.setattr(Stage, "_draw_curves", lambda stage, ax, shot: drawn.update(labels=stage.scene.labels))
+    monkeypatch.setattr(Stage, "_draw_curves", lambda stage, ax, shot: drawn.update(y=stage.scene.y))
     result = run("animate", "grown", "--dpi", "30", "--frames", "1")
     assert result.exit_code == 0, result.output
-    assert drawn == {"labels": None}
+    assert drawn == {"y": None}
     assert "growth.gif: 1 of " in result.stdout
 
 

@@ -111,13 +111,13 @@ def polygon():
 
 #: By name; each gives axes or a figure.
 PICTURES = {
-    "plane-class": lambda: show.plot_plane(folds(), color="class", data=POINTS, labels=LABELS, record=RECORD),
+    "plane-class": lambda: show.plot_plane(folds(), color="class", X=POINTS, y=LABELS, record=RECORD),
     "plane-random": lambda: show.plot_plane(deep(), color="random"),
-    "plane-regions": lambda: show.plot_plane(deep(), data=POINTS),
+    "plane-regions": lambda: show.plot_plane(deep(), X=POINTS),
     "plane-value": lambda: show.plot_plane(deep(), color="value"),
     "surface": lambda: show.plot_surface(deep()),
     "dual-bias": lambda: show.plot_dual(deep()),
-    "dual-class": lambda: show.plot_dual(folds(), color="class", data=POINTS[:6]),
+    "dual-class": lambda: show.plot_dual(folds(), color="class", X=POINTS[:6]),
     "network": lambda: show.plot_network(FOLDS, record=RECORD, features=["width", "height"], classes=["out", "in"]),
     "cell": lambda: show.plot_cell(creases.cell(FOLDS, [0.2, 0.1], box=[(-1, 1), (-1, 1)])),
     "line": lambda: show.plot_line(creases.line(FOLDS, [-1, -1], [1, 0.8])),

@@ -43,7 +43,7 @@ MOMENTS = [
     Moment(18, "end", None, FOLDS),
 ]
 TOLD = History(epochs=history().epochs, records=[RECORDED])
-LOOK: dict[str, Any] = {"history": TOLD, "data": POINTS, "labels": LABELS, "dpi": 30}
+LOOK: dict[str, Any] = {"history": TOLD, "X": POINTS, "y": LABELS, "dpi": 30}
 
 
 def pictures(path):
@@ -66,7 +66,7 @@ def test_every_moment_is_a_picture_and_growth_steps_stay_longer(tmp_path):
 def stage(beside=("curves", "network"), records=(None, RECORDED, None), **scene):
     nets = [moment.net for moment in MOMENTS]
     shots = _shots(nets, [moment.epoch for moment in MOMENTS], records, {"box": [(-1, 1), (-1, 1)]})
-    given: dict[str, Any] = {"data": POINTS, "labels": LABELS, "history": TOLD, **scene}
+    given: dict[str, Any] = {"X": POINTS, "y": LABELS, "history": TOLD, **scene}
     return Stage(shots, Scene(**given), beside, 30)
 
 
@@ -80,7 +80,7 @@ def test_a_picture_shows_its_moment_and_nothing_of_the_one_before():
         marks = {line.get_label() for line in film.main.lines}
         assert marks == (set() if shot.record is None else {"typical instance", "fold point"})
         assert film.now.get_xdata() == [shot.epoch, shot.epoch]
-        assert f"epoch {shot.epoch}, {shot.partition.net.n_units} units, {shot.partition.count} regions" in shot.words
+        assert f"epoch {shot.epoch}, {shot.partition.net.n_units} units, {shot.partition.count} regions" in shot.title
         assert bool(film.why.get_text()) == (shot.record is not None)
 
 
@@ -115,7 +115,9 @@ def test_an_mp4_lasts_as_long_as_its_pictures(tmp_path):
 
 def test_without_ffmpeg_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(InputError, match=r"pip install 'creases\[video\]', or write a \.gif"):
+    with pytest.raises(
+        InputError, match=r"path must end in \.gif without imageio-ffmpeg, .* pip install 'creases\[video\]'"
+    ):
         animate_growth(MOMENTS, tmp_path / "growth.mp4", **LOOK)
 
 
@@ -124,13 +126,13 @@ def test_training_shows_some_of_many_networks_the_first_and_the_last_among_them(
     networks = [creases.read([([[1.0, k / 10]], [0.0]), ([[1.0]], [-0.2])]) for k in range(10)]
     path = animate_training(networks, tmp_path / "t.gif", frames=4, dpi=30, progress=lambda *done: told.append(done))
     assert len(pictures(path)) == 4
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert told == [("writing frames", k, 4) for k in (1, 2, 3, 4)]
 
 
 def test_one_input_is_shown_as_a_function_over_its_data(tmp_path):
     networks = [creases.read([([[1.0]], [-k / 4]), ([[k]], [0.0])]) for k in range(3)]
     x = np.linspace(-1, 2, 9)[:, None]
-    path = animate_training(networks, tmp_path / "t.gif", data=x, labels=np.abs(x[:, 0]), features=["load"], dpi=30)
+    path = animate_training(networks, tmp_path / "t.gif", X=x, y=np.abs(x[:, 0]), features=["load"], dpi=30)
     assert len(pictures(path)) == 3
 
 
@@ -150,16 +152,16 @@ def test_classes_of_one_input_are_shown_as_outputs_over_their_samples():
 
 def test_networks_without_samples_are_shown_around_the_origin(tmp_path):
     for net, empty in ((FOLDS, np.zeros((0, 2))), (creases.read([([[1.0]], [0.0])]), np.zeros((0, 1)))):
-        path = animate_training([net], tmp_path / "t.gif", data=empty, labels=np.zeros(0), beside=(), dpi=30)
+        path = animate_training([net], tmp_path / "t.gif", X=empty, y=np.zeros(0), beside=(), dpi=30)
         assert len(pictures(path)) == 1
 
 
 @pytest.mark.parametrize(
     ("networks", "options", "message"),
     [
-        ([FOLDS, creases.read([([[1.0]], [0.0])])], {}, "networks: expected all to take 2 numbers, got one that takes"),
-        ([creases.read([([[1.0]], [0.0])])], {"box": [(0, 1), (0, 1)]}, r"box: expected 1 pairs \(lo, hi\)"),
-        ([FOLDS], {"data": POINTS, "labels": ["a"] * len(POINTS)}, "labels: expected an array of numbers"),
+        ([FOLDS, creases.read([([[1.0]], [0.0])])], {}, "networks must all have 2 inputs, got a network with"),
+        ([creases.read([([[1.0]], [0.0])])], {"box": [(0, 1), (0, 1)]}, r"box must be \(lo, hi\), or 1 pairs of them"),
+        ([FOLDS], {"X": POINTS, "y": ["a"] * len(POINTS)}, "y must be an array of numbers"),
     ],
 )
 def test_training_that_cannot_be_animated_is_refused(networks, options, message, tmp_path):
@@ -169,9 +171,9 @@ def test_training_that_cannot_be_animated_is_refused(networks, options, message,
 
 
 def test_values_of_two_inputs_are_no_classes(tmp_path):
-    film = stage((), labels=None)
+    film = stage((), y=None)
     film.picture(film.shots[0])
-    path = animate_training([FOLDS], tmp_path / "t.gif", data=POINTS, labels=LABELS + 0.5, beside=(), dpi=30)
+    path = animate_training([FOLDS], tmp_path / "t.gif", X=POINTS, y=LABELS + 0.5, beside=(), dpi=30)
     assert path.is_file()
 
 
@@ -179,7 +181,7 @@ def test_more_inputs_are_shown_on_a_slice(tmp_path):
     net = creases.read([(np.eye(3), np.zeros(3)), ([[1.0, -1.0, 1.0]], [0.1])])
     cut = {"origin": np.zeros(3), "basis": np.eye(3)[:, :2], "box": [(-1, 1), (-1, 1)]}
     assert animate_training([net], tmp_path / "t.gif", dpi=30, features=["a", "b"], **cut).is_file()
-    with pytest.raises(InputError, match="a network of 3 inputs is shown on a slice"):
+    with pytest.raises(InputError, match="origin must come with basis and box for a network of 3 inputs"):
         animate_training([net], tmp_path / "t.gif")
 
 
@@ -189,17 +191,17 @@ def test_more_inputs_are_shown_on_a_slice(tmp_path):
         (
             {"path": "growth.avi"},
             InputError,
-            r"path: an animation's name must end in \.gif or \.mp4, got 'growth\.avi'",
+            r"path must end in \.gif or \.mp4, got 'growth\.avi'",
         ),
         ({"path": "none/growth.gif"}, FileError, "there is no folder"),
-        ({"moments": []}, InputError, "moments: there is no network to animate"),
-        ({"frames": 0}, InputError, "frames: expected a positive whole number"),
-        ({"fps": 0}, InputError, "fps: expected a number of pictures in a second"),
-        ({"dpi": 900}, InputError, "dpi: pictures of .* pixels are over 4 million; give a lower one"),
-        ({"beside": ["film"]}, InputError, "beside: expected some of curves, network, dual, got 'film'"),
-        ({"history": None, "beside": ["curves"]}, InputError, "beside: curves need a history"),
-        ({"features": ["a"]}, InputError, "features: expected 2 names, got 1"),
-        ({"data": np.full((48, 2), np.nan)}, InputError, "data: expected finite numbers"),
+        ({"moments": []}, InputError, "networks must have at least one network, got none"),
+        ({"frames": 0}, InputError, "frames must be a positive integer"),
+        ({"fps": 0}, InputError, "fps must be above 0 and at most 100"),
+        ({"dpi": 900}, InputError, "dpi must give frames of at most 4 million pixels, got .* pixels"),
+        ({"beside": ["film"]}, InputError, "beside must be 'curves', 'network' or 'dual', got 'film'"),
+        ({"history": None, "beside": ["curves"]}, InputError, "history must have epochs for the curves"),
+        ({"features": ["a"]}, InputError, "features must have 2 names, got 1"),
+        ({"X": np.full((48, 2), np.nan)}, InputError, "X must be finite"),
     ],
 )
 def test_what_cannot_be_animated_is_refused_and_nothing_is_written(options, kind, message, tmp_path):

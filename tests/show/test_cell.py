@@ -19,5 +19,5 @@ def test_the_region_its_units_and_what_is_nearest_are_drawn() -> None:
 
 
 def test_regions_of_more_inputs_are_refused() -> None:
-    with pytest.raises(InputError, match="only regions of two inputs can be drawn, got 3"):
+    with pytest.raises(InputError, match="cell must be of a network of two inputs, got 3"):
         creases.cell(creases.read([([[1, 0, 0]], [0]), ([[1]], [0])]), [1, 1, 1]).plot()

@@ -124,7 +124,7 @@ def test_signed_numbers_are_white_above_zero_and_black_below():
     assert signed_image(np.zeros((2, 2))).tolist() == [[0.5, 0.5]] * 2
     colour = signed_image(np.array([1.0, 0, -1.0]), (3, 1, 1))
     assert colour.tolist() == [[[1.0, 0.5, 0.0]]]
-    assert signed_image(np.array([1.0, 1.0, -1.0]), (3, 1, 1), grey=True).tolist() == [[1.0]]
+    assert signed_image(np.array([1.0, 1.0, -1.0]), (3, 1, 1), gray=True).tolist() == [[1.0]]
 
 
 def sensitivities():
@@ -158,7 +158,7 @@ def test_spectra_are_roots_of_eigenvalues_above_rounding():
 def test_outputs_are_drawn_along_their_first_direction():
     x, C, found = sensitivities()
     labels = np.arange(30) % 2
-    (ax,) = plot_along_direction(found, x, {"net": C.values}, output=1, labels=labels).axes
+    (ax,) = plot_along_direction(found, x, {"net": C.values}, output=1, y=labels).axes
     own = ax.collections[1].get_offsets()
     np.testing.assert_allclose(own[:, 0], x[labels == 1, 1], atol=1e-12)
     np.testing.assert_allclose(own[:, 1], 2 * x[labels == 1, 1].clamp(min=0), atol=1e-12)
@@ -175,17 +175,17 @@ def on_line():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: plot_similarity(np.ones((2, 3)), ["a", "b"]), r"values: expected a matrix \(N, N\)"),
-        (lambda: plot_similarity(np.ones((2, 2)), ["a"]), "names: expected 2 of them"),
-        (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], accuracy=[1.0]), "accuracy: expected 2"),
-        (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], order=[0, 0]), "order: expected the numbers 0 to 1"),
-        (lambda: plot_compression({}), "results: nothing to draw"),
-        (lambda: plot_compression_table({"a": compression(1), "b": compression(2)}), "results: expected the same k"),
-        (lambda: plot_disagreement(on_line()), "found: expected a difference on a plane"),
-        (lambda: signed_image(np.ones(5), (1, 2, 2)), "values: expected 4 numbers"),
-        (lambda: signed_image(np.ones((2, 2, 2))), "values: expected an image"),
-        (lambda: plot_images([[None]], []), "rows, columns: expected names of 1 rows"),
-        (lambda: plot_spectra({}), "found: nothing to draw"),
+        (lambda: plot_similarity(np.ones((2, 3)), ["a", "b"]), r"values must be a matrix \(N, N\)"),
+        (lambda: plot_similarity(np.ones((2, 2)), ["a"]), "names must have 2 names"),
+        (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], accuracy=[1.0]), "accuracy must have 2"),
+        (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], order=[0, 0]), "order must have each of the numbers 0 to 1"),
+        (lambda: plot_compression({}), "results must have at least one k"),
+        (lambda: plot_compression_table({"a": compression(1), "b": compression(2)}), "results must have the same k"),
+        (lambda: plot_disagreement(on_line()), "difference must be on a plane"),
+        (lambda: signed_image(np.ones(5), (1, 2, 2)), "values must have 4 numbers"),
+        (lambda: signed_image(np.ones((2, 2, 2))), "values must be an image"),
+        (lambda: plot_images([[None]], []), "rows must name 1 rows, and columns 1 columns"),
+        (lambda: plot_spectra({}), "subspaces must have at least one network"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(call, message):

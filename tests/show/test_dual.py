@@ -53,7 +53,7 @@ def test_classes_are_those_decided_in_the_middle(cross, ax):
 
 
 def test_pieces_that_data_use_are_ringed(cross, ax):
-    plot_dual(cross, ax=ax, data=[[0.5, 0.5], [0.7, 0.2], [9.0, 9.0], [-0.5, -0.5]])
+    plot_dual(cross, ax=ax, X=[[0.5, 0.5], [0.7, 0.2], [9.0, 9.0], [-0.5, -0.5]])
     rings = ax.collections[-1]
     assert sorted(map(tuple, rings.get_offsets().tolist())) == [(0, 0), (1, 2)]
 
@@ -82,10 +82,10 @@ def test_one_region_is_one_dot(weights, ax):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"color": "value"}, "color: expected 'bias' or 'class', got 'value'"),
-        ({"output": 1}, "output: expected a number from 0 to 0, got 1"),
-        ({"data": [[0.0, np.nan]]}, "data: expected finite numbers, got NaN or infinity in point 0"),
-        ({"data": [0.0]}, r"data: expected points \(n, 2\)"),
+        ({"color": "value"}, "color must be 'bias' or 'class', got 'value'"),
+        ({"output": 1}, "output must be an integer from 0 to 0, got 1"),
+        ({"X": [[0.0, np.nan]]}, "X must be finite, got NaN or infinity in row 0"),
+        ({"X": [0.0]}, r"X must be points \(n, 2\)"),
     ],
 )
 def test_bad_options_are_refused(cross, options, message):
@@ -95,5 +95,7 @@ def test_bad_options_are_refused(cross, options, message):
 
 def test_samples_have_no_classes_to_colour_by():
     net = creases.read([(np.eye(2), np.zeros(2)), ([[3.0, 1.0]], [0.0])])
-    with pytest.raises(InputError, match=r"samples' coefficients know no regions; give what creases\.plane gives"):
+    with pytest.raises(
+        InputError, match=r"pieces must be a result of creases\.plane for X or color='class', got Coefficients"
+    ):
         plot_dual(coefficients(net, np.eye(2)), color="class")

@@ -45,10 +45,10 @@ def test_curves_are_the_historys_numbers(grown):
 def test_growth_steps_after_the_network_that_was_kept_are_hollow(grown):
     *_, history = grown
     kept = history.records[0].epoch
-    loss, *_ = plot_growth_curves(history, kept=kept)
+    loss, *_ = plot_growth_curves(history, kept_epoch=kept)
     marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
     assert {line.get_color() for line in marks} == {"#FFFFFF"}
-    shown = [text.get_text() for text in plot_growth_curves(history, kept=kept)[1].get_legend().get_texts()]
+    shown = [text.get_text() for text in plot_growth_curves(history, kept_epoch=kept)[1].get_legend().get_texts()]
     assert "of no use, undone" in shown
     assert "network kept" in shown
 
@@ -79,7 +79,7 @@ def test_a_fold_is_not_marked_once_its_unit_was_replaced_unless_that_was_undone(
     view = GrowthView(None, creases.plane(creases.read(model), [(-2, 2), (-2, 2)]), X, y, ("a", "b"), ("out", "in"))
 
     def marked(kept):
-        (ax,) = plot_growth(longer, view=view, kept=kept).subfigs[0].axes
+        (ax,) = plot_growth(longer, view=view, kept_epoch=kept).subfigs[0].axes
         return {int(text.get_text()) for text in ax.texts}
 
     assert last.number in marked(epoch)
@@ -104,5 +104,5 @@ def test_a_function_of_one_input_is_drawn_over_its_data():
 
 
 def test_a_history_without_epochs_is_refused():
-    with pytest.raises(InputError, match="history: has no epochs to draw"):
+    with pytest.raises(InputError, match="history must have at least one epoch"):
         plot_growth(History())

@@ -26,7 +26,7 @@ def curves(ax):
 
 
 def test_the_curve_is_the_network(tent, ax):
-    plot_line(line(tent, [-1.0], [3.0]), ax)
+    plot_line(line(tent, [-1.0], [3.0]), ax=ax)
     (curve,) = curves(ax)
     t, f = curve.get_data()
     np.testing.assert_allclose(t, [0, 0.25, 0.5, 1])
@@ -34,13 +34,13 @@ def test_the_curve_is_the_network(tent, ax):
 
 
 def test_breakpoints_are_marked(tent, ax):
-    plot_line(line(tent, [-1.0], [3.0]), ax)
+    plot_line(line(tent, [-1.0], [3.0]), ax=ax)
     (marks,) = [c for c in ax.collections if isinstance(c, LineCollection)]
     np.testing.assert_allclose([segment[0, 0] for segment in marks.get_segments()], [0.25, 0.5])
 
 
 def test_classes_are_shaded(tent, ax):
-    plot_line(line(tent, [-1.0], [3.0]), ax)
+    plot_line(line(tent, [-1.0], [3.0]), ax=ax)
     spans = [(patch.get_x(), patch.get_x() + patch.get_width(), patch.get_facecolor()[:3]) for patch in ax.patches]
     expected = [(0, 0.375, 0), (0.375, 0.625, 1), (0.625, 1, 0)]
     for (start, stop, color), (first, last, index) in zip(spans, expected, strict=True):
@@ -49,7 +49,7 @@ def test_classes_are_shaded(tent, ax):
 
 
 def test_a_whole_line_is_shown_beyond_its_breakpoints(tent, ax):
-    plot_line(line(tent, [0.0], [1.0], infinite=True), ax)
+    plot_line(line(tent, [0.0], [1.0], infinite=True), ax=ax)
     assert ax.get_xlim() == (-0.25, 1.25)
     t, f = curves(ax)[0].get_data()
     np.testing.assert_allclose(t, [-0.25, 0, 1, 1.25])
@@ -59,13 +59,13 @@ def test_a_whole_line_is_shown_beyond_its_breakpoints(tent, ax):
 @pytest.mark.parametrize("infinite", [True, False])
 def test_a_line_without_breakpoints_is_drawn(ax, infinite):
     net = from_arrays([(np.eye(2), np.zeros(2))])
-    plot_line(line(net, [0.0, 1.0], [1.0, 0.0], infinite=infinite), ax)
+    plot_line(line(net, [0.0, 1.0], [1.0, 0.0], infinite=infinite), ax=ax)
     assert len(curves(ax)) == 2
     assert len(ax.patches) == 2
 
 
 def test_axes_are_labelled_and_outputs_named(ax):
-    plot_line(line(from_arrays([(np.eye(2), np.zeros(2))]), [0.0, 1.0], [1.0, 0.0]), ax)
+    plot_line(line(from_arrays([(np.eye(2), np.zeros(2))]), [0.0, 1.0], [1.0, 0.0]), ax=ax)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("$t$", "output")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["output 0", "output 1"]
 

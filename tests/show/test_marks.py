@@ -35,7 +35,7 @@ def lit(ax):
 
 
 def test_new_creases_lie_where_the_new_unit_is_zero(ax):
-    plot_plane(folds(), ax=ax, color="class", data=POINTS, labels=LABELS, record=RECORD)
+    plot_plane(folds(), ax=ax, color="class", X=POINTS, y=LABELS, record=RECORD)
     points = np.concatenate(lit(ax))
     np.testing.assert_allclose(0.8 * points[:, 0] - 0.8 * points[:, 1] - 0.4, 0, atol=1e-12)
     assert marked(ax) == {"typical instance": (0.35, -0.45), "fold point": (0.55, 0.05)}
@@ -71,6 +71,6 @@ def test_a_crease_outside_the_box_is_no_error(ax):
 
 
 def test_a_place_that_is_not_there_is_named():
-    message = r"record: its place 'hidden9' is no layer of this network; it has \['layers\.0'\]"
+    message = r"record must be of a layer of this network \('layers\.0'\), got 'hidden9'"
     with pytest.raises(InputError, match=message):
         new_units(FOLDS, replace(RECORD, place="hidden9"))

@@ -53,7 +53,7 @@ def test_the_newest_units_are_marked(ax):
 
 def test_of_wide_layers_some_are_drawn_and_always_the_newest(ax):
     model = nn.Sequential(nn.Linear(200, 300), nn.ReLU(), nn.Linear(300, 1))
-    plot_network(model, newest=[150], ax=ax, most=8)
+    plot_network(model, newest=[150], ax=ax, max_nodes=8)
     assert [sum(x == k for x, _ in nodes(ax)) for k in range(3)] == [8, 8, 1]
     assert len(nodes(ax, active_theme().accent)) == 1
     dots = [c for c in ax.collections if isinstance(c, PathCollection) and c.get_sizes()[0] < 50]
@@ -89,11 +89,14 @@ class Residual(nn.Module):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: plot_network(creases.read(Residual(), (2,))), "model: only chains can be drawn"),
-        (lambda: plot_network(FOLDS, newest=[5]), "newest: expected a number from 0 to 4, got 5"),
-        (lambda: plot_network(FOLDS, features=["a"]), "features: expected 2 names, got 1"),
-        (lambda: plot_network(FOLDS, most=0), "most: expected a positive whole number"),
-        (lambda: plot_network(nn.Linear(3000, 3000)), "model: a map from 3000 to 3000 values is too large"),
+        (lambda: plot_network(creases.read(Residual(), (2,))), "model must be a chain of steps to be drawn"),
+        (lambda: plot_network(FOLDS, newest=[5]), "newest must be an integer from 0 to 4, got 5"),
+        (lambda: plot_network(FOLDS, features=["a"]), "features must have 2 names, got 1"),
+        (lambda: plot_network(FOLDS, max_nodes=0), "max_nodes must be a positive integer, got 0"),
+        (
+            lambda: plot_network(nn.Linear(3000, 3000)),
+            "model must have layers of at most 4,000,000 weights to be drawn, got a map from 3000 to 3000",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, message):

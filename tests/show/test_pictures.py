@@ -81,7 +81,7 @@ def test_a_missing_crease_is_noticed(tmp_path):
     hidden[hidden == part.edge_units[inner[0]]] = -1
     with rc_context(PINNED):
         whole = PICTURES["plane-class"]().figure
-        lacking = plot_plane(replace(part, edge_units=hidden), color="class", data=POINTS, labels=LABELS, record=RECORD)
+        lacking = plot_plane(replace(part, edge_units=hidden), color="class", X=POINTS, y=LABELS, record=RECORD)
     assert not differs(whole, tmp_path)
     assert differs(lacking.figure, tmp_path)
 
@@ -90,7 +90,7 @@ def test_a_wrong_colour_is_noticed(tmp_path):
     swapped = LABELS.copy()
     swapped[:4] = 1
     with rc_context(PINNED):
-        wrong = plot_plane(folds(), color="class", data=POINTS, labels=swapped, record=RECORD)
+        wrong = plot_plane(folds(), color="class", X=POINTS, y=swapped, record=RECORD)
     assert differs(wrong.figure, tmp_path)
 
 
@@ -99,5 +99,5 @@ def test_a_boundary_that_moved_is_noticed(tmp_path):
     moved = replace(step, tensors={**step.tensors, "offset": step.tensors["offset"] + torch.tensor([0.03, -0.03])})
     net = Network([*FOLDS.steps[:-1], moved], FOLDS.input_shape)
     with rc_context(PINNED):
-        wrong = plot_plane(creases.plane(net), color="class", data=POINTS, labels=LABELS, record=RECORD)
+        wrong = plot_plane(creases.plane(net), color="class", X=POINTS, y=LABELS, record=RECORD)
     assert differs(wrong.figure, tmp_path)

@@ -38,7 +38,7 @@ def test_regions_with_different_slopes_have_different_shades(fold, ax):
 
 
 def test_classes_are_coloured_by_part_and_paler_than_the_data(fold, ax):
-    plot_plane(fold, ax=ax, color="class", data=[[0.8, 0.0]], labels=[1])
+    plot_plane(fold, ax=ax, color="class", X=[[0.8, 0.0]], y=[1])
     (sheet,) = drawn(ax, PolyCollection)
     colors = sheet.get_facecolor()[:, :3]
     assert len(colors) == 3
@@ -83,7 +83,7 @@ def test_values_are_linear_on_triangles_that_tile_the_box(fold, ax):
 
 
 def test_data_lies_on_top_one_collection_a_class(fold, ax):
-    plot_plane(fold, ax=ax, data=np.zeros((3, 2)), labels=[0, 1, 1])
+    plot_plane(fold, ax=ax, X=np.zeros((3, 2)), y=[0, 1, 1])
     dots = drawn(ax, PathCollection)
     assert [len(d.get_offsets()) for d in dots] == [1, 2]
     below = [c.get_zorder() for c in ax.collections if c not in dots]
@@ -108,7 +108,7 @@ def test_points_are_marked_by_name_on_top(fold, ax):
 
 def test_a_point_to_mark_has_two_coordinates(fold, ax):
     for point in ([0.1], [[0.1, 0.2]], [np.nan, 0.0]):
-        with pytest.raises(InputError, match="points: expected two finite coordinates for 'a'"):
+        with pytest.raises(InputError, match="points must have two finite coordinates for 'a'"):
             mark_points(ax, {"a": point})
 
 
@@ -133,14 +133,14 @@ def test_without_axes_new_ones_of_pyplot_are_made(fold):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"color": "rainbow"}, "color: expected 'regions', 'random', 'value' or 'class', got 'rainbow'"),
-        ({"data": np.zeros((4, 3))}, r"data: expected points \(n, 2\) in slice coordinates, got shape \(4, 3\)"),
-        ({"data": np.zeros((4, 2)), "labels": [1]}, "labels: expected 4 classes, one for each point"),
-        ({"labels": [1]}, "labels: given without data"),
-        ({"data": [[0.0, 1.0], [np.nan, 0.0]]}, "data: expected finite numbers, got NaN or infinity in point 1"),
-        ({"data": np.zeros((2, 2)), "labels": ["a", "b"]}, "labels: expected an array of numbers"),
-        ({"data": np.zeros((2, 2)), "labels": [0, 0.5]}, "labels: expected the numbers of classes, whole .* got 0.5"),
-        ({"data": np.zeros((2, 2)), "labels": [0, -1]}, "labels: expected the numbers of classes, whole .* got -1"),
+        ({"color": "rainbow"}, "color must be 'regions', 'random', 'value' or 'class', got 'rainbow'"),
+        ({"X": np.zeros((4, 3))}, r"X must be points \(n, 2\) in slice coordinates, got shape \(4, 3\)"),
+        ({"X": np.zeros((4, 2)), "y": [1]}, "y must have 4 classes, one for each row of X"),
+        ({"y": [1]}, "y must come with points X"),
+        ({"X": [[0.0, 1.0], [np.nan, 0.0]]}, "X must be finite, got NaN or infinity in row 1"),
+        ({"X": np.zeros((2, 2)), "y": ["a", "b"]}, "y must be an array of numbers"),
+        ({"X": np.zeros((2, 2)), "y": [0, 0.5]}, "y must be class numbers: integers from 0, got 0.5"),
+        ({"X": np.zeros((2, 2)), "y": [0, -1]}, "y must be class numbers: integers from 0, got -1"),
     ],
 )
 def test_bad_options_are_refused(fold, options, message):
@@ -157,7 +157,7 @@ def test_every_region_may_have_a_random_colour(fold, ax):
 def test_classes_are_called_by_their_names(fold, ax):
     plot_plane(fold, ax=ax, color="class", classes=["no", "yes"])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["no", "yes"]
-    with pytest.raises(InputError, match="classes: expected a name for each of 2 classes, got 1"):
+    with pytest.raises(InputError, match="classes must name each of the 2 classes, got 1"):
         plot_plane(fold, color="class", classes=["no"])
 
 
@@ -165,6 +165,6 @@ def test_classes_are_called_by_their_names(fold, ax):
 @pytest.mark.parametrize("box", [[(-1, 1), (-1, 1)], [(0, 1e6), (0, 1)], [(0, 1e-6), (0, 1)]])
 def test_one_region_one_class_and_any_box_are_drawn(color, box, ax):
     net = creases.read([([[0.0, 0.0]], [0.0])])
-    plot_plane(creases.plane(net, box), ax=ax, color=color, data=[[0.0, 0.0]], labels=[0])
+    plot_plane(creases.plane(net, box), ax=ax, color=color, X=[[0.0, 0.0]], y=[0])
     ax.figure.draw_without_rendering()
     assert not ax.lines

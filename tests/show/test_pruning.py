@@ -13,5 +13,5 @@ def test_each_way_of_pruning_is_a_curve_and_channels_say_their_widths():
     plot_pruning(pd.DataFrame(rows, columns=["method", "share", "accuracy", "widths"]), ax=ax)
     assert [line.get_label() for line in ax.lines] == ["channels", "magnitude"]
     assert {text.get_text() for text in ax.texts} <= {row[3] for row in rows[:9]}
-    with pytest.raises(InputError, match="table: there is no column 'share'"):
+    with pytest.raises(InputError, match="table must have a column 'share'"):
         plot_pruning(pd.DataFrame({"method": []}), ax=ax)

@@ -20,7 +20,7 @@ def test_the_same_picture_is_the_same_file(fold, tmp_path, ending, head):
 
 
 def test_other_endings_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"a picture's name must end in \.png or \.svg, got 'a\.gif'"):
+    with pytest.raises(InputError, match=r"path must end in \.png or \.svg, got 'a\.gif'"):
         save_figure(new_figure()[0], tmp_path / "a.gif")
 
 

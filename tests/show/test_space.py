@@ -23,12 +23,18 @@ def test_every_face_of_every_region_is_drawn_outside_its_middle() -> None:
     assert ax.get_zlim() == (-1, 1)
 
 
-@pytest.mark.parametrize(("n", "message"), [(2, "creases.plane draws planes"), (4, "draw slices of it")])
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [
+        (2, "must be of three dimensions, got 2; plot planes by creases.plane"),
+        (4, "must be of three dimensions, got 4; plot slices by creases.plane"),
+    ],
+)
 def test_other_dimensions_are_refused_with_what_to_do(n: int, message: str) -> None:
     with pytest.raises(InputError, match=message):
         creases.space(network(n), [(-1, 1)] * n).plot()
 
 
 def test_regions_without_vertices_cannot_be_drawn() -> None:
-    with pytest.raises(InputError, match="has no vertices to draw"):
+    with pytest.raises(InputError, match="partition must have vertices"):
         creases.space(network(3), [(-1, 1)] * 3, method="lp").plot()

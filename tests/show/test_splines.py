@@ -96,19 +96,19 @@ def test_one_frame_without_breakpoints_or_data_is_animated(tmp_path):
 
 
 def test_a_function_without_breakpoints_is_drawn(ax):
-    plot_fit(Shallow([], [], [], 1.0, 2.0), ax)
+    plot_fit(Shallow([], [], [], 1.0, 2.0), ax=ax)
     np.testing.assert_allclose(curve(ax, "network"), [[-1.1, 1.1], [-1.2, 3.2]])
-    plot_delta_slopes(Shallow([], [], [], 1.0, 2.0), ax)
+    plot_delta_slopes(Shallow([], [], [], 1.0, 2.0), ax=ax)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda h, p: animate_tracks(h, p / "a.avi"), r"path: an animation's name must end in \.gif or"),
-        (lambda h, p: animate_tracks(Tracker().history(), p / "a.gif"), "history: is empty"),
-        (lambda h, p: animate_tracks(h, p / "a.gif", frames=0), "frames: expected a positive whole number"),
-        (lambda h, p: plot_tracks(h, window=(1, 0)), "window: expected two finite numbers"),
-        (lambda h, p: plot_fit(Shallow([1.0], [0.0], [1.0]), data=([1.0], [])), "y: expected one target per input"),
+        (lambda h, p: animate_tracks(h, p / "a.avi"), r"path must end in \.gif or"),
+        (lambda h, p: animate_tracks(Tracker().history(), p / "a.gif"), "history must have at least one step"),
+        (lambda h, p: animate_tracks(h, p / "a.gif", frames=0), "frames must be a positive integer"),
+        (lambda h, p: plot_tracks(h, window=(1, 0)), "window must be two finite numbers"),
+        (lambda h, p: plot_fit(Shallow([1.0], [0.0], [1.0]), data=([1.0], [])), "y must have one target per input"),
     ],
 )
 def test_wrong_arguments_are_named(history, tmp_path, call, message):

@@ -52,7 +52,7 @@ def test_of_several_outputs_one_is_drawn():
 
 
 def test_what_cannot_be_drawn_is_refused(fold):
-    with pytest.raises(InputError, match="output: expected a number from 0 to 0, got 1"):
+    with pytest.raises(InputError, match="output must be an integer from 0 to 0, got 1"):
         plot_surface(fold, output=1)
-    with pytest.raises(InputError, match='ax: expected axes made with projection="3d"'):
+    with pytest.raises(InputError, match='ax must be created with projection="3d", got Axes'):
         plot_surface(fold, ax=new_figure()[1][0])

@@ -69,9 +69,9 @@ def test_many_cells_are_not_annotated(ax):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("width", "nothing", "success"), "there is no column 'nothing'; it has key, width"),
-        (("width", "width", "success"), "x, y: expected two columns, got 'width' for both"),
-        (("width", "depth", "key"), "value: expected a column of numbers, 'key' holds"),
+        (("width", "nothing", "success"), "table must have a column 'nothing', got key, width"),
+        (("width", "width", "success"), "y must be another column than x, got 'width' for both"),
+        (("width", "depth", "key"), "value must be a column of numbers, got 'key', which holds"),
     ],
 )
 def test_columns_that_cannot_be_drawn_are_refused(table, words, error):
@@ -80,7 +80,7 @@ def test_columns_that_cannot_be_drawn_are_refused(table, words, error):
 
 
 def test_a_table_without_rows_is_refused(table):
-    with pytest.raises(InputError, match="it has no rows"):
+    with pytest.raises(InputError, match="table must have at least one row"):
         heatmap_cells(table[:0], "width", "depth", "success")
 
 
@@ -92,7 +92,7 @@ def told(table, **options):
 
 
 def test_the_listed_table_has_no_keys_and_says_once_what_all_rows_agree_in(table):
-    text = told(table.assign(problem="xor [2d]", loss=[None, 0.123456, *[1.0] * 4]), most=3)
+    text = told(table.assign(problem="xor [2d]", loss=[None, 0.123456, *[1.0] * 4]), max_rows=3)
     lines = text.splitlines()
     assert lines[0].strip() == "problem xor [2d]"
     assert lines[1].split() == ["width", "depth", "success", "loss"]

@@ -120,5 +120,5 @@ def test_threads_draw_in_their_own_themes(fold, tmp_path):
 
 
 def test_other_themes_are_refused():
-    with pytest.raises(InputError, match="theme: expected 'light' or 'dark', got 'sepia'"), theme("sepia"):
+    with pytest.raises(InputError, match="name must be 'light' or 'dark', got 'sepia'"), theme("sepia"):
         pass

@@ -50,8 +50,8 @@ def write_picture(
     *,
     title: str,
     color: Literal["regions", "value", "class"],
-    data: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
     marks: Mapping[str, ArrayLike] | None = None,
 ) -> Path:
     """Draw a partition into a ``.png`` or ``.svg`` file, with named points (slice coordinates) marked."""
@@ -61,7 +61,7 @@ def write_picture(
 
     figure, (ax,) = new_figure(6.4, plane_height(partition, 6.4))
     with style_context():
-        plot_plane(partition, ax=ax, color=color, data=data, labels=labels)
+        plot_plane(partition, ax=ax, color=color, X=X, y=y)
         mark_points(ax, marks or {})
         ax.set_title(title)
     return save_figure(figure, path)

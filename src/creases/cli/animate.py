@@ -66,8 +66,8 @@ def animate_run(
     decided = problem.classes is not None
     shown: dict[str, Any] = {
         "box": data_box(problem.X),
-        "data": problem.X,
-        "labels": problem.y if decided or problem.X.shape[1] == 1 else None,  # a plane does not show values
+        "X": problem.X,
+        "y": problem.y if decided or problem.X.shape[1] == 1 else None,  # a plane does not show values
         "features": problem.features,
     }
     cut = None
@@ -89,7 +89,7 @@ def animate_run(
             frames=frames,
             fps=fps,
             dpi=dpi,
-            progress=lambda done, count: begin(f"drawing: {done} of {count}"),
+            progress=lambda _, done, count: begin(f"drawing: {done} of {count}"),
             **shown,
         )
     if not run.history.ended:

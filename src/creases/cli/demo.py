@@ -67,7 +67,7 @@ def draw(report: Report, partition: PlanePartition, path: Path, *, dpi: int = 16
     X, y = report.data.problem
     figure, (decision, sheet) = new_figure(12, 6.5, panels=2)
     with style_context():
-        plot_plane(partition, ax=decision, color="class", data=X, labels=y)
+        plot_plane(partition, ax=decision, color="class", X=X, y=y)
         decision.set_title(f"What it decides: {partition.count} regions, the boundary in black")
         plot_plane(partition, ax=sheet, color="regions")
         sheet.set_title("One affine function on each region: a folded sheet")

@@ -139,12 +139,12 @@ def _write(
         write_json(output.partition_json(partition, result), path)
     else:
         points = None if data is None else _on_plane(partition, data.points)
-        labels = None if data is None else data.classes
+        y = None if data is None else data.classes
         title = f"{partition.count:,} regions"
         marks = (
             dict(zip("abc", _on_plane(partition, np.stack(through).reshape(3, -1)), strict=True)) if through else None
         )
-        output.write_picture(partition, path, title=title, color=color.value, data=points, labels=labels, marks=marks)
+        output.write_picture(partition, path, title=title, color=color.value, X=points, y=y, marks=marks)
 
 
 def _on_plane(partition: PlanePartition, points: Floats) -> Floats:

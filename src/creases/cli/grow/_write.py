@@ -42,7 +42,7 @@ def draw(report: Report, path: Path, *, dpi: int = 160) -> None:
     figure = plot_growth(
         outcome.history,
         view=view(report),
-        kept=outcome.kept,
+        kept_epoch=outcome.kept,
         scaling=report.data.scaling,
         score=report.measure,
     )

@@ -215,7 +215,7 @@ def print_rows(sweep: Sweep) -> None:
 
     table = sweep.table()
     out.print()
-    out.print(format_table(table, most=PRINTED))
+    out.print(format_table(table, max_rows=PRINTED))
     if len(table) > PRINTED:
         out.print(f"and {len(table) - PRINTED} rows more: creases sweep table {sweep.folder} --out table.csv")
 

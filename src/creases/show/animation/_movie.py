@@ -1,8 +1,8 @@
-"""Pictures one after the other, as a GIF (Pillow) or an MP4 (ffmpeg, by ``pip install 'creases[video]'``)."""
+"""Write frames as a GIF (by Pillow) or an MP4 (by ffmpeg, ``pip install 'creases[video]'``)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +12,29 @@ from numpy.typing import NDArray
 from creases._files import write_atomically
 from creases.errors import FileError, InputError
 
-#: A picture (h, w, 3) of bytes, and for how many seconds it is shown.
+#: Pixels (h, w, 3), and the seconds that they are shown.
 Frame = tuple[NDArray[np.uint8], float]
-#: Called with the number of pictures that are done, and that of all.
-Progress = Callable[[int, int], None]
-
 ENDINGS = (".gif", ".mp4")
 
-#: Pixels of a picture at most: more are of no use on a screen, and fill disks.
-MOST_PIXELS = 4_000_000
+#: Largest number of pixels of a frame: more are useless on a screen and fill the disk.
+MAX_PIXELS = 4_000_000
 
-#: Colours in a GIF's pictures.
+#: Colors of a GIF.
 _COLORS = 96
-#: Pictures in a second of an MP4, of which each is shown for several.
+#: Frames per second of an MP4; each picture is repeated for several.
 _RATE = 20
 
 
 def check_movie(path: str | Path, size: tuple[int, int]) -> Path:
-    """The path of a movie, refused before any work is done where it cannot be written; ``size`` is in pixels."""
+    """Return the path of a movie if it can be written, before any work is done; ``size`` is in pixels."""
     path = Path(path)
     if path.suffix not in ENDINGS:
-        raise InputError(f"path: an animation's name must end in {' or '.join(ENDINGS)}, got {path.name!r}")
+        raise InputError("path", f"end in {' or '.join(ENDINGS)}", repr(path.name))
     if not path.parent.is_dir():
-        raise FileError(f"cannot write {path}: there is no folder {path.parent}; make it first")
-    if size[0] * size[1] > MOST_PIXELS:
+        raise FileError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+    if size[0] * size[1] > MAX_PIXELS:
         raise InputError(
-            f"dpi: pictures of {size[0]} x {size[1]} pixels are over {MOST_PIXELS / 1e6:g} million; give a lower one"
+            "dpi", f"give frames of at most {MAX_PIXELS / 1e6:g} million pixels", f"{size[0]} x {size[1]} pixels"
         )
     if path.suffix == ".mp4":
         _ffmpeg()
@@ -45,11 +42,11 @@ def check_movie(path: str | Path, size: tuple[int, int]) -> Path:
 
 
 def write_movie(frames: Iterable[Frame], path: Path) -> Path:
-    """Write pictures of one size as they come, whole or not at all; a GIF is shown again and again."""
+    """Write frames of one size as they come, atomically; a GIF loops."""
     stream = iter(frames)
     first = next(stream, None)
     if first is None:
-        raise InputError("frames: there is nothing to animate")
+        raise InputError("frames", "have at least one frame", "none")
     with write_atomically(path) as temporary:
         (_write_mp4 if path.suffix == ".mp4" else _write_gif)(first, stream, temporary)
     return path
@@ -58,7 +55,7 @@ def write_movie(frames: Iterable[Frame], path: Path) -> Path:
 def _write_gif(first: Frame, rest: Iterator[Frame], path: Path) -> None:
     from PIL import Image
 
-    lasting = [max(20, round(1000 * first[1]))]  # browsers slow down what is faster
+    durations = [max(20, round(1000 * first[1]))]  # browsers slow down faster ones
 
     def picture(pixels: NDArray[np.uint8]) -> Image.Image:
         return Image.fromarray(pixels).quantize(_COLORS, dither=Image.Dither.NONE)
@@ -66,8 +63,8 @@ def _write_gif(first: Frame, rest: Iterator[Frame], path: Path) -> None:
     pictures = [picture(first[0])]
     for pixels, seconds in rest:
         pictures.append(picture(pixels))
-        lasting.append(max(20, round(1000 * seconds)))
-    pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=lasting, loop=0)
+        durations.append(max(20, round(1000 * seconds)))
+    pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
 
 
 def _write_mp4(first: Frame, rest: Iterator[Frame], path: Path) -> None:
@@ -89,6 +86,6 @@ def _ffmpeg() -> Any:
         import imageio_ffmpeg  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         raise InputError(
-            "path: MP4 needs imageio-ffmpeg; install it with: pip install 'creases[video]', or write a .gif"
+            "path", "end in .gif without imageio-ffmpeg", "an .mp4", "install it by: pip install 'creases[video]'"
         ) from None
     return imageio_ffmpeg

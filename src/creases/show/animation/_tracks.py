@@ -43,23 +43,28 @@ def animate_tracks(
     window: Window | None = None,
     names: tuple[str, str] = ("$x$", "$f(x)$"),
 ) -> Path:
-    """Write training as a ``.gif`` or ``.mp4``: function, breakpoints and delta-slopes, frame by frame.
+    """Write the training of a network of one input as ``.gif`` or ``.mp4``: function, breakpoints, changes of slope.
 
     Parameters
     ----------
     history
-        What :meth:`creases.splines.Tracker.history` gives.
+        A result of :meth:`creases.splines.Tracker.history`.
     data, target, window
-        As in :func:`plot_fit`.
+        As in :func:`creases.show.plot_fit`.
     frames
-        At most so many pictures, evenly taken from the history.
+        Maximal number of frames, evenly spaced in the history.
     fps
-        Pictures in a second; the last one stays for a second more.
+        Frames per second; the last frame stays for one more second.
     names
-        Of input and output, at the axes.
+        Names of the input and the output.
+
+    Returns
+    -------
+    Path
+        The file written.
     """
     if not len(history):
-        raise InputError("history: is empty; call the tracker with the model at least once")
+        raise InputError("history", "have at least one step", "none", "call the tracker with the model")
     frames, fps = check_count(frames, "frames"), check_count(fps, "fps")
     chosen = np.unique(np.linspace(0, len(history) - 1, frames).round().astype(int)).tolist()
     window = shown_window(history, data, window)
@@ -68,12 +73,12 @@ def animate_tracks(
     path = check_movie(path, (int(width * dpi), int(height * dpi)))
     with style.style_context():
         pictures = stage.pictures(dpi)
-    lasting = [1 / fps] * (len(pictures) - 1) + [1 / fps + 1]
-    return write_movie(zip(pictures, lasting, strict=True), path)
+    durations = [1 / fps] * (len(pictures) - 1) + [1 / fps + 1]
+    return write_movie(zip(pictures, durations, strict=True), path)
 
 
 class _Stage:
-    """The axes of an animation, scaled for all of its frames, and what moves on them."""
+    """The axes of an animation, scaled for all frames, and the artists that move."""
 
     def __init__(
         self, frames: list[Frame], data: Any, target: Function | None, window: Window, names: tuple[str, str]
@@ -105,11 +110,11 @@ class _Stage:
         name_axes(self.figure, names)
 
     def pictures(self, dpi: int) -> list[NDArray[np.uint8]]:
-        """Every frame (h, w, 3): what stands still is drawn once, for matplotlib takes a quarter of a second for it."""
+        """Return all frames (h, w, 3); the static parts are drawn once, because that takes a quarter of a second."""
         moving = (self.line, self.rug, self.stems, self.title)
         for artist in moving:
             artist.set_animated(True)
-        self.show(self.frames[-1])  # the legend keeps clear of it
+        self.show(self.frames[-1])  # so that the legend avoids it
         self.figure.set_dpi(dpi)
         canvas: Any = FigureCanvasAgg(self.figure)  # it has no types
         canvas.draw()
@@ -124,7 +129,7 @@ class _Stage:
         return drawn
 
     def show(self, frame: Frame) -> None:
-        """Set what moves to one frame."""
+        """Move the artists to a frame."""
         self.line.set_data(*curve_points(frame.pieces, *self.window))
         shown = is_inside(frame.x, self.window)
         x, jump = frame.x[shown], frame.jump[shown]

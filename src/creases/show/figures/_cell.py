@@ -1,4 +1,4 @@
-"""One region of the plane, drawn with what bounds it."""
+"""Plots of single regions."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ if TYPE_CHECKING:
 
 
 def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
-    """Draw the region of one input: its polygon, the unit on each side, the input and what is nearest to it.
+    """Plot the region of an input: its polygon, the unit of each side, the nearest crease and boundary.
 
     Parameters
     ----------
     cell
-        What :func:`creases.cell` gives for a network of two inputs, bounded (give it a ``box``).
+        A result of :func:`creases.cell` for a network of two inputs, bounded (pass it a ``box``).
     ax
-        Axes to draw on; new ones unless given.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
-        The axes drawn on.
+        The axes with the plot.
     """
     if len(cell.x) != 2:
-        raise InputError(f"cell: only regions of two inputs can be drawn, got {len(cell.x)}; see creases.plane")
+        raise InputError(
+            "cell", "be of a network of two inputs", f"{len(cell.x)} inputs", "plot a slice by creases.plane"
+        )
     ax = style.get_axes(ax, 5, 5)
-    corners = _in_order(cell.vertices)
+    corners = _sort_corners(cell.vertices)
     face = style.tint(style.class_color(0), 0.15)
     ax.add_patch(
         Polygon(corners, closed=True, facecolor=face, edgecolor=style.active_theme().crease_last, linewidth=1.0)
@@ -45,9 +47,9 @@ def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
     crease, boundary = cell.nearest_crease, cell.nearest_boundary
     if crease is not None:
         normal = cell.Q[crease.row] / np.linalg.norm(cell.Q[crease.row])
-        _reach(ax, cell.x, cell.x + crease.distance * normal, style.active_theme().crease_last, "nearest crease")
+        _draw_path(ax, cell.x, cell.x + crease.distance * normal, style.active_theme().crease_last, "nearest crease")
     if boundary is not None:
-        _reach(ax, cell.x, boundary.point, style.active_theme().boundary, "nearest boundary")
+        _draw_path(ax, cell.x, boundary.point, style.active_theme().boundary, "nearest boundary")
     ax.set_aspect("equal")
     ax.margins(0.3, 0.15)
     ax.set_xlabel("$x_1$")
@@ -57,13 +59,13 @@ def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _in_order(points: Floats) -> Floats:
-    centred = points - points.mean(axis=0)
-    return points[np.argsort(np.arctan2(centred[:, 1], centred[:, 0]))]
+def _sort_corners(points: Floats) -> Floats:
+    centered = points - points.mean(axis=0)
+    return points[np.argsort(np.arctan2(centered[:, 1], centered[:, 0]))]
 
 
 def _name_side(ax: Axes, cell: Cell, corners: Floats, row: int) -> None:
-    """Write the unit behind a facet beside it."""
+    """Write the name of the unit beside its facet."""
     gap = np.abs(corners @ cell.Q[row] - cell.p[row]) / np.linalg.norm(cell.Q[row])
     middle = corners[np.argsort(gap)[:2]].mean(axis=0)
     out = cell.Q[row] / np.linalg.norm(cell.Q[row])
@@ -82,6 +84,6 @@ def _name_side(ax: Axes, cell: Cell, corners: Floats, row: int) -> None:
     )
 
 
-def _reach(ax: Axes, start: Floats, stop: Floats, color: str, label: str) -> None:
+def _draw_path(ax: Axes, start: Floats, stop: Floats, color: str, label: str) -> None:
     ax.plot(*np.stack([start, stop]).T, color=color, linewidth=0.9, linestyle=":")
     ax.plot(*stop, "s", color=color, markersize=4, label=label)

@@ -1,4 +1,4 @@
-"""The dual plot: every piece a network uses as a point, at its coefficients (source 002, Figures 7.5 and 7.6)."""
+"""The dual plot: each linear piece of a network as a point at its coefficients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from numpy.typing import ArrayLike, NDArray
 
 from creases._typing import Floats
-from creases._validation import check_index
+from creases._validation import check_choice, check_index
 from creases.errors import InputError
 from creases.show import style
 
@@ -28,50 +28,55 @@ _LARGEST, _SMALLEST = 260.0, 6.0
 
 @dataclass(frozen=True, eq=False)
 class _Dots:
-    """What is drawn: a dot for each piece."""
+    """The dots to draw, one for each piece."""
 
     at: Floats  #: (R, 2)
     names: tuple[str, str]
     share: Floats  #: (R,) of the area, or of the samples
     constant: Floats  #: (R,) y of the piece
     decided: NDArray[np.int64] | None  #: (R,)
-    links: NDArray[np.integer[Any]]  #: (e, 2) pairs of neighbours
+    links: NDArray[np.integer[Any]]  #: (e, 2) pairs of neighbors
 
 
 def plot_dual(
-    found: PlanePartition | Coefficients,
+    pieces: PlanePartition | Coefficients,
     *,
     output: int = 0,
     ax: Axes | None = None,
     color: Literal["bias", "class"] = "bias",
-    data: ArrayLike | None = None,
+    X: ArrayLike | None = None,
     legend: bool = True,
     classes: Sequence[str] | None = None,
 ) -> Axes:
-    """Draw each region's coefficients of one output as a point: where the plane has a region, the dual has a dot.
+    """Plot the coefficients of each region as a point: a region of the plane is a dot of the dual plot [1]_.
 
     Parameters
     ----------
-    found
-        What :func:`creases.plane` gives: a dot for each region at (J_1, J_2) in slice coordinates, as large as the
-        region, lines between neighbours. Or :class:`creases.compare.Coefficients`: a dot for each piece that samples
-        use, as large as the number of samples, on the two directions along which the slopes J vary most.
+    pieces
+        A result of :func:`creases.plane`: a dot for each region at (J_1, J_2) in slice coordinates, with the region's
+        area, and lines between neighbors. Or :class:`creases.compare.Coefficients`: a dot for each piece that contains
+        samples, with an area by their number, projected on the two directions along which the slopes J vary most.
     output
-        Which output, from 0.
+        Number of the output, from 0.
     ax
-        Axes to draw on; new ones unless given.
+        Axes to draw on; new ones by default.
     color
-        ``"bias"``: by the constant y of the piece, about zero; ``"class"``: by the class that is decided in the middle
-        of the region (partitions only).
-    data
-        Points (n, 2) in slice coordinates: the pieces that hold there are ringed (partitions only).
+        ``"bias"``: by the constant y of the piece; ``"class"``: by the class predicted at the center of the region
+        (partitions only).
+    X
+        Points (n, 2) in slice coordinates: the pieces that contain them are ringed (partitions only).
     legend, classes
-        Whether to say what the colours mean, and the names of the classes; their numbers unless given.
+        Whether to draw a legend, and the class names in it; class numbers by default.
 
     Returns
     -------
     Axes
-        The axes drawn on.
+        The axes with the plot.
+
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
+       Figures 7.5 and 7.6.
 
     Examples
     --------
@@ -84,21 +89,21 @@ def plot_dual(
     """
     from creases.regions import PlanePartition
 
-    if color not in ("bias", "class"):
-        raise InputError(f"color: expected 'bias' or 'class', got {color!r}")
-    plane = isinstance(found, PlanePartition)
-    if not plane and (data is not None or color == "class"):
-        raise InputError("data, color: samples' coefficients know no regions; give what creases.plane gives")
-    output = check_index(output, found.net.n_out if isinstance(found, PlanePartition) else found.n_out, "output")
-    dots = _of_plane(found, output) if isinstance(found, PlanePartition) else _of_samples(found, output)
+    check_choice(color, ("bias", "class"), "color")
+    if isinstance(pieces, PlanePartition):
+        dots = _dots_of_plane(pieces, check_index(output, pieces.net.n_out, "output"))
+    elif X is not None or color == "class":
+        raise InputError("pieces", "be a result of creases.plane for X or color='class'", type(pieces).__name__)
+    else:
+        dots = _dots_of_samples(pieces, check_index(output, pieces.n_out, "output"))
     ax = style.get_axes(ax, 5.6, 5)
     _draw(ax, dots, color, legend, classes)
-    if data is not None and isinstance(found, PlanePartition):
-        _ring(ax, dots, found, data)
+    if X is not None and isinstance(pieces, PlanePartition):
+        _ring(ax, dots, pieces, X)
     return ax
 
 
-def _of_plane(partition: PlanePartition, output: int) -> _Dots:
+def _dots_of_plane(partition: PlanePartition, output: int) -> _Dots:
     piece = partition.pieces()
     middle = np.asarray(partition.net(partition.points(partition.centers()))).reshape(partition.count, -1)
     decided = middle.argmax(axis=1) if middle.shape[1] > 1 else (middle[:, 0] > 0).astype(np.int64)
@@ -111,8 +116,8 @@ def _of_plane(partition: PlanePartition, output: int) -> _Dots:
     )
 
 
-def _of_samples(found: Coefficients, output: int) -> _Dots:
-    rows = np.asarray(found.rows(output).double().cpu())  # (p, d + 1)
+def _dots_of_samples(coefficients: Coefficients, output: int) -> _Dots:
+    rows = np.asarray(coefficients.rows(output).double().cpu())  # (p, d + 1)
     scale = float(np.abs(rows).max(initial=0.0)) or 1.0
     _, first, counts = np.unique(np.round(rows / scale, 9), axis=0, return_index=True, return_counts=True)
     J, y = rows[first, :-1], rows[first, -1]
@@ -152,10 +157,10 @@ def _draw(ax: Axes, dots: _Dots, color: str, legend: bool, names: Sequence[str] 
     ax.set_ylabel(dots.names[1])
 
 
-def _ring(ax: Axes, dots: _Dots, partition: PlanePartition, data: ArrayLike) -> None:
+def _ring(ax: Axes, dots: _Dots, partition: PlanePartition, X: ArrayLike) -> None:
     from creases.show.figures._plane import check_data
 
-    points, _ = check_data(data, None)
+    points, _ = check_data(X, None)
     regions = partition.locate(points)
     used = np.unique(regions[regions >= 0])
     ring: dict[str, Any] = {"s": 60, "facecolors": "none", "edgecolors": style.active_theme().accent, "linewidths": 1.4}

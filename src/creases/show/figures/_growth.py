@@ -1,4 +1,4 @@
-"""The growth of a network, drawn: its curves with every growth step marked, and for one or two inputs the network."""
+"""Plots of growth runs: learning curves with every growth step marked, and the network for one or two inputs."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from creases.growth import History, Record, Scaling
     from creases.regions import PlanePartition
 
-#: How each kind of growth step is marked above the curves.
+#: Marker of each kind of growth step, above the curves.
 _MARKS = {"grow": "v", "recycle": "D", "revive": "s"}
 #: Legends that stay readable over lines.
 _SOLID: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.2}
 
-_SAID = {"grow": "units added", "recycle": "units replaced", "revive": "dead units drawn anew"}
+_LABELS = {"grow": "units added", "recycle": "units replaced", "revive": "dead units drawn anew"}
 
 
-#: Growth steps by number, each at a point (d,).
+#: Numbers of growth steps, each with a point (d,).
 Marks = list[tuple[int, NDArray[np.float64]]]
 
 
 @dataclass(frozen=True, eq=False)
 class GrowthView:
-    """A network of one or two inputs to draw beside its growth, with the data it was grown on."""
+    """A network of one or two inputs before and after growth, with its data, to draw above the curves."""
 
-    before: PlanePartition | LinePartition | None  #: before its first growth step
+    before: PlanePartition | LinePartition | None  #: before the first growth step
     after: PlanePartition | LinePartition
     X: NDArray[np.float64]  #: (n, 1) or (n, 2)
     y: NDArray[Any]  #: (n,)
@@ -49,27 +49,32 @@ def plot_growth(
     history: History,
     *,
     view: GrowthView | None = None,
-    kept: int | None = None,
+    kept_epoch: int | None = None,
     scaling: Scaling | None = None,
     score: str = "score",
 ) -> Figure:
-    """Loss, score and size of a network over its epochs, each growth step marked; the network itself where it can be.
+    """Plot loss, score and size of a network by epoch, with every growth step marked.
 
     Parameters
     ----------
     history
-        Of the run.
+        The history of the run.
     view
-        The network before and after, for one or two inputs.
-    kept
+        The network before and after growth, for one or two inputs, drawn above the curves.
+    kept_epoch
         The epoch whose network was kept in the end.
     scaling
-        What the inputs were scaled by when the network was grown: fold points are drawn in the view's units.
+        Scaling of the inputs during growth: fold points are drawn in the units of the view.
     score
-        What the score is called.
+        Name of the score.
+
+    Returns
+    -------
+    Figure
+        The figure with all panels.
     """
     if not history.epochs:
-        raise InputError("history: has no epochs to draw")
+        raise InputError("history", "have at least one epoch", "none")
     with style.style_context():
         if view is None:
             figure, (curves,) = style.new_grid(12, 3.8, 1, 3)
@@ -77,18 +82,18 @@ def plot_growth(
             figure = Figure(figsize=(12, 9.2), layout="constrained")
             parts: Any = figure.subfigures(2, 1, height_ratios=(1.6, 1))
             upper, lower = parts
-            _draw_view(upper, view, history, kept, scaling)
+            _draw_view(upper, view, history, kept_epoch, scaling)
             curves = lower.subplots(1, 3)
             for ax in curves:
                 style.apply_theme(ax)
-        plot_growth_curves(history, axes=list(curves), kept=kept, score=score)
+        plot_growth_curves(history, axes=list(curves), kept_epoch=kept_epoch, score=score)
     return figure
 
 
 def plot_growth_curves(
-    history: History, *, axes: Sequence[Axes] | None = None, kept: int | None = None, score: str = "score"
+    history: History, *, axes: Sequence[Axes] | None = None, kept_epoch: int | None = None, score: str = "score"
 ) -> list[Axes]:
-    """Draw loss, score and size over the epochs on three axes, each growth step marked above them."""
+    """Plot loss, score and size by epoch on three axes, with every growth step marked above them."""
     if axes is None:
         from matplotlib import pyplot
 
@@ -97,14 +102,14 @@ def plot_growth_curves(
         for ax in axes:
             style.apply_theme(ax)
     with style.style_context():
-        _draw_curves(history, axes, kept, score)
+        _draw_curves(history, axes, kept_epoch, score)
     return list(axes)
 
 
-def _draw_curves(history: History, axes: Sequence[Axes], kept: int | None, score: str) -> None:
+def _draw_curves(history: History, axes: Sequence[Axes], kept_epoch: int | None, score: str) -> None:
     loss, scored, size = axes
     epochs = [epoch["epoch"] for epoch in history.epochs]
-    _curve(loss, epochs, history, "loss")
+    _draw_curve(loss, epochs, history, "loss")
     loss.set_ylabel("loss")
     positive = all(value > 0 for line in loss.lines for value in np.asarray(line.get_ydata()))
     values = [float(np.min(line.get_ydata())) for line in loss.lines]
@@ -113,37 +118,37 @@ def _draw_curves(history: History, axes: Sequence[Axes], kept: int | None, score
         loss.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         loss.yaxis.set_major_formatter("{x:g}")
         loss.yaxis.set_minor_formatter(NullFormatter())
-    _curve(scored, epochs, history, "score")
+    _draw_curve(scored, epochs, history, "score")
     scored.set_ylabel(score)
-    _sizes(size, epochs, history, kept)
+    _draw_sizes(size, epochs, history, kept_epoch)
     for ax in axes:
         ax.set_xlabel("epoch")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.margins(x=0.02)
-        _steps(ax, history, kept)
+        _mark_steps(ax, history, kept_epoch)
     loss.legend(loc="best", **_SOLID)
-    _legend_of_steps(scored, history, kept)
+    _add_step_legend(scored, history, kept_epoch)
 
 
 def draw_score(ax: Axes, history: History) -> None:
-    """Draw the score over the epochs on one of the axes, each growth step marked above it."""
-    _curve(ax, [epoch["epoch"] for epoch in history.epochs], history, "score")
+    """Draw the score by epoch, with every growth step marked above it."""
+    _draw_curve(ax, [epoch["epoch"] for epoch in history.epochs], history, "score")
     ax.set_xlabel("epoch")
     ax.set_ylabel("score")
     ax.margins(x=0.02)
-    _steps(ax, history, None)
+    _mark_steps(ax, history, None)
     ax.legend(loc="lower right", **_SOLID)
 
 
-def _curve(ax: Axes, epochs: list[int], history: History, name: str) -> None:
+def _draw_curve(ax: Axes, epochs: list[int], history: History, name: str) -> None:
     for k, (key, label) in enumerate(((name, "training"), (f"validation_{name}", "validation"))):
         values = [epoch[key] for epoch in history.epochs]
         if all(value is not None for value in values):
             ax.plot(epochs, values, color=style.class_color(k), linewidth=1.3, label=label)
 
 
-def _sizes(ax: Axes, epochs: list[int], history: History, kept: int | None) -> None:
-    """The width of every place, with the parameters in the title."""
+def _draw_sizes(ax: Axes, epochs: list[int], history: History, kept_epoch: int | None) -> None:
+    """Draw the width of every layer, with the number of parameters in the title."""
     names = list(history.epochs[-1]["widths"])
     for k, name in enumerate(names):
         widths = [epoch["widths"][name] for epoch in history.epochs]
@@ -153,51 +158,51 @@ def _sizes(ax: Axes, epochs: list[int], history: History, kept: int | None) -> N
     ax.set_ylim(bottom=0)
     if len(names) > 1:
         ax.legend(loc="best", **_SOLID)
-    first, last = history.epochs[0]["parameters"], history.epochs[-1 if kept is None else kept - 1]["parameters"]
+    first = history.epochs[0]["parameters"]
+    last = history.epochs[-1 if kept_epoch is None else kept_epoch - 1]["parameters"]
     ax.set_title(f"{first} parameters grow to {last}" if last != first else f"{first} parameters", pad=9)
 
 
-def _steps(ax: Axes, history: History, kept: int | None) -> None:
-    """A mark on the upper edge and a thin line for every growth step; a dashed line where the network was kept."""
+def _mark_steps(ax: Axes, history: History, kept_epoch: int | None) -> None:
+    """Draw a marker and a thin line for every growth step, and a dashed line at the kept epoch."""
     across = ax.get_xaxis_transform()
     for record in history.records:
         ax.axvline(record.epoch, color=style.active_theme().crease_first, linewidth=0.6, zorder=0)
-        gone = kept is not None and record.epoch >= kept
-        face = style.active_theme().paper if gone else style.active_theme().crease_last
+        undone = kept_epoch is not None and record.epoch >= kept_epoch
+        face = style.active_theme().paper if undone else style.active_theme().crease_last
         look: dict[str, Any] = {"markersize": 4.5, "color": face, "markeredgecolor": style.active_theme().crease_last}
         ax.plot([record.epoch], [1.0], _MARKS[record.action], transform=across, clip_on=False, zorder=5, **look)
-    if kept is not None and kept < len(history.epochs):
-        ax.axvline(kept, color=style.active_theme().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    if kept_epoch is not None and kept_epoch < len(history.epochs):
+        ax.axvline(kept_epoch, color=style.active_theme().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
 
 
-def _legend_of_steps(ax: Axes, history: History, kept: int | None) -> None:
+def _add_step_legend(ax: Axes, history: History, kept_epoch: int | None) -> None:
     handles = []
     for action in dict.fromkeys(record.action for record in history.records):
         (mark,) = ax.plot(
-            [], [], _MARKS[action], color=style.active_theme().crease_last, markersize=4.5, label=_SAID[action]
+            [], [], _MARKS[action], color=style.active_theme().crease_last, markersize=4.5, label=_LABELS[action]
         )
         handles.append(mark)
-    if kept is not None and any(record.epoch >= kept for record in history.records):
+    if kept_epoch is not None and any(record.epoch >= kept_epoch for record in history.records):
         look: dict[str, Any] = {
             "color": style.active_theme().paper,
             "markeredgecolor": style.active_theme().crease_last,
         }
         handles.append(ax.plot([], [], "v", markersize=4.5, label="of no use, undone", **look)[0])
-    if kept is not None and kept < len(history.epochs):
-        handles.append(
-            ax.plot([], [], color=style.active_theme().ink, linewidth=1.0, linestyle=(0, (4, 2)), label="network kept")[
-                0
-            ]
-        )
+    if kept_epoch is not None and kept_epoch < len(history.epochs):
+        dashed: dict[str, Any] = {"linewidth": 1.0, "linestyle": (0, (4, 2)), "label": "network kept"}
+        handles.append(ax.plot([], [], color=style.active_theme().ink, **dashed)[0])
     if handles:
         ax.legend(handles=handles, loc="best", **_SOLID)
 
 
-def _draw_view(figure: Any, view: GrowthView, history: History, kept: int | None, scaling: Scaling | None) -> None:
-    points = _fold_points(history, kept, scaling)
+def _draw_view(
+    figure: Any, view: GrowthView, history: History, kept_epoch: int | None, scaling: Scaling | None
+) -> None:
+    points = _fold_points(history, kept_epoch, scaling)
     shown = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
-    one = isinstance(view.after, LinePartition)
-    axes = figure.subplots(1, len(shown), squeeze=False, sharey=one)[0]
+    on_line = isinstance(view.after, LinePartition)
+    axes = figure.subplots(1, len(shown), squeeze=False, sharey=on_line)[0]
     for ax, (partition, name) in zip(axes, shown, strict=True):
         style.apply_theme(ax)
         marks = points if name == "After" else []
@@ -207,31 +212,31 @@ def _draw_view(figure: Any, view: GrowthView, history: History, kept: int | None
             _draw_plane(ax, partition, view, marks)
         units = partition.net.n_units
         more = f", {partition.count} regions" if partition.count > 1 else ""
-        said = "; a number is a growth step, where it folded" if marks else ""
-        ax.set_title(f"{name}: {units} unit{'' if units == 1 else 's'}{more}{said}")
+        note = "; a number is a growth step, where it folded" if marks else ""
+        ax.set_title(f"{name}: {units} unit{'' if units == 1 else 's'}{more}{note}")
 
 
-def _fold_points(history: History, kept: int | None, scaling: Scaling | None) -> Marks:
-    """Number and fold point of the growth steps by folding in the input space that are in the network."""
-    records = [record for record in history.records if kept is None or record.epoch < kept]
+def _fold_points(history: History, kept_epoch: int | None, scaling: Scaling | None) -> Marks:
+    """Return number and fold point of the growth steps that folded the input space and are still in the network."""
+    records = [record for record in history.records if kept_epoch is None or record.epoch < kept_epoch]
     found = []
     for k, record in enumerate(records):
         where = record.explanation.get("where")
-        if where and where["space"] == "input" and not _gone(record, records[k + 1 :]):
+        if where and where["space"] == "input" and not _is_replaced(record, records[k + 1 :]):
             point = np.asarray(where["fold_point"])
             found.append((record.number, point if scaling is None else scaling.point(point)))
     return found
 
 
-def _gone(record: Record, later: Sequence[Record]) -> bool:
-    """Whether the unit of a growth step was replaced by a later one; numbers of units move when others leave."""
+def _is_replaced(record: Record, later: Sequence[Record]) -> bool:
+    """Return whether a later step replaced the unit of a growth step; removals shift the unit numbers."""
     unit = record.units[0]
-    for one in later:
-        if one.place != record.place or one.action != "recycle":
+    for step in later:
+        if step.place != record.place or step.action != "recycle":
             continue
-        if unit in one.removed:
+        if unit in step.removed:
             return True
-        unit -= sum(gone < unit for gone in one.removed)
+        unit -= sum(removed < unit for removed in step.removed)
     return False
 
 
@@ -239,17 +244,17 @@ def _draw_plane(ax: Axes, partition: PlanePartition, view: GrowthView, marks: Ma
     if view.classes is None:
         plot_plane(partition, ax=ax, color="regions", boundary=False)
     else:
-        plot_plane(partition, ax=ax, color="class", data=view.X, labels=view.y, classes=view.classes)
+        plot_plane(partition, ax=ax, color="class", X=view.X, y=view.y, classes=view.classes)
     sides = np.diff(partition.box, axis=1).ravel()
-    if not 0.5 <= sides[0] / sides[1] <= 2:  # inputs of different kinds: no shape is the true one
+    if not 0.5 <= sides[0] / sides[1] <= 2:  # inputs of different kinds: proportions have no meaning
         ax.set_aspect("auto")
     ax.set_xlabel(view.features[0])
     ax.set_ylabel(view.features[1])
-    _number(ax, marks)
+    _draw_numbers(ax, marks)
 
 
 def _draw_line(ax: Axes, partition: LinePartition, view: GrowthView, marks: Marks) -> None:
-    """A network of one input and one output over the data it was fitted to, its breakpoints marked."""
+    """Draw a network of one input and one output over its data, with its breakpoints."""
     size = float(np.clip(3000 / max(1, len(view.X)), 4, 16))
     dots: dict[str, Any] = {"s": size, "color": style.active_theme().crease_first, "linewidths": 0, "zorder": 1}
     ax.scatter(view.X[:, 0], view.y, label="data", **dots)
@@ -261,11 +266,11 @@ def _draw_line(ax: Axes, partition: LinePartition, view: GrowthView, marks: Mark
     ax.set_xlabel(view.features[0])
     ax.set_ylabel("target")
     ax.legend(loc="best")
-    _number(ax, [(k, np.array([at, np.interp(at, x, values)])) for k, (at,) in marks])
+    _draw_numbers(ax, [(k, np.array([at, np.interp(at, x, values)])) for k, (at,) in marks])
 
 
-def _number(ax: Axes, marks: Marks) -> None:
-    """The number of a growth step at its fold point."""
+def _draw_numbers(ax: Axes, marks: Marks) -> None:
+    """Write the number of each growth step at its fold point."""
     for number, (x, y) in marks:
         at: dict[str, Any] = {
             "ha": "center",

@@ -1,4 +1,4 @@
-"""A partition of a line, drawn."""
+"""Plots of line partitions."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 def plot_line(partition: LinePartition, *, ax: Axes | None = None) -> Axes:
-    """Draw a network along a line: its outputs, its breakpoints (darker with depth), the class of every stretch.
+    """Plot a network along a line: outputs, breakpoints (darker with depth) and predicted classes.
 
-    A whole line is shown a quarter of their range beyond its outermost breakpoints.
+    An infinite line is shown up to a quarter of their range beyond the outermost breakpoints.
 
     Parameters
     ----------
     partition
-        What :func:`creases.line` gives.
+        A result of :func:`creases.line`.
     ax
-        Axes to draw on; new ones unless given.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
-        The axes drawn on.
+        The axes with the plot.
     """
     ax = style.get_axes(ax, 8, 4)
     low, high = _window(partition)
@@ -44,7 +44,7 @@ def plot_line(partition: LinePartition, *, ax: Axes | None = None) -> Axes:
 
 
 def _window(partition: LinePartition) -> tuple[float, float]:
-    """The stretch of t that is shown."""
+    """Return the interval of t to show."""
     if not partition.infinite:
         return 0.0, 1.0
     if not len(partition.breakpoints):
@@ -55,16 +55,16 @@ def _window(partition: LinePartition) -> tuple[float, float]:
 
 
 def _draw_classes(ax: Axes, partition: LinePartition, low: float, high: float) -> None:
-    stretches = partition.classes()
-    ends = np.clip(stretches.ends, low, high)
-    for start, stop, index in zip(ends[:-1], ends[1:], stretches.classes, strict=True):
+    intervals = partition.classes()
+    ends = np.clip(intervals.ends, low, high)
+    for start, stop, index in zip(ends[:-1], ends[1:], intervals.classes, strict=True):
         if start < stop:
             ax.axvspan(start, stop, color=style.tint(style.class_color(int(index)), 0.15), linewidth=0, zorder=1)
 
 
 def _draw_breakpoints(ax: Axes, partition: LinePartition) -> None:
     net, t = partition.net, partition.breakpoints
-    units = partition.unit_ids[partition.unit_starts[:-1]]  # the first where several meet
+    units = partition.unit_ids[partition.unit_starts[:-1]]  # the first of several that meet
     bends = np.searchsorted(net.unit_starts, units, side="right") - 1
     ax.add_collection(
         LineCollection(
@@ -89,7 +89,9 @@ def _draw_outputs(ax: Axes, partition: LinePartition, low: float, high: float) -
         ax.plot(t, output, color=color, linewidth=1.4, zorder=3, label=f"output {index}")
         ax.plot(t[1:-1], output[1:-1], "o", color=color, markersize=size, zorder=4)
     if len(values.T) == 1:
-        ax.axhline(0, color=style.active_theme().boundary, linewidth=0.6, linestyle=(0, (4, 3)), zorder=2)  # the tie
+        ax.axhline(
+            0, color=style.active_theme().boundary, linewidth=0.6, linestyle=(0, (4, 3)), zorder=2
+        )  # the decision boundary
     else:
         with style.style_context():
             ax.legend(loc="best")

@@ -1,4 +1,4 @@
-"""A network as units and weights: layer by layer, the newest units marked."""
+"""Plots of networks as units and weights, layer by layer."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from creases.network import Network
 
 
-#: Entries of a layer's matrix beyond which it is not computed: such a layer is no drawing of units and weights.
-_MOST_WEIGHTS = 4_000_000
+#: Largest matrix of a layer, in entries, that is computed: larger ones cannot be drawn anyway.
+_MAX_WEIGHTS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class _Layer:
-    """Inputs, units of a bend, or outputs, as they are drawn."""
+    """Inputs, units of a bend, or outputs, with their positions."""
 
     name: str
     width: int
-    shown: NDArray[np.int64]  #: numbers of those that are drawn
+    shown: NDArray[np.int64]  #: numbers of the nodes drawn
     weights: Floats | None  #: (width, width of the layer before); None for the inputs
     x: float
     y: Floats  #: (shown,) heights, the first on top
-    gap: float | None  #: where dots stand for those that are left out
+    gap: float | None  #: height of the dots that stand for omitted nodes
 
 
 def plot_network(
@@ -49,32 +49,32 @@ def plot_network(
     ax: Axes | None = None,
     features: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
-    most: int = 12,
+    max_nodes: int = 12,
 ) -> Axes:
-    """Draw a network: a node for every input, unit and output, a line for every weight.
+    """Plot a network: a node for each input, unit and output, a line for each weight.
 
-    Lines are as wide as weights are large (within a layer), in the colour of class 1 for positive ones and of class 0
-    for negative ones. What lies between two bends is one map, whatever it is made of.
+    The width of a line is the magnitude of the weight, relative to its layer; positive weights have the color of class
+    1, negative ones that of class 0. All steps between two bends are drawn as one linear map.
 
     Parameters
     ----------
     model
-        A network, or what :func:`creases.read` reads; each step must use the value of the one before.
+        A network, a torch module or a file name; each step must use the value of the previous one only.
     newest
-        Units to mark, by their numbers in the network.
+        Numbers of the units to mark.
     record
-        A growth step that made this network: its new units are marked.
+        The growth step that created this network: its new units are marked.
     ax
-        Axes to draw on; new ones unless given.
+        Axes to draw on; new ones by default.
     features, classes
         Names of the inputs and of the outputs.
-    most
-        Nodes of a layer that are drawn at most; of wider ones the first and the last, and those that are marked.
+    max_nodes
+        Maximal number of nodes drawn for a layer: the marked ones, then the first and the last.
 
     Returns
     -------
     Axes
-        The axes drawn on.
+        The axes with the plot.
 
     Examples
     --------
@@ -88,11 +88,11 @@ def plot_network(
     net = _network(model)
     marked = {check_index(unit, net.n_units, "newest") for unit in newest}
     marked |= set(new_units(net, record)) if record is not None else set()
-    most = max(3, check_count(most, "most"))
+    max_nodes = max(3, check_count(max_nodes, "max_nodes"))
     for names, count, what in ((features, net.n_in, "features"), (classes, net.n_out, "classes")):
         if names is not None and len(names) != count:
-            raise InputError(f"{what}: expected {count} names, got {len(names)}")
-    layers = _layers(net, marked, most)
+            raise InputError(what, f"have {count} names", str(len(names)))
+    layers = _layers(net, marked, max_nodes)
     ax = style.get_axes(ax, 1.6 + 1.7 * len(layers), 1.2 + 0.34 * max(len(layer.shown) for layer in layers))
     with style.style_context():
         for before, layer in pairwise(layers):
@@ -100,33 +100,34 @@ def plot_network(
         starts = [None, *net.unit_starts.tolist()[:-1], None]
         for layer, start in zip(layers, starts, strict=True):
             _draw_nodes(ax, layer, set() if start is None else {unit - start for unit in marked})
-        _name(ax, layers, features, classes)
-        _say_colors(ax, bool(marked))
+        _write_names(ax, layers, features, classes)
+        _add_legend(ax, bool(marked))
     return ax
 
 
 def _network(model: Any) -> Network:
-    from creases.network import Network, read
+    from creases.network import as_network
 
-    net: Network = model if isinstance(model, Network) else read(model)
+    net = as_network(model)
     for number, step in enumerate(net.steps):
         if step.inputs != (number,):
             raise InputError(
-                f"model: only chains can be drawn as units and weights; {step.path or step.op!r} uses values of other "
-                "steps than the one before it"
+                "model",
+                "be a chain of steps to be drawn as units and weights",
+                f"{step.path or step.op!r}, which uses values of steps other than the previous one",
             )
     return net
 
 
-def _layers(net: Network, marked: set[int], most: int) -> list[_Layer]:
+def _layers(net: Network, marked: set[int], max_nodes: int) -> list[_Layer]:
     ends = [*net.bends, len(net.steps)]
     sizes = [net.n_in, *np.diff(net.unit_starts).tolist(), net.n_out]
     starts, layers = [0, *(bend + 1 for bend in net.bends)], []
     for number, width in enumerate(sizes):
-        own: set[int] = set()
+        local: set[int] = set()
         if 0 < number < len(sizes) - 1:
-            own = {unit - int(net.unit_starts[number - 1]) for unit in marked}
-        shown = _chosen(width, {unit for unit in own if 0 <= unit < width}, most)
+            local = {unit - int(net.unit_starts[number - 1]) for unit in marked}
+        shown = _choose_nodes(width, {unit for unit in local if 0 <= unit < width}, max_nodes)
         weights = None if number == 0 else _matrix(net, starts[number - 1], ends[number - 1])
         kind = "input" if number == 0 else "output" if number == len(sizes) - 1 else "unit"
         y, gap = _heights(shown)
@@ -137,17 +138,21 @@ def _layers(net: Network, marked: set[int], most: int) -> list[_Layer]:
 
 
 def _matrix(net: Network, start: int, stop: int) -> Floats:
-    """The linear map (out, in) of the affine steps from ``start`` on, to before ``stop``; of a choice, its candidates'.
+    """Return the linear map (out, in) of the affine steps ``start`` to ``stop - 1``.
 
-    Each unit of a choice among K candidates has the mean of their weights.
+    A unit that chooses among K candidates gets the mean of their weights.
     """
     import torch
 
     shape = net.shapes[start]
     width = int(np.prod(shape))
     out = int(np.prod(net.shapes[stop]))
-    if width * out > _MOST_WEIGHTS:
-        raise InputError(f"model: a map from {width} to {out} values is too large to be drawn as units and weights")
+    if width * out > _MAX_WEIGHTS:
+        raise InputError(
+            "model",
+            f"have layers of at most {_MAX_WEIGHTS:,} weights to be drawn",
+            f"a map from {width} to {out} values",
+        )
     value = torch.eye(width, dtype=net.dtype, device=net.device).reshape(width, *shape)
     for step in net.steps[start:stop]:
         value = step.linear([value])
@@ -156,20 +161,20 @@ def _matrix(net: Network, start: int, stop: int) -> Floats:
     return np.asarray(value.reshape(width, -1).T.double().cpu())
 
 
-def _chosen(width: int, own: set[int], most: int) -> NDArray[np.int64]:
-    """Numbers of the nodes that are drawn: all, or the marked ones and then the first and the last."""
-    if width <= most:
+def _choose_nodes(width: int, marked: set[int], max_nodes: int) -> NDArray[np.int64]:
+    """Return the numbers of the nodes to draw: all, or the marked ones and then the first and the last."""
+    if width <= max_nodes:
         return np.arange(width)
-    chosen = set(sorted(own)[-most:])
+    chosen = set(sorted(marked)[-max_nodes:])
     for k in range(width):
-        for one in (k, width - 1 - k):
-            if len(chosen) < most:
-                chosen.add(one)
+        for node in (k, width - 1 - k):
+            if len(chosen) < max_nodes:
+                chosen.add(node)
     return np.array(sorted(chosen), np.int64)
 
 
 def _heights(shown: NDArray[np.int64]) -> tuple[Floats, float | None]:
-    """Heights one apart about 0, with room at the widest gap in the numbers."""
+    """Return heights one apart, centered at 0, with a gap at the widest jump in the numbers."""
     gaps = np.diff(shown)
     at = int(gaps.argmax()) if len(gaps) and gaps.max() > 1 else None
     y = -np.arange(len(shown), dtype=np.float64)
@@ -209,7 +214,7 @@ def _draw_nodes(ax: Axes, layer: _Layer, marked: set[int]) -> None:
         ax.scatter(np.full(3, layer.x), y, s=5, color=theme.ink, linewidths=0, zorder=3)
 
 
-def _say_colors(ax: Axes, marked: bool) -> None:
+def _add_legend(ax: Axes, marked: bool) -> None:
     handles: list[Any] = [
         Line2D([], [], color=style.class_color(sign), linewidth=2, label=f"{name} weight")
         for sign, name in ((1, "positive"), (0, "negative"))
@@ -221,8 +226,8 @@ def _say_colors(ax: Axes, marked: bool) -> None:
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, **close)
 
 
-def _name(ax: Axes, layers: list[_Layer], features: Sequence[str] | None, classes: Sequence[str] | None) -> None:
-    """Names of inputs to the left and of outputs to the right, what each layer is below it."""
+def _write_names(ax: Axes, layers: list[_Layer], features: Sequence[str] | None, classes: Sequence[str] | None) -> None:
+    """Write input names on the left, output names on the right, and the size of each layer below it."""
     text: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 8}
     for layer, names, side in ((layers[0], features, -1), (layers[-1], classes, 1)):
         for number, y in zip(layer.shown.tolist(), layer.y.tolist(), strict=True) if names is not None else ():

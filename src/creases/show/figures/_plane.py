@@ -1,4 +1,4 @@
-"""A partition of the plane, drawn."""
+"""Plots of plane partitions: regions, creases, decision boundary and data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 
-from creases._validation import check_numbers
+from creases._validation import check_choice, check_numbers
 from creases.errors import InputError
 from creases.show import style
 from creases.show.figures._marks import mark_growth_step
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 Coloring = Literal["regions", "random", "value", "class"]
 
-# Above this many regions an SVG holds the sheet and the creases as pixels: as paths no viewer opens it.
+# With more regions than this an SVG holds the sheet and the creases as pixels: no viewer opens that many paths.
 _AS_PATHS = 5_000
 
-#: Inches: what fits on a page.
+#: Inches that fit on a page.
 _TALLEST = 9.0
 
 
@@ -34,46 +34,45 @@ def plot_plane(
     *,
     ax: Axes | None = None,
     color: Coloring = "regions",
-    data: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
     classes: Sequence[str] | None = None,
     boundary: bool = True,
     record: Record | None = None,
     scaling: Scaling | None = None,
 ) -> Axes:
-    """Draw a plane partition: its regions, its creases (darker with depth), the boundary, and data on top.
+    """Plot a plane partition: regions, creases (darker with depth), the decision boundary, and data on top.
 
     Parameters
     ----------
     partition
-        What :func:`creases.plane` gives.
+        A result of :func:`creases.plane`.
     ax
-        Axes to draw on; new ones unless given.
+        Axes to draw on; new ones by default.
     color
-        ``"regions"``: every region in one shade, as a sheet of folded paper lit from the upper left;
-        ``"random"``: every region in a pale colour of its own;
-        ``"value"``: the network's output (its first, if it has several);
-        ``"class"``: the class that is decided, in the shades of the sheet.
-    data
+        ``"regions"``: each region has one shade, like a sheet of folded paper lit from the upper left;
+        ``"random"``: each region has a random pale color;
+        ``"value"``: the network's output (the first of several);
+        ``"class"``: the predicted class, in the shades of the sheet.
+    X
         Points (n, 2) in slice coordinates.
-    labels
+    y
         Classes (n,) of the points.
     classes
-        Names of the classes; without them they go by number.
+        Class names; class numbers by default.
     boundary
-        Whether to draw where the decision is a tie.
+        Whether to draw the decision boundary.
     record, scaling
-        A growth step that made this network: its new creases, fold point and typical instance are marked, as
-        :func:`creases.show.mark_growth_step` does.
+        The growth step that created this network: its new creases, fold point and typical sample are marked, as by
+        :func:`creases.show.figures.mark_growth_step`.
 
     Returns
     -------
     Axes
-        The axes drawn on.
+        The axes with the plot.
     """
-    points, numbers = check_data(data, labels)
-    if color not in get_args(Coloring):
-        raise InputError(f"color: expected 'regions', 'random', 'value' or 'class', got {color!r}")
+    points, numbers = check_data(X, y)
+    check_choice(color, get_args(Coloring), "color")
     height = plane_height(partition, 6)
     ax = style.get_axes(ax, (6 if height < _TALLEST else 4.5) + 0.9 * (color == "value"), height)
     raster = partition.count > _AS_PATHS
@@ -96,7 +95,7 @@ def plot_plane(
         )
     if points is not None:
         _draw_data(ax, points, numbers)
-    _dress(ax, partition)
+    _format_axes(ax, partition)
     if color == "class":
         style.add_legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
     if record is not None:
@@ -105,23 +104,23 @@ def plot_plane(
 
 
 def plane_height(partition: PlanePartition, width: float) -> float:
-    """Height in inches of a picture of this width: the box in its own shape, the labels below it; not beyond a page."""
+    """Return the height in inches for a figure of this width: the box in proportion, plus labels, at most a page."""
     return min(_TALLEST, (width - 0.6) / _shape(partition) + 0.85)
 
 
 def _shape(partition: PlanePartition) -> float:
-    """Width over height of the box as it is drawn: its own, but no strip."""
+    """Return width over height of the box as drawn, limited to between 1:4 and 4:1."""
     width, height = np.diff(partition.box, axis=1).ravel()
     return float(np.clip(width / height, 0.25, 4))
 
 
 def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
-    """Mark named points, each two slice coordinates, on a plane that is drawn."""
+    """Mark named points, given in slice coordinates (2,), on the plot of a plane."""
     for name, point in points.items():
-        given = check_numbers(point, "points")
-        if given.shape != (2,) or not np.isfinite(given).all():
-            raise InputError(f"points: expected two finite coordinates for {name!r}, got {given.tolist()}")
-        t1, t2 = given
+        coordinates = check_numbers(point, "points")
+        if coordinates.shape != (2,) or not np.isfinite(coordinates).all():
+            raise InputError("points", f"have two finite coordinates for {name!r}", str(coordinates.tolist()))
+        t1, t2 = coordinates
         ax.plot(
             t1,
             t2,
@@ -137,41 +136,39 @@ def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
 
 
 def axis_names(partition: PlanePartition) -> tuple[str, str]:
-    """What the two axes are: inputs, or coordinates t on the slice x = origin + basis t."""
-    whole = partition.net.n_in == 2 and np.array_equal(partition.basis, np.eye(2)) and not partition.origin.any()
-    return ("$x_1$", "$x_2$") if whole else ("$t_1$", "$t_2$")
+    """Return the names of the two axes: inputs, or coordinates t of the slice x = origin + basis t."""
+    of_inputs = partition.net.n_in == 2 and np.array_equal(partition.basis, np.eye(2)) and not partition.origin.any()
+    return ("$x_1$", "$x_2$") if of_inputs else ("$t_1$", "$t_2$")
 
 
-def check_data(
-    data: ArrayLike | None, labels: ArrayLike | None
-) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
-    """Points (n, 2) of a plane and their classes (n,), where they are given."""
-    if data is None:
-        if labels is not None:
-            raise InputError("labels: given without data; give the points as data=(n, 2)")
+def check_data(X: ArrayLike | None, y: ArrayLike | None) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    """Return points (n, 2) of a plane and their classes (n,), validated; None for what is not given."""
+    if X is None:
+        if y is not None:
+            raise InputError("y", "come with points X (n, 2)", "y without X")
         return None, None
-    points = check_numbers(data, "data")
+    points = check_numbers(X, "X")
     if points.ndim != 2 or points.shape[1] != 2:
-        raise InputError(f"data: expected points (n, 2) in slice coordinates, got shape {points.shape}")
+        raise InputError("X", "be points (n, 2) in slice coordinates", f"shape {points.shape}")
     if not np.isfinite(points).all():
         row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise InputError(f"data: expected finite numbers, got NaN or infinity in point {row}; leave such points out")
-    if labels is None:
+        raise InputError("X", "be finite", f"NaN or infinity in row {row}", "drop such rows")
+    if y is None:
         return points, None
-    values = check_numbers(labels, "labels")
+    values = check_numbers(y, "y")
     if values.shape != (len(points),):
-        raise InputError(f"labels: expected {len(points)} classes, one for each point, got shape {values.shape}")
-    strange = values[~((values >= 0) & (values == np.round(values)))]
-    if len(strange):
-        raise InputError(f"labels: expected the numbers of classes, whole and from 0, got {strange[0]:g}")
+        raise InputError("y", f"have {len(points)} classes, one for each row of X", f"shape {values.shape}")
+    invalid = values[~((values >= 0) & (values == np.round(values)))]
+    if len(invalid):
+        raise InputError("y", "be class numbers: integers from 0", f"{invalid[0]:g}")
     return points, values.astype(np.int64)
 
 
 def shades(partition: PlanePartition, output: int | None = None) -> NDArray[np.float64]:
-    """How far each region is turned from the light, in [0, 1]: (R,).
+    """Return for each region (R,) how far it is turned away from the light, in [0, 1].
 
-    The sheet is the graph of an output (of the winning one unless given), its height scaled so that the usual slope
-    is about 45 degrees.
+    The sheet is the graph of an output (by default of the largest one), its height scaled so that the median slope
+    is 45 degrees.
     """
     slopes = partition.pieces().J  # (R, m, 2)
     middle = np.add.reduceat(partition.values[partition.corners], partition.starts[:-1], axis=0)  # (R, m)
@@ -199,7 +196,7 @@ def _draw_sheet(
         for index in np.unique(decision.part_class):
             chosen = decision.part_class == index
             colors[chosen] = style.tint(style.class_color(int(index)), strength[chosen])
-    # Edges in the face's own colour close the hairline seams that antialiasing leaves between polygons.
+    # Edges in the face's color close the hairline seams that antialiasing leaves between polygons.
     ax.add_collection(
         PolyCollection(polygons, facecolors=colors, edgecolors=colors, linewidths=0.4, zorder=1, rasterized=raster),
         autolim=False,
@@ -213,12 +210,12 @@ def _polygons(
 
 
 def _draw_values(ax: Axes, partition: PlanePartition, decision: Boundary) -> None:
-    """The first output: linear on the triangles of a fan of each part, and a part of one output has one sign."""
+    """Draw the first output, which is linear on the triangles of a fan of each part and has one sign there."""
     corners, starts = decision.part_corners, decision.part_starts
     sides = np.diff(starts)
     first, last = np.repeat(starts[:-1], sides), np.repeat(starts[1:], sides) - 1
-    here = np.arange(len(corners))
-    inner = here[(here > first) & (here < last)]  # each inner corner, with its successor and the part's first corner
+    index = np.arange(len(corners))
+    inner = index[(index > first) & (index < last)]  # each inner corner, with its successor and the part's first corner
     fan = np.stack([first[inner], inner, inner + 1], axis=1)  # (triangles, 3)
     points = decision.vertices[corners]
     piece, region = partition.pieces(), np.repeat(decision.part_region, sides)
@@ -268,7 +265,7 @@ def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64]
         ax.scatter(chosen[:, 0], chosen[:, 1], color=style.class_color(int(index)), **look)
 
 
-def _dress(ax: Axes, partition: PlanePartition) -> None:
+def _format_axes(ax: Axes, partition: PlanePartition) -> None:
     (left, right), (bottom, top) = partition.box
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)

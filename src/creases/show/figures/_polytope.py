@@ -13,38 +13,42 @@ from matplotlib.ticker import MaxNLocator
 from creases._validation import check_points
 from creases.errors import InputError
 from creases.show import style
-from creases.show.figures._space import around, outward
+from creases.show.figures._space import orient_outward, sort_corners
 
 if TYPE_CHECKING:
     from creases.regions import DecisionPolytope
 
 
-def plot_polytope(polytope: DecisionPolytope, *, ax: Axes | None = None, centre: Any = None) -> Axes:
-    """Draw a bounded, convex decision polytope of two or three dimensions.
+def plot_polytope(polytope: DecisionPolytope, *, ax: Axes | None = None, center: Any = None) -> Axes:
+    """Plot a bounded, convex decision polytope of two or three dimensions.
 
     Parameters
     ----------
     polytope
-        From :func:`creases.regions.decision_polytopes`.
+        A result of :func:`creases.regions.decision_polytopes`.
     ax
-        Axes to draw on (``projection="3d"`` for three dimensions); new ones unless given.
-    centre
-        In two dimensions: the circles about this point, the largest inside and the smallest around, are drawn; the
-        origin unless given.
+        Axes to draw on (``projection="3d"`` for three dimensions); new ones by default.
+    center
+        In two dimensions: center of the largest circle inside and the smallest circle around; the origin by default.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
     """
     n = polytope.vertices.shape[1]
     if n not in (2, 3) or not polytope.convex:
         raise InputError("polytope", "be bounded, convex and of 2 or 3 dimensions", repr(polytope))
     if n == 2:
-        return _draw_polygon(polytope, style.get_axes(ax, 4, 4), centre)
+        return _draw_polygon(polytope, style.get_axes(ax, 4, 4), center)
     return _draw_solid(polytope, ax)
 
 
-def _draw_polygon(polytope: DecisionPolytope, ax: Axes, centre: Any) -> Axes:
-    corners = around(polytope.vertices)
+def _draw_polygon(polytope: DecisionPolytope, ax: Axes, center: Any) -> Axes:
+    corners = sort_corners(polytope.vertices)
     pale: Any = style.tint(style.class_color(1), 0.3)
     ax.add_patch(Polygon(corners, facecolor=pale, edgecolor=style.active_theme().boundary, linewidth=1.2))
-    c = np.zeros(2) if centre is None else check_points(centre, 2, "centre")[0]
+    c = np.zeros(2) if center is None else check_points(center, 2, "center")[0]
     angle = np.linspace(0, 2 * pi, 361)
     for radius in polytope.radii(c):
         x, y = c[:, None] + radius * np.array([np.cos(angle), np.sin(angle)])
@@ -60,7 +64,7 @@ def _draw_solid(polytope: DecisionPolytope, ax: Any) -> Axes:
 
     ax = style.get_axes(ax, 5, 5, solid=True)
     middle = polytope.vertices.mean(axis=0)
-    facets = [outward(around(polytope.vertices[own]), middle) for own in polytope.incidence]
+    facets = [orient_outward(sort_corners(polytope.vertices[corners]), middle) for corners in polytope.incidence]
     color = style.tint(style.class_color(1), 0.45)
     faces = np.tile(color, (len(facets), 1))
     ax.add_collection(

@@ -1,4 +1,4 @@
-"""Pruning drawn: accuracy against what is left of a network, and losses of sub-networks while they are tuned."""
+"""Plots of pruning results."""
 
 from __future__ import annotations
 
@@ -12,22 +12,28 @@ from creases.show import style
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Points that are annotated with the widths left, about.
+#: Approximate number of points annotated with their widths.
 _ANNOTATED = 8
 
 
 def plot_pruning(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw accuracy against the share of weights left, a curve for each way of pruning (Figs. 3.11 and 3.12).
+    """Plot accuracy against the share of remaining weights, a curve for each pruning method.
 
     Parameters
     ----------
     table
-        Columns ``method``, ``share``, ``accuracy`` and ``widths`` (text; those of channels are annotated), such as
-        :func:`creases_reproduction.linearity.pruning_images.pruned_images` gives for one data set.
+        Columns ``method``, ``share``, ``accuracy`` and ``widths`` (text, annotated where it varies).
+    ax
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
     """
     for name in ("method", "share", "accuracy", "widths"):
         if name not in table.columns:
-            raise InputError(f"table: there is no column {name!r}; it has {', '.join(map(str, table.columns))}")
+            raise InputError("table", f"have a column {name!r}", ", ".join(map(str, table.columns)))
     ax = style.get_axes(ax, 6.4, 4.0)
     with style.style_context():
         for i, (method, part) in enumerate(table.groupby("method", sort=False)):

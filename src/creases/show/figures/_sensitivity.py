@@ -1,4 +1,4 @@
-"""What image networks are sensitive to, drawn: gradients and active directions as images, spectra, outputs along."""
+"""Plots of sensitivity: gradients and active directions as images, spectra, outputs along a direction."""
 
 from __future__ import annotations
 
@@ -19,42 +19,40 @@ if TYPE_CHECKING:
     from creases.compare import ActiveSubspace
 
 
-#: Singular values below this share of the largest are rounding of coefficients in float32.
+#: Singular values below this fraction of the largest are rounding errors of float32 coefficients.
 _ROUNDING = 1e-6
 
 
-def signed_image(values: ArrayLike, shape: Sequence[int] | None = None, *, grey: bool = False) -> Floats:
-    """Signed numbers as an image: zero is grey, positive is white, negative black; colours channel by channel.
+def signed_image(values: ArrayLike, shape: Sequence[int] | None = None, *, gray: bool = False) -> Floats:
+    """Convert signed numbers to an image: zero is gray, positive white, negative black, in each channel.
 
     Parameters
     ----------
     values
-        (h, w), (1, h, w) or (3, h, w), or as many numbers of the given shape.
+        (h, w), (1, h, w) or (3, h, w), or any array with as many numbers as ``shape``.
     shape
-        Of the image that the numbers are of.
-    grey
-        Add up the channels: for grey images that a network sees in three equal channels.
+        Shape of the image.
+    gray
+        Sum the channels: for gray images with three equal channels.
 
     Returns
     -------
     numpy.ndarray
-        (h, w), or (h, w, 3) in colour, from 0 to 1; scaled so that the largest magnitude is black or white.
+        (h, w), or (h, w, 3) in color, from 0 to 1; scaled so that the largest magnitude is black or white.
     """
     numbers = np.asarray(values, np.float64)
     if shape is not None:
         if numbers.size != np.prod(shape):
-            raise InputError(
-                f"values: expected {np.prod(shape)} numbers for an image {tuple(shape)}, got {numbers.size}"
-            )
+            raise InputError("values", f"have {np.prod(shape)} numbers for an image {tuple(shape)}", str(numbers.size))
         numbers = numbers.reshape(shape)
     if numbers.ndim == 2:
         numbers = numbers[None]
     if numbers.ndim != 3 or numbers.shape[0] not in (1, 3):
-        raise InputError(f"values: expected an image (h, w), (1, h, w) or (3, h, w), got shape {numbers.shape}")
-    if grey:
+        raise InputError("values", "be an image (h, w), (1, h, w) or (3, h, w)", f"shape {numbers.shape}")
+    if gray:
         numbers = numbers.sum(axis=0, keepdims=True)
-    most = np.abs(numbers).max(initial=0.0)
-    shown = 0.5 + numbers / (2 * most) if most > 0 else np.full_like(numbers, 0.5)
+    largest = np.abs(numbers).max(initial=0.0)
+    shown = 0.5 + numbers / (2 * largest) if largest > 0 else np.full_like(numbers, 0.5)
     return np.asarray(shown[0] if len(shown) == 1 else shown.transpose(1, 2, 0))
 
 
@@ -65,22 +63,26 @@ def plot_images(
     *,
     size: float = 0.85,
 ) -> Figure:
-    """A table of images, each (h, w) from 0 (black) to 1 or (h, w, 3); None leaves a place empty.
+    """Plot a table of images, each (h, w) from 0 (black) to 1, or (h, w, 3); None leaves a cell empty.
 
     Parameters
     ----------
     images
-        For each row its images.
+        The images of each row.
     rows, columns
-        Their names.
+        Names of the rows and the columns.
     size
-        Of an image, in inches.
+        Size of an image, in inches.
+
+    Returns
+    -------
+    Figure
+        The figure with all images.
     """
     count = max((len(row) for row in images), default=0)
     if len(rows) != len(images) or (columns and len(columns) != count) or not count:
         raise InputError(
-            f"rows, columns: expected names of {len(images)} rows and {count} columns, got {len(rows)} and "
-            f"{len(columns)}"
+            "rows", f"name {len(images)} rows, and columns {count} columns", f"{len(rows)} and {len(columns)}"
         )
     figure, axes = style.new_grid(1.4 + size * count, 0.4 + size * len(images), len(images), count)
     with style.style_context():
@@ -104,57 +106,100 @@ def plot_gradients(
     shape: Sequence[int],
     *,
     columns: Sequence[str] = (),
-    grey: bool = False,
+    gray: bool = False,
 ) -> Figure:
-    """Gradients at some images, below these (Fig. 6.3): grey is no slope, white positive, black negative.
+    """Plot images and, below them, the gradients of networks there: gray is zero, white positive, black negative.
 
     Parameters
     ----------
     gradients
-        By network, (images, n_in) slopes of the output that is looked at.
+        For each network the gradients (images, n_in) of an output.
     pictures
-        The images, as signed numbers of the same shape (normalised, as networks see them).
+        The images as the networks get them (normalized), of the same shape.
     shape
-        Of an image, (c, h, w).
+        Shape (c, h, w) of an image.
+    columns
+        Names of the images.
+    gray
+        Whether to sum the channels.
+
+    Returns
+    -------
+    Figure
+        The figure with all images.
     """
-    top = [_picture(picture, shape, grey) for picture in pictures]
-    rows = [[signed_image(one, shape, grey=grey) for one in np.asarray(own)] for own in gradients.values()]
+    top = [_rescale(picture, shape, gray) for picture in pictures]
+    rows = [[signed_image(row, shape, gray=gray) for row in np.asarray(slopes)] for slopes in gradients.values()]
     return plot_images([top, *rows], ["image", *gradients], columns)
 
 
 def plot_active_directions(
-    found: Mapping[str, Sequence[ActiveSubspace]],
+    subspaces: Mapping[str, Sequence[ActiveSubspace]],
     shape: Sequence[int],
     *,
     columns: Sequence[str] = (),
-    grey: bool = False,
+    gray: bool = False,
 ) -> Figure:
-    """The first active direction of every output as an image, a row for each network (Figures 6.14, 6.17)."""
-    rows = [[signed_image(one.directions[0], shape, grey=grey) for one in own] for own in found.values()]
-    return plot_images(rows, list(found), columns)
+    """Plot the first active direction of each output as an image, one row for each network [1]_.
 
+    Parameters
+    ----------
+    subspaces
+        For each network the active subspaces of its outputs.
+    shape
+        Shape (c, h, w) of an image.
+    columns
+        Names of the outputs.
+    gray
+        Whether to sum the channels.
 
-def plot_spectra(found: Mapping[str, Sequence[ActiveSubspace]], *, most: int = 200) -> Figure:
-    """Singular values of the gradients by output, the root mean squared slopes along the directions (Figure 6.16).
+    Returns
+    -------
+    Figure
+        The figure with all images.
 
-    A panel for each network, a line for each output; on the first: the share of the mean squared slope.
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
+       Figures 6.14 and 6.17.
     """
-    figure, axes = _panels(len(found))
-    for ax, (name, own) in zip(axes, found.items(), strict=False):
-        for j, one in enumerate(own):
-            sizes = np.sqrt(one.eigenvalues[:most])
+    rows = [[signed_image(space.directions[0], shape, gray=gray) for space in row] for row in subspaces.values()]
+    return plot_images(rows, list(subspaces), columns)
+
+
+def plot_spectra(subspaces: Mapping[str, Sequence[ActiveSubspace]], *, max_directions: int = 200) -> Figure:
+    """Plot the singular values of the gradients: the root mean squared slopes along the active directions.
+
+    Each network has a panel, each output a line; the title gives the first direction's share of the mean squared slope.
+
+    Parameters
+    ----------
+    subspaces
+        For each network the active subspaces of its outputs.
+    max_directions
+        Maximal number of directions drawn.
+
+    Returns
+    -------
+    Figure
+        The figure with all panels.
+    """
+    figure, axes = _panels(len(subspaces))
+    for ax, (name, spaces) in zip(axes, subspaces.items(), strict=False):
+        for j, space in enumerate(spaces):
+            sizes = np.sqrt(space.eigenvalues[:max_directions])
             above = sizes > _ROUNDING * sizes.max(initial=0.0)
             mark = "o" if above.sum() == 1 else None
             ax.plot(1 + np.flatnonzero(above), sizes[above], mark or "-", color=style.class_color(j), linewidth=1)
         with style.style_context():
             ax.set_yscale("log")
             ax.set_xscale("log")
-            ax.set_xlim(0.9, most)
+            ax.set_xlim(0.9, max_directions)
             low, high = ax.get_ylim()
-            ax.set_ylim(min(low, high / 15), high)  # a decade at least, so that a tick has a number
+            ax.set_ylim(min(low, high / 15), high)  # at least a decade, so that a tick has a number
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_minor_formatter(NullFormatter())
-            share = float(np.nanmean([one.share for one in own]))
+            share = float(np.nanmean([space.share for space in spaces]))
             ax.set_title(f"{name}: first has {100 * share:.0f} %", fontsize=8)
     with style.style_context():
         figure.supxlabel("direction", fontsize=9)
@@ -163,33 +208,40 @@ def plot_spectra(found: Mapping[str, Sequence[ActiveSubspace]], *, most: int = 2
 
 
 def plot_along_direction(
-    found: Mapping[str, Sequence[ActiveSubspace]],
-    x: Any,
+    subspaces: Mapping[str, Sequence[ActiveSubspace]],
+    X: Any,
     values: Mapping[str, ArrayLike],
     *,
     output: int = 0,
-    labels: ArrayLike | None = None,
+    y: ArrayLike | None = None,
 ) -> Figure:
-    """One output of every network against the coordinate on its first direction (Figure 6.15).
+    """Plot an output of each network against the coordinate along its first active direction.
 
     Parameters
     ----------
-    found
-        Active subspaces of the outputs, by network.
-    x
-        (p, ...) samples.
+    subspaces
+        For each network the active subspaces of its outputs.
+    X
+        Samples (p, ...).
     values
-        (p, n_out) outputs there, by network.
-    labels
-        (p,) classes: samples of the class of the output are drawn in colour.
+        For each network its outputs (p, n_out) at the samples.
+    output
+        Number of the output, from 0.
+    y
+        Classes (p,): samples of the class of the output are highlighted.
+
+    Returns
+    -------
+    Figure
+        The figure with all panels.
     """
-    figure, axes = _panels(len(found))
-    for ax, (name, own) in zip(axes, found.items(), strict=False):
-        t, v = own[output].along(x), np.asarray(values[name], np.float64)[:, output]
+    figure, axes = _panels(len(subspaces))
+    for ax, (name, spaces) in zip(axes, subspaces.items(), strict=False):
+        t, v = spaces[output].along(X), np.asarray(values[name], np.float64)[:, output]
         if len(t) != len(v):
-            raise InputError(f"values: expected {len(t)} rows for {name}, one for each sample, got {len(v)}")
-        mine = np.zeros(len(t), bool) if labels is None else np.asarray(labels) == output
-        for chosen, color in ((~mine, style.active_theme().quiet), (mine, style.class_color(1))):
+            raise InputError("values", f"have {len(t)} rows for {name}, one for each sample", str(len(v)))
+        of_class = np.zeros(len(t), bool) if y is None else np.asarray(y) == output
+        for chosen, color in ((~of_class, style.active_theme().quiet), (of_class, style.class_color(1))):
             ax.scatter(t[chosen], v[chosen], s=4, color=color, linewidths=0, alpha=0.7)
         with style.style_context():
             ax.set_title(name, fontsize=8)
@@ -201,7 +253,7 @@ def plot_along_direction(
 
 def _panels(count: int, across: int = 4) -> tuple[Figure, list[Axes]]:
     if not count:
-        raise InputError("found: nothing to draw")
+        raise InputError("subspaces", "have at least one network", "none")
     columns = min(count, across)
     rows = -(-count // columns)
     figure, grid = style.new_grid(0.6 + 2.2 * columns, 0.6 + 1.7 * rows, rows, columns)
@@ -213,8 +265,8 @@ def _panels(count: int, across: int = 4) -> tuple[Figure, list[Axes]]:
     return figure, axes
 
 
-def _picture(values: ArrayLike, shape: Sequence[int], grey: bool) -> Floats:
-    """An image as networks see it, brought back to 0 .. 1 by its own extremes."""
+def _rescale(values: ArrayLike, shape: Sequence[int], gray: bool) -> Floats:
+    """Rescale a normalized image to 0 .. 1 by its extremes."""
     numbers = np.asarray(values, np.float64).reshape(shape)
     numbers = (numbers - numbers.min()) / max(float(np.ptp(numbers)), 1e-300)
-    return np.asarray(numbers[0] if grey or len(numbers) == 1 else numbers.transpose(1, 2, 0))
+    return np.asarray(numbers[0] if gray or len(numbers) == 1 else numbers.transpose(1, 2, 0))

@@ -1,4 +1,4 @@
-"""A partition of three-dimensional space, drawn."""
+"""Plots of partitions of three-dimensional space."""
 
 from __future__ import annotations
 
@@ -17,42 +17,44 @@ if TYPE_CHECKING:
     from creases.regions import SpacePartition
 
 
-#: Above this many regions a picture of solids shows nothing any more.
-_MOST = 5_000
+#: Largest number of solids that can be told apart in a plot.
+_MAX_REGIONS = 5_000
 
 
 def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float = 0.12) -> Axes:
-    """Draw the regions of three-dimensional space as solids, moved a little apart, coloured by the class decided.
+    """Plot the regions of three-dimensional space as separated solids, colored by the predicted class.
 
     Parameters
     ----------
     partition
-        What :func:`creases.space` gives for a network of three inputs.
+        A result of :func:`creases.space` for a network of three inputs.
     ax
-        Axes to draw on (``projection="3d"``); new ones unless given.
+        Axes to draw on (``projection="3d"``); new ones by default.
     gap
-        By how much each region is shrunk towards its middle, 0 to 1.
+        Fraction by which each region shrinks towards its center, 0 to 1.
 
     Returns
     -------
     Axes
-        The axes drawn on.
+        The axes with the plot.
     """
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     dimensions = len(partition.box)
     if dimensions != 3:
-        advice = "creases.plane draws planes" if dimensions == 2 else "draw slices of it with creases.plane"
-        raise InputError(f"partition: only three dimensions can be drawn as solids, got {dimensions}; {advice}")
-    if partition.count > _MOST:
-        raise InputError(f"partition: {partition.count} solids show nothing; draw slices of it with creases.plane")
+        hint = "plot planes by creases.plane" if dimensions == 2 else "plot slices by creases.plane"
+        raise InputError("partition", "be of three dimensions", str(dimensions), hint)
+    if partition.count > _MAX_REGIONS:
+        raise InputError(
+            "partition", f"have at most {_MAX_REGIONS} regions", str(partition.count), "plot slices by creases.plane"
+        )
     if not len(partition.vertices):
-        raise InputError('partition: made with method="lp" it has no vertices to draw; make it with "vertices"')
+        raise InputError("partition", "have vertices", "none", "compute it with {0}", [("method", "vertices")])
     ax = style.get_axes(ax, 6.5, 6, solid=True)
     polygons, region = _faces(partition)
     middle = np.stack([partition.vertices[part].mean(axis=0) for part in _regions(partition)])
     shrunk = [
-        outward(middle[r] + (1 - gap) * (polygon - middle[r]), middle[r])
+        orient_outward(middle[r] + (1 - gap) * (polygon - middle[r]), middle[r])
         for polygon, r in zip(polygons, region, strict=True)
     ]
     outputs = partition.net(middle).reshape(len(middle), -1)
@@ -62,7 +64,7 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
         shrunk, facecolors=faces, edgecolors=style.active_theme().crease_last, linewidths=0.3, shade=True
     )
     ax.add_collection(solids)
-    _dress(ax, partition)
+    _format_axes(ax, partition)
     return ax
 
 
@@ -71,33 +73,33 @@ def _regions(partition: SpacePartition) -> list[NDArray[Any]]:
 
 
 def _faces(partition: SpacePartition) -> tuple[list[Floats], NDArray[np.int64]]:
-    """Every polygon of every region, corners in order, and the region it belongs to."""
+    """Return all polygons of all regions, corners in order, and the region of each."""
     flat = partition.flat
     corners, starts = flat.corners(2)
-    polygons = [around(partition.vertices[part]) for part in np.split(corners, starts[1:-1])]
+    polygons = [sort_corners(partition.vertices[part]) for part in np.split(corners, starts[1:-1])]
     first_polygon, first_region = int(flat.counts[:2].sum()), int(flat.counts[:3].sum())
-    own = flat.starts[first_region:]
-    facets = flat.lists[own[0] : own[-1]] - first_polygon
-    region = np.repeat(np.arange(partition.count), np.diff(own))
+    starts = flat.starts[first_region:]
+    facets = flat.lists[starts[0] : starts[-1]] - first_polygon
+    region = np.repeat(np.arange(partition.count), np.diff(starts))
     return [polygons[f] for f in facets], region
 
 
-def around(points: Floats) -> Floats:
-    """Corners (k, 3) of a flat convex polygon, in order around it."""
-    centred = points - points.mean(axis=0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
-    angle = np.arctan2(*(centred @ axes.T).T)
+def sort_corners(points: Floats) -> Floats:
+    """Sort the corners (k, 3) of a flat convex polygon around it."""
+    centered = points - points.mean(axis=0)
+    axes = np.linalg.svd(centered, full_matrices=False)[2][:2]
+    angle = np.arctan2(*(centered @ axes.T).T)
     return points[np.argsort(angle)]
 
 
-def outward(polygon: Floats, inside: Floats) -> Floats:
-    """The polygon turned so that its normal points away from a point inside the solid: light falls on it right."""
-    centre = polygon.mean(axis=0)
-    turns = np.cross(polygon - centre, np.roll(polygon, -1, axis=0) - centre).sum(axis=0)
-    return polygon if turns @ (centre - inside) > 0 else polygon[::-1]
+def orient_outward(polygon: Floats, inside: Floats) -> Floats:
+    """Orient a polygon so that its normal points away from a point inside the solid, for correct shading."""
+    center = polygon.mean(axis=0)
+    turns = np.cross(polygon - center, np.roll(polygon, -1, axis=0) - center).sum(axis=0)
+    return polygon if turns @ (center - inside) > 0 else polygon[::-1]
 
 
-def _dress(ax: Any, partition: SpacePartition) -> None:
+def _format_axes(ax: Any, partition: SpacePartition) -> None:
     for name, (low, high) in zip("xyz", partition.box, strict=True):
         getattr(ax, f"set_{name}lim")(low, high)
         getattr(ax, f"set_{name}label")(f"$x_{'xyz'.index(name) + 1}$")

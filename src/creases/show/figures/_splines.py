@@ -1,4 +1,4 @@
-"""Networks of one input, drawn: the function and its breakpoints, delta-slopes, and both through training."""
+"""Plots of networks of one input: the function, its breakpoints and changes of slope, also during training."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ def plot_fit(
     target: Function | None = None,
     window: Window | None = None,
 ) -> Axes:
-    """Draw a function of one input with its breakpoints, over its data and the function it should be.
+    """Plot a function of one input with its breakpoints, over its data and its target.
 
     Parameters
     ----------
     model
-        What :func:`creases.read` reads, with one input and one output, ``splines.Shallow``, or ``splines.Breakpoints``.
+        A network, torch module or file name with one input and one output, a ``splines.Shallow``, or ``Breakpoints``.
     ax
-        Axes to draw on; new ones unless given.
+        Axes to draw on; new ones by default.
     data
-        Inputs (N,) and targets (N,), as points.
+        Inputs (N,) and targets (N,).
     target
         The function to learn, from inputs (n,) to values (n,).
     window
-        Inputs shown; unless given, those of the data, or of the middle nine tenths of the breakpoints.
+        Interval of inputs to show; by default that of the data, or of the middle 90 % of the breakpoints.
 
     Returns
     -------
     Axes
-        The axes drawn on.
+        The axes with the plot.
     """
-    found = model if isinstance(model, Breakpoints) else breakpoints(model)
+    breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
     ax = style.get_axes(ax, 7, 4)
-    low, high = shown_window(found, data, window)
+    low, high = shown_window(breaks, data, window)
     draw_targets(ax, data, target, low, high)
-    _draw_breakpoints(ax, found, low, high)
-    _draw_function(ax, found, low, high)
+    _draw_breakpoints(ax, breaks, low, high)
+    _draw_function(ax, breaks, low, high)
     ax.set_xlim(low, high)
     ax.set_xlabel("$x$")
     ax.set_ylabel("$f(x)$")
@@ -69,13 +69,13 @@ def plot_fit(
 def plot_delta_slopes(
     model: Any, *, ax: Axes | None = None, data: tuple[Any, Any] | None = None, window: Window | None = None
 ) -> Axes:
-    """Draw at each breakpoint how much the slope grows there, from left to right; arguments as in :func:`plot_fit`."""
-    found = model if isinstance(model, Breakpoints) else breakpoints(model)
+    """Plot the change of slope at each breakpoint; the parameters are those of :func:`plot_fit`."""
+    breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
     ax = style.get_axes(ax, 7, 2)
-    low, high = shown_window(found, data, window)
+    low, high = shown_window(breaks, data, window)
     ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
-    shown = (found.x >= low) & (found.x <= high)
-    x, jump = found.x[shown], found.jump[shown]
+    shown = (breaks.x >= low) & (breaks.x <= high)
+    x, jump = breaks.x[shown], breaks.jump[shown]
     colors = jump_colors(jump)
     ax.vlines(x, 0, jump, colors=colors, linewidth=1.2)
     ax.scatter(x, jump, c=colors, s=10, zorder=3)
@@ -86,16 +86,16 @@ def plot_delta_slopes(
 
 
 def plot_tracks(history: History, *, ax: Axes | None = None, window: Window | None = None) -> Axes:
-    """Draw every breakpoint through training, darker with depth, over the data; births and deaths are marked.
+    """Plot the breakpoints during training, darker with depth, with their births and deaths.
 
     Parameters
     ----------
     history
-        What :meth:`creases.splines.Tracker.history` gives.
+        A result of :meth:`creases.splines.Tracker.history`.
     ax
-        Axes to draw on; new ones unless given.
+        Axes to draw on; new ones by default.
     window
-        Inputs shown; unless given, those of the data, or of the middle nine tenths of the breakpoints.
+        Interval of inputs to show; by default that of the data, or of the middle 90 % of the breakpoints.
     """
     ax = style.get_axes(ax, 6, 5)
     low, high = shown_window(history, None, window)
@@ -134,15 +134,28 @@ def plot_spline(
     window: Window | None = None,
     names: tuple[str, str] = ("$x$", "$f(x)$"),
 ) -> Figure:
-    """One figure of a function of one input: fit, delta-slopes and, where there is a target or data, errors below.
+    """Plot a function of one input: its fit, its changes of slope and, with a target or data, its errors.
 
-    ``optimum``: another fit, such as the best with as many pieces, drawn beside. ``names``: of input and output. Other
-    arguments as in :func:`plot_fit`. Errors are against the target where there is one, else at the data.
+    Errors are relative to the target, or to the data without a target.
+
+    Parameters
+    ----------
+    model, data, target, window
+        As in :func:`plot_fit`.
+    optimum
+        Another fit to compare with, such as the best one with as many pieces.
+    names
+        Names of the input and the output.
+
+    Returns
+    -------
+    Figure
+        The figure with all panels.
     """
-    found = model if isinstance(model, Breakpoints) else breakpoints(model)
-    low, high = window = shown_window(found, data, window)
+    breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
+    low, high = window = shown_window(breaks, data, window)
     figure, (top, middle, *rest) = stack_panels((3, 1.4) if target is None and data is None else (3, 1.4, 1.2))
-    plot_fit(found, ax=top, data=data, target=target, window=window)
+    plot_fit(breaks, ax=top, data=data, target=target, window=window)
     grid = np.linspace(low, high, 1000)
     if optimum is not None:
         top.plot(
@@ -155,15 +168,16 @@ def plot_spline(
         )
         with style.style_context():
             top.legend(loc="best")
-    plot_delta_slopes(found, ax=middle, window=window)
+    plot_delta_slopes(breaks, ax=middle, window=window)
     for ax in rest:
-        _draw_errors(ax, found.pieces, optimum, data, target, grid)
+        _draw_errors(ax, breaks.pieces, optimum, data, target, grid)
         ax.set_xlim(low, high)
     name_axes(figure, names)
     return figure
 
 
 def draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high: float) -> None:
+    """Draw the target function and the data."""
     if target is not None:
         grid = np.linspace(low, high, 1000)
         ax.plot(
@@ -183,16 +197,16 @@ def draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high:
 def _draw_errors(
     ax: Axes, function: Function, optimum: Function | None, data: Any, target: Function | None, grid: Floats
 ) -> None:
-    """Errors of a function and of another over the grid, or at the data where there is no target."""
+    """Draw the errors of a function and of the optimum on a grid, or at the data without a target."""
     ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
     x, y = (grid, _values(target, grid)) if target is not None else check_samples(*data)
     looks: Any = [{"linestyle": "-", "linewidth": 1.2}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}]
     if target is None:
         size = _marker_size(x)
         looks = [{"linestyle": "", "marker": "o", "markersize": size}, {"linestyle": "", "marker": "x", "ms": size}]
-    for one, color, look in zip((function, optimum), (0, 1), looks, strict=True):
-        if one is not None:
-            ax.plot(x, _values(one, x) - y, color=style.class_color(color), **look)
+    for fit, color, look in zip((function, optimum), (0, 1), looks, strict=True):
+        if fit is not None:
+            ax.plot(x, _values(fit, x) - y, color=style.class_color(color), **look)
     ax.set_ylabel("error")
 
 
@@ -200,15 +214,15 @@ def _marker_size(x: Floats) -> float:
     return float(np.clip(120 / max(1, len(x)), 1.5, 4))
 
 
-def _draw_breakpoints(ax: Axes, found: Breakpoints, low: float, high: float) -> None:
-    """Lines at the breakpoints, darker with depth; those the output does not see are dotted."""
-    shown = is_inside(found.x, (low, high))
-    layers = int(found.layer.max(initial=0)) + 1
-    for which, dash in ((shown & found.active, "-"), (shown & ~found.active, ":")):
+def _draw_breakpoints(ax: Axes, breaks: Breakpoints, low: float, high: float) -> None:
+    """Draw lines at the breakpoints, darker with depth; dotted if the output does not depend on them."""
+    shown = is_inside(breaks.x, (low, high))
+    layers = int(breaks.layer.max(initial=0)) + 1
+    for which, dash in ((shown & breaks.active, "-"), (shown & ~breaks.active, ":")):
         ax.add_collection(
             LineCollection(
-                [[(x, 0.0), (x, 1.0)] for x in found.x[which]],
-                colors=style.crease_colors(found.layer[which], layers),
+                [[(x, 0.0), (x, 1.0)] for x in breaks.x[which]],
+                colors=style.crease_colors(breaks.layer[which], layers),
                 linewidths=float(np.clip(20 / max(1, shown.sum()), 0.3, 0.7)),
                 linestyles=dash,
                 transform=ax.get_xaxis_transform(),
@@ -218,42 +232,45 @@ def _draw_breakpoints(ax: Axes, found: Breakpoints, low: float, high: float) -> 
         )
 
 
-def _draw_function(ax: Axes, found: Breakpoints, low: float, high: float) -> None:
-    x, f = curve_points(found.pieces, low, high)
+def _draw_function(ax: Axes, breaks: Breakpoints, low: float, high: float) -> None:
+    x, f = curve_points(breaks.pieces, low, high)
     ax.plot(x, f, color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
     size = float(np.clip(60 / max(1, len(x)), 0, 3))
     ax.plot(x[1:-1], f[1:-1], "o", color=style.class_color(0), markersize=size, zorder=5)
 
 
 def curve_points(pieces: Any, low: float, high: float) -> tuple[Floats, Floats]:
-    """The function's corners inside a window, and its ends."""
+    """Return the corners of a function inside a window, with its ends."""
     x = np.concatenate([[low], pieces.knots[(pieces.knots > low) & (pieces.knots < high)], [high]])
     return x, pieces(x)
 
 
-def shown_window(found: Breakpoints | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
-    """The inputs that are shown."""
+def shown_window(breaks: Breakpoints | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
+    """Return the interval of inputs to show."""
     if window is not None:
         low, high = float(window[0]), float(window[1])
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
-            raise InputError(f"window: expected two finite numbers, the smaller first, got {window!r}")
+            raise InputError("window", "be two finite numbers, the smaller first", repr(window))
         return low, high
-    x = check_samples(*data)[0] if data is not None else getattr(found, "data", np.zeros(0))
+    x = check_samples(*data)[0] if data is not None else getattr(breaks, "data", np.zeros(0))
     if not len(x):
-        x = np.quantile(found.x, [0.05, 0.95]) if len(found.x) else np.array([-1.0, 1.0])
+        x = np.quantile(breaks.x, [0.05, 0.95]) if len(breaks.x) else np.array([-1.0, 1.0])
     return pad_interval(float(x.min()), float(x.max()))
 
 
 def pad_interval(low: float, high: float) -> Window:
+    """Widen an interval by 5 % on each side."""
     margin = 0.05 * (high - low) or 1.0
     return low - margin, high + margin
 
 
 def jump_colors(jump: Floats) -> list[str]:
-    return [style.class_color(int(one > 0)) for one in jump]
+    """Return a color by the sign of each change of slope."""
+    return [style.class_color(int(change > 0)) for change in jump]
 
 
 def is_inside(x: Floats, window: Window) -> NDArray[np.bool_]:
+    """Return which points lie inside a window."""
     return (x >= window[0]) & (x <= window[1])
 
 
@@ -262,14 +279,14 @@ def _values(function: Function, grid: Floats) -> Floats:
 
 
 def stack_panels(heights: tuple[float, ...]) -> tuple[Figure, list[Axes]]:
-    """A figure in the style with axes above each other."""
+    """Create a figure in the style with panels above each other."""
     height = 0.6 + 1.25 * sum(heights)
     figure, axes = style.new_grid(7, height, len(heights), 1, sharex=True, height_ratios=heights)
     return figure, list(axes[:, 0])
 
 
 def name_axes(figure: Figure, names: tuple[str, str]) -> None:
-    """Name the input under the lowest axes only, and the output at the highest."""
+    """Write the name of the input below the lowest panel, and that of the output at the highest."""
     for ax in figure.axes:
         ax.set_xlabel("")
     figure.axes[-1].set_xlabel(names[0])

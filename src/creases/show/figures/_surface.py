@@ -1,4 +1,4 @@
-"""An output over the plane as what it is: flat facets that meet at the creases."""
+"""Plots of an output over a plane as a surface of flat facets."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from creases.show.figures._plane import axis_names, shades
 if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
-#: Above this many regions facets are smaller than what can be seen, and slow to draw.
-_MOST = 20_000
+#: Largest number of facets: more are too small to see and slow to draw.
+_MAX_REGIONS = 20_000
 
 
 def plot_surface(partition: PlanePartition, *, output: int = 0, ax: Axes | None = None, boundary: bool = True) -> Axes:
-    """Draw an output over a plane partition in three dimensions: one flat facet for every region.
+    """Plot an output over a plane partition in three dimensions: one flat facet for each region.
 
-    Nothing is sampled: corners of facets are the partition's vertices with the network's values there. Colours go by
-    value about zero, the boundary is drawn on the surface.
+    The surface is exact: its corners are the vertices of the partition with the values of the network. The colormap is
+    diverging about zero, and the decision boundary is drawn on the surface.
 
     Parameters
     ----------
     partition
-        What :func:`creases.plane` gives.
+        A result of :func:`creases.plane`.
     output
-        Which output, from 0.
+        Number of the output, from 0.
     ax
-        Axes to draw on (``projection="3d"``); new ones unless given.
+        Axes to draw on (``projection="3d"``); new ones by default.
     boundary
-        Whether to draw where the decision is a tie.
+        Whether to draw the decision boundary.
 
     Returns
     -------
     Axes
-        The axes drawn on.
+        The axes with the plot.
 
     Examples
     --------
@@ -55,10 +55,10 @@ def plot_surface(partition: PlanePartition, *, output: int = 0, ax: Axes | None 
     from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
     output = check_index(output, partition.net.n_out, "output")
-    if partition.count > _MOST:
-        raise InputError(f"partition: {partition.count} facets show nothing; draw it with plot_plane")
+    if partition.count > _MAX_REGIONS:
+        raise InputError("partition", f"have at most {_MAX_REGIONS} regions", str(partition.count), "use plot_plane")
     if ax is not None and not hasattr(ax, "zaxis"):
-        raise InputError('ax: expected axes made with projection="3d"')
+        raise InputError("ax", 'be created with projection="3d"', type(ax).__name__)
     ax = style.get_axes(ax, 6, 4.6, solid=True)
     ax.computed_zorder = False  # type: ignore[attr-defined]  # the boundary lies on the surface: draw it after
     height = partition.values[:, output]
@@ -76,21 +76,21 @@ def plot_surface(partition: PlanePartition, *, output: int = 0, ax: Axes | None 
     if boundary and len(segments := partition.boundary().segments):
         ax.add_collection(
             Line3DCollection(
-                _lifted(partition, segments, output), colors=style.active_theme().boundary, linewidths=1.8, zorder=2
+                _lift(partition, segments, output), colors=style.active_theme().boundary, linewidths=1.8, zorder=2
             )
         )
-    _dress(ax, partition, height, output)
+    _format_axes(ax, partition, height, output)
     return ax
 
 
-def _lifted(partition: PlanePartition, segments: NDArray[np.float64], output: int) -> NDArray[np.float64]:
-    """Segments (s, 2, 2) of the plane at the height of the output: (s, 2, 3)."""
+def _lift(partition: PlanePartition, segments: NDArray[np.float64], output: int) -> NDArray[np.float64]:
+    """Lift segments (s, 2, 2) of the plane to the height of the output: (s, 2, 3)."""
     flat = segments.reshape(-1, 2)
     values = np.asarray(partition.net(partition.points(flat)), np.float64).reshape(len(flat), -1)
     return np.column_stack([flat, values[:, output]]).reshape(-1, 2, 3)
 
 
-def _dress(ax: Any, partition: PlanePartition, height: NDArray[np.float64], output: int) -> None:
+def _format_axes(ax: Any, partition: PlanePartition, height: NDArray[np.float64], output: int) -> None:
     low, high = float(height.min()), float(height.max())
     margin = 0.05 * (high - low) or 1.0
     limits = [*partition.box.tolist(), (low - margin, high + margin)]

@@ -1,4 +1,4 @@
-"""Results of sweeps, drawn and listed."""
+"""Heat maps and tables of sweep results."""
 
 from __future__ import annotations
 
@@ -17,37 +17,39 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-#: Cells are annotated as long as there are no more of them in a row.
-_MOST = 16
+#: Largest number of columns for which values are written into the cells.
+_MAX_ANNOTATED = 16
 
 
 def plot_heatmap(table: pd.DataFrame, x: str, y: str, value: str, *, ax: Axes | None = None) -> Axes:
-    """Draw a column of a result table over two others: each cell is the mean over the rows that belong to it.
+    """Plot a column of a result table over two others: each cell is the mean over its rows.
 
-    Cells say their values unless they are many; a cell without a value is grey. Values of both signs are coloured
-    about zero, others from pale to dark.
+    Values are written into the cells unless there are many; a cell without a value is gray. Values of both signs have a
+    diverging colormap, others a sequential one.
 
     Parameters
     ----------
     table
-        Such as :meth:`creases.lab.Sweep.table` gives.
+        A result table, such as :meth:`creases.lab.Sweep.table`.
     x, y
-        Columns for the two axes; each of their values has a column or a row, in ascending order.
+        Columns for the two axes; their values are sorted in ascending order.
     value
-        Column of numbers, or of true and false.
+        Column of numbers or booleans.
     ax
-        Axes to draw on; new ones unless given.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
-        The axes drawn on.
+        The axes with the plot.
     """
     cells = heatmap_cells(table, x, y, value)
     values = cells.to_numpy(np.float64)
     ax = style.get_axes(ax, *heatmap_size(cells))
     label = f"mean {value}" if len(table) > np.isfinite(values).sum() else value
-    draw_cells(ax, values, [short(name) for name in cells.columns], [short(name) for name in cells.index], label)
+    draw_cells(
+        ax, values, [format_value(name) for name in cells.columns], [format_value(name) for name in cells.index], label
+    )
     with style.style_context():
         ax.set_xlabel(x)
         ax.set_ylabel(y)
@@ -57,11 +59,11 @@ def plot_heatmap(table: pd.DataFrame, x: str, y: str, value: str, *, ax: Axes | 
 def draw_cells(
     ax: Axes, values: NDArray[np.float64], x_names: Sequence[str], y_names: Sequence[str], label: str
 ) -> None:
-    """Draw numbers (rows, columns) as coloured cells, the first row lowest, with a bar that says what they are."""
+    """Draw numbers (rows, columns) as colored cells, the first row at the bottom, with a color bar."""
     rows, columns = values.shape
     low, high = _limits(values)
     with style.style_context():
-        image = ax.imshow(values, _colors(low < 0 < high), origin="lower", aspect="auto", vmin=low, vmax=high)
+        image = ax.imshow(values, _colormap(low < 0 < high), origin="lower", aspect="auto", vmin=low, vmax=high)
         ax.set_xticks(range(columns), x_names)
         ax.set_yticks(range(rows), y_names)
         ax.set_xticks(np.arange(1, columns) - 0.5, minor=True)
@@ -69,43 +71,43 @@ def draw_cells(
         ax.grid(which="minor", color=style.active_theme().paper, linewidth=1.5)
         ax.tick_params(which="both", length=0)
         ax.spines[:].set_visible(False)
-        if columns <= _MOST:
+        if columns <= _MAX_ANNOTATED:
             _annotate(ax, values, image.to_rgba(values))
         style.add_colorbar(ax, image, label)
 
 
 def heatmap_cells(table: pd.DataFrame, x: str, y: str, value: str) -> pd.DataFrame:
-    """What a heat map shows: the mean of ``value`` for each ``y`` (rows) and ``x`` (columns)."""
+    """Return the cells of a heat map: the mean of ``value`` for each ``y`` (rows) and ``x`` (columns)."""
     for name in (x, y, value):
         if name not in table.columns:
-            raise InputError(f"table: there is no column {name!r}; it has {', '.join(map(str, table.columns))}")
+            raise InputError("table", f"have a column {name!r}", ", ".join(map(str, table.columns)))
     if x == y:
-        raise InputError(f"x, y: expected two columns, got {x!r} for both")
+        raise InputError("y", "be another column than x", f"{x!r} for both")
     kind = table[value].dtype.kind
     if kind not in "iufb":
-        raise InputError(f"value: expected a column of numbers, {value!r} holds {table[value].dtype}")
+        raise InputError("value", "be a column of numbers", f"{value!r}, which holds {table[value].dtype}")
     if table.empty:
-        raise InputError("table: it has no rows; nothing is to be drawn")
-    texts = {name: table[name].map(short) for name in (x, y) if table[name].dtype.kind == "O"}  # lists, say
+        raise InputError("table", "have at least one row", "none")
+    texts = {name: table[name].map(format_value) for name in (x, y) if table[name].dtype.kind == "O"}  # lists, say
     numbers = table.assign(**texts, **{value: table[value].astype(np.float64)})
     return numbers.pivot_table(index=y, columns=x, values=value, aggfunc="mean", dropna=False)
 
 
 def heatmap_size(cells: pd.DataFrame) -> tuple[float, float]:
-    """Width and height in inches that suit a heat map."""
+    """Return a suitable width and height of a heat map, in inches."""
     return min(14.0, 2.2 + 0.6 * len(cells.columns)), min(12.0, 1.2 + 0.42 * len(cells.index))
 
 
-def format_table(table: pd.DataFrame, *, most: int = 20) -> Table:
-    """The first rows of a result table for a terminal, without keys and seeds, and without what all rows agree in."""
+def format_table(table: pd.DataFrame, *, max_rows: int = 20) -> Table:
+    """Format the first rows of a result table for a terminal, without keys, seeds and constant columns."""
     from rich.markup import escape
     from rich.table import Table
 
     shown = table.drop(columns=["key", "seed"], errors="ignore")
-    agreed = _agreed(shown)
-    shown = shown.drop(columns=list(agreed))
-    title = ", ".join(f"{name} {short(value)}" for name, value in agreed.items())
-    listed = Table(
+    constant = _constant_columns(shown)
+    shown = shown.drop(columns=list(constant))
+    title = ", ".join(f"{name} {format_value(value)}" for name, value in constant.items())
+    listing = Table(
         box=None,
         pad_edge=False,
         header_style="dim",
@@ -114,23 +116,23 @@ def format_table(table: pd.DataFrame, *, most: int = 20) -> Table:
         title_style="dim",
     )
     for name in shown.columns:
-        listed.add_column(escape(str(name)), justify="right" if shown[name].dtype.kind in "iufb" else "left")
-    for row in shown.head(most).itertuples(index=False):
-        listed.add_row(*(escape(short(value)) for value in row))
-    return listed
+        listing.add_column(escape(str(name)), justify="right" if shown[name].dtype.kind in "iufb" else "left")
+    for row in shown.head(max_rows).itertuples(index=False):
+        listing.add_row(*(escape(format_value(value)) for value in row))
+    return listing
 
 
-def _agreed(table: pd.DataFrame) -> dict[str, Any]:
-    """Columns in which all rows agree, if there are several rows, with their values."""
+def _constant_columns(table: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns with one value in all rows, with that value, if there are several rows."""
     if len(table) < 2:
         return {}
-    texts = {name: table[name].map(short) for name in table.columns}
+    texts = {name: table[name].map(format_value) for name in table.columns}
     same = {name: table[name].iloc[0] for name, column in texts.items() if column.nunique(dropna=False) == 1}
     return same if len(same) < len(texts) else {}
 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Ends of the colours: about zero if there are both signs; from 0 to 1 for shares."""
+    """Return the ends of the color scale: symmetric for values of both signs, 0 to 1 for shares."""
     finite = values[np.isfinite(values)]
     if not finite.size:
         return 0.0, 1.0
@@ -142,9 +144,9 @@ def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def _colors(both_signs: bool) -> Colormap:
-    found = style.value_colormap() if both_signs else style.amount_colormap(0.06)
-    return found.with_extremes(bad=style.active_theme().missing)
+def _colormap(both_signs: bool) -> Colormap:
+    colormap = style.value_colormap() if both_signs else style.amount_colormap(0.06)
+    return colormap.with_extremes(bad=style.active_theme().missing)
 
 
 def _annotate(ax: Axes, values: NDArray[np.float64], colors: NDArray[np.float64]) -> None:
@@ -155,8 +157,8 @@ def _annotate(ax: Axes, values: NDArray[np.float64], colors: NDArray[np.float64]
             ax.text(column, row, f"{number:{form}}", ha="center", va="center", color=ink, fontsize=8)
 
 
-def short(value: Any) -> str:
-    """A value in a few letters."""
+def format_value(value: Any) -> str:
+    """Format a value briefly."""
     if isinstance(value, float | np.floating):
         return "" if np.isnan(value) else f"{value:.4g}"
     if value is None:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from creases.errors import FileError
 from creases.lab import ERROR, KEY, SEED, Status, Sweep, format_duration
-from creases.show.figures._sweeps import heatmap_cells, heatmap_size, plot_heatmap, short
+from creases.show.figures._sweeps import format_value, heatmap_cells, heatmap_size, plot_heatmap
 from creases.show.report._pictures import both
 from creases.show.report._still import check_name, write_sections
 from creases.show.report._subject import Section
@@ -42,14 +42,14 @@ def write_sweep_report(folder: Path, out: Path) -> Path:
     sweep = Sweep.open(folder)
     status, table, failures = sweep.status(), sweep.table(), sweep.failures()
     parameters = [name for name in dict.fromkeys(name for job in sweep.jobs for name in job) if name in table.columns]
-    varied = [name for name in parameters if 2 <= table[name].map(short).nunique() <= LEVELS]
+    varied = [name for name in parameters if 2 <= table[name].map(format_value).nunique() <= LEVELS]
     others = [name for name in table.columns if name not in (*parameters, KEY, SEED)]
     results = [name for name in others if table[name].dtype.kind in "iufb"]
     sections = [
         _overview(sweep, status, table),
         *_heat_maps(table, varied, results),
         *_means(table, varied, results),
-        *_extremes(table, [name for name in parameters if table[name].map(short).nunique() > 1], results),
+        *_extremes(table, [name for name in parameters if table[name].map(format_value).nunique() > 1], results),
         *_failures(sweep, failures),
         _again(sweep, status),
     ]
@@ -72,7 +72,7 @@ def _overview(sweep: Sweep, status: Status, table: pd.DataFrame) -> Section:
     values: dict[str, dict[str, None]] = {}
     for job in sweep.jobs:
         for name, value in job.items():
-            values.setdefault(name, {})[short(value)] = None
+            values.setdefault(name, {})[format_value(value)] = None
     rows += [[f"parameter {name}", _listed(list(own))] for name, own in values.items()]
     return {"title": "Overview", "table": {"columns": ["what", "value"], "rows": rows}}
 
@@ -94,7 +94,7 @@ def _heat_maps(table: pd.DataFrame, varied: list[str], results: list[str]) -> li
     for result, (first, second) in islice(wanted, MAPS):
         if not np.isfinite(table[result].to_numpy(np.float64)).any():
             continue
-        x, y = sorted((first, second), key=lambda name: -table[name].map(short).nunique())
+        x, y = sorted((first, second), key=lambda name: -table[name].map(format_value).nunique())
 
         def draw(x: str = x, y: str = y, result: str = result) -> Figure:
             from creases.show.style import new_figure
@@ -115,7 +115,7 @@ def _means(table: pd.DataFrame, varied: list[str], results: list[str]) -> list[S
     sections: list[Section] = []
     shown = results[:RESULTS]
     for name in varied if shown else []:
-        groups = table.groupby(table[name].map(short), sort=False)
+        groups = table.groupby(table[name].map(format_value), sort=False)
         rows = [
             [str(value), whole(len(own)), *(number(float(own[result].mean())) for result in shown)]
             for value, own in groups
@@ -133,7 +133,9 @@ def _extremes(table: pd.DataFrame, parameters: list[str], results: list[str]) ->
     ordered = table[np.isfinite(table[first].to_numpy(np.float64))].sort_values(first, ascending=False, kind="stable")
     sections: list[Section] = []
     for title, own in ((f"Highest {first}", ordered), (f"Lowest {first}", ordered[::-1])):
-        rows = [[short(row[name]) or "–" for name in (*parameters, *shown)] for _, row in own.head(ROWS).iterrows()]
+        rows = [
+            [format_value(row[name]) or "–" for name in (*parameters, *shown)] for _, row in own.head(ROWS).iterrows()
+        ]
         sections.append({"title": title, "table": {"columns": [*parameters, *shown], "rows": rows}})
     return sections if len(ordered) else []
 
@@ -146,7 +148,7 @@ def _failures(sweep: Sweep, failures: pd.DataFrame) -> list[Section]:
     rows = []
     lines = failures[ERROR].map(lambda text: text.splitlines()[-1])
     for line, own in islice(failures.groupby(lines, sort=False), FAILURES):
-        job = ", ".join(f"{name} {short(value)}" for name, value in jobs[own[KEY].iloc[0]].items())
+        job = ", ".join(f"{name} {format_value(value)}" for name, value in jobs[own[KEY].iloc[0]].items())
         rows.append([str(line), whole(len(own)), job])
     text = f"{counted(len(failures), 'job')} failed; they are done again when the sweep is run again."
     table = {"columns": ["error", "jobs", "the first"], "rows": rows}

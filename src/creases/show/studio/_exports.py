@@ -81,9 +81,9 @@ def _animation(asked: Asked) -> bytes:
 
     live = asked.live
     problem = live.data.problem
-    shown: dict[str, Any] = {"box": data_box(problem.X), "data": problem.X}
+    shown: dict[str, Any] = {"box": data_box(problem.X), "X": problem.X}
     if problem.classes is not None or problem.X.shape[1] == 1:  # a plane does not show values
-        shown["labels"] = problem.y
+        shown["y"] = problem.y
     shown["features"] = problem.features
     if problem.X.shape[1] > 2:
         cut = live.slices[0]
@@ -96,7 +96,7 @@ def _animation(asked: Asked) -> bytes:
             path,
             history=live.history,
             frames=PICTURES,
-            progress=lambda done, count: asked.sign(),
+            progress=lambda _, done, count: asked.sign(),
             **shown,
         ),
     )

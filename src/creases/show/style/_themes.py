@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from creases.errors import InputError
+from creases._validation import check_choice
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,7 @@ def theme(name: str) -> Iterator[Theme]:
     >>> figure.get_facecolor()[:3] == ax.get_facecolor()[:3] < (0.1, 0.2, 0.2)
     True
     """
-    if name not in THEMES:
-        raise InputError("theme", f"be {' or '.join(map(repr, THEMES))}", repr(name))
+    check_choice(name, THEMES, "name")
     before = _ACTIVE.set(THEMES[name])
     try:
         yield THEMES[name]
