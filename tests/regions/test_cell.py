@@ -349,3 +349,32 @@ def test_corners_of_a_region_a_trillion_times_as_long_as_wide() -> None:
     corners = cell(net, [1e7, 5e-5], box=[(-1e8, 1e8), (-1e-4, 1e-4)]).vertices
     expected = [[25, -1e-4], [1e8, -1e-4], [1e8, 1e-4], [25, 1e-4]]
     np.testing.assert_allclose(corners, expected, rtol=1e-9)
+
+
+# -- explanations -----------------------------------------------------------------------------------------------------
+
+
+def test_an_explanation_adds_up_to_the_margin() -> None:
+    rng = np.random.default_rng(0)
+    net = creases.read([(rng.normal(size=(6, 5)), rng.normal(size=6)), (rng.normal(size=(3, 6)), rng.normal(size=3))])
+    for x in rng.normal(size=(5, 5)):
+        why = cell(net, x).explain()
+        z = net(x)
+        assert (why.predicted, why.runner_up) == tuple(np.argsort(-z)[:2])
+        assert why.margin == pytest.approx(z[why.predicted] - z[why.runner_up])
+        assert why.contributions.sum() + why.offset == pytest.approx(why.margin)
+        assert why.contributions == pytest.approx(why.coefficients * x)
+        bias = net.steps[-1].offset.numpy()
+        assert why.unit_contributions.sum() == pytest.approx(why.margin - bias[why.predicted] + bias[why.runner_up])
+        assert (np.diff(np.abs(why.contributions[why.ranked_inputs])) <= 0).all()
+        assert set(why.ranked_units) == set(np.flatnonzero(why.unit_contributions))
+
+
+def test_the_explanation_of_a_large_input_leaves_out_what_takes_too_long() -> None:
+    rng = np.random.default_rng(0)
+    net = creases.read([(rng.normal(size=(4, 65)), np.ones(4)), (np.ones((1, 4)), np.zeros(1))])
+    why = cell(net, rng.normal(size=65)).explain()
+    assert why.radius is None
+    assert why.bounding_box is None
+    assert why.facet_units is None
+    assert why.nearest_crease is not None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
 from creases._validation import check_box
@@ -106,10 +107,9 @@ def _earlier_parallel(rows: Floats) -> tuple[Ints, Ints]:
     return earlier, sign
 
 
-def _is_relu(net: Network) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _is_relu(net: Network) -> NDArray[np.bool_]:
     """Return for each unit whether it is a ReLU, not a choice: (n_units,)."""
-    relu: Any = np.repeat([net.steps[i].op == "relu" for i in net.bends], np.diff(net.unit_starts)).astype(bool)
-    return relu
+    return np.repeat(np.array([net.steps[i].op == "relu" for i in net.bends], bool), np.diff(net.unit_starts))
 
 
 def _sides(net: Network, box: Floats, partition: PlanePartition | LinePartition | None) -> Ints:

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from creases._typing import Floats
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli._console import out, print_json, print_table, show_progress
 
 if TYPE_CHECKING:
-    from creases.regions import Cell
+    from creases.regions import Cell, Explanation
 
 SHOWN = 8
-
-# Facets and the bounding box take a linear program for each row and each input: seconds up to here, hours for images.
-MOST_INPUTS, MOST_ROWS = 64, 2_000
 
 
 def explain_input(
@@ -38,92 +34,49 @@ def explain_input(
         begin("finding the region")
         from creases.regions import cell
 
-        explanation = explain_cell(cell(net, x))
+        region = cell(net, x)
+        explanation = as_json_data(region, region.explain())
     if as_json:
         print_json(explanation)
     else:
         _print(explanation)
 
 
-def explain_cell(cell: Cell) -> dict[str, Any]:
-    """Everything ``creases explain`` tells about a region and its input, ready for JSON."""
-    z = cell.J @ cell.x + cell.y
-    own, other, weights = _decision(z)
+def as_json_data(cell: Cell, why: Explanation) -> dict[str, Any]:
+    """Return the explanation of a region and its input as plain data, ready for JSON."""
+    crease, boundary, box = why.nearest_crease, why.nearest_boundary, why.bounding_box
+
+    def unit(index: int) -> dict[str, Any]:
+        return {"unit": index, "name": str(cell.net.unit(index))}
+
     return {
         "network": repr(cell.net),
-        "class": own,
-        "runner_up": other,
-        "outputs": z.tolist(),
-        "margin": float(weights @ z),
-        "offset": float(weights @ cell.y),
-        "inputs": _inputs(cell, weights @ cell.J),
-        "region": _region(cell),
-        "nearest_crease": _nearest_crease(cell),
-        "nearest_boundary": _nearest_boundary(cell),
-        "units": _units(cell, weights),
+        "class": why.predicted,
+        "runner_up": why.runner_up,
+        "outputs": why.outputs.tolist(),
+        "margin": why.margin,
+        "offset": why.offset,
+        "inputs": [
+            {
+                "input": [int(i) for i in np.unravel_index(j, cell.net.input_shape)],
+                "value": float(cell.x[j]),
+                "coefficient": float(why.coefficients[j]),
+                "contribution": float(why.contributions[j]),
+            }
+            for j in why.ranked_inputs
+        ],
+        "region": {
+            "radius": None if why.radius is None else _finite(why.radius),
+            "unbounded": None if box is None else bool(np.isinf(box).any()),
+            "bounding_box": None if box is None else [[_finite(end) for end in ends] for ends in box],
+            "facets": None if why.facet_units is None else [unit(int(u)) for u in why.facet_units],
+        },
+        "nearest_crease": None if crease is None else {**unit(crease.unit), "distance": crease.distance},
+        "nearest_boundary": None
+        if boundary is None
+        else {"class": boundary.classes[1], "distance": boundary.distance, "point": boundary.point.tolist()},
+        "units": [{**unit(int(u)), "contribution": float(why.unit_contributions[u])} for u in why.ranked_units],
     }
-
-
-def _decision(z: Floats) -> tuple[int, int, Floats]:
-    """The class, the runner-up, and the weights w (m,) with margin ``w . z``; one output decides by its sign."""
-    if len(z) == 1:
-        own = int(z[0] > 0)
-        return own, 1 - own, np.array([1.0 if own else -1.0])
-    own, other = (int(i) for i in np.argsort(-z, kind="stable")[:2])
-    weights = np.zeros(len(z))
-    weights[own], weights[other] = 1.0, -1.0
-    return own, other, weights
-
-
-def _inputs(cell: Cell, slope: Floats) -> list[dict[str, Any]]:
-    """The inputs, largest contribution to the margin first."""
-    shape, contribution = cell.net.input_shape, slope * cell.x
-    order = np.argsort(-np.abs(contribution), kind="stable")
-    return [
-        {
-            "input": [int(i) for i in np.unravel_index(j, shape)],
-            "value": float(cell.x[j]),
-            "coefficient": float(slope[j]),
-            "contribution": float(contribution[j]),
-        }
-        for j in order
-    ]
-
-
-def _region(cell: Cell) -> dict[str, Any]:
-    detailed = len(cell.x) <= MOST_INPUTS and len(cell.p) <= MOST_ROWS
-    return {
-        "radius": _finite(cell.radius) if detailed else None,
-        "unbounded": bool(np.isinf(cell.bounding_box).any()) if detailed else None,
-        "bounding_box": [[_finite(end) for end in ends] for ends in cell.bounding_box] if detailed else None,
-        "facets": [_unit(cell, int(cell.units[row])) for row in cell.facets] if detailed else None,
-    }
-
-
-def _nearest_crease(cell: Cell) -> dict[str, Any] | None:
-    nearest = cell.nearest_crease
-    return None if nearest is None else {**_unit(cell, nearest.unit), "distance": nearest.distance}
-
-
-def _nearest_boundary(cell: Cell) -> dict[str, Any] | None:
-    nearest = cell.nearest_boundary
-    if nearest is None:
-        return None
-    return {"class": nearest.classes[1], "distance": nearest.distance, "point": nearest.point.tolist()}
-
-
-def _units(cell: Cell, weights: Floats) -> list[dict[str, Any]]:
-    """The units that contribute to the margin, largest first."""
-    from creases.network.program import unit_contributions
-
-    contribution = unit_contributions(cell.net, cell.x, weights)
-    order = np.argsort(-np.abs(contribution), kind="stable")
-    order = order[contribution[order] != 0]
-    return [{**_unit(cell, int(u)), "contribution": float(contribution[u])} for u in order]
-
-
-def _unit(cell: Cell, index: int) -> dict[str, Any]:
-    return {"unit": index, "name": str(cell.net.unit(index))}
 
 
 def _finite(number: float) -> float | None:
@@ -159,8 +112,10 @@ def _boundary_text(boundary: dict[str, Any] | None) -> str:
 
 
 def _region_text(region: dict[str, Any]) -> str:
+    from creases.regions import Explanation
+
     if region["facets"] is None:
-        return f"its size is computed up to {MOST_INPUTS} inputs and {MOST_ROWS:,} rows"
+        return f"its size is computed up to {Explanation.MAX_INPUTS} inputs and {Explanation.MAX_ROWS:,} rows"
     ball = "balls of every size" if region["radius"] is None else f"a largest ball of radius {region['radius']:.4g}"
     return f"{'unbounded' if region['unbounded'] else 'bounded'}, holds {ball}"
 

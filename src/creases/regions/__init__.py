@@ -23,6 +23,7 @@ from creases.regions._boundary import Boundary
 from creases.regions._bounds import Bounds, bounds
 from creases.regions._cell import Cell, cell
 from creases.regions._decision import DecisionPolytope, decision_polytopes
+from creases.regions._explanation import Explanation
 from creases.regions._line.line import line
 from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition, plane, plane_through
@@ -34,6 +35,7 @@ __all__ = [
     "Bounds",
     "Cell",
     "DecisionPolytope",
+    "Explanation",
     "LinePartition",
     "PlanePartition",
     "SpacePartition",

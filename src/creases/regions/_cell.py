@@ -1,12 +1,11 @@
-"""One region in any dimension: the polytope around an input, and what lies next to it."""
+"""One region in any dimension: the polytope around an input, and its neighbors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,8 +15,9 @@ from creases._typing import Floats, Ints
 from creases._validation import check_box
 from creases.errors import InputError
 from creases.network import Network, Piece, PointsLike, as_network
-from creases.network.program import pack_sides
+from creases.network.program import pack_sides, unit_contributions
 from creases.regions import _archive as archive
+from creases.regions._explanation import Explanation, NearestBoundary, NearestCrease, decision
 from creases.regions._halfspaces import (
     SAME_PLANE,
     chebyshev,
@@ -27,6 +27,7 @@ from creases.regions._halfspaces import (
     on_facet,
     same_plane,
 )
+from creases.regions._local_rows import LocalRows
 from creases.regions._neighbor import facet_ties, first_of_equals, point_ties, sides_toward, vanishing
 from creases.regions._polytope import check_point, region_polytope
 from creases.regions._tolerance import SIGN_TOLERANCE
@@ -39,27 +40,11 @@ if TYPE_CHECKING:
 VERTEX_DIMENSIONS = 4
 
 
-class NearestCrease(NamedTuple):
-    """The crease of a region nearest to its point."""
-
-    distance: float
-    row: int
-    unit: int
-
-
-class NearestBoundary(NamedTuple):
-    """The point of the decision boundary, within one closed region, nearest to the region's point."""
-
-    distance: float
-    point: Floats  #: (d,)
-    classes: tuple[int, int]  #: the class at the region's point, and the one it ties with
-
-
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The region ``Q x <= p`` of one input ``x``; :func:`cell` makes one. Distances are Euclidean.
+    """The region ``Q x <= p`` of one input ``x``, as :func:`cell` returns it. Distances are Euclidean.
 
-    What needs linear programs (facets, center, bounding box, vertices) is computed when first asked for.
+    Properties that take linear programs (facets, center, bounding box, vertices) are computed on first access.
     """
 
     net: Network
@@ -67,7 +52,7 @@ class Cell:
     sides: NDArray[np.int16]  #: (n_units,) of every unit in this region
     Q: Floats  #: (c, d); rows with a zero normal are no constraint
     p: Floats  #: (c,)
-    units: Ints  #: (c,) the unit that each row is about, -1: a side of the box
+    units: Ints  #: (c,) the unit of each row, -1: a side of the box
     across: NDArray[np.int16]  #: (c,) the side the unit takes beyond the row
     J: Floats  #: (m, d)
     y: Floats  #: (m,)
@@ -84,21 +69,21 @@ class Cell:
         return packed
 
     def contains(self, points: PointsLike) -> NDArray[np.bool_]:
-        """Whether points (n, d) lie in the closed region, by the tolerance policy: (n,)."""
+        """Return whether points (n, d) lie in the closed region, within the tolerance: (n,)."""
         batch = self.net.to(torch.float64).as_batch(points, "points")[0].flatten(1).cpu().numpy()
         room = SIGN_TOLERANCE * (np.abs(batch) @ np.abs(self.Q).T + np.abs(self.p))
         inside: NDArray[np.bool_] = (batch @ self.Q.T - self.p <= room).all(axis=1)
         return inside
 
-    # -- its shape ----------------------------------------------------------------------------------------------------
+    # -- shape --------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _local(self) -> _Local:
-        return _local(self)
+    def _local(self) -> LocalRows:
+        return LocalRows.from_rows(self.Q, self.p, self.x, is_crease=self.units >= 0)
 
     @cached_property
     def _ball(self) -> tuple[Floats, float]:
-        """Center and radius of a largest ball in local coordinates; the center of a unit ball if none is largest."""
+        """Center and radius of a largest ball in local coordinates; the center of a unit ball if it is unbounded."""
         part = self._local
         center, radius = chebyshev(part.N, part.s)
         if np.isinf(radius):
@@ -123,7 +108,7 @@ class Cell:
 
     @cached_property
     def bounding_box(self) -> Floats:
-        """Smallest and largest coordinate on every axis (d, 2), infinite where the region is unbounded."""
+        """Smallest and largest coordinate on every axis, (d, 2); infinite where the region is unbounded."""
         part = self._local
         box = np.empty((len(self.x), 2))
         for axis, e in enumerate(part.basis):  # e: the axis in the coordinates of the rows' span
@@ -145,29 +130,29 @@ class Cell:
             )
         return _vertices(self)
 
-    # -- what lies next to it -----------------------------------------------------------------------------------------
+    # -- neighbors, creases and the decision boundary -----------------------------------------------------------------
 
     def neighbor(self, row: int) -> Cell:
-        """The region across one of the ``facets``; its ``x`` lies behind the middle of that facet.
+        """Return the region across one of the ``facets``; its ``x`` is beyond the middle of that facet.
 
-        All units whose crease is in the facet's plane change side at once, and those further down take the sides that
-        follow: exact, by derivatives along the facet's normal.
+        All units whose crease contains the facet change side at once, and later units take the sides that follow from
+        it: exact, by derivatives along the facet's normal.
         """
         if row not in self.facets:
             raise InputError("row", f"be one of the facets {self.facets.tolist()}", f"{row}")
         if self.units[row] < 0:
             raise InputError("row", "be a crease", f"{row}, a side of the box with no region beyond it")
         part = self._local
-        own = int(np.flatnonzero(part.rows == row)[0])
-        middle = part.lift(on_facet(part.N, part.s, own)[0])
+        index = int(np.flatnonzero(part.rows == row)[0])
+        middle = part.lift(on_facet(part.N, part.s, index)[0])
         normal = self.Q[row] / np.linalg.norm(self.Q[row])
         middle = middle - (self.Q[row] @ middle - self.p[row]) / np.linalg.norm(self.Q[row]) * normal
-        rows = np.concatenate([part.rows[same_plane(part.N, part.s, own)], vanishing(self.Q, self.p)])
+        rows = np.concatenate([part.rows[same_plane(part.N, part.s, index)], vanishing(self.Q, self.p)])
         tied = facet_ties(self.net, self.sides, self.units[rows], self.across[rows])
         sides = sides_toward(self.net, self.sides, tied, normal)
         box = self.units < 0
         new = _cell(self.net, middle, sides, (self.Q[box], self.p[box]))
-        return _replace_x(new, middle + _half_way(new, middle, normal, part.unit) * normal)
+        return _replace_x(new, middle + _half_depth(new, middle, normal, part.unit) * normal)
 
     @property
     def crease_distance(self) -> float:
@@ -194,13 +179,44 @@ class Cell:
     def nearest_boundary(self) -> NearestBoundary | None:
         """The point of the closed region nearest to ``x`` where the class of ``x`` ties with another.
 
-        Least distance over ``Q x <= p, z_c <= z_j`` for the other classes j, nearest hyperplane first. A network with
-        one output decides by its sign: class 1 where it is positive, else 0.
+        The least distance to ``Q x <= p, z_c <= z_j`` over the other classes j, nearest hyperplane first. A network
+        with one output decides by its sign: class 1 where it is positive, else 0.
         """
         return _nearest_boundary(self)
 
+    def explain(self) -> Explanation:
+        """Return what decides ``x``: the margin, the contributions of inputs and units, the nearest alternatives.
+
+        Examples
+        --------
+        >>> import creases
+        >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-0.5])])
+        >>> why = creases.cell(net, [0.25, 0.5]).explain()
+        >>> why.predicted, why.margin, why.contributions.tolist(), why.offset
+        (1, 0.25, [0.25, 0.5], -0.5)
+        """
+        outputs = self.J @ self.x + self.y
+        predicted, runner_up, weights = decision(outputs)
+        coefficients = weights @ self.J
+        is_small = len(self.x) <= Explanation.MAX_INPUTS and len(self.p) <= Explanation.MAX_ROWS
+        return Explanation(
+            predicted=predicted,
+            runner_up=runner_up,
+            outputs=outputs,
+            margin=float(weights @ outputs),
+            offset=float(weights @ self.y),
+            coefficients=coefficients,
+            contributions=coefficients * self.x,
+            unit_contributions=unit_contributions(self.net, self.x, weights),
+            nearest_crease=self.nearest_crease,
+            nearest_boundary=self.nearest_boundary,
+            radius=self.radius if is_small else None,
+            bounding_box=self.bounding_box if is_small else None,
+            facet_units=self.units[self.facets] if is_small else None,
+        )
+
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw it, in two dimensions: see :func:`creases.show.plot_cell`."""
+        """Plot the region, in two dimensions: see :func:`creases.show.plot_cell`."""
         from creases.show import plot_cell
 
         return plot_cell(self, ax=ax)
@@ -208,64 +224,63 @@ class Cell:
     # -- files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write to a ``.npz`` file, the network included."""
+        """Write the region to a ``.npz`` file, with its network."""
         return archive.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Cell:
-        """Read back what :meth:`save` wrote."""
+        """Read a region that :meth:`save` wrote."""
         return archive.load(cls, path)
 
 
-def cell(net: Network, x: Any, *, box: Sequence[tuple[float, float]] | None = None) -> Cell:
-    """The region of one input, in any dimension.
+def cell(net: Network, x: Any, *, box: Any = None) -> Cell:
+    """Return the region of one input, in any dimension.
 
     On a crease it is the region of the sides that ``net.sides`` takes there. Where these hold on no open set (several
-    creases meet), it is the region that one enters on leaving ``x`` in a fixed direction; ``x`` is then a point of its
-    border. A unit that is identically zero on the region has side 0.
+    creases meet), it is the region that one enters on leaving ``x`` in a fixed direction; ``x`` is then on its border.
+    A unit that is identically zero on the region has side 0.
 
     Parameters
     ----------
     net
-        Any network; the geometry is in float64.
+        A :class:`creases.Network`, a torch module or a file name; the geometry is in float64.
     x
         One point, in the model's input shape or flattened.
     box
-        ``(lo, hi)`` for every input: also bound the region by this box, which must contain ``x``.
+        ``(lo, hi)`` for all inputs, or a pair for each: also bound the region by this box, which must contain ``x``.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from creases.network._reading.arrays import from_arrays
-    >>> from creases.regions._cell import cell
-    >>> net = from_arrays([(np.eye(2), np.zeros(2)), (np.ones((1, 2)), np.array([-1.0]))])  # relu(x0) + relu(x1) - 1
-    >>> quadrant = cell(net, [0.25, 0.5])
+    >>> import creases
+    >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # relu(x0) + relu(x1) - 1
+    >>> quadrant = creases.cell(net, [0.25, 0.5])
     >>> quadrant.units[quadrant.facets].tolist(), quadrant.crease_distance
     ([0, 1], 0.25)
     """
     net = as_network(net).to(torch.float64)
     point = check_point(net, x)
+    limits = None if box is None else check_box(box, net.n_in)
     sides = net.sides(point)
-    sides_of_box = _box_rows(box, point)
-    found = _cell(net, point, sides, sides_of_box)
-    slack = np.abs(found.Q @ point - found.p)
-    on = slack <= SAME_PLANE * (np.abs(found.Q) @ np.abs(point) + np.abs(found.p))
-    if found.Q[on].any() and found._ball[1] <= SAME_PLANE:  # x lies on creases, and this side of them is flat
+    box_rows = _box_rows(limits, point)
+    region = _cell(net, point, sides, box_rows)
+    slack = np.abs(region.Q @ point - region.p)
+    on_crease = slack <= SAME_PLANE * (np.abs(region.Q) @ np.abs(point) + np.abs(region.p))
+    if region.Q[on_crease].any() and region._ball[1] <= SAME_PLANE:  # x is on creases, and these sides hold on no ball
         tied = point_ties(net, torch.from_numpy(point).to(net.device))
-        found = _cell(net, point, sides_toward(net, sides, tied, _inwards(box, point)), sides_of_box)
-        if found._ball[1] <= SAME_PLANE:
+        region = _cell(net, point, sides_toward(net, sides, tied, _inward_direction(limits, point)), box_rows)
+        if region._ball[1] <= SAME_PLANE:
             raise InputError(
                 "x", "be in the interior of a region", "a point too close to several creases", "move x a little"
             )
-    return found
+    return region
 
 
-def _inwards(box: Sequence[tuple[float, float]] | None, x: Floats) -> Floats:
-    """A fixed direction that is not special to any network, into the box where x lies on its side."""
+def _inward_direction(box: Floats | None, x: Floats) -> Floats:
+    """Return a fixed direction that is not special to any network, into the box where x is on its border."""
     direction = np.random.default_rng(0).normal(size=len(x))
     if box is None:
         return direction
-    lo, hi = np.asarray(box, dtype=np.float64).T
+    lo, hi = box.T
     return np.where(x >= hi, -np.abs(direction), np.where(x <= lo, np.abs(direction), direction))
 
 
@@ -279,48 +294,14 @@ def _cell(net: Network, x: Floats, sides: NDArray[np.int16], box: tuple[Floats, 
     return Cell(net, x, sides, np.vstack([part.Q, Q]), np.append(part.p, p), units, across, part.J, part.y)
 
 
-def _box_rows(box: Sequence[tuple[float, float]] | None, x: Floats) -> tuple[Floats, Floats]:
+def _box_rows(box: Floats | None, x: Floats) -> tuple[Floats, Floats]:
+    """Return the box as rows ``Q x <= p``."""
     d = len(x)
     if box is None:
         return np.zeros((0, d)), np.zeros(0)
-    ends = check_box(box, d)
-    if not ((ends[:, 0] <= x) & (x <= ends[:, 1])).all():
-        raise InputError("box", "contain x", f"{ends.tolist()}")
-    return np.vstack([-np.eye(d), np.eye(d)]), np.concatenate([-ends[:, 0], ends[:, 1]])
-
-
-# -- local coordinates ------------------------------------------------------------------------------------------------
-
-
-class _Local(NamedTuple):
-    """The rows that count as ``N w <= s``, ``x' = x + unit basis w``: normals of length 1, in their own span."""
-
-    N: Floats  #: (c, r)
-    s: Floats  #: (c,)
-    rows: Ints  #: (c,) rows of Q
-    basis: Floats  #: (d, r) orthonormal
-    unit: float
-    x: Floats
-
-    def lift(self, w: Floats) -> Floats:
-        return self.x + self.unit * (self.basis @ w)
-
-
-def _local(cell: Cell) -> _Local:
-    Q, p, x = cell.Q, cell.p, cell.x
-    length = np.linalg.norm(Q, axis=1)
-    rows = np.flatnonzero(length > 0)
-    rows = rows[np.argsort(cell.units[rows] >= 0, kind="stable")]  # the box first: a crease along its side is no facet
-    N = Q[rows] / length[rows, None]
-    s = np.maximum((p[rows] - Q[rows] @ x) / length[rows], 0.0)
-    clear = s[s > 1e-12 * (np.abs(x).max(initial=0) + s.max(initial=0))]
-    unit = float(clear.min(initial=np.inf))
-    unit = unit if np.isfinite(unit) else 1.0
-    basis = np.eye(len(x))
-    if len(rows) < len(x):  # linear programs are quicker in the span of the normals
-        _, size, directions = np.linalg.svd(N, full_matrices=False)
-        basis = directions[size > 1e-12 * size.max(initial=0)].T
-    return _Local(N @ basis, s / unit, rows, basis, unit, x)
+    if not ((box[:, 0] <= x) & (x <= box[:, 1])).all():
+        raise InputError("box", "contain x", f"{box.tolist()}")
+    return np.vstack([-np.eye(d), np.eye(d)]), np.concatenate([-box[:, 0], box[:, 1]])
 
 
 # -- parts of Cell ----------------------------------------------------------------------------------------------------
@@ -338,17 +319,17 @@ def _vertices(cell: Cell) -> Floats:
     N = part.N[keep] * size
     length = np.linalg.norm(N, axis=1)
     N, s = N / length[:, None], part.s[keep] / length
-    found = HalfspaceIntersection(np.column_stack([N, -s]), chebyshev(N, s)[0]).intersections
-    _, first = np.unique(np.round(found, 9) + 0.0, axis=0, return_index=True)
-    corners = found[np.sort(first)]
+    points = HalfspaceIntersection(np.column_stack([N, -s]), chebyshev(N, s)[0]).intersections
+    _, first = np.unique(np.round(points, 9) + 0.0, axis=0, return_index=True)
+    corners = points[np.sort(first)]
     if corners.shape[1] == 2:
         around = corners - corners.mean(axis=0)
         corners = corners[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]
     return cell.x + part.unit * size * corners
 
 
-def _half_way(cell: Cell, start: Floats, direction: Floats, limit: float) -> float:
-    """Half the way from a point of the cell's border through the cell, at most ``limit``."""
+def _half_depth(cell: Cell, start: Floats, direction: Floats, limit: float) -> float:
+    """Return half the distance from a point of the cell's border through the cell, at most ``limit``."""
     speed = cell.Q @ direction
     ahead = speed > 1e-9 * np.linalg.norm(cell.Q, axis=1)
     way = (cell.p[ahead] - cell.Q[ahead] @ start) / speed[ahead]
@@ -364,11 +345,11 @@ def _nearest_boundary(cell: Cell) -> NearestBoundary | None:
     if len(y) == 1:  # the sign of one output: the same as two outputs (0, f)
         J, y = np.vstack([0 * J, J]), np.append(0.0, y)
     z = J @ cell.x + y
-    own = int(z.argmax())
-    normal, lead = J[own] - J, z[own] - z
+    predicted = int(z.argmax())
+    normal, lead = J[predicted] - J, z[predicted] - z
     length = np.linalg.norm(normal, axis=1)
     ahead = length > SIGN_TOLERANCE * (
-        np.linalg.norm(J[own]) + np.linalg.norm(J, axis=1)
+        np.linalg.norm(J[predicted]) + np.linalg.norm(J, axis=1)
     )  # else they never tie, or always do
     reach = np.where(ahead, lead / np.where(ahead, length, 1.0), np.inf)
     part, best = cell._local, None
@@ -379,5 +360,5 @@ def _nearest_boundary(cell: Cell) -> NearestBoundary | None:
         scale = reach[j] if reach[j] > 0 else 1.0
         w = nearest_point(np.vstack([N, normal[j] / length[j]]), np.append(s, -reach[j]) / scale)
         if w is not None and (best is None or np.linalg.norm(w) * scale < best.distance):
-            best = NearestBoundary(float(np.linalg.norm(w) * scale), cell.x + scale * w, (own, int(j)))
+            best = NearestBoundary(float(np.linalg.norm(w) * scale), cell.x + scale * w, (predicted, int(j)))
     return best

@@ -1,9 +1,9 @@
 """Linear bounds carried backwards, as in CROWN [1]_.
 
 Intervals go forward, each term of a value at its worst. Then each bend that may be on either of its sides is enclosed
-between two lines (its chord, and a line that it never falls below), and the bounds of a value become affine functions of
-the input, carried back through the transposes of the network's own linear maps. What the paths through a network have in
-common cancels; where no unit changes side in the box the bounds are exact.
+between two lines (its chord, and a line that it never falls below), and the bounds of a value become affine functions
+of the input, carried back through the transposes of the network's own linear maps. What the paths through a network
+have in common cancels; where no unit changes side in the box the bounds are exact.
 
 References
 ----------
@@ -151,7 +151,7 @@ def _relu_lines(low: Tensor, high: Tensor, leak: Tensor | None) -> tuple[Line, L
 
 
 def _choice_back(G: Tensor, low: Tensor, high: Tensor, lead: Tensor) -> tuple[list[Tensor], Tensor]:
-    """As ``_bend_back``, for a choice: at least a candidate s, at most a line in z_s above the maximum of the others."""
+    """As ``_bend_back``, for a choice: at least a candidate s, at most a line in z_s above the other candidates."""
     K = low.shape[-1]
     s = low.argmax(dim=-1, keepdim=True)
     s_low, s_high = low.gather(-1, s), high.gather(-1, s)
