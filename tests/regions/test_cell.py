@@ -309,7 +309,7 @@ def test_float32_networks_are_cut_in_float64() -> None:
 def test_bad_arguments_are_named() -> None:
     net = random_net(5, 6, 2)
     x = np.zeros(5)
-    with pytest.raises(InputError, match=r"x: expected shape \(5,\)"):
+    with pytest.raises(InputError, match=r"x must have shape \(5,\)"):
         cell(net, np.zeros(4))
     with pytest.raises(InputError, match="x must be one point"):
         cell(net, np.zeros((2, 5)))

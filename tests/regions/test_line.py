@@ -261,7 +261,7 @@ def test_bad_points_are_named() -> None:
     net = random_net(2, 3, 1)
     with pytest.raises(InputError, match="b must differ from a, got the same point"):
         line(net, [1.0, 2.0], [1.0, 2.0])
-    with pytest.raises(InputError, match=r"a: expected shape \(2,\)"):
+    with pytest.raises(InputError, match=r"a must have shape \(2,\)"):
         line(net, [1.0, 2.0, 3.0], [1.0, 2.0])
     with pytest.raises(InputError, match="b must be finite, got nan at index 1"):
         line(net, [1.0, 2.0], [1.0, np.nan])

@@ -422,7 +422,7 @@ def test_bad_slices_are_refused() -> None:
         creases.plane(deep, UNIT, np.zeros(3), np.ones((3, 2)))
     with pytest.raises(InputError, match="basis must be finite"):
         creases.plane(deep, UNIT, np.zeros(3), np.full((3, 2), np.nan))
-    with pytest.raises(InputError, match="origin: expected shape"):
+    with pytest.raises(InputError, match="origin must have shape"):
         creases.plane(flat, UNIT, np.zeros(3), np.eye(2))
     with pytest.raises(InputError, match=r"c must not be on the line through a and b.*use line"):
         creases.plane_through(deep, [0, 0, 0], [1, 1, 1], [2, 2, 2])
