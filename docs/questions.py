@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from creases._files import write_atomically
-from creases_reproduction.running import stored
+from creases_reproduction.results import stored_result
 
 PAGES = Path(__file__).parent / "questions"
 
@@ -21,7 +21,7 @@ _PROBLEMS = ("sine", "quadratic", "circle", "overlapping_quadratic")
 
 def growth() -> str:
     """Mean losses and shares solved, by method and problem."""
-    found = {problem: numbers(f"000-growth-{problem}")["methods"] for problem in _PROBLEMS}
+    found = {problem: numbers(f"xng/growth-{problem}")["methods"] for problem in _PROBLEMS}
     rows = [["", *(problem.replace("_", " ") for problem in _PROBLEMS)]]
     for method in found["sine"]:
         cells = [found[problem].get(method) for problem in _PROBLEMS]
@@ -31,7 +31,7 @@ def growth() -> str:
 
 def gap() -> str:
     """Gaps to the optimum, by how training began."""
-    found = numbers("003-initialisation-gap")
+    found = numbers("splines/initialisation-gap")
     rows = [["breakpoints begin", *found]]
     for how in next(iter(found.values())):
         if how == "optimum":
@@ -44,7 +44,7 @@ def gap() -> str:
 
 def numbers(name: str) -> Any:
     """The numbers of a stored result."""
-    result = stored(name)
+    result = stored_result(name)
     assert result is not None, name
     return result.numbers
 

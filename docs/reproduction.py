@@ -16,11 +16,21 @@ from pathlib import Path
 from PIL import Image
 
 from creases._files import write_atomically
-from creases_reproduction.catalogue import claims
-from creases_reproduction.claim import SOURCES, Claim, Row
+from creases_reproduction.catalogue import list_claims
+from creases_reproduction.claim import FAMILIES, Claim, Row
 from creases_reproduction.figures.claims import claim_figure
-from creases_reproduction.misprints import Misprint, misprints
-from creases_reproduction.running import NOT_HERE, STORED, VERDICTS, Result, judged_again, read, status, stored, write
+from creases_reproduction.misprints import Misprint, list_misprints
+from creases_reproduction.results import (
+    NOT_COMPUTABLE,
+    STORED_RESULTS,
+    VERDICTS,
+    Result,
+    judge_again,
+    read_result,
+    stored_result,
+    stored_verdict,
+    write_result,
+)
 
 HERE = Path(__file__).parent
 PAGES = HERE / "reproduction"
@@ -39,11 +49,11 @@ _MEANING = """\
 
 def main() -> None:
     """Bring everything up to date."""
-    for path in sorted(STORED.glob("*.json")):
-        result = read(path)
-        again = judged_again(result)
+    for path in sorted(STORED_RESULTS.glob("*.json")):
+        result = read_result(path)
+        again = judge_again(result)
         if again != result:
-            write(again, STORED)
+            write_result(again, STORED_RESULTS)
     PAGES.mkdir(exist_ok=True)
     texts = pages()
     for path, text in texts.items():
@@ -58,12 +68,12 @@ def main() -> None:
 def pages() -> dict[Path, str]:
     """Every page's text."""
     texts = {HERE / "reproduction.md": _index(), HERE / "misprints.md": _misprints()}
-    return texts | {PAGES / f"{source}.md": _source(source) for source in SOURCES}
+    return texts | {PAGES / f"{source}.md": _source(source) for source in FAMILIES}
 
 
 def pictures() -> list[tuple[Claim, Result]]:
     """Claims that have a picture, with their results."""
-    found = [(claim, stored(claim.id)) for claim in claims() if claim.picture is not None]
+    found = [(claim, stored_result(claim.id)) for claim in list_claims() if claim.picture is not None]
     return [(claim, result) for claim, result in found if result is not None]
 
 
@@ -82,16 +92,16 @@ def _draw_all() -> list[Path]:
 
 
 def _index() -> str:
-    found = {source: Counter(status(claim) for claim in claims(source)) for source in SOURCES}
+    found = {source: Counter(stored_verdict(claim) for claim in list_claims(source)) for source in FAMILIES}
     total = sum(found.values(), Counter())
     names = [name for name in (*VERDICTS, "not run") if name in VERDICTS or total[name]]
     rows = [
         [f"[{source}](reproduction/{source}.md): {_cell(name)}", *(str(found[source][one]) for one in names)]
-        for source, name in SOURCES.items()
+        for source, name in FAMILIES.items()
     ]
     rows.append(["**all**", *(f"**{total[one]}**" for one in names)])
-    lists = "\n\n".join(f"## {source}: {name}\n\n{_listed(source)}" for source, name in SOURCES.items())
-    run = total.total() - total[NOT_HERE]
+    lists = "\n\n".join(f"## {source}: {name}\n\n{_listed(source)}" for source, name in FAMILIES.items())
+    run = total.total() - total[NOT_COMPUTABLE]
     return f"""{_MADE}
 
 # The sources, beside what we find
@@ -112,25 +122,25 @@ and small stand-ins for image data, and its verdict says less. What is misprinte
 
 def _listed(source: str) -> str:
     rows = [
-        [f"[{claim.id}](reproduction/{source}.md#{_anchor(claim.id)})", _cell(claim.says), status(claim)]
-        for claim in claims(source)
+        [f"[{claim.id}](reproduction/{source}.md#{_anchor(claim.id)})", _cell(claim.says), stored_verdict(claim)]
+        for claim in list_claims(source)
     ]
     return _table(["claim", "what it says", "verdict"], rows)
 
 
 def _source(source: str) -> str:
-    parts = [_claim(claim) for claim in claims(source)]
-    found = Counter(status(claim) for claim in claims(source))
+    parts = [_claim(claim) for claim in list_claims(source)]
+    found = Counter(stored_verdict(claim) for claim in list_claims(source))
     told = ", ".join(f"{found[name]} {name}" for name in (*VERDICTS, "not run") if found[name])
     return (
-        f"{_MADE}\n\n# {source}: {SOURCES[source]}\n\n{len(parts)} claims: {told}. What the verdicts mean, and the "
+        f"{_MADE}\n\n# {source}: {FAMILIES[source]}\n\n{len(parts)} claims: {told}. What the verdicts mean, and the "
         "other sources: [The sources, beside what we find](../reproduction.md).\n\n" + "\n".join(parts)
     )
 
 
 def _claim(claim: Claim) -> str:
     """A claim's section: what is printed, what we find, how to run it."""
-    result = stored(claim.id)
+    result = stored_result(claim.id)
     lines = [f"## {claim.id} {{ #{_anchor(claim.id)} }}", "", f"*{_sentence(claim.place)}* {_plain(claim.says)}", ""]
     if claim.printed:
         lines += [f"**Printed:** {_plain(claim.printed)}", ""]
@@ -162,10 +172,10 @@ def _how(claim: Claim, result: Result) -> str:
 
 def _misprints() -> str:
     parts = []
-    for source, name in SOURCES.items():
-        own = "\n".join(_misprint(one) for one in misprints(source))
+    for source, name in FAMILIES.items():
+        own = "\n".join(_misprint(one) for one in list_misprints(source))
         parts.append(f"## {source}: {name}\n\n{own}")
-    count = len(misprints())
+    count = len(list_misprints())
     return f"""{_MADE}
 
 # Misprints in the sources

@@ -7,9 +7,9 @@ from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
-from creases_reproduction.catalogue import find
-from creases_reproduction.claim import Judged
-from creases_reproduction.running import plain, stored
+from creases_reproduction.catalogue import find_claim
+from creases_reproduction.claim import Judgement
+from creases_reproduction.results import stored_result, to_json
 
 #: What to change of the stored numbers: nothing, some of them, or all by a function.
 Change = Mapping[str, Any] | Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -36,13 +36,13 @@ def far_off(numbers: dict[str, Any]) -> dict[str, Any]:
     return numbers
 
 
-def judged_with(id: str, change: Change) -> Judged:
+def judged_with(id: str, change: Change) -> Judgement:
     """How a claim is judged on its stored numbers with a change."""
-    claim, result = find(id), stored(id)
+    claim, result = find_claim(id), stored_result(id)
     assert claim.judge is not None
     assert result is not None, f"{id} has no stored result"
     numbers = deepcopy(result.numbers)
-    return claim.judge(plain(change(numbers) if callable(change) else {**numbers, **change}))
+    return claim.judge(to_json(change(numbers) if callable(change) else {**numbers, **change}))
 
 
 def computable(*modules: str) -> set[str]:

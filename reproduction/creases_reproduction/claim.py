@@ -1,4 +1,4 @@
-"""A claim of a source that can be computed: what was printed, how to compute it, and how to judge what comes out."""
+"""Claims of the sources: what is printed, how to compute it, and how to judge the outcome."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from creases_reproduction.measured import Scale
+from creases_reproduction.experiment import Scale
 
-#: How a claim fares. "agrees": the printed numbers lie within the measured spread, or the theorem holds at every case
-#: tried; "agrees in kind": what is said of them holds, the numbers differ; "disagrees": it does not hold.
+#: How a claim fares. "agrees": the printed numbers lie within the measured spread, or the theorem holds in every case
+#: tried; "agrees in kind": the statement holds but the numbers differ; "disagrees": the statement does not hold.
 Verdict = Literal["agrees", "agrees in kind", "disagrees"]
 
-#: The four sources by number.
-SOURCES = {
-    "000": "slides, Explainable Network Growth by Folding on Typical Mis-predictions (XNG)",
-    "001": "paper, Spotting Expressivity Bottlenecks and Fixing Them Optimally (TINY)",
-    "002": "dissertation, Local Linearity of ReLU Neural Networks",
-    "003": "lecture, Understanding Neural Nets as Splines",
+#: The families of claims, one for each source, in the order of the catalogue.
+FAMILIES = {
+    "xng": "slides, Explainable Network Growth by Folding on Typical Mis-predictions (XNG)",
+    "tiny": "paper, Spotting Expressivity Bottlenecks and Fixing Them Optimally (TINY)",
+    "linearity": "dissertation, Local Linearity of ReLU Neural Networks",
+    "splines": "lecture, Understanding Neural Nets as Splines",
 }
 
-#: Numbers by what they are, as JSON has them: numbers, text, lists, mappings of these.
+#: Measured numbers by name, as JSON holds them: numbers, text, lists, mappings.
 Numbers = Mapping[str, Any]
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """A verdict with its reason."""
 
     verdict: Verdict
-    why: str  #: a sentence with the measured numbers in it; for other verdicts than "agrees" what differs, and why
+    why: str  #: a sentence with the measured numbers; unless the verdict is "agrees", also what differs and why
 
 
 class Row(NamedTuple):
-    """One printed number beside the measured one, with the 95 % interval where there is a spread."""
+    """A printed number beside the measured one, with a 95 % interval where there is a spread."""
 
     what: str
     printed: float | None
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A curve of a picture, with the 95 % interval where there is a spread."""
+    """A curve of a picture, with 95 % intervals where there is a spread."""
 
     name: str
     x: Sequence[float]
@@ -53,36 +53,36 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Picture:
-    """What :func:`creases_reproduction.figures.claims.plot_claim` draws: numbers beside print, curves, or a heat map."""
+    """The content of a claim's figure: printed and measured numbers, curves, or a heat map."""
 
-    rows: Sequence[Row] = ()  #: printed and measured numbers, as dots with intervals
+    rows: Sequence[Row] = ()  #: printed and measured numbers, drawn as dots with intervals
     curves: Sequence[Curve] = ()
-    heat: Sequence[Sequence[float]] = ()  #: (rows, columns); printed numbers are not drawn
-    x: str = ""  #: what the axes are
+    heat: Sequence[Sequence[float]] = ()  #: (rows, columns) of a heat map; printed numbers are not drawn
+    x: str = ""  #: axis labels
     y: str = ""
     x_names: Sequence[str] = ()  #: of a heat map's columns
     y_names: Sequence[str] = ()  #: of its rows
-    log: bool = False  #: whether the numbers' axis is logarithmic
+    log: bool = False  #: whether the axis of the numbers is logarithmic
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A table, figure, theorem or numeric claim of a source."""
+    """A table, figure, theorem or numeric statement of a source."""
 
-    id: str  #: "002-table-3.4": source, kind, number as printed
+    id: str  #: "linearity/table-3.4": family, kind, number as printed
     place: str  #: where in the source: "Table 3.4", "Proposition 3.2", "section 3.4.2", "slide 23"
-    says: str  #: what it claims, in a sentence or two
+    says: str  #: the statement, in a sentence or two
     printed: str  #: the printed numbers, as text; "" for a theorem
-    measure: Callable[[Scale], Numbers] | None  #: computes it; None where it cannot be computed here
-    judge: Callable[[Numbers], Judged] | None = None
+    measure: Callable[[Scale], Numbers] | None  #: computes the numbers; None where that is not possible here
+    judge: Callable[[Numbers], Judgement] | None = None
     picture: Callable[[Numbers], Picture] | None = None
     cannot: str = ""  #: why it cannot be computed here
-    full: str = ""  #: what the full scale takes, in words: "2 minutes of 2 cores", "an H200: 9 s"
-    misprints: Sequence[str] = field(default_factory=tuple)  #: of reproduce/misprints.py that concern it
-    #: Numbers of a full run whose table comes with the package, and how that table was made (kept.py writes these).
-    kept: Callable[[], tuple[Numbers, Mapping[str, str]]] | None = None
+    full: str = ""  #: the cost of the full scale, in words: "2 minutes of 2 cores", "an H200: 9 s"
+    misprints: Sequence[str] = field(default_factory=tuple)  #: ids of the misprints that concern it
+    #: Numbers from the table of a full run that comes with the package, and how that table was made.
+    from_table: Callable[[], tuple[Numbers, Mapping[str, str]]] | None = None
 
     @property
-    def source(self) -> str:
-        """The source's number, "000" to "003"."""
-        return self.id.partition("-")[0]
+    def family(self) -> str:
+        """The family, a key of ``FAMILIES``: the first part of the id."""
+        return self.id.partition("/")[0]

@@ -1,4 +1,4 @@
-"""``creases reproduce``: what the sources claim, run through the library and set beside what they print."""
+"""``creases reproduce``: run the claims of the sources and compare the results with what they print."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from creases_reproduction.claim import Claim, Row
-    from creases_reproduction.measured import Scale
-    from creases_reproduction.running import Failure, Result
+    from creases_reproduction.experiment import Scale
+    from creases_reproduction.results import Failure, Result
 
 INTERRUPTED = 130
 
 #: How a verdict is printed.
 _COLORS = {"agrees": "green", "agrees in kind": "yellow", "disagrees": "red", "failed": "bold red"}
 
-#: Verdicts in a list of one line for each claim; a name that is not here is short enough.
-_SHORT = {"agrees in kind": "in kind", "not computable here": "not here"}
+#: Verdicts in a list of one line for each claim; the others are short enough.
+_SHORT_VERDICTS = {"agrees in kind": "in kind", "not computable here": "not here"}
 
 #: Columns for an id in such a list; longer ones push the rest of their line to the right.
-_ID_WIDTH = 28
+_ID_WIDTH = 36
+
+_LIST_HINT = "creases reproduce --list shows the ids"
 
 
 class ScaleName(StrEnum):
@@ -38,101 +40,105 @@ class ScaleName(StrEnum):
 
 def reproduce_claims(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="The claims to run, or to list in full.")
+        list[str] | None, typer.Argument(metavar="ID...", help="Claims to run, or to describe with --list.")
     ] = None,
-    listed: Annotated[
-        bool, typer.Option("--list", help="List every claim and how it fared at full scale; with ids, all about these.")
+    list_only: Annotated[
+        bool, typer.Option("--list", help="List the claims and their verdicts at full scale; with ids, describe these.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Run every claim.")] = False,
-    source: Annotated[str | None, typer.Option(help="Only claims of this source: 000, 001, 002 or 003.")] = None,
+    run_all: Annotated[bool, typer.Option("--all", help="Run every claim.")] = False,
+    family: Annotated[
+        str | None, typer.Option(help="Only the claims of one source: xng, tiny, linearity or splines.")
+    ] = None,
     scale: Annotated[
-        ScaleName, typer.Option(help="In seconds, or as in the source (minutes to hours).")
+        ScaleName, typer.Option(help="quick takes seconds for each claim; full is as in the source (minutes to hours).")
     ] = ScaleName.quick,
     folder: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Folder for the results: ID.json, and ID.png with a figure.")
     ] = Path("out/reproduce"),
-    processes: Annotated[int, typer.Option(help="How many claims are run at a time.")] = 1,
-    again: Annotated[bool, typer.Option("--again", help="Also run what has a result in the folder.")] = False,
+    n_jobs: Annotated[int, typer.Option("--jobs", help="Number of claims to run in parallel.")] = 1,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Run again the claims whose results are in the folder.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list, or the results, as JSON.")] = False,
 ) -> None:
     """Reproduce the sources: every table, figure, theorem and number that can be computed.
 
-    To see what there is, all about one claim, to run it, and to run them all:
+    List the claims, describe one, run it, or run them all:
 
       creases reproduce --list
 
-      creases reproduce --list 003-table-1
+      creases reproduce --list splines/table-1
 
-      creases reproduce 003-table-1
+      creases reproduce splines/table-1
 
-      creases reproduce --all --scale quick --processes 2
+      creases reproduce --all --scale quick --jobs 2
 
-    The printed numbers are set beside ours, with a verdict: agrees, agrees in kind (what is said of the numbers holds,
-    they differ), disagrees, or not computable here. A quick run has few seeds, and small stand-ins for image data: the
-    verdict of the stored full run, which counts, is told beside its own. A verdict is a result: only claims that could
-    not be run to their end make the exit code 1. Results that lie in the folder are not computed again.
+    The printed numbers are shown beside the measured ones, with a verdict: agrees, agrees in kind (the statement holds
+    but the numbers differ), disagrees, or not computable here. A quick run has few seeds, and small stand-ins for image
+    data, so the stored full-scale verdict is shown alongside. A verdict is a result: only claims that end with an error
+    make the exit code 1. Results that are already in the folder are not computed again.
     """
-    chosen = _chosen(ids or [], everything, listed, source)
-    if listed:
-        _list(chosen, as_json, in_full=bool(ids))
+    claims = _select_claims(ids or [], run_all, list_only, family)
+    if list_only:
+        _print_list(claims, as_json, in_full=bool(ids))
         return
-    briefly = not (ids or as_json)
-    results = _run(chosen, scale.value, folder, processes, again, briefly)
+    one_line_each = not (ids or as_json)
+    results = _run_claims(claims, scale.value, folder, n_jobs, overwrite, one_line_each)
     if as_json:
         _print_json(results)
     else:
         for claim, result in results if ids else ():
             _print_result(claim, result)
         _print_counts(results, scale.value)
-    if any(_failed(result) for _, result in results):
+    if any(_is_failure(result) for _, result in results):
         raise typer.Exit(1)
 
 
-def _chosen(ids: list[str], everything: bool, listed: bool, source: str | None) -> list[Claim]:
-    from creases_reproduction.catalogue import claims, find
+def _select_claims(ids: list[str], run_all: bool, list_only: bool, family: str | None) -> list[Claim]:
+    from creases_reproduction.catalogue import find_claim, list_claims
 
-    if ids and (everything or source):
-        raise InputError("ID: give ids, or --all or --source, not both")
-    if not (ids or everything or listed or source):
-        raise InputError("ID: expected ids of claims, --all or --list; creases reproduce --list shows the ids")
-    return [find(id) for id in dict.fromkeys(ids)] if ids else claims(source)
+    if ids and (run_all or family):
+        raise InputError("ids", "not be combined with --all or --family", " ".join(ids))
+    if not (ids or run_all or list_only or family):
+        raise InputError("ids", "name claims, unless --all, --family or --list is given", "none", _LIST_HINT)
+    return [find_claim(id) for id in dict.fromkeys(ids)] if ids else list_claims(family)
 
 
-def _run(
-    chosen: list[Claim], scale: Scale, folder: Path, processes: int, again: bool, briefly: bool
+def _run_claims(
+    claims: list[Claim], scale: Scale, folder: Path, n_jobs: int, overwrite: bool, one_line_each: bool
 ) -> list[tuple[Claim, Result | Failure]]:
-    """Run claims, write their results and figures; in the order of the catalogue.
+    """Run claims and write their results and figures; return them in the order of the catalogue."""
+    from creases_reproduction.runner import run_claims
 
-    ``briefly``: a line is printed for each as it is done.
-    """
-    from creases_reproduction.running import run_all
-
-    if processes < 1:
-        raise InputError(f"--processes: expected at least 1, got {processes}")
     if folder.exists() and not folder.is_dir():
         raise FileError(f"--out: {folder} is a file; give the name of a folder")
-    by_id = {claim.id: claim for claim in chosen}
-    found: dict[str, Result | Failure] = {}
+    by_id = {claim.id: claim for claim in claims}
+    results: dict[str, Result | Failure] = {}
     try:
-        with show_progress(len(chosen)) as begin:
-            begin(chosen[0].id if processes == 1 else f"{len(chosen)} claims")
-            for done, result in enumerate(run_all(chosen, scale, folder=folder, processes=processes, again=again), 1):
-                found[result.id] = result
-                _draw(by_id[result.id], result, folder)
-                if briefly:
-                    _print_line(by_id[result.id], result)
-                begin(chosen[done].id if processes == 1 and done < len(chosen) else f"{done} of {len(chosen)} done")
+        with show_progress(len(claims)) as begin:
+            begin(claims[0].id if n_jobs == 1 else f"{len(claims)} claims")
+            running = run_claims(claims, scale, folder=folder, n_jobs=n_jobs, overwrite=overwrite)
+            for done, result in enumerate(running, 1):
+                results[result.id] = result
+                _draw_figure(by_id[result.id], result, folder)
+                if one_line_each:
+                    _print_result_line(by_id[result.id], result)
+                begin(claims[done].id if n_jobs == 1 and done < len(claims) else f"{done} of {len(claims)} done")
     except KeyboardInterrupt:
-        note(f"stopped after {len(found)} of {len(chosen)}; what was done is kept in {folder}: give the command again")
+        note(
+            f"stopped after {len(results)} of {len(claims)}; the results are in {folder}: repeat the command to resume"
+        )
         raise typer.Exit(INTERRUPTED) from None
-    return [(claim, found[claim.id]) for claim in chosen]
+    return [(claim, results[claim.id]) for claim in claims]
 
 
-def _draw(claim: Claim, result: Result | Failure, folder: Path) -> None:
-    if _failed(result) or claim.picture is None or claim.measure is None:
+def _draw_figure(claim: Claim, result: Result | Failure, folder: Path) -> None:
+    if _is_failure(result) or claim.picture is None or claim.measure is None:
         return
-    path, numbers = (folder / f"{claim.id}.{kind}" for kind in ("png", "json"))
-    if path.exists() and path.stat().st_mtime >= numbers.stat().st_mtime:  # of a result that was kept
+    from creases_reproduction.results import result_path
+
+    path, numbers = (result_path(folder, claim.id, suffix) for suffix in (".png", ".json"))
+    if path.exists() and path.stat().st_mtime >= numbers.stat().st_mtime:  # the result was there already
         return
     from creases.show import save_figure
     from creases_reproduction.figures.claims import claim_figure
@@ -141,64 +147,66 @@ def _draw(claim: Claim, result: Result | Failure, folder: Path) -> None:
     save_figure(figure, path, dpi=110)
 
 
-def _list(chosen: list[Claim], as_json: bool, in_full: bool) -> None:
-    from creases_reproduction.claim import SOURCES
-    from creases_reproduction.running import status
+def _print_list(claims: list[Claim], as_json: bool, in_full: bool) -> None:
+    from creases_reproduction.claim import FAMILIES
+    from creases_reproduction.results import stored_verdict
 
     if as_json:
-        print_json({"claims": [_about(claim) for claim in chosen]})
+        print_json({"claims": [_describe_claim(claim) for claim in claims]})
         return
     if in_full:
-        for claim in chosen:
-            _print_about(claim)
+        for claim in claims:
+            _print_description(claim)
         return
-    for number, name in SOURCES.items():
-        own = [claim for claim in chosen if claim.source == number]
-        if own:
-            out.print(f"{number}: {escape(name)}", style="bold", soft_wrap=True)
-            for claim in own:
-                _print_cut(claim.id, status(claim), claim.says)
+    for family, name in FAMILIES.items():
+        members = [claim for claim in claims if claim.family == family]
+        if members:
+            out.print(f"{family}: {escape(name)}", style="bold", soft_wrap=True)
+            for claim in members:
+                _print_line(claim.id, stored_verdict(claim), claim.says)
             out.print()
-    _print_number({name: [status(claim) for claim in chosen].count(name) for name in map(status, chosen)})
-    note("all about a claim: creases reproduce --list ID; to run it: creases reproduce ID")
+    verdicts = [stored_verdict(claim) for claim in claims]
+    _print_number({name: verdicts.count(name) for name in verdicts})
+    note("describe a claim: creases reproduce --list ID; run it: creases reproduce ID")
 
 
-def _about(claim: Claim) -> dict[str, Any]:
-    """All that is known of a claim, its stored result included, but for the result's numbers."""
-    from creases_reproduction.claim import SOURCES
-    from creases_reproduction.running import status, stored
+def _describe_claim(claim: Claim) -> dict[str, Any]:
+    """Return everything known about a claim, with its stored result but without the result's numbers."""
+    from creases_reproduction.claim import FAMILIES
+    from creases_reproduction.results import stored_result, stored_verdict
 
-    found = stored(claim.id)
-    told = ("why", "command", "seconds", "machine", "versions")
+    result = stored_result(claim.id)
+    fields = ("why", "command", "seconds", "machine", "versions")
     return {
         "id": claim.id,
-        "source": SOURCES[claim.source],
+        "source": FAMILIES[claim.family],
         "place": claim.place,
         "says": claim.says,
         "printed": claim.printed,
-        "status": status(claim),
+        "status": stored_verdict(claim),
         "cannot": claim.cannot,
         "takes": claim.full,
         "misprints": list(claim.misprints),
-        "full": None if found is None else {name: getattr(found, name) for name in told},
+        "full": None if result is None else {name: getattr(result, name) for name in fields},
     }
 
 
-def _print_about(claim: Claim) -> None:
-    """A claim with its stored result, as words."""
-    about = _about(claim)
-    found = about["full"]
+def _print_description(claim: Claim) -> None:
+    """Print a claim with its stored result."""
+    about = _describe_claim(claim)
+    result = about["full"]
     out.print(f"[bold]{claim.id}[/]  {escape(claim.place)} of {escape(about['source'])}", soft_wrap=True)
     out.print(escape(claim.says), soft_wrap=True)
     if claim.printed:
         out.print(f"printed: {escape(claim.printed)}", soft_wrap=True)
-    why = found["why"] if found else claim.cannot
-    out.print(f"{_colored(about['status'])}: {escape(why)}" if why else _colored(about["status"]), soft_wrap=True)
-    if found:
-        versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items()) or "versions not kept"
-        if not found["command"].startswith("creases "):
-            out.print(f"[dim]found by: {escape(found['command'])}[/]", soft_wrap=True)
-        out.print(f"[dim]found on {escape(found['machine'])}; {versions}[/]", soft_wrap=True)
+    why = result["why"] if result else claim.cannot
+    out.print(f"{_color_verdict(about['status'])}: {escape(why)}" if why else _color_verdict(about["status"]),
+              soft_wrap=True)  # fmt: skip
+    if result:
+        versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items()) or "unknown versions"
+        if not result["command"].startswith("creases "):
+            out.print(f"[dim]computed by: {escape(result['command'])}[/]", soft_wrap=True)
+        out.print(f"[dim]computed on {escape(result['machine'])}; {versions}[/]", soft_wrap=True)
     if claim.misprints:
         out.print(f"[dim]misprints: {', '.join(claim.misprints)}[/]", soft_wrap=True)
     if claim.measure:
@@ -207,35 +215,35 @@ def _print_about(claim: Claim) -> None:
     out.print()
 
 
-def _print_cut(id: str, verdict: str, text: str) -> None:
-    """A line for a claim, cut to the terminal's width; in full where it goes to a file or another program."""
-    line = f"{id:{_ID_WIDTH}} {_colored(verdict, 9)} {escape(text)}"
+def _print_line(id: str, verdict: str, text: str) -> None:
+    """Print a line for a claim, cut to the width of a terminal; in full if the output is a file or a pipe."""
+    line = f"{id:{_ID_WIDTH}} {_color_verdict(verdict, 9)} {escape(text)}"
     if out.is_terminal:
         out.print(line, no_wrap=True, overflow="ellipsis", crop=True)
     else:
         out.print(line, soft_wrap=True)
 
 
-def _print_line(claim: Claim, result: Result | Failure) -> None:
-    """A line for a claim that was run."""
-    from creases_reproduction.running import status
+def _print_result_line(claim: Claim, result: Result | Failure) -> None:
+    """Print a line for a claim that was run."""
+    from creases_reproduction.results import stored_verdict
 
-    if _failed(result):
-        _print_cut(claim.id, "failed", cast("Failure", result).error.strip().splitlines()[-1])
+    if _is_failure(result):
+        _print_line(claim.id, "failed", cast("Failure", result).error.strip().splitlines()[-1])
         return
     done = cast("Result", result)
-    full = status(claim)
+    full = stored_verdict(claim)
     other = f"(full: {full}) " if done.scale == "quick" and full != done.verdict else ""
-    _print_cut(claim.id, done.verdict, other + done.why)
+    _print_line(claim.id, done.verdict, other + done.why)
 
 
 def _print_result(claim: Claim, result: Result | Failure) -> None:
-    """A claim, what was printed, what was measured, the verdict; after a quick run, that of the stored full one."""
-    from creases_reproduction.running import stored
+    """Print a claim with its printed and measured numbers and verdict; after a quick run also the stored verdict."""
+    from creases_reproduction.results import stored_result
 
     out.print(f"[bold]{claim.id}[/]  {escape(claim.place)}", soft_wrap=True)
     out.print(escape(claim.says), soft_wrap=True)
-    if _failed(result):
+    if _is_failure(result):
         err.print(escape(cast("Failure", result).error), style="dim", soft_wrap=True)
         out.print("[bold red]failed[/]\n")
         return
@@ -244,60 +252,60 @@ def _print_result(claim: Claim, result: Result | Failure) -> None:
     if claim.printed and not any(row.printed is not None for row in rows):
         out.print(f"printed: {escape(claim.printed)}", soft_wrap=True)
     if rows:
-        print_table("", [_words(row) for row in rows], ("", "printed", "measured", "95 % interval"))
+        print_table("", [_row_cells(row) for row in rows], ("", "printed", "measured", "95 % interval"))
     seconds = f" ({done.scale}, {done.seconds:.1f} s)" if claim.measure else ""
-    out.print(f"{_colored(done.verdict)}: {escape(done.why)}{seconds}", soft_wrap=True)
-    full = stored(claim.id)
+    out.print(f"{_color_verdict(done.verdict)}: {escape(done.why)}{seconds}", soft_wrap=True)
+    full = stored_result(claim.id)
     if done.scale == "quick" and full is not None:
-        out.print(f"at full scale {_colored(full.verdict)}: {escape(full.why)} (stored)", soft_wrap=True)
+        out.print(f"at full scale {_color_verdict(full.verdict)}: {escape(full.why)} (stored)", soft_wrap=True)
     out.print()
 
 
-def _words(row: Row) -> tuple[str, str, str, str]:
-    def word(number: float | None) -> str:
+def _row_cells(row: Row) -> tuple[str, str, str, str]:
+    def text(number: float | None) -> str:
         return "" if number is None else f"{number:.4g}"
 
-    interval = "" if row.low is None or row.high is None else f"{word(row.low)} to {word(row.high)}"
-    return row.what, word(row.printed), word(row.measured), interval
+    interval = "" if row.low is None or row.high is None else f"{text(row.low)} to {text(row.high)}"
+    return row.what, text(row.printed), text(row.measured), interval
 
 
 def _print_counts(results: list[tuple[Claim, Result | Failure]], scale: Scale) -> None:
-    """How many claims have each verdict; after a quick run, also by the stored full ones."""
+    """Print how many claims have each verdict; after a quick run also by the stored results."""
     from collections import Counter
 
-    from creases_reproduction.running import VERDICTS, counts, status
+    from creases_reproduction.results import VERDICTS, count_verdicts, stored_verdict
 
     if len(results) < 2:
         return
-    _print_number(counts(result for _, result in results), f" at {scale} scale")
+    _print_number(count_verdicts(result for _, result in results), f" at {scale} scale")
     if scale == "quick":
-        full = Counter(status(claim) for claim, _ in results)
+        full = Counter(stored_verdict(claim) for claim, _ in results)
         _print_number({name: full[name] for name in (*VERDICTS, "not run") if name in VERDICTS or full[name]},
                       " at full scale (stored)")  # fmt: skip
 
 
-def _print_number(found: dict[str, int], where: str = "") -> None:
-    told = ", ".join(f"{number} {_colored(name)}" for name, number in found.items())
-    out.print(f"{sum(found.values())} claims{where}: {told}", soft_wrap=True)
+def _print_number(counts: dict[str, int], scale: str = "") -> None:
+    words = ", ".join(f"{number} {_color_verdict(name)}" for name, number in counts.items())
+    out.print(f"{sum(counts.values())} claims{scale}: {words}", soft_wrap=True)
 
 
 def _print_json(results: list[tuple[Claim, Result | Failure]]) -> None:
     from dataclasses import asdict
 
-    from creases_reproduction.running import counts, status
+    from creases_reproduction.results import count_verdicts, stored_verdict
 
-    found: dict[str, Any] = {"results": [{**asdict(result), "full": status(claim)} for claim, result in results]}
-    print_json({**found, "counts": counts(result for _, result in results)})
+    listed = [{**asdict(result), "full": stored_verdict(claim)} for claim, result in results]
+    print_json({"results": listed, "counts": count_verdicts(result for _, result in results)})
 
 
-def _failed(result: Result | Failure) -> bool:
-    from creases_reproduction.running import Failure
+def _is_failure(result: Result | Failure) -> bool:
+    from creases_reproduction.results import Failure
 
     return isinstance(result, Failure)
 
 
-def _colored(verdict: str, width: int = 0) -> str:
-    """A verdict in its colour; with a width its short name, filled up to it."""
+def _color_verdict(verdict: str, width: int = 0) -> str:
+    """Return a verdict in its color; with a width, its short form padded to it."""
     color = _COLORS.get(verdict)
-    word = f"{_SHORT.get(verdict, verdict):{width}}" if width else verdict
+    word = f"{_SHORT_VERDICTS.get(verdict, verdict):{width}}" if width else verdict
     return f"[{color}]{word}[/]" if color else word

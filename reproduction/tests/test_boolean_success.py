@@ -9,6 +9,7 @@ import torch
 
 from creases import boolean, lab
 from creases.errors import FileError, InputError
+from creases_reproduction.experiment import derive_seed
 from creases_reproduction.linearity import boolean_success
 from creases_reproduction.linearity.boolean_success import (
     PARITY,
@@ -22,7 +23,6 @@ from creases_reproduction.linearity.boolean_success import (
     write,
 )
 from creases_reproduction.linearity.boolean_training import LEAKY, RELU, train_on
-from creases_reproduction.measured import seed_of
 
 AND, XOR = 0b1000, 0b0110
 
@@ -62,7 +62,7 @@ def test_a_network_stops_at_the_epoch_at_which_torchs_own_has_all_points_right()
 
 def test_a_function_fares_the_same_whatever_else_is_trained():
     table = boolean.truth_table(boolean.npn_classes(3).representatives, 3)
-    seeds = [seed_of(0, k) for k in range(len(table))]
+    seeds = [derive_seed(0, k) for k in range(len(table))]
     whole = train_on(table, 3, 1, leak=RELU, trials=4, seeds=seeds, epochs=200)
     part = train_on(table[5:8], 3, 1, leak=RELU, trials=4, seeds=seeds[5:8], epochs=200)
     for all_of_them, some in zip(whole, part, strict=True):

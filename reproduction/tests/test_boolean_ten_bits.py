@@ -7,8 +7,8 @@ import pytest
 
 from creases import boolean
 from creases.errors import InputError
+from creases_reproduction.experiment import stored_table
 from creases_reproduction.linearity.boolean_ten_bits import by_metrics, by_size, functions, grid, means, predicted
-from creases_reproduction.measured import stored
 
 
 def test_xored_functions_of_four_bits_are_the_classes_again():
@@ -56,7 +56,7 @@ def test_by_metrics_measures_every_function():
 
 
 def test_stored_results_are_of_the_full_scale():
-    assert all(stored(f"boolean_ten_bits_{name}").about["scale"] == "full" for name in ("sizes", "metrics"))
+    assert all(stored_table(f"boolean_ten_bits_{name}").about["scale"] == "full" for name in ("sizes", "metrics"))
 
 
 def test_unknown_kinds_and_scales_are_refused():

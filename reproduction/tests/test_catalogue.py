@@ -7,17 +7,24 @@ import re
 import pytest
 
 from creases.errors import InputError
-from creases_reproduction.catalogue import MODULES, claims, find
-from creases_reproduction.claim import SOURCES
-from creases_reproduction.running import STORED, VERDICTS, counts, judged_again, read, stored
+from creases_reproduction.catalogue import MODULES, find_claim, list_claims
+from creases_reproduction.claim import FAMILIES
+from creases_reproduction.results import (
+    STORED_RESULTS,
+    VERDICTS,
+    count_verdicts,
+    judge_again,
+    read_result,
+    stored_result,
+)
 
-ALL = claims()
+ALL = list_claims()
 
 
 def test_every_claim_has_an_id_of_its_source_and_says_something():
     assert len({claim.id for claim in ALL}) == len(ALL) > 0
     for claim in ALL:
-        assert claim.source in SOURCES
+        assert claim.source in FAMILIES
         assert re.fullmatch(r"00\d-[A-Za-z0-9._-]+", claim.id)
         assert claim.place
         assert claim.says
@@ -30,41 +37,41 @@ def test_modules_are_named_once():
 
 
 def test_no_computable_claim_is_without_a_result_at_full_scale():
-    missing = [claim.id for claim in ALL if claim.measure is not None and stored(claim.id) is None]
+    missing = [claim.id for claim in ALL if claim.measure is not None and stored_result(claim.id) is None]
     assert missing == []
 
 
 def test_every_stored_result_is_of_a_claim_at_full_scale_and_judged_as_it_would_be_now():
     computable = {claim.id for claim in ALL if claim.measure is not None}
-    results = [read(path) for path in sorted(STORED.glob("*.json"))]
+    results = [read_result(path) for path in sorted(STORED_RESULTS.glob("*.json"))]
     assert {result.id for result in results} == computable
     for result in results:
         assert result.scale == "full"
-        again = judged_again(result)
+        again = judge_again(result)
         assert (again.verdict, again.why) == (result.verdict, result.why), result.id
 
 
 def test_every_stored_result_can_be_drawn_from():
     for claim in ALL:
-        result = stored(claim.id)
+        result = stored_result(claim.id)
         if claim.picture is not None and result is not None:
             picture = claim.picture(result.numbers)
             assert picture.rows or picture.curves or len(picture.heat), claim.id
 
 
 def test_counts_by_verdict_add_up():
-    found = counts(result for result in map(stored, (claim.id for claim in ALL)) if result is not None)
+    found = count_verdicts(result for result in map(stored_result, (claim.id for claim in ALL)) if result is not None)
     assert sum(found.values()) == sum(claim.measure is not None for claim in ALL)
     assert set(found) == set(VERDICTS)
 
 
 def test_claims_of_one_source_are_a_part():
-    assert [claim for source in SOURCES for claim in claims(source)] == ALL
+    assert [claim for source in FAMILIES for claim in list_claims(source)] == ALL
     with pytest.raises(InputError, match="source: expected one of 000, 001, 002, 003, got '004'"):
-        claims("004")
+        list_claims("004")
 
 
 def test_an_unknown_id_is_refused_with_what_is_spelt_like_it():
-    assert find("003-table-1").place == "Table 1"
-    with pytest.raises(InputError, match=r"there is no claim '003-tabel-1'; did you mean 003-table-1"):
-        find("003-tabel-1")
+    assert find_claim("splines/table-1").place == "Table 1"
+    with pytest.raises(InputError, match=r"there is no claim 'splines/tabel-1'; did you mean splines/table-1"):
+        find_claim("splines/tabel-1")

@@ -12,22 +12,23 @@ import pytest
 from rich.console import Console
 
 from creases.cli import reproduce as command
-from creases_reproduction import catalogue, running
-from creases_reproduction.catalogue import claims
-from creases_reproduction.claim import Claim, Judged
+from creases_reproduction import catalogue
+from creases_reproduction import runner as running
+from creases_reproduction.catalogue import list_claims
+from creases_reproduction.claim import Claim, Judgement
 from interrupts import interruptible
 
-QUICK = ("003-kernel-sketch", "003-theorem-4b")
+QUICK = ("splines/kernel-sketch", "splines/theorem-4b")
 
 
 def test_the_list_has_every_claim_with_its_status(run):
     result = run("reproduce", "--list", "--source", "003")
     assert result.exit_code == 0
     lines = {line.split()[0]: line.split(maxsplit=1)[1] for line in result.stdout.splitlines()[1:-2]}
-    assert len(lines) == len(claims("003"))
-    assert lines["003-theorem-4b"].startswith("disagrees With H uniformly spaced breakpoints")
-    assert lines["003-table-1"].startswith("in kind   Breakpoints")
-    assert lines["003-neurons"].startswith("not here  Saturating")
+    assert len(lines) == len(list_claims("003"))
+    assert lines["splines/theorem-4b"].startswith("disagrees With H uniformly spaced breakpoints")
+    assert lines["splines/table-1"].startswith("in kind   Breakpoints")
+    assert lines["splines/neurons"].startswith("not here  Saturating")
     assert "not computable here" in result.stdout.splitlines()[-1]
     assert "creases reproduce --list ID" in result.stderr
 
@@ -38,26 +39,26 @@ def test_the_list_is_cut_to_the_terminal(run, monkeypatch):
     )
     run("reproduce", "--list", "--source", "000")
     lines = [line for line in said.getvalue().splitlines() if line.startswith("000-")]
-    assert len(lines) == len(claims("000"))
+    assert len(lines) == len(list_claims("000"))
     assert max(map(len, lines)) <= 60
     assert lines[0].endswith("\u2026")
 
 
 def test_the_list_of_an_id_tells_all_about_it(run):
-    told = run("reproduce", "--list", "003-theorem-4b", "001-fig-5", "003-neurons").stdout
+    told = run("reproduce", "--list", "splines/theorem-4b", "tiny/figure-5", "splines/neurons").stdout
     assert "printed: 1 - exp(-N^2 / (H + 1))" in told
     assert "disagrees: N = 20" in told
-    assert "run: creases reproduce 003-theorem-4b --scale full" in told
+    assert "run: creases reproduce splines/theorem-4b --scale full" in told
     assert "found by: python -m creases_reproduction.tiny.schedule" in told
     assert "not computable here: an outlook" in told
 
 
 def test_the_list_is_json_on_request(run):
     found = json.loads(run("reproduce", "--list", "--json").stdout)["claims"]
-    one = {claim["id"]: claim for claim in found}["000-slide-36"]
+    one = {claim["id"]: claim for claim in found}["xng/slide-36"]
     assert one["printed"] == "65 of 1000; 360 of 1000"
     assert one["status"] == "agrees in kind"
-    assert one["full"]["command"] == "creases reproduce 000-slide-36 --scale full"
+    assert one["full"]["command"] == "creases reproduce xng/slide-36 --scale full"
     assert set(one["full"]["versions"]) >= {"python", "creases", "torch"}
 
 
@@ -69,7 +70,7 @@ def test_claims_are_run_printed_kept_and_drawn(run, tmp_path):
     assert f"2 claims at quick scale: {counted}" in result.stdout
     assert f"2 claims at full scale (stored): {counted}" in result.stdout
     files = sorted(path.name for path in (tmp_path / "found").iterdir())
-    assert files == ["003-kernel-sketch.json", "003-theorem-4b.json", "003-theorem-4b.png"]
+    assert files == ["splines/kernel-sketch.json", "splines/theorem-4b.json", "splines/theorem-4b.png"]
 
 
 def test_what_is_kept_is_not_run_again(run, tmp_path):
@@ -91,7 +92,7 @@ def test_a_figure_of_what_is_kept_is_not_drawn_again(run, tmp_path):
 
 
 def test_a_quick_verdict_is_told_beside_the_full_one(run, monkeypatch):
-    other = Claim(QUICK[0], "p", "s", "7", lambda scale: {}, lambda numbers: Judged("disagrees", "too few"))
+    other = Claim(QUICK[0], "p", "s", "7", lambda scale: {}, lambda numbers: Judgement("disagrees", "too few"))
     monkeypatch.setattr(running, "find", lambda id: other)
     monkeypatch.setattr(catalogue, "claims", lambda source: [other])
     monkeypatch.setattr(catalogue, "find", lambda id: other)
@@ -121,8 +122,8 @@ def test_a_claim_that_fails_makes_exit_code_1(run, monkeypatch):
     ("words", "message"),
     [
         ([], "ID: expected ids of claims, --all or --list"),
-        (["003-tabel-1"], "did you mean 003-table-1"),
-        (["003-table-1", "--all"], "ID: give ids, or --all"),
+        (["splines/tabel-1"], "did you mean splines/table-1"),
+        (["splines/table-1", "--all"], "ID: give ids, or --all"),
         (["--all", "--source", "9"], "source: expected one of 000, 001, 002, 003, got '9'"),
         ([QUICK[0], "--processes", "0"], "--processes: expected at least 1, got 0"),
     ],
@@ -140,7 +141,7 @@ def test_a_file_is_no_folder(run, tmp_path):
 
 @pytest.mark.slow
 def test_an_interrupted_run_keeps_what_was_done(tmp_path):
-    words = [sys.executable, "-m", "creases.cli", "reproduce", QUICK[0], "003-suboptimal", "--out", str(tmp_path)]
+    words = [sys.executable, "-m", "creases.cli", "reproduce", QUICK[0], "splines/suboptimal", "--out", str(tmp_path)]
     program = interruptible(words, stdout=-1, stderr=-1, text=True)
     while not (tmp_path / f"{QUICK[0]}.json").exists():
         assert program.poll() is None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from creases_reproduction.measured import stored
 
 from creases.show.style import new_figure
 from creases_reproduction.figures import geometry
 from creases_reproduction.figures.pruning import plot_sub_networks
 from creases_reproduction.linearity.sine_sizes import sine_networks
-from creases_reproduction.measured import stored
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from creases_reproduction.catalogue import find
-from creases_reproduction.judging import within
-from creases_reproduction.running import run, stored
+from creases_reproduction.catalogue import find_claim
+from creases_reproduction.judges import judge_deviations
+from creases_reproduction.results import stored_result
+from creases_reproduction.runner import run_claim
 from creases_reproduction.xng.judges import judge_count, judge_growth
 
 THEOREMS = ("slide-7", "theorem-2", "proposition-1", "lemma-1", "lemma-2", "theorem-4", "observation-1", "slide-31")
@@ -14,15 +15,15 @@ THEOREMS = ("slide-7", "theorem-2", "proposition-1", "lemma-1", "lemma-2", "theo
 
 @pytest.mark.parametrize("name", THEOREMS)
 def test_a_few_cases_give_the_verdict_of_many(name):
-    id = f"000-{name}"
-    assert run(find(id), "quick").verdict == stored(id).verdict
+    id = f"xng/{name}"
+    assert run_claim(find_claim(id), "quick").verdict == stored_result(id).verdict
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["growth-sine", "milestone-1", "milestone-3"])
 def test_experiments_run_at_the_quick_scale(name):
-    claim = find(f"000-{name}")
-    result = run(claim, "quick")
+    claim = find_claim(f"xng/{name}")
+    result = run_claim(claim, "quick")
     assert result.why
     assert claim.picture is None or claim.picture(result.numbers).rows
 
@@ -60,7 +61,7 @@ def test_the_count_of_the_slides_is_set_beside_ours(drawn, grown, verdict):
 
 
 def test_a_theorem_fails_at_one_deviation_too_many():
-    judge = within(1e-9, "a", "b")
+    judge = judge_deviations(1e-9, "a", "b")
     assert judge({"a": 1e-10, "b": 0.0, "cases": 3}) == ("agrees", "Holds over 3 cases: a 1e-10, b 0.")
     assert judge({"a": 1e-10, "b": 1.0}).verdict == "disagrees"
     assert judge({"a": 1e-10, "b": None}).verdict == "disagrees"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from creases_reproduction.claim import Judged
+from creases_reproduction.claim import Judgement
 from creases_reproduction.linearity.image_directions import directions, far, roughness
 from creases_reproduction.linearity.image_networks import network
 from creases_reproduction.linearity.image_numbers import (
@@ -47,7 +47,7 @@ def test_a_linear_networks_direction_is_its_own_weight():
 
 
 def test_a_judge_says_when_other_images_stood_in():
-    judge = on_images(lambda numbers: Judged("agrees", "it is so"))
+    judge = on_images(lambda numbers: Judgement("agrees", "it is so"))
     assert judge({"data": STAND_IN}).why == f"{STAND_IN}: it is so"
     assert judge({"data": "mnist"}).why == "it is so"
 

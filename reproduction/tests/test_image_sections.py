@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from creases.errors import InputError
+from creases_reproduction.experiment import stored_table
 from creases_reproduction.linearity import image_sections as module
 from creases_reproduction.linearity.image_networks import network, plans
 from creases_reproduction.linearity.image_sections import image_sections, nearest_three
-from creases_reproduction.measured import stored
 
 
 def test_the_three_images_have_the_least_sum_of_distances() -> None:
@@ -36,7 +36,7 @@ def test_copies_of_an_image_are_not_taken_together() -> None:
 
 
 def test_the_stored_counts_show_what_grids_miss_and_count_twice() -> None:
-    table = stored("image_sections").table
+    table = stored_table("image_sections").table
     assert len(table) == 36
     assert (table["seen"] < table["regions"]).all()
     assert (table["by_pattern"] >= table["seen"]).all()

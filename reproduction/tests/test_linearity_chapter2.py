@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from creases_reproduction.catalogue import find
-from creases_reproduction.running import judged, plain
+from creases_reproduction.catalogue import find_claim
+from creases_reproduction.results import judge_numbers, to_json
 from made_up_claims import FAILS, STORED, as_printed, computable, judged_with
 
 #: By id: numbers as printed, and numbers that contradict.
 CASES = {
-    "002-sec-2.1.1-convergence": (STORED, FAILS),
-    "002-thm-2.1.1": (STORED, FAILS),
-    "002-thm-2.1.2": (STORED, {"others": []}),
-    "002-thm-2.1.3": (STORED, FAILS),
-    "002-eq-2.11": ({"as printed": 0.0}, STORED),
-    "002-eq-2.23": (STORED, {"largest difference": 0.1}),
-    "002-fig-2.3": (STORED, {"rectangles": [10, 20, 40], "sigmoid": [0.3] * 3, "relu": [0.3] * 3}),
-    "002-thm-2.3.2": (STORED, FAILS),
-    "002-eq-2.26": ({"regions": 12}, STORED),
-    "002-eq-2.27": (STORED, FAILS),
-    "002-eq-2.28": (STORED, {"ratios": {"1 inputs, 2 layers": [1.0, 2.0, 4.0]}}),
-    "002-sec-2.3.2-order": (as_printed, STORED),
-    "002-sec-2.3.2-same": (STORED, FAILS),
-    "002-thm-2.3.3": (STORED, FAILS),
-    "002-sec-2.3.8-lines": (STORED, {"power": 2.0}),
-    "002-sec-2.3.8-dimension": (STORED, {"powers": [1.0, 1.0, 1.0]}),
+    "linearity/section-2.1.1-convergence": (STORED, FAILS),
+    "linearity/theorem-2.1.1": (STORED, FAILS),
+    "linearity/theorem-2.1.2": (STORED, {"others": []}),
+    "linearity/theorem-2.1.3": (STORED, FAILS),
+    "linearity/equation-2.11": ({"as printed": 0.0}, STORED),
+    "linearity/equation-2.23": (STORED, {"largest difference": 0.1}),
+    "linearity/figure-2.3": (STORED, {"rectangles": [10, 20, 40], "sigmoid": [0.3] * 3, "relu": [0.3] * 3}),
+    "linearity/theorem-2.3.2": (STORED, FAILS),
+    "linearity/equation-2.26": ({"regions": 12}, STORED),
+    "linearity/equation-2.27": (STORED, FAILS),
+    "linearity/equation-2.28": (STORED, {"ratios": {"1 inputs, 2 layers": [1.0, 2.0, 4.0]}}),
+    "linearity/section-2.3.2-order": (as_printed, STORED),
+    "linearity/section-2.3.2-same": (STORED, FAILS),
+    "linearity/theorem-2.3.3": (STORED, FAILS),
+    "linearity/section-2.3.8-lines": (STORED, {"power": 2.0}),
+    "linearity/section-2.3.8-dimension": (STORED, {"powers": [1.0, 1.0, 1.0]}),
 }
 
 
@@ -44,11 +44,20 @@ def test_what_contradicts_disagrees(id):
 
 
 def test_with_one_unit_more_something_must_be_bounded():
-    assert judged_with("002-thm-2.3.2", {"one unit more": "unbounded"}).verdict == "disagrees"
+    assert judged_with("linearity/theorem-2.3.2", {"one unit more": "unbounded"}).verdict == "disagrees"
 
 
-@pytest.mark.parametrize("id", ["002-thm-2.1.1", "002-thm-2.1.3", "002-eq-2.26", "002-eq-2.27", "002-thm-2.3.3"])
+@pytest.mark.parametrize(
+    "id",
+    [
+        "linearity/theorem-2.1.1",
+        "linearity/theorem-2.1.3",
+        "linearity/equation-2.26",
+        "linearity/equation-2.27",
+        "linearity/theorem-2.3.3",
+    ],
+)
 def test_quick_numbers_are_judged_as_the_stored_ones(id):
-    claim = find(id)
+    claim = find_claim(id)
     assert claim.measure is not None
-    assert judged(claim, plain(claim.measure("quick")))[0] == judged_with(id, STORED).verdict
+    assert judge_numbers(claim, to_json(claim.measure("quick")))[0] == judged_with(id, STORED).verdict

@@ -7,11 +7,11 @@ from math import comb
 import numpy as np
 import pytest
 
-from creases_reproduction.catalogue import find
+from creases_reproduction.catalogue import find_claim
 from creases_reproduction.claim import Row
-from creases_reproduction.linearity.judging import inside
+from creases_reproduction.judges import is_inside
 from creases_reproduction.linearity.pruning_parity import PRINTED_WIDE
-from creases_reproduction.running import judged, plain
+from creases_reproduction.results import judge_numbers, to_json
 from made_up_claims import FAILS, STORED, as_printed, computable, far_off, judged_with
 
 
@@ -59,84 +59,84 @@ def never_printed(numbers):
 
 ENTROPY_BEST = {"swaps": [-0.1, 0, 0], "degree": [0, 0, 0], "influence": [0.1, 0, 0], "entropy": [-0.9, 0, 0]}
 FUNCTIONS = {
-    "002-sec-1.1.3-average": (STORED, {"means": [1, 1.1, 1.2]}),
-    "002-sec-3.1-perceptron": ({"at 2^n": 9}, {"p": 1e-9}),
-    "002-sec-3.1-normal-form": (STORED, FAILS),
-    "002-sec-3.1-bias": (STORED, lambda numbers: {**numbers, "rows": numbers["rows"][::-1]}),
-    "002-sec-3.1-width": (STORED, FAILS),
-    "002-eq-3.5": ({"as printed": [[1, 1.0, 1.0]]}, STORED),
-    "002-eq-3.6": (STORED, FAILS),
-    "002-thm-3.3.1": (STORED, FAILS),
-    "002-sec-A.5": (STORED, FAILS),
-    "002-sec-3.3.1-width-2": (STORED, FAILS),
-    "002-sec-3.3.1-cases": (as_printed, STORED),
-    "002-sec-3.3.1-classes": (STORED, far_off),
-    "002-table-3.1": (STORED, far_off),
-    "002-fig-3.1": (STORED, {"2": [1, 3]}),
-    "002-fig-3.2": (STORED, {"classes": [1785]}),
-    "002-sec-3.3.1-parity": (STORED, far_off),
+    "linearity/section-1.1.3-average": (STORED, {"means": [1, 1.1, 1.2]}),
+    "linearity/section-3.1-perceptron": ({"at 2^n": 9}, {"p": 1e-9}),
+    "linearity/section-3.1-normal-form": (STORED, FAILS),
+    "linearity/section-3.1-bias": (STORED, lambda numbers: {**numbers, "rows": numbers["rows"][::-1]}),
+    "linearity/section-3.1-width": (STORED, FAILS),
+    "linearity/equation-3.5": ({"as printed": [[1, 1.0, 1.0]]}, STORED),
+    "linearity/equation-3.6": (STORED, FAILS),
+    "linearity/theorem-3.3.1": (STORED, FAILS),
+    "linearity/section-A.5": (STORED, FAILS),
+    "linearity/section-3.3.1-width-2": (STORED, FAILS),
+    "linearity/section-3.3.1-cases": (as_printed, STORED),
+    "linearity/section-3.3.1-classes": (STORED, far_off),
+    "linearity/table-3.1": (STORED, far_off),
+    "linearity/figure-3.1": (STORED, {"2": [1, 3]}),
+    "linearity/figure-3.2": (STORED, {"classes": [1785]}),
+    "linearity/section-3.3.1-parity": (STORED, far_off),
 }
 NETWORKS = {
-    "002-lemma-A.2.1": (STORED, FAILS),
-    "002-eq-A.14": ({"as printed": 0.0}, STORED),
-    "002-thm-3.3.2": (STORED, FAILS),
-    "002-sec-A.2-proof": ({"printed": 0.1}, STORED),
-    "002-sec-3.3.2-nodes": ({"changes": [1, 2, 3], "leaky": [0, 1, 2], "ReLU": [0, 1, 2]}, STORED),
-    "002-fig-3.3": (STORED, {"right": {"wide": False, "deep": True}}),
-    "002-thm-3.3.3": (STORED, FAILS),
-    "002-sec-A.3-places": ({"furthest from i / w^l": 0.0}, STORED),
-    "002-eq-A.21": ({"as printed": [0.0]}, STORED),
-    "002-thm-3.3.4": (STORED, FAILS),
-    "002-sec-3.3.3-example": ({"a <= 0": {"at": [-4, 2], "gradient": 0.0, "loss": 0.0}}, STORED),
-    "002-sec-3.3.3-equations": ({"from descent": 0.0}, STORED),
-    "002-sec-3.3.3-regions": (STORED, {"regions": 64}),
-    "002-sec-3.3.3-steady": (STORED, FAILS),
-    "002-sec-3.3.3-symmetry": ({"differ": {"w_1 negated": 0}}, STORED),
-    "002-sec-3.4.1-freedom": (STORED, {"dimensions": {"1": 3}}),
-    "002-sec-3.4.1-losses": (STORED, {"losses": {"0": 22, "4": 14}}),
-    "002-table-3.2": (with_rows_and_loss, far_off),
+    "linearity/lemma-A.2.1": (STORED, FAILS),
+    "linearity/equation-A.14": ({"as printed": 0.0}, STORED),
+    "linearity/theorem-3.3.2": (STORED, FAILS),
+    "linearity/section-A.2-proof": ({"printed": 0.1}, STORED),
+    "linearity/section-3.3.2-nodes": ({"changes": [1, 2, 3], "leaky": [0, 1, 2], "ReLU": [0, 1, 2]}, STORED),
+    "linearity/figure-3.3": (STORED, {"right": {"wide": False, "deep": True}}),
+    "linearity/theorem-3.3.3": (STORED, FAILS),
+    "linearity/section-A.3-places": ({"furthest from i / w^l": 0.0}, STORED),
+    "linearity/equation-A.21": ({"as printed": [0.0]}, STORED),
+    "linearity/theorem-3.3.4": (STORED, FAILS),
+    "linearity/section-3.3.3-example": ({"a <= 0": {"at": [-4, 2], "gradient": 0.0, "loss": 0.0}}, STORED),
+    "linearity/section-3.3.3-equations": ({"from descent": 0.0}, STORED),
+    "linearity/section-3.3.3-regions": (STORED, {"regions": 64}),
+    "linearity/section-3.3.3-steady": (STORED, FAILS),
+    "linearity/section-3.3.3-symmetry": ({"differ": {"w_1 negated": 0}}, STORED),
+    "linearity/section-3.4.1-freedom": (STORED, {"dimensions": {"1": 3}}),
+    "linearity/section-3.4.1-losses": (STORED, {"losses": {"0": 22, "4": 14}}),
+    "linearity/table-3.2": (with_rows_and_loss, far_off),
 }
 TRAINING = {
-    "002-sec-3.4.2-invariance": (STORED, {"classes": {"6": {"successes": [0, 99], "p": 1e-9}}}),
-    "002-fig-3.5": (STORED, swapped),
-    "002-sec-3.4.2-shallow": (from_width_five, lowest(0.4)),
-    "002-sec-3.4.2-narrow": (means(0.05), means(0.9)),
-    "002-sec-3.4.2-width-2": (STORED, lowest(0.1)),
-    "002-sec-3.4.2-3x2": (STORED, lowest(0.0)),
-    "002-sec-3.4.2-layers": (STORED, lowest(0.5)),
-    "002-sec-3.4.2-leaky": (STORED, swapped),
-    "002-sec-3.4.2-minimal": (STORED, lowest(0.0, "leaky")),
-    "002-sec-3.3.2-hypothesis": (STORED, {"never": [[6, 2, 2]]}),
-    "002-table-3.3": (as_printed, {"ReLU": {"278": 40, "27030": 1}}),
-    "002-sec-3.4.2-unbalanced": (STORED, {"not for leaky": 0}),
-    "002-sec-3.4.2-requirements": (other("hardest", degree=[3] * 20), other("hardest", degree=[1] * 20)),
-    "002-sec-3.4.2-five-bits": ({"seconds": 1e9}, {"operations": 1e6}),
-    "002-fig-3.6": (STORED, {"leaky": ENTROPY_BEST}),
-    "002-fig-3.7": (STORED, lambda numbers: {**numbers, "parity": np.ones_like(numbers["parity"], float)}),
-    "002-sec-3.4.3-random": (STORED, lambda numbers: {**numbers, "random": np.ones_like(numbers["random"], float)}),
-    "002-fig-3.8": (STORED, other("random", right=1024.0)),
-    "002-fig-3.9": (STORED, other("random", rate=[1.0] * 6)),
-    "002-sec-3.5-entropy": (STORED, {"entropy with points right": [-0.9, 0.1]}),
-    "002-sec-3.4.3-expected": (as_printed, STORED),
-    "002-sec-3.4.3-maxima": ({"bits": [2, 3], "entropy": [2.0, 3.0], "entropy of OR": [2.0, 3.0], "degree": [2.0, 3.0],
+    "linearity/section-3.4.2-invariance": (STORED, {"classes": {"6": {"successes": [0, 99], "p": 1e-9}}}),
+    "linearity/figure-3.5": (STORED, swapped),
+    "linearity/section-3.4.2-shallow": (from_width_five, lowest(0.4)),
+    "linearity/section-3.4.2-narrow": (means(0.05), means(0.9)),
+    "linearity/section-3.4.2-width-2": (STORED, lowest(0.1)),
+    "linearity/section-3.4.2-3x2": (STORED, lowest(0.0)),
+    "linearity/section-3.4.2-layers": (STORED, lowest(0.5)),
+    "linearity/section-3.4.2-leaky": (STORED, swapped),
+    "linearity/section-3.4.2-minimal": (STORED, lowest(0.0, "leaky")),
+    "linearity/section-3.3.2-hypothesis": (STORED, {"never": [[6, 2, 2]]}),
+    "linearity/table-3.3": (as_printed, {"ReLU": {"278": 40, "27030": 1}}),
+    "linearity/section-3.4.2-unbalanced": (STORED, {"not for leaky": 0}),
+    "linearity/section-3.4.2-requirements": (other("hardest", degree=[3] * 20), other("hardest", degree=[1] * 20)),
+    "linearity/section-3.4.2-five-bits": ({"seconds": 1e9}, {"operations": 1e6}),
+    "linearity/figure-3.6": (STORED, {"leaky": ENTROPY_BEST}),
+    "linearity/figure-3.7": (STORED, lambda numbers: {**numbers, "parity": np.ones_like(numbers["parity"], float)}),
+    "linearity/section-3.4.3-random": (STORED, lambda numbers: {**numbers, "random": np.ones_like(numbers["random"], float)}),
+    "linearity/figure-3.8": (STORED, other("random", right=1024.0)),
+    "linearity/figure-3.9": (STORED, other("random", rate=[1.0] * 6)),
+    "linearity/section-3.5-entropy": (STORED, {"entropy with points right": [-0.9, 0.1]}),
+    "linearity/section-3.4.3-expected": (as_printed, STORED),
+    "linearity/section-3.4.3-maxima": ({"bits": [2, 3], "entropy": [2.0, 3.0], "entropy of OR": [2.0, 3.0], "degree": [2.0, 3.0],
                               "influence": [2.0, 3.0]}, STORED),
 }  # fmt: skip
 PRUNING = {
-    "002-table-3.4": ({"cells": 9, "same width": 9, "only printed": 0, "only here": 0}, {"same width": 0}),
-    "002-table-3.4-shares": (as_printed, STORED),
-    "002-table-3.5": (STORED, never_printed),
-    "002-sec-3.4.4-one-layer": (STORED, other("4", **{"one layer": 3})),
-    "002-sec-3.4.4-rates": (as_printed, far_off),
-    "002-sec-3.4.4-sub-networks": (as_printed, far_off),
-    "002-sec-3.4.4-15x4": (as_printed, far_off),
-    "002-fig-3.10": (STORED, {"successful of 20": 20}),
-    "002-fig-3.11": (as_printed, far_off),
-    "002-fig-3.12": (as_printed, far_off),
+    "linearity/table-3.4": ({"cells": 9, "same width": 9, "only printed": 0, "only here": 0}, {"same width": 0}),
+    "linearity/table-3.4-shares": (as_printed, STORED),
+    "linearity/table-3.5": (STORED, never_printed),
+    "linearity/section-3.4.4-one-layer": (STORED, other("4", **{"one layer": 3})),
+    "linearity/section-3.4.4-rates": (as_printed, far_off),
+    "linearity/section-3.4.4-sub-networks": (as_printed, far_off),
+    "linearity/section-3.4.4-15x4": (as_printed, far_off),
+    "linearity/figure-3.10": (STORED, {"successful of 20": 20}),
+    "linearity/figure-3.11": (as_printed, far_off),
+    "linearity/figure-3.12": (as_printed, far_off),
 }
 CASES = FUNCTIONS | NETWORKS | TRAINING | PRUNING
 
 #: Figures whose numbers are not in the text: what is said of them is the best that can agree.
-IN_KIND = {"002-fig-3.5", "002-fig-3.10"}
+IN_KIND = {"linearity/figure-3.5", "linearity/figure-3.10"}
 
 
 def test_every_claim_is_here():
@@ -155,8 +155,8 @@ def test_what_contradicts_disagrees(id):
 
 
 def test_another_width_than_printed_is_of_the_same_kind():
-    assert judged_with("002-sec-3.4.2-shallow", STORED).verdict == "agrees in kind"
-    assert judged_with("002-sec-3.4.2-narrow", STORED).verdict == "agrees in kind"
+    assert judged_with("linearity/section-3.4.2-shallow", STORED).verdict == "agrees in kind"
+    assert judged_with("linearity/section-3.4.2-narrow", STORED).verdict == "agrees in kind"
 
 
 def test_entropy_that_falls_but_not_at_every_step_is_of_the_same_kind():
@@ -164,28 +164,28 @@ def test_entropy_that_falls_but_not_at_every_step_is_of_the_same_kind():
         first, second, *rest = numbers["rows"]
         return {**numbers, "rows": [first, {**first, "what": second["what"]}, *rest]}
 
-    assert judged_with("002-sec-3.1-bias", level).verdict == "agrees in kind"
+    assert judged_with("linearity/section-3.1-bias", level).verdict == "agrees in kind"
 
 
 def test_no_case_at_all_is_no_agreement():
-    assert judged_with("002-thm-3.3.4", {"cases": 0, "failed": 0}).verdict == "disagrees"
+    assert judged_with("linearity/theorem-3.3.4", {"cases": 0, "failed": 0}).verdict == "disagrees"
 
 
 def test_a_printed_number_is_inside_an_interval_or_near_a_number_without_one():
-    assert inside(Row("a", 0.5, 0.6, 0.4, 0.7))
-    assert not inside(Row("a", 0.5, 0.6, 0.55, 0.7))
-    assert inside(Row("a", 0.5, 0.6), 0.11)
-    assert not inside(Row("a", None, 0.6, 0.4, 0.7))
+    assert is_inside(Row("a", 0.5, 0.6, 0.4, 0.7))
+    assert not is_inside(Row("a", 0.5, 0.6, 0.55, 0.7))
+    assert is_inside(Row("a", 0.5, 0.6), 0.11)
+    assert not is_inside(Row("a", None, 0.6, 0.4, 0.7))
 
 
 @pytest.mark.parametrize(
-    "id", ["002-eq-3.5", "002-table-3.1", "002-sec-A.2-proof", "002-thm-3.3.3", "002-sec-3.3.3-example",
-           "002-sec-3.3.3-steady", "002-sec-3.4.3-expected", "002-table-3.2"]
+    "id", ["linearity/equation-3.5", "linearity/table-3.1", "linearity/section-A.2-proof", "linearity/theorem-3.3.3", "linearity/section-3.3.3-example",
+           "linearity/section-3.3.3-steady", "linearity/section-3.4.3-expected", "linearity/table-3.2"]
 )  # fmt: skip
 def test_quick_numbers_are_judged_as_the_stored_ones(id):
-    claim = find(id)
+    claim = find_claim(id)
     assert claim.measure is not None
-    assert judged(claim, plain(claim.measure("quick")))[0] == judged_with(id, STORED).verdict
+    assert judge_numbers(claim, to_json(claim.measure("quick")))[0] == judged_with(id, STORED).verdict
 
 
 def test_the_cell_of_nine_units_and_six_digits_has_126_choices_not_128():

@@ -6,8 +6,8 @@ from math import sqrt
 
 import pytest
 
-from creases_reproduction.catalogue import find
-from creases_reproduction.running import judged, plain
+from creases_reproduction.catalogue import find_claim
+from creases_reproduction.results import judge_numbers, to_json
 from made_up_claims import FAILS, STORED, as_printed, computable, far_off, judged_with
 
 
@@ -29,39 +29,42 @@ def more_exact(numbers):
 
 
 CASES = {
-    "002-sec-4-width": (STORED, FAILS),
-    "002-sec-4-sufficient": (STORED, FAILS),
-    "002-fig-4.1": (STORED, {"boundary": [0.5]}),
-    "002-fig-4.3": (STORED, {"counts": {"4 corners": 3, "5 corners": 1}}),
-    "002-eq-4.1": (as_printed, far_off),
-    "002-fig-4.4": (STORED, {"longest over shortest side": [1.5, 1.4, 1.3, 1.2, 1.1]}),
-    "002-fig-4.5": (STORED, {"octahedron": [8, 12, 6]}),
-    "002-sec-4.1.3-two": (
+    "linearity/section-4-width": (STORED, FAILS),
+    "linearity/section-4-sufficient": (STORED, FAILS),
+    "linearity/figure-4.1": (STORED, {"boundary": [0.5]}),
+    "linearity/figure-4.3": (STORED, {"counts": {"4 corners": 3, "5 corners": 1}}),
+    "linearity/equation-4.1": (as_printed, far_off),
+    "linearity/figure-4.4": (STORED, {"longest over shortest side": [1.5, 1.4, 1.3, 1.2, 1.1]}),
+    "linearity/figure-4.5": (STORED, {"octahedron": [8, 12, 6]}),
+    "linearity/section-4.1.3-two": (
         {"3": [[6, 8, "hyperoctahedron"], [12, 14, "expanded simplex"]], "4": []},
         {"3": [[6, 8, "hyperoctahedron"], [10, 12, "between"]], "4": []},
     ),
-    "002-eq-4.6": (STORED, FAILS),
-    "002-table-4.1": (as_printed, far_off),
-    "002-eq-4.13": ({"hyperoctahedron over expanded simplex": [1.2, sqrt(2)]}, STORED),
-    "002-eq-4.16": ({"printed and with the power over true": [[2, 1.0, 1.0]]}, STORED),
-    "002-eq-4.17": ({"(4.17) over 2^(n/2)": [0.9, 1.0]}, {"(4.17) over 2^(n/2)": [0.9, 5.0]}),
-    "002-eq-4.20": (STORED, far_off),
-    "002-sec-4.2.1-areas": (as_printed, STORED),
-    "002-table-4.2": (as_printed, far_off),
-    "002-table-4.3": (as_printed, far_off),
-    "002-sec-4.2.1-trends": (as_printed, relu_best),
-    "002-sec-4.2.1-best": (
+    "linearity/equation-4.6": (STORED, FAILS),
+    "linearity/table-4.1": (as_printed, far_off),
+    "linearity/equation-4.13": ({"hyperoctahedron over expanded simplex": [1.2, sqrt(2)]}, STORED),
+    "linearity/equation-4.16": ({"printed and with the power over true": [[2, 1.0, 1.0]]}, STORED),
+    "linearity/equation-4.17": ({"(4.17) over 2^(n/2)": [0.9, 1.0]}, {"(4.17) over 2^(n/2)": [0.9, 5.0]}),
+    "linearity/equation-4.20": (STORED, far_off),
+    "linearity/section-4.2.1-areas": (as_printed, STORED),
+    "linearity/table-4.2": (as_printed, far_off),
+    "linearity/table-4.3": (as_printed, far_off),
+    "linearity/section-4.2.1-trends": (as_printed, relu_best),
+    "linearity/section-4.2.1-best": (
         STORED,
         {"best": [["leak 0.0", 0.1], ["loss mse", 0.2], ["loss bce", 0.3], ["batch 10", 0.4], ["batch 1000", 0.9]]},
     ),
-    "002-fig-4.6": (STORED, squares),
-    "002-fig-4.7": (STORED, lambda numbers: {**numbers, "mean": [0.6] * len(numbers["n"])}),
-    "002-fig-4.8": (STORED, more_exact),
-    "002-sec-4.2.2-consistent": (STORED, {"leak 0": {"either": [0.9, 0.3, 0.1], "others bounded": [0.0, 0.0, 0.5]}}),
+    "linearity/figure-4.6": (STORED, squares),
+    "linearity/figure-4.7": (STORED, lambda numbers: {**numbers, "mean": [0.6] * len(numbers["n"])}),
+    "linearity/figure-4.8": (STORED, more_exact),
+    "linearity/section-4.2.2-consistent": (
+        STORED,
+        {"leak 0": {"either": [0.9, 0.3, 0.1], "others bounded": [0.0, 0.0, 0.5]}},
+    ),
 }
 
 #: Figures whose numbers are not in the text: what is said of them is the best that can agree.
-IN_KIND = {"002-fig-4.7", "002-fig-4.8", "002-sec-4.2.2-consistent"}
+IN_KIND = {"linearity/figure-4.7", "linearity/figure-4.8", "linearity/section-4.2.2-consistent"}
 
 
 def test_every_claim_is_here():
@@ -79,11 +82,20 @@ def test_what_contradicts_disagrees(id):
 
 
 def test_a_limit_up_to_a_factor_agrees_in_kind():
-    assert judged_with("002-eq-4.17", STORED).verdict == "agrees in kind"
+    assert judged_with("linearity/equation-4.17", STORED).verdict == "agrees in kind"
 
 
-@pytest.mark.parametrize("id", ["002-sec-4-sufficient", "002-fig-4.1", "002-eq-4.1", "002-fig-4.4", "002-eq-4.16"])
+@pytest.mark.parametrize(
+    "id",
+    [
+        "linearity/section-4-sufficient",
+        "linearity/figure-4.1",
+        "linearity/equation-4.1",
+        "linearity/figure-4.4",
+        "linearity/equation-4.16",
+    ],
+)
 def test_quick_numbers_are_judged_as_the_stored_ones(id):
-    claim = find(id)
+    claim = find_claim(id)
     assert claim.measure is not None
-    assert judged(claim, plain(claim.measure("quick")))[0] == judged_with(id, STORED).verdict
+    assert judge_numbers(claim, to_json(claim.measure("quick")))[0] == judged_with(id, STORED).verdict

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from creases_reproduction.catalogue import find
+from creases_reproduction.catalogue import find_claim
 from creases_reproduction.linearity.chapter5 import PRINTED_PIECES
-from creases_reproduction.running import judged, plain
+from creases_reproduction.results import judge_numbers, to_json
 from made_up_claims import FAILS, STORED, as_printed, computable, far_off, judged_with
 
 #: By id: numbers as printed, and numbers that contradict.
 CASES = {
-    "002-eq-5.7": (STORED, {"largest relative error inside": 0.1}),
-    "002-sec-5.2-convex": (STORED, FAILS),
-    "002-fig-5.1": (lambda n: {**n, "J": n["printed J"], "offset": n["printed offset"]}, STORED),
-    "002-fig-5.2": ({"printed": [-1, 1, 1, -1]}, STORED),
-    "002-eq-5.13": (as_printed, far_off),
-    "002-eq-5.14": (
+    "linearity/equation-5.7": (STORED, {"largest relative error inside": 0.1}),
+    "linearity/section-5.2-convex": (STORED, FAILS),
+    "linearity/figure-5.1": (lambda n: {**n, "J": n["printed J"], "offset": n["printed offset"]}, STORED),
+    "linearity/figure-5.2": ({"printed": [-1, 1, 1, -1]}, STORED),
+    "linearity/equation-5.13": (as_printed, far_off),
+    "linearity/equation-5.14": (
         {"printed b": PRINTED_PIECES},
         lambda n: {**n, "b = (2, 0)": {**PRINTED_PIECES, "10": [3, 3, -2, 0]}},
     ),
-    "002-fig-5.3": (STORED, {"b = (2, 0)": {"regions": 4}}),
-    "002-eq-5.15": (STORED, FAILS),
-    "002-sec-5.2-deep": (STORED, FAILS),
-    "002-sec-5.4-equivalent": (STORED, {"largest relative error": 0.1}),
-    "002-eq-5.22": ({"printed b": {"F": [[0, 0, -1], [1, 1, -1]], "G": [[0, 0, 0], [2, 2, 0]]}}, STORED),
-    "002-sec-5.4-terms": ({"all": [4, 8, 16, 32], "needed": [4, 8, 16, 32]}, {"all": [4, 5, 6, 7]}),
-    "002-eq-5.25": (STORED, FAILS),
-    "002-sec-5.5-growth": (STORED, {"upper, lower, limit of upper": {"1 input": [[2.0, 0.1, 1.0]]}}),
-    "002-eq-5.16": (as_printed, far_off),
-    "002-fig-5.4": (STORED, {"mse": [0.5, 0.5, 0.5]}),
-    "002-table-5.1": (STORED, lambda n: {**n, "agrees": [False] * len(n["agrees"])}),
-    "002-sec-5.3-depth": (STORED, lambda n: {**n, "rate": n["rate"][::-1]}),
-    "002-sec-5.3-dead": (lambda n: {**n, "dead": n["failed"], "constant": n["failed"]}, {"constant": 0}),
-    "002-fig-5.5": (STORED, lambda n: {**n, "regions": [1000 // one for one in n["regions"]]}),
+    "linearity/figure-5.3": (STORED, {"b = (2, 0)": {"regions": 4}}),
+    "linearity/equation-5.15": (STORED, FAILS),
+    "linearity/section-5.2-deep": (STORED, FAILS),
+    "linearity/section-5.4-equivalent": (STORED, {"largest relative error": 0.1}),
+    "linearity/equation-5.22": ({"printed b": {"F": [[0, 0, -1], [1, 1, -1]], "G": [[0, 0, 0], [2, 2, 0]]}}, STORED),
+    "linearity/section-5.4-terms": ({"all": [4, 8, 16, 32], "needed": [4, 8, 16, 32]}, {"all": [4, 5, 6, 7]}),
+    "linearity/equation-5.25": (STORED, FAILS),
+    "linearity/section-5.5-growth": (STORED, {"upper, lower, limit of upper": {"1 input": [[2.0, 0.1, 1.0]]}}),
+    "linearity/equation-5.16": (as_printed, far_off),
+    "linearity/figure-5.4": (STORED, {"mse": [0.5, 0.5, 0.5]}),
+    "linearity/table-5.1": (STORED, lambda n: {**n, "agrees": [False] * len(n["agrees"])}),
+    "linearity/section-5.3-depth": (STORED, lambda n: {**n, "rate": n["rate"][::-1]}),
+    "linearity/section-5.3-dead": (lambda n: {**n, "dead": n["failed"], "constant": n["failed"]}, {"constant": 0}),
+    "linearity/figure-5.5": (STORED, lambda n: {**n, "regions": [1000 // one for one in n["regions"]]}),
 }
 
 
@@ -54,16 +54,16 @@ def test_what_contradicts_disagrees(id):
 @pytest.mark.parametrize(
     "id",
     [
-        "002-fig-5.1",
-        "002-fig-5.2",
-        "002-eq-5.14",
-        "002-eq-5.15",
-        "002-sec-5.2-deep",
-        "002-sec-5.4-terms",
-        "002-fig-5.4",
+        "linearity/figure-5.1",
+        "linearity/figure-5.2",
+        "linearity/equation-5.14",
+        "linearity/equation-5.15",
+        "linearity/section-5.2-deep",
+        "linearity/section-5.4-terms",
+        "linearity/figure-5.4",
     ],
 )
 def test_quick_numbers_are_judged_as_the_stored_ones(id):
-    claim = find(id)
+    claim = find_claim(id)
     assert claim.measure is not None
-    assert judged(claim, plain(claim.measure("quick")))[0] == judged_with(id, STORED).verdict
+    assert judge_numbers(claim, to_json(claim.measure("quick")))[0] == judged_with(id, STORED).verdict

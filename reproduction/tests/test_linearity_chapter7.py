@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from creases_reproduction.catalogue import find
-from creases_reproduction.running import judged, plain
+from creases_reproduction.catalogue import find_claim
+from creases_reproduction.results import judge_numbers, to_json
 from made_up_claims import STORED, as_printed, computable, far_off, judged_with
 
 OWN = "beyond one's own"
@@ -28,36 +28,36 @@ def regions(low, high):
 
 #: By id: numbers as printed, and numbers that contradict.
 CASES = {
-    "002-fig-7.2": (regions(50, 150), {"right with 1, 5, 10 pieces": [0.5, 0.5, 0.5]}),
-    "002-fig-7.5": (STORED, {"regions": {"2": [4], "20": [3], "100": [2]}}),
-    "002-fig-7.6": (
+    "linearity/figure-7.2": (regions(50, 150), {"right with 1, 5, 10 pieces": [0.5, 0.5, 0.5]}),
+    "linearity/figure-7.5": (STORED, {"regions": {"2": [4], "20": [3], "100": [2]}}),
+    "linearity/figure-7.6": (
         {"left of the variance": [0.01, 0.02], "points of XOR right": [1.0, 1.0]},
         {"left of the variance": [0.9, 0.8], "points of XOR right": [0.5, 0.5]},
     ),
-    "002-eq-7.7": (STORED, {"CKA, scaling": 0.1}),
-    "002-eq-7.8": (STORED, {"largest deviation": 0.1}),
-    "002-table-7.1": (as_printed, far_off),
-    "002-sec-7.2-overlap": (
+    "linearity/equation-7.7": (STORED, {"CKA, scaling": 0.1}),
+    "linearity/equation-7.8": (STORED, {"largest deviation": 0.1}),
+    "linearity/table-7.1": (as_printed, far_off),
+    "linearity/section-7.2-overlap": (
         lambda n: {**n, "share": [0.009] * len(n["share"])},
         lambda n: {**n, "share": [0.5] * len(n["share"])},
     ),
-    "002-fig-7.3": (STORED, {"lost with one, at least": 0.0, "rising": [0, 36]}),
-    "002-fig-7.4": (lost(dense=2.0), {"lost with one, at least": 0.0, "rising": [0, 36]}),
-    "002-sec-7.2-optimizers": (
+    "linearity/figure-7.3": (STORED, {"lost with one, at least": 0.0, "rising": [0, 36]}),
+    "linearity/figure-7.4": (lost(dense=2.0), {"lost with one, at least": 0.0, "rising": [0, 36]}),
+    "linearity/section-7.2-optimizers": (
         STORED,
         lambda n: {**n, "accuracy": {o: [90.0, 10.0, 80.0] for o in n["accuracy"]}},
     ),
-    "002-fig-7.7": (STORED, {"dense to conv, SGD": 20.0}),
-    "002-fig-7.8": (STORED, {"lost to SGD": 30.0}),
-    "002-fig-7.9": ({"linear to dense gains": [5.0, 5.0]}, {"dense lost to dense, SGD": 20.0}),
-    "002-fig-7.10": (NEAR, FAR),
-    "002-fig-7.11": (NEAR, FAR),
-    "002-fig-7.12": ({"linear to dense": 0.9}, {"conv, SGD": 0.1}),
-    "002-fig-7.13": ({"linear to dense": 0.9}, {"conv, SGD": 0.1}),
-    "002-fig-7.14": (STORED, HARD),
-    "002-fig-7.16": (STORED, HARD),
-    "002-sec-7.4-mnist": (ALIKE, UNLIKE),
-    "002-sec-7.4-cifar10": (ALIKE, UNLIKE),
+    "linearity/figure-7.7": (STORED, {"dense to conv, SGD": 20.0}),
+    "linearity/figure-7.8": (STORED, {"lost to SGD": 30.0}),
+    "linearity/figure-7.9": ({"linear to dense gains": [5.0, 5.0]}, {"dense lost to dense, SGD": 20.0}),
+    "linearity/figure-7.10": (NEAR, FAR),
+    "linearity/figure-7.11": (NEAR, FAR),
+    "linearity/figure-7.12": ({"linear to dense": 0.9}, {"conv, SGD": 0.1}),
+    "linearity/figure-7.13": ({"linear to dense": 0.9}, {"conv, SGD": 0.1}),
+    "linearity/figure-7.14": (STORED, HARD),
+    "linearity/figure-7.16": (STORED, HARD),
+    "linearity/section-7.4-mnist": (ALIKE, UNLIKE),
+    "linearity/section-7.4-cifar10": (ALIKE, UNLIKE),
 }
 
 
@@ -75,8 +75,8 @@ def test_what_contradicts_disagrees(id):
     assert judged_with(id, CASES[id][1]).verdict == "disagrees"
 
 
-@pytest.mark.parametrize("id", ["002-fig-7.5", "002-eq-7.7", "002-eq-7.8"])
+@pytest.mark.parametrize("id", ["linearity/figure-7.5", "linearity/equation-7.7", "linearity/equation-7.8"])
 def test_quick_numbers_are_judged_as_the_stored_ones(id):
-    claim = find(id)
+    claim = find_claim(id)
     assert claim.measure is not None
-    assert judged(claim, plain(claim.measure("quick")))[0] == judged_with(id, STORED).verdict
+    assert judge_numbers(claim, to_json(claim.measure("quick")))[0] == judged_with(id, STORED).verdict

@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 
 from creases.errors import FileError, InputError, ReadError
-from creases_reproduction.measured import Measured, check_scale, mean_interval, read, stored, with_rates, write
+from creases_reproduction.experiment import ResultTable, check_scale, read_table, stored_table, write_table
+from creases_reproduction.statistics import add_rates, mean_interval
 
 
 def test_rates_have_wilson_intervals():
-    table = with_rates(pd.DataFrame({"successes": [0, 7, 10], "trials": [10, 10, 10]}))
+    table = add_rates(pd.DataFrame({"successes": [0, 7, 10], "trials": [10, 10, 10]}))
     z, n, p = 1.959963984540054, 10, np.array([0, 0.7, 1])
     middle, half = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     np.testing.assert_allclose(table["low"], np.maximum(middle - half, 0) / (1 + z**2 / n), atol=1e-12)
@@ -28,20 +29,20 @@ def test_a_means_interval_holds_it_and_narrows_with_more_values():
 
 def test_a_result_is_read_as_it_was_written(tmp_path):
     table = pd.DataFrame({"kind": ["none", "a; b: 1"], "rate": [0.25, np.nan], "count": [1, 2], "yes": [True, False]})
-    path = write(Measured(table, {"command": "python -m one: two", "seed": "0"}), tmp_path / "one.csv")
+    path = write_table(ResultTable(table, {"command": "python -m one: two", "seed": "0"}), tmp_path / "one.csv")
     assert path.read_text().startswith("# command: python -m one: two\n# seed: 0\nkind,rate,")
-    back = read(path)
+    back = read_table(path)
     assert back.about == {"command": "python -m one: two", "seed": "0"}
     pd.testing.assert_frame_equal(back.table, table)
 
 
 def test_what_cannot_be_read_is_named(tmp_path):
     with pytest.raises(FileError, match=r"cannot read .*nothing\.csv"):
-        read(tmp_path / "nothing.csv")
+        read_table(tmp_path / "nothing.csv")
     (tmp_path / "empty.csv").write_text("# seed: 0\n")
     with pytest.raises(ReadError, match="is no table of an experiment"):
-        read(tmp_path / "empty.csv")
+        read_table(tmp_path / "empty.csv")
     with pytest.raises(InputError, match="no result of 'nothing' comes with the package"):
-        stored("nothing")
+        stored_table("nothing")
     with pytest.raises(InputError, match="scale: expected 'quick' or 'full', got 'huge'"):
         check_scale("huge")

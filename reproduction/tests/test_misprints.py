@@ -18,9 +18,9 @@ from creases.growth.methods._tiny.bottleneck import best_moves, optimal_units
 from creases.network.surgery import widen
 from creases.problems import get
 from creases.splines import Shallow
-from creases_reproduction.catalogue import claims, find
-from creases_reproduction.misprints import misprints
-from creases_reproduction.running import judged, plain
+from creases_reproduction.catalogue import find_claim, list_claims
+from creases_reproduction.misprints import list_misprints
+from creases_reproduction.results import judge_numbers, to_json
 from creases_reproduction.splines.initialisation import breakpoint_initialisation
 from creases_reproduction.xng.runs import GROWN, small_networks
 from first_order import activities, data, loss, mlp, place_of
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_misprint_has_an_id_of_its_own_and_a_test_that_is_there():
-    found = misprints()
+    found = list_misprints()
     assert len({one.id for one in found}) == len(found)
     for one in found:
         path, _, name = one.test.partition("::")
@@ -37,8 +37,8 @@ def test_every_misprint_has_an_id_of_its_own_and_a_test_that_is_there():
 
 
 def test_every_misprint_that_a_claim_names_is_listed():
-    listed = {one.id for one in misprints()}
-    named = {name: claim.id for claim in claims() for name in claim.misprints}
+    listed = {one.id for one in list_misprints()}
+    named = {name: claim.id for claim in list_claims() for name in claim.misprints}
     assert {name: id for name, id in named.items() if name not in listed} == {}
 
 
@@ -109,7 +109,7 @@ def test_creases_of_a_second_layer_change_direction():
 
 
 def test_an_inactive_new_unit_adds_nothing_to_the_gradient_at_the_input():
-    numbers = find("000-lemma-2").measure("quick")
+    numbers = find_claim("xng/lemma-2").measure("quick")
     assert numbers["active"] < 1e-12
     assert numbers["inactive, without the term"] < 1e-12 < 0.1 < numbers["inactive, as printed"]
 
@@ -193,13 +193,13 @@ def test_without_a_free_line_the_kernel_regime_is_no_cubic_spline():
     assert free < 1e-3 < 0.1 < bound
 
 
-RUN = [one.id for one in misprints() if "test_the_claim_finds_it_other_than_printed" in one.test]
+RUN = [one.id for one in list_misprints() if "test_the_claim_finds_it_other_than_printed" in one.test]
 
 
 @pytest.mark.parametrize("id", RUN)
 def test_the_claim_finds_it_other_than_printed(id):
-    claim = find(id)
-    verdict, why = judged(claim, plain(claim.measure("quick")))
+    claim = find_claim(id)
+    verdict, why = judge_numbers(claim, to_json(claim.measure("quick")))
     assert verdict in ("disagrees", "agrees in kind")
     assert why
 
@@ -233,5 +233,5 @@ def test_the_constant_zero_has_an_error_of_one_half_on_sine():
 
 
 def test_the_claims_of_figures_6_18_and_6_19_follow_the_text():
-    assert "first direction" in find("002-fig-6.18").says
-    assert "singular values" in find("002-fig-6.19").says
+    assert "first direction" in find_claim("linearity/figure-6.18").says
+    assert "singular values" in find_claim("linearity/figure-6.19").says

@@ -32,11 +32,11 @@ def test_every_picture_is_there_and_no_other_and_all_are_small(made):
 
 def test_a_page_tells_what_was_printed_what_we_got_and_how_to_run_it(made):
     page = made.pages()[made.PAGES / "003.md"]
-    part = page[page.index("## 003-theorem-4b") :]
+    part = page[page.index("## splines/theorem-4b") :]
     part = part[: part.index("\n## ")]
     assert "**Printed:** 1 - exp(-N^2 / (H + 1))" in part
     assert "**Disagrees.**" in part
     assert "| N = 20, H = 800 | 0.3931 |" in part
-    assert "![003-theorem-4b](003-theorem-4b.png)" in part
-    assert "`creases reproduce 003-theorem-4b --scale full`" in part
-    assert "[003-theorem-4](../misprints.md#c003-theorem-4)" in part
+    assert "![splines/theorem-4b](splines/theorem-4b.png)" in part
+    assert "`creases reproduce splines/theorem-4b --scale full`" in part
+    assert "[splines/theorem-4](../misprints.md#c003-theorem-4)" in part

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from creases_reproduction import measured
+from creases_reproduction.experiment import stored_table
 from creases_reproduction.linearity.pruning_parity import (
     PRINTED_DEEP,
     PRINTED_WIDE,
@@ -41,13 +41,13 @@ def test_sub_networks_end_where_the_lab_says(monkeypatch):
 
 
 def test_stored_prunings_of_wide_networks_reach_the_printed_widths():
-    table = measured.stored("pruning_wide").table
+    table = stored_table("pruning_wide").table
     both = table.dropna(subset=["width", "printed_width"])
     assert len(both) > 60
     assert (both["width"] <= both["printed_width"]).mean() > 0.8
 
 
 def test_stored_prunings_of_deep_networks_reach_the_printed_sizes():
-    table = measured.stored("pruning_deep").table
+    table = stored_table("pruning_deep").table
     for digits, part in table.groupby("digits"):
         assert part["units"].min() <= min(map(sum, PRINTED_DEEP[digits]))

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from creases.errors import FileError, InputError, ReadError
-from creases_reproduction import running
-from creases_reproduction.catalogue import find
-from creases_reproduction.claim import Claim, Judged
-from creases_reproduction.running import Failure, counts, plain, read, run, run_all, write
+from creases_reproduction import runner as running
+from creases_reproduction.catalogue import find_claim
+from creases_reproduction.claim import Claim, Judgement
+from creases_reproduction.results import Failure, count_verdicts, read_result, to_json, write_result
+from creases_reproduction.runner import run_claim, run_claims
 
 
 @pytest.fixture
@@ -24,41 +25,41 @@ def counted():
         return {"calls": len(calls), 3: np.array([1.0, np.nan])}
 
     def judge(numbers):
-        return Judged("agrees" if numbers["3"][1] is None else "disagrees", f"call {numbers['calls']}")
+        return Judgement("agrees" if numbers["3"][1] is None else "disagrees", f"call {numbers['calls']}")
 
-    return Claim("000-test", "a test", "says", "", measure, judge)
+    return Claim("xng/test", "a test", "says", "", measure, judge)
 
 
 def test_a_result_is_judged_as_json_gives_it_back(counted, tmp_path):
-    result = run(counted, "quick", folder=tmp_path)
+    result = run_claim(counted, "quick", folder=tmp_path)
     assert (result.verdict, result.numbers) == ("agrees", {"calls": 1, "3": [1.0, None]})
-    assert result.command == "creases reproduce 000-test --scale quick"
+    assert result.command == "creases reproduce xng/test --scale quick"
     assert set(result.versions) == {"python", "creases", "torch", "numpy"}
     assert "cores" in result.machine
-    assert read(tmp_path / "000-test.json") == result
-    json.loads((tmp_path / "000-test.json").read_text(), parse_constant=pytest.fail)
+    assert read_result(tmp_path / "xng/test.json") == result
+    json.loads((tmp_path / "xng/test.json").read_text(), parse_constant=pytest.fail)
 
 
 def test_a_result_of_the_same_scale_and_version_is_kept_unless_asked_again(counted, tmp_path):
-    first = run(counted, "quick", folder=tmp_path)
-    assert run(counted, "quick", folder=tmp_path) == first
-    assert run(counted, "quick", folder=tmp_path, again=True).numbers["calls"] == 2
-    assert run(counted, "full", folder=tmp_path).numbers["calls"] == 3
-    old = read(tmp_path / "000-test.json")
-    write(running.replace(old, versions={**old.versions, "creases": "0.0"}), tmp_path)
-    assert run(counted, "full", folder=tmp_path).numbers["calls"] == 4
+    first = run_claim(counted, "quick", folder=tmp_path)
+    assert run_claim(counted, "quick", folder=tmp_path) == first
+    assert run_claim(counted, "quick", folder=tmp_path, again=True).numbers["calls"] == 2
+    assert run_claim(counted, "full", folder=tmp_path).numbers["calls"] == 3
+    old = read_result(tmp_path / "xng/test.json")
+    write_result(running.replace(old, versions={**old.versions, "creases": "0.0"}), tmp_path)
+    assert run_claim(counted, "full", folder=tmp_path).numbers["calls"] == 4
 
 
 def test_a_result_that_is_kept_is_judged_as_now(counted, tmp_path):
-    run(counted, "quick", folder=tmp_path)
-    stricter = running.replace(counted, judge=lambda numbers: Judged("disagrees", f"of call {numbers['calls']}"))
-    found = run(stricter, "quick", folder=tmp_path)
+    run_claim(counted, "quick", folder=tmp_path)
+    stricter = running.replace(counted, judge=lambda numbers: Judgement("disagrees", f"of call {numbers['calls']}"))
+    found = run_claim(stricter, "quick", folder=tmp_path)
     assert (found.verdict, found.why) == ("disagrees", "of call 1")
 
 
 def test_what_cannot_be_computed_gives_its_reason():
-    claim = Claim("000-test", "a test", "says", "", None, cannot="no data")
-    result = run(claim)
+    claim = Claim("xng/test", "a test", "says", "", None, cannot="no data")
+    result = run_claim(claim)
     assert (result.verdict, result.why, result.numbers) == ("not computable here", "no data", {})
 
 
@@ -66,14 +67,14 @@ def test_one_that_fails_does_not_stop_the_rest(tmp_path, monkeypatch):
     def fail(scale):
         raise ValueError("no luck")
 
-    claims = {"000-bad": Claim("000-bad", "p", "s", "", fail, lambda numbers: Judged("agrees", ""))}
-    claims["003-kernel-sketch"] = find("003-kernel-sketch")
+    claims = {"xng/bad": Claim("xng/bad", "p", "s", "", fail, lambda numbers: Judgement("agrees", ""))}
+    claims["splines/kernel-sketch"] = find_claim("splines/kernel-sketch")
     monkeypatch.setattr(running, "find", claims.__getitem__)
-    bad, good = run_all(list(claims.values()), "quick", folder=tmp_path / "new")
+    bad, good = run_claims(list(claims.values()), "quick", folder=tmp_path / "new")
     assert isinstance(bad, Failure)
     assert "no luck" in bad.error
     assert good.verdict == "agrees"
-    assert counts([bad, good]) == {
+    assert count_verdicts([bad, good]) == {
         "agrees": 1,
         "agrees in kind": 0,
         "disagrees": 0,
@@ -84,9 +85,9 @@ def test_one_that_fails_does_not_stop_the_rest(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_several_processes_give_the_same_results(tmp_path):
-    some = [find(id) for id in ("003-kernel-sketch", "000-lemma-1", "003-neurons")]
-    alone = {one.id: one for one in run_all(some, "quick", folder=tmp_path / "one")}
-    both = {one.id: one for one in run_all(some, "quick", folder=tmp_path / "two", processes=2)}
+    some = [find_claim(id) for id in ("splines/kernel-sketch", "xng/lemma-1", "splines/neurons")]
+    alone = {one.id: one for one in run_claims(some, "quick", folder=tmp_path / "one")}
+    both = {one.id: one for one in run_claims(some, "quick", folder=tmp_path / "two", processes=2)}
     assert set(both) == set(alone)
     for id in alone:
         assert both[id].numbers == alone[id].numbers
@@ -94,16 +95,16 @@ def test_several_processes_give_the_same_results(tmp_path):
 
 def test_numbers_are_made_plain():
     given = {1: np.float32(0.5), "a": (np.int64(2), True), "b": {"c": np.inf}, "d": None, "e": 1 / 3}
-    assert plain(given) == {"1": 0.5, "a": [2, True], "b": {"c": None}, "d": None, "e": 0.33333333}
+    assert to_json(given) == {"1": 0.5, "a": [2, True], "b": {"c": None}, "d": None, "e": 0.33333333}
     with pytest.raises(TypeError, match="got complex"):
-        plain({"z": 1j})
+        to_json({"z": 1j})
 
 
 def test_wrong_scales_and_files_are_refused(counted, tmp_path):
     with pytest.raises(InputError, match="scale: expected 'quick' or 'full', got 'huge'"):
-        run(counted, "huge")
+        run_claim(counted, "huge")
     with pytest.raises(FileError, match="cannot read"):
-        read(tmp_path / "none.json")
+        read_result(tmp_path / "none.json")
     (tmp_path / "bad.json").write_text('{"id": 1}')
     with pytest.raises(ReadError, match="is no result of a claim"):
-        read(tmp_path / "bad.json")
+        read_result(tmp_path / "bad.json")

@@ -12,6 +12,7 @@ from creases.errors import InputError
 from creases.lab import Batch
 from creases.regions.enclosures import expanded_simplex, hyperoctahedron
 from creases.regions.enclosures._enclosures import between
+from creases_reproduction.experiment import stored_table
 from creases_reproduction.linearity.shells_dimensions import THRESHOLDS, shells_dimensions, train_on_shells
 from creases_reproduction.linearity.shells_hyperparameters import (
     PRINTED,
@@ -21,7 +22,6 @@ from creases_reproduction.linearity.shells_hyperparameters import (
 )
 from creases_reproduction.linearity.shells_kinds import KINDS, enclosed, kind_of, shells_kinds
 from creases_reproduction.linearity.shells_orthogonality import expected_cosine, shells_orthogonality
-from creases_reproduction.measured import stored
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_an_unknown_scale_is_refused():
 
 
 def test_table_4_3s_trends_hold_at_full_scale():
-    found = averages(stored("shells_hyperparameters")).set_index(["parameter", "value"])["rate"]
+    found = averages(stored_table("shells_hyperparameters")).set_index(["parameter", "value"])["rate"]
     assert found["leak", "0.01"] > found["leak", "0.0"] + 0.1
     assert found["leak", "0.1"] > found["leak", "0.0"] + 0.1
     assert found["batch", "10"] > found["batch", "1000"] + 0.05
@@ -118,7 +118,7 @@ def test_table_4_3s_trends_hold_at_full_scale():
 
 
 def test_what_trained_relu_networks_enclose_is_one_of_the_kinds_that_can_be_at_full_scale():
-    table = stored("shells_kinds").table
+    table = stored_table("shells_kinds").table
     assert set(table["dimension"]) == {2, 3, 4}
     shares = table.pivot(index=["dimension", "leak"], columns="kind", values="rate")
     assert (shares["other"].xs(0.0, level="leak") == 0).all()
@@ -127,7 +127,7 @@ def test_what_trained_relu_networks_enclose_is_one_of_the_kinds_that_can_be_at_f
 
 
 def test_near_perfect_networks_become_fewer_with_the_dimension_at_full_scale():
-    table = stored("shells_dimensions").table
+    table = stored_table("shells_dimensions").table
     for leak in (0.0, 0.01):
         own = table[(table["leak"] == leak) & (table["threshold"] == 0.9999)].set_index("dimension")["rate"]
         assert own[8] <= own[2]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from creases.errors import InputError
+from creases_reproduction.experiment import stored_table
 from creases_reproduction.linearity.sine_sizes import PRINTED, _agrees, interpolation_error, sine_networks, sine_sizes
-from creases_reproduction.measured import stored
 
 
 @pytest.mark.parametrize(("lines", "error"), [(1, 0.5), (3, 0.0661), (9, 0.00097)])
@@ -48,7 +48,7 @@ def test_an_unknown_scale_is_refused():
 
 
 def test_rates_at_full_scale_are_the_specified_ones():
-    rate = stored("sine_sizes").table.set_index(["width", "depth"])["rate"]
+    rate = stored_table("sine_sizes").table.set_index(["width", "depth"])["rate"]
     assert rate[5, 1] == pytest.approx(1.0, abs=0.01)
     assert rate[5, 5] == pytest.approx(0.83, abs=0.08)
     assert rate[5, 7] == pytest.approx(0.21, abs=0.09)

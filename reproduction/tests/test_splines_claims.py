@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from creases_reproduction.catalogue import claims, find
-from creases_reproduction.running import run, stored
+from creases_reproduction.catalogue import find_claim, list_claims
+from creases_reproduction.results import stored_result
+from creases_reproduction.runner import run_claim
 from creases_reproduction.splines.claims import CLAIMS
 from creases_reproduction.splines.regime_judges import judge_cubic, judge_suboptimal
 from creases_reproduction.splines.training_judges import judge_table_2, spread
@@ -15,20 +16,20 @@ THEOREMS = [claim.id for claim in CLAIMS if claim.measure is not None]
 
 @pytest.mark.parametrize("id", THEOREMS)
 def test_a_few_cases_give_the_verdict_of_many(id):
-    assert run(find(id), "quick").verdict == stored(id).verdict
+    assert run_claim(find_claim(id), "quick").verdict == stored_result(id).verdict
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["table-2", "smoothness", "relocation", "mobility", "corollary-4", "sticking"])
 def test_experiments_run_at_the_quick_scale(name):
-    claim = find(f"003-{name}")
-    result = run(claim, "quick")
+    claim = find_claim(f"splines/{name}")
+    result = run_claim(claim, "quick")
     assert result.why
     assert claim.picture(result.numbers)
 
 
 def test_what_cannot_be_computed_says_why():
-    assert all(len(claim.cannot) > 20 for claim in claims("003") if claim.measure is None)
+    assert all(len(claim.cannot) > 20 for claim in list_claims("003") if claim.measure is None)
 
 
 def counts(value):

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from creases import line, read
 from creases.show import style
+from creases_reproduction.experiment import ResultTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from creases_reproduction.linearity.sine_sizes import SineNetworks
-    from creases_reproduction.measured import Measured
 
 
 def _kind_colors() -> dict[str, str]:
@@ -31,7 +31,7 @@ def _kind_colors() -> dict[str, str]:
     }
 
 
-def plot_hyperparameters(result: Measured) -> Figure:
+def plot_hyperparameters(result: ResultTable) -> Figure:
     """Rates of success in every setting with 95 % intervals, beside the printed ones (Table 4.2)."""
     figure, (left, right) = style.new_figure(9, 4.6, panels=2)
     for ax, (loss, name) in zip(
@@ -54,7 +54,7 @@ def plot_hyperparameters(result: Measured) -> Figure:
     return figure
 
 
-def plot_dimensions(result: Measured) -> Figure:
+def plot_dimensions(result: ResultTable) -> Figure:
     """Share of networks that reach each threshold, by dimension; ReLU left, leaky ReLU right (Fig. 4.8)."""
     table = result.table
     leaks = sorted(table["leak"].unique())
@@ -77,7 +77,7 @@ def plot_dimensions(result: Measured) -> Figure:
     return figure
 
 
-def plot_orthogonality(result: Measured) -> Figure:
+def plot_orthogonality(result: ResultTable) -> Figure:
     """Mean and largest magnitude of cosines between n random vectors in n dimensions (Fig. 4.7)."""
     figure, (ax,) = style.new_figure(5, 3.4)
     table = result.table
@@ -101,7 +101,7 @@ def plot_orthogonality(result: Measured) -> Figure:
     return figure
 
 
-def plot_kinds(result: Measured) -> Figure:
+def plot_kinds(result: ResultTable) -> Figure:
     """What trained networks of n + 1 units enclose, by dimension and leak."""
     figure, (ax,) = style.new_figure(6.4, 3.4)
     bars = list(result.table.groupby(["dimension", "leak"], sort=True))
@@ -122,7 +122,7 @@ def plot_kinds(result: Measured) -> Figure:
     return figure
 
 
-def plot_sine(result: Measured) -> Figure:
+def plot_sine(result: ResultTable) -> Figure:
     """Rates of success by width and depth, and the printed number of starts until the first (Table 5.1)."""
     table = result.table
     rates = table.pivot(index="width", columns="depth", values="rate")

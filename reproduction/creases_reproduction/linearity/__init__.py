@@ -1,1 +1,25 @@
-"""Claims: linearity."""
+"""Claims of the dissertation on local linearity."""
+
+#: Modules with a list ``CLAIMS``, in the order of the catalogue.
+MODULES = (
+    "chapter2_perceptrons",
+    "chapter2_regions",
+    "chapter3_others",
+    "chapter3_functions",
+    "chapter3_networks",
+    "chapter3_optima",
+    "chapter3_training",
+    "chapter3_hardness",
+    "chapter3_ten_bits",
+    "chapter3_pruning",
+    "chapter3_images",
+    "chapter4_shapes",
+    "chapter4_formulas",
+    "chapter4_training",
+    "chapter5",
+    "chapter5_sine",
+    "chapter6",
+    "chapter6_images",
+    "chapter7",
+    "chapter7_images",
+)

@@ -16,7 +16,8 @@ import numpy as np
 from creases import lab
 from creases.boolean import xor
 from creases.boolean.xor import ALL, DEAD, LEFT, RIGHT, RIGHT_TWO
-from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, with_rates
+from creases_reproduction.experiment import ResultTable, Scale, check_scale, run_as_program
+from creases_reproduction.statistics import add_rates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,14 +111,14 @@ def table_3_2(scale: Scale = "quick", *, seed: int = 0) -> Optima:
     return Optima(runs)
 
 
-def frequencies(scale: Scale = "quick", *, seed: int = 0) -> Measured:
+def frequencies(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     """How often each loss of a steady state is where networks end, as :meth:`Optima.frequencies` tells it."""
-    return Measured(table_3_2(scale, seed=seed).frequencies(), {"scale": scale, "seed": str(seed)})
+    return ResultTable(table_3_2(scale, seed=seed).frequencies(), {"scale": scale, "seed": str(seed)})
 
 
 def _with_shares(frame: pd.DataFrame, total: int) -> pd.DataFrame:
     """The table with each count's ``share`` of all, and its 95 % Wilson interval ``low``, ``high``."""
-    rates = with_rates(frame.assign(trials=total), "count")
+    rates = add_rates(frame.assign(trials=total), "count")
     return rates.rename(columns={"rate": "share"}).drop(columns="trials")
 
 

@@ -25,8 +25,9 @@ import pandas as pd
 from creases import boolean, lab
 from creases._files import write_atomically
 from creases.errors import CreasesError, FileError, InputError
+from creases_reproduction.experiment import ResultTable, derive_seed, result_versions
 from creases_reproduction.linearity.boolean_training import LEAKY, RELU, Start, train_on
-from creases_reproduction.measured import Measured, seed_of, versions, with_rates
+from creases_reproduction.statistics import add_rates
 
 BITS = 4
 PARITY = 27030  #: the class of 4-parity
@@ -64,7 +65,7 @@ METRICS = ("swaps", "degree", "influence", "entropy")
 
 
 @dataclass(frozen=True, eq=False)
-class Success(Measured):
+class Success(ResultTable):
     """Successes of every class and size, and what they say about which problems are hard.
 
     The table has a row for each class, width, depth and leak: trials, successes, and mean epochs (4000 of those that
@@ -140,7 +141,7 @@ class Success(Measured):
         row = row[np.isclose(row["leak"], leak)]
         if row.empty:
             raise InputError(f"function, width, depth, leak: no row for {function}, {width}, {depth}, {leak:g}")
-        return with_rates(row).iloc[0]
+        return add_rates(row).iloc[0]
 
 
 def success(
@@ -180,7 +181,7 @@ def success(
     else:
         rows = _swept([shared | job for job in jobs], out, device)
     about = {"scale": scale, "seed": str(seed), "how": how, "device": device, "cpu_seconds": f"{rows['cpu'].sum():.0f}"}
-    return Success(_typed(rows), about | versions())
+    return Success(_typed(rows), about | result_versions())
 
 
 def _swept(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.DataFrame:
@@ -219,7 +220,7 @@ def size(
         depth,
         leak=leak,
         trials=trials,
-        seeds=[seed_of(seed, int(f), width, depth, round(1000 * leak)) for f in functions],
+        seeds=[derive_seed(seed, int(f), width, depth, round(1000 * leak)) for f in functions],
         how=how,
         device=device,
     )
@@ -237,11 +238,11 @@ def parity_rates(trials: int = 10_000, *, seed: int = 0, device: str = "cpu") ->
     """
     rows = []
     for (width, depth), leak in product(((3, 1), (6, 1), (2, 2)), (RELU, LEAKY)):
-        key = seed_of(seed, PARITY, width, depth, round(1000 * leak), trials)
+        key = derive_seed(seed, PARITY, width, depth, round(1000 * leak), trials)
         table = boolean.truth_table(PARITY, BITS)[None]
         done = train_on(table, width, depth, leak=leak, trials=trials, seeds=[key], device=device)
         rows.append((width, depth, leak, trials, int(done.successes[0])))
-    return with_rates(pd.DataFrame(rows, columns=["width", "depth", "leak", "trials", "successes"]))
+    return add_rates(pd.DataFrame(rows, columns=["width", "depth", "leak", "trials", "successes"]))
 
 
 def write(result: Success, path: str | Path) -> Path:

@@ -9,7 +9,7 @@ functions up to NPN: g -> g xor 4-parity takes classes to classes.) Leaky ReLU o
 - :func:`by_metrics`: points right and rates of success against Fourier degree, entropy and influence, for n = 10
   (Fig. 3.8) and for n = 5..10 (Fig. 3.9). The dissertation does not give the size of these networks; here it is 10x2.
 
-``measured.stored`` has the results, "boolean_ten_bits_sizes" and "boolean_ten_bits_metrics", at full scale, of::
+``stored_table`` has the results, "boolean_ten_bits_sizes" and "boolean_ten_bits_metrics", at full scale, of::
 
     python -m creases_reproduction.linearity.boolean_ten_bits sizes --scale full --device cuda --out boolean_ten_bits_sizes.csv
     python -m creases_reproduction.linearity.boolean_ten_bits metrics --scale full --device cuda --out boolean_ten_bits_metrics.csv
@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 
 from creases import boolean
 from creases.errors import InputError
+from creases_reproduction.experiment import ResultTable, derive_seed, result_versions, write_table
 from creases_reproduction.linearity.boolean_training import EPOCHS, LEAKY, train_on
-from creases_reproduction.measured import Measured, seed_of, versions, with_rates, write
+from creases_reproduction.statistics import add_rates
 
 KINDS = ("random", "xored", "parity")
 METRICS = ("degree", "entropy", "influence")
@@ -68,7 +69,7 @@ METRIC_SCALES = {
 ScaleName = Literal["quick", "reduced", "full"]
 
 
-def by_size(scale: ScaleName = "quick", *, n: int = 10, seed: int = 0, device: str = "cpu") -> Measured:
+def by_size(scale: ScaleName = "quick", *, n: int = 10, seed: int = 0, device: str = "cpu") -> ResultTable:
     """Train networks of several sizes on n-parity and on random functions of n bits (Fig. 3.7).
 
     Parameters
@@ -85,7 +86,7 @@ def by_size(scale: ScaleName = "quick", *, n: int = 10, seed: int = 0, device: s
     chosen = _chosen(SIZE_SCALES, scale)
     sizes = [(width, depth) for depth in chosen.depths for width in chosen.widths]
     tables = [_trained(chosen, n, width, depth, seed, device) for width, depth in sizes]
-    return Measured(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
+    return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
 
 
 def by_metrics(
@@ -97,7 +98,7 @@ def by_metrics(
     trials: int | None = None,
     seed: int = 0,
     device: str = "cpu",
-) -> Measured:
+) -> ResultTable:
     """Train networks on random functions, on XORed ones and on parity (Fig. 3.8; Fig. 3.9 with ``bits=range(5, 11)``).
 
     Parameters
@@ -119,7 +120,7 @@ def by_metrics(
         numbers = [boolean.from_truth_table(table) for table in _tables(chosen, n, seed)]
         fourier = {name: getattr(boolean, name)(numbers, n) for name in METRICS}
         tables.append(_trained(chosen, n, width, depth, seed, device).assign(**fourier))
-    return Measured(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
+    return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +132,7 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
     scaled = table.assign(**{name: table[name] / table["n"] for name in METRICS}, functions=1)
     sums = scaled.groupby(["kind", "n"], as_index=False)[["functions", "trials", "successes"]].sum()
     others = scaled.groupby(["kind", "n"], as_index=False)[["right", *METRICS]].mean()
-    return with_rates(sums).merge(others, on=["kind", "n"])
+    return add_rates(sums).merge(others, on=["kind", "n"])
 
 
 def grid(table: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -155,7 +156,7 @@ def functions(kind: str, n: int, count: int, *, seed: int = 0) -> NDArray[np.uin
     if kind not in KINDS or n < 4:
         raise InputError(f"kind, n: expected {', '.join(KINDS)} and at least 4 bits, got {kind!r} and {n}")
     if kind == "random":
-        draws = [np.random.default_rng(seed_of(seed, n, k)) for k in range(count)]
+        draws = [np.random.default_rng(derive_seed(seed, n, k)) for k in range(count)]
         return np.array([draw.integers(0, 2, 2**n, np.uint8) for draw in draws])
     parity = boolean.truth_table(boolean.parity(n), n)
     if kind == "parity":
@@ -179,7 +180,7 @@ def _tables(scale: Scale, n: int, seed: int) -> NDArray[np.uint8]:
 def _trained(scale: Scale, n: int, width: int, depth: int, seed: int, device: str) -> pd.DataFrame:
     """Outcomes of one size on all functions of a scale, trained in one call."""
     names = [(kind, k) for kind, count in scale.counts.items() for k in range(count)]
-    seeds = [seed_of(seed, n, KINDS.index(kind), k, width, depth) for kind, k in names]
+    seeds = [derive_seed(seed, n, KINDS.index(kind), k, width, depth) for kind, k in names]
     done = train_on(
         _tables(scale, n, seed),
         width,
@@ -220,4 +221,4 @@ if __name__ == "__main__":
         result = by_metrics(given.scale, bits=range(5, 11), trials=trials, seed=given.seed, device=given.device)
     command = f"python -m creases_reproduction.linearity.boolean_ten_bits {given.what} --scale {given.scale} --seed {given.seed}"
     command += f" --device {given.device} --out {given.out.name}"
-    write(Measured(result.table, {"command": command, **result.about, **versions()}), given.out)
+    write_table(ResultTable(result.table, {"command": command, **result.about, **result_versions()}), given.out)

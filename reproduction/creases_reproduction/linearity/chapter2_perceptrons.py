@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from creases import boolean
 from creases._typing import Floats
 from creases.errors import InputError
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
-from creases_reproduction.linearity.judging import drawing, failed, theorem
-from creases_reproduction.measured import Scale
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, drawing, judge_cases
 
 
 def swaps_of_all(n: int) -> NDArray[np.uint8]:
@@ -33,7 +33,7 @@ def invariant(scale: Scale) -> Numbers:
         same = (tables == tables[:, rotated]).all(axis=1)
         holds += [_by_equal_weights(int(f), n) for f in np.flatnonzero(same & (swaps <= 1))]
         others += sum(_by_equal_weights(int(f), n) for f in np.flatnonzero(same & (swaps > 1)))
-    return {**failed(holds), "others": others}
+    return {**count_failures(holds), "others": others}
 
 
 def _by_equal_weights(f: int, n: int) -> bool:
@@ -50,12 +50,12 @@ def xor(scale: Scale) -> Numbers:
     return {"separable": int((swaps <= 1).sum()), "others": np.flatnonzero(swaps > 1).tolist()}
 
 
-def judge_xor(numbers: Numbers) -> Judged:
+def judge_xor(numbers: Numbers) -> Judgement:
     others, names = numbers["others"], {6: "XOR", 9: "its negation"}
     if 6 not in others:
-        return Judged("disagrees", "XOR is linearly separable")
+        return Judgement("disagrees", "XOR is linearly separable")
     known = " and ".join(names.get(f, str(f)) for f in others)
-    return Judged("agrees", f"of the 16 functions of two bits {numbers['separable']} are separable, not so {known}")
+    return Judgement("agrees", f"of the 16 functions of two bits {numbers['separable']} are separable, not so {known}")
 
 
 def masks(scale: Scale) -> Numbers:
@@ -67,7 +67,7 @@ def masks(scale: Scale) -> Numbers:
         signs = np.where(boolean.truth_table(boolean.parity(bits), bits), -1.0, 1.0)
         holds.append(_separable(products, signs))
         holds += [not _separable(np.delete(products, mask, axis=1), signs) for mask in x]
-    return failed(holds)
+    return count_failures(holds)
 
 
 def _separable(features: Floats, signs: Floats) -> bool:
@@ -90,7 +90,7 @@ def convergence(scale: Scale) -> Numbers:
         if 0 < y.sum() < len(y):  # the rule needs both classes
             model = Perceptron(max_iter=1000 if changes <= 1 else 50, tol=None, shuffle=False).fit(X, y)
             holds.append((model.score(X, y) == 1) == (changes <= 1))
-    return failed(holds)
+    return count_failures(holds)
 
 
 def error_gradient(scale: Scale) -> Numbers:
@@ -106,12 +106,12 @@ def error_gradient(scale: Scale) -> Numbers:
     }
 
 
-def judge_error_gradient(numbers: Numbers) -> Judged:
+def judge_error_gradient(numbers: Numbers) -> Judgement:
     if numbers["as printed"] < 1e-9:
-        return Judged("agrees", "the derivative is t - F")
+        return Judgement("agrees", "the derivative is t - F")
     if numbers["negated"] > 1e-9:
-        return Judged("disagrees", f"the derivative is off by {numbers['as printed']:.2g}")
-    return Judged("disagrees", "the sign: the derivative is F - t, not t - F (the deltas of (2.23) need it so)")
+        return Judgement("disagrees", f"the derivative is off by {numbers['as printed']:.2g}")
+    return Judgement("disagrees", "the sign: the derivative is F - t, not t - F (the deltas of (2.23) need it so)")
 
 
 def backpropagation(scale: Scale) -> Numbers:
@@ -142,11 +142,11 @@ def _by_rules(W: list[Floats], bias: list[Floats], x: Floats, t: Floats) -> list
     return [np.outer(delta, o) for delta, o in zip(deltas, outputs, strict=False)] + deltas
 
 
-def judge_backpropagation(numbers: Numbers) -> Judged:
+def judge_backpropagation(numbers: Numbers) -> Judgement:
     off = numbers["largest difference"]
     if off < 1e-12:
-        return Judged("agrees", f"at most {off:.1g} from automatic differentiation, for three networks")
-    return Judged("disagrees", f"{off:.2g} from automatic differentiation")
+        return Judgement("agrees", f"at most {off:.1g} from automatic differentiation, for three networks")
+    return Judgement("disagrees", f"{off:.2g} from automatic differentiation")
 
 
 #: Steepness of a step, in 1 / width of a rectangle.
@@ -170,14 +170,14 @@ def rectangles(scale: Scale) -> Numbers:
     return {"rectangles": counts, **errors}
 
 
-def judge_rectangles(numbers: Numbers) -> Judged:
+def judge_rectangles(numbers: Numbers) -> Judgement:
     counts = np.array(numbers["rectangles"], float)
     slopes = {name: np.polyfit(np.log(counts), np.log(numbers[name]), 1)[0] for name in ("sigmoid", "relu")}
     at_20 = numbers["sigmoid"][numbers["rectangles"].index(20)]
     words = f"20 rectangles are {at_20:.2f} off at most; errors go as the number to the power {slopes['sigmoid']:.2f}"
     if at_20 < 0.5 and max(slopes.values()) < -0.8:
-        return Judged("agrees", f"{words}, with ReLUs {slopes['relu']:.2f}")
-    return Judged("disagrees", f"{words}: it does not become arbitrarily small")
+        return Judgement("agrees", f"{words}, with ReLUs {slopes['relu']:.2f}")
+    return Judgement("disagrees", f"{words}: it does not become arbitrarily small")
 
 
 def picture_rectangles(numbers: Numbers) -> Picture:
@@ -190,23 +190,25 @@ def picture_rectangles(numbers: Numbers) -> Picture:
 
 CLAIMS = [
     Claim(
-        "002-sec-2.1.1-convergence",
+        "linearity/section-2.1.1-convergence",
         "section 2.1.1",
         "The perceptron rule comes to a solution in finitely many steps where the classes are linearly separable.",
         "",
         convergence,
-        theorem("classes of functions of four bits (it comes to an end where they are separable, and nowhere else)"),
+        judge_cases(
+            "classes of functions of four bits (it comes to an end where they are separable, and nowhere else)"
+        ),
     ),
     Claim(
-        "002-thm-2.1.1",
+        "linearity/theorem-2.1.1",
         "Theorem 2.1.1",
         "A perceptron that is invariant under a group has weights that depend on the classes of predicates only.",
         "",
         invariant,
-        theorem("perceptrons of 2 to 4 bits that are invariant under rotation: equal weights have them"),
+        judge_cases("perceptrons of 2 to 4 bits that are invariant under rotation: equal weights have them"),
     ),
     Claim(
-        "002-thm-2.1.2",
+        "linearity/theorem-2.1.2",
         "Theorem 2.1.2",
         "A perceptron with two binary inputs cannot compute XOR.",
         "",
@@ -214,25 +216,25 @@ CLAIMS = [
         judge_xor,
     ),
     Claim(
-        "002-thm-2.1.3",
+        "linearity/theorem-2.1.3",
         "Theorem 2.1.3",
         "Parity of R bits by a perceptron on masks (products of bits) needs all 2^R of them.",
         "",
         masks,
-        theorem("sets of masks (all of them, and each left out once)"),
+        judge_cases("sets of masks (all of them, and each left out once)"),
         full="seconds",
     ),
     Claim(
-        "002-eq-2.11",
+        "linearity/equation-2.11",
         "eq. (2.11)",
         "The derivative of the squared error by an output is t - F.",
         "t - F",
         error_gradient,
         judge_error_gradient,
-        misprints=("002-eq-2.11",),
+        misprints=("linearity/equation-2.11",),
     ),
     Claim(
-        "002-eq-2.23",
+        "linearity/equation-2.23",
         "eq. (2.23)",
         "The rules of backpropagation give the derivatives of the error.",
         "",
@@ -240,7 +242,7 @@ CLAIMS = [
         judge_backpropagation,
     ),
     Claim(
-        "002-thm-2.2.1",
+        "linearity/theorem-2.2.1",
         "Theorem 2.2.1",
         "Networks of one hidden layer approximate every continuous function on a cube arbitrarily well.",
         "",
@@ -248,7 +250,7 @@ CLAIMS = [
         cannot="existence for every function and every error: no number of cases shows it (Fig. 2.3 tries the sine)",
     ),
     Claim(
-        "002-fig-2.3",
+        "linearity/figure-2.3",
         "Figure 2.3 and section 2.2.2",
         "20 rectangles of 40 sigmoids approximate the sine; more make the error arbitrarily small, and so do ReLUs, "
         "four to a rectangle.",
@@ -258,6 +260,6 @@ CLAIMS = [
         picture_rectangles,
         full="seconds",
     ),
-    drawing("002-fig-2.1", "Figure 2.1", "Sigmoids and ReLUs as steps and as firing rates of neurons."),
-    drawing("002-fig-2.2", "Figure 2.2", "The structure of a multilayer perceptron."),
+    drawing("linearity/figure-2.1", "Figure 2.1", "Sigmoids and ReLUs as steps and as firing rates of neurons."),
+    drawing("linearity/figure-2.2", "Figure 2.2", "The structure of a multilayer perceptron."),
 ]

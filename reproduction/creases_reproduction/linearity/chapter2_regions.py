@@ -14,9 +14,9 @@ from creases import Network, boolean, lab
 from creases._typing import Floats
 from creases.regions import bounds, decision_polytopes
 from creases.regions.enclosures import hyperoctahedron
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
-from creases_reproduction.linearity.judging import failed, formula, row, rows, rows_picture, theorem
-from creases_reproduction.measured import Scale
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row, rows, rows_picture
 
 Layers = list[tuple[Floats, Floats]]
 
@@ -40,13 +40,17 @@ def narrow(scale: Scale) -> Numbers:
         reaches += [one.reach for one in decision_polytopes(random_network(shape, seed), box, inside=inside)]
     (wider,) = decision_polytopes(creases.read(hyperoctahedron(2), (2,)), inside=0)
     cut = sum(reach == "cut off" for reach in reaches)  # leaves the box: whether it ends beyond is not known
-    return {**failed(reach != "bounded" for reach in reaches), "leave the box": cut, "one unit more": wider.reach}
+    return {
+        **count_failures(reach != "bounded" for reach in reaches),
+        "leave the box": cut,
+        "one unit more": wider.reach,
+    }
 
 
-def judge_narrow(numbers: Numbers) -> Judged:
-    found = theorem("parts of random networks of width d: none is bounded")(numbers)
+def judge_narrow(numbers: Numbers) -> Judgement:
+    found = judge_cases("parts of random networks of width d: none is bounded")(numbers)
     if found.verdict == "agrees" and numbers["one unit more"] != "bounded":
-        return Judged("disagrees", "with one unit more nothing is bounded either")
+        return Judgement("disagrees", "with one unit more nothing is bounded either")
     return found
 
 
@@ -59,15 +63,19 @@ def product_bound(scale: Scale) -> Numbers:
         widths = np.random.default_rng(seed).integers(1, 5, depth).tolist()
         regions = creases.space(random_network([d, *widths, 1], seed), [(-1e3, 1e3)] * d).count
         holds.append(regions <= bounds(widths, d).product)
-    return {"regions": counted, "bound with k = 1": prod(comb(n, 0) + n for n in (5, 1)), "k = d": failed(holds)}
+    return {
+        "regions": counted,
+        "bound with k = 1": prod(comb(n, 0) + n for n in (5, 1)),
+        "k = d": count_failures(holds),
+    }
 
 
-def judge_product_bound(numbers: Numbers) -> Judged:
+def judge_product_bound(numbers: Numbers) -> Judgement:
     regions, bound = numbers["regions"], numbers["bound with k = 1"]
-    right = theorem("random networks with k the number of inputs")(numbers["k = d"])
+    right = judge_cases("random networks with k the number of inputs")(numbers["k = d"])
     if regions <= bound:
         return right
-    return Judged(
+    return Judgement(
         "disagrees",
         f"k may not be any number below the widths: with k = 1 the bound is {bound} for widths 5, 1 and three inputs, "
         f"and {regions} regions were counted; with k the number of inputs {right.why}",
@@ -83,7 +91,7 @@ def zigzags(scale: Scale) -> Numbers:
         count = creases.line(net, [-2.0], [2.0]).count if d == 1 else creases.plane(net, box=[(-2, 2)] * 2).count
         known = bounds([d * units] * depth, d)
         rows.append([d, d * units, depth, count, known.lower or 0, known.upper])
-    return {"networks": rows, **failed(low <= count <= high for *_, count, low, high in rows)}
+    return {"networks": rows, **count_failures(low <= count <= high for *_, count, low, high in rows)}
 
 
 def _apart(model: nn.Sequential, d: int) -> Layers:
@@ -104,12 +112,12 @@ def tightness(scale: Scale) -> Numbers:
     return {"widths": widths, "ratios": ratios}
 
 
-def judge_tightness(numbers: Numbers) -> Judged:
+def judge_tightness(numbers: Numbers) -> Judgement:
     worst = max(own[-1] / own[-2] for own in numbers["ratios"].values())
     largest = max(own[-1] for own in numbers["ratios"].values())
     if worst < 1.01:
-        return Judged("agrees", f"their ratio stays bounded as the width grows, at most {largest:.0f} here")
-    return Judged("disagrees", f"their ratio still grows {worst:.2f} times when the width doubles")
+        return Judgement("agrees", f"their ratio stays bounded as the width grows, at most {largest:.0f} here")
+    return Judgement("disagrees", f"their ratio still grows {worst:.2f} times when the width doubles")
 
 
 def picture_tightness(numbers: Numbers) -> Picture:
@@ -127,15 +135,15 @@ def order(scale: Scale) -> Numbers:
     return {"rows": found, "k L": [k * layers for k, layers in product((1, 2, 3), (1, 2, 3, 4))]}
 
 
-def judge_order(numbers: Numbers) -> Judged:
-    if formula(0.01)(numbers).verdict == "agrees":
-        return Judged("agrees", "the bound grows as printed")
+def judge_order(numbers: Numbers) -> Judgement:
+    if judge_rows(0.01)(numbers).verdict == "agrees":
+        return Judgement("agrees", "the bound grows as printed")
     found = rows(numbers)
     right = all(abs((one.measured or 0) - kl) < 0.01 for one, kl in zip(found, numbers["k L"], strict=True))
     words = (
         "the bound grows as N^(k L): a layer is missing in k (L - 1), which (2.28) has" if right else "not as N^(k L)"
     )
-    return Judged("disagrees", words)
+    return Judgement("disagrees", words)
 
 
 def alike(scale: Scale) -> Numbers:
@@ -145,7 +153,7 @@ def alike(scale: Scale) -> Numbers:
         draw = np.random.default_rng(seed)
         layers = [(np.tile(draw.normal(size=d), (6, 1)), np.full(6, 0.1)), (draw.normal(size=(1, 6)), np.zeros(1))]
         counts.append(creases.space(creases.read(layers), [(-1e3, 1e3)] * d).count)
-    return {"counts": counts, **failed(count == 2 for count in counts)}
+    return {"counts": counts, **count_failures(count == 2 for count in counts)}
 
 
 def depth_needs(scale: Scale) -> Numbers:
@@ -157,7 +165,7 @@ def depth_needs(scale: Scale) -> Numbers:
             net = creases.read(boolean.intervals.sawtooth_network(k, k * k), (1,))
             pieces = len(creases.line(net, [0.0], [float(pieces)]).boundary().t)
         rows.append([k, k**3, pieces, _least_units(pieces, k), k ** (k + 1) / 2 - 1])
-    return {"rows": rows, **failed(least >= bound for *_, least, bound in rows)}
+    return {"rows": rows, **count_failures(least >= bound for *_, least, bound in rows)}
 
 
 def _least_units(pieces: int, layers: int) -> int:
@@ -182,10 +190,10 @@ def on_lines(scale: Scale) -> Numbers:
     return {"rows": rows, "power": float(np.polyfit(np.log(units), np.log(counts_), 1)[0])}
 
 
-def judge_on_lines(numbers: Numbers) -> Judged:
+def judge_on_lines(numbers: Numbers) -> Judgement:
     power = numbers["power"]
     words = f"breakpoints go as the number of units to the power {power:.2f}"
-    return Judged("agrees" if abs(power - 1) < 0.2 else "disagrees", words)
+    return Judgement("agrees" if abs(power - 1) < 0.2 else "disagrees", words)
 
 
 def picture_on_lines(numbers: Numbers) -> Picture:
@@ -214,13 +222,13 @@ def by_dimension(scale: Scale) -> Numbers:
     return {"units": units.tolist(), "counts": counts, "powers": powers}
 
 
-def judge_by_dimension(numbers: Numbers) -> Judged:
+def judge_by_dimension(numbers: Numbers) -> Judgement:
     powers, last = numbers["powers"], [own[-1] for own in numbers["counts"]]
     ratios = [b / a for a, b in pairwise(last)]
     words = f"powers of the units with 1, 2, 3 inputs: {', '.join(f'{p:.2f}' for p in powers)}; at the most units each "
     words += f"input more has {' and '.join(f'{r:.1f}' for r in ratios)} times the regions"
     right = all(abs(p - d) < 0.5 for d, p in enumerate(powers, start=1)) and min(ratios) > 2
-    return Judged("agrees" if right else "disagrees", words)
+    return Judgement("agrees" if right else "disagrees", words)
 
 
 def picture_by_dimension(numbers: Numbers) -> Picture:
@@ -230,7 +238,7 @@ def picture_by_dimension(numbers: Numbers) -> Picture:
 
 CLAIMS = [
     Claim(
-        "002-thm-2.3.1",
+        "linearity/theorem-2.3.1",
         "Theorem 2.3.1",
         "Networks of width d + 1 approximate every integrable function of d inputs.",
         "",
@@ -238,7 +246,7 @@ CLAIMS = [
         cannot="existence for every function and every error, at a depth that is not bounded",
     ),
     Claim(
-        "002-thm-2.3.2",
+        "linearity/theorem-2.3.2",
         "Theorem 2.3.2",
         "Networks of width at most d are at infinite distance from integrable functions of d inputs, or no nearer than "
         "0: where they are not 0 is never bounded.",
@@ -248,25 +256,25 @@ CLAIMS = [
         full="half a minute",
     ),
     Claim(
-        "002-eq-2.26",
+        "linearity/equation-2.26",
         "eq. (2.26)",
         "A network has at most prod_l sum_(i <= k) C(N_l, i) regions, for a k that is at most every width.",
         "k <= N_l for all l",
         product_bound,
         judge_product_bound,
         full="seconds",
-        misprints=("002-eq-2.26",),
+        misprints=("linearity/equation-2.26",),
     ),
     Claim(
-        "002-eq-2.27",
+        "linearity/equation-2.27",
         "eq. (2.27)",
         "Some weights reach prod_(l < L) floor(N_l / N_0)^N_0 sum_(j <= N_0) C(N_L, j) regions.",
         "",
         zigzags,
-        theorem("networks of 1 and 2 inputs, built to fold where they have two layers or more"),
+        judge_cases("networks of 1 and 2 inputs, built to fold where they have two layers or more"),
     ),
     Claim(
-        "002-eq-2.28",
+        "linearity/equation-2.28",
         "eqs. (2.26) to (2.28)",
         "Upper and lower bound are asymptotically tight: polynomial in width, exponential in depth (also section "
         "1.1.1).",
@@ -276,34 +284,34 @@ CLAIMS = [
         picture_tightness,
     ),
     Claim(
-        "002-sec-2.3.2-order",
+        "linearity/section-2.3.2-order",
         "section 2.3.2, after (2.26)",
         "For widths of at most N the upper bound on the number of regions is O(N^(k (L - 1))).",
         "k (L - 1)",
         order,
         judge_order,
         rows_picture("power of the width"),
-        misprints=("002-sec-2.3.2-order",),
+        misprints=("linearity/section-2.3.2-order",),
     ),
     Claim(
-        "002-sec-2.3.2-same",
+        "linearity/section-2.3.2-same",
         "section 2.3.2",
         "A hidden layer of units that all compute the same combination of the inputs has only two regions.",
         "2",
         alike,
-        theorem("networks of six such units"),
+        judge_cases("networks of six such units"),
     ),
     Claim(
-        "002-thm-2.3.3",
+        "linearity/theorem-2.3.3",
         "Theorem 2.3.3",
         "Some function of a network of k^2 layers and k^3 units needs at least k^(k+1)/2 - 1 units in k layers.",
         "k^(k+1)/2 - 1",
         depth_needs,
-        theorem("numbers k, by the pieces of a sawtooth"),
+        judge_cases("numbers k, by the pieces of a sawtooth"),
         full="seconds",
     ),
     Claim(
-        "002-thm-2.3.4",
+        "linearity/theorem-2.3.4",
         "Theorem 2.3.4",
         "Some networks of depth 2 and width O(k^2) are approximated by none of width O(k^1.5) and depth k.",
         "",
@@ -311,7 +319,7 @@ CLAIMS = [
         cannot="asymptotic in k, with constants that are not given",
     ),
     Claim(
-        "002-sec-2.3.3-vc",
+        "linearity/section-2.3.3-vc",
         "section 2.3.3",
         "The VC dimension of ReLU networks is O(W d log W) and Omega(W d log(W / d)).",
         "",
@@ -319,7 +327,7 @@ CLAIMS = [
         cannot="asymptotic in the number of weights; the VC dimension of one network cannot be computed either",
     ),
     Claim(
-        "002-sec-2.3.8-lines",
+        "linearity/section-2.3.8-lines",
         "section 2.3.8 (also 1.1.1)",
         "Untrained networks have a number of regions on a line that grows linearly in the number of units.",
         "linear",
@@ -329,7 +337,7 @@ CLAIMS = [
         full="seconds",
     ),
     Claim(
-        "002-sec-2.3.8-dimension",
+        "linearity/section-2.3.8-dimension",
         "section 2.3.8 (also 1.1.1)",
         "Their number of regions grows polynomially in the number of units and exponentially in that of inputs.",
         "",

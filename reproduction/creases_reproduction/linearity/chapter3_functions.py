@@ -9,10 +9,10 @@ import numpy as np
 from scipy.stats import chisquare
 
 from creases import boolean, lab
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row, rows, rows_picture
 from creases_reproduction.linearity.chapter2_perceptrons import swaps_of_all
-from creases_reproduction.linearity.judging import failed, formula, row, rows, rows_picture, theorem
-from creases_reproduction.measured import Scale
 
 #: Classes with the most swaps at n = 4 (Fig. 3.2).
 FIVE_SWAPS = [1785, 7140]
@@ -27,14 +27,14 @@ def perceptron_counts(scale: Scale) -> Numbers:
     return {"counts": counts.tolist(), "p": float(chisquare(counts[:-1]).pvalue), "at 2^n": int(counts[-1])}
 
 
-def judge_perceptron_counts(numbers: Numbers) -> Judged:
+def judge_perceptron_counts(numbers: Numbers) -> Judgement:
     p, last = numbers["p"], numbers["at 2^n"]
     if p < 0.001:
-        return Judged("disagrees", f"the numbers are not equally frequent (chi-square test: p = {p:.2g})")
+        return Judgement("disagrees", f"the numbers are not equally frequent (chi-square test: p = {p:.2g})")
     words = f"0 to 2^n - 1 are equally frequent (chi-square test of {sum(numbers['counts'])} draws: p = {p:.2f})"
     if last:
-        return Judged("agrees", words)
-    return Judged("agrees in kind", f"{words}; 2^n, which the text has too, never occurs: the shares would exceed 1")
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind", f"{words}; 2^n, which the text has too, never occurs: the shares would exceed 1")
 
 
 def picture_perceptron_counts(numbers: Numbers) -> Picture:
@@ -50,7 +50,7 @@ def enough_width(scale: Scale) -> Numbers:
     most = [int(boolean.class_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)]
     cases = [(n, layers) for n in range(1, len(most) + 1) for layers in (1, 2, 4) if layers <= 2 ** (n - 1)]
     widths = [n + 2 ** (n - 1) // layers + 1 for n, layers in cases]
-    return failed(
+    return count_failures(
         boolean.intervals.layers_needed(most[n - 1], width) <= layers
         for (n, layers), width in zip(cases, widths, strict=True)
     )
@@ -71,12 +71,12 @@ def polynomial(scale: Scale) -> Numbers:
     return ratios
 
 
-def judge_polynomial(numbers: Numbers) -> Judged:
+def judge_polynomial(numbers: Numbers) -> Judgement:
     if all(low == high == 1 for _, low, high in numbers["as printed"]):
-        return Judged("agrees", "the polynomial has the function's values")
+        return Judgement("agrees", "the polynomial has the function's values")
     if all(low == high == 1 for _, low, high in numbers["with the factor"]):
-        return Judged("disagrees", "the coefficients lack the factor 2^-n: as printed the polynomial is 2^n f")
-    return Judged("disagrees", "the polynomial does not have the function's values")
+        return Judgement("disagrees", "the coefficients lack the factor 2^-n: as printed the polynomial is 2^n f")
+    return Judgement("disagrees", "the polynomial does not have the function's values")
 
 
 def influence(scale: Scale) -> Numbers:
@@ -86,7 +86,7 @@ def influence(scale: Scale) -> Numbers:
         functions = np.arange(1 << (1 << n))
         by_sets = boolean.fourier.coefficients(functions, n) ** 2 @ boolean.all_inputs(n).sum(axis=1)
         holds += (np.abs(by_sets - boolean.fourier.influences(functions, n).sum(axis=1)) < 1e-12).tolist()
-    return failed(holds)
+    return count_failures(holds)
 
 
 def invariance(scale: Scale) -> Numbers:
@@ -97,7 +97,7 @@ def invariance(scale: Scale) -> Numbers:
             f = int(draw.integers(0, 2 ** (2**n), dtype=np.uint64))
             image = npn_image(f, n, draw)
             holds.append(boolean.swaps(f, n).changes == boolean.swaps(image, n).changes)
-    return failed(holds)
+    return count_failures(holds)
 
 
 def npn_image(f: int, n: int, draw: np.random.Generator) -> int:
@@ -117,7 +117,7 @@ def fourier_invariance(scale: Scale) -> Numbers:
             bool(np.ptp(of(pair, n)) < 1e-12)
             for of in (boolean.fourier.degree, boolean.fourier.entropy, boolean.fourier.total_influence)
         ]
-    return failed(holds)
+    return count_failures(holds)
 
 
 def narrow_networks(scale: Scale) -> Numbers:
@@ -126,7 +126,7 @@ def narrow_networks(scale: Scale) -> Numbers:
     for n, leak in product((1, 2, 3, 4), (0.0, 0.1)):
         some = boolean.npn_classes(n).representatives[:: 1 if scale == "full" or n < 4 else 8]
         holds += [boolean.margin(boolean.deep_network(int(f), n, 2, leak=leak), int(f), n) > 0 for f in some]
-    return failed(holds)
+    return count_failures(holds)
 
 
 def orderings(scale: Scale) -> Numbers:
@@ -137,12 +137,12 @@ def orderings(scale: Scale) -> Numbers:
     }  # without ties: one for w_1, w_2 and i - 1 for every further weight
 
 
-def judge_orderings(numbers: Numbers) -> Judged:
+def judge_orderings(numbers: Numbers) -> Judgement:
     off = [one for one in rows(numbers) if one.printed != one.measured]
     if not off:
-        return Judged("agrees", "the cases tell all orders apart")
+        return Judgement("agrees", "the cases tell all orders apart")
     words = ", ".join(f"{one.printed:.0f} of {one.measured:.0f} at {one.what}" for one in off)
-    return Judged("disagrees", f"the cases compare a weight with the one before and prefix sums only: {words}")
+    return Judgement("disagrees", f"the cases compare a weight with the one before and prefix sums only: {words}")
 
 
 def class_counts(scale: Scale) -> Numbers:
@@ -156,12 +156,12 @@ def class_counts(scale: Scale) -> Numbers:
     }
 
 
-def judge_class_counts(numbers: Numbers) -> Judged:
+def judge_class_counts(numbers: Numbers) -> Judgement:
     off = [one for one in rows(numbers) if one.printed is not None and one.printed != one.measured]
     if off:
-        return Judged("disagrees", ", ".join(f"{one.measured:.0f} classes at {one.what}" for one in off))
+        return Judgement("disagrees", ", ".join(f"{one.measured:.0f} classes at {one.what}" for one in off))
     ratios = ", ".join(f"{ratio:.2f}" for ratio in numbers["over the estimate"])
-    return Judged("agrees", f"as many as printed; {ratios} times the estimate for n = 1, 2, ...")
+    return Judgement("agrees", f"as many as printed; {ratios} times the estimate for n = 1, 2, ...")
 
 
 def table_3_1(scale: Scale) -> Numbers:
@@ -171,12 +171,12 @@ def table_3_1(scale: Scale) -> Numbers:
     return {"rows": [row(f"n = {n}", printed.get(n), value) for n, value in most.items()]}
 
 
-def judge_table_3_1(numbers: Numbers) -> Judged:
+def judge_table_3_1(numbers: Numbers) -> Judgement:
     off = [one for one in rows(numbers) if one.printed is not None and one.printed != one.measured]
     if off:
-        return Judged("disagrees", ", ".join(f"{one.measured:.0f} at {one.what}" for one in off))
+        return Judgement("disagrees", ", ".join(f"{one.measured:.0f} at {one.what}" for one in off))
     more = [f"; {one.measured:.0f} at {one.what}, which is not printed" for one in rows(numbers) if one.printed is None]
-    return Judged("agrees", f"all four values{''.join(more)}")
+    return Judgement("agrees", f"all four values{''.join(more)}")
 
 
 def small_classes(scale: Scale) -> Numbers:
@@ -184,11 +184,11 @@ def small_classes(scale: Scale) -> Numbers:
     return {str(n): np.bincount(boolean.class_swaps(n).swaps).tolist() for n in (1, 2, 3)}
 
 
-def judge_small_classes(numbers: Numbers) -> Judged:
+def judge_small_classes(numbers: Numbers) -> Judgement:
     found = [numbers[str(n)] for n in (1, 2, 3)]
     right = found[0] == [1, 1] and found[1] == [1, 2, 1] and len(found[2]) == 4 and found[2][3] > 1
     words = "; ".join(f"n = {n}: {' '.join(map(str, own))}" for n, own in enumerate(found, start=1))
-    return Judged("agrees" if right else "disagrees", f"classes with 0, 1, 2, ... swaps: {words}")
+    return Judgement("agrees" if right else "disagrees", f"classes with 0, 1, 2, ... swaps: {words}")
 
 
 def most_swaps(scale: Scale) -> Numbers:
@@ -197,9 +197,9 @@ def most_swaps(scale: Scale) -> Numbers:
     return {"most": int(found.swaps.max()), "classes": found.representatives[found.swaps == found.swaps.max()].tolist()}
 
 
-def judge_most_swaps(numbers: Numbers) -> Judged:
+def judge_most_swaps(numbers: Numbers) -> Judgement:
     right = numbers["most"] == 5 and numbers["classes"] == FIVE_SWAPS
-    return Judged("agrees" if right else "disagrees", f"{numbers['most']} swaps: classes {numbers['classes']}")
+    return Judgement("agrees" if right else "disagrees", f"{numbers['most']} swaps: classes {numbers['classes']}")
 
 
 def parity_swaps(scale: Scale) -> Numbers:
@@ -224,12 +224,12 @@ def average_swaps(scale: Scale) -> Numbers:
     return {"means": means}
 
 
-def judge_average_swaps(numbers: Numbers) -> Judged:
+def judge_average_swaps(numbers: Numbers) -> Judgement:
     means = numbers["means"]
     ratios = [b / a for a, b in pairwise(means)]
     words = f"means {', '.join(f'{one:.3g}' for one in means)} for n = 1, 2, ...: each bit more has "
     words += f"{min(ratios):.2f} to {max(ratios):.2f} times as many swaps"
-    return Judged("agrees" if min(ratios) > 1.5 else "disagrees", words)
+    return Judgement("agrees" if min(ratios) > 1.5 else "disagrees", words)
 
 
 def picture_average_swaps(numbers: Numbers) -> Picture:
@@ -239,7 +239,7 @@ def picture_average_swaps(numbers: Numbers) -> Picture:
 
 CLAIMS = [
     Claim(
-        "002-sec-1.1.3-average",
+        "linearity/section-1.1.3-average",
         "section 1.1.3",
         "The average Boolean function becomes exponentially more complex to represent as the bits grow.",
         "",
@@ -249,7 +249,7 @@ CLAIMS = [
         full="half a minute",
     ),
     Claim(
-        "002-sec-3.1-perceptron",
+        "linearity/section-3.1-perceptron",
         "section 3.1",
         "An untrained perceptron says 1 at t of the points of {0, 1}^n with a chance of 2^-n for each t.",
         "2^-n for 0 <= t <= 2^n",
@@ -257,19 +257,19 @@ CLAIMS = [
         judge_perceptron_counts,
         picture_perceptron_counts,
         full="seconds",
-        misprints=("002-sec-3.1-perceptron",),
+        misprints=("linearity/section-3.1-perceptron",),
     ),
     Claim(
-        "002-sec-3.1-width",
+        "linearity/section-3.1-width",
         "section 3.1",
         "l hidden layers of width n + 2^(n-1-log2 l) + 1 have a network for every function of n bits.",
         "",
         enough_width,
-        theorem("numbers of bits and layers: networks built for the most swaps fit"),
+        judge_cases("numbers of bits and layers: networks built for the most swaps fit"),
         full="half a minute",
     ),
     Claim(
-        "002-sec-3.1-bounds",
+        "linearity/section-3.1-bounds",
         "section 3.1",
         "Threshold networks for every function of n bits need Omega(sqrt(2^n / n)) units, in one layer "
         "Omega(2^n / n); circuits 2^n / n gates.",
@@ -278,51 +278,51 @@ CLAIMS = [
         cannot="asymptotic bounds of other authors, without constants",
     ),
     Claim(
-        "002-eq-3.5",
+        "linearity/equation-3.5",
         "eq. (3.5), also (A.22)",
         "A function of bits -1 and 1 is the sum of its Fourier coefficients times monomials, the coefficients being "
         "sums of f times the monomial.",
         "",
         polynomial,
         judge_polynomial,
-        misprints=("002-eq-3.5",),
+        misprints=("linearity/equation-3.5",),
     ),
     Claim(
-        "002-eq-3.6",
+        "linearity/equation-3.6",
         "eq. (3.6)",
         "The influence is the sum of the squared coefficients, each times the size of its set.",
         "",
         influence,
-        theorem("functions of up to four bits, with the factor 2^-n in the coefficients"),
+        judge_cases("functions of up to four bits, with the factor 2^-n in the coefficients"),
     ),
     Claim(
-        "002-thm-3.3.1",
+        "linearity/theorem-3.3.1",
         "Theorem 3.3.1, Lemmas A.1.1 to A.1.3",
         "All functions of an NPN class have the same swaps.",
         "",
         invariance,
-        theorem("pairs of functions of a class"),
+        judge_cases("pairs of functions of a class"),
         full="seconds",
     ),
     Claim(
-        "002-sec-A.5",
+        "linearity/section-A.5",
         "appendix A.5, section 3.4.2",
         "Degree, Fourier entropy and influence are the same for all functions of an NPN class.",
         "",
         fourier_invariance,
-        theorem("pairs of functions of a class, three measures each"),
+        judge_cases("pairs of functions of a class, three measures each"),
     ),
     Claim(
-        "002-sec-3.3.1-width-2",
+        "linearity/section-3.3.1-width-2",
         "section 3.3.1, section 3.5",
         "Every function of bits has a network of width two.",
         "",
         narrow_networks,
-        theorem("classes with and without leak: the network built is right at every point"),
+        judge_cases("classes with and without leak: the network built is right at every point"),
         full="seconds",
     ),
     Claim(
-        "002-sec-3.3.1-cases",
+        "linearity/section-3.3.1-cases",
         "section 3.3.1",
         "All orders that weights can put the inputs in are found by comparing each weight with the one before and "
         "that plus prefix sums: 2i - 2 cases for weight i.",
@@ -330,10 +330,10 @@ CLAIMS = [
         orderings,
         judge_orderings,
         rows_picture("orders", log=True),
-        misprints=("002-sec-3.3.1-cases",),
+        misprints=("linearity/section-3.3.1-cases",),
     ),
     Claim(
-        "002-sec-3.3.1-classes",
+        "linearity/section-3.3.1-classes",
         "sections 3.3.1 and 3.4.2",
         "There are 222 NPN classes of four bits, 616,126 of five, O(2^2^n / (2^n n!)) of n.",
         "2, 4, 222, 616126 for n = 1, 2, 4, 5",
@@ -343,7 +343,7 @@ CLAIMS = [
         full="seconds",
     ),
     Claim(
-        "002-table-3.1",
+        "linearity/table-3.1",
         "Table 3.1",
         "The highest swaps of functions of n bits.",
         "1, 2, 3, 5 for n = 1 to 4; Omega(2^n / n)",
@@ -353,7 +353,7 @@ CLAIMS = [
         full="half a minute",
     ),
     Claim(
-        "002-fig-3.1",
+        "linearity/figure-3.1",
         "Figures 3.1 and 3.4, section 3.3.1",
         "One bit: a constant class, one of one swap. Two bits: one constant, two of one swap, XOR of two. Three bits: "
         "several classes of three swaps.",
@@ -362,7 +362,7 @@ CLAIMS = [
         judge_small_classes,
     ),
     Claim(
-        "002-fig-3.2",
+        "linearity/figure-3.2",
         "Figure 3.2",
         "The classes of four bits with five swaps are 1785 and 7140.",
         "1785, 7140",
@@ -370,12 +370,12 @@ CLAIMS = [
         judge_most_swaps,
     ),
     Claim(
-        "002-sec-3.3.1-parity",
+        "linearity/section-3.3.1-parity",
         "section 3.3.1",
         "Parity of n bits has n swaps: equal weights reach them.",
         "n",
         parity_swaps,
-        formula(0),
+        judge_rows(0),
         rows_picture("swaps of parity"),
         full="seconds",
     ),

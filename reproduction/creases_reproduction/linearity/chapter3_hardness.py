@@ -10,11 +10,11 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from creases import boolean
-from creases_reproduction.claim import Claim, Judged, Numbers, Picture, Row
+from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import row, rows, rows_picture
 from creases_reproduction.linearity.boolean_success import PARITY, Success
 from creases_reproduction.linearity.chapter3_training import LEAKS, sweep_claim
-from creases_reproduction.linearity.judging import row, rows, rows_picture
-from creases_reproduction.measured import Scale
 
 #: How many of the hardest and of the easiest classes are looked at.
 ENDS = 20
@@ -32,7 +32,7 @@ def hardest(found: Success) -> Numbers:
     return {**numbers, "rows": listed}
 
 
-def judge_hardest(numbers: Numbers) -> Judged:
+def judge_hardest(numbers: Numbers) -> Judgement:
     found = rows(numbers)
     first = {name: next(iter(numbers[name])) for name in LEAKS}
     ties = {name: max(numbers[name].values()) == numbers[name].get(str(PARITY)) for name in LEAKS}
@@ -42,10 +42,10 @@ def judge_hardest(numbers: Numbers) -> Judged:
     words += ", ".join(f"{one.what} {one.measured:.0f} (printed {one.printed:.0f})" for one in far)
     words += ". 278 and other unbalanced classes are hardest for ReLU only with PyTorch's default first weights"
     if not all(ties.values()):
-        return Judged("disagrees", f"{words}; most often hardest are {first}, not parity")
+        return Judgement("disagrees", f"{words}; most often hardest are {first}, not parity")
     if near == len(found):
-        return Judged("agrees", words)
-    return Judged("agrees in kind", f"parity is the hardest at most sizes for both; {words}")
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind", f"parity is the hardest at most sizes for both; {words}")
 
 
 def explained(found: Success) -> Numbers:
@@ -65,7 +65,7 @@ def explained(found: Success) -> Numbers:
     return numbers
 
 
-def judge_explained(numbers: Numbers) -> Judged:
+def judge_explained(numbers: Numbers) -> Judgement:
     words, right = [], True
     for name in LEAKS:
         size = {metric: abs(own[0]) for metric, own in numbers[name].items() if own[0] is not None}
@@ -74,7 +74,7 @@ def judge_explained(numbers: Numbers) -> Judged:
         )
         words.append(f"{name}: " + ", ".join(f"{metric} {own[0]:.2f}" for metric, own in numbers[name].items()))
     why = f"correlations with the mean rate: {'; '.join(words)}; the figure prints no numbers"
-    return Judged("agrees" if right else "disagrees", why)
+    return Judgement("agrees" if right else "disagrees", why)
 
 
 def picture_explained(numbers: Numbers) -> Picture:
@@ -92,15 +92,15 @@ def extremes(found: Success) -> Numbers:
     }
 
 
-def judge_extremes(numbers: Numbers) -> Judged:
+def judge_extremes(numbers: Numbers) -> Judgement:
     hard, easy = numbers["hardest"], numbers["easiest"]
     count = len(hard["swaps"])
     words = f"the {count} hardest have degrees from {hard['degree'][0]} and swaps from {hard['swaps'][0]} on; of the "
     words += f"{len(easy['swaps'])} easiest some have {easy['swaps'][-1]} swaps and degree {easy['degree'][-1]}"
     low = sum(d < 3 or s < 2 for d, s in zip(hard["degree"], hard["swaps"], strict=True))
     if low > count / 10 or easy["degree"][-1] < hard["degree"][0]:
-        return Judged("disagrees", words)
-    return Judged("agrees in kind" if low else "agrees", words)
+        return Judgement("disagrees", words)
+    return Judgement("agrees in kind" if low else "agrees", words)
 
 
 def unbalanced(found: Success) -> Numbers:
@@ -115,10 +115,10 @@ def unbalanced(found: Success) -> Numbers:
     }
 
 
-def judge_unbalanced(numbers: Numbers) -> Judged:
+def judge_unbalanced(numbers: Numbers) -> Judgement:
     gone, odd = numbers["not for leaky"], numbers["unbalanced"]
     words = f"of the ten hardest for ReLU {gone} are not among those of leaky ReLU and {odd} are unbalanced"
-    return Judged("agrees" if gone >= 5 and odd >= 4 else "disagrees", words)
+    return Judgement("agrees" if gone >= 5 and odd >= 4 else "disagrees", words)
 
 
 def five_bits(scale: Scale) -> Numbers:
@@ -140,20 +140,20 @@ def five_bits(scale: Scale) -> Numbers:
     return {"classes": count, "operations": operations, "seconds": (process_time() - start) / 256 * count}
 
 
-def judge_five_bits(numbers: Numbers) -> Judged:
+def judge_five_bits(numbers: Numbers) -> Judgement:
     seconds = numbers["seconds"]
     words = (
         f"the algorithm of section 3.3.1 has {numbers['operations']:.0e} operations to do for the "
         f"{numbers['classes']:,} classes; the one used here takes {seconds:.0f} seconds of one core"
     )
     if numbers["operations"] < 1e11:  # minutes
-        return Judged("disagrees", words)
-    return Judged("agrees" if seconds > 7 * 86_400 else "agrees in kind", words)
+        return Judgement("disagrees", words)
+    return Judgement("agrees" if seconds > 7 * 86_400 else "agrees in kind", words)
 
 
 CLAIMS = [
     sweep_claim(
-        "002-table-3.3",
+        "linearity/table-3.3",
         "The ten hardest problems: at how many of 45 sizes each is within a point of the lowest success.",
         hardest,
         judge_hardest,
@@ -162,14 +162,14 @@ CLAIMS = [
         printed="ReLU 27030: 19, 278: 14, 5737: 12, 406: 6, ...; leaky 27030: 12, 7128: 5, eight others 2",
     ),
     sweep_claim(
-        "002-sec-3.4.2-unbalanced",
+        "linearity/section-3.4.2-unbalanced",
         "Many of the hard problems for ReLU are not hard for leaky ReLU, and are unbalanced.",
         unbalanced,
         judge_unbalanced,
         quick="quick",
     ),
     sweep_claim(
-        "002-fig-3.6",
+        "linearity/figure-3.6",
         "Influence explains success best of the four measures, entropy has a weak relation to it.",
         explained,
         judge_explained,
@@ -178,14 +178,14 @@ CLAIMS = [
         place="Figure 3.6",
     ),
     sweep_claim(
-        "002-sec-3.4.2-requirements",
+        "linearity/section-3.4.2-requirements",
         "Hard problems have high Fourier degree and many swaps, but easy ones can have them as well.",
         extremes,
         judge_extremes,
         quick="quick",
     ),
     Claim(
-        "002-sec-3.4.2-five-bits",
+        "linearity/section-3.4.2-five-bits",
         "section 3.4.2",
         "The swaps algorithm of section 3.3.1 is computationally infeasible for all functions of five bits.",
         "",

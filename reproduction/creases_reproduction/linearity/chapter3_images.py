@@ -8,15 +8,14 @@ from typing import Any
 import pandas as pd
 import torch
 
-from creases_reproduction import measured
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
-from creases_reproduction.linearity.judging import row, rows
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import ResultTable, Scale, stored_table
+from creases_reproduction.judges import row, rows
 from creases_reproduction.linearity.pruning_images import Settings, near_original, pruned_digits, pruned_images
-from creases_reproduction.measured import Measured, Scale
 
 
 @cache
-def images(data: Any) -> Measured:
+def images(data: Any) -> ResultTable:
     """The pruning of one data set's network, once for all claims."""
     return pruned_images(data, Settings(), device="cuda" if torch.cuda.is_available() else "cpu")
 
@@ -32,7 +31,7 @@ def image_curves(table: pd.DataFrame) -> Numbers:
     return numbers
 
 
-def judge_images(numbers: Numbers) -> Judged:
+def judge_images(numbers: Numbers) -> Judgement:
     found = {one.what: one for one in rows(numbers)}
     words = f"of {numbers['original']:.1%}, less than a point is lost down to "
     words += ", ".join(
@@ -42,11 +41,11 @@ def judge_images(numbers: Numbers) -> Judged:
     )
     printed = [one for one in found.values() if one.printed is not None]
     if printed and all(abs((one.measured or 0) - (one.printed or 0)) <= 0.02 for one in printed):
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     most = max(one.measured or 1 for one in found.values())
     faster = (found["channels"].measured or 0) >= (found["magnitude"].measured or 0) - 0.05
     limit = max(one.printed or 0.9 for one in found.values()) + 0.15
-    return Judged("agrees in kind" if most <= limit and faster else "disagrees", words)
+    return Judgement("agrees in kind" if most <= limit and faster else "disagrees", words)
 
 
 def picture_images(numbers: Numbers) -> Picture:
@@ -60,17 +59,17 @@ def image_claim(data: Any, figure: str, says: str, printed: str) -> Claim:
     def measure(scale: Scale) -> Numbers:
         return image_curves((images(data) if scale == "full" else _digits()).table)
 
-    def kept() -> tuple[Numbers, dict[str, str]]:
-        found = measured.stored("pruning_images")
+    def from_table() -> tuple[Numbers, dict[str, str]]:
+        found = stored_table("pruning_images")
         return image_curves(found.table[found.table["data"] == data]), found.about | {"device": "cuda"}
 
     full = "two minutes of an H200, with the image files"
-    return Claim(f"002-fig-{figure}", f"Figure {figure}, section 3.4.5", says, printed, measure, judge_images,
-                 picture_images, full=full, kept=kept)  # fmt: skip
+    return Claim(f"linearity/figure-{figure}", f"Figure {figure}, section 3.4.5", says, printed, measure, judge_images,
+                 picture_images, full=full, from_table=from_table)  # fmt: skip
 
 
 @cache
-def _digits() -> Measured:
+def _digits() -> ResultTable:
     return pruned_digits()
 
 

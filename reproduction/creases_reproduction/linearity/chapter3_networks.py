@@ -12,9 +12,9 @@ import creases
 from creases import boolean
 from creases._typing import Floats
 from creases.boolean.intervals import BrokenLine
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
-from creases_reproduction.linearity.judging import failed, theorem
-from creases_reproduction.measured import Scale
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, judge_cases
 
 #: Intervals of classes +, -, + at which the printed proof of Theorem 3.3.2 fails, for a leak of 1/2.
 COUNTEREXAMPLE = ((0.0, 10.0), (16.0, 17.0), (18.0, 19.0))
@@ -48,7 +48,7 @@ def regression(scale: Scale) -> Numbers:
         x, f = np.cumsum(draw.uniform(0.1, 2, k)), draw.normal(size=k)
         line = BrokenLine.of(x[:-1], np.diff(f) / np.diff(x), through=(x[0], f[0]), leak=leak)
         holds.append(np.abs(line.values(x, leak=leak) - f).max() < 1e-9)
-    return failed(holds)
+    return count_failures(holds)
 
 
 def slopes_matrix(scale: Scale) -> Numbers:
@@ -65,12 +65,12 @@ def slopes_matrix(scale: Scale) -> Numbers:
     }
 
 
-def judge_slopes_matrix(numbers: Numbers) -> Judged:
+def judge_slopes_matrix(numbers: Numbers) -> Judgement:
     if numbers["as printed"] < 1e-9:
-        return Judged("agrees", "the matrix gives the slopes of (A.11)")
+        return Judgement("agrees", "the matrix gives the slopes of (A.11)")
     if numbers["transposed"] < 1e-9:
-        return Judged("disagrees", "it is transposed: M_ij must be 1 for j <= i and alpha for j > i")
-    return Judged(
+        return Judgement("disagrees", "it is transposed: M_ij must be 1 for j <= i and alpha for j > i")
+    return Judgement(
         "disagrees", f"its slopes are {numbers['as printed']:.2g} off, transposed {numbers['transposed']:.2g}"
     )
 
@@ -87,7 +87,7 @@ def wide(scale: Scale) -> Numbers:
             for own, sign in zip(ends, signs, strict=True)
         )
         holds.append(right and units(model) <= count - 1)
-    return failed(holds)
+    return count_failures(holds)
 
 
 def proof(scale: Scale) -> Numbers:
@@ -104,11 +104,11 @@ def proof(scale: Scale) -> Numbers:
     return {"printed": float(line.values(first, leak=leak).min()), "repaired": float(values(repaired, first).min())}
 
 
-def judge_proof(numbers: Numbers) -> Judged:
+def judge_proof(numbers: Numbers) -> Judgement:
     if numbers["printed"] > 0:
-        return Judged("agrees", "the construction is right on all three intervals")
+        return Judgement("agrees", "the construction is right on all three intervals")
     repaired = "; with the first breakpoint at the interval's end it is right" if numbers["repaired"] > 0 else ""
-    return Judged(
+    return Judgement(
         "disagrees",
         f"intervals {', '.join(f'({a:g}, {b:g})' for a, b in COUNTEREXAMPLE)}, classes + - +, leak 1/2: left of the "
         f"first breakpoint the value falls to {numbers['printed']:.2g}{repaired}",
@@ -125,14 +125,14 @@ def fewer(scale: Scale) -> Numbers:
     }
 
 
-def judge_fewer(numbers: Numbers) -> Judged:
+def judge_fewer(numbers: Numbers) -> Judgement:
     changes, units = numbers["changes"], numbers["leaky"]
     off = [s for s, m in zip(changes, units, strict=True) if m > s - 1 and s > 1]  # no unit at all is linear: 1 change
     if not off:
-        return Judged("agrees", "s - 1 units suffice for every s")
+        return Judgement("agrees", "s - 1 units suffice for every s")
     first = min(s for s in changes if s > max(off))
     relu = next(s for s, m in zip(changes, numbers["ReLU"], strict=True) if m == s - 1 and s > 1)
-    return Judged(
+    return Judgement(
         "disagrees",
         f"not for s = {', '.join(map(str, off))} (one unit is monotone, XOR needs two); from s = {first} on s - 1 "
         f"suffice, with ReLU from {relu}",
@@ -160,9 +160,11 @@ def drawn(scale: Scale) -> Numbers:
     }
 
 
-def judge_drawn(numbers: Numbers) -> Judged:
+def judge_drawn(numbers: Numbers) -> Judgement:
     words = "; ".join(f"{name}: layers of {', '.join(map(str, own[:-1]))}" for name, own in numbers["sizes"].items())
-    return Judged("agrees" if all(numbers["right"].values()) else "disagrees", f"{words} units have all four changes")
+    return Judgement(
+        "agrees" if all(numbers["right"].values()) else "disagrees", f"{words} units have all four changes"
+    )
 
 
 def picture_drawn(numbers: Numbers) -> Picture:
@@ -181,19 +183,19 @@ def teeth(scale: Scale) -> Numbers:
         rows.append([width, depth, leak, len(places), half, whole])
     regions = [changes + 1 >= width**depth for width, depth, _, changes, *_ in rows]
     return {
-        **failed(regions),
+        **count_failures(regions),
         "furthest from (i + 1/2) / w^l": max(half for *_, half, _ in rows),
         "furthest from i / w^l": max(whole for *_, whole in rows),
     }
 
 
-def judge_places(numbers: Numbers) -> Judged:
+def judge_places(numbers: Numbers) -> Judgement:
     half, whole = (numbers[f"furthest from {place} / w^l"] for place in ("(i + 1/2)", "i"))
     if whole < 1e-6:
-        return Judged("agrees", f"changes are at i / w^l, up to {whole:.1g}")
+        return Judgement("agrees", f"changes are at i / w^l, up to {whole:.1g}")
     if half is None or half > 1e-6:
-        return Judged("disagrees", "changes are neither at i / w^l nor at (i + 1/2) / w^l")
-    return Judged(
+        return Judgement("disagrees", "changes are neither at i / w^l nor at (i + 1/2) / w^l")
+    return Judgement(
         "disagrees", f"they are at (i + 1/2) / w^l, up to {half:.1g}, so that w^l changes make w^l + 1 intervals"
     )
 
@@ -214,11 +216,11 @@ def _fold(i: int, w: int, x: float, odd: float) -> float:
     return w * (-1.0) ** i * (x - i / w) + odd * (i % 2)
 
 
-def judge_second_layer(numbers: Numbers) -> Judged:
+def judge_second_layer(numbers: Numbers) -> Judgement:
     if max(numbers["as printed"]) < 1e-9:
-        return Judged("agrees", "the pieces meet")
+        return Judgement("agrees", "the pieces meet")
     worst = max(numbers["odd pieces 1 - w (x - i / w)"])
-    return Judged(
+    return Judgement(
         "disagrees",
         f"the pieces do not meet (jumps of {max(numbers['as printed']):.0f}); with 1 - w (x - i / w) for odd i the "
         f"jumps are {worst:.1g}",
@@ -233,57 +235,57 @@ def parity(scale: Scale) -> Numbers:
         depth = next(depth for depth in range(1, 5) if width**depth >= n)
         model = boolean.parity_network(n, width, depth, leak=leak)
         holds.append(boolean.margin(model, boolean.parity(n), n) > 0)
-    return failed(holds)
+    return count_failures(holds)
 
 
 CLAIMS = [
     Claim(
-        "002-lemma-A.2.1",
+        "linearity/lemma-A.2.1",
         "Lemma A.2.1",
         "k values at k points are those of a leaky network of one layer of k - 1 units with breakpoints at the first "
         "k - 1 points.",
         "",
         regression,
-        theorem("sets of points and leaks"),
+        judge_cases("sets of points and leaks"),
     ),
     Claim(
-        "002-eq-A.14",
+        "linearity/equation-A.14",
         "eq. (A.14)",
         "The matrix from units to slopes has 1 for i <= j and alpha for i > j.",
         "M_ij = 1 for i <= j",
         slopes_matrix,
         judge_slopes_matrix,
-        misprints=("002-eq-A.14", "002-eq-A.15"),
+        misprints=("linearity/equation-A.14", "linearity/equation-A.15"),
     ),
     Claim(
-        "002-thm-3.3.2",
+        "linearity/theorem-3.3.2",
         "Theorem 3.3.2",
         "s intervals of alternating class have a leaky network of one layer of s - 1 units.",
         "s - 1",
         wide,
-        theorem("sets of random intervals, by the repaired construction"),
+        judge_cases("sets of random intervals, by the repaired construction"),
     ),
     Claim(
-        "002-sec-A.2-proof",
+        "linearity/section-A.2-proof",
         "appendix A.2",
         "The network with breakpoints at the middles of the intervals classifies each of them.",
         "",
         proof,
         judge_proof,
-        misprints=("002-sec-A.2-proof",),
+        misprints=("linearity/section-A.2-proof",),
     ),
     Claim(
-        "002-sec-3.3.2-nodes",
+        "linearity/section-3.3.2-nodes",
         "section 3.3.2",
         "Wide leaky networks can change class once more than they have units, anywhere: a problem with s swaps needs "
         "s - 1.",
         "s - 1",
         fewer,
         judge_fewer,
-        misprints=("002-sec-3.3.2-nodes",),
+        misprints=("linearity/section-3.3.2-nodes",),
     ),
     Claim(
-        "002-fig-3.3",
+        "linearity/figure-3.3",
         "Figure 3.3, also A.1 and A.2",
         "Four changes of class by a wide network of one layer and by a narrow deep one.",
         "",
@@ -292,42 +294,42 @@ CLAIMS = [
         picture_drawn,
     ),
     Claim(
-        "002-thm-3.3.3",
+        "linearity/theorem-3.3.3",
         "Theorem 3.3.3",
         "Some leaky network of l layers of width w makes w^l intervals of alternating sign.",
         "w^l",
         teeth,
-        theorem("widths, depths and leaks: there are even w^l + 1"),
+        judge_cases("widths, depths and leaks: there are even w^l + 1"),
     ),
     Claim(
-        "002-sec-A.3-places",
+        "linearity/section-A.3-places",
         "appendix A.3",
         "With a last bias of -0.5 it changes class at a + i (b - a) / w^l and makes w^l intervals.",
         "i / w^l",
         teeth,
         judge_places,
-        misprints=("002-sec-A.3-places",),
+        misprints=("linearity/section-A.3-places",),
     ),
     Claim(
-        "002-eq-A.21",
+        "linearity/equation-A.21",
         "eq. (A.21)",
         "The second layer's function folds [0, 1] onto itself w times.",
         "w (-1)^i (x - i / w)",
         second_layer,
         judge_second_layer,
-        misprints=("002-eq-A.21",),
+        misprints=("linearity/equation-A.21",),
     ),
     Claim(
-        "002-thm-3.3.4",
+        "linearity/theorem-3.3.4",
         "Theorem 3.3.4",
         "Networks of width w and depth l solve parity of n bits if n <= w^l.",
         "",
         parity,
-        theorem("numbers of bits, widths and leaks, at every point"),
+        judge_cases("numbers of bits, widths and leaks, at every point"),
         full="a minute",
     ),
     Claim(
-        "002-sec-3.3.2-root",
+        "linearity/section-3.3.2-root",
         "section 3.3.2",
         "Threshold networks solve parity of n bits with O(sqrt(n)) units.",
         "",

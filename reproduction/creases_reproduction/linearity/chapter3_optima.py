@@ -12,10 +12,11 @@ from torch import Tensor
 
 from creases.boolean import xor
 from creases.boolean.xor import ALL, DEAD, LEFT, LEFT_TWO, RIGHT, RIGHT_TWO, Sides
-from creases_reproduction.claim import Claim, Judged, Numbers
+from creases_reproduction.claim import Claim, Judgement, Numbers
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, judge_cases, row, rows, rows_picture
 from creases_reproduction.linearity.boolean_optima import Optima, table_3_2
-from creases_reproduction.linearity.judging import failed, row, rows, rows_picture, theorem
-from creases_reproduction.measured import Scale, wilson
+from creases_reproduction.statistics import wilson_interval
 
 #: The optima that the text gives for (3.12), by whether a > 0.
 PRINTED_OPTIMA = {"a > 0": (2.0, -1.0), "a <= 0": (-4.0, 2.0)}
@@ -38,15 +39,15 @@ def example(scale: Scale) -> Numbers:
     return found
 
 
-def judge_example(numbers: Numbers) -> Judged:
+def judge_example(numbers: Numbers) -> Judgement:
     off = [name for name in PRINTED_OPTIMA if numbers[name]["gradient"] > 1e-9]
     if not off:
-        return Judged("agrees", "the gradient vanishes at both")
+        return Judgement("agrees", "the gradient vanishes at both")
     zero = numbers["a = b = 0"]
     words = "; ".join(f"at {tuple(numbers[name]['at'])} the gradient is {numbers[name]['gradient']:g}" for name in off)
     if zero["gradient"] < 1e-9:
         words += f"; for a <= 0 the one steady state is (0, 0), of loss {zero['loss']:g}"
-    return Judged("disagrees", words)
+    return Judgement("disagrees", words)
 
 
 def loss(p: Tensor) -> Tensor:
@@ -88,12 +89,12 @@ def equations(scale: Scale) -> Numbers:
     }
 
 
-def judge_equations(numbers: Numbers) -> Judged:
+def judge_equations(numbers: Numbers) -> Judgement:
     if numbers["from descent"] < 1e-9:
-        return Judged("agrees", "the derivatives by time are those of gradient descent")
+        return Judgement("agrees", "the derivatives by time are those of gradient descent")
     if numbers["from ascent"] < 1e-9:
-        return Judged("disagrees", "the sign: all seven are plus the derivatives of the loss, (3.21) has minus")
-    return Judged("disagrees", f"they are {numbers['from ascent']:.2g} off the derivatives of the loss")
+        return Judgement("disagrees", "the sign: all seven are plus the derivatives of the loss, (3.21) has minus")
+    return Judgement("disagrees", f"they are {numbers['from ascent']:.2g} off the derivatives of the loss")
 
 
 def sign_regions(scale: Scale) -> Numbers:
@@ -102,17 +103,17 @@ def sign_regions(scale: Scale) -> Numbers:
     return {"regions": len(xor.REGIONS), "of": 2**6, "losses": dict(losses)}
 
 
-def judge_sign_regions(numbers: Numbers) -> Judged:
+def judge_sign_regions(numbers: Numbers) -> Judgement:
     right = numbers["regions"] == 36 and numbers["of"] == 64
-    return Judged("agrees" if right else "disagrees", f"{numbers['regions']} of {numbers['of']} are possible")
+    return Judgement("agrees" if right else "disagrees", f"{numbers['regions']} of {numbers['of']} are possible")
 
 
-def judge_losses(numbers: Numbers) -> Judged:
+def judge_losses(numbers: Numbers) -> Judgement:
     losses = dict(numbers["losses"])
     none = losses.pop("none", 0)
     words = ", ".join(f"{count} regions of loss {name}" for name, count in sorted(losses.items()))
     right = set(losses) == {"0", "8/3", "4"}
-    return Judged("agrees" if right else "disagrees", f"with both outer weights not 0: {words}; {none} have none")
+    return Judgement("agrees" if right else "disagrees", f"with both outer weights not 0: {words}; {none} have none")
 
 
 def symmetries(scale: Scale) -> Numbers:
@@ -133,14 +134,14 @@ def _mirrored(sides: Sides) -> Sides:
     return right, middle, left
 
 
-def judge_symmetries(numbers: Numbers) -> Judged:
+def judge_symmetries(numbers: Numbers) -> Judgement:
     off = {name: count for name, count in numbers["differ"].items() if count}
     if not off:
-        return Judged("agrees", f"in all {numbers['regions']} regions losses stay the same")
+        return Judgement("agrees", f"in all {numbers['regions']} regions losses stay the same")
     words = ", ".join(
         f"with {name} the loss is another in {count} of {numbers['regions']} regions" for name, count in off.items()
     )
-    return Judged("disagrees", f"{words}; units exchanged and both w negated make four equivalent optima, not eight")
+    return Judgement("disagrees", f"{words}; units exchanged and both w negated make four equivalent optima, not eight")
 
 
 def freedom(scale: Scale) -> Numbers:
@@ -148,10 +149,10 @@ def freedom(scale: Scale) -> Numbers:
     return {"dimensions": dict(Counter(str(one.dimension) for one in xor.REGIONS if one.dimension is not None))}
 
 
-def judge_freedom(numbers: Numbers) -> Judged:
+def judge_freedom(numbers: Numbers) -> Judgement:
     found = numbers["dimensions"]
     words = ", ".join(f"{count} of dimension {name}" for name, count in sorted(found.items()))
-    return Judged("agrees" if min(map(int, found)) >= 2 else "disagrees", f"families: {words}")
+    return Judgement("agrees" if min(map(int, found)) >= 2 else "disagrees", f"families: {words}")
 
 
 def families(scale: Scale) -> Numbers:
@@ -169,7 +170,7 @@ def families(scale: Scale) -> Numbers:
     slopes = gradient(losses.sum(), members).abs().amax(dim=1)
     known = next(one.loss for one in xor.REGIONS if one.sides == (ALL, ALL))
     holds = [bool(s < 1e-9 and abs(v - 4) < 1e-9) for s, v in zip(slopes, losses.detach(), strict=True)]
-    return {**failed(holds), "loss of the region": str(known)}
+    return {**count_failures(holds), "loss of the region": str(known)}
 
 
 #: Sign regions in words: at which points each unit is active.
@@ -202,7 +203,7 @@ def table(scale: Scale) -> Numbers:
     }
 
 
-def judge_table(numbers: Numbers) -> Judged:
+def judge_table(numbers: Numbers) -> Judgement:
     found = rows(numbers)
     near = [_consistent(one.printed, one.measured) for one in found if one.printed is not None]
     here, printed = (
@@ -215,14 +216,14 @@ def judge_table(numbers: Numbers) -> Judged:
         f"for 0, 8/3, 4); {numbers['families found']} families found, printed 53; printed rows 1 and 2 are the same"
     )
     if all(near):
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     kind = sum(near) >= len(near) / 2 and _consistent(printed, here)
-    return Judged("agrees in kind" if kind else "disagrees", words)
+    return Judgement("agrees in kind" if kind else "disagrees", words)
 
 
 def _consistent(printed: float, share: float | None) -> bool:
     """Whether a share of 1,000 trials may come from the measured one: 95 % interval."""
-    low, high = wilson(round(1000 * printed), 1000)
+    low, high = wilson_interval(round(1000 * printed), 1000)
     return share is not None and low <= share <= high
 
 
@@ -232,25 +233,25 @@ def _shares(own: Numbers) -> str:
 
 CLAIMS = [
     Claim(
-        "002-sec-3.3.3-example",
+        "linearity/section-3.3.3-example",
         "section 3.3.3, (3.12) to (3.22)",
         "The optima of max(ax, 0) + b on -1 -> -1, 1 -> 1 are (2, -1) where a > 0 and (-4, 2) where a <= 0.",
         "(2, -1), (-4, 2)",
         example,
         judge_example,
-        misprints=("002-sec-3.3.3-example",),
+        misprints=("linearity/section-3.3.3-example",),
     ),
     Claim(
-        "002-sec-3.3.3-equations",
+        "linearity/section-3.3.3-equations",
         "section 3.3.3",
         "The differential equations of gradient descent on (3.25).",
         "",
         equations,
         judge_equations,
-        misprints=("002-sec-3.3.3-equations",),
+        misprints=("linearity/section-3.3.3-equations",),
     ),
     Claim(
-        "002-sec-3.3.3-regions",
+        "linearity/section-3.3.3-regions",
         "section 3.3.3",
         "Of 64 combinations of the signs of b and b +- w only 36 are possible.",
         "64, 36",
@@ -258,24 +259,24 @@ CLAIMS = [
         judge_sign_regions,
     ),
     Claim(
-        "002-sec-3.3.3-steady",
+        "linearity/section-3.3.3-steady",
         "section 3.3.3",
         "Where both units are active everywhere there are three families of steady states, all of loss four.",
         "4",
         families,
-        theorem("members of the three families: gradient 0 and loss 4"),
+        judge_cases("members of the three families: gradient 0 and loss 4"),
     ),
     Claim(
-        "002-sec-3.3.3-symmetry",
+        "linearity/section-3.3.3-symmetry",
         "section 3.3.3",
         "Exchanging the units, or the sign of w_1 or of w_2, changes no solution: optima come in classes of eight.",
         "8",
         symmetries,
         judge_symmetries,
-        misprints=("002-sec-3.3.3-symmetry",),
+        misprints=("linearity/section-3.3.3-symmetry",),
     ),
     Claim(
-        "002-sec-3.4.1-freedom",
+        "linearity/section-3.4.1-freedom",
         "section 3.4.1",
         "Solutions are no points: they have at least two degrees of freedom.",
         "2",
@@ -283,7 +284,7 @@ CLAIMS = [
         judge_freedom,
     ),
     Claim(
-        "002-sec-3.4.1-losses",
+        "linearity/section-3.4.1-losses",
         "section 3.4.1",
         "Minima have loss 0, 8/3 or 4.",
         "0, 8/3, 4",
@@ -291,7 +292,7 @@ CLAIMS = [
         judge_losses,
     ),
     Claim(
-        "002-table-3.2",
+        "linearity/table-3.2",
         "Table 3.2",
         "How often each of the 15 most common solutions is found in 1,000 trainings; 53 are found in all.",
         "23, 25, 26, 26, 26, 26, 31, 33, 58, 61, 62, 64, 66, 67, 75 of 1,000",
@@ -299,6 +300,6 @@ CLAIMS = [
         judge_table,
         rows_picture("share of trainings"),
         full="half a minute",
-        misprints=("002-table-3.2",),
+        misprints=("linearity/table-3.2",),
     ),
 ]

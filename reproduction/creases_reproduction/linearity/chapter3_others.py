@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import entr
 
 from creases import boolean, lab
-from creases_reproduction.claim import Claim, Judged, Numbers
-from creases_reproduction.linearity.judging import failed, row, rows, rows_picture, theorem
-from creases_reproduction.measured import Scale
+from creases_reproduction.claim import Claim, Judgement, Numbers
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, judge_cases, row, rows, rows_picture
 
 
 def normal_forms(scale: Scale) -> Numbers:
@@ -27,7 +27,7 @@ def normal_forms(scale: Scale) -> Numbers:
             meant = ((x[:, None] == (terms > 0)) | (terms == 0)).all(axis=2).any(axis=1)  # (2^n,)
             bias = (terms < 0).sum(axis=1) - np.abs(terms).sum(axis=1) + 1
             holds.append(bool(((np.maximum(x @ terms.T + bias, 0).sum(axis=1) > 0) == meant).all()))
-    return failed(holds)
+    return count_failures(holds)
 
 
 def bias_to_low_entropy(scale: Scale) -> Numbers:
@@ -43,29 +43,29 @@ def bias_to_low_entropy(scale: Scale) -> Numbers:
     return {"rows": found, "networks": trials}
 
 
-def judge_bias(numbers: Numbers) -> Judged:
+def judge_bias(numbers: Numbers) -> Judgement:
     own = rows(numbers)
     words = f"mean entropy over {numbers['networks']} networks: " + ", ".join(
         f"{one.measured:.3f} bits ({one.what})" for one in own
     )
     falls = [(a.low or 0) > (b.high or 0) for a, b in pairwise(own)]
     if all(falls):
-        return Judged("agrees", words)
-    return Judged("agrees in kind" if (own[0].low or 0) > (own[-1].high or 0) else "disagrees", words)
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind" if (own[0].low or 0) > (own[-1].high or 0) else "disagrees", words)
 
 
 CLAIMS = [
     Claim(
-        "002-sec-3.1-normal-form",
+        "linearity/section-3.1-normal-form",
         "section 3.1",
         "One hidden layer of as many ReLUs as a disjunctive normal form has conjunctions represents it.",
         "",
         normal_forms,
-        theorem("random normal forms of 2 to 8 bits, at every point"),
+        judge_cases("random normal forms of 2 to 8 bits, at every point"),
         full="seconds",
     ),
     Claim(
-        "002-sec-3.1-bias",
+        "linearity/section-3.1-bias",
         "section 3.1",
         "Untrained networks have a bias to functions of low entropy, the stronger the more layers there are.",
         "",

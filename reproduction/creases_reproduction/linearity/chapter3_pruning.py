@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from creases import prune
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import ResultTable, Scale, derive_seed
+from creases_reproduction.judges import describe_row, is_inside, numbers_from_table, row, rows, rows_picture
 from creases_reproduction.linearity.boolean_success import parity_rates
 from creases_reproduction.linearity.boolean_training import EPOCHS, RELU
-from creases_reproduction.linearity.judging import inside, kept_table, row, rows, rows_picture, told
 from creases_reproduction.linearity.pruning_parity import (
     DEEP_EPOCHS,
     PRINTED_DEEP,
@@ -22,7 +23,7 @@ from creases_reproduction.linearity.pruning_parity import (
     pruned_deep,
     pruned_wide,
 )
-from creases_reproduction.measured import Measured, Scale, mean_interval, seed_of, wilson
+from creases_reproduction.statistics import mean_interval, wilson_interval
 
 
 def wide_table(table: pd.DataFrame) -> Numbers:
@@ -47,29 +48,29 @@ def wide_table(table: pd.DataFrame) -> Numbers:
     }
 
 
-def judge_wide(numbers: Numbers) -> Judged:
+def judge_wide(numbers: Numbers) -> Judgement:
     cells, same = numbers["cells"], numbers["same width"]
     words = f"of {cells} cells {same} have the printed width, {numbers['smaller here']} are smaller here and "
     words += f"{numbers['wider here']} wider; {numbers['only printed']} printed ones were learned by none of ours, "
     words += f"{numbers['only here']} dashes were"
     if cells and same == cells and not numbers["only printed"] and not numbers["only here"]:
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     if same >= 0.8 * cells > 0:
-        return Judged("agrees in kind", f"{words} (a printed cell is of one network, and networks differ much)")
-    return Judged("disagrees", words)
+        return Judgement("agrees in kind", f"{words} (a printed cell is of one network, and networks differ much)")
+    return Judgement("disagrees", words)
 
 
-def judge_shares(numbers: Numbers) -> Judged:
+def judge_shares(numbers: Numbers) -> Judgement:
     found = rows(numbers)
-    off = [one for one in found if not inside(one)]
-    words = "; ".join(told(one, ".3f") for one in found)
+    off = [one for one in found if not is_inside(one)]
+    words = "; ".join(describe_row(one, ".3f") for one in found)
     if found and not off:
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     ratios = [max(one.measured or 1e-9, one.printed or 1e-9) / min(one.measured or 1e-9, one.printed or 1e-9)
               for one in off]  # fmt: skip
     if ratios and max(ratios) < 2:
-        return Judged("agrees in kind", words)
-    return Judged(
+        return Judgement("agrees in kind", words)
+    return Judgement(
         "disagrees",
         f"{words}. Neither training on after success, nor inputs of 0 and 1, nor other first weights, nor a leak "
         "brings those of three digits together",
@@ -92,7 +93,7 @@ def deep_table(table: pd.DataFrame) -> Numbers:
     return found
 
 
-def judge_deep(numbers: Numbers) -> Judged:
+def judge_deep(numbers: Numbers) -> Judgement:
     words = "; ".join(
         f"{digits} digits: "
         + ", ".join(f"{end.replace(' ', '-')} {count}x" for end, count in own["printed ends"].items())
@@ -102,16 +103,16 @@ def judge_deep(numbers: Numbers) -> Judged:
     reached = all(any(own["printed ends"].values()) for own in numbers.values())
     every = all(min(own["printed ends"].values()) > 0 for own in numbers.values())
     if reached and every:
-        return Judged("agrees", words)
-    return Judged("agrees in kind" if reached else "disagrees", words)
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind" if reached else "disagrees", words)
 
 
-def judge_one_layer(numbers: Numbers) -> Judged:
+def judge_one_layer(numbers: Numbers) -> Judgement:
     found = {digits: own["one layer"] for digits, own in numbers.items()}
     words = "prunings that end with one hidden layer, by digits: " + ", ".join(f"{d}: {n}" for d, n in found.items())
     if any(count for digits, count in found.items() if digits not in ("2", "3")) or not found["2"]:
-        return Judged("disagrees", words)
-    return Judged("agrees" if found["3"] else "agrees in kind", words)
+        return Judgement("disagrees", words)
+    return Judgement("agrees" if found["3"] else "agrees in kind", words)
 
 
 def picture_deep(numbers: Numbers) -> Picture:
@@ -141,27 +142,27 @@ def rates(scale: Scale) -> Numbers:
     }
 
 
-def judge_rates(numbers: Numbers) -> Judged:
+def judge_rates(numbers: Numbers) -> Judgement:
     found = rows(numbers)
-    words = "; ".join(told(one, ".1%") for one in found)
+    words = "; ".join(describe_row(one, ".1%") for one in found)
     sizes = {one.what.split()[0] for one in found}
-    good = {one.what.split()[0] for one in found if inside(one)}
+    good = {one.what.split()[0] for one in found if is_inside(one)}
     if good == sizes:
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     order = sorted((one for one in found if "ReLU" in one.what), key=lambda one: one.printed or 0)
     near = all(abs((one.measured or 0) - (one.printed or 0)) < 0.1 for one in order)
     rising = [one.measured or 0 for one in order][-1] == max(one.measured or 0 for one in order)
-    return Judged("agrees in kind" if near and rising else "disagrees", words)
+    return Judgement("agrees in kind" if near and rising else "disagrees", words)
 
 
 def sub_networks(scale: Scale) -> Numbers:
     """6x1 ReLU networks on 4-parity: how many learn it, hold a 3x1 network that does, and how many such of 20."""
     trials = 1000 if scale == "full" else 60
     X, y = parity(4)
-    networks = originals(4, [6], trials, seed_of(0, 4, 6, 1))
+    networks = originals(4, [6], trials, derive_seed(0, 4, 6, 1))
     ends = [prune.exhaustive(networks[k : k + 1], X, y, epochs=EPOCHS, largest=3) for k in range(networks.count)]
     held = [end.successes for end in ends if end.width == 3]
-    learned, holding = wilson(networks.count, trials), wilson(len(held), networks.count)
+    learned, holding = wilson_interval(networks.count, trials), wilson_interval(len(held), networks.count)
     mean = mean_interval(held) if len(held) > 1 else (None, None)
     return {
         "trials": trials,
@@ -169,28 +170,28 @@ def sub_networks(scale: Scale) -> Numbers:
         "rows": [
             row("learn 4-parity", 0.65, networks.count / trials, *learned),
             row("of these hold a 3x1 network", 0.15, len(held) / networks.count, *holding),
-            row("both", 0.10, len(held) / trials, *wilson(len(held), trials)),
+            row("both", 0.10, len(held) / trials, *wilson_interval(len(held), trials)),
             row("3x1 networks of 20, over 20", 1.5 / 20, float(np.mean(held)) / 20, *(m and m / 20 for m in mean)),
         ],
     }
 
 
-def judge_sub_networks(numbers: Numbers) -> Judged:
+def judge_sub_networks(numbers: Numbers) -> Judgement:
     found = rows(numbers)
-    words = "; ".join(told(one, ".2f") for one in found)
-    if all(inside(one, 0.005) for one in found):
-        return Judged("agrees", words)
+    words = "; ".join(describe_row(one, ".2f") for one in found)
+    if all(is_inside(one, 0.005) for one in found):
+        return Judgement("agrees", words)
     few = (found[1].measured or 0) < 0.6 and (found[3].measured or 1) < 0.2
-    return Judged("agrees in kind" if few else "disagrees", f"{words}: more of our networks hold one")
+    return Judgement("agrees in kind" if few else "disagrees", f"{words}: more of our networks hold one")
 
 
 def deep_to_minimal(scale: Scale) -> Numbers:
     """15x4 ReLU networks on 4-parity: how many learn it, and are pruned iteratively to 2x2."""
     trials, restarts = (40, 4) if scale == "full" else (4, 2)
-    networks = originals(4, [15] * 4, trials, seed_of(0, 4, 15, 4))
-    done = prune.iterative(networks, *parity(4), restarts=restarts, epochs=DEEP_EPOCHS, seed=seed_of(0, 4, 15, 5))
+    networks = originals(4, [15] * 4, trials, derive_seed(0, 4, 15, 4))
+    done = prune.iterative(networks, *parity(4), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(0, 4, 15, 5))
     minimal = [one.hidden == (2, 2) for one in done.trajectories]
-    learned, share = wilson(networks.count, trials), wilson(sum(minimal), len(minimal))
+    learned, share = wilson_interval(networks.count, trials), wilson_interval(sum(minimal), len(minimal))
     return {
         "rows": [
             row("learn 4-parity", 1.0, networks.count / trials, *learned),
@@ -200,13 +201,13 @@ def deep_to_minimal(scale: Scale) -> Numbers:
     }
 
 
-def judge_deep_to_minimal(numbers: Numbers) -> Judged:
+def judge_deep_to_minimal(numbers: Numbers) -> Judgement:
     found = rows(numbers)
-    words = "; ".join(told(one, ".2f") for one in found)
-    if all(inside(one, 0.01) for one in found):
-        return Judged("agrees", words)
+    words = "; ".join(describe_row(one, ".2f") for one in found)
+    if all(is_inside(one, 0.01) for one in found):
+        return Judgement("agrees", words)
     right = (found[0].measured or 0) > 0.85 and 0 < (found[1].measured or 0) < 0.75
-    return Judged("agrees in kind" if right else "disagrees", f"{words} (it depends on the fine-tuning, which the text "
+    return Judgement("agrees in kind" if right else "disagrees", f"{words} (it depends on the fine-tuning, which the text "
                   "does not give)")  # fmt: skip
 
 
@@ -233,7 +234,7 @@ def _best(last: pd.DataFrame, width: int) -> int:
     return int(own.loc[own["loss"].idxmin(), "sub_network"])
 
 
-def judge_curves(numbers: Numbers) -> Judged:
+def judge_curves(numbers: Numbers) -> Judgement:
     loss = np.array(numbers["three units, successful"])
     before = loss[: numbers["epochs"].index(numbers["right at epoch"]) + 1]
     level = int((np.abs(np.diff(before)) < 0.01).sum()) * 20
@@ -243,7 +244,7 @@ def judge_curves(numbers: Numbers) -> Judged:
     )
     fails = min(numbers["best of two units"][-1], numbers["best of one unit"][-1]) > 0.1
     right = numbers["successful of 20"] <= 5 and numbers["right at epoch"] > 100 and fails
-    return Judged("agrees in kind" if right else "disagrees", f"{words} (another network than the one drawn)")
+    return Judgement("agrees in kind" if right else "disagrees", f"{words} (another network than the one drawn)")
 
 
 def picture_curves(numbers: Numbers) -> Picture:
@@ -252,20 +253,20 @@ def picture_curves(numbers: Numbers) -> Picture:
 
 
 @cache
-def wide(scale: Scale) -> Measured:
+def wide(scale: Scale) -> ResultTable:
     """The prunings of Table 3.4, once for all claims."""
     return pruned_wide(scale)
 
 
 @cache
-def deep(scale: Scale) -> Measured:
+def deep(scale: Scale) -> ResultTable:
     """The prunings of Table 3.5, once for all claims."""
     return pruned_deep(scale)
 
 
 CLAIMS = [
     Claim(
-        "002-table-3.4",
+        "linearity/table-3.4",
         "Table 3.4",
         "Least widths of sub-networks of wide networks that still have parity.",
         "13 widths by 6 digits, from 1, 1/2 to 5, 3/2002",
@@ -273,11 +274,11 @@ CLAIMS = [
         judge_wide,
         rows_picture("share of sub-networks that succeed", log=True),
         full="three minutes of one core",
-        kept=kept_table("pruning_wide", wide_table),
-        misprints=("002-table-3.4",),
+        from_table=numbers_from_table("pruning_wide", wide_table),
+        misprints=("linearity/table-3.4",),
     ),
     Claim(
-        "002-table-3.4-shares",
+        "linearity/table-3.4-shares",
         "Table 3.4",
         "Which share of all sub-networks of the least width has parity, means over the cells of equal width.",
         "52, 38, 79, 4.5, 5.7, 1.5 % for 1 to 6 digits",
@@ -285,10 +286,10 @@ CLAIMS = [
         judge_shares,
         rows_picture("share of sub-networks that succeed", log=True),
         full="three minutes of one core",
-        kept=kept_table("pruning_wide", wide_table),
+        from_table=numbers_from_table("pruning_wide", wide_table),
     ),
     Claim(
-        "002-table-3.5",
+        "linearity/table-3.5",
         "Table 3.5",
         "Smallest networks out of 5n x 5 networks on parity of n digits.",
         "2: 2; 3: 2-2 and 3; 4: 2-2; 5 and 6: 2-2-2 and 2-3",
@@ -296,10 +297,10 @@ CLAIMS = [
         judge_deep,
         picture_deep,
         full="five minutes of one core",
-        kept=kept_table("pruning_deep", deep_table),
+        from_table=numbers_from_table("pruning_deep", deep_table),
     ),
     Claim(
-        "002-sec-3.4.4-one-layer",
+        "linearity/section-3.4.4-one-layer",
         "section 3.4.4",
         "Pruning deep networks leaves one hidden layer only for two and three digits.",
         "2, 3",
@@ -307,10 +308,10 @@ CLAIMS = [
         judge_one_layer,
         picture_deep,
         full="five minutes of one core",
-        kept=kept_table("pruning_deep", deep_table),
+        from_table=numbers_from_table("pruning_deep", deep_table),
     ),
     Claim(
-        "002-sec-3.4.4-rates",
+        "linearity/section-3.4.4-rates",
         "section 3.4.4",
         "4-parity is learned by 3x1 networks about 2 % of the time, by 6x1 65 %, by 2x2 1 %.",
         "2 %, 65 %, 1 %",
@@ -320,7 +321,7 @@ CLAIMS = [
         full="half a minute",
     ),
     Claim(
-        "002-sec-3.4.4-sub-networks",
+        "linearity/section-3.4.4-sub-networks",
         "section 3.4.4",
         "Of 6x1 networks 65 % learn 4-parity, 15 % of these hold a 3x1 network that does (1.5 of 20 then): 10 %.",
         "65 %, 15 %, 10 %, 1.5 of 20",
@@ -330,7 +331,7 @@ CLAIMS = [
         full="a minute",
     ),
     Claim(
-        "002-sec-3.4.4-15x4",
+        "linearity/section-3.4.4-15x4",
         "section 3.4.4",
         "15x4 networks almost always learn 4-parity, and hold a 2x2 network about 20 % of the time.",
         "100 %, 20 %",
@@ -340,7 +341,7 @@ CLAIMS = [
         full="a minute",
     ),
     Claim(
-        "002-fig-3.10",
+        "linearity/figure-3.10",
         "Figure 3.10",
         "The one successful 3x1 sub-network of a 6x1 network on 4-parity learns slowly, over saddle points; no smaller "
         "one succeeds.",

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from creases import boolean
-from creases_reproduction import measured
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture, Row
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture, Row
+from creases_reproduction.experiment import ResultTable, Scale
+from creases_reproduction.judges import numbers_from_table, row, rows, rows_picture
 from creases_reproduction.linearity.boolean_ten_bits import (
     KINDS,
     METRICS,
@@ -22,20 +23,19 @@ from creases_reproduction.linearity.boolean_ten_bits import (
     means,
     predicted,
 )
-from creases_reproduction.linearity.judging import kept_table, row, rows, rows_picture
-from creases_reproduction.measured import Measured, Scale
+from creases_reproduction.statistics import mean_interval
 
 FULL = "two minutes of an H200; hours of 2 cores"
 
 
 @cache
-def by_sizes(scale: Scale) -> Measured:
+def by_sizes(scale: Scale) -> ResultTable:
     """The trainings of Fig. 3.7, once for all claims."""
     return by_size(scale)
 
 
 @cache
-def with_metrics(scale: Scale) -> Measured:
+def with_metrics(scale: Scale) -> ResultTable:
     """The trainings of Figs. 3.8 and 3.9, once for all claims."""
     if scale == "full":
         return by_metrics("full", bits=range(5, 11), trials=40)
@@ -53,7 +53,7 @@ def claim(id: str, place: str, says: str, run: Any, table: str, numbers: Any, ju
         judge,
         picture,
         full=FULL,
-        kept=kept_table(table, numbers),
+        from_table=numbers_from_table(table, numbers),
     )
 
 
@@ -71,22 +71,22 @@ def sizes(table: pd.DataFrame) -> Numbers:
     }
 
 
-def judge_sizes(numbers: Numbers) -> Judged:
+def judge_sizes(numbers: Numbers) -> Judgement:
     parity, able = np.array(numbers["parity"]), np.array(numbers["predicted"])
     yes, no = parity[able], parity[~able]
     words = f"predicted sizes: mean rate {yes.mean():.0%}, {(yes > 0).sum()} of {yes.size} ever succeed; others: "
     words += f"{no.mean():.0%}, {(no > 0).sum()} of {no.size}"
     last = numbers["trials"] * parity[-1, -1]
     if (no > 0).any() or not yes.size or parity[-1, -1] < parity[able].max() / 2 or last == 0:
-        return Judged("disagrees", words)
-    return Judged("agrees", f"{words}; the largest size succeeds in {parity[-1, -1]:.0%} (the figure's numbers are not "
+        return Judgement("disagrees", words)
+    return Judgement("agrees", f"{words}; the largest size succeeds in {parity[-1, -1]:.0%} (the figure's numbers are not "
                   "in the text)")  # fmt: skip
 
 
-def judge_random(numbers: Numbers) -> Judged:
+def judge_random(numbers: Numbers) -> Judgement:
     parity, random = (float(np.mean(numbers[kind])) for kind in ("parity", "random"))
     words = f"mean rate over the sizes {random:.1%}, parity {parity:.1%}"
-    return Judged("agrees" if random < parity else "disagrees", words)
+    return Judgement("agrees" if random < parity else "disagrees", words)
 
 
 def picture_sizes(kind: str) -> Callable[[Numbers], Picture]:
@@ -106,12 +106,12 @@ def performance(table: pd.DataFrame) -> Numbers:
     for kind in KINDS:
         part = own[own["kind"] == kind]
         numbers[kind] = {"right": 1024 * part["right"].mean(), **{name: part[name].mean() for name in METRICS}}
-        low, high = measured.mean_interval(1024 * part["right"]) if len(part) > 1 else (None, None)
+        low, high = mean_interval(1024 * part["right"]) if len(part) > 1 else (None, None)
         numbers[kind] |= {"low": low, "high": high, "easiest": 1024 * part["right"].max()}
     return numbers
 
 
-def judge_performance(numbers: Numbers) -> Judged:
+def judge_performance(numbers: Numbers) -> Judgement:
     right = {kind: numbers[kind]["right"] for kind in KINDS}
     words = "points right of 1024: " + ", ".join(f"{kind} {one:.0f}" for kind, one in right.items())
     words += "; influence " + ", ".join(f"{kind} {numbers[kind]['influence']:.1f}" for kind in KINDS)
@@ -119,7 +119,7 @@ def judge_performance(numbers: Numbers) -> Judged:
     harder = right["random"] < min(right["xored"], right["parity"])
     middling = numbers["random"]["influence"] < min(numbers[kind]["influence"] for kind in ("xored", "parity"))
     entropy = numbers["random"]["entropy"] > numbers["xored"]["entropy"]
-    return Judged("agrees" if harder and middling and entropy else "disagrees", words)
+    return Judgement("agrees" if harder and middling and entropy else "disagrees", words)
 
 
 def picture_performance(numbers: Numbers) -> Picture:
@@ -145,7 +145,7 @@ def _correlation(part: pd.DataFrame) -> float:
     return float(np.corrcoef(part["entropy"], part["right"])[0, 1])
 
 
-def judge_growth(numbers: Numbers) -> Judged:
+def judge_growth(numbers: Numbers) -> Judgement:
     lost = {kind: numbers[kind]["rate"][0] - numbers[kind]["rate"][-1] for kind in KINDS}
     words = "rates by bits: " + "; ".join(
         f"{kind} {' '.join(f'{r:.2f}' for r in numbers[kind]['rate'])}" for kind in KINDS
@@ -153,7 +153,7 @@ def judge_growth(numbers: Numbers) -> Judged:
     entropy = numbers["random"]["entropy"]
     right = lost["random"] >= max(lost["xored"], lost["parity"]) and bool((np.diff(entropy) > 0).all())
     words += f"; entropy of random ones over n: {' '.join(f'{one:.2f}' for one in entropy)}"
-    return Judged("agrees" if right else "disagrees", words)
+    return Judgement("agrees" if right else "disagrees", words)
 
 
 def picture_growth(numbers: Numbers) -> Picture:
@@ -163,13 +163,13 @@ def picture_growth(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="bits", y="rate of success")
 
 
-def judge_entropy(numbers: Numbers) -> Judged:
+def judge_entropy(numbers: Numbers) -> Judgement:
     found = numbers["entropy with points right"]
     words = "correlation of entropy with points right, by bits: "
     words += " ".join("-" if one is None else f"{one:.2f}" for one in found)
     last = found[-1]
     right = last is not None and last < -0.5 and all(one is None or one > last for one in found[:-1])
-    return Judged("agrees" if right else "disagrees", f"{words} (- where all points are right)")
+    return Judgement("agrees" if right else "disagrees", f"{words} (- where all points are right)")
 
 
 def expected(scale: Scale) -> Numbers:
@@ -180,17 +180,17 @@ def expected(scale: Scale) -> Numbers:
     for name in ("degree", "influence"):
         own = getattr(boolean, name)(numbers, 10) / 10
         parity = float(getattr(boolean, name)(boolean.parity(10), 10)) / 10
-        found.append(row(name, parity, own.mean(), *measured.mean_interval(own)))
+        found.append(row(name, parity, own.mean(), *mean_interval(own)))
     return {"rows": found}
 
 
-def judge_expected(numbers: Numbers) -> Judged:
+def judge_expected(numbers: Numbers) -> Judgement:
     found = rows(numbers)
     words = ", ".join(f"{one.what} {one.measured:.2f} n (parity {one.printed:g} n)" for one in found)
     off = [one.what for one in found if abs((one.measured or 0) - (one.printed or 0)) > 0.1]
     if off:
-        return Judged("disagrees", f"random functions have {words}: {' and '.join(off)} is not that of parity")
-    return Judged("agrees", f"random functions have {words}")
+        return Judgement("disagrees", f"random functions have {words}: {' and '.join(off)} is not that of parity")
+    return Judgement("agrees", f"random functions have {words}")
 
 
 def maxima(scale: Scale) -> Numbers:
@@ -205,21 +205,21 @@ def maxima(scale: Scale) -> Numbers:
     return found
 
 
-def judge_maxima(numbers: Numbers) -> Judged:
+def judge_maxima(numbers: Numbers) -> Judgement:
     bits = numbers["bits"]
     same = {name: all(abs(a - n) < 1e-9 for a, n in zip(numbers[name], bits, strict=True)) for name in METRICS}
     both = zip(bits, numbers["entropy of OR"], numbers["entropy"], strict=True)
     words = "; ".join(f"n = {n}: OR {a:.2f}, most {b:.2f}" for n, a, b in both)
     least = all(abs(a - b) < 1e-9 for a, b in zip(numbers["entropy of OR"], numbers["entropy"], strict=True))
     if least and all(same.values()):
-        return Judged("agrees", f"all three maxima are n; entropy: {words}")
+        return Judgement("agrees", f"all three maxima are n; entropy: {words}")
     held = " and ".join(name for name, right in same.items() if right)
-    return Judged("disagrees", f"n is the maximum at all n for {held or 'none'}; entropy: {words}")
+    return Judgement("disagrees", f"n is the maximum at all n for {held or 'none'}; entropy: {words}")
 
 
 CLAIMS = [
     claim(
-        "002-fig-3.7",
+        "linearity/figure-3.7",
         "Figure 3.7",
         "10-parity is learned at the sizes that swaps predict (w^l >= 10), seldom at the smallest, more often beyond.",
         by_sizes,
@@ -229,7 +229,7 @@ CLAIMS = [
         picture_sizes("parity"),
     ),
     claim(
-        "002-sec-3.4.3-random",
+        "linearity/section-3.4.3-random",
         "Figure 3.7, section 3.4.3",
         "Random functions of ten bits are learned much more seldom than 10-parity.",
         by_sizes,
@@ -239,7 +239,7 @@ CLAIMS = [
         picture_sizes("random"),
     ),
     claim(
-        "002-fig-3.8",
+        "linearity/figure-3.8",
         "Figure 3.8",
         "Of ten bits, random functions are harder than parity and four bits XORed with it, with less influence and "
         "more entropy.",
@@ -250,7 +250,7 @@ CLAIMS = [
         picture_performance,
     ),
     claim(
-        "002-fig-3.9",
+        "linearity/figure-3.9",
         "Figure 3.9",
         "From five to ten bits random functions grow difficult fastest, and their entropy grows.",
         with_metrics,
@@ -260,7 +260,7 @@ CLAIMS = [
         picture_growth,
     ),
     claim(
-        "002-sec-3.5-entropy",
+        "linearity/section-3.5-entropy",
         "sections 3 and 3.5",
         "Entropy goes with difficulty as the number of bits increases.",
         with_metrics,
@@ -270,7 +270,7 @@ CLAIMS = [
         picture_growth,
     ),
     Claim(
-        "002-sec-3.4.3-expected",
+        "linearity/section-3.4.3-expected",
         "section 3.4.3",
         "Random functions and parity have similar expected degree and influence.",
         "",
@@ -278,16 +278,16 @@ CLAIMS = [
         judge_expected,
         rows_picture("over n; parity's as printed"),
         full="seconds",
-        misprints=("002-sec-3.4.3-expected",),
+        misprints=("linearity/section-3.4.3-expected",),
     ),
     Claim(
-        "002-sec-3.4.3-maxima",
+        "linearity/section-3.4.3-maxima",
         "section 3.4.3",
         "Degree, entropy and influence have the maximum n; entropy is largest for OR.",
         "n",
         maxima,
         judge_maxima,
         full="seconds",
-        misprints=("002-sec-3.4.3-maxima",),
+        misprints=("linearity/section-3.4.3-maxima",),
     ),
 ]

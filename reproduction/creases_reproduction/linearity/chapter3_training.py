@@ -11,12 +11,12 @@ import numpy as np
 from scipy.stats import chi2_contingency
 
 from creases import boolean
-from creases_reproduction.claim import Claim, Judged, Numbers, Picture
+from creases_reproduction.claim import Claim, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale, derive_seed
 from creases_reproduction.linearity import boolean_success
 from creases_reproduction.linearity.boolean_success import PARITY, Success
 from creases_reproduction.linearity.boolean_training import LEAKY, RELU, train_on
 from creases_reproduction.linearity.chapter3_functions import npn_image
-from creases_reproduction.measured import Scale, seed_of
 
 LEAKS = {"ReLU": RELU, "leaky": LEAKY}
 
@@ -72,7 +72,7 @@ def picture_sizes(name: str, how: str) -> Callable[[Numbers], Picture]:
     )
 
 
-def judge_fig_3_5(numbers: Numbers) -> Judged:
+def judge_fig_3_5(numbers: Numbers) -> Judgement:
     means = {name: np.array(numbers[name]["mean"]) for name in LEAKS}
     rising = {name: bool((np.diff(own[0]) > 0).all()) for name, own in means.items()}
     better = int((means["leaky"] > means["ReLU"]).sum())
@@ -81,24 +81,24 @@ def judge_fig_3_5(numbers: Numbers) -> Judged:
         f"means grow with the width: {growth} at depth 1; leaky is above ReLU at {better} of {means['ReLU'].size} sizes"
     )
     right = all(rising.values()) and better > means["ReLU"].size / 2
-    return Judged("agrees in kind" if right else "disagrees", f"{words} (the figure's numbers are not in the text)")
+    return Judgement("agrees in kind" if right else "disagrees", f"{words} (the figure's numbers are not in the text)")
 
 
-def judge_shallow(numbers: Numbers) -> Judged:
+def judge_shallow(numbers: Numbers) -> Judgement:
     own = numbers["ReLU"]["min"][numbers["depths"].index(1)]
     first = next((width for width, rate in zip(numbers["widths"], own, strict=True) if rate > 0), None)
     words = f"lowest successes in {numbers['trials']} by width {numbers['widths']}: {_hundred(own)}"
     if first == 5:
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     words = (
         f"{words}: from width {first} on; a rate of a few percent decides, so that the width depends on the number of "
         "trials (100 by the caption of Figure 3.5, ten by the text)"
     )
     few = first is None or first == numbers["widths"][0]
-    return Judged("disagrees" if few else "agrees in kind", words)
+    return Judgement("disagrees" if few else "agrees in kind", words)
 
 
-def judge_narrow(numbers: Numbers) -> Judged:
+def judge_narrow(numbers: Numbers) -> Judgement:
     own = [numbers["widths"].index(width) for width in (2, 3)]
     mean, least = ([line[i] for line in numbers["ReLU"][name] for i in own] for name in ("mean", "min"))
     words = (
@@ -106,40 +106,40 @@ def judge_narrow(numbers: Numbers) -> Judged:
         f"classes, in {min(least):.0%} to {max(least):.0%} on the hardest one"
     )
     if max(mean) < 0.1:
-        return Judged("agrees", words)
-    return Judged("agrees in kind" if max(least) < 0.2 and max(mean) < 0.5 else "disagrees", words)
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind" if max(least) < 0.2 and max(mean) < 0.5 else "disagrees", words)
 
 
-def judge_width_2(numbers: Numbers) -> Judged:
+def judge_width_2(numbers: Numbers) -> Judgement:
     own = [row[numbers["widths"].index(2)] for row in numbers["ReLU"]["min"]]
     words = f"lowest rates of width 2 by depth, percent: {_hundred(own)}"
-    return Judged("disagrees" if max(own) > 0 else "agrees", words)
+    return Judgement("disagrees" if max(own) > 0 else "agrees", words)
 
 
-def judge_3x2(numbers: Numbers) -> Judged:
+def judge_3x2(numbers: Numbers) -> Judgement:
     rate = lowest(numbers, "ReLU", 3, 2)
     words = f"on the hardest problem {rate:.0%} of {numbers['trials']} succeed"
-    return Judged("agrees" if rate > 0 else "disagrees", words)
+    return Judgement("agrees" if rate > 0 else "disagrees", words)
 
 
-def judge_layers(numbers: Numbers) -> Judged:
+def judge_layers(numbers: Numbers) -> Judgement:
     one, two = (np.array(numbers["ReLU"]["min"][numbers["depths"].index(depth)]) for depth in (1, 2))
     words = f"lowest rates of one layer, percent: {_hundred(one)}; of two: {_hundred(two)}"
-    return Judged("agrees" if (two > one).mean() > 0.5 else "disagrees", words)
+    return Judgement("agrees" if (two > one).mean() > 0.5 else "disagrees", words)
 
 
-def judge_leaky(numbers: Numbers) -> Judged:
+def judge_leaky(numbers: Numbers) -> Judgement:
     means = {name: np.array(numbers[name]["mean"]) for name in LEAKS}
     better = int((means["leaky"] > means["ReLU"]).sum())
     words = f"the mean over the classes is higher at {better} of {means['ReLU'].size} sizes"
-    return Judged("agrees" if better > means["ReLU"].size / 2 else "disagrees", words)
+    return Judgement("agrees" if better > means["ReLU"].size / 2 else "disagrees", words)
 
 
-def judge_minimal(numbers: Numbers) -> Judged:
+def judge_minimal(numbers: Numbers) -> Judgement:
     rates = {f"{w}x{d}": lowest(numbers, "leaky", w, d) for w, d in ((3, 1), (2, 2))}
     words = "on the hardest problem " + ", ".join(f"{name} {rate:.0%}" for name, rate in rates.items())
     words += f" of {numbers['trials']} succeed"
-    return Judged("agrees" if min(rates.values()) > 0 else "disagrees", words)
+    return Judgement("agrees" if min(rates.values()) > 0 else "disagrees", words)
 
 
 def hypothesis(found: Success) -> Numbers:
@@ -155,13 +155,13 @@ def hypothesis(found: Success) -> Numbers:
     return {"pairs": len(tried), "never": never, "smaller sizes that learn all": [list(map(int, one)) for one in fewer]}
 
 
-def judge_hypothesis(numbers: Numbers) -> Judged:
+def judge_hypothesis(numbers: Numbers) -> Judgement:
     never, pairs = numbers["never"], numbers["pairs"]
     words = f"{pairs - len(never)} of {pairs} pairs of a class of s swaps and a size with w^l >= s were learned"
     smaller = ", ".join(f"{w}x{d}" for w, d in numbers["smaller sizes that learn all"])
     if never:
-        return Judged("disagrees", f"{words}; training that fails proves nothing")
-    return Judged("agrees", f"{words}; of sizes with fewer, {smaller or 'none'} learn all too")
+        return Judgement("disagrees", f"{words}; training that fails proves nothing")
+    return Judgement("agrees", f"{words}; of sizes with fewer, {smaller or 'none'} learn all too")
 
 
 def same_class(scale: Scale) -> Numbers:
@@ -171,17 +171,19 @@ def same_class(scale: Scale) -> Numbers:
     for f in (278, 1785, PARITY - 1):
         functions = [int(boolean.canonical_form(f, 4)), *(npn_image(f, 4, draw) for _ in range(7))]
         done = train_on(boolean.truth_table(functions, 4), 3, 1, leak=LEAKY, trials=trials,
-                        seeds=[seed_of(1, one) for one in functions])  # fmt: skip
+                        seeds=[derive_seed(1, one) for one in functions])  # fmt: skip
         test = chi2_contingency([done.successes, trials - done.successes])
         found[str(functions[0])] = {"successes": done.successes.tolist(), "p": float(test.pvalue)}
     return {"trials": trials, "classes": found}
 
 
-def judge_same_class(numbers: Numbers) -> Judged:
+def judge_same_class(numbers: Numbers) -> Judgement:
     least = min(own["p"] for own in numbers["classes"].values())
     words = "; ".join(f"class {f}: {own['successes']}" for f, own in numbers["classes"].items())
     right = least > 0.01 / len(numbers["classes"])
-    return Judged("agrees" if right else "disagrees", f"of {numbers['trials']} succeed: {words} (least p {least:.2g})")
+    return Judgement(
+        "agrees" if right else "disagrees", f"of {numbers['trials']} succeed: {words} (least p {least:.2g})"
+    )
 
 
 def _hundred(rates: Any) -> str:
@@ -192,14 +194,16 @@ def sweep_claim(
     id: str, says: str, numbers: Any, judge: Any, picture: Any = None, *, quick: Quick = "hard", **more: Any
 ) -> Claim:
     """A claim on the sweep, of section 3.4.2 unless its place is given."""
-    measure, kept = from_sweep(numbers, quick)
+    measure, from_table = from_sweep(numbers, quick)
     place, printed = more.get("place", "section 3.4.2"), more.get("printed", "")
-    return Claim(id, place, says, printed, measure, judge, picture, full="two minutes of 2 cores", kept=kept)
+    return Claim(
+        id, place, says, printed, measure, judge, picture, full="two minutes of 2 cores", from_table=from_table
+    )
 
 
 CLAIMS = [
     Claim(
-        "002-sec-3.4.2-invariance",
+        "linearity/section-3.4.2-invariance",
         "section 3.4.2",
         "With inputs -1 and 1 and weights symmetric about 0, all functions of a class are learned equally often.",
         "",
@@ -208,7 +212,7 @@ CLAIMS = [
         full="half a minute",
     ),
     sweep_claim(
-        "002-fig-3.5",
+        "linearity/figure-3.5",
         "Success by width and depth, mean over the classes and at the hardest, for ReLU and leaky ReLU.",
         sizes,
         judge_fig_3_5,
@@ -217,7 +221,7 @@ CLAIMS = [
         place="Figure 3.5",
     ),
     sweep_claim(
-        "002-sec-3.4.2-shallow",
+        "linearity/section-3.4.2-shallow",
         "ReLU networks of one hidden layer succeed at least once on every problem only from width five on.",
         sizes,
         judge_shallow,
@@ -225,35 +229,35 @@ CLAIMS = [
         printed="5",
     ),
     sweep_claim(
-        "002-sec-3.4.2-narrow",
+        "linearity/section-3.4.2-narrow",
         "ReLU networks of width less than four rarely find success.",
         sizes,
         judge_narrow,
         picture_sizes("ReLU", "mean"),
     ),
     sweep_claim(
-        "002-sec-3.4.2-width-2",
+        "linearity/section-3.4.2-width-2",
         "No ReLU network of width two solves every problem at least once.",
         sizes,
         judge_width_2,
         picture_sizes("ReLU", "min"),
     ),
     sweep_claim(
-        "002-sec-3.4.2-3x2",
+        "linearity/section-3.4.2-3x2",
         "ReLU networks of width three and depth two solve every problem at least once.",
         sizes,
         judge_3x2,
         picture_sizes("ReLU", "min"),
     ),
     sweep_claim(
-        "002-sec-3.4.2-layers",
+        "linearity/section-3.4.2-layers",
         "A second hidden layer makes success of ReLU networks on the hardest problems much more frequent.",
         sizes,
         judge_layers,
         picture_sizes("ReLU", "min"),
     ),
     sweep_claim(
-        "002-sec-3.4.2-leaky",
+        "linearity/section-3.4.2-leaky",
         "Success is more frequent with leaky ReLU.",
         sizes,
         judge_leaky,
@@ -261,7 +265,7 @@ CLAIMS = [
         quick="quick",
     ),
     sweep_claim(
-        "002-sec-3.4.2-minimal",
+        "linearity/section-3.4.2-minimal",
         "Leaky networks 3x1 and 2x2 have success on all problems, though some have five swaps.",
         sizes,
         judge_minimal,
@@ -269,7 +273,7 @@ CLAIMS = [
         printed="above 0",
     ),
     sweep_claim(
-        "002-sec-3.3.2-hypothesis",
+        "linearity/section-3.3.2-hypothesis",
         "Functions of s swaps can be solved by networks of width w and O(log s / log w) layers.",
         hypothesis,
         judge_hypothesis,

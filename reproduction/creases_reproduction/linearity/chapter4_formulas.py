@@ -6,9 +6,9 @@ from math import exp, log, sqrt
 
 from creases.problems import DISSERTATION_RADII
 from creases.regions.enclosures import enclosure, facet_distance, shell_volume
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
-from creases_reproduction.linearity.judging import failed, formula, row, rows, rows_picture, theorem
-from creases_reproduction.measured import Scale
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row, rows, rows_picture
 
 #: Table 4.1, inner radii of expanded simplices of circumradius 1 in 2 to 10 dimensions.
 PRINTED_INNER = (0.87, 0.71, 0.64, 0.58, 0.54, 0.5, 0.47, 0.45, 0.43)
@@ -22,7 +22,7 @@ def facets(scale: Scale) -> Numbers:
         known = sorted({round(facet_distance(k, n), 9) for k in range(1, n + 1)})
         holds.append(sorted({round(float(d), 9) for d in distances}) == known)
         holds.append(abs(distances.min() - min(known)) < 1e-8)
-    return failed(holds)
+    return count_failures(holds)
 
 
 def inner_radii(scale: Scale) -> Numbers:
@@ -31,13 +31,13 @@ def inner_radii(scale: Scale) -> Numbers:
     return {"rows": [row(f"n = {n}", PRINTED_INNER[n - 2], value) for n, value in enumerate(values, start=2)]}
 
 
-def judge_inner_radii(numbers: Numbers) -> Judged:
+def judge_inner_radii(numbers: Numbers) -> Judgement:
     off = [one for one in rows(numbers) if f"{one.measured:.2f}" != f"{one.printed:.2f}"]
     if not off:
-        return Judged("agrees", "all nine, to two places")
+        return Judgement("agrees", "all nine, to two places")
     words = ", ".join(f"{one.what}: {one.measured:.4f}, printed {one.printed}" for one in off)
     few = all(abs((one.measured or 0) - (one.printed or 0)) < 0.01 for one in off)
-    return Judged(
+    return Judgement(
         "agrees in kind" if few else "disagrees", f"{9 - len(off)} of 9 to two places; {words} (the root is right)"
     )
 
@@ -49,16 +49,16 @@ def limits(scale: Scale) -> Numbers:
     return {"dimensions": dimensions, "hyperoctahedron over expanded simplex": found}
 
 
-def judge_limits(numbers: Numbers) -> Judged:
+def judge_limits(numbers: Numbers) -> Judgement:
     last = numbers["hyperoctahedron over expanded simplex"][-1]
     if abs(last - sqrt(2)) < 0.01:
-        return Judged("agrees", f"the ratio tends to {last:.4f}")
+        return Judgement("agrees", f"the ratio tends to {last:.4f}")
     if abs(last - sqrt(0.5)) < 0.01:
-        return Judged(
+        return Judgement(
             "disagrees",
             f"the ratio tends to {last:.4f}: it is rho_eS that is sqrt(2) rho_ho, as Fig. 4.3 shows at n = 2",
         )
-    return Judged("disagrees", f"the ratio tends to {last:.4f}")
+    return Judgement("disagrees", f"the ratio tends to {last:.4f}")
 
 
 def picture_limits(numbers: Numbers) -> Picture:
@@ -80,26 +80,26 @@ def volumes(scale: Scale) -> Numbers:
     return {"printed and with the power over true": terms, "dimensions": dimensions, "(4.17) over 2^(n/2)": limit}
 
 
-def judge_volumes(numbers: Numbers) -> Judged:
+def judge_volumes(numbers: Numbers) -> Judgement:
     worst = max(abs(printed - 1) for _, printed, _ in numbers["printed and with the power over true"])
     right = max(abs(power - 1) for *_, power in numbers["printed and with the power over true"])
     if worst < 1e-9:
-        return Judged("agrees", "the volumes are as printed")
+        return Judgement("agrees", "the volumes are as printed")
     if right < 1e-9:
         words = f"the root lacks the power n (printed volumes are up to {worst:.0%} off); with it they are right"
-        return Judged("disagrees", words)
-    return Judged("disagrees", "neither the printed volume nor that with the power n is right")
+        return Judgement("disagrees", words)
+    return Judgement("disagrees", "neither the printed volume nor that with the power n is right")
 
 
-def judge_limit_of_volumes(numbers: Numbers) -> Judged:
+def judge_limit_of_volumes(numbers: Numbers) -> Judgement:
     last = numbers["(4.17) over 2^(n/2)"][-1]
     if abs(last - 1) < 0.01:
-        return Judged("agrees", "the ratio tends to 2^(n/2)")
+        return Judgement("agrees", "the ratio tends to 2^(n/2)")
     if abs(last - exp(-0.5)) < 0.01:
-        return Judged(
+        return Judgement(
             "agrees in kind", f"it grows as 2^(n/2), with a factor: it tends to {last:.3f} = e^(-1/2) times that"
         )
-    return Judged("disagrees", f"it is {last:.3f} times 2^(n/2) at last")
+    return Judgement("disagrees", f"it is {last:.3f} times 2^(n/2) at last")
 
 
 def ball_to_gap(scale: Scale) -> Numbers:
@@ -120,80 +120,80 @@ def areas(scale: Scale) -> Numbers:
     return {"rows": [row("gap over circle", 1, second**2 - 1), row("annulus over circle", 1, third**2 - second**2)]}
 
 
-def judge_areas(numbers: Numbers) -> Judged:
+def judge_areas(numbers: Numbers) -> Judgement:
     found = rows(numbers)
     words = ", ".join(f"{one.what} {one.measured:.2g}" for one in found)
     if all(abs((one.measured or 0) - 1) < 1e-9 for one in found):
-        return Judged("agrees", words)
-    return Judged("disagrees", f"{words}; equal areas need r_3 = sqrt(3) r_1, not 2 r_1")
+        return Judgement("agrees", words)
+    return Judgement("disagrees", f"{words}; equal areas need r_3 = sqrt(3) r_1, not 2 r_1")
 
 
 CLAIMS = [
     Claim(
-        "002-eq-4.6",
+        "linearity/equation-4.6",
         "eqs. (4.6) to (4.11)",
         "Facets of the expanded simplex are at sqrt((n + 1) / (2 (k n - k (k - 1)))), nearest for k about n / 2.",
         "",
         facets,
-        theorem("checks of 2 to 10 dimensions, by the vertices"),
+        judge_cases("checks of 2 to 10 dimensions, by the vertices"),
         full="seconds",
-        misprints=("002-eq-4.6",),
+        misprints=("linearity/equation-4.6",),
     ),
     Claim(
-        "002-table-4.1",
+        "linearity/table-4.1",
         "Table 4.1",
         "Inner radii of the expanded simplex of circumradius one.",
         "0.87, 0.71, 0.64, 0.58, 0.54, 0.5, 0.47, 0.45, 0.43",
         inner_radii,
         judge_inner_radii,
         rows_picture("inner radius"),
-        misprints=("002-table-4.1",),
+        misprints=("linearity/table-4.1",),
     ),
     Claim(
-        "002-eq-4.13",
+        "linearity/equation-4.13",
         "eq. (4.13)",
         "For equal outer radius sqrt(2) rho_eS approaches rho_ho.",
         "rho_ho = sqrt(2) rho_eS",
         limits,
         judge_limits,
         picture_limits,
-        misprints=("002-eq-4.13",),
+        misprints=("linearity/equation-4.13",),
     ),
     Claim(
-        "002-eq-4.16",
+        "linearity/equation-4.16",
         "eq. (4.16)",
         "The volume of the shell around an expanded simplex.",
         "",
         volumes,
         judge_volumes,
-        misprints=("002-eq-4.16",),
+        misprints=("linearity/equation-4.16",),
     ),
     Claim(
-        "002-eq-4.17",
+        "linearity/equation-4.17",
         "eq. (4.17), section 4.3",
         "The ratio of both shells' volumes approaches 2^(n/2).",
         "2^(n/2)",
         volumes,
         judge_limit_of_volumes,
-        misprints=("002-eq-4.17",),
+        misprints=("linearity/equation-4.17",),
     ),
     Claim(
-        "002-eq-4.20",
+        "linearity/equation-4.20",
         "eqs. (4.18) to (4.20)",
         "Between ball and shell there is n^(n/2) - 1 times the ball's volume.",
         "n^(n/2) - 1",
         ball_to_gap,
-        formula(1e-6),
+        judge_rows(1e-6),
         rows_picture("gap over ball", log=True),
     ),
     Claim(
-        "002-sec-4.2.1-areas",
+        "linearity/section-4.2.1-areas",
         "section 4.2.1",
         "With r_2 = sqrt(2) r_1 and r_3 = sqrt(2) r_2 circle, gap and annulus have the same area.",
         "1, 1",
         areas,
         judge_areas,
         rows_picture("over the circle's area"),
-        misprints=("002-sec-4.2.1-areas",),
+        misprints=("linearity/section-4.2.1-areas",),
     ),
 ]

@@ -12,11 +12,11 @@ from torch import nn
 import creases
 from creases.regions import DecisionPolytope, decision_polytopes
 from creases.regions.enclosures import between, enclosure, expanded_simplex, face_counts, hyperoctahedron
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, drawing, judge_cases, judge_rows, row, rows_picture
 from creases_reproduction.linearity.chapter2_regions import judge_narrow, narrow
-from creases_reproduction.linearity.judging import drawing, failed, formula, row, rows_picture, theorem
 from creases_reproduction.linearity.shells_kinds import kind_of
-from creases_reproduction.measured import Scale
 
 
 def enclosed(model: nn.Module, n: int) -> DecisionPolytope:
@@ -28,7 +28,7 @@ def enclosed(model: nn.Module, n: int) -> DecisionPolytope:
 def sufficient(scale: Scale) -> Numbers:
     """Whether networks of n + 1 units in one layer enclose a bounded set, for n = 1 to 4 (5), with and without leak."""
     cases = product(range(1, 6 if scale == "full" else 4), (hyperoctahedron, expanded_simplex), (0.0, 0.1))
-    return failed(enclosed(make(n, leak=leak), n).reach == "bounded" for n, make, leak in cases)
+    return count_failures(enclosed(make(n, leak=leak), n).reach == "bounded" for n, make, leak in cases)
 
 
 def one_dimension(scale: Scale) -> Numbers:
@@ -50,10 +50,12 @@ def one_dimension(scale: Scale) -> Numbers:
     }
 
 
-def judge_one_dimension(numbers: Numbers) -> Judged:
+def judge_one_dimension(numbers: Numbers) -> Judgement:
     places = numbers["boundary"]
     right = len(places) == 2
-    return Judged("agrees" if right else "disagrees", f"the boundary is at {', '.join(f'{one:g}' for one in places)}")
+    return Judgement(
+        "agrees" if right else "disagrees", f"the boundary is at {', '.join(f'{one:g}' for one in places)}"
+    )
 
 
 def picture_one_dimension(numbers: Numbers) -> Picture:
@@ -80,11 +82,11 @@ def polygons(scale: Scale) -> Numbers:
     return {"trials": trials, "counts": counts}
 
 
-def judge_polygons(numbers: Numbers) -> Judged:
+def judge_polygons(numbers: Numbers) -> Judgement:
     counts = numbers["counts"]
     words = f"of {sum(counts.values())} bounded sets: " + ", ".join(f"{name} {n}" for name, n in sorted(counts.items()))
     right = set(counts) == {"4 corners", "6 corners"}
-    return Judged("agrees" if right else "disagrees", words)
+    return Judgement("agrees" if right else "disagrees", words)
 
 
 def ratios(scale: Scale) -> Numbers:
@@ -109,11 +111,13 @@ def solids(scale: Scale) -> Numbers:
     return {**found, "cuboctahedron: edge over circumradius": float(lengths[lengths > 1e-9].min())}
 
 
-def judge_solids(numbers: Numbers) -> Judged:
+def judge_solids(numbers: Numbers) -> Judgement:
     right = numbers["octahedron"] == [6, 12, 8] and numbers["cuboctahedron"] == [12, 24, 14]
     ratio = numbers["cuboctahedron: edge over circumradius"]
     words = f"octahedron {numbers['octahedron']}, cuboctahedron {numbers['cuboctahedron']} vertices, edges, facets; "
-    return Judged("agrees" if right and abs(ratio - 1) < 1e-9 else "disagrees", f"{words}its edges are {ratio:g} long")
+    return Judgement(
+        "agrees" if right and abs(ratio - 1) < 1e-9 else "disagrees", f"{words}its edges are {ratio:g} long"
+    )
 
 
 def hexagon(scale: Scale) -> Numbers:
@@ -133,11 +137,11 @@ def hexagon(scale: Scale) -> Numbers:
     return {"triangle": sizes, "corners": [n for n, _ in found], "longest over shortest side": [r for _, r in found]}
 
 
-def judge_hexagon(numbers: Numbers) -> Judged:
+def judge_hexagon(numbers: Numbers) -> Judgement:
     sides = numbers["longest over shortest side"]
     words = f"longest over shortest side as the triangle shrinks: {', '.join(f'{one:.3g}' for one in sides)}"
     right = set(numbers["corners"]) == {6} and abs(sides[-1] - 1) < 1e-9 and bool((np.diff(sides) < 0).all())
-    return Judged("agrees" if right else "disagrees", words)
+    return Judgement("agrees" if right else "disagrees", words)
 
 
 def picture_hexagon(numbers: Numbers) -> Picture:
@@ -158,7 +162,7 @@ def other_shapes(scale: Scale) -> Numbers:
     return found
 
 
-def judge_other_shapes(numbers: Numbers) -> Judged:
+def judge_other_shapes(numbers: Numbers) -> Judgement:
     more = [
         f"{v} vertices and {f} facets at n = {n}"
         for n, own in numbers.items()
@@ -167,10 +171,10 @@ def judge_other_shapes(numbers: Numbers) -> Judged:
     ]
     named = {kind for own in numbers.values() for *_, kind in own} - {"between"}
     if len(named) < 2:
-        return Judged("disagrees", f"of the two only {', '.join(sorted(named)) or 'none'} was found")
+        return Judgement("disagrees", f"of the two only {', '.join(sorted(named)) or 'none'} was found")
     if not more:
-        return Judged("agrees", "no other shape was found")
-    return Judged(
+        return Judgement("agrees", "no other shape was found")
+    return Judgement(
         "agrees in kind",
         f"both are enclosed by n + 1 units, and shapes between them as well: {', '.join(more)} (training was never "
         "seen to end so)",
@@ -179,7 +183,7 @@ def judge_other_shapes(numbers: Numbers) -> Judged:
 
 CLAIMS = [
     Claim(
-        "002-sec-4-width",
+        "linearity/section-4-width",
         "chapter 4, section 4.3",
         "Networks of width n separate no bounded region of n dimensions.",
         "",
@@ -188,16 +192,16 @@ CLAIMS = [
         full="half a minute",
     ),
     Claim(
-        "002-sec-4-sufficient",
+        "linearity/section-4-sufficient",
         "chapter 4, section 4.3",
         "One hidden layer of width n + 1 suffices for a bounded region.",
         "n + 1",
         sufficient,
-        theorem("networks of n + 1 units, with and without leak"),
+        judge_cases("networks of n + 1 units, with and without leak"),
         full="a minute",
     ),
     Claim(
-        "002-fig-4.1",
+        "linearity/figure-4.1",
         "Figure 4.1",
         "Two units classify an interval: the boundary is two points.",
         "2 points",
@@ -205,9 +209,9 @@ CLAIMS = [
         judge_one_dimension,
         picture_one_dimension,
     ),
-    drawing("002-fig-4.2", "Figure 4.2", "The circle versus annulus problem."),
+    drawing("linearity/figure-4.2", "Figure 4.2", "The circle versus annulus problem."),
     Claim(
-        "002-fig-4.3",
+        "linearity/figure-4.3",
         "Figure 4.3, section 4.1.1",
         "What three units enclose in the plane is a convex quadrilateral or a hexagon.",
         "4 or 6 corners",
@@ -216,19 +220,19 @@ CLAIMS = [
         full="a minute",
     ),
     Claim(
-        "002-eq-4.1",
+        "linearity/equation-4.1",
         "eqs. (4.1) to (4.5), (4.12)",
         "Outer over inner radius: sqrt(2) for the square, 2 sqrt(3) / 3 for the hexagon, sqrt(3) and sqrt(2) in three "
         "dimensions, sqrt(n) and sqrt((n (n + 2) + [n odd]) / (2 (n + 1))) in n.",
         "1.41, 1.15, 1.73, 1.41",
         ratios,
-        formula(1e-9),
+        judge_rows(1e-9),
         rows_picture("outer over inner radius"),
         full="seconds",
-        misprints=("002-eq-4.2", "002-eq-4.3"),
+        misprints=("linearity/equation-4.2", "linearity/equation-4.3"),
     ),
     Claim(
-        "002-fig-4.4",
+        "linearity/figure-4.4",
         "Figure 4.4, section 4.1.1",
         "Expanding the triangle of three lines gives a hexagon, regular when they meet in a point at 120 degrees.",
         "",
@@ -237,7 +241,7 @@ CLAIMS = [
         picture_hexagon,
     ),
     Claim(
-        "002-fig-4.5",
+        "linearity/figure-4.5",
         "Figure 4.5, section 4.1.2",
         "In three dimensions these are the octahedron and the cuboctahedron, whose edges are as long as its radius.",
         "",
@@ -245,7 +249,7 @@ CLAIMS = [
         judge_solids,
     ),
     Claim(
-        "002-sec-4.1.3-two",
+        "linearity/section-4.1.3-two",
         "sections 4.1.3 and 4.3",
         "In n dimensions n + 1 units have two possible optimal solutions: hyperoctahedron and expanded simplex.",
         "2",

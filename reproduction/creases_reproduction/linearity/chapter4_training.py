@@ -8,23 +8,23 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture, Row
-from creases_reproduction.linearity.judging import inside, kept_table, row, rows, rows_picture, told
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture, Row
+from creases_reproduction.experiment import ResultTable, Scale
+from creases_reproduction.judges import describe_row, is_inside, numbers_from_table, row, rows, rows_picture
 from creases_reproduction.linearity.shells_dimensions import shells_dimensions
 from creases_reproduction.linearity.shells_hyperparameters import averages, shells_hyperparameters
 from creases_reproduction.linearity.shells_kinds import shells_kinds
 from creases_reproduction.linearity.shells_orthogonality import shells_orthogonality
-from creases_reproduction.measured import Measured, Scale
 
 
 @cache
-def settings(scale: Scale) -> Measured:
+def settings(scale: Scale) -> ResultTable:
     """The trainings of Tables 4.2 and 4.3, once for all claims."""
     return shells_hyperparameters(scale)
 
 
 @cache
-def kinds(scale: Scale) -> Measured:
+def kinds(scale: Scale) -> ResultTable:
     """Networks around balls and what each encloses, once for all claims."""
     return shells_kinds(scale)
 
@@ -45,9 +45,9 @@ def cells(table: pd.DataFrame) -> Numbers:
     }
 
 
-def judge_cells(numbers: Numbers) -> Judged:
+def judge_cells(numbers: Numbers) -> Judgement:
     found = rows(numbers)
-    near = sum(inside(one) for one in found)
+    near = sum(is_inside(one) for one in found)
     apart = [(one.measured or 0) - (one.printed or 0) for one in found]
     alike = float(np.corrcoef([one.measured or 0 for one in found], [one.printed or 0 for one in found])[0, 1])
     words = (
@@ -55,10 +55,10 @@ def judge_cells(numbers: Numbers) -> Judged:
     )
     words += f"({np.mean(np.abs(apart)):.2f} in size), correlation {alike:.2f}"
     if near >= 0.95 * len(found):
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     if np.mean([_beyond(one) for one in found]) < 0.1 and alike > 0:
-        return Judged("agrees in kind", f"{words} (first weights and targets are not given)")
-    return Judged("disagrees", words)
+        return Judgement("agrees in kind", f"{words} (first weights and targets are not given)")
+    return Judgement("disagrees", words)
 
 
 def _beyond(one: Row) -> float:
@@ -69,7 +69,7 @@ def _beyond(one: Row) -> float:
 
 def means(table: pd.DataFrame) -> Numbers:
     """Table 4.3: mean rates for each value of each parameter."""
-    found = averages(Measured(table))
+    found = averages(ResultTable(table))
     best = [
         [f"{name} {value}", float(part["rate"].max())]
         for name in ("loss", "normalise", "leak", "batch")
@@ -83,17 +83,19 @@ def means(table: pd.DataFrame) -> Numbers:
     }
 
 
-def judge_means(numbers: Numbers) -> Judged:
+def judge_means(numbers: Numbers) -> Judgement:
     found = rows(numbers)
-    words = "; ".join(told(one, ".2f") for one in found)
-    near = sum(inside(one) for one in found)
+    words = "; ".join(describe_row(one, ".2f") for one in found)
+    near = sum(is_inside(one) for one in found)
     if near == len(found):
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     far = max(_beyond(one) for one in found)
-    return Judged("agrees in kind" if far < 0.15 else "disagrees", f"{near} of {len(found)} in our intervals: {words}")
+    return Judgement(
+        "agrees in kind" if far < 0.15 else "disagrees", f"{near} of {len(found)} in our intervals: {words}"
+    )
 
 
-def judge_trends(numbers: Numbers) -> Judged:
+def judge_trends(numbers: Numbers) -> Judgement:
     mean = {one.what: one for one in rows(numbers)}
     pairs = {
         "leak 0.01 over ReLU": ("leak 0.01", "leak 0.0"),
@@ -105,19 +107,19 @@ def judge_trends(numbers: Numbers) -> Judged:
     gains = {name: (mean[a].measured or 0) - (mean[b].measured or 0) for name, (a, b) in pairs.items()}
     words = "gains in the mean rate: " + ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
     if any((mean[a].high or 0) < (mean[b].low or 0) for a, b in pairs.values()):
-        return Judged("disagrees", words)
+        return Judgement("disagrees", words)
     unsure = [name for name, (a, b) in pairs.items() if (mean[a].low or 0) <= (mean[b].high or 0)]
     if unsure:
-        return Judged("agrees in kind", f"{words}; no more than chance: {', '.join(unsure)}")
-    return Judged("agrees", words)
+        return Judgement("agrees in kind", f"{words}; no more than chance: {', '.join(unsure)}")
+    return Judgement("agrees", words)
 
 
-def judge_best(numbers: Numbers) -> Judged:
+def judge_best(numbers: Numbers) -> Judgement:
     best = sorted(numbers["best"], key=lambda one: one[1])
     words = "best rate with each value: " + ", ".join(f"{name} {rate:.2f}" for name, rate in best)
     names = [name for name, _ in best]
     last = max(names.index("leak 0.0"), names.index("batch 1000"))
-    return Judged("agrees" if last == 1 else "agrees in kind" if last <= 3 else "disagrees", words)
+    return Judgement("agrees" if last == 1 else "agrees in kind" if last <= 3 else "disagrees", words)
 
 
 def overlaps(table: pd.DataFrame) -> Numbers:
@@ -129,12 +131,12 @@ def overlaps(table: pd.DataFrame) -> Numbers:
     }
 
 
-def judge_overlaps(numbers: Numbers) -> Judged:
+def judge_overlaps(numbers: Numbers) -> Judgement:
     found = rows(numbers)
     words = f"{numbers['quadrilaterals']} quadrilaterals: median outer over inner radius "
     words += ", ".join(f"{one.measured:.2f} ({one.what})" for one in found) + "; only a square, of 1.41, fits the gap"
     right = bool(found) and all((one.measured or 0) > (one.printed or 0) for one in found)
-    return Judged("agrees" if right else "disagrees", words)
+    return Judgement("agrees" if right else "disagrees", words)
 
 
 def orthogonality(table: pd.DataFrame) -> Numbers:
@@ -145,12 +147,12 @@ def orthogonality(table: pd.DataFrame) -> Numbers:
 _COSINES = ("mean", "mean_low", "mean_high", "largest", "largest_low", "largest_high")
 
 
-def judge_orthogonality(numbers: Numbers) -> Judged:
+def judge_orthogonality(numbers: Numbers) -> Judgement:
     n, mean, largest = (np.array(numbers[name]) for name in ("n", "mean", "largest"))
     words = f"mean cosine {mean[0]:.2f} at n = {n[0]} to {mean[-1]:.2f} at {n[-1]}; largest "
     words += f"{largest[0]:.2f}, at most {largest.max():.2f} (n = {n[largest.argmax()]}), then to {largest[-1]:.2f}"
     falls = mean[-1] < mean[0] / 2 and largest[-1] < largest.max() - 0.1
-    return Judged("agrees in kind" if falls else "disagrees", f"{words} (the figure's numbers are not in the text)")
+    return Judgement("agrees in kind" if falls else "disagrees", f"{words} (the figure's numbers are not in the text)")
 
 
 def picture_orthogonality(numbers: Numbers) -> Picture:
@@ -170,14 +172,14 @@ def dimensions(table: pd.DataFrame) -> Numbers:
     return numbers
 
 
-def judge_dimensions(numbers: Numbers) -> Judged:
+def judge_dimensions(numbers: Numbers) -> Judgement:
     words, right = [], True
     for leak in ("0", "0.01"):
         exact, loose = (numbers[f"leak {leak}, {share}"]["rate"] for share in ("0.9999", "0.95"))
         words.append(f"leak {leak}: 99.99 % right {_percent(exact)}, 95 % right {_percent(loose)}")
         right &= exact[-1] <= exact[0] and loose[-1] >= loose[0] - 0.1
     why = f"percent of networks by dimension {numbers['dimensions']}: {'; '.join(words)}"
-    return Judged("agrees in kind" if right else "disagrees", f"{why} (the figure's numbers are not in the text)")
+    return Judgement("agrees in kind" if right else "disagrees", f"{why} (the figure's numbers are not in the text)")
 
 
 def picture_dimensions(numbers: Numbers) -> Picture:
@@ -201,14 +203,14 @@ def consistent(table: pd.DataFrame) -> Numbers:
     return numbers
 
 
-def judge_consistent(numbers: Numbers) -> Judged:
+def judge_consistent(numbers: Numbers) -> Judgement:
     own = {name: one for name, one in numbers.items() if name != "dimensions"}
     words = "; ".join(f"{name} {_percent(one['either'])}" for name, one in own.items())
     others = max(max(one["others bounded"]) for one in own.values())
     words = f"percent that end with either, by dimension {numbers['dimensions']}: {words}; other bounded shapes "
     words += f"{100 * others:.0f} at most"
     right = all(min(one["either"]) > max(one["either"]) / 2 for one in own.values()) and others < 0.05
-    return Judged("agrees in kind" if right else "disagrees", words)
+    return Judgement("agrees in kind" if right else "disagrees", words)
 
 
 def picture_consistent(numbers: Numbers) -> Picture:
@@ -222,16 +224,16 @@ def _percent(rates: list[float]) -> str:
     return " ".join(f"{100 * rate:.0f}" for rate in rates)
 
 
-Run = Callable[[Scale], Measured]
+Run = Callable[[Scale], ResultTable]
 Of = Callable[[pd.DataFrame], Numbers]
 
 
 def _claim(
-    id: str, place: str, says: str, printed: str, run: Run, of: Of, judge: Callable[[Numbers], Judged],
+    id: str, place: str, says: str, printed: str, run: Run, of: Of, judge: Callable[[Numbers], Judgement],
     picture: Callable[[Numbers], Picture], *, table: str, full: str,
 ) -> Claim:  # fmt: skip
     return Claim(id, place, says, printed, lambda scale: of(run(scale).table), judge, picture, full=full,
-                 kept=kept_table(table, of))  # fmt: skip
+                 from_table=numbers_from_table(table, of))  # fmt: skip
 
 
 _SETTINGS = {"table": "shells_hyperparameters", "full": "minutes of 2 cores"}
@@ -239,7 +241,7 @@ _KINDS = {"table": "shells_kinds", "full": "minutes of 2 cores"}
 
 CLAIMS = [
     _claim(
-        "002-table-4.2",
+        "linearity/table-4.2",
         "Table 4.2",
         "Circle against annulus: networks of 100 with 95 % right, by loss, leak, batch size and normalising.",
         "from 29 (MSE, ReLU, batch 1000) to 94 (MSE, leak 0.1, batch 10, normalised)",
@@ -250,7 +252,7 @@ CLAIMS = [
         **_SETTINGS,
     ),
     _claim(
-        "002-table-4.3",
+        "linearity/table-4.3",
         "Table 4.3",
         "Mean successes of 100 for each value of each parameter.",
         "MSE 57, BCE 67; normalised 66, not 59; leak 0 49, 0.01 70, 0.1 68; batch 10 77, 100 62, 1000 48",
@@ -261,7 +263,7 @@ CLAIMS = [
         **_SETTINGS,
     ),
     _claim(
-        "002-sec-4.2.1-trends",
+        "linearity/section-4.2.1-trends",
         "sections 4.2.1 and 4.3",
         "Leaky ReLU improves success, so do cross-entropy, normalised inputs and small batches.",
         "",
@@ -272,7 +274,7 @@ CLAIMS = [
         **_SETTINGS,
     ),
     _claim(
-        "002-sec-4.2.1-best",
+        "linearity/section-4.2.1-best",
         "section 4.2.1",
         "Every value has high success in some setting, but for a leak of zero and batches of 1,000.",
         "69 and 63 of 100 at best",
@@ -283,7 +285,7 @@ CLAIMS = [
         **_SETTINGS,
     ),
     _claim(
-        "002-fig-4.6",
+        "linearity/figure-4.6",
         "Figure 4.6",
         "Quadrilaterals that networks end with are no squares and overlap circle and annulus.",
         "",
@@ -294,7 +296,7 @@ CLAIMS = [
         **_KINDS,
     ),
     _claim(
-        "002-fig-4.7",
+        "linearity/figure-4.7",
         "Figure 4.7",
         "n random vectors in n dimensions are more orthogonal the larger n, on average and at worst.",
         "",
@@ -306,7 +308,7 @@ CLAIMS = [
         full="seconds",
     ),
     _claim(
-        "002-fig-4.8",
+        "linearity/figure-4.8",
         "Figure 4.8, also section 1.1.3",
         "With the dimension fewer networks have almost no error, but as many have little.",
         "",
@@ -318,7 +320,7 @@ CLAIMS = [
         full="two minutes of one core",
     ),
     _claim(
-        "002-sec-4.2.2-consistent",
+        "linearity/section-4.2.2-consistent",
         "section 4.2.2",
         "How often networks end with a hyperoctahedron or an expanded simplex does not depend on the dimension.",
         "",

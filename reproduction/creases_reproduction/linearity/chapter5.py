@@ -10,10 +10,10 @@ import numpy as np
 import creases
 from creases import Network
 from creases.regions import bounds
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture, Verdict
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture, Verdict
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row
 from creases_reproduction.linearity.chapter2_regions import random_network
-from creases_reproduction.linearity.judging import failed, formula, row, theorem
-from creases_reproduction.measured import Scale
 
 #: Figure 5.1: three layers, weights and biases.
 LAYERS = (
@@ -53,11 +53,11 @@ def exact(scale: Scale) -> Numbers:
     }
 
 
-def judge_exact(numbers: Numbers) -> Judged:
+def judge_exact(numbers: Numbers) -> Judgement:
     off = numbers["largest relative error inside"]
     if off < 1e-12 < numbers["median error outside"]:
-        return Judged("agrees", f"exact in the region at {numbers['networks']} networks: off by {off:.1g} at most")
-    return Judged("disagrees", f"off by {off:.1g} of the values in the region of the linearisation")
+        return Judgement("agrees", f"exact in the region at {numbers['networks']} networks: off by {off:.1g} at most")
+    return Judgement("disagrees", f"off by {off:.1g} of the values in the region of the linearisation")
 
 
 def convex(scale: Scale) -> Numbers:
@@ -70,7 +70,7 @@ def convex(scale: Scale) -> Numbers:
             corners = found.polygon(int(region))
             a, b = (draw.dirichlet(np.ones(len(corners)), 8) @ corners for _ in range(2))
             holds.append(bool((found.locate(a + draw.uniform(size=(8, 1)) * (b - a)) == region).all()))
-    return failed(holds)
+    return count_failures(holds)
 
 
 def figure_5_1(scale: Scale) -> Numbers:
@@ -86,12 +86,12 @@ def figure_5_1(scale: Scale) -> Numbers:
     return {"J": J.tolist(), "offset": y.tolist(), "printed J": PRINTED_J, "printed offset": PRINTED_Y, "inputs": share}
 
 
-def judge_figure_5_1(numbers: Numbers) -> Judged:
+def judge_figure_5_1(numbers: Numbers) -> Judgement:
     if numbers["J"] == numbers["printed J"] and numbers["offset"] == numbers["printed offset"]:
-        return Judged("agrees", "the product of the matrices is the printed one")
+        return Judgement("agrees", "the product of the matrices is the printed one")
     J, y = ([[round(v) for v in line] for line in numbers["J"]], [round(v) for v in numbers["offset"]])
     seen = "no input of 20,000 has the pattern" if not numbers["inputs"] else "some inputs have the pattern"
-    return Judged(
+    return Judgement(
         "disagrees",
         f"the matrices multiply to J = {J} and the offset {y}, another one than printed; {seen}: the second layer has "
         "no negative weight, so that its units are never off",
@@ -105,11 +105,11 @@ def solves_xor(scale: Scale) -> Numbers:
     return {"wanted": wanted, **outputs}
 
 
-def judge_solves_xor(numbers: Numbers) -> Judged:
+def judge_solves_xor(numbers: Numbers) -> Judgement:
     right = {name: np.sign(numbers[name]).tolist() == numbers["wanted"] for name in ("printed", "corrected")}
     if right["printed"]:
-        return Judged("agrees", f"outputs {numbers['printed']} have the signs of XOR")
-    return Judged(
+        return Judgement("agrees", f"outputs {numbers['printed']} have the signs of XOR")
+    return Judgement(
         "disagrees",
         f"with b = (1, 0) the outputs are {numbers['printed']}: where the inputs differ it is 0, on the boundary; "
         f"with b = (2, 0) they are {numbers['corrected']}",
@@ -142,16 +142,16 @@ def eq_5_14(scale: Scale) -> Numbers:
 PRINTED_PIECES = {"11": [-1.0, 1.0, 0.0, 8.0], "10": [1.0, 1.0, -1.0, 0.0], "00": [0.0, -1.0, -8.0, -1.0]}
 
 
-def judge_eq_5_14(numbers: Numbers) -> Judged:
+def judge_eq_5_14(numbers: Numbers) -> Judgement:
     own = numbers["printed b"]
     if own == PRINTED_PIECES:
-        return Judged("agrees", "pieces and patterns are as printed, and 01 has no inputs")
+        return Judgement("agrees", "pieces and patterns are as printed, and 01 has no inputs")
     right = numbers["b = (2, 0)"]
     terms = all(right[bit][:2] == PRINTED_PIECES[bit][:2] for bit in PRINTED_PIECES) and set(right) == set(
         PRINTED_PIECES
     )
     kind: Verdict = "agrees in kind" if terms else "disagrees"
-    return Judged(
+    return Judgement(
         kind,
         f"the printed terms are those of b = (2, 0), with the lower crease at {right['10'][2]:g} in place of -1; with "
         f"b as in (5.11) the constants are {own['11'][1]:g} and {own['10'][1]:g}; 01 is empty as said (its term would "
@@ -169,12 +169,14 @@ def bands(scale: Scale) -> Numbers:
     return found
 
 
-def judge_bands(numbers: Numbers) -> Judged:
+def judge_bands(numbers: Numbers) -> Judgement:
     right = numbers["b = (2, 0)"]
     if right["regions"] != 3:
-        return Judged("disagrees", f"{right['regions']} regions, three bands are drawn")
+        return Judgement("disagrees", f"{right['regions']} regions, three bands are drawn")
     where = right["boundary at |x1 + x2|"]
-    return Judged("agrees", f"three bands; the boundary is at |x1 + x2| = {where}, off the creases (with b = (2, 0))")
+    return Judgement(
+        "agrees", f"three bands; the boundary is at |x1 + x2| = {where}, off the creases (with b = (2, 0))"
+    )
 
 
 def arrangements(scale: Scale) -> Numbers:
@@ -187,14 +189,14 @@ def arrangements(scale: Scale) -> Numbers:
     small = [most == 2**k for n, k, most, _ in table if k <= n]
     return {
         "n, k, regions, formula": table,
-        **failed([most == formula for *_, most, formula in table] + small),
+        **count_failures([most == formula for *_, most, formula in table] + small),
         "rows": [row("three lines in the plane", 7, next(most for n, k, most, _ in table if (n, k) == (2, 3)))],
     }
 
 
-def judge_arrangements(numbers: Numbers) -> Judged:
-    found = theorem("numbers of dimensions and units (and is 2^k for k <= n)")(numbers)
-    return found if found.verdict == "disagrees" else formula(0)(numbers)._replace(why=f"{found.why}; 7 for 3 lines")
+def judge_arrangements(numbers: Numbers) -> Judgement:
+    found = judge_cases("numbers of dimensions and units (and is 2^k for k <= n)")(numbers)
+    return found if found.verdict == "disagrees" else judge_rows(0)(numbers)._replace(why=f"{found.why}; 7 for 3 lines")
 
 
 def deep_bound(scale: Scale) -> Numbers:
@@ -208,7 +210,7 @@ def deep_bound(scale: Scale) -> Numbers:
         holds.append(count <= bound)
         name = "-".join(map(str, shape))
         seen[name] = [max(seen.get(name, [0])[0], count), bound]
-    return {**failed(holds), "most regions and bound": seen}
+    return {**count_failures(holds), "most regions and bound": seen}
 
 
 def tropical_forms(scale: Scale) -> Numbers:
@@ -224,10 +226,10 @@ def tropical_forms(scale: Scale) -> Numbers:
     return {"largest relative error": off, "terms of F and G": terms}
 
 
-def judge_tropical_forms(numbers: Numbers) -> Judged:
+def judge_tropical_forms(numbers: Numbers) -> Judgement:
     off = numbers["largest relative error"]
     verdict = "agrees" if off < 1e-10 else "disagrees"
-    return Judged(verdict, f"network and tropical form differ by {off:.1g} of the values at most")  # type: ignore[arg-type]
+    return Judgement(verdict, f"network and tropical form differ by {off:.1g} of the values at most")  # type: ignore[arg-type]
 
 
 def eq_5_22(scale: Scale) -> Numbers:
@@ -239,12 +241,12 @@ def eq_5_22(scale: Scale) -> Numbers:
     return found
 
 
-def judge_eq_5_22(numbers: Numbers) -> Judged:
+def judge_eq_5_22(numbers: Numbers) -> Judgement:
     printed = {"F": [[0.0, 0.0, -1.0], [1.0, 1.0, -1.0]], "G": [[0.0, 0.0, 0.0], [2.0, 2.0, 0.0]]}
     if numbers["printed b"] == printed:
-        return Judged("agrees", "the terms are as printed")
+        return Judgement("agrees", "the terms are as printed")
     constants = [numbers[name]["F"][1][2] for name in ("printed b", "b = (2, 0)")]
-    return Judged(
+    return Judgement(
         "disagrees",
         f"the first maximum is max(-1, {constants[0]:g} + x1 + x2) with b as printed, and {constants[1]:g} + x1 + x2 "
         "with the b that makes it XOR; printed is -1 + x1 + x2",
@@ -263,15 +265,15 @@ def terms(scale: Scale) -> Numbers:
     return {"widths": widths, **found}
 
 
-def judge_terms(numbers: Numbers) -> Judged:
+def judge_terms(numbers: Numbers) -> Judgement:
     every, needed = ([b / a for a, b in pairwise(numbers[name])] for name in ("all", "needed"))
     told = f"all terms: {numbers['all']}, those that are somewhere the largest: {numbers['needed']}"
     if np.mean(every) <= 1.3:
-        return Judged("disagrees", told)
+        return Judgement("disagrees", told)
     told = f"each unit multiplies them {np.mean(every):.2f} times; {told}"
     if needed[-1] < needed[0] - 0.1:  # powers of the width grow by less and less
-        return Judged("agrees in kind", f"{told}: those that are needed grow by less and less with one hidden layer")
-    return Judged("agrees", told)
+        return Judgement("agrees in kind", f"{told}: those that are needed grow by less and less with one hidden layer")
+    return Judgement("agrees", told)
 
 
 def picture_terms(numbers: Numbers) -> Picture:
@@ -306,49 +308,49 @@ def growth(scale: Scale) -> Numbers:
     return {"widths": widths, "upper, lower, limit of upper": found}
 
 
-def judge_growth(numbers: Numbers) -> Judged:
+def judge_growth(numbers: Numbers) -> Judgement:
     last = [own[-1] for own in numbers["upper, lower, limit of upper"].values()]
     off = max(abs(upper / limit - 1) for upper, _, limit in last)
     if off < 0.05 and min(lower for _, lower, _ in last) > 0:
-        return Judged(
+        return Judgement(
             "agrees", f"upper bounds over w^(d l) tend to 1 / d!^l (off by {off:.1%}), lower ones to positive numbers"
         )
-    return Judged("disagrees", f"the upper bound is off from w^(d l) / d!^l by {off:.0%}")
+    return Judgement("disagrees", f"the upper bound is off from w^(d l) / d!^l by {off:.0%}")
 
 
 CLAIMS = [
-    Claim("002-eq-5.7", "(5.2), (5.3), (5.7)", "Where all bends are piecewise linear the linearisation at a point is "
+    Claim("linearity/equation-5.7", "(5.2), (5.3), (5.7)", "Where all bends are piecewise linear the linearisation at a point is "
           "exact in a region around it.", "", exact, judge_exact, full="4 s",
-          misprints=("002-eq-5.2", "002-eq-5.6", "002-eq-5.7")),
-    Claim("002-sec-5.2-convex", "section 5.2", "The regions of a ReLU network are convex.", "", convex,
-          theorem("regions of random networks, each along 8 lines"), full="2 s"),
-    Claim("002-fig-5.1", "Figure 5.1", "A network of two hidden layers with a given pattern is the affine function "
+          misprints=("linearity/equation-5.2", "linearity/equation-5.6", "linearity/equation-5.7")),
+    Claim("linearity/section-5.2-convex", "section 5.2", "The regions of a ReLU network are convex.", "", convex,
+          judge_cases("regions of random networks, each along 8 lines"), full="2 s"),
+    Claim("linearity/figure-5.1", "Figure 5.1", "A network of two hidden layers with a given pattern is the affine function "
           "printed.", f"J = {PRINTED_J}, offset {PRINTED_Y}", figure_5_1, judge_figure_5_1, full="a second",
-          misprints=("002-fig-5.1",)),
-    Claim("002-fig-5.2", "(5.10), (5.11), Figure 5.2", "The network w ReLU(A x + b) + c with the printed weights "
+          misprints=("linearity/figure-5.1",)),
+    Claim("linearity/figure-5.2", "(5.10), (5.11), Figure 5.2", "The network w ReLU(A x + b) + c with the printed weights "
           "solves XOR.", "w = (1, -2), c = -1, A = ((1, 1), (1, 1)), b = (1, 0)", solves_xor, judge_solves_xor,
-          full="a second", misprints=("002-eq-5.11",)),
-    Claim("002-eq-5.13", "(5.12), (5.13)", "At (-1, 0.5) the first unit is on and the second off: the pattern 10.",
-          "A x + b = (0.5, -0.5)", eq_5_13, formula(1e-12), full="a second"),
-    Claim("002-eq-5.14", "(5.14)", "The XOR network as a piecewise linear function, with its patterns; 01 is empty.",
+          full="a second", misprints=("linearity/equation-5.11",)),
+    Claim("linearity/equation-5.13", "(5.12), (5.13)", "At (-1, 0.5) the first unit is on and the second off: the pattern 10.",
+          "A x + b = (0.5, -0.5)", eq_5_13, judge_rows(1e-12), full="a second"),
+    Claim("linearity/equation-5.14", "(5.14)", "The XOR network as a piecewise linear function, with its patterns; 01 is empty.",
           "-x1 - x2 + 1 (11), x1 + x2 + 1 (10), -1 (00), creases at 0 and -1", eq_5_14, judge_eq_5_14,
-          full="a second", misprints=("002-eq-5.11", "002-eq-5.14")),
-    Claim("002-fig-5.3", "Figure 5.3", "The XOR network has three regions, bands; the boundary need not lie along "
-          "creases.", "three polytopes", bands, judge_bands, full="a second", misprints=("002-eq-5.11",)),
-    Claim("002-eq-5.15", "section 5.2, (5.15)", "k hyperplanes cut n dimensions into at most sum C(k, i), i <= n, "
+          full="a second", misprints=("linearity/equation-5.11", "linearity/equation-5.14")),
+    Claim("linearity/figure-5.3", "Figure 5.3", "The XOR network has three regions, bands; the boundary need not lie along "
+          "creases.", "three polytopes", bands, judge_bands, full="a second", misprints=("linearity/equation-5.11",)),
+    Claim("linearity/equation-5.15", "section 5.2, (5.15)", "k hyperplanes cut n dimensions into at most sum C(k, i), i <= n, "
           "parts: 2^k for k <= n, 7 for three lines.", "7", arrangements, judge_arrangements, full="10 s"),
-    Claim("002-sec-5.2-deep", "section 5.2", "For deep networks a product of these sums bounds the regions.", "",
-          deep_bound, theorem("random networks"), full="20 s"),
-    Claim("002-sec-5.4-equivalent", "section 5.4", "Every ReLU network is a tropical rational function: a difference "
+    Claim("linearity/section-5.2-deep", "section 5.2", "For deep networks a product of these sums bounds the regions.", "",
+          deep_bound, judge_cases("random networks"), full="20 s"),
+    Claim("linearity/section-5.4-equivalent", "section 5.4", "Every ReLU network is a tropical rational function: a difference "
           "of two maxima of affine functions.", "", tropical_forms, judge_tropical_forms, full="20 s",
-          misprints=("002-eq-5.17",)),
-    Claim("002-eq-5.22", "(5.21), (5.22)", "The XOR network as a tropical rational function.",
+          misprints=("linearity/equation-5.17",)),
+    Claim("linearity/equation-5.22", "(5.21), (5.22)", "The XOR network as a tropical rational function.",
           "max(-1, -1 + x1 + x2) - max(0, 2 x1 + 2 x2)", eq_5_22, judge_eq_5_22, full="a second",
-          misprints=("002-eq-5.22",)),
-    Claim("002-sec-5.4-terms", "section 5.4", "The tropical form has exponentially many terms.", "", terms, judge_terms,
+          misprints=("linearity/equation-5.22",)),
+    Claim("linearity/section-5.4-terms", "section 5.4", "The tropical form has exponentially many terms.", "", terms, judge_terms,
           picture_terms, full="10 s"),
-    Claim("002-eq-5.25", "(5.23) to (5.25)", "v(x) = J_i x + y_i where Q_i x <= p_i, with y_i = v(x) - J_i x for any x "
-          "of the region.", "", pieces, theorem("regions of random networks"), full="10 s"),
-    Claim("002-sec-5.5-growth", "section 5.5", "The most regions grow as O(w^(d l)): polynomially in the width, "
+    Claim("linearity/equation-5.25", "(5.23) to (5.25)", "v(x) = J_i x + y_i where Q_i x <= p_i, with y_i = v(x) - J_i x for any x "
+          "of the region.", "", pieces, judge_cases("regions of random networks"), full="10 s"),
+    Claim("linearity/section-5.5-growth", "section 5.5", "The most regions grow as O(w^(d l)): polynomially in the width, "
           "exponentially in the depth.", "O(w^(d l))", growth, judge_growth, full="a second"),
 ]  # fmt: skip

@@ -7,10 +7,10 @@ from math import pi
 import numpy as np
 import pandas as pd
 
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
-from creases_reproduction.linearity.judging import formula, row
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale, stored_table
+from creases_reproduction.judges import judge_rows, row
 from creases_reproduction.linearity.sine_sizes import failed_starts, interpolation_error, sine_networks, sine_sizes
-from creases_reproduction.measured import Scale, stored
 
 
 def zero(scale: Scale) -> Numbers:
@@ -24,10 +24,10 @@ def lines(scale: Scale) -> Numbers:
     return {"lines": count, "mse": [interpolation_error(n) for n in count]}
 
 
-def judge_lines(numbers: Numbers) -> Judged:
+def judge_lines(numbers: Numbers) -> Judgement:
     mse = numbers["mse"]
     told = f"mean squared errors {', '.join(f'{one:.3g}' for one in mse)} of 1, 3 and 9 lines"
-    return Judged("agrees" if mse[0] > 4 * mse[1] > 16 * mse[2] else "disagrees", told)
+    return Judgement("agrees" if mse[0] > 4 * mse[1] > 16 * mse[2] else "disagrees", told)
 
 
 def _table(table: pd.DataFrame) -> Numbers:
@@ -40,13 +40,13 @@ def sizes(scale: Scale) -> Numbers:
     return _table(sine_sizes(scale).table)
 
 
-def sizes_kept() -> tuple[Numbers, dict[str, str]]:
+def sizes_from_table() -> tuple[Numbers, dict[str, str]]:
     """The same from the table of the full run."""
-    found = stored("sine_sizes")
+    found = stored_table("sine_sizes")
     return _table(found.table), found.about
 
 
-def judge_sizes(numbers: Numbers) -> Judged:
+def judge_sizes(numbers: Numbers) -> Judgement:
     agrees = [bool(one) for one in numbers["agrees"]]
     off = [
         f"{w}x{d} (printed {p or 'over 1000'}, expected {1 / r if r else float('inf'):.3g})"
@@ -55,10 +55,10 @@ def judge_sizes(numbers: Numbers) -> Judged:
     ]
     told = f"{sum(agrees)} of {len(agrees)} printed numbers of starts lie in the central 95 % of what the rates give"
     if not off:
-        return Judged("agrees", told)
+        return Judgement("agrees", told)
     if len(off) <= 0.2 * len(agrees):
-        return Judged("agrees in kind", f"{told}; not so: {', '.join(off[:6])}")
-    return Judged("disagrees", f"{told}; not so: {', '.join(off[:6])}")
+        return Judgement("agrees in kind", f"{told}; not so: {', '.join(off[:6])}")
+    return Judgement("disagrees", f"{told}; not so: {', '.join(off[:6])}")
 
 
 def picture_sizes(numbers: Numbers) -> Picture:
@@ -70,7 +70,7 @@ def picture_sizes(numbers: Numbers) -> Picture:
     )
 
 
-def judge_depth(numbers: Numbers) -> Judged:
+def judge_depth(numbers: Numbers) -> Judgement:
     """From the same rates: deeper networks fail more often, wider ones less."""
     table = pd.DataFrame({name: numbers[name] for name in ("width", "depth", "rate")})
     rates = table.pivot(index="width", columns="depth", values="rate")
@@ -78,8 +78,8 @@ def judge_depth(numbers: Numbers) -> Judged:
     told = f"mean rate of success {deep.iloc[0]:.2f} at the least depth, {deep.iloc[-1]:.2f} at the largest"
     told += f"; {wide.iloc[0]:.2f} at the least width, {wide.iloc[-1]:.2f} at the largest"
     if deep.is_monotonic_decreasing and wide.iloc[-1] > wide.iloc[0]:
-        return Judged("agrees", told)
-    return Judged("disagrees", told)
+        return Judgement("agrees", told)
+    return Judgement("disagrees", told)
 
 
 def dead(scale: Scale) -> Numbers:
@@ -87,14 +87,14 @@ def dead(scale: Scale) -> Numbers:
     return failed_starts(width=5, depth=7, starts=1000 if scale == "full" else 60)
 
 
-def judge_dead(numbers: Numbers) -> Judged:
+def judge_dead(numbers: Numbers) -> Judgement:
     share = numbers["constant"] / max(numbers["failed"], 1)
     told = f"{numbers['constant']} of {numbers['failed']} failed starts of {numbers['size']} are constant at the end"
     if share > 0.5:
         told += f", {numbers['dead']} had a hidden layer that was off for every sample at the start"
         kind = "agrees" if numbers["dead"] > 0.5 * numbers["failed"] else "agrees in kind"
-        return Judged(kind, told)  # type: ignore[arg-type]
-    return Judged("disagrees", told)
+        return Judgement(kind, told)  # type: ignore[arg-type]
+    return Judgement("disagrees", told)
 
 
 def networks(scale: Scale) -> Numbers:
@@ -103,7 +103,7 @@ def networks(scale: Scale) -> Numbers:
     return {name: table[name].tolist() for name in ("width", "depth", "mse", "regions")}
 
 
-def judge_networks(numbers: Numbers) -> Judged:
+def judge_networks(numbers: Numbers) -> Judgement:
     table = pd.DataFrame(dict(numbers))
     table = table[table["regions"] > 0]
     logs = {name: np.log(table[name].to_numpy(float)) for name in ("width", "depth", "regions")}
@@ -111,7 +111,7 @@ def judge_networks(numbers: Numbers) -> Judged:
     slope = np.linalg.lstsq(design, logs["regions"], rcond=None)[0]
     correlation = float(np.corrcoef(logs["regions"], np.log(table["mse"].to_numpy(float)))[0, 1])
     told = f"regions grow as width^{slope[0]:.2f} depth^{slope[1]:.2f}; with log error they correlate {correlation:.2f}"
-    return Judged("agrees" if min(slope[:2]) > 0.2 else "disagrees", told)
+    return Judgement("agrees" if min(slope[:2]) > 0.2 else "disagrees", told)
 
 
 def picture_networks(numbers: Numbers) -> Picture:
@@ -123,19 +123,19 @@ def picture_networks(numbers: Numbers) -> Picture:
 
 
 CLAIMS = [
-    Claim("002-eq-5.16", "(5.16)", "The zero function has mean squared error 0.5 to sine on [-pi, pi].", "0.5", zero,
-          formula(1e-12), full="a second"),
-    Claim("002-fig-5.4", "Figure 5.4", "1, 3 and 9 lines between equally spaced points approximate sine better and "
+    Claim("linearity/equation-5.16", "(5.16)", "The zero function has mean squared error 0.5 to sine on [-pi, pi].", "0.5", zero,
+          judge_rows(1e-12), full="a second"),
+    Claim("linearity/figure-5.4", "Figure 5.4", "1, 3 and 9 lines between equally spaced points approximate sine better and "
           "better.", "", lines, judge_lines, full="a second",
           picture=lambda n: Picture(curves=[Curve("error", n["lines"], n["mse"])], x="lines", y="mse", log=True)),
-    Claim("002-table-5.1", "Table 5.1", "Starts until a network of each width and depth has learnt sine to a mean "
+    Claim("linearity/table-5.1", "Table 5.1", "Starts until a network of each width and depth has learnt sine to a mean "
           "squared error below 0.45 (the caption has 0.5).", "1 to 599, four sizes over 1000", sizes, judge_sizes,
-          picture_sizes, full="8 minutes of one core", kept=sizes_kept, misprints=("002-table-5.1",)),
-    Claim("002-sec-5.3-depth", "section 5.3", "Deeper networks fail more often; wider ones less.", "", sizes,
-          judge_depth, picture_sizes, full="8 minutes of one core", kept=sizes_kept),
-    Claim("002-sec-5.3-dead", "section 5.3", "Starts fail as all ReLUs of a layer are off: the network stays a "
+          picture_sizes, full="8 minutes of one core", from_table=sizes_from_table, misprints=("linearity/table-5.1",)),
+    Claim("linearity/section-5.3-depth", "section 5.3", "Deeper networks fail more often; wider ones less.", "", sizes,
+          judge_depth, picture_sizes, full="8 minutes of one core", from_table=sizes_from_table),
+    Claim("linearity/section-5.3-dead", "section 5.3", "Starts fail as all ReLUs of a layer are off: the network stays a "
           "constant function.", "", dead, judge_dead, full="20 s"),
-    Claim("002-fig-5.5", "Figure 5.5", "The number of regions grows in width and in depth, with multiplicative "
+    Claim("linearity/figure-5.5", "Figure 5.5", "The number of regions grows in width and in depth, with multiplicative "
           "returns, and need not go with accuracy.", "", networks, judge_networks, picture_networks,
           full="2 minutes of a core"),
 ]  # fmt: skip

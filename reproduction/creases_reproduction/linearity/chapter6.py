@@ -15,10 +15,10 @@ from creases import Network, lab
 from creases.compare import section_of_partition
 from creases.problems import Problem, circle_annulus, xor_circles
 from creases.regions.geometry import slice_through
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, drawing, judge_cases, judge_rows, row
 from creases_reproduction.linearity.chapter2_regions import random_network
-from creases_reproduction.linearity.judging import drawing, failed, formula, row, theorem
-from creases_reproduction.measured import Scale
 
 BOX = [(-4.0, 4.0), (-4.0, 4.0)]
 SOLVED = 0.999
@@ -64,15 +64,15 @@ def three(scale: Scale) -> Numbers:
     }
 
 
-def judge_three(numbers: Numbers) -> Judged:
+def judge_three(numbers: Numbers) -> Judgement:
     solved, sides = numbers["solved"], numbers["sides"]
     told = f"{solved} of {numbers['starts']} starts solve it; regions: {numbers['regions']}, sides: {sides}"
     if not solved or numbers["closed"] != solved:
-        return Judged("disagrees", told)
+        return Judgement("disagrees", told)
     if numbers["regions"].get("7", 0) == solved and sides.get("6", 0) > solved / 2:
-        return Judged("agrees", told)
+        return Judgement("agrees", told)
     why = "three creases make seven regions as said; quadrilaterals solve it as well as hexagons"
-    return Judged("agrees in kind", f"{told}: {why}")
+    return Judgement("agrees in kind", f"{told}: {why}")
 
 
 def smallest(scale: Scale) -> Numbers:
@@ -87,11 +87,11 @@ def smallest(scale: Scale) -> Numbers:
     }
 
 
-def judge_smallest(numbers: Numbers) -> Judged:
+def judge_smallest(numbers: Numbers) -> Judgement:
     told = ", ".join(f"width {w}: {n}" for w, n in zip(numbers["widths"], numbers["solved"], strict=True))
     told += f" of {numbers['starts']} starts solve it; the best of width 2 has {numbers['best'][1]:.1%} right"
     solved = numbers["solved"]
-    return Judged("agrees" if solved[0] == solved[1] == 0 < solved[2] else "disagrees", told)
+    return Judgement("agrees" if solved[0] == solved[1] == 0 < solved[2] else "disagrees", told)
 
 
 def deep_solution(name: str, scale: Scale) -> Numbers:
@@ -106,14 +106,14 @@ def deep_solution(name: str, scale: Scale) -> Numbers:
     return {"starts": len(found.right), "solved": len(solved), "regions": regions, "sides": sides}
 
 
-def judge_solution(numbers: Numbers) -> Judged:
+def judge_solution(numbers: Numbers) -> Judgement:
     solved, regions = numbers["solved"], numbers["regions"]
     if not solved:
-        return Judged("disagrees", f"none of {numbers['starts']} starts solves it")
+        return Judgement("disagrees", f"none of {numbers['starts']} starts solves it")
     told = (
         f"{solved} of {numbers['starts']} starts solve it, with {min(regions)} to {max(regions)} regions in the square"
     )
-    return Judged("agrees", f"{told} and boundaries of {min(numbers['sides'])} to {max(numbers['sides'])} sides")
+    return Judgement("agrees", f"{told} and boundaries of {min(numbers['sides'])} to {max(numbers['sides'])} sides")
 
 
 def bent(scale: Scale) -> Numbers:
@@ -138,15 +138,15 @@ def bent(scale: Scale) -> Numbers:
                 if turn > 1e-6:
                     corners[unit // 2 + 1] += 1
                     holds.append(any(0 <= layer[e] < unit // 2 and part.edge_units[e] >= 0 for e in edges))
-    return {**failed(holds), "corners by layer": dict(corners)}
+    return {**count_failures(holds), "corners by layer": dict(corners)}
 
 
-def judge_bent(numbers: Numbers) -> Judged:
+def judge_bent(numbers: Numbers) -> Judgement:
     if numbers["corners by layer"].get("1", 0):
-        return Judged("disagrees", f"creases of the first layer bend {numbers['corners by layer']['1']} times")
-    return theorem("corners of creases, at each of which one of an earlier layer passes; none of the first layer's")(
-        numbers
-    )
+        return Judgement("disagrees", f"creases of the first layer bend {numbers['corners by layer']['1']} times")
+    return judge_cases(
+        "corners of creases, at each of which one of an earlier layer passes; none of the first layer's"
+    )(numbers)
 
 
 def shifts(scale: Scale) -> Numbers:
@@ -170,7 +170,7 @@ def _sides(batch: lab.Batch, x: NDArray[np.float64]) -> NDArray[np.int16]:
     return np.stack([creases.read(batch.module(k), (2,)).sides(x) for k in range(batch.count)])
 
 
-def judge_shifts(numbers: Numbers) -> Judged:
+def judge_shifts(numbers: Numbers) -> Judgement:
     found = np.array(numbers["changed, by layer"])
     told = "; ".join(
         f"to epoch {e}: {', '.join(f'{one:.1%}' for one in own)}"
@@ -178,7 +178,7 @@ def judge_shifts(numbers: Numbers) -> Judged:
     )
     told = f"share of sides that change, layers 1 to 3, {told}"
     slower = (found[:, :1] < found[:, 1:]).all()
-    return Judged("agrees" if slower and found[0, 2] > 1.5 * found[0, 0] else "disagrees", told)
+    return Judgement("agrees" if slower and found[0, 2] > 1.5 * found[0, 0] else "disagrees", told)
 
 
 def picture_shifts(numbers: Numbers) -> Picture:
@@ -226,16 +226,16 @@ def tight(scale: Scale) -> Numbers:
     }
 
 
-def judge_tight(numbers: Numbers) -> Judged:
+def judge_tight(numbers: Numbers) -> Judgement:
     twice = [c - s for c, s in zip(numbers["counted"], numbers["seen"], strict=True)]
     told = (
         f"of {numbers['regions']} regions grids (p = {numbers['p']}) see {numbers['seen']}, count {numbers['counted']}"
     )
     if not twice[-1] and numbers["seen"][-1] == numbers["regions"] and numbers["of two creases"][-1] == 4:
-        return Judged("agrees", told)
+        return Judgement("agrees", told)
     why = "a corner that points down to the right is met again however fine the grid is"
     crossing = f"of the four regions of two creases they count {numbers['of two creases']}"
-    return Judged("disagrees", f"{told}: the finest counts {twice[-1]} twice; {crossing}: {why}")
+    return Judgement("disagrees", f"{told}: the finest counts {twice[-1]} twice; {crossing}: {why}")
 
 
 def mnist_images(scale: Scale) -> Numbers:
@@ -253,41 +253,43 @@ def comparisons(scale: Scale) -> Numbers:
     return {"of p": power, "of the points": power / 2}
 
 
-def judge_comparisons(numbers: Numbers) -> Judged:
+def judge_comparisons(numbers: Numbers) -> Judgement:
     words = f"comparisons go as p^{numbers['of p']:.2f}, the points to the power {numbers['of the points']:.2f}"
     if abs(numbers["of p"] - 1.5) < 0.02:
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     if abs(numbers["of the points"] - 1.5) < 0.02:
-        return Judged("agrees in kind", f"{words}: p is the side of the grid in one place, the number of points here")
-    return Judged("disagrees", words)
+        return Judgement(
+            "agrees in kind", f"{words}: p is the side of the grid in one place, the number of points here"
+        )
+    return Judgement("disagrees", words)
 
 
 CLAIMS = [
-    drawing("002-fig-6.1", "Figure 6.1", "Circle against annulus, and the same with XOR."),
-    drawing("002-fig-6.2", "Figure 6.2", "Images of MNIST and CIFAR-10."),
-    drawing("002-fig-6.8", "Figure 6.8", "Three near CIFAR-10 images, and the plane through them."),
-    drawing("002-fig-6.9", "Figure 6.9", "Three near MNIST images, and the plane through them."),
-    Claim("002-sec-6.1-images", "section 6.1", "There are about 10^1888 images of 28 x 28 pixels of 256 values.",
-          "256^(28 x 28) = 10^1888", mnist_images, formula(0), full="a second"),
-    Claim("002-fig-6.4", "Figure 6.4", "Trained on circle against annulus, three units make three lines, seven regions "
+    drawing("linearity/figure-6.1", "Figure 6.1", "Circle against annulus, and the same with XOR."),
+    drawing("linearity/figure-6.2", "Figure 6.2", "Images of MNIST and CIFAR-10."),
+    drawing("linearity/figure-6.8", "Figure 6.8", "Three near CIFAR-10 images, and the plane through them."),
+    drawing("linearity/figure-6.9", "Figure 6.9", "Three near MNIST images, and the plane through them."),
+    Claim("linearity/section-6.1-images", "section 6.1", "There are about 10^1888 images of 28 x 28 pixels of 256 values.",
+          "256^(28 x 28) = 10^1888", mnist_images, judge_rows(0), full="a second"),
+    Claim("linearity/figure-6.4", "Figure 6.4", "Trained on circle against annulus, three units make three lines, seven regions "
           "(six of them unbounded) and a hexagon as boundary; coefficients: a central point and six around.",
           "7 regions, 6 sides", three, judge_three, full="10 s"),
-    Claim("002-sec-6.2-smallest", "section 6.2", "One hidden layer of three units is the smallest network for circle "
+    Claim("linearity/section-6.2-smallest", "section 6.2", "One hidden layer of three units is the smallest network for circle "
           "against annulus.", "3", smallest, judge_smallest, full="10 s"),
-    Claim("002-fig-6.5", "Figure 6.5", "Three hidden layers of eight units solve circle against annulus.", "",
+    Claim("linearity/figure-6.5", "Figure 6.5", "Three hidden layers of eight units solve circle against annulus.", "",
           lambda scale: deep_solution("circle", scale), judge_solution, full="10 s"),
-    Claim("002-fig-6.6", "Figure 6.6", "Three hidden layers of eight units solve circle against annulus with XOR.", "",
+    Claim("linearity/figure-6.6", "Figure 6.6", "Three hidden layers of eight units solve circle against annulus with XOR.", "",
           lambda scale: deep_solution("xor", scale), judge_solution, full="10 s"),
-    Claim("002-fig-6.7", "section 6.2, Figure 6.7", "The first layer's creases are straight lines; those of later "
+    Claim("linearity/figure-6.7", "section 6.2, Figure 6.7", "The first layer's creases are straight lines; those of later "
           "layers bend at creases of earlier ones.", "", bent, judge_bent, full="5 s"),
-    Claim("002-sec-6.2-bottom-up", "section 6.2", "On the XOR circles the later layers shift much at first, the first "
+    Claim("linearity/section-6.2-bottom-up", "section 6.2", "On the XOR circles the later layers shift much at first, the first "
           "layer slowly.", "", shifts, judge_shifts, picture_shifts, full="20 s"),
-    Claim("002-eq-6.2", "(6.2)", "Gram-Schmidt gives orthonormal axes of the plane through three images.", "", grams,
-          theorem("triples of points"), full="a second"),
-    Claim("002-sec-6.3-comparisons", "section 6.3", "To compare a point of a p x p grid with the one to its left and "
+    Claim("linearity/equation-6.2", "(6.2)", "Gram-Schmidt gives orthonormal axes of the plane through three images.", "", grams,
+          judge_cases("triples of points"), full="a second"),
+    Claim("linearity/section-6.3-comparisons", "section 6.3", "To compare a point of a p x p grid with the one to its left and "
           "those of the row above takes O(p^(3/2)) and not O(p^2).", "p^(3/2)", comparisons, judge_comparisons,
-          misprints=("002-sec-6.3-comparisons",)),
-    Claim("002-fig-6.12", "Figure 6.12", "If the grid is tight enough each region is found once by comparing a point "
+          misprints=("linearity/section-6.3-comparisons",)),
+    Claim("linearity/figure-6.12", "Figure 6.12", "If the grid is tight enough each region is found once by comparing a point "
           "with the one to its left and those of the row above from there on.", "", tight, judge_tight, full="20 s",
           picture=lambda n: Picture(curves=[Curve(k, n["p"], n[k]) for k in ("seen", "counted")], x="p", y="regions")),
 ]  # fmt: skip

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale, stored_table
+from creases_reproduction.judges import describe_row, row, rows
 from creases_reproduction.linearity.image_directions import AT, Directions
 from creases_reproduction.linearity.image_networks import PRINTED, DataName
 from creases_reproduction.linearity.image_numbers import (
@@ -28,8 +30,6 @@ from creases_reproduction.linearity.image_numbers import (
 )
 from creases_reproduction.linearity.image_sections import image_sections, sections
 from creases_reproduction.linearity.image_similarity import Measured
-from creases_reproduction.linearity.judging import row, rows, told
-from creases_reproduction.measured import Scale, stored
 
 FULL = "an H200: 10 minutes to train and measure; needs the image files"
 DATA: tuple[DataName, ...] = ("mnist", "cifar10")
@@ -54,30 +54,30 @@ def accuracies(scale: Scale) -> Numbers:
     return _accuracies({data: similarity(data, scale) for data in DATA})
 
 
-def accuracies_kept() -> tuple[Numbers, dict[str, str]]:
+def accuracies_from_table() -> tuple[Numbers, dict[str, str]]:
     return _accuracies({data: stored_similarity(data) for data in DATA}), about("image_similarity", "mnist")
 
 
 @on_images
-def judge_accuracies(numbers: Numbers) -> Judged:
+def judge_accuracies(numbers: Numbers) -> Judgement:
     found = rows(numbers)
     gap = {one.what: (one.measured or 0) - (one.printed or 0) for one in found}
     worst = max(found, key=lambda one: abs(gap[one.what]))
     close = sum(abs(one) <= 1.6 for one in gap.values())
-    words = f"{close} of {len(found)} accuracies are within 1.6 points of those printed; furthest: {told(worst, '.4g')}"
+    words = f"{close} of {len(found)} accuracies are within 1.6 points of those printed; furthest: {describe_row(worst, '.4g')}"
     if close == len(found):
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     if close > 0.6 * len(found):
-        return Judged("agrees in kind", f"{words}; the source does not tell enough of the training to say why")
-    return Judged("disagrees", words)
+        return Judgement("agrees in kind", f"{words}; the source does not tell enough of the training to say why")
+    return Judgement("disagrees", words)
 
 
 @on_images
-def judge_linear(numbers: Numbers) -> Judged:
+def judge_linear(numbers: Numbers) -> Judgement:
     own = [one for one in rows(numbers) if one.what.startswith("mnist") and "linear" in one.what]
     best = max(one.measured or 0 for one in own)
     words = f"linear networks have {', '.join(f'{one.measured:.1f} %' for one in own)} right"
-    return Judged("agrees" if best > 90 else "disagrees", words)
+    return Judgement("agrees" if best > 90 else "disagrees", words)
 
 
 def picture_accuracies(numbers: Numbers) -> Picture:
@@ -112,13 +112,13 @@ def cross_sections(scale: Scale, data: DataName) -> Numbers:
         return _sections(image_sections(Path(folder), scale, data=[data]).table, data)
 
 
-def sections_kept(data: str) -> tuple[Numbers, dict[str, str]]:
-    found = stored("image_sections")
+def sections_from_table(data: str) -> tuple[Numbers, dict[str, str]]:
+    found = stored_table("image_sections")
     return _sections(found.table, data), {**found.about, "device": "2 cores"}
 
 
 @on_images
-def judge_dense(numbers: Numbers) -> Judged:
+def judge_dense(numbers: Numbers) -> Judgement:
     own = [
         (optimizer, regions)
         for kind, optimizer, regions in zip(*(numbers[n] for n in ("network", "optimizer", "regions")), strict=True)
@@ -127,14 +127,14 @@ def judge_dense(numbers: Numbers) -> Judged:
     found = dict(own)
     words = f"{found['sgd']} regions with SGD, {found['adamw']} with AdamW"
     if found["sgd"] <= found["adamw"]:
-        return Judged("disagrees", f"{words}: SGD has no more")
+        return Judgement("disagrees", f"{words}: SGD has no more")
     if found["sgd"] >= 200:
-        return Judged("agrees", words)
-    return Judged("agrees in kind", f"{words}: SGD has more, but not hundreds on this plane")
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind", f"{words}: SGD has more, but not hundreds on this plane")
 
 
 @on_images
-def judge_jacobians(numbers: Numbers) -> Judged:
+def judge_jacobians(numbers: Numbers) -> Judgement:
     conv = [kind != "dense" for kind in numbers["network"]]
     pairs = [
         (pattern, jacobian)
@@ -143,7 +143,7 @@ def judge_jacobians(numbers: Numbers) -> Judged:
     ]
     words = ", ".join(f"{pattern} and {jacobian}" for pattern, jacobian in pairs)
     words = f"a grid counts by patterns and by Jacobians {words} regions"
-    return Judged("agrees" if all(a > b for a, b in pairs) else "disagrees", words)
+    return Judgement("agrees" if all(a > b for a, b in pairs) else "disagrees", words)
 
 
 # Figures 6.3 and 6.14 to 6.19: what networks look at.
@@ -163,7 +163,7 @@ def look(data: DataName) -> dict[str, Any]:
 
     return {
         "measure": measure,
-        "kept": lambda: (_seen(stored_directions(data)), about("image_directions", data)),
+        "from_table": lambda: (_seen(stored_directions(data)), about("image_directions", data)),
         "full": FULL,
     }
 
@@ -183,7 +183,7 @@ def _by(numbers: Numbers, name: str) -> Callable[..., float]:
 
 
 @on_images
-def judge_coefficients(numbers: Numbers) -> Judged:
+def judge_coefficients(numbers: Numbers) -> Judgement:
     outside, jagged = _by(numbers, "outside"), _by(numbers, "jagged")
     kinds = ("linear", "dense", "simple", "complex")
     conv, dense = (outside("sgd", *own) for own in (("simple", "complex"), ("linear", "dense")))
@@ -195,12 +195,12 @@ def judge_coefficients(numbers: Numbers) -> Judged:
         f"{rough[0]:.2f} with SGD, {rough[1]:.2f} with AdamW (white noise: 1)"
     )
     if conv < 0.05 * dense and rough[1] > 1.2 * rough[0]:
-        return Judged("agrees" if adamw < 0.02 else "agrees in kind", words)
-    return Judged("disagrees", words)
+        return Judgement("agrees" if adamw < 0.02 else "agrees in kind", words)
+    return Judgement("disagrees", words)
 
 
 @on_images
-def judge_directions(numbers: Numbers) -> Judged:
+def judge_directions(numbers: Numbers) -> Judgement:
     rough, like = _by(numbers, "roughness"), _by(numbers, "like_linear")
     kinds = ("linear", "dense", "simple", "complex")
     by = {kind: (rough("sgd", kind), rough("adamw", kind)) for kind in kinds}
@@ -209,12 +209,12 @@ def judge_directions(numbers: Numbers) -> Judged:
     words += ", ".join(f"{kind} {a:.2f} and {b:.2f}" for kind, (a, b) in by.items())
     words += f"; |cosine| to the linear network's (SGD): dense {dense:.2f}, convolutional {conv:.2f}"
     if all(a < b for a, b in by.values()) and dense > conv:
-        return Judged("agrees", words)
-    return Judged("disagrees", words)
+        return Judgement("agrees", words)
+    return Judgement("disagrees", words)
 
 
 @on_images
-def judge_spectrum(numbers: Numbers) -> Judged:
+def judge_spectrum(numbers: Numbers) -> Judgement:
     by = dict(zip(numbers["names"], numbers["eigenvalues"], strict=True))
     dense = [own for name, own in by.items() if name.startswith("dense")]
     beyond, second = max(own[AT.index(129)] for own in dense), max(own[AT.index(10)] for own in dense)
@@ -226,10 +226,10 @@ def judge_spectrum(numbers: Numbers) -> Judged:
         f"500th of simple and complex networks {tails['simple']:.2g} and {tails['complex']:.2g}"
     )
     if beyond > 1e-10 or second > 0.2:
-        return Judged("disagrees", words)
+        return Judgement("disagrees", words)
     if tails["simple"] < tails["complex"]:
-        return Judged("agrees", words)
-    return Judged("agrees in kind", f"{words}: simple networks' do not drop more steeply")
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind", f"{words}: simple networks' do not drop more steeply")
 
 
 def picture_spectrum(numbers: Numbers) -> Picture:
@@ -254,60 +254,60 @@ def _explained(*found: Measured) -> Numbers:
 
 
 @on_images
-def judge_explained(numbers: Numbers) -> Judged:
+def judge_explained(numbers: Numbers) -> Judgement:
     by = numbers["share of the outputs' variance"]
     words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())
-    return Judged("agrees" if all(one["sgd"] > one["adamw"] for one in by.values()) else "disagrees", words)
+    return Judgement("agrees" if all(one["sgd"] > one["adamw"] for one in by.values()) else "disagrees", words)
 
 
 @on_images
-def judge_less(numbers: Numbers) -> Judged:
+def judge_less(numbers: Numbers) -> Judgement:
     by = numbers["share of the outputs' variance"]
     words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())
     if len(by) < 2:
-        return Judged("disagrees", f"there is nothing to compare with: {words}")
+        return Judgement("disagrees", f"there is nothing to compare with: {words}")
     less = [by["cifar10"][own] < by["mnist"][own] for own in ("sgd", "adamw")]
     if all(less):
-        return Judged("agrees", words)
-    return Judged("agrees in kind" if any(less) else "disagrees", f"{words}: less with SGD only")
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind" if any(less) else "disagrees", f"{words}: less with SGD only")
 
 
 CLAIMS = [
-    Claim("002-table-6.1", "Table 6.1", "Accuracies of linear, dense, simple and complex networks, trained by SGD and "
+    Claim("linearity/table-6.1", "Table 6.1", "Accuracies of linear, dense, simple and complex networks, trained by SGD and "
           "AdamW on MNIST and CIFAR-10.", "25.43 to 98.95 %", accuracies, judge_accuracies, picture_accuracies,
-          full=FULL, kept=accuracies_kept),
-    Claim("002-table-6.1-pretrained", "Table 6.1", "Accuracies of ResNet-18, ResNet-152 and Inception-v3 with a "
+          full=FULL, from_table=accuracies_from_table),
+    Claim("linearity/table-6.1-pretrained", "Table 6.1", "Accuracies of ResNet-18, ResNet-152 and Inception-v3 with a "
           "trained last layer.", "77.05 to 96.64 %", None, cannot=NO_WEIGHTS),
-    Claim("002-sec-6.1-linear", "section 6.1", "Linear classification has upwards of 90 % of MNIST right.", "90 %",
-          accuracies, judge_linear, full=FULL, kept=accuracies_kept),
-    Claim("002-fig-6.3", "Figure 6.3", "Coefficients of convolutional networks are zero where the image is; those of "
+    Claim("linearity/section-6.1-linear", "section 6.1", "Linear classification has upwards of 90 % of MNIST right.", "90 %",
+          accuracies, judge_linear, full=FULL, from_table=accuracies_from_table),
+    Claim("linearity/figure-6.3", "Figure 6.3", "Coefficients of convolutional networks are zero where the image is; those of "
           "networks trained by AdamW are jagged.", "", judge=judge_coefficients, **look("mnist")),
-    Claim("002-fig-6.10", "Figure 6.10", "Dense networks on the plane through three near CIFAR-10 images have hundreds "
+    Claim("linearity/figure-6.10", "Figure 6.10", "Dense networks on the plane through three near CIFAR-10 images have hundreds "
           "or thousands of regions, more with SGD.", "hundreds or thousands",
           lambda scale: cross_sections(scale, "cifar10"), judge_dense, full=FULL,
-          kept=lambda: sections_kept("cifar10")),
-    Claim("002-fig-6.11", "Figure 6.11", "Dense networks on the plane through three near MNIST images have hundreds or "
+          from_table=lambda: sections_from_table("cifar10")),
+    Claim("linearity/figure-6.11", "Figure 6.11", "Dense networks on the plane through three near MNIST images have hundreds or "
           "thousands of regions, more with SGD.", "hundreds or thousands", lambda scale: cross_sections(scale, "mnist"),
-          judge_dense, full=FULL, kept=lambda: sections_kept("mnist")),
-    Claim("002-fig-6.13", "Figure 6.13", "Of convolutional networks activation patterns tell more regions apart than "
+          judge_dense, full=FULL, from_table=lambda: sections_from_table("mnist")),
+    Claim("linearity/figure-6.13", "Figure 6.13", "Of convolutional networks activation patterns tell more regions apart than "
           "Jacobians do.", "", lambda scale: cross_sections(scale, "cifar10"), judge_jacobians, full=FULL,
-          kept=lambda: sections_kept("cifar10")),
-    Claim("002-fig-6.14", "Figure 6.14", "MNIST: the direction along which an output varies most is blurry with SGD, "
+          from_table=lambda: sections_from_table("cifar10")),
+    Claim("linearity/figure-6.14", "Figure 6.14", "MNIST: the direction along which an output varies most is blurry with SGD, "
           "jagged with AdamW; dense networks' are like the linear one's.", "", judge=judge_directions, **look("mnist")),
-    Claim("002-fig-6.15", "Figure 6.15", "MNIST: the first direction explains networks trained by SGD better than "
+    Claim("linearity/figure-6.15", "Figure 6.15", "MNIST: the first direction explains networks trained by SGD better than "
           "those by AdamW.", "", lambda scale: _explained(similarity("mnist", scale)), judge_explained, full=FULL,
-          kept=lambda: (_explained(stored_similarity("mnist")), about("image_similarity", "mnist"))),
-    Claim("002-fig-6.16", "Figure 6.16", "MNIST: dense networks have one important direction and no more than 128; "
+          from_table=lambda: (_explained(stored_similarity("mnist")), about("image_similarity", "mnist"))),
+    Claim("linearity/figure-6.16", "Figure 6.16", "MNIST: dense networks have one important direction and no more than 128; "
           "simple convolutional networks' singular values drop more steeply than complex ones'.", "128",
           judge=judge_spectrum, picture=picture_spectrum, **look("mnist")),
-    Claim("002-fig-6.17", "Figure 6.17", "CIFAR-10: the same directions; smoother with SGD.", "",
+    Claim("linearity/figure-6.17", "Figure 6.17", "CIFAR-10: the same directions; smoother with SGD.", "",
           judge=judge_directions, **look("cifar10")),
-    Claim("002-fig-6.18", "Figure 6.18", "CIFAR-10: but for linear networks the first direction explains less than on "
+    Claim("linearity/figure-6.18", "Figure 6.18", "CIFAR-10: but for linear networks the first direction explains less than on "
           "MNIST.", "", lambda scale: _explained(*(similarity(data, scale) for data in DATA)), judge_less, full=FULL,
-          kept=lambda: (_explained(*map(stored_similarity, DATA)), about("image_similarity", "cifar10")),
-          misprints=("002-fig-6.18",)),
-    Claim("002-fig-6.19", "Figure 6.19", "CIFAR-10: singular values along the directions.", "128", judge=judge_spectrum,
-          picture=picture_spectrum, **look("cifar10"), misprints=("002-fig-6.18",)),
-    Claim("002-sec-6.4-imagenet", "section 6.4", "Networks trained on ImageNet look at the whole image and have little "
+          from_table=lambda: (_explained(*map(stored_similarity, DATA)), about("image_similarity", "cifar10")),
+          misprints=("linearity/figure-6.18",)),
+    Claim("linearity/figure-6.19", "Figure 6.19", "CIFAR-10: singular values along the directions.", "128", judge=judge_spectrum,
+          picture=picture_spectrum, **look("cifar10"), misprints=("linearity/figure-6.18",)),
+    Claim("linearity/section-6.4-imagenet", "section 6.4", "Networks trained on ImageNet look at the whole image and have little "
           "drop-off in singular values.", "", None, cannot=NO_WEIGHTS),
 ]  # fmt: skip

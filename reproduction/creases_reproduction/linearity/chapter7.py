@@ -13,12 +13,12 @@ from creases import lab
 from creases.compare import Coefficients, cka, coefficients, compress
 from creases.compare.measures import affine_map, cross_entropies, distances
 from creases.network import Network
-from creases_reproduction.claim import Claim, Judged, Numbers, Picture, Row
+from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import drawing
 from creases_reproduction.linearity.chapter2_regions import random_network
 from creases_reproduction.linearity.chapter5 import XOR, xor
 from creases_reproduction.linearity.chapter6 import SOLVED, network, problem, trained
-from creases_reproduction.linearity.judging import drawing
-from creases_reproduction.measured import Scale
 
 GRID = np.stack(np.meshgrid(*[np.linspace(-1, 1, 101)] * 2), axis=-1).reshape(-1, 2)  #: the 101 x 101 uniform grid
 
@@ -41,14 +41,14 @@ def clusters(scale: Scale) -> Numbers:
     }
 
 
-def judge_clusters(numbers: Numbers) -> Judged:
+def judge_clusters(numbers: Numbers) -> Judgement:
     one = Row(**numbers["regions"])
     ten = numbers["right with 1, 5, 10 pieces"][-1]
     told = f"{one.measured:.0f} regions ({one.low:.0f} to {one.high:.0f}; printed 93), {ten:.1%} right with ten pieces"
     if ten < 0.95:
-        return Judged("disagrees", f"{told}: ten are not enough")
+        return Judgement("disagrees", f"{told}: ten are not enough")
     inside = one.low is not None and one.high is not None and one.low <= 93 <= one.high
-    return Judged("agrees" if inside else "agrees in kind", told)
+    return Judgement("agrees" if inside else "agrees in kind", told)
 
 
 @cache
@@ -72,14 +72,14 @@ def resolution(scale: Scale) -> Numbers:
     return {"regions": regions, "pieces of the four points": used}
 
 
-def judge_resolution(numbers: Numbers) -> Judged:
+def judge_resolution(numbers: Numbers) -> Judgement:
     regions, used = numbers["regions"], numbers["pieces of the four points"]
     means = {w: float(np.mean(own)) for w, own in regions.items()}
     told = f"regions in the square: {', '.join(f'{w} units {m:.0f}' for w, m in means.items())}"
     told += f"; the smallest uses {used['2'][0]} pieces for the four points"
     if regions["2"] == [3] and used["2"] == [3] and means["2"] < means["20"] < means["100"]:
-        return Judged("agrees", told)
-    return Judged("disagrees", told)
+        return Judgement("agrees", told)
+    return Judgement("disagrees", told)
 
 
 def mapped(scale: Scale) -> Numbers:
@@ -100,13 +100,13 @@ def mapped(scale: Scale) -> Numbers:
     return {"left of the variance": left, "points of XOR right": right, "pairs": len(left)}
 
 
-def judge_mapped(numbers: Numbers) -> Judged:
+def judge_mapped(numbers: Numbers) -> Judgement:
     left, right = numbers["left of the variance"], numbers["points of XOR right"]
     told = f"maps leave {np.mean(left):.0%} of the variance of coefficients ({min(left):.0%} to {max(left):.0%})"
     told += f" and {np.mean(right):.0%} of the points right, over {numbers['pairs']} pairs"
     if min(left) < 0.1 and np.mean(right) > 0.95:
-        return Judged("agrees" if np.mean(left) < 0.2 else "agrees in kind", told)
-    return Judged("agrees in kind" if np.mean(left) < 0.5 and np.mean(right) > 0.75 else "disagrees", told)
+        return Judgement("agrees" if np.mean(left) < 0.2 else "agrees in kind", told)
+    return Judgement("agrees in kind" if np.mean(left) < 0.5 and np.mean(right) > 0.75 else "disagrees", told)
 
 
 def invariances(scale: Scale) -> Numbers:
@@ -129,11 +129,13 @@ def invariances(scale: Scale) -> Numbers:
     return {"networks": 20, **off}
 
 
-def judge_invariances(numbers: Numbers) -> Judged:
+def judge_invariances(numbers: Numbers) -> Judgement:
     off = {name: value for name, value in numbers.items() if name != "networks"}
     worst = max(off.values())
     told = ", ".join(f"{name}: {value:.1g}" for name, value in off.items())
-    return Judged("agrees" if worst < 1e-9 else "disagrees", f"largest changes at {numbers['networks']} cases: {told}")
+    return Judgement(
+        "agrees" if worst < 1e-9 else "disagrees", f"largest changes at {numbers['networks']} cases: {told}"
+    )
 
 
 def entropies(scale: Scale) -> Numbers:
@@ -157,25 +159,25 @@ def softmax(y: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(e / e.sum(axis=1, keepdims=True))
 
 
-def judge_entropies(numbers: Numbers) -> Judged:
+def judge_entropies(numbers: Numbers) -> Judgement:
     off = numbers["largest deviation"]
     told = f"largest deviation {off:.1g} at {numbers['cases']} pairs"
-    return Judged("agrees" if off < 1e-9 and numbers["own is least"] else "disagrees", told)
+    return Judgement("agrees" if off < 1e-9 and numbers["own is least"] else "disagrees", told)
 
 
 CLAIMS = [
-    drawing("002-fig-7.1", "Figure 7.1", "XOR, and circle against annulus."),
-    Claim("002-fig-7.2", "section 7.2, Figure 7.2", "A network of three layers of eight units on circle against "
+    drawing("linearity/figure-7.1", "Figure 7.1", "XOR, and circle against annulus."),
+    Claim("linearity/figure-7.2", "section 7.2, Figure 7.2", "A network of three layers of eight units on circle against "
           "annulus has 93 regions in the domain; its coefficients cluster into ten.", "93 regions, 10 clusters",
           clusters,
           judge_clusters, lambda n: Picture(rows=[Row(**n["regions"])], x="regions"), full="30 s"),
-    Claim("002-fig-7.5", "Figure 7.5", "XOR networks of 2, 20 and 100 units are no more accurate the larger they are, "
+    Claim("linearity/figure-7.5", "Figure 7.5", "XOR networks of 2, 20 and 100 units are no more accurate the larger they are, "
           "but resolve finer; the smallest has three regions.", "3 regions", resolution, judge_resolution, full="20 s"),
-    Claim("002-fig-7.6", "section 7.3.1, Figure 7.6", "Coefficients of one XOR network map to those of another by a "
+    Claim("linearity/figure-7.6", "section 7.3.1, Figure 7.6", "Coefficients of one XOR network map to those of another by a "
           "linear map, nearly.", "", mapped, judge_mapped, full="20 s"),
-    Claim("002-eq-7.7", "sections 7.3.2 and 7.3.3, (7.5) to (7.7)", "CKA does not change with an orthogonal transform "
+    Claim("linearity/equation-7.7", "sections 7.3.2 and 7.3.3, (7.5) to (7.7)", "CKA does not change with an orthogonal transform "
           "or a uniform scaling, the distance not with a positive scaling.", "", invariances, judge_invariances,
-          full="a second", misprints=("002-eq-7.6",)),
-    Claim("002-eq-7.8", "(7.8), (7.9)", "Cross-entropy of outputs after softmax.", "", entropies, judge_entropies,
+          full="a second", misprints=("linearity/equation-7.6",)),
+    Claim("linearity/equation-7.8", "(7.8), (7.9)", "Cross-entropy of outputs after softmax.", "", entropies, judge_entropies,
           full="a second"),
 ]  # fmt: skip

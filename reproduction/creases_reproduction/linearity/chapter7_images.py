@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.linearity.chapter6_images import (
     DATA,
     FULL,
     NO_WEIGHTS,
     accuracies,
-    accuracies_kept,
+    accuracies_from_table,
     judge_accuracies,
     picture_accuracies,
 )
@@ -65,7 +65,7 @@ def of(numbers: Callable[[Groups], dict[str, Any]], data: DataName) -> dict[str,
 
     return {
         "measure": lambda scale: named(similarity(data, scale)),
-        "kept": lambda: (named(stored_similarity(data)), about("image_similarity", data)),
+        "from_table": lambda: (named(stored_similarity(data)), about("image_similarity", data)),
         "full": FULL,
     }
 
@@ -93,7 +93,7 @@ def compression(own: Groups) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _clusters(numbers: Numbers, near: tuple[str, ...], far: tuple[str, ...]) -> Judged:
+def _clusters(numbers: Numbers, near: tuple[str, ...], far: tuple[str, ...]) -> Judgement:
     right, lost = numbers["accuracy"], numbers["lost with most"]
     dense, conv = (np.mean([right[f"{kind}, {o}"][1] for o in ("sgd", "adamw")]) for kind in ("dense", "conv"))
     up, steps = numbers["rising"]
@@ -105,17 +105,17 @@ def _clusters(numbers: Numbers, near: tuple[str, ...], far: tuple[str, ...]) -> 
     )
     facts = [numbers["lost with one, at least"] > 10, dense > conv, up > 0.9 * steps, close < 5 < away]
     if all(facts):
-        return Judged("agrees", words)
-    return Judged("agrees in kind" if sum(facts) >= 3 else "disagrees", words)
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind" if sum(facts) >= 3 else "disagrees", words)
 
 
 @on_images
-def judge_mnist_clusters(numbers: Numbers) -> Judged:
+def judge_mnist_clusters(numbers: Numbers) -> Judgement:
     return _clusters(numbers, ("dense, sgd", "conv, sgd"), ("conv, adamw",))
 
 
 @on_images
-def judge_cifar_clusters(numbers: Numbers) -> Judged:
+def judge_cifar_clusters(numbers: Numbers) -> Judgement:
     return _clusters(numbers, ("dense, sgd",), ("conv, sgd", "conv, adamw"))
 
 
@@ -125,7 +125,7 @@ def picture_clusters(numbers: Numbers) -> Picture:
 
 
 @on_images
-def judge_optimizers(numbers: Numbers) -> Judged:
+def judge_optimizers(numbers: Numbers) -> Judgement:
     right = numbers["accuracy"]
     lost = {}
     for o in ("sgd", "adamw"):
@@ -133,7 +133,7 @@ def judge_optimizers(numbers: Numbers) -> Judged:
     words = (
         f"with {numbers['k'][-1]} clusters {lost['sgd']:.1f} points are lost with SGD, {lost['adamw']:.1f} with AdamW"
     )
-    return Judged("agrees" if lost["adamw"] > 1.5 * lost["sgd"] else "disagrees", words)
+    return Judgement("agrees" if lost["adamw"] > 1.5 * lost["sgd"] else "disagrees", words)
 
 
 def overlap(own: Groups) -> dict[str, Any]:
@@ -142,14 +142,14 @@ def overlap(own: Groups) -> dict[str, Any]:
 
 
 @on_images
-def judge_overlap(numbers: Numbers) -> Judged:
+def judge_overlap(numbers: Numbers) -> Judgement:
     by = {kind: max(s for s, k in zip(numbers["share"], numbers["kind"], strict=True) if k == kind)
           for kind in ("dense", "simple", "complex")}  # fmt: skip
     words = ", ".join(f"{kind} {value:.2%}" for kind, value in by.items())
     words = f"test images that share a region with another, at most: {words} (the source counts training images)"
     if max(by.values()) < 0.01:
-        return Judged("agrees", words)
-    return Judged("agrees in kind" if by["simple"] < 0.01 else "disagrees", words)
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind" if by["simple"] < 0.01 else "disagrees", words)
 
 
 # Figures 7.7 to 7.9: maps.
@@ -173,21 +173,21 @@ def maps(own: Groups) -> dict[str, Any]:
 
 
 @on_images
-def judge_mnist_maps(numbers: Numbers) -> Judged:
+def judge_mnist_maps(numbers: Numbers) -> Judgement:
     hard, other = numbers["lost to dense, AdamW"], numbers["lost to SGD"]
     words = f"maps lose {other:.1f} points in the mean to networks trained by SGD, {hard:.1f} to dense ones by AdamW"
-    return Judged("agrees" if hard > 10 > 3 > other else "disagrees", words)
+    return Judgement("agrees" if hard > 10 > 3 > other else "disagrees", words)
 
 
 @on_images
-def judge_dense_to_conv(numbers: Numbers) -> Judged:
+def judge_dense_to_conv(numbers: Numbers) -> Judgement:
     lost = numbers["dense to conv, SGD"]
     words = f"mapped to convolutional networks (SGD) dense ones lose {lost:.1f} points of their accuracy in the mean"
-    return Judged("agrees" if lost < 5 else "disagrees", words)
+    return Judgement("agrees" if lost < 5 else "disagrees", words)
 
 
 @on_images
-def judge_cifar_maps(numbers: Numbers) -> Judged:
+def judge_cifar_maps(numbers: Numbers) -> Judgement:
     conv, gain = numbers["conv"], numbers["linear to dense gains"]
     facts = [
         numbers["dense lost to dense, SGD"] < 5,
@@ -199,9 +199,9 @@ def judge_cifar_maps(numbers: Numbers) -> Judged:
     words += f"; from linear to dense the accuracy rises by {', '.join(f'{one:.1f}' for one in gain)} points"
     words += _beside_print(numbers)
     if all(facts):
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     why = "" if facts[2] else "; printed is a rise from 25 to 30 %, which the linear network has here to begin with"
-    return Judged("agrees in kind" if facts[:2] == [True, True] else "disagrees", words + why)
+    return Judgement("agrees in kind" if facts[:2] == [True, True] else "disagrees", words + why)
 
 
 def _beside_print(numbers: Numbers) -> str:
@@ -240,15 +240,15 @@ def distance(own: Groups) -> dict[str, Any]:
 
 
 @on_images
-def judge_distance(numbers: Numbers) -> Judged:
+def judge_distance(numbers: Numbers) -> Judgement:
     share, conv = numbers["dense to conv over linear to others"], numbers["conv among themselves over linear to others"]
     words = (
         f"dense and convolutional networks are {share:.2f}, convolutional ones among themselves {conv:.2f} times as "
     )
     words += "far apart as linear ones are from the others"
     if max(share, conv) < 0.25:
-        return Judged("agrees", words)
-    return Judged("agrees in kind" if max(share, conv) < 1 else "disagrees", words)
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind" if max(share, conv) < 1 else "disagrees", words)
 
 
 def alignment(own: Groups) -> dict[str, Any]:
@@ -265,17 +265,17 @@ def alignment(own: Groups) -> dict[str, Any]:
 
 
 @on_images
-def judge_alignment(numbers: Numbers) -> Judged:
+def judge_alignment(numbers: Numbers) -> Judgement:
     block, adamw, across = (numbers[name] for name in ("conv, SGD", "conv, AdamW", "across optimizers"))
     words = ", ".join(f"{name} {value:.2f}" for name, value in numbers.items() if isinstance(value, float))
     facts = [block > 1.5 * max(adamw, across), numbers["linear to dense"] > 0.3]
     if all(facts):
-        return Judged("agrees", f"mean CKA: {words}")
+        return Judgement("agrees", f"mean CKA: {words}")
     why = (
         "a linear network's coefficients are the same everywhere, of which centring leaves nothing: what is printed of "
     )
     why += "it can only be rounding"
-    return Judged("agrees in kind" if facts[0] else "disagrees", f"mean CKA: {words}; {why}")
+    return Judgement("agrees in kind" if facts[0] else "disagrees", f"mean CKA: {words}; {why}")
 
 
 def entropy(own: Groups) -> dict[str, Any]:
@@ -294,15 +294,15 @@ def entropy(own: Groups) -> dict[str, Any]:
 
 
 @on_images
-def judge_entropy(numbers: Numbers) -> Judged:
+def judge_entropy(numbers: Numbers) -> Judgement:
     own, across = numbers["beyond one's own"], numbers["across optimizers"]
     words = ", ".join(f"{name} {value:.2f}" for name, value in own.items())
     words = f"cross-entropy beyond a network's own: {words}, SGD to AdamW {across:.2f}"
     words += f", to linear {numbers['to linear']:.2f}; hardest to represent: {numbers['hardest to represent']}"
     if max(own["dense, sgd"], own["conv, sgd"]) < min(own["dense, adamw"], own["conv, adamw"], across):
-        return Judged("agrees", words)
+        return Judgement("agrees", words)
     within = all(own[f"{kind}, sgd"] < own[f"{kind}, adamw"] for kind in ("dense", "conv"))
-    return Judged("agrees in kind" if within else "disagrees", words)
+    return Judgement("agrees in kind" if within else "disagrees", words)
 
 
 def agreement(own: Groups) -> dict[str, Any]:
@@ -326,14 +326,14 @@ def agreement(own: Groups) -> dict[str, Any]:
 
 
 @on_images
-def judge_agreement(numbers: Numbers) -> Judged:
+def judge_agreement(numbers: Numbers) -> Judgement:
     found = {name: value for name, value in numbers.items() if isinstance(value, float)}
     words = "rank correlations over pairs: " + ", ".join(f"{name} {value:.2f}" for name, value in found.items())
     far = [value for name, value in found.items() if "distance" in name]
     near = [value for name, value in found.items() if "distance" not in name]
     if min(near) > max(0.3, *far):
-        return Judged("agrees", words)
-    return Judged("agrees in kind" if np.mean(near) > np.mean(far) else "disagrees", words)
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind" if np.mean(near) > np.mean(far) else "disagrees", words)
 
 
 def _pair(number: int, name: str) -> tuple[tuple[str, DataName, str], ...]:
@@ -345,42 +345,42 @@ def _pair(number: int, name: str) -> tuple[tuple[str, DataName, str], ...]:
 
 
 CLAIMS = [
-    Claim("002-table-7.1", "Table 7.1", "Accuracies of the networks: Table 6.1 once more.", "25.43 to 98.95 %",
+    Claim("linearity/table-7.1", "Table 7.1", "Accuracies of the networks: Table 6.1 once more.", "25.43 to 98.95 %",
           accuracies,
-          judge_accuracies, picture_accuracies, full=FULL, kept=accuracies_kept),
-    Claim("002-table-7.1-pretrained", "Table 7.1", "Accuracies of the pretrained networks.", "77.05 to 96.64 %", None,
+          judge_accuracies, picture_accuracies, full=FULL, from_table=accuracies_from_table),
+    Claim("linearity/table-7.1-pretrained", "Table 7.1", "Accuracies of the pretrained networks.", "77.05 to 96.64 %", None,
           cannot=NO_WEIGHTS),
-    Claim("002-sec-7.2-overlap", "section 7.2", "Even simple networks on MNIST use a region for more than one input "
+    Claim("linearity/section-7.2-overlap", "section 7.2", "Even simple networks on MNIST use a region for more than one input "
           "for less than 1 % of the inputs.", "< 1 %", judge=judge_overlap, **of(overlap, "mnist")),
-    Claim("002-fig-7.3", "Figure 7.3", "MNIST: with one cluster networks do poorly, dense ones less so; accuracies "
+    Claim("linearity/figure-7.3", "Figure 7.3", "MNIST: with one cluster networks do poorly, dense ones less so; accuracies "
           "rise with clusters and come near the original for networks trained by SGD.", "", judge=judge_mnist_clusters,
           picture=picture_clusters, **of(compression, "mnist")),
-    Claim("002-fig-7.4", "Figure 7.4", "CIFAR-10: the same; only dense networks come near the original accuracy.", "",
+    Claim("linearity/figure-7.4", "Figure 7.4", "CIFAR-10: the same; only dense networks come near the original accuracy.", "",
           judge=judge_cifar_clusters, picture=picture_clusters, **of(compression, "cifar10")),
-    Claim("002-sec-7.2-optimizers", "section 7.2", "Networks trained by SGD bear clustering much better than those by "
-          "AdamW.", "", judge=judge_optimizers, **of(compression, "mnist"), misprints=("002-sec-7.2-decay",)),
-    Claim("002-fig-7.7", "Figure 7.7", "Mapped coefficients of a dense network match those of a convolutional one on "
+    Claim("linearity/section-7.2-optimizers", "section 7.2", "Networks trained by SGD bear clustering much better than those by "
+          "AdamW.", "", judge=judge_optimizers, **of(compression, "mnist"), misprints=("linearity/section-7.2-decay",)),
+    Claim("linearity/figure-7.7", "Figure 7.7", "Mapped coefficients of a dense network match those of a convolutional one on "
           "MNIST.", "", judge=judge_dense_to_conv, **of(maps, "mnist")),
-    Claim("002-fig-7.8", "Figure 7.8", "MNIST: mapping keeps a large part of the target's accuracy, but not to dense "
+    Claim("linearity/figure-7.8", "Figure 7.8", "MNIST: mapping keeps a large part of the target's accuracy, but not to dense "
           "networks trained by AdamW.", "a matrix that cannot be read", judge=judge_mnist_maps,
           picture=picture_heat("mapped"), **of(maps, "mnist")),
-    Claim("002-fig-7.9", "Figure 7.9", "CIFAR-10: dense networks are alike; convolutional ones trained by SGD "
+    Claim("linearity/figure-7.9", "Figure 7.9", "CIFAR-10: dense networks are alike; convolutional ones trained by SGD "
           "represent each other and those by AdamW better than the latter do; from linear to dense the accuracy rises.",
           "a matrix, half of which can be read", judge=judge_cifar_maps, picture=picture_heat("mapped"),
           **of(maps, "cifar10")),
-    Claim("002-sec-7.3-imagenet", "section 7.3", "ResNet-18 represents other networks, which do not represent it; "
+    Claim("linearity/section-7.3-imagenet", "section 7.3", "ResNet-18 represents other networks, which do not represent it; "
           "ResNet-152 and Inception-v3 are unlike the others.", "", None, cannot=NO_WEIGHTS),
-    *(Claim(f"002-fig-7.{n}", f"Figure 7.{n}", f"{what}: all that are not linear are alike by distance.", "",
-            judge=judge_distance, picture=picture_heat("distance"), **of(distance, data), misprints=("002-eq-7.6",))
+    *(Claim(f"linearity/figure-7.{n}", f"Figure 7.{n}", f"{what}: all that are not linear are alike by distance.", "",
+            judge=judge_distance, picture=picture_heat("distance"), **of(distance, data), misprints=("linearity/equation-7.6",))
       for n, data, what in _pair(10, "Mean squared distance")),
-    *(Claim(f"002-fig-7.{n}", f"Figure 7.{n}", f"{what}: convolutional networks trained by SGD are a block, others "
+    *(Claim(f"linearity/figure-7.{n}", f"Figure 7.{n}", f"{what}: convolutional networks trained by SGD are a block, others "
             "distinct; linear and dense ones are alike.", "", judge=judge_alignment, picture=picture_heat("cka"),
             **of(alignment, data)) for n, data, what in _pair(12, "CKA")),
-    *(Claim(f"002-fig-7.{n}", f"Figures 7.{n} and 7.{int(n) + 1}", f"Cross-entropy, {data}: dense and convolutional "
+    *(Claim(f"linearity/figure-7.{n}", f"Figures 7.{n} and 7.{int(n) + 1}", f"Cross-entropy, {data}: dense and convolutional "
             "networks trained by SGD are alike, less so by AdamW and across.", "", judge=judge_entropy,
             picture=picture_heat("cross entropy"), **of(entropy, data))
       for n, data in zip(("14", "16"), DATA, strict=True)),
-    *(Claim(f"002-sec-7.4-{data}", "section 7.4", f"Maps, CKA and cross-entropy tell alike which networks are alike, "
+    *(Claim(f"linearity/section-7.4-{data}", "section 7.4", f"Maps, CKA and cross-entropy tell alike which networks are alike, "
             f"the distance is distinct ({data}).", "", judge=judge_agreement, **of(agreement, data))
       for data in DATA),
 ]  # fmt: skip

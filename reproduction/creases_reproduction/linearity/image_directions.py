@@ -25,7 +25,7 @@ from creases.compare import active_subspace, coefficients
 from creases.network import read
 from creases_reproduction.linearity.image_networks import DataName, images, plans
 from creases_reproduction.linearity.image_similarity import load
-from creases_reproduction.running import plain
+from creases_reproduction.results import to_json
 
 AT = (1, 10, 128, 129, 500)  #: which eigenvalues are kept, relative to the first
 AWAY = 10  #: pixels further than a tenth of the height from every pixel that is not background are outside
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     x = images(name, "test", asked.test)[0].to(asked.device)
     found = directions(name, [load(asked.networks, plan) for plan in own], [plan.name for plan in own], x)
     with write_atomically(asked.out) as path:
-        path.write_text(json.dumps(plain(asdict(found))))
+        path.write_text(json.dumps(to_json(asdict(found))))
 
 
 if __name__ == "__main__":

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from creases.problems import digits
-from creases_reproduction.claim import Judged, Numbers
+from creases_reproduction.claim import Judgement, Numbers
+from creases_reproduction.experiment import Scale
 from creases_reproduction.linearity.image_directions import Directions, directions
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans, trained
 from creases_reproduction.linearity.image_similarity import Measured, measure_images
-from creases_reproduction.measured import Scale
 
 STAND_IN = "scikit-learn's digits stand in for the images at quick scale"
 _QUICK = (800, 300, 10)  #: samples to train on and to test with, epochs
@@ -125,10 +125,10 @@ def about(program: str, data: DataName) -> dict[str, str]:
     return {"command": command, "device": "NVIDIA H200, 16 cores", "torch": "2.11"}
 
 
-def on_images(judge: Callable[[Numbers], Judged]) -> Callable[[Numbers], Judged]:
+def on_images(judge: Callable[[Numbers], Judgement]) -> Callable[[Numbers], Judgement]:
     """A judge that says so where other images than the source's were used."""
 
-    def judged(numbers: Numbers) -> Judged:
+    def judged(numbers: Numbers) -> Judgement:
         found = judge(numbers)
         return found._replace(why=f"{STAND_IN}: {found.why}") if numbers.get("data") == STAND_IN else found
 

@@ -24,9 +24,9 @@ from torch import Tensor, nn
 from creases.compare import Section, section, section_of_partition
 from creases.errors import InputError
 from creases.network import read
+from creases_reproduction.experiment import ResultTable, Scale, check_scale, write_table
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans
 from creases_reproduction.linearity.image_similarity import load
-from creases_reproduction.measured import Measured, Scale, check_scale, write
 
 #: Share of the plane's width and height that is looked at: for dense networks, and for those with convolutions.
 PARTS: dict[Scale, tuple[float, float]] = {"quick": (0.2, 3e-4), "full": (1.0, 1.5e-3)}
@@ -85,7 +85,7 @@ def image_sections(
     *,
     data: Sequence[DataName] = ("mnist", "cifar10"),
     follow: Callable[[str, Section], None] = lambda name, found: None,
-) -> Measured:
+) -> ResultTable:
     """Regions on planes through three images: exact, and as grids of the dissertation count them.
 
     Parameters
@@ -109,7 +109,7 @@ def image_sections(
         own = [plan for plan in plans(name) if not plan.seed and plan.kind != "linear"]
         x = images(name, "test", CHOICE[scale])[0]
         rows.append(sections([load(networks, plan) for plan in own], own, x, scale, follow=follow))
-    return Measured(pd.concat(rows, ignore_index=True), {"scale": scale})
+    return ResultTable(pd.concat(rows, ignore_index=True), {"scale": scale})
 
 
 def sections(
@@ -153,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     result = image_sections(given.networks, given.scale)
     command = f"python -m creases_reproduction.linearity.image_sections --networks networks --scale {given.scale}"
-    write(Measured(result.table, {"command": f"{command} --out {given.out.name}", **result.about}), given.out)
+    write_table(ResultTable(result.table, {"command": f"{command} --out {given.out.name}", **result.about}), given.out)
 
 
 if __name__ == "__main__":

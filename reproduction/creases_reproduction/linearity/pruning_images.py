@@ -28,8 +28,8 @@ from creases.compare import coefficients
 from creases.compare.measures import coefficient_cka
 from creases.problems import digits
 from creases.prune import Tune
+from creases_reproduction.experiment import ResultTable, result_versions, write_table
 from creases_reproduction.linearity.image_networks import DataName, images, network, train
-from creases_reproduction.measured import Measured, versions, write
 
 EPOCHS, BATCH = 30, 40
 RULE: dict[str, Any] = {"lr": 0.001, "momentum": 0.9, "weight_decay": 1e-4}
@@ -90,7 +90,7 @@ def by_epochs(x: Tensor, y: Tensor, epochs: int, seed: int) -> Tune:
     return tune
 
 
-def pruned_images(data: DataName, settings: Settings, *, seed: int = 0, device: str = "cpu") -> Measured:
+def pruned_images(data: DataName, settings: Settings, *, seed: int = 0, device: str = "cpu") -> ResultTable:
     """Train the network of a data set, and prune it by channels and by magnitude.
 
     Returns
@@ -125,10 +125,10 @@ def pruned_images(data: DataName, settings: Settings, *, seed: int = 0, device: 
         rows += [_row(data, method, i, step, found.first, watch.seen) for i, step in enumerate(steps)]
     seconds = f"{trained:.0f} training, {perf_counter() - start:.0f} in all, on {device}"
     about = {"data": data, "seed": str(seed), "settings": repr(settings), "seconds": seconds}
-    return Measured(pd.DataFrame(rows), about)
+    return ResultTable(pd.DataFrame(rows), about)
 
 
-def pruned_digits(*, seed: int = 0) -> Measured:
+def pruned_digits(*, seed: int = 0) -> ResultTable:
     """The same at a small size, without image files: digits of 8 x 8 pixels, three convolutions of 16 channels.
 
     Steps are larger and the learning rate is 0.05: some seconds of one core. Columns as :func:`pruned_images` gives
@@ -155,7 +155,7 @@ def pruned_digits(*, seed: int = 0) -> Measured:
         for method, run in runs.items()
         for i, step in enumerate([run.first, *run.steps])
     ]
-    return Measured(pd.DataFrame(rows), {"data": "digits", "seed": str(seed)})
+    return ResultTable(pd.DataFrame(rows), {"data": "digits", "seed": str(seed)})
 
 
 def _row(
@@ -216,15 +216,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("pruning_images.csv"))
     given = parser.parse_args(arguments)
     settings = Settings(epochs=given.epochs, per_step=given.per_step, images=given.images)
-    parts: list[Measured] = []
+    parts: list[ResultTable] = []
     for data in given.data:
         parts.append(pruned_images(data, settings, seed=given.seed, device=given.device))
         table = pd.concat([part.table for part in parts], ignore_index=True)
         about = {f"{part.about['data']}": part.about["seconds"] for part in parts}
         command = f"python -m creases_reproduction.linearity.pruning_images {' '.join(given.data)} --per-step {given.per_step}"
-        write(
-            Measured(
-                table, {"command": command, "settings": repr(settings), "seed": str(given.seed), **about, **versions()}
+        write_table(
+            ResultTable(
+                table,
+                {"command": command, "settings": repr(settings), "seed": str(given.seed), **about, **result_versions()},
             ),
             given.out,
         )

@@ -1,8 +1,8 @@
 """Section 3.4.4 of the dissertation (source 002): how small networks for parity get by pruning (Tables 3.4 and 3.5).
 
 ReLU networks are trained on all 2^n points of {-1, 1}^n as :mod:`creases_reproduction.linearity.boolean_training` has it (Adam,
-learning rate 0.025, 4000 epochs), until all points are right. The results that ``measured.stored("pruning_wide")`` and
-``measured.stored("pruning_deep")`` give are those of::
+learning rate 0.025, 4000 epochs), until all points are right. The results that ``stored_table("pruning_wide")`` and
+``stored_table("pruning_deep")`` give are those of::
 
     python -m creases_reproduction.linearity.pruning_parity wide --scale full --out pruning_wide.csv
     python -m creases_reproduction.linearity.pruning_parity deep --scale full --out pruning_deep.csv
@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 
 from creases import boolean, lab, prune
 from creases.prune import sub_networks
+from creases_reproduction.experiment import ResultTable, Scale, check_scale, derive_seed, result_versions, write_table
 from creases_reproduction.linearity.boolean_training import EPOCHS, LR
-from creases_reproduction.measured import Measured, Scale, check_scale, seed_of, versions, write
 
 #: Networks that are trained at each size: those that succeed are pruned.
 TRIALS = {"quick": 4, "full": 10}
@@ -86,7 +86,7 @@ def originals(n: int, hidden: Sequence[int], trials: int, seed: int) -> lab.Batc
     return done.batch[np.flatnonzero(done.right == 1)]
 
 
-def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> Measured:
+def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     """Exhaustive pruning of networks with one hidden layer, beside Table 3.4.
 
     The source prunes one network of each size. Here all that learn the problem are pruned (of 10 in "full", of 4 in
@@ -105,10 +105,10 @@ def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> Measured:
     rows, start = [], process_time()
     for n in digits:
         for width in widths:
-            networks = originals(n, [width], TRIALS[scale], seed_of(seed, n, width))
+            networks = originals(n, [width], TRIALS[scale], derive_seed(seed, n, width))
             found = [prune.exhaustive(networks[k : k + 1], *parity(n), epochs=EPOCHS) for k in range(networks.count)]
             rows.append(_wide_row(n, width, TRIALS[scale], found))
-    return Measured(
+    return ResultTable(
         pd.DataFrame(rows), {"scale": scale, "seed": str(seed), "cpu_seconds": f"{process_time() - start:.0f}"}
     )
 
@@ -132,7 +132,7 @@ def _wide_row(n: int, width: int, trials: int, found: list[prune.ExhaustiveResul
     return {name: row.get(name, np.nan) for name in [*columns, "printed_width", "printed_successes", "as_small"]}
 
 
-def pruned_deep(scale: Scale = "quick", *, seed: int = 0) -> Measured:
+def pruned_deep(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     """Iterative pruning of networks of width 5n and depth five, beside Table 3.5.
 
     Four networks and ten prunings of each for n = 2 to 6 digits, as printed; "quick" has two of each for n = 2, 3.
@@ -147,8 +147,8 @@ def pruned_deep(scale: Scale = "quick", *, seed: int = 0) -> Measured:
     digits, networks, restarts = (range(2, 7), 4, 10) if scale == "full" else ((2, 3), 2, 2)
     rows, start = [], process_time()
     for n in digits:
-        batch = originals(n, [5 * n] * 5, 3 * networks, seed_of(seed, n))[:networks]
-        done = prune.iterative(batch, *parity(n), restarts=restarts, epochs=DEEP_EPOCHS, seed=seed_of(seed, n, 1))
+        batch = originals(n, [5 * n] * 5, 3 * networks, derive_seed(seed, n))[:networks]
+        done = prune.iterative(batch, *parity(n), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(seed, n, 1))
         ends = pd.Series([one.hidden for one in done.trajectories]).value_counts()
         for hidden, count in ends.items():
             assert isinstance(hidden, tuple)
@@ -157,7 +157,7 @@ def pruned_deep(scale: Scale = "quick", *, seed: int = 0) -> Measured:
             )
     table = pd.DataFrame(rows, columns=["digits", "hidden", "units", "count", "prunings", "printed"])
     table = table.sort_values(["digits", "units", "count"], ascending=[True, True, False], ignore_index=True)
-    return Measured(table, {"scale": scale, "seed": str(seed), "cpu_seconds": f"{process_time() - start:.0f}"})
+    return ResultTable(table, {"scale": scale, "seed": str(seed), "cpu_seconds": f"{process_time() - start:.0f}"})
 
 
 def loss_curves(*, width: int = 6, n: int = 4, seed: int = 0, every: int = 20) -> pd.DataFrame:
@@ -197,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     result = (pruned_wide if given.which == "wide" else pruned_deep)(given.scale, seed=given.seed)
     out = given.out or Path(f"pruning_{given.which}.csv")
     command = f"python -m creases_reproduction.linearity.pruning_parity {given.which} --scale {given.scale} --seed {given.seed}"
-    write(Measured(result.table, {"command": command, **result.about, **versions()}), out)
+    write_table(ResultTable(result.table, {"command": command, **result.about, **result_versions()}), out)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 100 networks of n + 1 units in each dimension n, with ReLU and with a leak of 0.01: binary cross-entropy, Adam with
 learning rate 0.01 for 100 epochs over 10,000 samples of their own in batches of 100, inputs normalised; counted are
 those that classify 95, 98, 99 and 99.99 % of 10,000 further samples right. The result that
-``measured.stored("shells_dimensions")`` gives is that of (two minutes of one core)::
+``stored_table("shells_dimensions")`` gives is that of (two minutes of one core)::
 
     python -m creases_reproduction.linearity.shells_dimensions --scale full
 
@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 from creases import lab
 from creases._typing import Floats
 from creases.problems import dissertation_radii, shells
-from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
+from creases_reproduction.experiment import ResultTable, Scale, check_scale, derive_seed, run_as_program
+from creases_reproduction.statistics import add_rates
 
 THRESHOLDS = (0.95, 0.98, 0.99, 0.9999)
 LEAKS = (0.0, 0.01)
 LR, BATCH = 0.01, 100
 
 
-def shells_dimensions(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> Measured:
+def shells_dimensions(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> ResultTable:
     """Train networks in every dimension.
 
     Parameters
@@ -50,11 +51,11 @@ def shells_dimensions(scale: Scale = "quick", *, seed: int = 0, device: str = "c
     for leak in LEAKS:
         for n in dimensions:
             _, right = train_on_shells(
-                n, leak, trials, samples, epochs, seed=seed_of(seed, n, round(1000 * leak)), device=device
+                n, leak, trials, samples, epochs, seed=derive_seed(seed, n, round(1000 * leak)), device=device
             )
             rows += [(n, leak, share, trials, int((right >= share).sum())) for share in THRESHOLDS]
     table = pd.DataFrame(rows, columns=["dimension", "leak", "threshold", "trials", "successes"])
-    return Measured(with_rates(table), {"scale": scale, "seed": str(seed), "device": device})
+    return ResultTable(add_rates(table), {"scale": scale, "seed": str(seed), "device": device})
 
 
 def train_on_shells(

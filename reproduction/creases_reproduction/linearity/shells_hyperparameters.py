@@ -2,7 +2,7 @@
 
 100 networks of three units in each of 36 settings, Adam with learning rate 0.01 for 1000 epochs over 1000 samples of
 their own; a network succeeds when it classifies 95 % of them right (Tables 4.2 and 4.3). The result that
-``measured.stored("shells_hyperparameters")`` gives is that of::
+``stored_table("shells_hyperparameters")`` gives is that of::
 
     python -m creases_reproduction.linearity.shells_hyperparameters --scale full
 
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from creases import lab
 from creases.problems import DISSERTATION_RADII, circle_annulus
-from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
+from creases_reproduction.experiment import ResultTable, Scale, check_scale, derive_seed, run_as_program
+from creases_reproduction.statistics import add_rates
 
 SAMPLES, LR, ENOUGH = 1000, 0.01, 0.95
 QUICK_EPOCHS = {10: 100, 100: 300, 1000: 700}  #: by batch size
@@ -58,7 +59,7 @@ PRINTED_MEANS: dict[str, dict[Any, int]] = {
 }
 
 
-def shells_hyperparameters(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> Measured:
+def shells_hyperparameters(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> ResultTable:
     """Train networks in all settings.
 
     Parameters
@@ -80,16 +81,16 @@ def shells_hyperparameters(scale: Scale = "quick", *, seed: int = 0, device: str
     rows = []
     for (loss, leak, size), printed in PRINTED.items():
         for normalise in (False, True):
-            key = seed_of(seed, loss == "bce", round(1000 * leak), size, normalise)
+            key = derive_seed(seed, loss == "bce", round(1000 * leak), size, normalise)
             epochs = 1000 if scale == "full" else QUICK_EPOCHS[size]
             end, ever = _successes(loss, leak, size, normalise, trials, epochs, key, device)
             rows.append((loss, leak, size, normalise, trials, end, ever, printed[normalise]))
     names = ["loss", "leak", "batch", "normalise", "trials", "successes", "ever", "printed"]
     about = {"scale": scale, "seed": str(seed), "device": device}
-    return Measured(with_rates(pd.DataFrame(rows, columns=names)), about)
+    return ResultTable(add_rates(pd.DataFrame(rows, columns=names)), about)
 
 
-def averages(result: Measured, *, draws: int = 2000) -> pd.DataFrame:
+def averages(result: ResultTable, *, draws: int = 2000) -> pd.DataFrame:
     """Table 4.3: mean rates for each value of each hyper-parameter, with 95 % intervals, beside the printed ones.
 
     The settings are all there are, only the trainings are a sample: intervals are those of successes drawn anew,

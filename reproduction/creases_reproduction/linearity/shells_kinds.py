@@ -3,7 +3,7 @@
 Trained as for Fig. 4.8, each network's set of the ball's class is taken apart exactly
 (:func:`creases.regions.decision_polytopes`): hyperoctahedron, expanded simplex, one of the polytopes between them that
 the source does not see (:func:`creases.regions.enclosures._enclosures.between`), another bounded polytope, unbounded, or not around
-the middle at all. The result that ``measured.stored("shells_kinds")`` gives is that of::
+the middle at all. The result that ``stored_table("shells_kinds")`` gives is that of::
 
     python -m creases_reproduction.linearity.shells_kinds --scale full
 """
@@ -20,8 +20,9 @@ import creases
 from creases import lab
 from creases.regions import DecisionPolytope, decision_polytopes
 from creases.regions.enclosures import enclosure, face_counts
+from creases_reproduction.experiment import ResultTable, Scale, check_scale, derive_seed, run_as_program
 from creases_reproduction.linearity.shells_dimensions import LEAKS, train_on_shells
-from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
+from creases_reproduction.statistics import add_rates
 
 SAMPLES = 1000
 
@@ -29,7 +30,7 @@ Kind = Literal["hyperoctahedron", "between", "expanded simplex", "other", "unbou
 KINDS: tuple[Kind, ...] = ("hyperoctahedron", "between", "expanded simplex", "other", "unbounded", "none")
 
 
-def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> Measured:
+def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> ResultTable:
     """Train networks and tell what each encloses.
 
     Parameters
@@ -51,7 +52,7 @@ def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") 
     rows = []
     for n in dimensions:
         for leak in LEAKS:
-            key = seed_of(seed, n, round(1000 * leak), 1)
+            key = derive_seed(seed, n, round(1000 * leak), 1)
             batch, right = train_on_shells(n, leak, trials, SAMPLES, epochs, seed=key, device=device)
             found = [enclosed(batch, k) for k in range(trials)]
             kinds = np.array([kind_of(one) for one in found])
@@ -72,7 +73,7 @@ def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") 
                         "f_vectors": _counts(bounded),
                     }
                 )
-    return Measured(with_rates(pd.DataFrame(rows)), {"scale": scale, "seed": str(seed), "device": device})
+    return ResultTable(add_rates(pd.DataFrame(rows)), {"scale": scale, "seed": str(seed), "device": device})
 
 
 def enclosed(batch: lab.Batch, k: int) -> DecisionPolytope | None:

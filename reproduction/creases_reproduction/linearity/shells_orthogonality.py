@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from creases_reproduction.measured import Measured, Scale, check_scale, mean_interval, run_as_program
+from creases_reproduction.experiment import ResultTable, Scale, check_scale, run_as_program
+from creases_reproduction.statistics import mean_interval
 
 
-def shells_orthogonality(scale: Scale = "quick", *, seed: int = 0) -> Measured:
+def shells_orthogonality(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     """Cosines between n Gaussian vectors in n dimensions: mean and largest magnitude, averaged over trials.
 
     Parameters
@@ -32,7 +33,7 @@ def shells_orthogonality(scale: Scale = "quick", *, seed: int = 0) -> Measured:
         mean, largest = cosines.mean(axis=1), cosines.max(axis=1)
         rows.append((n, mean.mean(), *mean_interval(mean), largest.mean(), *mean_interval(largest), expected_cosine(n)))
     names = ["n", "mean", "mean_low", "mean_high", "largest", "largest_low", "largest_high", "formula"]
-    return Measured(pd.DataFrame(rows, columns=names), {"scale": scale, "seed": str(seed)})
+    return ResultTable(pd.DataFrame(rows, columns=names), {"scale": scale, "seed": str(seed)})
 
 
 def expected_cosine(n: int) -> float:

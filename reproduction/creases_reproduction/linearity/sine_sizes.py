@@ -3,7 +3,7 @@
 Rectangular networks, torch's initial weights, 100 equally spaced points, full-batch gradient descent with step 0.1 on
 the mean squared error for 200 epochs; a start succeeds when the error is then below 0.45 (0 has 0.5). The source counts
 starts until the first success; here many starts give the rate of success itself. The result that
-``measured.stored("sine_sizes")`` gives is that of::
+``stored_table("sine_sizes")`` gives is that of::
 
     python -m creases_reproduction.linearity.sine_sizes --scale full
 """
@@ -20,7 +20,8 @@ from torch import nn
 import creases
 from creases import lab
 from creases._typing import Floats
-from creases_reproduction.measured import Measured, Scale, check_scale, run_as_program, seed_of, with_rates
+from creases_reproduction.experiment import ResultTable, Scale, check_scale, derive_seed, run_as_program
+from creases_reproduction.statistics import add_rates
 
 EPOCHS, MORE, LR, ENOUGH = 200, 1000, 0.1, 0.45
 STARTS = 1000  #: the source gives up after so many
@@ -48,7 +49,7 @@ class SineNetworks:
     models: dict[tuple[int, int], nn.Sequential]  #: by width and depth, in float64
 
 
-def sine_sizes(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> Measured:
+def sine_sizes(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> ResultTable:
     """Rates of success for each size, beside Table 5.1.
 
     Parameters
@@ -68,11 +69,11 @@ def sine_sizes(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") ->
     rows = []
     for width in sizes:
         for depth in sizes:
-            done = _trained(width, depth, trials, seed_of(seed, width, depth), device)
+            done = _trained(width, depth, trials, derive_seed(seed, width, depth), device)
             rows.append((width, depth, trials, int((done.losses < ENOUGH).sum()), PRINTED[width - 1][depth - 1]))
-    table = with_rates(pd.DataFrame(rows, columns=["width", "depth", "trials", "successes", "printed"]))
+    table = add_rates(pd.DataFrame(rows, columns=["width", "depth", "trials", "successes", "printed"]))
     agrees = [_agrees(*row) for row in zip(table["printed"], table["low"], table["high"], strict=True)]
-    return Measured(table.assign(agrees=agrees), {"scale": scale, "seed": str(seed), "device": device})
+    return ResultTable(table.assign(agrees=agrees), {"scale": scale, "seed": str(seed), "device": device})
 
 
 def sine_networks(scale: Scale = "quick", *, seed: int = 0) -> SineNetworks:
@@ -86,7 +87,7 @@ def sine_networks(scale: Scale = "quick", *, seed: int = 0) -> SineNetworks:
     rows, models = [], {}
     for width in widths:
         for depth in depths:
-            done = _trained(width, depth, STARTS, seed_of(seed, width, depth), "cpu")
+            done = _trained(width, depth, STARTS, derive_seed(seed, width, depth), "cpu")
             succeeded = np.flatnonzero(done.losses < ENOUGH)
             if not len(succeeded):
                 rows.append((width, depth, 0, np.nan, 0))
@@ -106,8 +107,8 @@ def failed_starts(*, width: int, depth: int, starts: int, seed: int = 0) -> dict
     A layer is dead where all its units are off at every sample, so that nothing in front of it gets a gradient.
     """
     x = np.linspace(-pi, pi, 100)[:, None]
-    begun = lab.Batch.initial(starts, [1, *[width] * depth, 1], seed=seed_of(seed, width, depth))
-    done = _trained(width, depth, starts, seed_of(seed, width, depth), "cpu")
+    begun = lab.Batch.initial(starts, [1, *[width] * depth, 1], seed=derive_seed(seed, width, depth))
+    done = _trained(width, depth, starts, derive_seed(seed, width, depth), "cpu")
     failed = np.flatnonzero(done.losses >= ENOUGH)
     values = done.batch.outputs(x)[failed]
     dead = 0

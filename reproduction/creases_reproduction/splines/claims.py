@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from creases_reproduction.claim import Claim
-from creases_reproduction.judging import within
+from creases_reproduction.judges import judge_deviations
 from creases_reproduction.splines import facts, judges, surface
 
 _GAN = (
@@ -13,7 +13,7 @@ _GAN = (
 
 CLAIMS = [
     Claim(
-        "003-conversion",
+        "splines/conversion",
         "slides 'A simple neural net example', 'Recasting'",
         (
             "A shallow network of one input is a continuous piecewise-linear spline: beta = -b / w, mu = "
@@ -22,19 +22,19 @@ CLAIMS = [
         "",
         facts.conversion,
         judges.judge_conversion,
-        misprints=("003-delta-slope",),
+        misprints=("splines/delta-slope",),
     ),
     Claim(
-        "003-multivariate",
+        "splines/multivariate",
         "slide 'Multivariate Spline Parametrization'",
         "With several inputs: delta-slope v |w|, unit normal w / |w|, offset -b / |w|.",
         "",
         facts.multivariate,
-        within(1e-12, "deviation"),
-        misprints=("003-delta-slope",),
+        judge_deviations(1e-12, "deviation"),
+        misprints=("splines/delta-slope",),
     ),
     Claim(
-        "003-theorem-1",
+        "splines/theorem-1",
         "Theorem 1, continuous basis expansion",
         "As H goes to infinity the network is an integral over a random measure that is a Gaussian process.",
         "",
@@ -42,7 +42,7 @@ CLAIMS = [
         judges.judge_gaussian,
     ),
     Claim(
-        "003-density-joint",
+        "splines/density-joint",
         "slide 'Joint + Conditional Density'",
         "Of Gaussian weights: mu given beta is Laplace(0, sb sv sw / sqrt(sb^2 + sw^2 beta^2)).",
         "",
@@ -50,16 +50,16 @@ CLAIMS = [
         judges.judge_density("given"),
     ),
     Claim(
-        "003-density-mu",
+        "splines/density-mu",
         "slide 'Marginal Density of Delta-Slopes'",
         "mu has the density K0(|mu| / (sv sw)) / (pi sv sw).",
         "",
         facts.densities,
         judges.judge_density("delta-slopes"),
-        misprints=("003-meijer",),
+        misprints=("splines/meijer",),
     ),
     Claim(
-        "003-density-beta",
+        "splines/density-beta",
         "slide 'Marginal Density of Breakpoints'",
         "beta is Cauchy(0, sb / sw).",
         "",
@@ -67,7 +67,7 @@ CLAIMS = [
         judges.judge_density("breakpoints"),
     ),
     Claim(
-        "003-theorem-2",
+        "splines/theorem-2",
         "Theorem 2, initial roughness",
         (
             "Mean roughness 4 (He) and 4 H / (H + 1)^2 (Glorot), tails at most 1 / (1 + l^2 H / 128) and "
@@ -79,7 +79,7 @@ CLAIMS = [
         judges.roughness_rows,
     ),
     Claim(
-        "003-theorem-3",
+        "splines/theorem-3",
         "Theorem 3, degeneracies in the loss surface",
         "Where every piece is the least-squares line of its data, the loss has a critical point.",
         "",
@@ -87,7 +87,7 @@ CLAIMS = [
         judges.judge_critical,
     ),
     Claim(
-        "003-theorem-4a",
+        "splines/theorem-4a",
         "Theorem 4 (a) and the count",
         "A lonely partition has a global minimum of loss 0; there are C(H + 1, N) of them.",
         "",
@@ -95,7 +95,7 @@ CLAIMS = [
         judges.judge_lonely,
     ),
     Claim(
-        "003-theorem-4b",
+        "splines/theorem-4b",
         "Theorem 4 (b)",
         (
             "With H uniformly spaced breakpoints and N uniform data the partition is lonely with "
@@ -105,37 +105,37 @@ CLAIMS = [
         facts.lonely_probability,
         judges.judge_probability,
         judges.probability_rows,
-        misprints=("003-theorem-4",),
+        misprints=("splines/theorem-4",),
     ),
     Claim(
-        "003-hessian-gram",
+        "splines/hessian-gram",
         "slide 'Hessian of the Loss and Degenerate Directions'",
         "At critical points the Hessian is the Gram matrix of {v x, w x + b, v} and 1, positive semi-definite.",
         "",
         surface.critical_points,
         judges.judge_gram,
-        misprints=("003-psd",),
+        misprints=("splines/psd",),
     ),
     Claim(
-        "003-hessian-definite",
+        "splines/hessian-definite",
         "slide 'Properties of Loss Hessian'",
         "The Hessian is positive definite but for five kinds of degenerate points.",
         "",
         surface.critical_points,
         judges.judge_definite,
-        misprints=("003-hessian",),
+        misprints=("splines/hessian",),
     ),
     Claim(
-        "003-hessian-types",
+        "splines/hessian-types",
         "slide 'Critical Points fall into 6 types'",
         "Shared patterns, units active on all, on no or on one datum, and zero weights add zero eigenvalues.",
         "",
         surface.degenerate_types,
         judges.judge_types,
-        misprints=("003-b-zero", "003-v-zero", "003-types"),
+        misprints=("splines/b-zero", "splines/v-zero", "splines/types"),
     ),
     Claim(
-        "003-hessian-full",
+        "splines/hessian-full",
         "extra slides, gradients and Hessian",
         "Gradient and full Hessian of the loss in closed form.",
         "",
@@ -143,33 +143,33 @@ CLAIMS = [
         judges.judge_derivatives,
     ),
     Claim(
-        "003-theorem-5",
+        "splines/theorem-5",
         "Theorem 5, equations (4) and (5)",
         "Breakpoints and delta-slopes move by beta' = (v / w)(r1 + beta rx) and mu' = -(v^2 + w^2) rx - w b r1.",
         "",
         surface.derivatives,
         judges.judge_velocities,
-        misprints=("003-theorem-5", "003-residual-sign"),
+        misprints=("splines/theorem-5", "splines/residual-sign"),
     ),
     Claim(
-        "003-ntk",
+        "splines/ntk",
         "slide 'Dynamical Laws for the Function'",
         "The function's values move by the residuals weighted with the similarity H' + G, the neural tangent kernel.",
         "",
         surface.derivatives,
-        within(1e-9, "function"),
+        judge_deviations(1e-9, "function"),
     ),
     Claim(
-        "003-definition-1",
+        "splines/definition-1",
         "Definition 1, breakpoints of deep networks",
         "A breakpoint is active exactly where the network is not differentiable, but for degenerate ones that cancel.",
         "",
         facts.active_breakpoints,
         judges.judge_active,
-        misprints=("003-definition-1",),
+        misprints=("splines/definition-1",),
     ),
     Claim(
-        "003-theorem-3-slice",
+        "splines/theorem-3-slice",
         "B.6, Theorem 3 (Figure 2)",
         (
             "The loss as a function of one breakpoint is a piecewise quadratic with knots at the data, "
@@ -178,10 +178,10 @@ CLAIMS = [
         "",
         surface.loss_slices,
         judges.judge_slices,
-        misprints=("003-quadratic", "003-curvature"),
+        misprints=("splines/quadratic", "splines/curvature"),
     ),
     Claim(
-        "003-theorem-6",
+        "splines/theorem-6",
         "Theorem 6",
         "Gradient flow on mu from 0 with breakpoints held ends at the interpolant of least norm.",
         "",
@@ -189,15 +189,15 @@ CLAIMS = [
         judges.judge_least_norm,
     ),
     Claim(
-        "003-kernel-sketch",
+        "splines/kernel-sketch",
         "slide 'Intuitive Proof Sketch'",
         "In a gap between data the learned curvature is affine in x, so the function is a piecewise cubic.",
         "",
         facts.affine_in_gaps,
-        within(1e-9, "deviation"),
+        judge_deviations(1e-9, "deviation"),
     ),
     Claim(
-        "003-responses",
+        "splines/responses",
         "Corollaries 4 and 5, Lemmas 3 and 6 (D = 1)",
         (
             "The density of outgoing weights is f' for steps, f'' for ReLU, a fractional derivative for "
@@ -207,30 +207,30 @@ CLAIMS = [
         facts.responses,
         judges.judge_responses,
         judges.response_curves,
-        misprints=("003-relu-squared", "003-right-sided"),
+        misprints=("splines/relu-squared", "splines/right-sided"),
     ),
     Claim(
-        "003-activations",
+        "splines/activations",
         "slides 'For General Non-Decreasing Activation Functions'",
         "The response sets the implicit regularisation: steps, ReLU and ReLU^2 end at smoother and smoother functions.",
         "pictures for lambda = 1, 1.25, 2, 4",
         facts.natural_splines,
         judges.judge_splines,
-        misprints=("003-relu-squared",),
+        misprints=("splines/relu-squared",),
     ),
     Claim(
-        "003-radon",
+        "splines/radon",
         "Theorem 2, Corollaries 4 and 5, Lemmas 3 and 6 (D > 1)",
         "In several dimensions the density is an inverse dual Radon transform.",
         "",
         None,
         cannot=(
             "stated 'under certain (strong) assumptions' that the slides do not give; in one dimension "
-            "see 003-responses"
+            "see splines/responses"
         ),
     ),
     Claim(
-        "003-directions",
+        "splines/directions",
         "slide 'Random vs. Adversarial Directions'",
         "Breakpoints along random and along adversarial directions move differently in training.",
         "pictures",
@@ -238,7 +238,7 @@ CLAIMS = [
         cannot="network, data and directions are not given; only pictures are printed",
     ),
     Claim(
-        "003-gan-simgd",
+        "splines/gan-simgd",
         "slides 'Learning Dynamics in GANs', SimGD and Follow-the-Ridge",
         "Implicit regularisation makes a generator miss modes; a minimax algorithm helps.",
         "pictures",
@@ -246,7 +246,7 @@ CLAIMS = [
         cannot=_GAN,
     ),
     Claim(
-        "003-gan-preconditioner",
+        "splines/gan-preconditioner",
         "slides 'Learning Dynamics in GANs', preconditioner",
         "A preconditioner makes the regularisation adaptive and covers more modes.",
         "pictures",
@@ -254,7 +254,7 @@ CLAIMS = [
         cannot=_GAN,
     ),
     Claim(
-        "003-fourier",
+        "splines/fourier",
         "last slide",
         "Implicit Fourier regularisation is responsible for high-frequency low-amplitude adversarial attacks.",
         "",
@@ -262,7 +262,7 @@ CLAIMS = [
         cannot="a heading without formula, experiment or number",
     ),
     Claim(
-        "003-neurons",
+        "splines/neurons",
         "slides on neuroscience",
         "Saturating responses and cell types shape what a neuronal network represents.",
         "",

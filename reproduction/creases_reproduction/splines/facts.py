@@ -18,7 +18,7 @@ from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.splines import Shallow
-from creases_reproduction.measured import Scale
+from creases_reproduction.experiment import Scale
 
 _GRID = np.linspace(-4, 4, 801)
 

@@ -15,10 +15,11 @@ from creases import splines
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
 from creases.splines.batches import gradient_descent, squared_errors
-from creases_reproduction.claim import Claim, Judged, Numbers, Picture, Row, Verdict
-from creases_reproduction.measured import Scale, mean_interval
+from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row, Verdict
+from creases_reproduction.experiment import Scale
 from creases_reproduction.splines.fits import relocating
 from creases_reproduction.splines.initialisation import initialised
+from creases_reproduction.statistics import mean_interval
 
 #: Where breakpoints start. "curvature" knows the target, the others do not.
 HOWS: tuple[splines.initialisation.Method, ...] = ("torch", "he", "glorot", "spiky", "uniform", "curvature")
@@ -73,7 +74,7 @@ def measure(scale: Scale) -> Numbers:
     return numbers
 
 
-def judge(numbers: Numbers) -> Judged:
+def judge(numbers: Numbers) -> Judgement:
     """Rescued: breakpoints that know the data leave less of the gap than torch's, beyond the intervals."""
     closed = {
         target: max(("uniform", "curvature"), key=lambda how: own[how]["closed"]) for target, own in numbers.items()
@@ -85,7 +86,7 @@ def judge(numbers: Numbers) -> Judged:
     )
     better = [numbers[target][how]["high"] < numbers[target]["torch"]["low"] for target, how in closed.items()]
     verdict: Verdict = "agrees" if all(better) else "agrees in kind" if any(better) else "disagrees"
-    return Judged(verdict, f"{told}.")
+    return Judgement(verdict, f"{told}.")
 
 
 def picture(numbers: Numbers) -> Picture:
@@ -97,7 +98,7 @@ def picture(numbers: Numbers) -> Picture:
 
 CLAIMS = [
     Claim(
-        id="003-initialisation-gap",
+        id="splines/initialisation-gap",
         place="slide '... but this can be Rescued by a Better Data-dependent Initialization of the Breakpoints'",
         says="Breakpoints that start where the data are bring gradient descent nearer to what is possible.",
         printed="Table 1's losses; no gap to the optimum is printed",

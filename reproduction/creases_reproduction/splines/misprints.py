@@ -6,7 +6,7 @@ from creases_reproduction.misprints import Misprint
 
 MISPRINTS = [
     Misprint(
-        "003-delta-slope",
+        "splines/delta-slope",
         "slides 'A simple neural net example' and 'Multivariate Spline Parametrization'",
         "mu = w v is the delta-slope (one input); v |w| (several)",
         "the slope jumps by s mu = |w| v; the two definitions differ by the sign s",
@@ -14,7 +14,7 @@ MISPRINTS = [
         "tests/splines/test_convert.py::test_the_jump_is_the_difference_of_neighbouring_slopes",
     ),
     Misprint(
-        "003-meijer",
+        "splines/meijer",
         "slide 'Marginal Density of Delta-Slopes'",
         "Meijer's G at mu^2 / (4 sv sw)",
         "at mu^2 / (4 sv^2 sw^2)",
@@ -22,7 +22,7 @@ MISPRINTS = [
         "tests/splines/test_distributions.py::test_the_bessel_marginal_is_the_struve_form_and_the_corrected_meijer_form",
     ),
     Misprint(
-        "003-table-1",
+        "splines/table-1",
         "Table 1",
         "quadratic, uniform: 1.1118 ± .0248",
         "probably .1118",
@@ -30,7 +30,7 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_uniform_breakpoints_do_not_multiply_the_parabolas_loss",
     ),
     Misprint(
-        "003-theorem-4",
+        "splines/theorem-4",
         "Theorem 4 (b)",
         "lonely with probability 1 - exp(-N^2 / (H + 1))",
         "(H + 1)! / ((H + 1 - N)! (H + 1)^N), about exp(-N (N - 1) / (2 (H + 1)))",
@@ -38,7 +38,7 @@ MISPRINTS = [
         "tests/splines/test_lonely.py::test_formulas_agree_with_simulation",
     ),
     Misprint(
-        "003-hessian",
+        "splines/hessian",
         "slides on the Hessian",
         "the network's Hessian is positive definite at non-degenerate critical points",
         "it has at least one zero eigenvalue for each unit; the spline's own Hessian can be positive definite",
@@ -46,7 +46,7 @@ MISPRINTS = [
         "tests/splines/test_hessian.py::test_the_splines_hessian_can_be_positive_definite_and_the_networks_never_is",
     ),
     Misprint(
-        "003-psd",
+        "splines/psd",
         "extra slide 'Simplifying the Hessian'",
         "positive semi-definite iff the generating vectors are linearly independent",
         "always positive semi-definite; definite iff they are independent",
@@ -54,7 +54,7 @@ MISPRINTS = [
         "tests/splines/test_hessian.py::test_at_a_perfect_fit_the_hessian_is_the_gram_matrix",
     ),
     Misprint(
-        "003-b-zero",
+        "splines/b-zero",
         "slide 'Critical Points fall into 6 types', type 5",
         "b = 0 makes a critical point degenerate",
         "it adds nothing to the gauge, which every unit has",
@@ -62,7 +62,7 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_a_unit_without_bias_adds_no_zero_eigenvalue",
     ),
     Misprint(
-        "003-v-zero",
+        "splines/v-zero",
         "slide 'Critical Points fall into 6 types', type 5",
         "where v = 0, w and b do not matter",
         "where the unit would be of use it is a strict saddle",
@@ -70,7 +70,7 @@ MISPRINTS = [
         "tests/splines/test_critical.py::test_an_unused_unit_that_would_be_of_use_is_a_strict_saddle",
     ),
     Misprint(
-        "003-types",
+        "splines/types",
         "slide 'Critical Points fall into 6 types'",
         "five degenerate types",
         "also complementary patterns, and inner pieces with one datum",
@@ -78,7 +78,7 @@ MISPRINTS = [
         "tests/splines/test_degeneracy.py::test_each_degeneracy_adds_its_zero_eigenvalues_and_names_its_units",
     ),
     Misprint(
-        "003-theorem-5",
+        "splines/theorem-5",
         "Theorem 5, (4) and (5)",
         "beta' = -dl/dbeta and mu' = -dl/dmu",
         "(beta', mu') = -P (dl/dbeta, dl/dmu) with a metric P for each unit",
@@ -86,7 +86,7 @@ MISPRINTS = [
         "tests/splines/test_dynamics.py::test_the_flow_is_the_gradient_in_the_metric",
     ),
     Misprint(
-        "003-residual-sign",
+        "splines/residual-sign",
         "slides on the dynamics and on the gradients",
         "e = y - f in some, f - y in others",
         "the laws (4) and (5) hold for e = f - y",
@@ -94,7 +94,7 @@ MISPRINTS = [
         "tests/splines/test_dynamics.py::test_breakpoints_move_as_autograd_says",
     ),
     Misprint(
-        "003-table-2",
+        "splines/table-2",
         "Table 2",
         "number of pieces: 40 for one layer of 40 units",
         "40 breakpoints, 41 pieces",
@@ -102,7 +102,7 @@ MISPRINTS = [
         "tests/splines/test_deep.py::test_a_shallow_network_has_the_breakpoints_of_its_spline",
     ),
     Misprint(
-        "003-definition-1",
+        "splines/definition-1",
         "Definition 1",
         "a breakpoint is where z = 0",
         "a boundary point of where z > 0",
@@ -110,7 +110,7 @@ MISPRINTS = [
         "tests/splines/test_deep.py::test_whole_intervals_of_zero_are_reported_and_are_no_breakpoints",
     ),
     Misprint(
-        "003-quadratic",
+        "splines/quadratic",
         "B.6, proof of Theorem 3",
         "a sum of squares of linear terms, clearly quadratic in (beta, mu)",
         "quartic: the terms have products mu beta; quadratic in either alone",
@@ -118,7 +118,7 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_the_loss_is_quartic_in_breakpoints_and_delta_slopes_together",
     ),
     Misprint(
-        "003-curvature",
+        "splines/curvature",
         "B.6, Theorem 3",
         "both pieces at a knot have positive curvature",
         "mu^2 times the number of data the unit sees, 0 where it sees none",
@@ -126,7 +126,7 @@ MISPRINTS = [
         "tests/splines/test_loss_slice.py::test_the_curvature_counts_the_data_that_the_unit_sees",
     ),
     Misprint(
-        "003-corollary-4",
+        "splines/corollary-4",
         "Corollary 4",
         "the function of least |mu| is the natural cubic spline",
         "if an affine part is free of the norm",
@@ -134,7 +134,7 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_without_a_free_line_the_kernel_regime_is_no_cubic_spline",
     ),
     Misprint(
-        "003-relu-squared",
+        "splines/relu-squared",
         "slides 'For General Non-Decreasing Activation Functions'",
         "ReLU^2: lambda = 4",
         "lambda = 3, by Lemma 3",
@@ -142,7 +142,7 @@ MISPRINTS = [
         "tests/splines/test_responses.py::test_steps_and_relus_are_powers",
     ),
     Misprint(
-        "003-right-sided",
+        "splines/right-sided",
         "Lemma 3",
         "right-sided fractional derivative",
         "the left-sided one, whose integral runs from minus infinity to x",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from creases_reproduction.claim import Curve, Judged, Numbers, Picture, Row
+from creases_reproduction.claim import Curve, Judgement, Numbers, Picture, Row
 from creases_reproduction.splines.training_judges import spoken, spread_row
 
 
-def judge_figure_11(numbers: Numbers) -> Judged:
+def judge_figure_11(numbers: Numbers) -> Judgement:
     """Whether lonely data get more with width, and uniform breakpoints are ahead of standard ones."""
     shares: dict[str, list[float]] = {}
     for one in numbers["rows"]:
@@ -18,7 +18,7 @@ def judge_figure_11(numbers: Numbers) -> Judged:
     off = max(abs(one["mean"] - one["formula"]) for one in numbers["rows"] if one["formula"] is not None)
     told = "; ".join(f"{how} {', '.join(f'{value:.2f}' for value in values)}" for how, values in shares.items())
     ratios = sorted({one["ratio"] for one in numbers["rows"]})
-    return Judged(
+    return Judgement(
         "agrees" if grows and ahead else "disagrees",
         (
             f"Lonely shares for {', '.join(map(str, ratios))} units a datum: {told}; off the exact "
@@ -38,7 +38,7 @@ def figure_11_curves(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="units for each datum", y="share of lonely data")
 
 
-def judge_suboptimal(numbers: Numbers) -> Judged:
+def judge_suboptimal(numbers: Numbers) -> Judgement:
     """Whether descent never beats the optimum, and usually stays above it."""
     best, median = (np.array([one[name] for one in numbers["curves"]]) for name in ("best", "median"))
     told = (
@@ -46,7 +46,7 @@ def judge_suboptimal(numbers: Numbers) -> Judged:
         f"times, the best of {numbers['restarts']} {np.median(best):.2f} times (least "
         f"{best.min():.4f})"
     )
-    return Judged("agrees" if best.min() > 1 - 1e-6 and np.median(median) > 1.01 else "disagrees", f"{told}.")
+    return Judgement("agrees" if best.min() > 1 - 1e-6 and np.median(median) > 1.01 else "disagrees", f"{told}.")
 
 
 def suboptimal_rows(numbers: Numbers) -> Picture:
@@ -60,7 +60,7 @@ def suboptimal_rows(numbers: Numbers) -> Picture:
     )
 
 
-def judge_relocation(numbers: Numbers) -> Judged:
+def judge_relocation(numbers: Numbers) -> Judgement:
     """Whether relocation ends far below descent and near the optimum."""
     told = "; ".join(
         (
@@ -70,7 +70,7 @@ def judge_relocation(numbers: Numbers) -> Judged:
         for width, one in numbers.items()
     )
     rescued = all(one["relocation"]["mean"] < 0.5 * one["descent"]["mean"] for one in numbers.values())
-    return Judged("agrees" if rescued else "disagrees", f"Training losses on sine: {told}.")
+    return Judgement("agrees" if rescued else "disagrees", f"Training losses on sine: {told}.")
 
 
 def relocation_rows(numbers: Numbers) -> Picture:
@@ -84,11 +84,13 @@ def relocation_rows(numbers: Numbers) -> Picture:
     return Picture(rows=rows, x="training loss on sine", log=True)
 
 
-def judge_gap(numbers: Numbers) -> Judged:
+def judge_gap(numbers: Numbers) -> Judgement:
     """How much of the gap to the optimum relocation closes."""
     closed = {target: 1 - one["relocated gap"]["mean"] / one["plain gap"]["mean"] for target, one in numbers.items()}
     told = ", ".join(f"{target} {share:.0%}" for target, share in closed.items())
-    return Judged("agrees" if min(closed.values()) > 0.5 else "disagrees", f"Share of the gap that is closed: {told}.")
+    return Judgement(
+        "agrees" if min(closed.values()) > 0.5 else "disagrees", f"Share of the gap that is closed: {told}."
+    )
 
 
 def gap_rows(numbers: Numbers) -> Picture:
@@ -100,7 +102,7 @@ def gap_rows(numbers: Numbers) -> Picture:
     return Picture(rows=rows, x="test loss", log=True)
 
 
-def judge_mobility(numbers: Numbers) -> Judged:
+def judge_mobility(numbers: Numbers) -> Judgement:
     """Whether deep networks make and lose breakpoints among the data, and a shallow one does not."""
     shallow, deep = numbers["rows"]
     told = (
@@ -108,7 +110,7 @@ def judge_mobility(numbers: Numbers) -> Judged:
         f"deaths: shallow {shallow['deaths']}, deep {deep['deaths']}"
     )
     right = not any(shallow["births_inside"]) and sum(deep["births_inside"]) > 0
-    return Judged("agrees" if right else "disagrees", f"For each seed, {told}.")
+    return Judgement("agrees" if right else "disagrees", f"For each seed, {told}.")
 
 
 def mobility_rows(numbers: Numbers) -> Picture:
@@ -127,7 +129,7 @@ def mobility_rows(numbers: Numbers) -> Picture:
     return Picture(rows=rows, x="in training, mean and range over seeds")
 
 
-def judge_cubic(numbers: Numbers) -> Judged:
+def judge_cubic(numbers: Numbers) -> Judgement:
     """Whether the distance to the cubic spline goes to 0 with the width."""
     spaced = [one["spaced"] for one in numbers.values()]
     told = ", ".join(
@@ -136,7 +138,7 @@ def judge_cubic(numbers: Numbers) -> Judged:
     )
     falls = spaced == sorted(spaced, reverse=True) and spaced[-1] < 1e-4
     why = "An affine part must be free of the norm, which the source does not say."
-    return Judged("agrees" if falls else "disagrees", f"Largest distance: {told}. {why}")
+    return Judgement("agrees" if falls else "disagrees", f"Largest distance: {told}. {why}")
 
 
 def cubic_curves(numbers: Numbers) -> Picture:
@@ -151,7 +153,7 @@ def cubic_curves(numbers: Numbers) -> Picture:
     return Picture(curves=[spaced, drawn], x="units", y="largest distance to the natural cubic spline", log=True)
 
 
-def judge_regimes(numbers: Numbers) -> Judged:
+def judge_regimes(numbers: Numbers) -> Judgement:
     """Whether large alpha ends near the cubic, and small alpha nearer to lines than to it."""
     told = "; ".join(
         f"alpha {alpha}: {one['cubic']['mean']:.3f} to the cubic, {one['linear']['mean']:.3f} to straight lines"
@@ -161,7 +163,7 @@ def judge_regimes(numbers: Numbers) -> Judged:
     kind = (
         kernel["cubic"]["mean"] < 0.5 * kernel["linear"]["mean"] and rich["cubic"]["mean"] > 2 * kernel["cubic"]["mean"]
     )
-    return Judged("agrees" if kind else "disagrees", f"RMS distances: {told}.")
+    return Judgement("agrees" if kind else "disagrees", f"RMS distances: {told}.")
 
 
 def regime_curves(numbers: Numbers) -> Picture:
@@ -178,13 +180,13 @@ def regime_curves(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="alpha", y="RMS distance")
 
 
-def judge_sticking(numbers: Numbers) -> Judged:
+def judge_sticking(numbers: Numbers) -> Judgement:
     """Whether breakpoints end on data for small alpha and not for large alpha."""
     near = {one["alpha"]: float(np.mean(one["near"])) for one in numbers["rows"]}
     chance = numbers["rows"][0]["chance"]
     told = ", ".join(f"{share:.0%} for alpha = {alpha:g}" for alpha, share in near.items())
     right = near[min(near)] > 2 * chance and near[max(near)] < 2 * chance
-    return Judged(
+    return Judgement(
         "agrees" if right else "disagrees",
         f"Breakpoints that end within 2 % of a datum (by chance {chance:.0%}): {told}.",
     )

@@ -15,7 +15,7 @@ from torch import Tensor
 from creases import splines
 from creases._typing import Floats
 from creases.splines import Shallow
-from creases_reproduction.measured import Scale
+from creases_reproduction.experiment import Scale
 from creases_reproduction.splines.facts import count, off, random_net
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from creases_reproduction.claim import Claim
-from creases_reproduction.measured import Scale
+from creases_reproduction.experiment import Scale
 from creases_reproduction.splines import fits, initialisation, landscape, optimum
 from creases_reproduction.splines import regime_judges as regimes
 from creases_reproduction.splines import training_judges as judges
@@ -94,7 +94,7 @@ def _listed(found: Any) -> dict[str, Any]:
 
 CLAIMS = [
     Claim(
-        "003-table-1",
+        "splines/table-1",
         "Table 1",
         "Breakpoints spread uniformly over the data give lower test losses than the standard initialisation.",
         (
@@ -105,10 +105,10 @@ CLAIMS = [
         judges.judge_table_1,
         judges.table_1_rows,
         full="half a minute of a core",
-        misprints=("003-table-1",),
+        misprints=("splines/table-1",),
     ),
     Claim(
-        "003-table-2",
+        "splines/table-2",
         "Table 2",
         "40 units have about as many breakpoints in one layer as in several: depth adds little expressivity.",
         (
@@ -119,10 +119,10 @@ CLAIMS = [
         judges.judge_table_2,
         judges.table_2_rows,
         full="a minute of a core",
-        misprints=("003-table-2",),
+        misprints=("splines/table-2",),
     ),
     Claim(
-        "003-curvature",
+        "splines/curvature",
         "slide 'Breakpoints in Deeper Nets are more Attracted to Curvature'",
         "After training, breakpoints lie where the target is curved, more so in deeper networks.",
         "final correlation at depth 1 / 4: sine .32 / .49, cubic -.89 / .69, sin(x^2 / 2) -.59 / -.21",
@@ -132,7 +132,7 @@ CLAIMS = [
         full="two minutes of a core",
     ),
     Claim(
-        "003-spiky",
+        "splines/spiky",
         "slide 'Spiky Inits are remembered'",
         "Spiky initialisations significantly increase the test loss.",
         "shallow -> spiky: sine 42.95 -> 157.5, arctan .01252 -> 2.499, sawtooth 156.9 -> 150.1, cubic 3.608 -> 136.7, "
@@ -143,7 +143,7 @@ CLAIMS = [
         full="two minutes of a core",
     ),
     Claim(
-        "003-depth-error",
+        "splines/depth-error",
         "slide 'Going Deeper can improve error but doesn't always help'",
         "Deep networks of as many units have lower test losses on some targets, not on all.",
         (
@@ -156,7 +156,7 @@ CLAIMS = [
         full="a minute of a core",
     ),
     Claim(
-        "003-smoothness",
+        "splines/smoothness",
         "slides 'Impact of Width', 'Impact of Init Smoothness', 'Quantifying Implicit Regularization'",
         "Networks end the smoother, the smoother they start and the wider they are.",
         "pictures",
@@ -166,7 +166,7 @@ CLAIMS = [
         full="a minute of a core",
     ),
     Claim(
-        "003-figure-11",
+        "splines/figure-11",
         "Figure 11",
         (
             "The share of data alone in their piece grows with overparametrisation, more for uniform "
@@ -178,7 +178,7 @@ CLAIMS = [
         regimes.figure_11_curves,
     ),
     Claim(
-        "003-suboptimal",
+        "splines/suboptimal",
         "slide 'How Suboptimal is Gradient Descent?'",
         "Gradient descent ends above the globally optimal piecewise-linear fit.",
         "a picture",
@@ -188,7 +188,7 @@ CLAIMS = [
         full="half a minute of a core",
     ),
     Claim(
-        "003-relocation",
+        "splines/relocation",
         "slide 'Relocating Bad Breakpoints During Training Rescues GD'",
         "Moving the worst breakpoints during training brings gradient descent near the optimum.",
         "a picture",
@@ -198,7 +198,7 @@ CLAIMS = [
         full="half a minute of a core",
     ),
     Claim(
-        "003-relocation-gap",
+        "splines/relocation-gap",
         "slide 'Relocating Bad Breakpoints During Training Rescues GD'",
         "Relocation closes most of the gap to the optimal fit, on every target.",
         "a picture",
@@ -208,7 +208,7 @@ CLAIMS = [
         full="a minute of a core",
     ),
     Claim(
-        "003-mobility",
+        "splines/mobility",
         "slides 'Depth helps with Breakpoint Mobility', 'Speed, Birth & Death'",
         "In deep networks breakpoints are born and die and move; a shallow one keeps its own.",
         "pictures",
@@ -218,17 +218,17 @@ CLAIMS = [
         full="two minutes of a core",
     ),
     Claim(
-        "003-corollary-4",
+        "splines/corollary-4",
         "Corollary 4",
         "With many uniformly spaced breakpoints the kernel regime's function is the natural cubic spline.",
         "",
         _scaled(fits.cubic_limit, _limits, widths=(100, 1000), seeds=3),
         regimes.judge_cubic,
         regimes.cubic_curves,
-        misprints=("003-corollary-4",),
+        misprints=("splines/corollary-4",),
     ),
     Claim(
-        "003-regimes",
+        "splines/regimes",
         "slides 'Compare Predicted Spline to Trained NN', 'Rich Regime'",
         "Large alpha: the trained network is the cubic spline; small alpha: less smooth, nearer to straight lines.",
         "pictures for alpha = 100, 1, 0.1",
@@ -238,7 +238,7 @@ CLAIMS = [
         full="five minutes of a core",
     ),
     Claim(
-        "003-sticking",
+        "splines/sticking",
         "Figures 2 and 9, breakpoint attractors",
         "In the rich regime breakpoints are attracted to data and stick there; in the kernel regime they hardly move.",
         "pictures",

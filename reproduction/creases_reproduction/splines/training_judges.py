@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy import stats
 
-from creases_reproduction.claim import Curve, Judged, Numbers, Picture, Row
+from creases_reproduction.claim import Curve, Judgement, Numbers, Picture, Row
 
 #: Printed numbers, by target.
 TABLE_1 = {"sine": {"torch": 4.096, "uniform": 2.280}, "quadratic": {"torch": 0.1032, "uniform": 1.1118}}
@@ -58,7 +58,7 @@ def _ratio(one: Numbers, other: Numbers) -> float:
     return float(one["mean"] / other["mean"])
 
 
-def judge_table_1(numbers: Numbers) -> Judged:
+def judge_table_1(numbers: Numbers) -> Judgement:
     """Whether uniform breakpoints have the lower loss on sine, as printed; the parabola's second number is doubtful."""
     told = "; ".join(
         f"{target}: standard {spoken(one['torch'])}, uniform {spoken(one['uniform'])}, ratio "
@@ -68,7 +68,7 @@ def judge_table_1(numbers: Numbers) -> Judged:
     )
     better = numbers["sine"]["uniform"]["mean"] < numbers["sine"]["torch"]["mean"]
     why = "The printed losses are in units that are not given; 1.1118 is probably .1118."
-    return Judged("agrees in kind" if better else "disagrees", f"{told}. {why}")
+    return Judgement("agrees in kind" if better else "disagrees", f"{told}. {why}")
 
 
 def table_1_rows(numbers: Numbers) -> Picture:
@@ -77,7 +77,7 @@ def table_1_rows(numbers: Numbers) -> Picture:
     return Picture(rows=rows, x="test loss (mean squared error)", log=True)
 
 
-def judge_table_2(numbers: Numbers) -> Judged:
+def judge_table_2(numbers: Numbers) -> Judgement:
     """Whether one layer has exactly 40, and deeper networks are not far from it."""
     counts = {
         depth: {name: one["mean"] for name, one in part.items() if name != "initial"} for depth, part in numbers.items()
@@ -95,9 +95,9 @@ def judge_table_2(numbers: Numbers) -> Judged:
         if name != "initial" and one["low"] is not None
     )
     if not (shallow and near):
-        return Judged("disagrees", f"Breakpoints after training: {told}.")
+        return Judgement("disagrees", f"Breakpoints after training: {told}.")
     names = ", ".join(counts["1"])
-    return Judged(
+    return Judgement(
         "agrees" if inside else "agrees in kind",
         f"Breakpoints after training ({names}): {told}. They are breakpoints, not pieces; the training is not given.",
     )
@@ -114,7 +114,7 @@ def table_2_rows(numbers: Numbers) -> Picture:
     return Picture(rows=rows, x="active breakpoints")
 
 
-def judge_curvature(numbers: Numbers) -> Judged:
+def judge_curvature(numbers: Numbers) -> Judgement:
     """Whether training raises the correlation, and depth raises it more."""
     told = "; ".join(
         (
@@ -132,11 +132,11 @@ def judge_curvature(numbers: Numbers) -> Judged:
     if rises and deeper:
         rest = [target for target in numbers if target not in deeper]
         but = f", but not on {', '.join(rest)}" if rest else ""
-        return Judged(
+        return Judgement(
             "agrees in kind",
             f"{told}. Training raises it everywhere; depth raises it more on {', '.join(deeper)}{but}.",
         )
-    return Judged("disagrees", f"{told}.")
+    return Judgement("disagrees", f"{told}.")
 
 
 def curvature_rows(numbers: Numbers) -> Picture:
@@ -156,23 +156,23 @@ def curvature_rows(numbers: Numbers) -> Picture:
     return Picture(rows=rows, x="correlation of breakpoints with curvature")
 
 
-def judge_spiky(numbers: Numbers) -> Judged:
+def judge_spiky(numbers: Numbers) -> Judgement:
     """Whether spiky first weights raise the test loss."""
     told = ", ".join(
         f"{target} {one['ratio']['mean']:.2g} (printed {SPIKY[target]:.2g})" for target, one in numbers.items()
     )
     worse = [target for target, one in numbers.items() if one["ratio"]["mean"] > 1.5]
     if len(worse) == len(numbers):
-        return Judged("agrees in kind", f"Test loss with spiky over plain first weights: {told}.")
+        return Judgement("agrees in kind", f"Test loss with spiky over plain first weights: {told}.")
     if worse:
-        return Judged(
+        return Judgement(
             "agrees in kind",
             (
                 f"Test loss with spiky over plain first weights: {told}. The effect is there on {', '.join(worse)} "
                 "only; spikiness and training are not given."
             ),
         )
-    return Judged("disagrees", f"Test loss with spiky over plain first weights: {told}.")
+    return Judgement("disagrees", f"Test loss with spiky over plain first weights: {told}.")
 
 
 def spiky_rows(numbers: Numbers) -> Picture:
@@ -184,7 +184,7 @@ def spiky_rows(numbers: Numbers) -> Picture:
     )
 
 
-def judge_depth(numbers: Numbers) -> Judged:
+def judge_depth(numbers: Numbers) -> Judgement:
     """Whether depth helps on some target and not on all."""
     ratios = {target: _ratio(one["4"], one["1"]) for target, one in numbers.items()}
     clear = {
@@ -193,14 +193,14 @@ def judge_depth(numbers: Numbers) -> Judged:
     told = ", ".join(f"{target} {ratio:.2g} (printed {DEEP[target]:.2g})" for target, ratio in ratios.items())
     helped = [target for target, one in clear.items() if one]
     if helped and len(helped) < len(numbers):
-        return Judged(
+        return Judgement(
             "agrees in kind",
             (
                 f"Test loss of depth 4 over depth 1: {told}; lower by more than a deviation on {', '.join(helped)}, "
                 "not on the others."
             ),
         )
-    return Judged("disagrees", f"Test loss of depth 4 over depth 1: {told}.")
+    return Judgement("disagrees", f"Test loss of depth 4 over depth 1: {told}.")
 
 
 def depth_rows(numbers: Numbers) -> Picture:
@@ -209,7 +209,7 @@ def depth_rows(numbers: Numbers) -> Picture:
     return Picture(rows=rows, x="test loss, depth 4 over depth 1", log=True)
 
 
-def judge_smoothness(numbers: Numbers) -> Judged:
+def judge_smoothness(numbers: Numbers) -> Judgement:
     """Whether final roughness grows with the first one and falls with the width."""
     last = {width: {kappa: one["last"]["mean"] for kappa, one in part.items()} for width, part in numbers.items()}
     grows = all(list(part.values()) == sorted(part.values()) for part in last.values())
@@ -219,7 +219,7 @@ def judge_smoothness(numbers: Numbers) -> Judged:
         f"width {width}: {', '.join(f'{value:.2g}' for value in part.values())}" for width, part in last.items()
     )
     kappas = ", ".join(next(iter(last.values())))
-    return Judged(
+    return Judgement(
         "agrees" if grows and falls else "disagrees", f"Final roughness for outgoing weights times {kappas}: {told}."
     )
 

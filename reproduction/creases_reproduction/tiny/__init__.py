@@ -1,1 +1,4 @@
-"""Claims: tiny."""
+"""Claims of the TINY paper."""
+
+#: Modules with a list ``CLAIMS``, in the order of the catalogue.
+MODULES = ("theorems", "corollaries", "greedy", "mnist")

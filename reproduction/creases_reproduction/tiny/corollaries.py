@@ -11,19 +11,19 @@ from torch import Tensor
 
 from creases.growth import Proposal, apply
 from creases.growth.methods.expressivity import optimal_units, whitening_matrix
-from creases_reproduction.claim import Claim, Judged, Numbers
-from creases_reproduction.linearity.judging import formula, row
-from creases_reproduction.measured import Scale
+from creases_reproduction.claim import Claim, Judgement, Numbers
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import judge_rows, row
 from creases_reproduction.tiny.theorems import CASES, Case, cases, change, left, loss
 
 
-def small(limit: float, *names: str) -> Callable[[Numbers], Judged]:
+def small(limit: float, *names: str) -> Callable[[Numbers], Judgement]:
     """A judge: largest deviations by these names are below a limit."""
 
-    def judge(numbers: Numbers) -> Judged:
+    def judge(numbers: Numbers) -> Judgement:
         told = ", ".join(f"{name} {numbers[name]:.1g}" for name in names)
         good = all(numbers[name] <= limit for name in names)
-        return Judged("agrees" if good else "disagrees", f"at {numbers['cases']} random networks: {told}")
+        return Judgement("agrees" if good else "disagrees", f"at {numbers['cases']} random networks: {told}")
 
     return judge
 
@@ -52,14 +52,14 @@ def _jointly(own: Case, V: Tensor, rounds: int = 200) -> float:
     return float((rest - V).square().sum() / n)
 
 
-def judge_corollary_1(numbers: Numbers) -> Judged:
+def judge_corollary_1(numbers: Numbers) -> Judgement:
     low, high = numbers["left less when chosen together, of |V_goal|^2"]
     told = (
         f"chosen together dW and a unit leave {low:.1%} to {high:.1%} of |V_goal|^2 less than dW* and the unit after it"
     )
     if high < 1e-6:
-        return Judged("agrees", told)
-    return Judged("disagrees", f"{told}: what enters the unit is correlated with what the layer has already")
+        return Judgement("agrees", told)
+    return Judgement("disagrees", f"{told}: what enters the unit is correlated with what the layer has already")
 
 
 def corollary_2(scale: Scale) -> Numbers:
@@ -109,14 +109,14 @@ def at_zero(scale: Scale) -> Numbers:
 
 
 CLAIMS = [
-    Claim("001-cor-1", "first corollary of section 3.2", "The dW that minimises (4) over both dW and the new units is "
+    Claim("tiny/corollary-1", "first corollary of section 3.2", "The dW that minimises (4) over both dW and the new units is "
           "dW* of Proposition 3.1.", "", corollary_1, judge_corollary_1, full="20 s",
-          misprints=("001-corollary-1",)),
-    Claim("001-cor-2", "second corollary of section 3.2", "To add m units and then m' is, to first order, to add "
+          misprints=("tiny/corollary-1",)),
+    Claim("tiny/corollary-2", "second corollary of section 3.2", "To add m units and then m' is, to first order, to add "
           "m + m'.", "", corollary_2, small(1e-9, "off"), full="2 s"),
-    Claim("001-sec-B.3", "appendix B.3", "A root of a singular S comes from the QR decomposition of sqrt(Sigma) U'.",
+    Claim("tiny/section-B.3", "appendix B.3", "A root of a singular S comes from the QR decomposition of sqrt(Sigma) U'.",
           "",
           cholesky, small(1e-9, "off"), full="a second"),
-    Claim("001-eq-9", "appendix A.2, (9)", "Units with zero weights in and out have no gradient.", "0", at_zero,
-          formula(0.0), full="a second"),
+    Claim("tiny/equation-9", "appendix A.2, (9)", "Units with zero weights in and out have no gradient.", "0", at_zero,
+          judge_rows(0.0), full="a second"),
 ]  # fmt: skip

@@ -15,10 +15,10 @@ from creases.growth.methods import tiny, train_by_growth
 from creases.growth.methods.expressivity import optimal_units, statistics
 from creases.network.surgery import places
 from creases.problems import digits
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import count_failures, judge_cases
 from creases_reproduction.linearity.image_networks import accuracy
-from creases_reproduction.linearity.judging import failed, theorem
-from creases_reproduction.measured import Scale
 from creases_reproduction.tiny.bottlenecks import perceptron
 
 square = nn.functional.mse_loss
@@ -73,15 +73,18 @@ def completion(scale: Scale) -> Numbers:
         one = proposed(model, x, y, 1)
         ratios["one unit"].append(left(model, x, y, one) / before)
         ratios["one small unit"].append(left(model, x, y, one.scaled(SMALL, 1.0)) / before)
-    return {name: {**failed(r < 1 for r in own), "best": min(own), "worst": max(own)} for name, own in ratios.items()}
+    return {
+        name: {**count_failures(r < 1 for r in own), "best": min(own), "worst": max(own)}
+        for name, own in ratios.items()
+    }
 
 
-def judge(name: str) -> Callable[[Numbers], Judged]:
+def judge(name: str) -> Callable[[Numbers], Judgement]:
     """A judge: the loss fell in every case."""
 
-    def judged(numbers: Numbers) -> Judged:
+    def judged(numbers: Numbers) -> Judgement:
         own = numbers[name]
-        found = theorem(f"random problems: {name} lowered the loss")(own)
+        found = judge_cases(f"random problems: {name} lowered the loss")(own)
         return found._replace(why=f"{found.why}, to {own['best']:.4g} to {own['worst']:.6g} of what it was")
 
     return judged
@@ -106,12 +109,12 @@ def paradox(scale: Scale) -> Numbers:
     return {"units by linear correlation": plain.count, "loss after, of that before": after}
 
 
-def judge_paradox(numbers: Numbers) -> Judged:
+def judge_paradox(numbers: Numbers) -> Judgement:
     after = numbers["loss after, of that before"]
     told = f"{numbers['units by linear correlation']} units by linear correlation; by second order the loss falls to "
     told += f"{after['second']:.2f} of what it was, by random units to {after['random']:.2f}"
     good = not numbers["units by linear correlation"] and max(after.values()) < 1
-    return Judged("agrees" if good else "disagrees", told)
+    return Judgement("agrees" if good else "disagrees", told)
 
 
 def variance(scale: Scale) -> Numbers:
@@ -152,17 +155,19 @@ def _spread(width: int, n: int, batches: int) -> float:
     return float((each - each.mean(0)).square().sum((1, 2)).mean() / each.mean(0).square().sum())
 
 
-def judge_variance(numbers: Numbers) -> Judged:
+def judge_variance(numbers: Numbers) -> Judgement:
     slopes = [
         float(np.polyfit(np.log(numbers[x]), np.log(numbers[y]), 1)[0])
         for x, y in (("samples", "by samples"), ("widths", "by width"))
     ]
     told = f"the variance goes as N^{slopes[0]:.2f} and p^{slopes[1]:.2f}"
     if abs(slopes[0] + 0.5) < 0.15 and abs(slopes[1] - 0.5) < 0.25:
-        return Judged("agrees", told)
+        return Judgement("agrees", told)
     if abs(slopes[0] + 1) < 0.25 and slopes[1] > 0.4:
-        return Judged("agrees in kind", f"{told}: its square root, the standard deviation, as 1 / sqrt(N) and sqrt(p)")
-    return Judged("disagrees", told)
+        return Judgement(
+            "agrees in kind", f"{told}: its square root, the standard deviation, as 1 / sqrt(N) and sqrt(p)"
+        )
+    return Judgement("disagrees", told)
 
 
 def picture_variance(numbers: Numbers) -> Picture:
@@ -188,28 +193,28 @@ def alone(scale: Scale) -> Numbers:
     return {"steps": list(range(4, steps + 1, 4)), "accuracy": marks, "widths": widths, "present weights moved": moved}
 
 
-def judge_alone(numbers: Numbers) -> Judged:
+def judge_alone(numbers: Numbers) -> Judgement:
     last = numbers["accuracy"][-1]
     told = f"{last:.1%} of test digits right after {numbers['steps'][-1]} growth steps, widths {numbers['widths']}"
     told += f", weights moved by {numbers['present weights moved']:.1g}"
-    return Judged("agrees" if last > 0.5 and numbers["present weights moved"] == 0 else "disagrees", told)
+    return Judgement("agrees" if last > 0.5 and numbers["present weights moved"] == 0 else "disagrees", told)
 
 
 CLAIMS = [
-    Claim("001-prop-5.1", "Propositions 5.1, B.1", "Unless f is the target some units can be added that lower the "
+    Claim("tiny/proposition-5.1", "Propositions 5.1, B.1", "Unless f is the target some units can be added that lower the "
           "loss.", "", completion, judge("some units"), full="20 s"),
-    Claim("001-prop-5.2", "Propositions 5.2, B.2", "One unit suffices to lower the loss.", "", completion,
+    Claim("tiny/proposition-5.2", "Propositions 5.2, B.2", "One unit suffices to lower the loss.", "", completion,
           judge("one unit"), full="20 s"),
-    Claim("001-prop-5.3", "Propositions 5.3, B.3", "That unit can have arbitrarily small input weights.", "",
+    Claim("tiny/proposition-5.3", "Propositions 5.3, B.3", "That unit can have arbitrarily small input weights.", "",
           completion,
           judge("one small unit"), full="20 s"),
-    Claim("001-sec-5-higher", "section 5", "Where no linear correlation is left (5) finds no unit, though one exists: "
+    Claim("tiny/section-5-higher", "section 5", "Where no linear correlation is left (5) finds no unit, though one exists: "
           "by quadratic correlations, or at random.", "", paradox, judge_paradox, full="a second"),
-    Claim("001-sec-3.4", "section 3.4", "The variance of the directions grows as sqrt(p), the larger of the widths "
+    Claim("tiny/section-3.4", "section 3.4", "The variance of the directions grows as sqrt(p), the larger of the widths "
           "before and after, and falls as sqrt(N), the samples.", "sqrt(p), sqrt(N)", variance, judge_variance,
           picture_variance,
-          full="10 s", misprints=("001-variance", "001-batch")),
-    Claim("001-sec-1-alone", "section 1", "A network can be trained without gradient descent, by adding units only.",
+          full="10 s", misprints=("tiny/variance", "tiny/batch")),
+    Claim("tiny/section-1-alone", "section 1", "A network can be trained without gradient descent, by adding units only.",
           "",
           alone, judge_alone, lambda n: Picture(curves=[Curve("growth alone", n["steps"], n["accuracy"])],
                                                 x="growth steps", y="test accuracy"), full="20 s"),

@@ -16,9 +16,10 @@ import numpy as np
 import torch
 
 from creases.problems import digits
-from creases_reproduction.claim import Claim, Curve, Judged, Numbers, Picture
+from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.experiment import Scale
 from creases_reproduction.linearity.image_numbers import STAND_IN, on_images
-from creases_reproduction.measured import Scale, mean_interval
+from creases_reproduction.statistics import mean_interval
 from creases_reproduction.tiny.bottlenecks import Data, mnist_curves
 from creases_reproduction.tiny.schedule import all_runs, runs
 
@@ -84,7 +85,7 @@ def schedule(scale: Scale) -> Numbers:
     return {"data": "mnist", "runs": _summary([asdict(one) for one in all_runs()])}
 
 
-def schedule_kept() -> tuple[Numbers, dict[str, str]]:
+def schedule_from_table() -> tuple[Numbers, dict[str, str]]:
     return {"data": "mnist", "runs": _summary(_read("tiny_schedule.json"))}, ABOUT
 
 
@@ -102,22 +103,22 @@ WHY = (
 )
 
 
-def _beside(numbers: Numbers, other: str) -> Judged:
+def _beside(numbers: Numbers, other: str) -> Judgement:
     own = numbers["runs"]
     told = f"test accuracy at the end: {_told(numbers, GROWN, other)}"
     if own[GROWN]["interval"][1] >= own[other]["interval"][0]:
-        return Judged("agrees", told)
+        return Judgement("agrees", told)
     gap = own[other]["accuracy"] - own[GROWN]["accuracy"]
-    return Judged("disagrees", f"{told}: grown networks are {gap:.1f} points behind; {WHY}")
+    return Judgement("disagrees", f"{told}: grown networks are {gap:.1f} points behind; {WHY}")
 
 
 @on_images
-def judge_large(numbers: Numbers) -> Judged:
+def judge_large(numbers: Numbers) -> Judgement:
     return _beside(numbers, "1000-1000")
 
 
 @on_images
-def judge_twin(numbers: Numbers) -> Judged:
+def judge_twin(numbers: Numbers) -> Judgement:
     return _beside(numbers, "fixed twin")
 
 
@@ -136,14 +137,14 @@ def picture(*names: str) -> Any:
 
 
 @on_images
-def judge_steps(numbers: Numbers) -> Judged:
+def judge_steps(numbers: Numbers) -> Judgement:
     small, large = (numbers["runs"][name]["steps"] for name in ("fixed twin", "1000-1000"))
     told = f"in the same time the small network trained {small:.0f} steps, 1000-1000 {large:.0f}"
-    return Judged("agrees" if large < small else "disagrees", told)
+    return Judgement("agrees" if large < small else "disagrees", told)
 
 
 @on_images
-def judge_pauses(numbers: Numbers) -> Judged:
+def judge_pauses(numbers: Numbers) -> Judgement:
     names = [name for name in numbers["runs"] if name.startswith("grown, ")]
     told = "; ".join(
         f"{name}: {own['accuracy']:.1f} %, widths {[round(w) for w in own['widths']]}"
@@ -151,15 +152,15 @@ def judge_pauses(numbers: Numbers) -> Judged:
     )
     first, second = numbers["runs"][GROWN]["widths"]
     if abs(first - 222) < 22 and abs(second - 71) < 7:
-        return Judged("agrees", told)
+        return Judgement("agrees", told)
     if first > 1.5 * second:
         why = "the threshold is not printed; the first layer gets a few times the units of the second, as there"
-        return Judged("agrees in kind", f"{told}; printed [222, 71]: {why}")
-    return Judged("disagrees", f"{told}; printed [222, 71]")
+        return Judgement("agrees in kind", f"{told}; printed [222, 71]: {why}")
+    return Judgement("disagrees", f"{told}; printed [222, 71]")
 
 
 @on_images
-def judge_fifteen(numbers: Numbers) -> Judged:
+def judge_fifteen(numbers: Numbers) -> Judgement:
     own = numbers["runs"]["grown 15 times"]
     wide = numbers["runs"]["1000-1000"]
     last = own["seconds"][-1] if own["seconds"] else 0.0
@@ -169,7 +170,7 @@ def judge_fifteen(numbers: Numbers) -> Judged:
         f"after {last:g} s {here:.1f} % at widths {[round(w) for w in own['widths']]} (printed [929, 141]), 1000-1000 "
     )
     told += f"{there:.1f} %"
-    return Judged("agrees" if here > there - 0.5 else "disagrees", told)
+    return Judgement("agrees" if here > there - 0.5 else "disagrees", told)
 
 
 def strengths(scale: Scale) -> Numbers:
@@ -178,7 +179,7 @@ def strengths(scale: Scale) -> Numbers:
     return {"data": STAND_IN if scale == "quick" else "mnist", **_strengths(found)}
 
 
-def strengths_kept() -> tuple[Numbers, dict[str, str]]:
+def strengths_from_table() -> tuple[Numbers, dict[str, str]]:
     return {"data": "mnist", **_strengths(_read("tiny_schedule.json"))}, ABOUT
 
 
@@ -194,23 +195,23 @@ def _strengths(found: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _falls(numbers: Numbers, name: str) -> Judged:
+def _falls(numbers: Numbers, name: str) -> Judgement:
     first, second = numbers[name]
     told = f"{name} from the first to the last growth step: {first[0]:.3g} to {first[-1]:.3g} in the first layer, "
     told += f"{second[0]:.3g} to {second[-1]:.3g} in the second"
     if first[-1] < first[0] and second[-1] < second[0]:
-        return Judged("agrees", told)
+        return Judgement("agrees", told)
     why = "from 2800 samples of 785 inputs much of lambda is chance"
-    return Judged("disagrees", f"{told}: it does not fall to nothing; {why}")
+    return Judgement("disagrees", f"{told}: it does not fall to nothing; {why}")
 
 
 @on_images
-def judge_mean(numbers: Numbers) -> Judged:
+def judge_mean(numbers: Numbers) -> Judgement:
     return _falls(numbers, "mean lambda^2")
 
 
 @on_images
-def judge_largest(numbers: Numbers) -> Judged:
+def judge_largest(numbers: Numbers) -> Judgement:
     return _falls(numbers, "largest lambda")
 
 
@@ -226,14 +227,14 @@ def picture_strengths(name: str) -> Any:
 
 
 @on_images
-def judge_random(numbers: Numbers) -> Judged:
+def judge_random(numbers: Numbers) -> Judgement:
     best, drawn = (numbers["runs"][name] for name in ("optimal units", "random units"))
     told = f"right at once: {best['by seconds'][0]:.1f} and {drawn['by seconds'][0]:.1f} %; after training: "
     told += _told(numbers, "optimal units", "random units")
     ahead = all(a > b for a, b in zip(best["by seconds"], drawn["by seconds"], strict=True))
     if ahead and best["interval"][0] > drawn["interval"][1]:
-        return Judged("agrees", told)
-    return Judged("agrees in kind" if best["by seconds"][0] > drawn["by seconds"][0] else "disagrees", told)
+        return Judgement("agrees", told)
+    return Judgement("agrees in kind" if best["by seconds"][0] > drawn["by seconds"][0] else "disagrees", told)
 
 
 # The abstract: with a schedule that trains more between growth steps.
@@ -253,7 +254,7 @@ def growth(scale: Scale) -> Numbers:
     return {"data": "mnist", **_growth(found)}
 
 
-def growth_kept() -> tuple[Numbers, dict[str, str]]:
+def growth_from_table() -> tuple[Numbers, dict[str, str]]:
     return {"data": "mnist", **_growth(_read("bottlenecks_mnist.json"))}, GROWTH_ABOUT
 
 
@@ -275,57 +276,57 @@ def _growth(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 @on_images
-def judge_accuracy(numbers: Numbers) -> Judged:
+def judge_accuracy(numbers: Numbers) -> Judgement:
     told = ", ".join(
         f"{name} {one['mean']:.2f} % ({low:.2f} to {high:.2f}), {one['parameters']:,.0f} weights"
         for name, one, (low, high) in ((k, v, v["interval"]) for k, v in numbers.items() if k != "data")
     )
     grown, large = numbers["grown"], numbers["large"]
     if grown["interval"][1] >= large["interval"][0] and grown["parameters"] < large["parameters"]:
-        return Judged("agrees", told)
+        return Judgement("agrees", told)
     if grown["mean"] > large["mean"] - 0.5:
-        return Judged("agrees in kind", told)
-    return Judged("disagrees", told)
+        return Judgement("agrees in kind", told)
+    return Judgement("disagrees", told)
 
 
 @on_images
-def judge_time(numbers: Numbers) -> Judged:
+def judge_time(numbers: Numbers) -> Judgement:
     grown, large = numbers["grown"]["seconds"], numbers["large"]["seconds"]
     told = f"growth took {grown:.0f} s in the mean, the large network {large:.0f} s for as good an accuracy"
     if grown < 2 * large:
-        return Judged("agrees", told)
-    return Judged("disagrees", f"{told}; on a GPU a step of the large network costs no more than one of a small")
+        return Judgement("agrees", told)
+    return Judgement("disagrees", f"{told}; on a GPU a step of the large network costs no more than one of a small")
 
 
 CLAIMS = [
-    Claim("001-abstract-accuracy", "abstract", "On MNIST networks grown from one unit a layer match the accuracy of "
+    Claim("tiny/abstract-accuracy", "abstract", "On MNIST networks grown from one unit a layer match the accuracy of "
           "large ones.", "", growth, judge_accuracy, full="an H200: 5 minutes; needs the image files",
-          kept=growth_kept),
-    Claim("001-abstract-time", "abstract", "... with competitive training time.", "", growth, judge_time,
-          full="an H200: 5 minutes; needs the image files", kept=growth_kept),
-    Claim("001-fig-5", "Figure 5", "With growth every 0.05 s for 8 steps the accuracy is better than or similar to "
+          from_table=growth_from_table),
+    Claim("tiny/abstract-time", "abstract", "... with competitive training time.", "", growth, judge_time,
+          full="an H200: 5 minutes; needs the image files", from_table=growth_from_table),
+    Claim("tiny/figure-5", "Figure 5", "With growth every 0.05 s for 8 steps the accuracy is better than or similar to "
           "that of large models, second by second.", "", schedule, judge_large, picture(GROWN, "1000-1000"), full=FULL,
-          kept=schedule_kept),
-    Claim("001-sec-4-large", "section 4", "Large models take more computational time to train.", "", schedule,
+          from_table=schedule_from_table),
+    Claim("tiny/section-4-large", "section 4", "Large models take more computational time to train.", "", schedule,
           judge_steps,
-          full=FULL, kept=schedule_kept),
-    Claim("001-fig-6", "Figure 6", "... and to that of models of the same final architecture.", "", schedule,
+          full=FULL, from_table=schedule_from_table),
+    Claim("tiny/figure-6", "Figure 6", "... and to that of models of the same final architecture.", "", schedule,
           judge_twin,
-          picture(GROWN, "fixed twin"), full=FULL, kept=schedule_kept),
-    Claim("001-fig-8", "appendix C.1, Figure 8", "8 growth steps on each layer give [222, 71]; training time between "
+          picture(GROWN, "fixed twin"), full=FULL, from_table=schedule_from_table),
+    Claim("tiny/figure-8", "appendix C.1, Figure 8", "8 growth steps on each layer give [222, 71]; training time between "
           "them is varied.", "[222, 71]", schedule, judge_pauses, picture(GROWN, "grown, 0.5 s apart",
           "grown, 2 s apart"),
-          full=FULL, kept=schedule_kept),
-    Claim("001-fig-9", "appendix C.2, Figure 9", "Figure 6 with other architectures.", "", None,
+          full=FULL, from_table=schedule_from_table),
+    Claim("tiny/figure-9", "appendix C.2, Figure 9", "Figure 6 with other architectures.", "", None,
           cannot="neither the architectures nor the numbers of the picture are in the text"),
-    Claim("001-fig-10", "appendix C.3, Figure 10", "15 growth steps give [929, 141], which does as well as "
+    Claim("tiny/figure-10", "appendix C.3, Figure 10", "15 growth steps give [929, 141], which does as well as "
           "[1000, 1000].", "[929, 141]", schedule, judge_fifteen, picture("grown 15 times", "1000-1000"), full=FULL,
-          kept=schedule_kept),
-    Claim("001-fig-11", "appendix C.3, Figure 11", "The mean of lambda^2 falls as growth goes on: after 8 steps little "
+          from_table=schedule_from_table),
+    Claim("tiny/figure-11", "appendix C.3, Figure 11", "The mean of lambda^2 falls as growth goes on: after 8 steps little "
           "is left to gain (so the text; the curve cannot be read).", "a picture", strengths, judge_mean,
-          picture_strengths("mean lambda^2"), full=FULL, kept=strengths_kept),
-    Claim("001-fig-12", "appendix C.3, Figure 12", "So does the largest lambda.", "a picture", strengths,
-          judge_largest, picture_strengths("largest lambda"), full=FULL, kept=strengths_kept),
-    Claim("001-fig-13", "appendix C.4, Figure 13", "Optimal units do better than random ones of the same number.", "",
-          schedule, judge_random, picture("optimal units", "random units"), full=FULL, kept=schedule_kept),
+          picture_strengths("mean lambda^2"), full=FULL, from_table=strengths_from_table),
+    Claim("tiny/figure-12", "appendix C.3, Figure 12", "So does the largest lambda.", "a picture", strengths,
+          judge_largest, picture_strengths("largest lambda"), full=FULL, from_table=strengths_from_table),
+    Claim("tiny/figure-13", "appendix C.4, Figure 13", "Optimal units do better than random ones of the same number.", "",
+          schedule, judge_random, picture("optimal units", "random units"), full=FULL, from_table=schedule_from_table),
 ]  # fmt: skip

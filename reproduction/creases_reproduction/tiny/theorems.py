@@ -26,9 +26,9 @@ from creases.growth.methods.expressivity import (
     statistics,
 )
 from creases.network.surgery import Place, places
-from creases_reproduction.claim import Claim, Judged, Numbers
-from creases_reproduction.linearity.judging import drawing
-from creases_reproduction.measured import Scale
+from creases_reproduction.claim import Claim, Judgement, Numbers
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import drawing
 from creases_reproduction.tiny.bottlenecks import perceptron
 
 loss = nn.functional.cross_entropy
@@ -112,14 +112,14 @@ def example(scale: Scale) -> Numbers:
     }
 
 
-def judge_example(numbers: Numbers) -> Judged:
+def judge_example(numbers: Numbers) -> Judgement:
     told = (
         f"no direction of {numbers['directions tried']} improves all four points, at best {numbers['improving most']}"
     )
     told += f"; the lack of expressivity is {numbers['lack of expressivity']:.3g}"
     if numbers["improving all"] or numbers["lack of expressivity"] < 1e-9:
-        return Judged("disagrees", f"{numbers['improving all']} directions improve all four points")
-    return Judged("agrees", told)
+        return Judgement("disagrees", f"{numbers['improving all']} directions improve all four points")
+    return Judgement("agrees", told)
 
 
 def prop_3_1(scale: Scale) -> Numbers:
@@ -151,12 +151,12 @@ def prop_3_1(scale: Scale) -> Numbers:
     return {"cases": CASES[scale], **off, "cosine to the gradient, mean": float(np.mean(cosines))}
 
 
-def judge_prop_3_1(numbers: Numbers) -> Judged:
+def judge_prop_3_1(numbers: Numbers) -> Judgement:
     names = [name for name in numbers if name.startswith(("to ", "of "))]
     worst = max(numbers[name] for name in names)
     cosine = numbers["cosine to the gradient, mean"]
     told = f"at {numbers['cases']} random networks off by {worst:.1g}; its cosine to the gradient is {cosine:.2f}"
-    return Judged("agrees" if worst < 1e-9 and cosine < 0.99 else "disagrees", told)
+    return Judgement("agrees" if worst < 1e-9 and cosine < 0.99 else "disagrees", told)
 
 
 # 3.2
@@ -213,22 +213,24 @@ def _overlap(own: Case) -> float:
     return float((each @ each.T - torch.eye(len(each), dtype=each.dtype)).abs().max())
 
 
-def judge_prop_3_2(numbers: Numbers) -> Judged:
+def judge_prop_3_2(numbers: Numbers) -> Judgement:
     same = all(a == b for a, b in numbers["rank"])
     told = f"with sqrt(lambda) on both sides eq. (10) holds to {numbers['off']:.1g}"
     told += f"; {numbers['other units that do better']} random units do better; K* is {'' if same else 'not '}N's rank"
     if numbers["off"] > 1e-9 or numbers["other units that do better"] or not same:
-        return Judged("disagrees", told)
+        return Judgement("disagrees", told)
     if numbers["off as printed"] < 1e-9:
-        return Judged("agrees", told)
-    return Judged(
+        return Judgement("agrees", told)
+    return Judgement(
         "agrees in kind", f"{told}; weights as printed, without it, miss it by {numbers['off as printed']:.0%}"
     )
 
 
-def judge_orthogonal(numbers: Numbers) -> Judged:
+def judge_orthogonal(numbers: Numbers) -> Judgement:
     worst = numbers["orthogonal"]
-    return Judged("agrees" if worst < 1e-9 else "disagrees", f"largest cosine between two units' changes: {worst:.1g}")
+    return Judgement(
+        "agrees" if worst < 1e-9 else "disagrees", f"largest cosine between two units' changes: {worst:.1g}"
+    )
 
 
 def eq_11(scale: Scale) -> Numbers:
@@ -268,7 +270,7 @@ def _slope(own: Case, units: NewUnits, step: float = 1e-3) -> float:
     return 2 * falls[1] - falls[0]
 
 
-def judge_eq_11(numbers: Numbers) -> Judged:
+def judge_eq_11(numbers: Numbers) -> Judgement:
     by, cross, plain = (
         numbers[k] for k in ("fall over sum of lambda^2", "off with the cross term", "off for units of V_goal")
     )
@@ -276,10 +278,10 @@ def judge_eq_11(numbers: Numbers) -> Judged:
     told += " times sum lambda^2"
     low, high = by["tanh"]
     if max(cross, plain) > 1e-3:
-        return Judged("disagrees", f"{told}; with the cross term it is off by {cross:.1g}")
+        return Judgement("disagrees", f"{told}; with the cross term it is off by {cross:.1g}")
     if abs(low - 1) < 1e-3 and abs(high - 1) < 1e-3:
-        return Judged("agrees", told)
-    return Judged(
+        return Judgement("agrees", told)
+    return Judgement(
         "disagrees",
         f"{told}: a term (1/n) <V, dW* B> is missing, as large and of either sign; with it tanh is off by {cross:.1g}. "
         f"The formula holds (to {plain:.1g}) for units of V_goal, where dW = 0, and bends with a slope at 0, which "
@@ -302,32 +304,32 @@ def prop_3_3(scale: Scale) -> Numbers:
     return {"cases": CASES[scale], "off": off, "omega off": out, "off with lambda": printed}
 
 
-def judge_prop_3_3(numbers: Numbers) -> Judged:
+def judge_prop_3_3(numbers: Numbers) -> Judgement:
     told = f"with eigenvalues lambda^2 and omega along N' alpha off by {max(numbers['off'], numbers['omega off']):.1g}"
     if max(numbers["off"], numbers["omega off"]) > 1e-8:
-        return Judged("disagrees", told)
-    return Judged("agrees", f"{told} (the text has N alpha, which has another size; lambda there is the eigenvalue)")
+        return Judgement("disagrees", told)
+    return Judgement("agrees", f"{told} (the text has N alpha, which has another size; lambda there is the eigenvalue)")
 
 
 CLAIMS = [
-    drawing("001-fig-1", "Figure 1", "Notations."),
-    drawing("001-fig-2", "Figure 2", "The lack of expressivity as the distance of V_goal from the tangent space."),
-    drawing("001-fig-4", "Figure 4", "Two new units and their weights."),
-    drawing("001-fig-7", "Figure 7", "Left to be done, says the source."),
-    Claim("001-sec-2.2", "section 2.2, Figure 3", "No update of a x + b improves the prediction of 2 sin x + x at all "
+    drawing("tiny/figure-1", "Figure 1", "Notations."),
+    drawing("tiny/figure-2", "Figure 2", "The lack of expressivity as the distance of V_goal from the tangent space."),
+    drawing("tiny/figure-4", "Figure 4", "Two new units and their weights."),
+    drawing("tiny/figure-7", "Figure 7", "Left to be done, says the source."),
+    Claim("tiny/section-2.2", "section 2.2, Figure 3", "No update of a x + b improves the prediction of 2 sin x + x at all "
           "four points.", "", example, judge_example, full="a second"),
-    Claim("001-prop-3.1", "Proposition 3.1, Definition 3.1", "dW* = (1/n) V_goal B' ((1/n) B B')^+ is the best move; "
+    Claim("tiny/proposition-3.1", "Proposition 3.1, Definition 3.1", "dW* = (1/n) V_goal B' ((1/n) B B')^+ is the best move; "
           "it projects V_goal onto what the layer has, and is not the gradient.", "", prop_3_1, judge_prop_3_1,
           full="2 s"),
-    Claim("001-prop-3.2", "Proposition 3.2, (10)", "The best new units are (S^(-1/2)' u_k, v_k), as many as N has "
+    Claim("tiny/proposition-3.2", "Proposition 3.2, (10)", "The best new units are (S^(-1/2)' u_k, v_k), as many as N has "
           "rank; K of them reduce the lack of expressivity by sum lambda_k^2.", "", prop_3_2, judge_prop_3_2,
           full="5 s",
-          misprints=("001-neurons", "001-index")),
-    Claim("001-sec-3.2-orthogonal", "section 3.2", "The changes that the new units make are orthogonal.", "", prop_3_2,
+          misprints=("tiny/neurons", "tiny/index")),
+    Claim("tiny/section-3.2-orthogonal", "section 3.2", "The changes that the new units make are orthogonal.", "", prop_3_2,
           judge_orthogonal, full="5 s"),
-    Claim("001-eq-11", "Proposition 3.2, (11)", "To first order the loss falls by sigma'(0) / eta sum lambda_k^2.", "",
-          eq_11, judge_eq_11, full="5 s", misprints=("001-cross-term", "001-relu", "001-sign")),
-    Claim("001-prop-3.3", "Proposition 3.3", "The units solve N N' alpha = lambda S alpha.", "", prop_3_3,
+    Claim("tiny/equation-11", "Proposition 3.2, (11)", "To first order the loss falls by sigma'(0) / eta sum lambda_k^2.", "",
+          eq_11, judge_eq_11, full="5 s", misprints=("tiny/cross-term", "tiny/relu", "tiny/sign")),
+    Claim("tiny/proposition-3.3", "Proposition 3.3", "The units solve N N' alpha = lambda S alpha.", "", prop_3_3,
           judge_prop_3_3,
-          full="2 s", misprints=("001-proposition-3.3",)),
+          full="2 s", misprints=("tiny/proposition-3.3",)),
 ]  # fmt: skip

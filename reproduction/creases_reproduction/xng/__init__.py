@@ -1,1 +1,4 @@
-"""Claims: xng."""
+"""Claims of the XNG slides."""
+
+#: Modules with a list ``CLAIMS``, in the order of the catalogue.
+MODULES = ("claims",)

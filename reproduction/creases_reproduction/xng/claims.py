@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from creases_reproduction.claim import Claim, Numbers, Picture
-from creases_reproduction.judging import within
-from creases_reproduction.measured import Scale
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import judge_deviations
 from creases_reproduction.xng import facts, judges, milestones
 from creases_reproduction.xng.runs import PROBLEMS, xng
 
@@ -50,7 +50,7 @@ _NAMES = {
 
 CLAIMS = [
     Claim(
-        "000-slide-7",
+        "xng/slide-7",
         "slide 7 (GradMax)",
         (
             "Outgoing weights that maximise the gradient of the new incoming weights are given by the "
@@ -59,10 +59,10 @@ CLAIMS = [
         "",
         facts.gradmax_is_best,
         judges.judge_svd,
-        misprints=("000-slide-7", "000-slide-8"),
+        misprints=("xng/slide-7", "xng/slide-8"),
     ),
     Claim(
-        "000-slide-8",
+        "xng/slide-8",
         "slide 8",
         "GradMax, which sets incoming weights to zero and looks at no direction, is not always stable in convergence.",
         "",
@@ -72,7 +72,7 @@ CLAIMS = [
         full="2 minutes of a core",
     ),
     Claim(
-        "000-theorem-1",
+        "xng/theorem-1",
         "Theorem 1, slide 10",
         "A network too small for its data tends to a best fit that predicts the majority of them right.",
         "",
@@ -80,24 +80,24 @@ CLAIMS = [
         judges.judge_majority,
     ),
     Claim(
-        "000-theorem-2",
+        "xng/theorem-2",
         "Theorem 2, slide 11",
         "Deep ReLU networks are equivalently replicable by shallow ones with a single hidden layer.",
         "",
         facts.deep_as_shallow,
         judges.judge_shallow,
-        misprints=("000-theorem-2",),
+        misprints=("xng/theorem-2",),
     ),
     Claim(
-        "000-proposition-1",
+        "xng/proposition-1",
         "Proposition 1, slide 12",
         "What a ReLU network approximates is locally linear: one linear segment for each activation pattern.",
         "",
         facts.local_linearity,
-        within(1e-12, "deviation"),
+        judge_deviations(1e-12, "deviation"),
     ),
     Claim(
-        "000-observation-1",
+        "xng/observation-1",
         "Observation 1, slide 13",
         "A new unit adds non-linearity: the network divides its input space into more pieces.",
         "",
@@ -105,16 +105,16 @@ CLAIMS = [
         judges.judge_regions,
     ),
     Claim(
-        "000-theorem-3",
+        "xng/theorem-3",
         "Theorem 3, slide 20",
         "A crease at the fold point x_f is made by a new unit of the first layer with w . x_f + b = 0.",
         "",
         facts.crease_through_point,
-        within(1e-10, "crease", "tie"),
-        misprints=("000-slide-29", "000-slide-29-rows", "000-slide-27"),
+        judge_deviations(1e-10, "crease", "tie"),
+        misprints=("xng/slide-29", "xng/slide-29-rows", "xng/slide-27"),
     ),
     Claim(
-        "000-lemma-1",
+        "xng/lemma-1",
         "Lemma 1, slide 22",
         "If and only if w is a combination of w_ij and u, one b makes w . x + b = 0 on the whole crease.",
         "",
@@ -122,32 +122,32 @@ CLAIMS = [
         judges.judge_span,
     ),
     Claim(
-        "000-lemma-2",
+        "xng/lemma-2",
         "Lemma 2, slide 23",
         "dL/dx of the grown network is (W_B s' W_A)' dL/dy + (w_B . dL/dy) w_A.",
         "",
         facts.gradient_at_input,
         judges.judge_lemma2,
-        misprints=("000-lemma-2",),
+        misprints=("xng/lemma-2",),
     ),
     Claim(
-        "000-theorem-4",
+        "xng/theorem-4",
         "Theorem 4, slide 23",
         "Incoming weights give the direction of the gradient's new part, outgoing ones only its length.",
         "",
         facts.gradient_at_input,
-        within(1e-12, "turn"),
+        judge_deviations(1e-12, "turn"),
     ),
     Claim(
-        "000-lemma-3",
+        "xng/lemma-3",
         "Lemma 3, slide 24",
         "The incoming weights determine which inputs activate the new unit.",
         "",
         milestones.where_units_act,
-        within(0, "wrong"),
+        judge_deviations(0, "wrong"),
     ),
     Claim(
-        "000-theorem-5",
+        "xng/theorem-5",
         "Theorem 5, slide 24",
         "The incoming weights determine the location of the fold point.",
         "",
@@ -155,24 +155,24 @@ CLAIMS = [
         judges.judge_location,
     ),
     Claim(
-        "000-slide-26",
+        "xng/slide-26",
         "slide 26, equivalent network deepening",
         "A layer can be inserted that leaves the function as it is.",
         "",
         milestones.equivalent_deepening,
-        within(1e-12, "change"),
+        judge_deviations(1e-12, "change"),
     ),
     Claim(
-        "000-slide-28",
+        "xng/slide-28",
         "slide 28, Find Typical Mis-Predicted Instance",
         "The instance nearest to the centroid of the cluster with the highest mean loss is a mis-predicted one.",
         "",
         milestones.nearest_instances,
         judges.judge_nearest,
-        misprints=("000-slide-28",),
+        misprints=("xng/slide-28",),
     ),
     Claim(
-        "000-lemma-4",
+        "xng/lemma-4",
         "Lemma 4, slide 25",
         "Small outgoing weights keep the affine maps: the outputs' change goes to 0 with them.",
         "",
@@ -180,24 +180,24 @@ CLAIMS = [
         judges.judge_lemma4,
     ),
     Claim(
-        "000-lemma-5",
+        "xng/lemma-5",
         "Lemma 5, slide 25",
         "Outgoing weights must not be exactly zero, or no gradient reaches the new incoming weights and bias.",
         "",
         facts.gradient_of_new_unit,
         judges.judge_lemma5,
-        misprints=("000-slide-29-zero",),
+        misprints=("xng/slide-29-zero",),
     ),
     Claim(
-        "000-slide-31",
+        "xng/slide-31",
         "slide 31",
         "The nearest point of the boundary is x_t - (w . x_t + b) w / (w . w).",
         "",
         facts.nearest_point,
-        within(1e-12, "deviation"),
+        judge_deviations(1e-12, "deviation"),
     ),
     Claim(
-        "000-slide-30",
+        "xng/slide-30",
         "slide 30",
         "There is a dead-layer problem: layers in which no unit is active.",
         "",
@@ -206,7 +206,7 @@ CLAIMS = [
     ),
     *(
         Claim(
-            f"000-growth-{name}",
+            f"xng/growth-{name}",
             _NAMES[name],
             (
                 "Networks grown by folding from 2-2-2 to 2-3-2 end better than 2-3-2 networks from random "
@@ -221,7 +221,7 @@ CLAIMS = [
         for name in PROBLEMS
     ),
     Claim(
-        "000-slide-36",
+        "xng/slide-36",
         "slide 36: utilization of approximatability",
         "Networks that solve their problem: from random weights, and grown from 2-2-2 to 2-3-2.",
         "65 of 1000; 360 of 1000",
@@ -231,7 +231,7 @@ CLAIMS = [
         full="2 minutes of a core",
     ),
     Claim(
-        "000-milestone-1",
+        "xng/milestone-1",
         "slide 38, next milestone 1",
         "The direction x_t - x_f is not the best one for the new unit.",
         "",
@@ -241,7 +241,7 @@ CLAIMS = [
         full="3 minutes of a core",
     ),
     Claim(
-        "000-milestone-2",
+        "xng/milestone-2",
         "slide 38, next milestone 2",
         "The fold point need not lie on the effective activated linear segment.",
         "",
@@ -251,7 +251,7 @@ CLAIMS = [
         full="3 minutes of a core",
     ),
     Claim(
-        "000-milestone-3",
+        "xng/milestone-3",
         "slide 38, next milestone 3",
         "The constrained optimisation of the new unit is difficult.",
         "",

@@ -29,7 +29,7 @@ from creases.growth.methods.folding import (
 from creases.lab import Batch, train
 from creases.network.surgery import Place, widen
 from creases.problems import Problem, get
-from creases_reproduction.measured import Scale
+from creases_reproduction.experiment import Scale
 from creases_reproduction.xng.runs import GROWN, LR, PROBLEMS, small_networks
 
 #: The box in which regions are counted: the data are standardised.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from creases_reproduction.claim import Judged, Numbers, Picture, Row
+from creases_reproduction.claim import Judgement, Numbers, Picture, Row
 
 #: What the slides count: networks of 1000 that solve their problem.
 PRINTED = {"random 2-3-2": 65, "A slides": 360}
@@ -40,7 +40,7 @@ def spoken_rates(numbers: Numbers, *names: str) -> str:
     )
 
 
-def judge_count(numbers: Numbers) -> Judged:
+def judge_count(numbers: Numbers) -> Judgement:
     """Slide 36: the printed counts beside ours."""
     drawn, grown = (numbers["methods"][name] for name in PRINTED)
     told = f"Of {numbers['networks']} networks on sine: {spoken_rates(numbers, *PRINTED, 'A fold')}"
@@ -48,13 +48,13 @@ def judge_count(numbers: Numbers) -> Judged:
         one["low"] <= PRINTED[name] / 1000 <= one["high"] for name, one in zip(PRINTED, (drawn, grown), strict=True)
     )
     if inside:
-        return Judged("agrees", f"{told}.")
+        return Judgement("agrees", f"{told}.")
     if grown["rate"] > drawn["rate"]:
-        return Judged("agrees in kind", f"{told}. Growth succeeds more often; the slides' data set is not given.")
-    return Judged("disagrees", f"{told}.")
+        return Judgement("agrees in kind", f"{told}. Growth succeeds more often; the slides' data set is not given.")
+    return Judgement("disagrees", f"{told}.")
 
 
-def judge_growth(numbers: Numbers) -> Judged:
+def judge_growth(numbers: Numbers) -> Judgement:
     """Whether grown networks end below those from random weights."""
     found = numbers["methods"]
     drawn = found["random 2-3-2"]
@@ -62,16 +62,16 @@ def judge_growth(numbers: Numbers) -> Judged:
     mean = f"mean loss {drawn['loss']:.3f}, {found['A slides']['loss']:.3f} and {found['A fold']['loss']:.3f}"
     better = [name for name in ("A slides", "A fold") if below(found[name], drawn)]
     if "A slides" in better and found["A slides"]["high"] < drawn["low"]:
-        return Judged(
+        return Judgement(
             "agrees in kind", f"Grown networks end lower ({mean}), but the slides' rule solves it less often: {told}."
         )
     if "A slides" in better:
-        return Judged("agrees", f"Grown networks end lower: {mean}; solved: {told}.")
+        return Judgement("agrees", f"Grown networks end lower: {mean}; solved: {told}.")
     if better:
-        return Judged(
+        return Judgement(
             "agrees in kind", f"The slides' rule is not clearly lower, the fold as worked out is: {mean}; {told}."
         )
-    return Judged("disagrees", f"Not clearly lower with {numbers['networks']} networks: {mean}; solved: {told}.")
+    return Judgement("disagrees", f"Not clearly lower with {numbers['networks']} networks: {mean}; solved: {told}.")
 
 
 def below(one: Any, other: Any) -> bool:
@@ -79,7 +79,7 @@ def below(one: Any, other: Any) -> bool:
     return bool(other["loss"] - one["loss"] > 2 * (one["error"] ** 2 + other["error"] ** 2) ** 0.5)
 
 
-def judge_gradmax(numbers: Numbers) -> Judged:
+def judge_gradmax(numbers: Numbers) -> Judgement:
     """Whether GradMax's networks end above folded ones."""
     found = numbers["methods"]
     grown, drawn = found["A gradmax"], found["A random"]
@@ -88,15 +88,15 @@ def judge_gradmax(numbers: Numbers) -> Judged:
         f"{found['A fold']['loss']:.3f}"
     )
     if below(found["A fold"], grown):
-        return Judged(
+        return Judgement(
             "agrees in kind",
             f"GradMax's networks end higher than folded ones ({told}) and solve their problem as often: "
             f"{spoken_rates(numbers, 'A gradmax', 'A fold')}. What is meant by stable is not said.",
         )
-    return Judged("disagrees", f"No clear difference with {numbers['networks']} networks: {told}.")
+    return Judgement("disagrees", f"No clear difference with {numbers['networks']} networks: {told}.")
 
 
-def judge_direction(numbers: Numbers) -> Judged:
+def judge_direction(numbers: Numbers) -> Judgement:
     """Milestone 1: how much of the best direction's gain the slides' has."""
     grown = numbers["grown"]["methods"]
     told = (
@@ -104,10 +104,10 @@ def judge_direction(numbers: Numbers) -> Judged:
         f"{numbers['cases']}), {numbers['angle']:.0f} degrees away; on sine, mean loss after training with it "
         f"{grown['A aligned']['loss']:.3f}, with the best {grown['A fold']['loss']:.3f}"
     )
-    return Judged("agrees" if numbers["ratio"] < 0.9 else "disagrees", f"At trained networks {told}.")
+    return Judgement("agrees" if numbers["ratio"] < 0.9 else "disagrees", f"At trained networks {told}.")
 
 
-def judge_foot(numbers: Numbers) -> Judged:
+def judge_foot(numbers: Numbers) -> Judgement:
     """Milestone 2: how many closed-form fold points are of no use."""
     grown = numbers["grown"]["methods"]
     told = (
@@ -116,10 +116,10 @@ def judge_foot(numbers: Numbers) -> Judged:
         f"point of the effective boundary is found for all but {numbers['found'].get('none', 0)}. Mean loss after "
         f"training on sine: foot {grown['A foot']['loss']:.3f}, effective point {grown['A fold']['loss']:.3f}."
     )
-    return Judged("agrees" if numbers["useless"] > 0 else "disagrees", told)
+    return Judgement("agrees" if numbers["useless"] > 0 else "disagrees", told)
 
 
-def judge_closed_form(numbers: Numbers) -> Judged:
+def judge_closed_form(numbers: Numbers) -> Judgement:
     """Milestone 3: the closed form beside a constrained optimiser."""
     told = (
         f"The closed form has {numbers['median']:.1%} (median of {numbers['cases']}; least "
@@ -127,81 +127,81 @@ def judge_closed_form(numbers: Numbers) -> Judged:
         "gain that a constrained optimiser finds from many starts"
     )
     if numbers["median"] > 0.9:
-        return Judged(
+        return Judgement(
             "agrees in kind", f"{told}: the difficulty can be avoided, the constraint is built into the unit."
         )
-    return Judged("agrees", f"{told}: it stays difficult.")
+    return Judgement("agrees", f"{told}: it stays difficult.")
 
 
-def judge_shallow(numbers: Numbers) -> Judged:
+def judge_shallow(numbers: Numbers) -> Judgement:
     """Theorem 2: exact for one input, false from two on."""
     told = (
         f"One input: {numbers['cases']} networks of 3 layers written with one hidden layer, deviation "
         f"{numbers['deviation']:.1g}. Two inputs: {numbers['bent']:.0%} of networks of two layers have a crease that "
         "changes direction; one hidden layer bends along whole lines only"
     )
-    return Judged("disagrees", f"{told}, so the theorem fails from two inputs on.")
+    return Judgement("disagrees", f"{told}, so the theorem fails from two inputs on.")
 
 
-def judge_majority(numbers: Numbers) -> Judged:
+def judge_majority(numbers: Numbers) -> Judgement:
     """Theorem 1: whether most networks predict more than half of the data right."""
     found = numbers["problems"]
     told = ", ".join(
         f"{name} {one['mean']:.0%} right ({one['majority']:.0%} of networks)" for name, one in found.items()
     )
-    return Judged(
+    return Judgement(
         "agrees" if all(one["majority"] > 0.5 for one in found.values()) else "disagrees",
         f"More than half right: {told}.",
     )
 
 
-def judge_regions(numbers: Numbers) -> Judged:
+def judge_regions(numbers: Numbers) -> Judgement:
     """Observation 1: whether folds make more regions."""
     told = (
         f"{numbers['cases']} folds: {numbers['before']:.2f} regions before, {numbers['after']:.2f} after; "
         f"more in {numbers['more']:.0%}, fewer in {numbers['fewer']:.0%}"
     )
-    return Judged("agrees" if numbers["more"] > 0.95 and not numbers["fewer"] else "disagrees", f"{told}.")
+    return Judgement("agrees" if numbers["more"] > 0.95 and not numbers["fewer"] else "disagrees", f"{told}.")
 
 
-def judge_span(numbers: Numbers) -> Judged:
+def judge_span(numbers: Numbers) -> Judgement:
     """Lemma 1: constant on the crease in the span, and not outside."""
     inside, outside = numbers["in the span"], numbers["least spread outside"]
     told = (
         f"over {numbers['cases']} cases w . x varies by {inside:.1g} on the crease for w in the span, "
         f"else by {outside:.1g} or more"
     )
-    return Judged("agrees" if inside < 1e-12 < outside else "disagrees", f"Holds: {told}.")
+    return Judgement("agrees" if inside < 1e-12 < outside else "disagrees", f"Holds: {told}.")
 
 
-def judge_lemma2(numbers: Numbers) -> Judged:
+def judge_lemma2(numbers: Numbers) -> Judgement:
     """Lemma 2: right where the new unit is active."""
     told = (
         f"Where the new unit is active the formula is autograd's to {numbers['active']:.1g}; where it is not, the "
         f"second term must be left out (as printed it is wrong by up to {numbers['inactive, as printed']:.0%})"
     )
-    return Judged(
+    return Judgement(
         "agrees in kind" if numbers["active"] < 1e-12 else "disagrees",
         f"{told}: a factor for the unit's side is missing.",
     )
 
 
-def judge_lemma4(numbers: Numbers) -> Judged:
+def judge_lemma4(numbers: Numbers) -> Judgement:
     """Lemma 4: changes within their bound."""
     changes, shares = numbers["largest_change"], numbers["share_of_bound"]
     told = ", ".join(f"{change:.2g} for eps = {eps}" for eps, change in changes.items())
     fits = max(shares.values()) < 1 + 1e-9
-    return Judged(
+    return Judgement(
         "agrees" if fits else "disagrees",
         f"Largest change of an output over {numbers['cases']} folds: {told}; never above the bound.",
     )
 
 
-def judge_lemma5(numbers: Numbers) -> Judged:
+def judge_lemma5(numbers: Numbers) -> Judgement:
     """Lemma 5: no gradient at zero, some beyond."""
     zero, small = numbers["zero outgoing weights"], numbers["small ones, at least"]
     holds = zero == 0 and small > 0
-    return Judged(
+    return Judgement(
         "agrees" if holds else "disagrees",
         (
             f"Over {numbers['cases']} folds the gradient is {zero:g} for zero outgoing weights, at least "
@@ -210,40 +210,40 @@ def judge_lemma5(numbers: Numbers) -> Judged:
     )
 
 
-def judge_svd(numbers: Numbers) -> Judged:
+def judge_svd(numbers: Numbers) -> Judgement:
     """Slide 7: no other choice has a larger gradient."""
     best = numbers["largest ratio"]
     told = f"{numbers['cases']} random choices reach at most {best:.0%} of it, {numbers['mean ratio']:.0%} in the mean"
-    return Judged(
+    return Judgement(
         "agrees" if best <= 1 + 1e-9 else "disagrees",
         f"The squared gradient is largest at the first singular vector: {told}.",
     )
 
 
-def judge_dead(numbers: Numbers) -> Judged:
+def judge_dead(numbers: Numbers) -> Judgement:
     """Slide 30: whether dead layers occur."""
     told = ", ".join(f"{name} {share:.1%}" for name, share in numbers["shares"].items())
-    return Judged(
+    return Judgement(
         "agrees" if max(numbers["shares"].values()) > 0 else "disagrees",
         f"Of {numbers['networks']} trained networks without an active unit: {told}.",
     )
 
 
-def judge_nearest(numbers: Numbers) -> Judged:
+def judge_nearest(numbers: Numbers) -> Judgement:
     """Slide 28: whether the instance chosen is always a mis-predicted one."""
     told = (
         f"The instance nearest to the centroid is predicted right in {numbers['share']:.0%} of {numbers['cases']} cases"
     )
     if numbers["right"]:
-        return Judged("disagrees", f"{told}; the nearest mis-predicted one must be taken.")
-    return Judged("agrees", f"{told}.")
+        return Judgement("disagrees", f"{told}; the nearest mis-predicted one must be taken.")
+    return Judgement("agrees", f"{told}.")
 
 
-def judge_location(numbers: Numbers) -> Judged:
+def judge_location(numbers: Numbers) -> Judgement:
     """Theorem 5: the bias has a say in where the crease meets the boundary."""
     told = (
         f"With b = -w . x_f the crease meets the boundary {numbers['with the bias']:.1g} from the "
         "fold point, whatever w is; "
         f"with b = 0 {numbers['with none']:.2g} from it (median of {numbers['cases']})"
     )
-    return Judged("agrees in kind", f"{told}: weights and bias together determine it.")
+    return Judgement("agrees in kind", f"{told}: weights and bias together determine it.")

@@ -25,7 +25,7 @@ from creases.growth.methods.folding import (
 from creases.lab import Batch, train
 from creases.network.surgery import Place, widen
 from creases.problems import get
-from creases_reproduction.measured import Scale
+from creases_reproduction.experiment import Scale
 from creases_reproduction.xng.runs import GROWN, LR, PROBLEMS, small_networks
 
 

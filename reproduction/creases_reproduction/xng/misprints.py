@@ -6,7 +6,7 @@ from creases_reproduction.misprints import Misprint
 
 MISPRINTS = [
     Misprint(
-        "000-slide-7",
+        "xng/slide-7",
         "slide 7, GradMax's problem",
         "maximise over outgoing weights of Frobenius norm at most c",
         "maximise over orthogonal columns",
@@ -14,7 +14,7 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_without_orthogonality_copies_of_the_first_vector_win",
     ),
     Misprint(
-        "000-slide-8",
+        "xng/slide-8",
         "slides 7 and 8, GradMax with ReLU",
         "new incoming weights are zero and receive the largest gradient",
         "with torch's ReLU, whose slope at 0 is 0, they must be small instead",
@@ -22,7 +22,7 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_zero_incoming_weights_of_a_relu_get_no_gradient",
     ),
     Misprint(
-        "000-theorem-2",
+        "xng/theorem-2",
         "Theorem 2, slide 11",
         "deep ReLU networks are replicable by ones with a single hidden layer",
         "true for one input; from two inputs on, one hidden layer bends along whole lines only",
@@ -30,7 +30,7 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_creases_of_a_second_layer_change_direction",
     ),
     Misprint(
-        "000-lemma-2",
+        "xng/lemma-2",
         "Lemma 2, slide 23",
         "dL/dx = (W_B s' W_A)' dL/dy + (w_B . dL/dy) w_A",
         "the second term times the new unit's own slope, 1 where it is active and 0 elsewhere",
@@ -38,7 +38,7 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_an_inactive_new_unit_adds_nothing_to_the_gradient_at_the_input",
     ),
     Misprint(
-        "000-slide-27",
+        "xng/slide-27",
         "slide 27, Fold Point Search",
         "the boundary is where W x + b is a uniform vector",
         "where the two classes in question tie and no other is above them",
@@ -46,7 +46,7 @@ MISPRINTS = [
         "tests/grow/folding/test_point.py::test_where_a_third_class_is_above_the_foot_the_nearest_point_below_it_is_taken",
     ),
     Misprint(
-        "000-slide-28",
+        "xng/slide-28",
         "slide 28, Find Typical Mis-Predicted Instance",
         "the instance of the cluster nearest to its centroid",
         "the mis-predicted one nearest to it",
@@ -54,7 +54,7 @@ MISPRINTS = [
         "tests/grow/folding/test_typical.py::test_the_typical_one_is_the_mistake_nearest_to_the_loss_weighted_centroid",
     ),
     Misprint(
-        "000-slide-29",
+        "xng/slide-29",
         "slide 29, Hidden Layer Broaden",
         "the new bias is 0",
         "b = -w . x_f, as Theorem 3 says",
@@ -62,7 +62,7 @@ MISPRINTS = [
         "tests/grow/folding/test_fold.py::test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary",
     ),
     Misprint(
-        "000-slide-29-rows",
+        "xng/slide-29-rows",
         "slide 29, Hidden Layer Broaden",
         "W_A x_f + b_A = 0 for the whole new matrix",
         "for its new row alone",
@@ -70,7 +70,7 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_old_units_are_not_zero_at_the_fold_point",
     ),
     Misprint(
-        "000-slide-29-zero",
+        "xng/slide-29-zero",
         "slide 29, Hidden Layer Broaden",
         "the new outgoing weights are 0",
         "small, not 0, as Lemma 5 says",

@@ -31,7 +31,7 @@ from creases.growth.methods import crease_search, fold, gradmax, random_units, t
 from creases.lab import Batch, train
 from creases.network.surgery import Place, places
 from creases.problems import Problem, get
-from creases_reproduction.measured import wilson
+from creases_reproduction.statistics import wilson_interval
 
 PROBLEMS = ("sine", "quadratic", "circle", "overlapping_quadratic")
 
@@ -185,7 +185,7 @@ def _row(problem: str, method: str, losses: NDArray[np.float64], refused: int, r
         float(losses.mean()),
         error,
         successes,
-        *wilson(successes, n),
+        *wilson_interval(successes, n),
         refused,
         recycled,
     )

@@ -1,0 +1,94 @@
+"""Experiments: their scale, their seeds, and their results as tables that say how they were made."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.resources import as_file, files
+from pathlib import Path
+from time import process_time
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from creases._files import write_atomically
+from creases._validation import check_choice
+from creases._versions import versions
+from creases.errors import FileError, InputError, ReadError
+
+Scale = Literal["quick", "full"]
+
+#: Packages that results depend on.
+PACKAGES = ("creases", "numba", "numpy", "torch")
+
+
+@dataclass(frozen=True, eq=False)
+class ResultTable:
+    """The result of an experiment."""
+
+    table: pd.DataFrame
+    about: dict[str, str] = field(default_factory=dict)  #: how it was made
+
+
+def check_scale(scale: str) -> None:
+    """Refuse a scale other than "quick" and "full"."""
+    check_choice(scale, ("quick", "full"), "scale")
+
+
+def derive_seed(*key: int) -> int:
+    """Return a seed for a key of integers, independent of all other keys."""
+    return int(np.random.SeedSequence(key).generate_state(1, np.uint32)[0])
+
+
+def write_table(result: ResultTable, path: str | Path) -> Path:
+    """Write a result as comma-separated values; the first lines ``# name: value`` say how it was made."""
+    with write_atomically(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"# {name}: {value}\n" for name, value in result.about.items())
+        result.table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
+    return Path(path)
+
+
+def read_table(path: str | Path) -> ResultTable:
+    """Read a file that :func:`write_table` wrote."""
+    path = Path(path)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from None
+    about = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# ") and ": " in line)
+    try:
+        return ResultTable(pd.read_csv(path, comment="#", keep_default_na=False, na_values=[""]), about)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise ReadError(f"cannot read {path} as the table of an experiment: {error}") from None
+
+
+def stored_table(name: str) -> ResultTable:
+    """Return the result at full scale that comes with the package, by the name of its file."""
+    resource = files("creases_reproduction") / "results" / f"{name}.csv"
+    if not resource.is_file():
+        raise InputError("name", "be a table that comes with the package", repr(name))
+    with as_file(resource) as path:
+        return read_table(path)
+
+
+def result_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results depend on."""
+    return versions(*PACKAGES)
+
+
+def run_as_program(experiment: Callable[..., Any], name: str, description: str | None) -> None:
+    """Run an experiment with the options ``--scale``, ``--seed`` and ``--out``, and write its table."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", choices=("quick", "full"), default="quick")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path(f"{name}.csv"), help="the file to write")
+    options = parser.parse_args()
+    start = process_time()
+    result = experiment(options.scale, seed=options.seed)
+    about = {**result.about, "cpu_seconds": f"{process_time() - start:.0f}", **result_versions()}
+    command = (
+        f"python -m creases_reproduction.{name} --scale {options.scale} --seed {options.seed} --out {options.out.name}"
+    )
+    write_table(ResultTable(result.table, {"command": command, **about}), options.out)

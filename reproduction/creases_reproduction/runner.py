@@ -1,0 +1,143 @@
+"""Run claims: measure, judge, and store the results."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from creases._validation import check_count
+from creases._versions import version, versions
+from creases_reproduction.catalogue import find_claim
+from creases_reproduction.claim import Claim
+from creases_reproduction.experiment import Scale, check_scale
+from creases_reproduction.results import (
+    Failure,
+    Result,
+    judge_numbers,
+    read_result,
+    result_path,
+    to_json,
+    write_result,
+)
+
+
+def run_claim(
+    claim: Claim, scale: Scale = "quick", *, folder: str | Path | None = None, overwrite: bool = False
+) -> Result:
+    """Measure a claim and judge the numbers.
+
+    Parameters
+    ----------
+    scale
+        "full" as in the source, "quick" in seconds.
+    folder
+        Where the result is written as FAMILY/NAME.json. A result that is already there, of the same scale and the same
+        version of creases, is not measured again, only judged.
+    overwrite
+        Whether to measure again what is already there.
+    """
+    check_scale(scale)
+    previous = None if folder is None or overwrite else _previous_result(result_path(folder, claim.id), scale)
+    if previous is not None:
+        verdict, why = judge_numbers(claim, previous.numbers)
+        return replace(previous, verdict=verdict, why=why)
+    start = perf_counter()
+    numbers = {} if claim.measure is None else to_json(claim.measure(scale))
+    seconds = perf_counter() - start
+    verdict, why = judge_numbers(claim, numbers)
+    result = Result(
+        id=claim.id,
+        scale=scale,
+        command=f"creases reproduce {claim.id} --scale {scale}",
+        versions=versions("creases", "torch", "numpy"),
+        machine=describe_machine(),
+        seconds=round(seconds, 2),
+        numbers=numbers,
+        verdict=verdict,
+        why=why,
+    )
+    if folder is not None:
+        write_result(result, folder)
+    return result
+
+
+def run_claims(
+    claims: Sequence[Claim], scale: Scale, *, folder: str | Path, n_jobs: int = 1, overwrite: bool = False
+) -> Iterator[Result | Failure]:
+    """Run many claims and yield each result when it is done; a claim that fails does not stop the others.
+
+    Parameters
+    ----------
+    n_jobs
+        How many processes to use; 1 runs the claims one after the other in this process.
+    """
+    check_scale(scale)
+    check_count(n_jobs, "n_jobs")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    if n_jobs == 1 or len(claims) <= 1:
+        for claim in claims:
+            yield _try_claim(claim.id, scale, str(folder), overwrite)
+        return
+    from loky import as_completed
+
+    with _process_pool(n_jobs) as pool:
+        jobs = [pool.submit(_try_claim, claim.id, scale, str(folder), overwrite) for claim in claims]
+        for job in as_completed(jobs):
+            yield job.result()
+
+
+def describe_machine() -> str:
+    """Return the processors in words: "Intel Xeon 2.20 GHz, 2 cores", with the GPU if there is one."""
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        models = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
+        name = models[0] if models else name
+    words = f"{name}, {os.cpu_count()} cores"
+    import torch
+
+    return f"{words}; {torch.cuda.get_device_name()}" if torch.cuda.is_available() else words
+
+
+def _previous_result(path: Path, scale: Scale) -> Result | None:
+    """Return the result in a file, unless it is of another scale or another version of creases."""
+    if not path.is_file():
+        return None
+    result = read_result(path)
+    return result if result.scale == scale and result.versions.get("creases") == version("creases") else None
+
+
+def _try_claim(id: str, scale: Scale, folder: str, overwrite: bool) -> Result | Failure:
+    """Return the result of a claim, or the error that ended it."""
+    from traceback import format_exc
+
+    try:
+        return run_claim(find_claim(id), scale, folder=folder, overwrite=overwrite)
+    except Exception:
+        return Failure(id, format_exc())
+
+
+@contextmanager
+def _process_pool(n_jobs: int) -> Iterator[Any]:
+    """Yield a pool of processes with one thread each, killed where the caller stops early."""
+    import signal
+
+    from loky import ProcessPoolExecutor
+
+    pool = ProcessPoolExecutor(
+        n_jobs,
+        timeout=60,  # where this process is killed, they end by themselves
+        env={"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_IGN),  # Ctrl-C reaches this process, which ends them
+    )
+    try:
+        yield pool
+    finally:
+        pool.shutdown(kill_workers=True)
