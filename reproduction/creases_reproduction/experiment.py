@@ -73,22 +73,29 @@ def stored_table(name: str) -> ResultTable:
         return read_table(path)
 
 
+def round_numbers(value: Any) -> Any:
+    """Round the numbers of a JSON value to six digits, so that its file stays small."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: round_numbers(part) for key, part in value.items()}
+    return [round_numbers(part) for part in value] if isinstance(value, list) else value
+
+
 def result_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
     return versions(*PACKAGES)
 
 
-def run_as_program(experiment: Callable[..., Any], name: str, description: str | None) -> None:
-    """Run an experiment with the options ``--scale``, ``--seed`` and ``--out``, and write its table."""
+def run_as_program(experiment: Callable[..., Any], module: str, description: str | None) -> None:
+    """Run the experiment of a module with the options ``--scale``, ``--seed`` and ``--out``, and write its table."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", choices=("quick", "full"), default="quick")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path(f"{name}.csv"), help="the file to write")
+    parser.add_argument("--out", type=Path, default=Path(f"{module.rpartition('.')[2]}.csv"), help="the file to write")
     options = parser.parse_args()
     start = process_time()
     result = experiment(options.scale, seed=options.seed)
     about = {**result.about, "cpu_seconds": f"{process_time() - start:.0f}", **result_versions()}
-    command = (
-        f"python -m creases_reproduction.{name} --scale {options.scale} --seed {options.seed} --out {options.out.name}"
-    )
+    command = f"python -m creases_reproduction.{module} --scale {options.scale} --seed {options.seed} --out {options.out.name}"
     write_table(ResultTable(result.table, {"command": command, **about}), options.out)

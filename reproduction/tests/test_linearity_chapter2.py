@@ -30,7 +30,7 @@ CASES = {
 
 
 def test_every_claim_is_here():
-    assert set(CASES) == computable("linearity_chapter2_perceptrons", "linearity_chapter2_regions")
+    assert set(CASES) == computable("linearity.chapter2_perceptrons", "linearity.chapter2_regions")
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -141,7 +141,7 @@ IN_KIND = {"linearity/figure-3.5", "linearity/figure-3.10"}
 
 def test_every_claim_is_here():
     names = ("others", "functions", "networks", "optima", "training", "hardness", "ten_bits", "pruning", "images")
-    assert set(CASES) == computable(*(f"linearity_chapter3_{name}" for name in names))
+    assert set(CASES) == computable(*(f"linearity.chapter3_{name}" for name in names))
 
 
 @pytest.mark.parametrize("id", CASES)

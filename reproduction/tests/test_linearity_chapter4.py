@@ -68,7 +68,7 @@ IN_KIND = {"linearity/figure-4.7", "linearity/figure-4.8", "linearity/section-4.
 
 
 def test_every_claim_is_here():
-    assert set(CASES) == computable(*(f"linearity_chapter4_{name}" for name in ("shapes", "formulas", "training")))
+    assert set(CASES) == computable(*(f"linearity.chapter4_{name}" for name in ("shapes", "formulas", "training")))
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -38,7 +38,7 @@ CASES = {
 
 
 def test_every_claim_is_here():
-    assert set(CASES) == computable("linearity_chapter5", "linearity_chapter5_sine")
+    assert set(CASES) == computable("linearity.chapter5", "linearity.chapter5_sine")
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -70,7 +70,7 @@ CASES = {
 
 
 def test_every_claim_is_here():
-    assert set(CASES) == computable("linearity_chapter6", "linearity_chapter6_images")
+    assert set(CASES) == computable("linearity.chapter6", "linearity.chapter6_images")
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -62,7 +62,7 @@ CASES = {
 
 
 def test_every_claim_is_here():
-    assert set(CASES) == computable("linearity_chapter7", "linearity_chapter7_images")
+    assert set(CASES) == computable("linearity.chapter7", "linearity.chapter7_images")
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -78,7 +78,7 @@ CASES = {
 
 
 def test_every_claim_is_here():
-    assert set(CASES) == computable("tiny_theorems", "tiny_corollaries", "tiny_greedy", "tiny_mnist")
+    assert set(CASES) == computable("tiny.theorems", "tiny.corollaries", "tiny.greedy", "tiny.mnist")
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -123,4 +123,4 @@ def _with_shares(frame: pd.DataFrame, total: int) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    run_as_program(frequencies, "boolean_optima", __doc__)
+    run_as_program(frequencies, "linearity.boolean_optima", __doc__)

@@ -26,7 +26,7 @@ from creases import boolean, lab
 from creases._files import write_atomically
 from creases.errors import CreasesError, FileError, InputError
 from creases_reproduction.experiment import ResultTable, derive_seed, result_versions
-from creases_reproduction.linearity.boolean_training import LEAKY, RELU, Start, train_on
+from creases_reproduction.linearity.boolean_training import FOURIER_METRICS, LEAKY, RELU, Start, train_on
 from creases_reproduction.statistics import add_rates
 
 BITS = 4
@@ -76,7 +76,7 @@ class Success(ResultTable):
     def metrics(self) -> pd.DataFrame:
         """Swaps, Fourier degree, influence and Fourier entropy of each class (index)."""
         classes = np.unique(self.table["class"])
-        fourier = {name: getattr(boolean, name)(classes, BITS) for name in METRICS if name != "swaps"}
+        fourier = {name: metric(classes, BITS) for name, metric in FOURIER_METRICS.items()}
         swaps = [boolean.swaps(int(f), BITS).changes for f in classes]
         return pd.DataFrame({"swaps": swaps, **fourier}, index=pd.Index(classes, name="class"))
 

@@ -32,11 +32,11 @@ from numpy.typing import NDArray
 from creases import boolean
 from creases.errors import InputError
 from creases_reproduction.experiment import ResultTable, derive_seed, result_versions, write_table
-from creases_reproduction.linearity.boolean_training import EPOCHS, LEAKY, train_on
+from creases_reproduction.linearity.boolean_training import EPOCHS, FOURIER_METRICS, LEAKY, train_on
 from creases_reproduction.statistics import add_rates
 
 KINDS = ("random", "xored", "parity")
-METRICS = ("degree", "entropy", "influence")
+METRICS = tuple(FOURIER_METRICS)
 
 #: Networks of Fig. 3.8 and 3.9.
 WIDTH, DEPTH = 10, 2
@@ -118,7 +118,7 @@ def by_metrics(
     tables = []
     for n in bits:
         numbers = [boolean.from_truth_table(table) for table in _tables(chosen, n, seed)]
-        fourier = {name: getattr(boolean, name)(numbers, n) for name in METRICS}
+        fourier = {name: metric(numbers, n) for name, metric in FOURIER_METRICS.items()}
         tables.append(_trained(chosen, n, width, depth, seed, device).assign(**fourier))
     return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
 

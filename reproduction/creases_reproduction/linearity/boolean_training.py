@@ -21,6 +21,12 @@ LR, EPOCHS = 0.025, 4000
 #: Slopes of the bends on their negative side: ReLU, and the leaky ReLU of the dissertation.
 RELU, LEAKY = 0.0, 0.1
 
+#: Measures of a function's complexity by its Fourier coefficients.
+FOURIER_METRICS = {
+    "degree": boolean.fourier.degree,
+    "entropy": boolean.fourier.entropy,
+    "influence": boolean.fourier.total_influence,
+}
 
 #: How first weights are drawn.
 Start = Literal["he", "torch"]

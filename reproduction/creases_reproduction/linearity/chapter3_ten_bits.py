@@ -23,6 +23,7 @@ from creases_reproduction.linearity.boolean_ten_bits import (
     means,
     predicted,
 )
+from creases_reproduction.linearity.boolean_training import FOURIER_METRICS
 from creases_reproduction.statistics import mean_interval
 
 FULL = "two minutes of an H200; hours of 2 cores"
@@ -178,9 +179,9 @@ def expected(scale: Scale) -> Numbers:
     numbers = [boolean.from_truth_table(table) for table in tables]
     found = []
     for name in ("degree", "influence"):
-        own = getattr(boolean, name)(numbers, 10) / 10
-        parity = float(getattr(boolean, name)(boolean.parity(10), 10)) / 10
-        found.append(row(name, parity, own.mean(), *mean_interval(own)))
+        values = FOURIER_METRICS[name](numbers, 10) / 10
+        parity = float(FOURIER_METRICS[name](boolean.parity(10), 10)) / 10
+        found.append(row(name, parity, values.mean(), *mean_interval(values)))
     return {"rows": found}
 
 
@@ -199,8 +200,8 @@ def maxima(scale: Scale) -> Numbers:
     for n in range(2, 6 if scale == "full" else 5):
         classes = boolean.npn_classes(n).representatives
         found["bits"].append(n)
-        for name in METRICS:
-            found[name].append(float(getattr(boolean, name)(classes, n).max()))
+        for name, metric in FOURIER_METRICS.items():
+            found[name].append(float(metric(classes, n).max()))
         found["entropy of OR"].append(float(boolean.fourier.entropy(2 ** (2**n) - 2, n)))
     return found
 

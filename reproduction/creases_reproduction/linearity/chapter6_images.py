@@ -12,15 +12,14 @@ import pandas as pd
 
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale, stored_table
+from creases_reproduction.images import STAND_IN, note_stand_in
 from creases_reproduction.judges import describe_row, row, rows
 from creases_reproduction.linearity.image_directions import AT, Directions
 from creases_reproduction.linearity.image_networks import PRINTED, DataName
 from creases_reproduction.linearity.image_numbers import (
-    STAND_IN,
     Groups,
     about,
     models,
-    on_images,
     own_plans,
     samples,
     seen,
@@ -58,7 +57,7 @@ def accuracies_from_table() -> tuple[Numbers, dict[str, str]]:
     return _accuracies({data: stored_similarity(data) for data in DATA}), about("image_similarity", "mnist")
 
 
-@on_images
+@note_stand_in
 def judge_accuracies(numbers: Numbers) -> Judgement:
     found = rows(numbers)
     gap = {one.what: (one.measured or 0) - (one.printed or 0) for one in found}
@@ -72,7 +71,7 @@ def judge_accuracies(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", words)
 
 
-@on_images
+@note_stand_in
 def judge_linear(numbers: Numbers) -> Judgement:
     own = [one for one in rows(numbers) if one.what.startswith("mnist") and "linear" in one.what]
     best = max(one.measured or 0 for one in own)
@@ -117,7 +116,7 @@ def sections_from_table(data: str) -> tuple[Numbers, dict[str, str]]:
     return _sections(found.table, data), {**found.about, "device": "2 cores"}
 
 
-@on_images
+@note_stand_in
 def judge_dense(numbers: Numbers) -> Judgement:
     own = [
         (optimizer, regions)
@@ -133,7 +132,7 @@ def judge_dense(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind", f"{words}: SGD has more, but not hundreds on this plane")
 
 
-@on_images
+@note_stand_in
 def judge_jacobians(numbers: Numbers) -> Judgement:
     conv = [kind != "dense" for kind in numbers["network"]]
     pairs = [
@@ -182,7 +181,7 @@ def _by(numbers: Numbers, name: str) -> Callable[..., float]:
     return mean
 
 
-@on_images
+@note_stand_in
 def judge_coefficients(numbers: Numbers) -> Judgement:
     outside, jagged = _by(numbers, "outside"), _by(numbers, "jagged")
     kinds = ("linear", "dense", "simple", "complex")
@@ -199,7 +198,7 @@ def judge_coefficients(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", words)
 
 
-@on_images
+@note_stand_in
 def judge_directions(numbers: Numbers) -> Judgement:
     rough, like = _by(numbers, "roughness"), _by(numbers, "like_linear")
     kinds = ("linear", "dense", "simple", "complex")
@@ -213,7 +212,7 @@ def judge_directions(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", words)
 
 
-@on_images
+@note_stand_in
 def judge_spectrum(numbers: Numbers) -> Judgement:
     by = dict(zip(numbers["names"], numbers["eigenvalues"], strict=True))
     dense = [own for name, own in by.items() if name.startswith("dense")]
@@ -253,14 +252,14 @@ def _explained(*found: Measured) -> Numbers:
     return {"share of the outputs' variance": by, "data": own[0].note["data"]}
 
 
-@on_images
+@note_stand_in
 def judge_explained(numbers: Numbers) -> Judgement:
     by = numbers["share of the outputs' variance"]
     words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())
     return Judgement("agrees" if all(one["sgd"] > one["adamw"] for one in by.values()) else "disagrees", words)
 
 
-@on_images
+@note_stand_in
 def judge_less(numbers: Numbers) -> Judgement:
     by = numbers["share of the outputs' variance"]
     words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.images import note_stand_in
 from creases_reproduction.linearity.chapter6_images import (
     DATA,
     FULL,
@@ -19,7 +20,7 @@ from creases_reproduction.linearity.chapter6_images import (
     picture_accuracies,
 )
 from creases_reproduction.linearity.image_networks import DataName
-from creases_reproduction.linearity.image_numbers import Groups, about, on_images, similarity, stored_similarity
+from creases_reproduction.linearity.image_numbers import Groups, about, similarity, stored_similarity
 from creases_reproduction.linearity.image_similarity import Measured
 
 #: Figure 7.9 where it can be read: accuracies on CIFAR-10 mapped from a network (rows) to linear, dense 1, dense 2,
@@ -109,12 +110,12 @@ def _clusters(numbers: Numbers, near: tuple[str, ...], far: tuple[str, ...]) -> 
     return Judgement("agrees in kind" if sum(facts) >= 3 else "disagrees", words)
 
 
-@on_images
+@note_stand_in
 def judge_mnist_clusters(numbers: Numbers) -> Judgement:
     return _clusters(numbers, ("dense, sgd", "conv, sgd"), ("conv, adamw",))
 
 
-@on_images
+@note_stand_in
 def judge_cifar_clusters(numbers: Numbers) -> Judgement:
     return _clusters(numbers, ("dense, sgd",), ("conv, sgd", "conv, adamw"))
 
@@ -124,7 +125,7 @@ def picture_clusters(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="clusters of each output", y="accuracy, %")
 
 
-@on_images
+@note_stand_in
 def judge_optimizers(numbers: Numbers) -> Judgement:
     right = numbers["accuracy"]
     lost = {}
@@ -141,7 +142,7 @@ def overlap(own: Groups) -> dict[str, Any]:
     return {"kind": own.kind.tolist(), "share": share}
 
 
-@on_images
+@note_stand_in
 def judge_overlap(numbers: Numbers) -> Judgement:
     by = {kind: max(s for s, k in zip(numbers["share"], numbers["kind"], strict=True) if k == kind)
           for kind in ("dense", "simple", "complex")}  # fmt: skip
@@ -172,21 +173,21 @@ def maps(own: Groups) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@on_images
+@note_stand_in
 def judge_mnist_maps(numbers: Numbers) -> Judgement:
     hard, other = numbers["lost to dense, AdamW"], numbers["lost to SGD"]
     words = f"maps lose {other:.1f} points in the mean to networks trained by SGD, {hard:.1f} to dense ones by AdamW"
     return Judgement("agrees" if hard > 10 > 3 > other else "disagrees", words)
 
 
-@on_images
+@note_stand_in
 def judge_dense_to_conv(numbers: Numbers) -> Judgement:
     lost = numbers["dense to conv, SGD"]
     words = f"mapped to convolutional networks (SGD) dense ones lose {lost:.1f} points of their accuracy in the mean"
     return Judgement("agrees" if lost < 5 else "disagrees", words)
 
 
-@on_images
+@note_stand_in
 def judge_cifar_maps(numbers: Numbers) -> Judgement:
     conv, gain = numbers["conv"], numbers["linear to dense gains"]
     facts = [
@@ -239,7 +240,7 @@ def distance(own: Groups) -> dict[str, Any]:
     }
 
 
-@on_images
+@note_stand_in
 def judge_distance(numbers: Numbers) -> Judgement:
     share, conv = numbers["dense to conv over linear to others"], numbers["conv among themselves over linear to others"]
     words = (
@@ -264,7 +265,7 @@ def alignment(own: Groups) -> dict[str, Any]:
     }
 
 
-@on_images
+@note_stand_in
 def judge_alignment(numbers: Numbers) -> Judgement:
     block, adamw, across = (numbers[name] for name in ("conv, SGD", "conv, AdamW", "across optimizers"))
     words = ", ".join(f"{name} {value:.2f}" for name, value in numbers.items() if isinstance(value, float))
@@ -293,7 +294,7 @@ def entropy(own: Groups) -> dict[str, Any]:
     }
 
 
-@on_images
+@note_stand_in
 def judge_entropy(numbers: Numbers) -> Judgement:
     own, across = numbers["beyond one's own"], numbers["across optimizers"]
     words = ", ".join(f"{name} {value:.2f}" for name, value in own.items())
@@ -325,7 +326,7 @@ def agreement(own: Groups) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@on_images
+@note_stand_in
 def judge_agreement(numbers: Numbers) -> Judgement:
     found = {name: value for name, value in numbers.items() if isinstance(value, float)}
     words = "rank correlations over pairs: " + ", ".join(f"{name} {value:.2f}" for name, value in found.items())

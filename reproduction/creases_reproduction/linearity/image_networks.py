@@ -26,6 +26,7 @@ from creases._files import write_atomically
 from creases._typing import Bytes
 from creases.problems import cifar10, mnist
 from creases.problems.images import channel_statistics, normalise, to_color_32
+from creases_reproduction.images import accuracy
 
 Kind = Literal["linear", "dense", "simple", "complex"]
 DataName = Literal["mnist", "cifar10"]
@@ -195,13 +196,6 @@ def captured(
         graph.replay()
 
     return replay
-
-
-def accuracy(model: nn.Module, x: Tensor, y: Tensor) -> float:
-    """Share of samples classified right."""
-    with torch.no_grad():
-        classes = torch.cat([model(x[start : start + 1000]).argmax(1) for start in range(0, len(x), 1000)])
-    return float((classes == y).double().mean())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,7 +9,6 @@ tables in ``results`` have what came out.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,13 +19,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from creases.problems import digits
-from creases_reproduction.claim import Judgement, Numbers
 from creases_reproduction.experiment import Scale
+from creases_reproduction.images import STAND_IN
 from creases_reproduction.linearity.image_directions import Directions, directions
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans, trained
 from creases_reproduction.linearity.image_similarity import Measured, measure_images
 
-STAND_IN = "scikit-learn's digits stand in for the images at quick scale"
 _QUICK = (800, 300, 10)  #: samples to train on and to test with, epochs
 
 
@@ -121,18 +119,10 @@ def _read(name: str) -> dict[str, Any]:
 
 def about(program: str, data: DataName) -> dict[str, str]:
     """How the stored tables were made."""
-    command = f"python -m creases_reproduction.{program} {data} --device cuda --networks networks --out {data}.json"
+    command = (
+        f"python -m creases_reproduction.linearity.{program} {data} --device cuda --networks networks --out {data}.json"
+    )
     return {"command": command, "device": "NVIDIA H200, 16 cores", "torch": "2.11"}
-
-
-def on_images(judge: Callable[[Numbers], Judgement]) -> Callable[[Numbers], Judgement]:
-    """A judge that says so where other images than the source's were used."""
-
-    def judged(numbers: Numbers) -> Judgement:
-        found = judge(numbers)
-        return found._replace(why=f"{STAND_IN}: {found.why}") if numbers.get("data") == STAND_IN else found
-
-    return judged
 
 
 class Groups:

@@ -24,6 +24,7 @@ from creases._files import write_atomically
 from creases.compare import Coefficients, active_subspace, coefficients, compress, count_regions, explained_variance
 from creases.compare.measures import coefficient_cka, cross_entropies, distances, mapped_accuracies
 from creases.network import read
+from creases_reproduction.experiment import round_numbers
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, network, plans
 
 
@@ -159,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def keep(stage: str, measured: Measured) -> None:
         print(stage, flush=True)
         with write_atomically(asked.out) as path:
-            path.write_text(json.dumps(rounded(measured.__dict__), indent=0))
+            path.write_text(json.dumps(round_numbers(measured.__dict__), indent=0))
 
     models = [load(asked.networks, plan) for plan in own]
     measure(
@@ -171,15 +172,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         test=asked.test,
         follow=keep,
     )
-
-
-def rounded(value: Any) -> Any:
-    """Numbers to six digits, so that the file stays small."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: rounded(one) for key, one in value.items()}
-    return [rounded(one) for one in value] if isinstance(value, list) else value
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ MISPRINTS = [
         "the inner circle of a hexagon of side k has radius sqrt(3) / 2",
         "k sqrt(3) / 2",
         "",
-        "tests/network/test_enclosing.py::test_vertices_facets_radii_and_volumes_are_those_of_scipys_hull",
+        "tests/regions/test_enclosures.py::test_vertices_facets_radii_and_volumes_are_those_of_scipys_hull",
     ),
     Misprint(
         "linearity/equation-4.3",
@@ -174,7 +174,7 @@ MISPRINTS = [
         "R_square = rho_square sqrt(3)",
         "of the octahedron",
         "",
-        "tests/network/test_enclosing.py::test_vertices_facets_radii_and_volumes_are_those_of_scipys_hull",
+        "tests/regions/test_enclosures.py::test_vertices_facets_radii_and_volumes_are_those_of_scipys_hull",
     ),
     Misprint(
         "linearity/equation-4.6",
@@ -182,7 +182,7 @@ MISPRINTS = [
         "d(i, n)",
         "d(k, n)",
         "",
-        "tests/network/test_enclosing.py::test_equation_4_6_is_the_distance_of_facets_with_k_units_on",
+        "tests/regions/test_enclosures.py::test_equation_4_6_is_the_distance_of_facets_with_k_units_on",
     ),
     Misprint(
         "linearity/table-4.1",
@@ -190,7 +190,7 @@ MISPRINTS = [
         "0.64",
         "0.65",
         "sqrt(5 / 12) = 0.6455.",
-        "tests/network/test_enclosing.py::test_table_4_1_is_right_but_for_the_rounding_at_dimension_4",
+        "tests/regions/test_enclosures.py::test_table_4_1_is_right_but_for_the_rounding_at_dimension_4",
     ),
     Misprint(
         "linearity/equation-4.13",
@@ -198,7 +198,7 @@ MISPRINTS = [
         "sqrt(2) rho_eS ~ rho_ho",
         "rho_eS ~ sqrt(2) rho_ho",
         "",
-        "tests/network/test_enclosing.py::test_equation_4_13_has_the_root_of_two_on_the_wrong_side",
+        "tests/regions/test_enclosures.py::test_equation_4_13_has_the_root_of_two_on_the_wrong_side",
     ),
     Misprint(
         "linearity/equation-4.16",
@@ -206,7 +206,7 @@ MISPRINTS = [
         "the ratio of radii less 1",
         "its nth power less 1",
         "",
-        "tests/network/test_enclosing.py::test_equation_4_16_needs_the_power_n",
+        "tests/regions/test_enclosures.py::test_equation_4_16_needs_the_power_n",
     ),
     Misprint(
         "linearity/equation-4.17",
@@ -214,7 +214,7 @@ MISPRINTS = [
         "tends to 2^(n/2)",
         "to e^(-1/2) 2^(n/2)",
         "",
-        "tests/network/test_enclosing.py::test_equation_4_17_tends_to_the_power_of_two_over_the_root_of_e",
+        "tests/regions/test_enclosures.py::test_equation_4_17_tends_to_the_power_of_two_over_the_root_of_e",
     ),
     Misprint(
         "linearity/section-4.2.1-areas",

@@ -90,4 +90,4 @@ def _samples(n: int, trials: int, samples: int, seed: int) -> tuple[Floats, NDAr
 
 
 if __name__ == "__main__":
-    run_as_program(shells_dimensions, "shells_dimensions", __doc__)
+    run_as_program(shells_dimensions, "linearity.shells_dimensions", __doc__)

@@ -144,4 +144,4 @@ def _share_right(batch: lab.Batch, X: NDArray[np.float64], y: NDArray[np.int64])
 
 
 if __name__ == "__main__":
-    run_as_program(shells_hyperparameters, "shells_hyperparameters", __doc__)
+    run_as_program(shells_hyperparameters, "linearity.shells_hyperparameters", __doc__)

@@ -105,4 +105,4 @@ def _counts(polytopes: list[DecisionPolytope]) -> str:
 
 
 if __name__ == "__main__":
-    run_as_program(shells_kinds, "shells_kinds", __doc__)
+    run_as_program(shells_kinds, "linearity.shells_kinds", __doc__)

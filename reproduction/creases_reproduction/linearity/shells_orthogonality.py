@@ -42,4 +42,4 @@ def expected_cosine(n: int) -> float:
 
 
 if __name__ == "__main__":
-    run_as_program(shells_orthogonality, "shells_orthogonality", __doc__)
+    run_as_program(shells_orthogonality, "linearity.shells_orthogonality", __doc__)

@@ -163,4 +163,4 @@ def _agrees(printed: int, low: float, high: float) -> bool:
 
 
 if __name__ == "__main__":
-    run_as_program(sine_sizes, "sine_sizes", __doc__)
+    run_as_program(sine_sizes, "linearity.sine_sizes", __doc__)

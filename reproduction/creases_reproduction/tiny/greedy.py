@@ -17,8 +17,8 @@ from creases.network.surgery import places
 from creases.problems import digits
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
+from creases_reproduction.images import accuracy
 from creases_reproduction.judges import count_failures, judge_cases
-from creases_reproduction.linearity.image_networks import accuracy
 from creases_reproduction.tiny.bottlenecks import perceptron
 
 square = nn.functional.mse_loss

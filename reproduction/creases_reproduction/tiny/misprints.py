@@ -11,7 +11,7 @@ MISPRINTS = [
         "(L^-T u_k, v_k)",
         "(sqrt(lambda_k) L^-T u_k, sqrt(lambda_k) v_k)",
         "Only then do K neurons lower the lack of expressivity by the sum of lambda_k^2.",
-        "tests/grow/first_order/test_optimal.py::test_units_reduce_the_bottleneck_by_the_squares_of_the_singular_values",
+        "tests/growth/methods/tiny/test_bottleneck.py::test_units_reduce_the_bottleneck_by_the_squares_of_the_singular_values",
     ),
     Misprint(
         "tiny/proposition-3.3",
@@ -19,7 +19,7 @@ MISPRINTS = [
         "omega = N alpha with eigenvalue lambda",
         "omega = N' alpha with eigenvalue lambda^2",
         "",
-        "tests/grow/first_order/test_optimal.py::test_the_generalised_eigenproblem_has_the_same_units",
+        "tests/growth/methods/tiny/test_bottleneck.py::test_the_generalised_eigenproblem_has_the_same_units",
     ),
     Misprint(
         "tiny/cross-term",
@@ -35,7 +35,7 @@ MISPRINTS = [
         "the gain with sigma'(0), also for ReLU and SELU",
         "where sigma has a bend at 0, the slope on each side counts for the samples on that side",
         "For ReLU the printed gain is too large.",
-        "tests/grow/first_order/test_tiny.py::test_the_gain_is_the_exact_slope_and_the_search_saw_the_grown_model",
+        "tests/growth/methods/tiny/test_tiny.py::test_the_gain_is_the_exact_slope_and_the_search_saw_the_grown_model",
     ),
     Misprint(
         "tiny/sign",
@@ -43,7 +43,7 @@ MISPRINTS = [
         "+ in the change of the loss; V_goal = eta grad",
         "-; V_goal = -eta grad",
         "The best move is downhill.",
-        "tests/grow/first_order/test_optimal.py::test_a_small_best_move_lowers_the_loss_as_predicted",
+        "tests/growth/methods/tiny/test_bottleneck.py::test_a_small_best_move_lowers_the_loss_as_predicted",
     ),
     Misprint(
         "tiny/index",
@@ -51,7 +51,7 @@ MISPRINTS = [
         "dW_l",
         "dW_(l+1), the layer behind the new neurons; sigma'(0) does not multiply it",
         "",
-        "tests/grow/first_order/test_statistics.py::test_what_is_left_is_orthogonal_to_the_units_and_n_from_sums_is_that_of_two_passes",
+        "tests/growth/methods/first_order/test_statistics.py::test_what_is_left_is_orthogonal_to_the_units_and_n_from_sums_is_that_of_two_passes",
     ),
     Misprint(
         "tiny/batch",
@@ -59,7 +59,7 @@ MISPRINTS = [
         "an update that multiplies n_mb at every growth",
         "n_mb = 100 sqrt(max(n_(l-1), n_(l+1)))",
         "Read as cumulative it explodes.",
-        "tests/grow/first_order/test_tiny.py::test_samples_grow_with_the_square_root_of_the_widths",
+        "tests/growth/methods/tiny/test_tiny.py::test_samples_grow_with_the_square_root_of_the_widths",
     ),
     Misprint(
         "tiny/corollary-1",

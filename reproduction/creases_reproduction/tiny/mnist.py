@@ -18,7 +18,7 @@ import torch
 from creases.problems import digits
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
-from creases_reproduction.linearity.image_numbers import STAND_IN, on_images
+from creases_reproduction.images import STAND_IN, note_stand_in
 from creases_reproduction.statistics import mean_interval
 from creases_reproduction.tiny.bottlenecks import Data, mnist_curves
 from creases_reproduction.tiny.schedule import all_runs, runs
@@ -112,12 +112,12 @@ def _beside(numbers: Numbers, other: str) -> Judgement:
     return Judgement("disagrees", f"{told}: grown networks are {gap:.1f} points behind; {WHY}")
 
 
-@on_images
+@note_stand_in
 def judge_large(numbers: Numbers) -> Judgement:
     return _beside(numbers, "1000-1000")
 
 
-@on_images
+@note_stand_in
 def judge_twin(numbers: Numbers) -> Judgement:
     return _beside(numbers, "fixed twin")
 
@@ -136,14 +136,14 @@ def picture(*names: str) -> Any:
     return drawn
 
 
-@on_images
+@note_stand_in
 def judge_steps(numbers: Numbers) -> Judgement:
     small, large = (numbers["runs"][name]["steps"] for name in ("fixed twin", "1000-1000"))
     told = f"in the same time the small network trained {small:.0f} steps, 1000-1000 {large:.0f}"
     return Judgement("agrees" if large < small else "disagrees", told)
 
 
-@on_images
+@note_stand_in
 def judge_pauses(numbers: Numbers) -> Judgement:
     names = [name for name in numbers["runs"] if name.startswith("grown, ")]
     told = "; ".join(
@@ -159,7 +159,7 @@ def judge_pauses(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"{told}; printed [222, 71]")
 
 
-@on_images
+@note_stand_in
 def judge_fifteen(numbers: Numbers) -> Judgement:
     own = numbers["runs"]["grown 15 times"]
     wide = numbers["runs"]["1000-1000"]
@@ -205,12 +205,12 @@ def _falls(numbers: Numbers, name: str) -> Judgement:
     return Judgement("disagrees", f"{told}: it does not fall to nothing; {why}")
 
 
-@on_images
+@note_stand_in
 def judge_mean(numbers: Numbers) -> Judgement:
     return _falls(numbers, "mean lambda^2")
 
 
-@on_images
+@note_stand_in
 def judge_largest(numbers: Numbers) -> Judgement:
     return _falls(numbers, "largest lambda")
 
@@ -226,7 +226,7 @@ def picture_strengths(name: str) -> Any:
     )
 
 
-@on_images
+@note_stand_in
 def judge_random(numbers: Numbers) -> Judgement:
     best, drawn = (numbers["runs"][name] for name in ("optimal units", "random units"))
     told = f"right at once: {best['by seconds'][0]:.1f} and {drawn['by seconds'][0]:.1f} %; after training: "
@@ -275,7 +275,7 @@ def _growth(found: list[dict[str, Any]]) -> dict[str, Any]:
     return out
 
 
-@on_images
+@note_stand_in
 def judge_accuracy(numbers: Numbers) -> Judgement:
     told = ", ".join(
         f"{name} {one['mean']:.2f} % ({low:.2f} to {high:.2f}), {one['parameters']:,.0f} weights"
@@ -289,7 +289,7 @@ def judge_accuracy(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", told)
 
 
-@on_images
+@note_stand_in
 def judge_time(numbers: Numbers) -> Judgement:
     grown, large = numbers["grown"]["seconds"], numbers["large"]["seconds"]
     told = f"growth took {grown:.0f} s in the mean, the large network {large:.0f} s for as good an accuracy"

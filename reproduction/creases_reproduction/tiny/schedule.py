@@ -29,8 +29,8 @@ from creases.growth.methods import random_units, tiny
 from creases.growth.methods.expressivity import NewUnits, gather_sample, line_search, sample_size
 from creases.network.surgery import Place, places
 from creases.problems import mnist
-from creases_reproduction.linearity.image_networks import accuracy
-from creases_reproduction.linearity.image_similarity import rounded
+from creases_reproduction.experiment import round_numbers
+from creases_reproduction.images import accuracy
 from creases_reproduction.tiny.bottlenecks import Data, images, perceptron
 
 LR, BATCH, MOST = 1e-4, 100, 1000
@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     done = all_runs(asked.seeds, asked.workers, asked.seconds)
     with write_atomically(asked.out) as path:
-        path.write_text(json.dumps(rounded([asdict(one) for one in done])))
+        path.write_text(json.dumps(round_numbers([asdict(one) for one in done])))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ MISPRINTS = [
         "the boundary is where W x + b is a uniform vector",
         "where the two classes in question tie and no other is above them",
         "With three classes or more, all outputs are equal at hardly any point of a boundary.",
-        "tests/grow/folding/test_point.py::test_where_a_third_class_is_above_the_foot_the_nearest_point_below_it_is_taken",
+        "tests/growth/methods/fold/test_fold_point.py::test_where_a_third_class_is_above_the_foot_the_nearest_point_below_it_is_taken",
     ),
     Misprint(
         "xng/slide-28",
@@ -51,7 +51,7 @@ MISPRINTS = [
         "the instance of the cluster nearest to its centroid",
         "the mis-predicted one nearest to it",
         "The nearest instance is often predicted right, and then there is nothing to fold.",
-        "tests/grow/folding/test_typical.py::test_the_typical_one_is_the_mistake_nearest_to_the_loss_weighted_centroid",
+        "tests/growth/methods/fold/test_typical_mispredictions.py::test_the_typical_one_is_the_mistake_nearest_to_the_loss_weighted_centroid",
     ),
     Misprint(
         "xng/slide-29",
@@ -59,7 +59,7 @@ MISPRINTS = [
         "the new bias is 0",
         "b = -w . x_f, as Theorem 3 says",
         "With b = 0 the crease passes through the origin, not through the fold point.",
-        "tests/grow/folding/test_fold.py::test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary",
+        "tests/growth/methods/fold/test_fold.py::test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary",
     ),
     Misprint(
         "xng/slide-29-rows",

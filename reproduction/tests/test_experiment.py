@@ -40,9 +40,9 @@ def test_what_cannot_be_read_is_named(tmp_path):
     with pytest.raises(FileError, match=r"cannot read .*nothing\.csv"):
         read_table(tmp_path / "nothing.csv")
     (tmp_path / "empty.csv").write_text("# seed: 0\n")
-    with pytest.raises(ReadError, match="is no table of an experiment"):
+    with pytest.raises(ReadError, match=r"cannot read .*empty\.csv as the table of an experiment"):
         read_table(tmp_path / "empty.csv")
-    with pytest.raises(InputError, match="no result of 'nothing' comes with the package"):
+    with pytest.raises(InputError, match="name must be a table that comes with the package, got 'nothing'"):
         stored_table("nothing")
-    with pytest.raises(InputError, match="scale: expected 'quick' or 'full', got 'huge'"):
+    with pytest.raises(InputError, match="scale must be 'quick' or 'full', got 'huge'"):
         check_scale("huge")

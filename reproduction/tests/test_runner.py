@@ -1,14 +1,15 @@
-"""Running claims: measured, judged, kept as JSON, taken up again."""
+"""Running claims: they are measured, judged, stored as JSON, and resumed."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from creases.errors import FileError, InputError, ReadError
-from creases_reproduction import runner as running
+from creases_reproduction import runner
 from creases_reproduction.catalogue import find_claim
 from creases_reproduction.claim import Claim, Judgement
 from creases_reproduction.results import Failure, count_verdicts, read_result, to_json, write_result
@@ -43,16 +44,16 @@ def test_a_result_is_judged_as_json_gives_it_back(counted, tmp_path):
 def test_a_result_of_the_same_scale_and_version_is_kept_unless_asked_again(counted, tmp_path):
     first = run_claim(counted, "quick", folder=tmp_path)
     assert run_claim(counted, "quick", folder=tmp_path) == first
-    assert run_claim(counted, "quick", folder=tmp_path, again=True).numbers["calls"] == 2
+    assert run_claim(counted, "quick", folder=tmp_path, overwrite=True).numbers["calls"] == 2
     assert run_claim(counted, "full", folder=tmp_path).numbers["calls"] == 3
     old = read_result(tmp_path / "xng/test.json")
-    write_result(running.replace(old, versions={**old.versions, "creases": "0.0"}), tmp_path)
+    write_result(replace(old, versions={**old.versions, "creases": "0.0"}), tmp_path)
     assert run_claim(counted, "full", folder=tmp_path).numbers["calls"] == 4
 
 
 def test_a_result_that_is_kept_is_judged_as_now(counted, tmp_path):
     run_claim(counted, "quick", folder=tmp_path)
-    stricter = running.replace(counted, judge=lambda numbers: Judgement("disagrees", f"of call {numbers['calls']}"))
+    stricter = replace(counted, judge=lambda numbers: Judgement("disagrees", f"of call {numbers['calls']}"))
     found = run_claim(stricter, "quick", folder=tmp_path)
     assert (found.verdict, found.why) == ("disagrees", "of call 1")
 
@@ -69,7 +70,7 @@ def test_one_that_fails_does_not_stop_the_rest(tmp_path, monkeypatch):
 
     claims = {"xng/bad": Claim("xng/bad", "p", "s", "", fail, lambda numbers: Judgement("agrees", ""))}
     claims["splines/kernel-sketch"] = find_claim("splines/kernel-sketch")
-    monkeypatch.setattr(running, "find", claims.__getitem__)
+    monkeypatch.setattr(runner, "find_claim", claims.__getitem__)
     bad, good = run_claims(list(claims.values()), "quick", folder=tmp_path / "new")
     assert isinstance(bad, Failure)
     assert "no luck" in bad.error
@@ -87,7 +88,7 @@ def test_one_that_fails_does_not_stop_the_rest(tmp_path, monkeypatch):
 def test_several_processes_give_the_same_results(tmp_path):
     some = [find_claim(id) for id in ("splines/kernel-sketch", "xng/lemma-1", "splines/neurons")]
     alone = {one.id: one for one in run_claims(some, "quick", folder=tmp_path / "one")}
-    both = {one.id: one for one in run_claims(some, "quick", folder=tmp_path / "two", processes=2)}
+    both = {one.id: one for one in run_claims(some, "quick", folder=tmp_path / "two", n_jobs=2)}
     assert set(both) == set(alone)
     for id in alone:
         assert both[id].numbers == alone[id].numbers
@@ -101,10 +102,10 @@ def test_numbers_are_made_plain():
 
 
 def test_wrong_scales_and_files_are_refused(counted, tmp_path):
-    with pytest.raises(InputError, match="scale: expected 'quick' or 'full', got 'huge'"):
+    with pytest.raises(InputError, match="scale must be 'quick' or 'full', got 'huge'"):
         run_claim(counted, "huge")
     with pytest.raises(FileError, match="cannot read"):
         read_result(tmp_path / "none.json")
     (tmp_path / "bad.json").write_text('{"id": 1}')
-    with pytest.raises(ReadError, match="is no result of a claim"):
+    with pytest.raises(ReadError, match=r"cannot read .* as the result of a claim"):
         read_result(tmp_path / "bad.json")

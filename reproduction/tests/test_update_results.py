@@ -1,4 +1,4 @@
-"""Results at full scale out of the tables that come with the package."""
+"""Results at full scale from the tables that come with the package."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from creases_reproduction.catalogue import find_claim, list_claims
 from creases_reproduction.results import stored_result
 from creases_reproduction.update_results import result_from_table
 
-KEPT = [claim.id for claim in list_claims() if claim.from_table is not None]
+WITH_TABLE = [claim.id for claim in list_claims() if claim.from_table is not None]
 
 
-@pytest.mark.parametrize("id", KEPT)
+@pytest.mark.parametrize("id", WITH_TABLE)
 def test_stored_results_are_those_of_their_tables(id):
     again, result = result_from_table(find_claim(id)), stored_result(id)
     assert result is not None

@@ -1,0 +1,238 @@
+"""Write the documentation pages "Reproduction" and "Misprints" from the stored results.
+
+    python -m creases_reproduction.pages
+
+judges the stored results again, draws their figures and writes ``docs/reproduction.md``, ``docs/reproduction/*`` and
+``docs/misprints.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+
+from creases._files import write_atomically
+from creases_reproduction.catalogue import list_claims
+from creases_reproduction.claim import FAMILIES, Claim, Row
+from creases_reproduction.figures.claims import claim_figure
+from creases_reproduction.misprints import Misprint, list_misprints
+from creases_reproduction.results import (
+    NOT_COMPUTABLE,
+    STORED_RESULTS,
+    VERDICTS,
+    Result,
+    judge_again,
+    read_result,
+    stored_result,
+    stored_verdict,
+    write_result,
+)
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = DOCS / "reproduction"
+
+#: At most so many rows make a table if none of them has a printed number.
+MAX_MEASURED_ROWS = 12
+
+_NOTICE = "<!-- Written by python -m creases_reproduction.pages from the stored results; edit those, or the claims. -->"
+_VERDICTS = """\
+- **agrees**: the printed numbers lie within the measured spread, or the theorem holds in every case tried;
+- **agrees in kind**: the statement holds, but the numbers differ;
+- **disagrees**: the statement does not hold; the measured value and, where it is known, the reason are given;
+- **not computable here**: the reason is given.
+"""
+
+
+def main() -> None:
+    """Update the stored verdicts, the pages and the figures."""
+    for path in sorted(STORED_RESULTS.rglob("*.json")):
+        result = read_result(path)
+        judged = judge_again(result)
+        if judged != result:
+            write_result(judged, STORED_RESULTS)
+    PAGES.mkdir(exist_ok=True)
+    texts = page_texts()
+    for path, text in texts.items():
+        with write_atomically(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    current = {*_draw_figures(), *texts}
+    for path in PAGES.rglob("*.*"):
+        if path not in current:
+            path.unlink()
+
+
+def page_texts() -> dict[Path, str]:
+    """Return the text of every page."""
+    texts = {DOCS / "reproduction.md": _index_page(), DOCS / "misprints.md": _misprints_page()}
+    return texts | {PAGES / f"{family}.md": _family_page(family) for family in FAMILIES}
+
+
+def claims_with_figure() -> list[tuple[Claim, Result]]:
+    """Return the claims that have a figure, with their results."""
+    pairs = [(claim, stored_result(claim.id)) for claim in list_claims() if claim.picture is not None]
+    return [(claim, result) for claim, result in pairs if result is not None]
+
+
+def figure_path(claim: Claim) -> Path:
+    """Return where a claim's figure is."""
+    return PAGES / f"{claim.id}.png"
+
+
+def _draw_figures() -> list[Path]:
+    paths = []
+    for claim, result in claims_with_figure():
+        assert claim.picture is not None
+        data = BytesIO()
+        claim_figure(claim.picture(result.numbers), f"{claim.id}: {claim.place}").savefig(data, dpi=90)
+        image = Image.open(data).convert("RGB").quantize(64, Image.Quantize.MAXCOVERAGE)  # half the size
+        path = figure_path(claim)
+        path.parent.mkdir(exist_ok=True)
+        with write_atomically(path) as temporary:
+            image.save(temporary, optimize=True)
+        paths.append(path)
+    return paths
+
+
+def _index_page() -> str:
+    counts = {family: Counter(stored_verdict(claim) for claim in list_claims(family)) for family in FAMILIES}
+    total = sum(counts.values(), Counter())
+    verdicts = [name for name in (*VERDICTS, "not run") if name in VERDICTS or total[name]]
+    rows = [
+        [
+            f"[{family}](reproduction/{family}.md): {_cell(name)}",
+            *(str(counts[family][verdict]) for verdict in verdicts),
+        ]
+        for family, name in FAMILIES.items()
+    ]
+    rows.append(["**all**", *(f"**{total[verdict]}**" for verdict in verdicts)])
+    lists = "\n\n".join(f"## {family}: {name}\n\n{_claims_table(family)}" for family, name in FAMILIES.items())
+    computable = total.total() - total[NOT_COMPUTABLE]
+    return f"""{_NOTICE}
+
+# Reproduction of the sources
+
+The four sources make {total.total()} claims in tables, figures, theorems and numbers; {computable} of them can be
+computed here. They were run at full scale with the library's own functions; the results are stored in the package
+`creases_reproduction`, and these pages show them beside what is printed. `creases reproduce --list` lists the claims,
+`creases reproduce --list ID` describes one, `creases reproduce ID --scale full` runs it again. `--scale quick` takes
+seconds, with few seeds and small stand-ins for image data, so its verdict says less. Misprints in the sources have a
+[page of their own](misprints.md).
+
+{_VERDICTS}
+{_table(["source", *verdicts], rows)}
+
+{lists}
+"""
+
+
+def _claims_table(family: str) -> str:
+    rows = [
+        [f"[{claim.id}](reproduction/{family}.md#{_anchor(claim.id)})", _cell(claim.says), stored_verdict(claim)]
+        for claim in list_claims(family)
+    ]
+    return _table(["claim", "statement", "verdict"], rows)
+
+
+def _family_page(family: str) -> str:
+    sections = [_claim_section(claim) for claim in list_claims(family)]
+    counts = Counter(stored_verdict(claim) for claim in list_claims(family))
+    words = ", ".join(f"{counts[name]} {name}" for name in (*VERDICTS, "not run") if counts[name])
+    return (
+        f"{_NOTICE}\n\n# {family}: {FAMILIES[family]}\n\n{len(sections)} claims: {words}. What the verdicts mean, and "
+        "the other sources: [Reproduction of the sources](../reproduction.md).\n\n" + "\n".join(sections)
+    )
+
+
+def _claim_section(claim: Claim) -> str:
+    """Return the section of a claim: what is printed, what is measured, how to run it."""
+    result = stored_result(claim.id)
+    lines = [f"## {claim.id} {{ #{_anchor(claim.id)} }}", "", f"*{_sentence(claim.place)}* {_escape(claim.says)}", ""]
+    if claim.printed:
+        lines += [f"**Printed:** {_escape(claim.printed)}", ""]
+    if claim.measure is None:
+        return "\n".join([*lines, f"**Not computable here.** {_sentence(claim.cannot)}", ""])
+    if result is None:
+        return "\n".join([*lines, f"Not run yet: `creases reproduce {claim.id} --scale full`", ""])
+    lines += [f"**{result.verdict.capitalize()}.** {_sentence(result.why)}", ""]
+    if claim.picture is not None:
+        rows = claim.picture(result.numbers).rows
+        if any(row.printed is not None for row in rows) or 0 < len(rows) <= MAX_MEASURED_ROWS:
+            lines += [_table(["", "printed", "measured", "95 % interval"], [_row_cells(row) for row in rows]), ""]
+        lines += [f"![{claim.id}]({claim.id}.png)", ""]
+    if claim.misprints:
+        links = ", ".join(f"[{misprint}](../misprints.md#{_anchor(misprint)})" for misprint in claim.misprints)
+        lines += [f"Misprints: {links}.", ""]
+    return "\n".join([*lines, _describe_run(claim, result), ""])
+
+
+def _describe_run(claim: Claim, result: Result) -> str:
+    """Return how to run a claim, and how the stored numbers were computed."""
+    command = f"creases reproduce {claim.id} --scale full"
+    takes = f" ({_escape(claim.full)})" if claim.full else ""
+    by = "" if result.command == command else f" by `{result.command}`"
+    time = f" in {result.seconds:.1f} s" if result.seconds else ""
+    versions = ", ".join(f"{name} {number}" for name, number in result.versions.items()) or "unknown versions"
+    return f"Run: `{command}`{takes}. These numbers were computed{by}{time} on {_escape(result.machine)}; {versions}."
+
+
+def _misprints_page() -> str:
+    parts = []
+    for family, name in FAMILIES.items():
+        sections = "\n".join(_misprint_section(misprint) for misprint in list_misprints(family))
+        parts.append(f"## {family}: {name}\n\n{sections}")
+    return f"""{_NOTICE}
+
+# Misprints in the sources
+
+{len(list_misprints())} places where a source prints something wrong, each with the correction and the test that shows
+it. The library follows the corrections.
+
+{chr(10).join(parts)}"""
+
+
+def _misprint_section(misprint: Misprint) -> str:
+    why = f" {_escape(misprint.why)}" if misprint.why else ""
+    return (
+        f"### {_escape(misprint.place)} {{ #{_anchor(misprint.id)} }}\n\n"
+        f"- printed: {_escape(misprint.printed)}\n- right: {_escape(misprint.right)}\n\n{why.strip()}\n\n"
+        f"Shown by `{misprint.test}`.\n"
+    ).replace("\n\n\n\n", "\n\n")
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in [heads, ["---"] * len(heads), *rows])
+
+
+def _row_cells(row: Row) -> list[str]:
+    numbers = ["" if number is None else f"{number:.4g}" for number in (row.printed, row.measured)]
+    interval = "" if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}"
+    return [_cell(row.what), *numbers, interval]
+
+
+def _anchor(id: str) -> str:
+    """Return an id as the anchor of a heading: letters, digits and hyphens."""
+    return re.sub(r"[^0-9A-Za-z]+", "-", id).lower()
+
+
+def _escape(text: str) -> str:
+    """Return text that neither Markdown nor HTML interprets."""
+    return re.sub(r"([\\`*_\[\]#$])", r"\\\1", text).replace("<", "&lt;")
+
+
+def _sentence(text: str) -> str:
+    """Return escaped text as a sentence: a capital first (unless a single letter begins it) and a full stop."""
+    text = text.strip().rstrip(".")
+    first = text.split()[0] if text else ""
+    return _escape((text[:1].upper() + text[1:] if first.isalpha() and len(first) > 1 else text) + ".")
+
+
+def _cell(text: str) -> str:
+    return _escape(text).replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    main()
