@@ -41,7 +41,7 @@ Run = Callable[[int], object]  # some epochs more
 
 
 def creases(batch: Batch, y: Tensor) -> Run:
-    return lambda epochs: train(batch, POINTS, y.numpy(), epochs=epochs, loss="bce", lr=LR)
+    return lambda epochs: train(batch, POINTS, y.numpy(), epochs=epochs, loss="binary_cross_entropy", lr=LR)
 
 
 def loop(batch: Batch, y: Tensor) -> Run:
@@ -132,7 +132,7 @@ def rates(shape: tuple[int, ...], rounds: int) -> dict[str, float]:
     for name, way in WAYS.items():
         count, _ = ROUNDS[name]
         y = torch.from_numpy(np.random.default_rng(0).integers(0, 2, (count, 16)).astype(np.float32))
-        runs[name] = way(Batch.initial(count, shape, seed=0, how="he"), y)
+        runs[name] = way(Batch.initial(count, shape, seed=0, init="he"), y)
         runs[name](1)  # compilers and caches
     for _ in range(rounds):
         for name, run in runs.items():

@@ -53,12 +53,21 @@ def job(width: int, depth: int, leak: float, trials: int, functions: NDArray[np.
     start = time.perf_counter()
     with torch.cuda.stream(torch.cuda.Stream()):
         batch = lab.Batch.initial(
-            len(labels), [BITS, *[width] * depth, 1], seed=1000 * width + depth, leak=leak, how="he"
+            len(labels), [BITS, *[width] * depth, 1], seed=1000 * width + depth, leak=leak, init="he"
         )
         begun = time.perf_counter()
-        done = lab.train(batch, 2 * POINTS - 1, labels, epochs=EPOCHS, loss="bce", lr=LR, until="right", device="cuda")
+        done = lab.train(
+            batch,
+            2 * POINTS - 1,
+            labels,
+            epochs=EPOCHS,
+            loss="binary_cross_entropy",
+            lr=LR,
+            until_accuracy=1.0,
+            device="cuda",
+        )
     end = time.perf_counter()
-    won = (done.right == 1).reshape(-1, trials).mean(axis=1)
+    won = (done.accuracy == 1).reshape(-1, trials).mean(axis=1)
     return {
         "width": width,
         "depth": depth,
@@ -111,7 +120,11 @@ def by_lab(count: int, widths: list[int], epochs: int) -> float:
     return (
         count
         * epochs
-        / _seconds(lambda: lab.train(batch, 2 * POINTS - 1, y, epochs=epochs, loss="bce", lr=LR, device="cuda"))
+        / _seconds(
+            lambda: lab.train(
+                batch, 2 * POINTS - 1, y, epochs=epochs, loss="binary_cross_entropy", lr=LR, device="cuda"
+            )
+        )
     )
 
 

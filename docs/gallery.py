@@ -50,7 +50,7 @@ from creases import lab, problems, show
 
 moons = problems.get("moons")
 start = lab.Batch.initial(1, (2, 8, 8, 1), seed=3)
-trained = lab.train(start, moons.X, moons.y, loss="bce", epochs=300, lr=0.02)
+trained = lab.train(start, moons.X, moons.y, loss="binary_cross_entropy", epochs=300, lr=0.02)
 net = creases.read(trained.batch.module(0))
 partition = creases.plane(net, box=[(-2.2, 2.4), (-2.2, 2.2)])
 
@@ -130,7 +130,7 @@ box = [(-2, 2), (-2, 2)]
 
 
 def random_network(width, depth, seed):
-    batch = lab.Batch.initial(1, (2, *[width] * depth, 1), seed=seed, how="he")
+    batch = lab.Batch.initial(1, (2, *[width] * depth, 1), seed=seed, init="he")
     return creases.read(batch.module(0))
 
 
@@ -162,7 +162,7 @@ x = np.linspace(-3, 3, 40)
 y = np.sin(2 * x)
 batch, tracker, moments = lab.Batch.initial(1, (1, 24, 1), seed=3, dtype=np.float64), Tracker(x), None
 for _ in range(75):
-    trained = lab.train(batch, x[:, None], y, loss="mse", epochs=20, lr=0.02, moments=moments)
+    trained = lab.train(batch, x[:, None], y, loss="squared_error", epochs=20, lr=0.02, moments=moments)
     batch, moments = trained.batch, trained.moments
     tracker(batch.module(0))
 

@@ -52,7 +52,7 @@ def test_training_is_plain_gradient_descent_on_the_sum_as_torch_does_it(result):
     """Rate 0.4 on the lab's mean is 0.1 on the sum."""
     from creases import lab
 
-    start = lab.Batch.initial(len(result.runs["sum"].ends.loss), [1, 2, 1], seed=0, how="he")
+    start = lab.Batch.initial(len(result.runs["sum"].ends.loss), [1, 2, 1], seed=0, init="he")
     model = start.module(5)
     x, y = torch.tensor([[-1.0], [0], [0], [1]]).double(), torch.tensor([[-1.0], [1], [1], [-1]]).double()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -48,7 +48,7 @@ def test_a_network_stops_at_the_epoch_at_which_torchs_own_has_all_points_right()
     X = torch.tensor(2.0 * boolean.all_inputs(2) - 1)
     for f in range(2):
         done = train_on(table[f : f + 1], 4, 1, leak=LEAKY, trials=1, seeds=[7], epochs=500)
-        model = lab.Batch.initial(1, [2, 4, 1], seed=7, leak=LEAKY, how="he").module(0)
+        model = lab.Batch.initial(1, [2, 4, 1], seed=7, leak=LEAKY, init="he").module(0)
         optimizer, y = torch.optim.Adam(model.parameters(), lr=0.025), torch.tensor(table[f]).double()
         epochs = 0
         while epochs < 500 and not ((model(X)[:, 0] > 0) == (y > 0)).all():

@@ -76,7 +76,7 @@ def test_a_seeds_networks_are_the_same_every_time():
     ],
 )
 def test_the_polytope_around_the_origin_is_found_and_named(model, kind):
-    batch = Batch.of([model(3)], dtype=np.float64)
+    batch = Batch.from_modules([model(3)], dtype=np.float64)
     turned = Batch((batch.weights[0], -batch.weights[1]), (batch.biases[0], -batch.biases[1]))  # the ball positive
     assert kind_of(enclosed(turned, 0)) == kind
     assert kind_of(enclosed(batch, 0)) == "none"

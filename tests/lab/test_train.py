@@ -15,19 +15,23 @@ from creases.lab import Batch, Moments, TrainingResult, train
 from creases.lab._training.order import order
 
 TORCH = {
-    "ce": nn.functional.cross_entropy,
-    "bce": lambda z, y: nn.functional.binary_cross_entropy_with_logits(z[:, 0], y.to(z)),
-    "mse": lambda z, y: nn.functional.mse_loss(z, y.to(z)),
+    "cross_entropy": nn.functional.cross_entropy,
+    "binary_cross_entropy": lambda z, y: nn.functional.binary_cross_entropy_with_logits(z[:, 0], y.to(z)),
+    "squared_error": lambda z, y: nn.functional.mse_loss(z, y.to(z)),
 }
 
 
-def problem(loss: str = "ce", n: int = 50, d: int = 3, C: int = 4, seed: int = 0):
+def problem(loss: str = "cross_entropy", n: int = 50, d: int = 3, C: int = 4, seed: int = 0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
-    return X, {"ce": rng.integers(0, C, n), "bce": rng.integers(0, 2, n), "mse": rng.normal(size=(n, C))}[loss]
+    return X, {
+        "cross_entropy": rng.integers(0, C, n),
+        "binary_cross_entropy": rng.integers(0, 2, n),
+        "squared_error": rng.normal(size=(n, C)),
+    }[loss]
 
 
-def by_torch(model: nn.Module, optimizer: torch.optim.Optimizer, X, y, epochs: int, loss="ce", batches=None):
+def by_torch(model: nn.Module, optimizer: torch.optim.Optimizer, X, y, epochs: int, loss="cross_entropy", batches=None):
     """Parameters after training; ``batches(epoch)`` gives the samples of each step."""
     X, y = torch.as_tensor(X).to(next(model.parameters())), torch.as_tensor(y)
     for epoch in range(epochs):
@@ -48,16 +52,16 @@ def assert_same(one: TrainingResult, k: int, other: TrainingResult, n: int) -> N
         mine, theirs = (done.batch if stack == "batch" else getattr(done.moments, stack) for done in (one, other))
         for a, b in zip(of(mine, k), of(theirs, n), strict=True):
             assert_array_equal(a, b)
-    for name in ("epochs", "losses", "right"):
+    for name in ("epochs", "losses", "accuracy"):
         assert_array_equal(getattr(one, name)[k], getattr(other, name)[n])
     assert one.moments.steps[k] == other.moments.steps[n]
 
 
-@pytest.mark.parametrize("loss", ["ce", "bce", "mse"])
+@pytest.mark.parametrize("loss", ["cross_entropy", "binary_cross_entropy", "squared_error"])
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "momentum"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_each_network_is_trained_as_torch_would_train_it_alone(loss, optimizer, dtype):
-    C = 1 if loss == "bce" else 4
+    C = 1 if loss == "binary_cross_entropy" else 4
     X, y = problem(loss, n=21)
     lr = np.array([0.01, 0.02, 0.005])
     batch = Batch.initial(3, [3, 6, 5, C], seed=1, leak=0.1, dtype=dtype)
@@ -90,10 +94,10 @@ def test_any_depth_and_width_is_trained(widths):
 
 
 def test_minibatches_come_in_each_networks_own_order():
-    X, y = problem("bce", n=23)
+    X, y = problem("binary_cross_entropy", n=23)
     seeds = np.array([5, 6, 5])
     batch = Batch.initial(3, [3, 4, 1], seed=0, dtype=np.float64)
-    done = train(batch, X, y, epochs=4, loss="bce", lr=0.02, batch_size=10, seed=seeds)
+    done = train(batch, X, y, epochs=4, loss="binary_cross_entropy", lr=0.02, batch_size=10, seed=seeds)
     for n in range(3):
         model = batch.module(n)
         expected = by_torch(
@@ -102,7 +106,7 @@ def test_minibatches_come_in_each_networks_own_order():
             X,
             y,
             4,
-            "bce",
+            "binary_cross_entropy",
             lambda epoch, seed=int(seeds[n]): np.split(order(seed, epoch, 23), [10, 20]),
         )
         for got, wanted in zip(of(done.batch, n), expected, strict=True):
@@ -111,10 +115,11 @@ def test_minibatches_come_in_each_networks_own_order():
 
 
 def test_a_minibatch_of_all_samples_is_a_full_batch_but_for_rounding():
-    X, y = problem("mse", n=9)
+    X, y = problem("squared_error", n=9)
     batch = Batch.initial(3, [3, 4, 4], seed=0, dtype=np.float64)
     full, whole, more = (
-        train(batch, X, y, epochs=30, loss="mse", batch_size=size).batch.weights[0] for size in (None, 9, 1000)
+        train(batch, X, y, epochs=30, loss="squared_error", batch_size=size).batch.weights[0]
+        for size in (None, 9, 1000)
     )
     assert_allclose(full, whole, rtol=0, atol=1e-12)
     assert_array_equal(whole, more)
@@ -142,9 +147,9 @@ def test_networks_with_data_of_their_own_are_trained_on_those():
 
 
 @pytest.mark.parametrize("size", [None, 7])
-@pytest.mark.parametrize("until", [None, 0.6, ("right", 0.7)])
+@pytest.mark.parametrize("until", [{}, {"until_loss": 0.6}, {"until_accuracy": 0.7}])
 def test_a_network_ends_the_same_whichever_others_are_trained_with_it(until, size):
-    X, _ = problem("bce", n=20)
+    X, _ = problem("binary_cross_entropy", n=20)
     rng = np.random.default_rng(3)
     B = 75
     y, lr, seeds = rng.integers(0, 2, (B, 20)), rng.uniform(0.005, 0.05, B), rng.integers(0, 9, B)
@@ -152,15 +157,23 @@ def test_a_network_ends_the_same_whichever_others_are_trained_with_it(until, siz
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(3)
-        whole = train(batch, X, y, epochs=40, loss="bce", lr=lr, seed=seeds, until=until, batch_size=size)
+        whole = train(batch, X, y, epochs=40, loss="binary_cross_entropy", lr=lr, seed=seeds, batch_size=size, **until)
         torch.set_num_threads(1)
         some = rng.permutation(B)[:19]
         part = train(
-            batch[some], X, y[some], epochs=40, loss="bce", lr=lr[some], seed=seeds[some], until=until, batch_size=size
+            batch[some],
+            X,
+            y[some],
+            epochs=40,
+            loss="binary_cross_entropy",
+            lr=lr[some],
+            seed=seeds[some],
+            batch_size=size,
+            **until,
         )
     finally:
         torch.set_num_threads(before)
-    assert until is None or 1 < len(set(whole.epochs)) <= 41
+    assert not until or 1 < len(set(whole.epochs)) <= 41
     for position, n in enumerate(some):
         assert_same(part, position, whole, n)
 
@@ -168,12 +181,12 @@ def test_a_network_ends_the_same_whichever_others_are_trained_with_it(until, siz
 def test_large_data_that_are_not_kept_in_memory_train_the_same(monkeypatch):
     from creases.lab._training import cpu
 
-    X, y = problem("mse", n=37)
+    X, y = problem("squared_error", n=37)
     batch = Batch.initial(3, [3, 4, 4], seed=1)
-    kept = train(batch, X, y, epochs=10, loss="mse", until=0.9)
+    kept = train(batch, X, y, epochs=10, loss="squared_error", until_loss=0.9)
     monkeypatch.setattr(cpu, "KEPT", 0)
-    fetched = train(batch, np.stack([X] * 3), y, epochs=10, loss="mse", until=0.9)
-    shared = train(batch, X, y, epochs=10, loss="mse", until=0.9)
+    fetched = train(batch, np.stack([X] * 3), y, epochs=10, loss="squared_error", until_loss=0.9)
+    shared = train(batch, X, y, epochs=10, loss="squared_error", until_loss=0.9)
     for n in range(3):
         assert_same(kept, n, fetched, n)
         assert_same(kept, n, shared, n)
@@ -182,41 +195,49 @@ def test_large_data_that_are_not_kept_in_memory_train_the_same(monkeypatch):
 def test_a_network_is_frozen_at_the_first_epoch_at_which_all_its_samples_are_right():
     X = np.array([[i >> k & 1 for k in range(3)] for i in range(8)], float)
     y = np.random.default_rng(0).integers(0, 2, (40, 8))
-    batch = Batch.initial(40, [3, 5, 1], seed=0, how="he", leak=0.1, dtype=np.float64)
-    done = train(batch, X, y, epochs=150, loss="bce", lr=0.025, until="right")
-    solved = done.right == 1
+    batch = Batch.initial(40, [3, 5, 1], seed=0, init="he", leak=0.1, dtype=np.float64)
+    done = train(batch, X, y, epochs=150, loss="binary_cross_entropy", lr=0.025, until_accuracy=1.0)
+    solved = done.accuracy == 1
     assert 5 < solved.sum() < 40
     assert (done.epochs[~solved] == 150).all()
     for n in range(40):
         last = int(done.epochs[n])
-        alone = train(batch[[n]], X, y[n], epochs=last, loss="bce", lr=0.025)
+        alone = train(batch[[n]], X, y[n], epochs=last, loss="binary_cross_entropy", lr=0.025)
         for one, other in zip(of(done.batch, n), of(alone.batch, 0), strict=True):
             assert_array_equal(one, other)
-        assert alone.right[0] == ((alone.batch.outputs(X)[0, :, 0] > 0) == y[n]).mean() == done.right[n]
+        assert alone.accuracy[0] == ((alone.batch.outputs(X)[0, :, 0] > 0) == y[n]).mean() == done.accuracy[n]
         if solved[n] and last:
-            assert train(batch[[n]], X, y[n], epochs=last - 1, loss="bce", lr=0.025).right[0] < 1
+            assert train(batch[[n]], X, y[n], epochs=last - 1, loss="binary_cross_entropy", lr=0.025).accuracy[0] < 1
     assert_array_equal(done.moments.steps, done.epochs)
 
 
 @pytest.mark.parametrize(("share", "least"), [(0.8, 8), (0.85, 9), (0.95, 10)])
 def test_a_network_is_frozen_once_a_share_of_its_samples_is_right_and_not_before(share, least):
-    X, y = problem("bce", n=10)
-    done = train(Batch.initial(50, [3, 4, 1], seed=0), X, y, epochs=300, loss="bce", lr=0.02, until=("right", share))
-    right, frozen = np.rint(10 * done.right), (done.epochs > 0) & (done.epochs < 300)
+    X, y = problem("binary_cross_entropy", n=10)
+    done = train(
+        Batch.initial(50, [3, 4, 1], seed=0),
+        X,
+        y,
+        epochs=300,
+        loss="binary_cross_entropy",
+        lr=0.02,
+        until_accuracy=share,
+    )
+    right, frozen = np.rint(10 * done.accuracy), (done.epochs > 0) & (done.epochs < 300)
     assert frozen.sum() > 10
     assert right[frozen].min() == least  # steps are small: hardly any network jumps beyond
     assert (right[done.epochs < 300] >= least).all()
 
 
 def test_a_network_is_frozen_once_its_loss_is_small_enough():
-    X, y = problem("mse", n=12, C=1)
+    X, y = problem("squared_error", n=12, C=1)
     batch = Batch.initial(30, [3, 8, 1], seed=0, dtype=np.float64)
-    done = train(batch, X, y, epochs=400, loss="mse", optimizer="sgd", lr=0.05, momentum=0.9, until=0.2)
+    done = train(batch, X, y, epochs=400, loss="squared_error", optimizer="sgd", lr=0.05, momentum=0.9, until_loss=0.2)
     frozen = done.epochs < 400
     assert frozen.any()
     assert_array_equal(frozen, done.losses < 0.2)
-    assert np.isnan(done.right).all()
-    earlier = train(batch[[k := int(np.argmax(frozen))]], X, y, epochs=int(done.epochs[k]) - 1, loss="mse",
+    assert np.isnan(done.accuracy).all()
+    earlier = train(batch[[k := int(np.argmax(frozen))]], X, y, epochs=int(done.epochs[k]) - 1, loss="squared_error",
                     optimizer="sgd", lr=0.05, momentum=0.9)  # fmt: skip
     assert earlier.losses[0] >= 0.2
 
@@ -243,7 +264,7 @@ def test_a_grown_network_goes_on_with_the_moments_that_surgery_carries():
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     by_torch(model, optimizer, X, y, 40)
     creases.widen(model, "0", [[0.3, -0.2, 0.1]], [0.1], 0.05 * np.ones((4, 1)), optimizer=optimizer)
-    grown = Batch.of([model], dtype=np.float64)
+    grown = Batch.from_modules([model], dtype=np.float64)
 
     def memory(key: str) -> Batch:
         parts = [optimizer.state[parameter][key].numpy()[None].copy() for parameter in model.parameters()]
@@ -264,20 +285,22 @@ def test_huge_logits_do_not_overflow():
     assert all(np.isfinite(part).all() for part in of(done.batch, 0))
 
 
-@pytest.mark.parametrize("loss", ["ce", "bce", "mse"])
+@pytest.mark.parametrize("loss", ["cross_entropy", "binary_cross_entropy", "squared_error"])
 def test_a_network_that_diverges_is_not_right_and_does_not_disturb_others(loss):
-    C = 4 if loss == "ce" else 1
+    C = 4 if loss == "cross_entropy" else 1
     X, _ = problem(n=10)
     y = np.zeros(10, int)  # a network of NaN outputs would pass for class 0
     batch = Batch.initial(4, [3, 5, C], seed=5)
     for part in (batch.weights[0], batch.biases[1]):
         part[1] = np.nan
         part[2] = 3e38
-    done = train(batch, X, y, epochs=20, loss=loss, lr=0.01, until=None if loss == "mse" else "right")
+    done = train(batch, X, y, epochs=20, loss=loss, lr=0.01, until_accuracy=None if loss == "squared_error" else 1.0)
     assert not np.isfinite(done.losses[1:3]).any()
-    assert not (done.right[1:3] > 0).any()
-    assert loss == "mse" or (done.epochs[1:3] == 20).all()
-    rest = train(batch[[0, 3]], X, y, epochs=20, loss=loss, lr=0.01, until=None if loss == "mse" else "right")
+    assert not (done.accuracy[1:3] > 0).any()
+    assert loss == "squared_error" or (done.epochs[1:3] == 20).all()
+    rest = train(
+        batch[[0, 3]], X, y, epochs=20, loss=loss, lr=0.01, until_accuracy=None if loss == "squared_error" else 1.0
+    )
     assert np.isfinite(rest.losses).all()
     assert_same(done, 0, rest, 0)
     assert_same(done, 3, rest, 1)
@@ -285,9 +308,9 @@ def test_a_network_that_diverges_is_not_right_and_does_not_disturb_others(loss):
 
 @st.composite
 def ugly(draw):
-    loss = draw(st.sampled_from(["ce", "bce", "mse"]))
+    loss = draw(st.sampled_from(["cross_entropy", "binary_cross_entropy", "squared_error"]))
     B, n, d = draw(st.integers(1, 20)), draw(st.integers(1, 19)), draw(st.integers(1, 3))
-    C = 1 if loss == "bce" else draw(st.integers(1, 3))
+    C = 1 if loss == "binary_cross_entropy" else draw(st.integers(1, 3))
     widths = [d, *draw(st.lists(st.integers(1, 4), max_size=3)), C]
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     batch = Batch.initial(B, widths, seed=draw(st.integers(0, 9)), leak=draw(st.sampled_from([0.0, 0.1])),
@@ -297,8 +320,8 @@ def ugly(draw):
         for W, b in zip(batch.weights, batch.biases, strict=True):
             W[k], b[k] = 0, -1 if kind == "dead" else 0
     X = rng.normal(size=(n, d)) * draw(st.sampled_from([0.0, 1e-12, 1.0, 1e3]))
-    y = rng.integers(0, 2 if loss == "bce" else C, n) if draw(st.booleans()) else np.zeros(n, int)
-    y = np.repeat(y[:, None], C, axis=1) if loss == "mse" else y
+    y = rng.integers(0, 2 if loss == "binary_cross_entropy" else C, n) if draw(st.booleans()) else np.zeros(n, int)
+    y = np.repeat(y[:, None], C, axis=1) if loss == "squared_error" else y
     return batch, X, y, loss, draw(st.sampled_from([None, 1, 3, 50]))
 
 
@@ -330,7 +353,7 @@ def test_no_epochs_leave_networks_alone_and_judge_them():
         for one, other in zip(of(done.batch, n), of(batch, n), strict=True):
             assert_array_equal(one, other)
     assert_allclose(done.losses, batch.losses(X, y), rtol=1e-6)
-    assert_array_equal(done.right, (batch.outputs(X).argmax(axis=2) == y).mean(axis=1))
+    assert_array_equal(done.accuracy, (batch.outputs(X).argmax(axis=2) == y).mean(axis=1))
     assert not done.epochs.any()
     assert not done.moments.steps.any()
 
@@ -338,45 +361,61 @@ def test_no_epochs_leave_networks_alone_and_judge_them():
 def test_an_empty_batch_is_trained_at_once():
     X, y = problem()
     done = train(Batch.initial(0, [3, 4, 4], seed=0), X, y, epochs=5)
-    assert done.batch.count == len(done.epochs) == len(done.losses) == len(done.right) == 0
+    assert done.batch.count == len(done.epochs) == len(done.losses) == len(done.accuracy) == 0
     assert done.batch.widths == (3, 4, 4)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"X": np.zeros((5, 2))}, r"X: expected inputs \(n, 3\) or \(2, n, 3\), got shape \(5, 2\)"),
-        ({"X": np.zeros((0, 3)), "y": np.zeros(0, int)}, r"X: expected inputs"),
-        ({"X": np.full((5, 3), np.nan)}, "X: has NaN"),
-        ({"X": np.full((5, 3), 1e300)}, "X: has NaN or infinite entries, or some too large for float32"),
-        ({"y": np.zeros(4, int)}, r"y: expected classes \(5,\) or \(2, 5\), got shape \(4,\)"),
-        ({"y": np.full(5, 4)}, "y: expected whole class numbers from 0 to 3"),
-        ({"y": np.zeros(5)}, "y: expected whole class numbers"),
-        ({"y": ["a"] * 5}, "y: expected classes, got <U1"),
-        ({"y": np.zeros(5), "loss": "mse"}, r"y: expected numbers \(5, 4\) or \(2, 5, 4\), got shape \(5,\)"),
-        ({"y": np.full((5, 4), np.nan), "loss": "mse"}, "y: has NaN"),
-        ({"loss": "hinge"}, "loss: expected one of 'ce', 'bce', 'mse', got 'hinge'"),
-        ({"loss": "bce"}, "loss: 'bce' is for networks with one output, these have 4; use 'ce'"),
-        ({"optimizer": "lbfgs"}, "optimizer: expected 'adam' or 'sgd', got 'lbfgs'"),
-        ({"lr": 0.0}, "lr: expected finite numbers above 0"),
-        ({"lr": [0.1, np.nan]}, "lr: expected finite numbers above 0"),
-        ({"lr": [0.1, 0.1, 0.1]}, r"lr: expected a number or \(2,\), one for each network, got shape \(3,\)"),
-        ({"epochs": -1}, "epochs: expected a whole number, at least 0, got -1"),
-        ({"epochs": 1.5}, "epochs: expected a whole number"),
-        ({"betas": (0.9, 1.0)}, r"betas: expected two numbers in \[0, 1\)"),
-        ({"eps": 0.0}, "eps: expected a number above 0"),
-        ({"momentum": 0.9}, "momentum: is for optimizer 'sgd'"),
-        ({"momentum": -1.0, "optimizer": "sgd"}, "momentum: expected a number, at least 0"),
-        ({"batch_size": 0}, "batch_size: expected a whole number, at least 1"),
-        ({"seed": [1, 2, 3]}, r"seed: expected a whole number or \(2,\)"),
-        ({"seed": 0.5}, "seed: expected a whole number"),
-        ({"until": "wrong"}, "until: expected None, a loss, 'right'"),
-        ({"until": ("right", 2)}, "until: expected None, a loss, 'right'"),
-        ({"until": float("nan")}, "until: expected None, a loss, 'right'"),
-        ({"until": "right", "loss": "mse", "y": np.zeros((5, 4))}, "until: 'right' is for classes"),
-        ({"device": "tpu"}, "device: expected 'cpu' or 'cuda', got 'tpu'"),
-        ({"device": "mps"}, "device: expected 'cpu' or 'cuda', got 'mps'"),
-        ({"moments": Moments.none(Batch.initial(2, [3, 4], seed=0))}, r"moments: are of 2 networks \(3, 4\)"),
+        ({"X": np.zeros((5, 2))}, r"X must have shape \(n, 3\) or \(2, n, 3\), got shape \(5, 2\)"),
+        ({"X": np.zeros((0, 3)), "y": np.zeros(0, int)}, r"X must have shape"),
+        ({"X": np.full((5, 3), np.nan)}, "X must be finite in float32, got NaN"),
+        ({"X": np.full((5, 3), 1e300)}, "X must be finite in float32, got NaN, infinite or too large entries"),
+        ({"y": np.zeros(4, int)}, r"y must be class numbers of shape \(5,\) or \(2, 5\), got shape \(4,\)"),
+        ({"y": np.full(5, 4)}, "y must be whole class numbers from 0 to 3"),
+        ({"y": np.zeros(5)}, "y must be whole class numbers"),
+        ({"y": ["a"] * 5}, "y must be class numbers, got entries of type <U1"),
+        (
+            {"y": np.zeros(5), "loss": "squared_error"},
+            r"y must be numbers of shape \(5, 4\) or \(2, 5, 4\), got shape \(5,\)",
+        ),
+        ({"y": np.full((5, 4), np.nan), "loss": "squared_error"}, "y must be finite in float32, got NaN"),
+        (
+            {"loss": "hinge"},
+            "loss must be 'cross_entropy', 'binary_cross_entropy' or 'squared_error', got 'hinge'",
+        ),
+        (
+            {"loss": "binary_cross_entropy"},
+            "loss must fit the networks, which have 4 outputs, got 'binary_cross_entropy'; that is for a single "
+            "output; use loss='cross_entropy'",
+        ),
+        ({"optimizer": "lbfgs"}, "optimizer must be 'adam' or 'sgd', got 'lbfgs'"),
+        ({"lr": 0.0}, "lr must be finite and above 0"),
+        ({"lr": [0.1, np.nan]}, "lr must be finite and above 0"),
+        ({"lr": [0.1, 0.1, 0.1]}, r"lr must be a number or have shape \(2,\), one for each network, got shape \(3,\)"),
+        ({"epochs": -1}, "epochs must be an integer, at least 0, got -1"),
+        ({"epochs": 1.5}, "epochs must be an integer"),
+        ({"betas": (0.9, 1.0)}, r"betas must be two numbers in \[0, 1\)"),
+        ({"eps": 0.0}, "eps must be a finite number above 0"),
+        ({"momentum": 0.9}, "momentum must be 0 for Adam, .* got 0.9; use optimizer='sgd'"),
+        ({"momentum": -1.0, "optimizer": "sgd"}, "momentum must be a finite number at least 0"),
+        ({"batch_size": 0}, "batch_size must be a positive integer, got 0"),
+        ({"seed": [1, 2, 3]}, r"seed must be an integer or integers \(2,\)"),
+        ({"seed": 0.5}, "seed must be an integer"),
+        ({"until_accuracy": "all"}, "until_accuracy must be a number above 0 and at most 1, got 'all'"),
+        ({"until_accuracy": 2}, "until_accuracy must be a number above 0 and at most 1, got 2"),
+        ({"until_loss": float("nan")}, "until_loss must be a number, got nan"),
+        (
+            {"until_accuracy": 1.0, "loss": "squared_error", "y": np.zeros((5, 4))},
+            "until_accuracy must be None for loss='squared_error', which has no classes",
+        ),
+        ({"device": "tpu"}, "device must be 'cpu' or 'cuda', got 'tpu'"),
+        ({"device": "mps"}, "device must be 'cpu' or 'cuda', got 'mps'"),
+        (
+            {"moments": Moments.zeros(Batch.initial(2, [3, 4], seed=0))},
+            r"moments must be of 2 networks \(3, 5, 4\), as the batch, got 2 networks \(3, 4\)",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(change, message):
@@ -388,14 +427,14 @@ def test_bad_arguments_are_refused(change, message):
 
 def test_labels_of_one_output_are_zeros_and_ones():
     batch = Batch.initial(2, [3, 5, 1], seed=0)
-    with pytest.raises(InputError, match="y: expected zeros and ones, got int64 0 to 2"):
-        train(batch, np.zeros((3, 3)), [0, 1, 2], epochs=1, loss="bce")
+    with pytest.raises(InputError, match="y must be zeros and ones, got int64 from 0 to 2"):
+        train(batch, np.zeros((3, 3)), [0, 1, 2], epochs=1, loss="binary_cross_entropy")
     for y in ([True, False, True], [1.0, 0.0, 1.0]):
-        assert np.isfinite(train(batch, np.zeros((3, 3)), y, epochs=1, loss="bce").losses).all()
+        assert np.isfinite(train(batch, np.zeros((3, 3)), y, epochs=1, loss="binary_cross_entropy").losses).all()
 
 
 @pytest.mark.parametrize("leak", [-1.0, -0.1, np.nan])
 def test_a_negative_leak_is_refused_since_sides_could_not_be_told(leak):
     batch = Batch.initial(2, [2, 3, 2], seed=0, leak=leak)
-    with pytest.raises(InputError, match="batch: expected a leak of at least 0"):
+    with pytest.raises(InputError, match="batch.leak must be finite and at least 0"):
         train(batch, np.zeros((4, 2)), np.zeros(4, int), epochs=1)

@@ -17,9 +17,9 @@ PARITY = (POINTS == 1).sum(axis=1) % 2
 
 
 def learned(widths, seed=0, count=20):
-    start = lab.Batch.initial(count, widths, seed=seed, how="he", dtype=np.float64)
-    done = lab.train(start, POINTS, PARITY, epochs=2000, loss="bce", lr=0.025, until="right")
-    return done.batch[np.flatnonzero(done.right == 1)]
+    start = lab.Batch.initial(count, widths, seed=seed, init="he", dtype=np.float64)
+    done = lab.train(start, POINTS, PARITY, epochs=2000, loss="binary_cross_entropy", lr=0.025, until_accuracy=1.0)
+    return done.batch[np.flatnonzero(done.accuracy == 1)]
 
 
 def tuned_by_torch(model, epochs):
@@ -60,7 +60,7 @@ def test_exhaustive_counts_what_a_loop_over_torch_modules_counts():
     assert [tuple(units) for units in found.units] == right
     assert found.tried == {i: len(list(combinations(range(5), i))) for i in range(1, k + 1)}
     assert found.networks.widths == (3, k, 1)
-    assert (found.networks.losses(POINTS, PARITY, "bce") < np.log(2)).all()
+    assert (found.networks.losses(POINTS, PARITY, "binary_cross_entropy") < np.log(2)).all()
 
 
 def test_exhaustive_takes_a_torch_module():
@@ -123,8 +123,10 @@ def test_iterative_pruning_ends_with_networks_that_are_right_and_cannot_lose_a_u
         assert one.units == 16 - len(one.steps)
         for layer in range(len(one.hidden)):
             rest = without_each(one.network, 0, layer)
-            done = lab.train(rest, POINTS, PARITY, epochs=100, loss="bce", lr=0.025, until="right")
-            assert (done.right < 1).all()
+            done = lab.train(
+                rest, POINTS, PARITY, epochs=100, loss="binary_cross_entropy", lr=0.025, until_accuracy=1.0
+            )
+            assert (done.accuracy < 1).all()
     assert found.best.units == min(one.units for one in found.trajectories)
 
 

@@ -102,11 +102,11 @@ class Optima:
 def table_3_2(scale: Scale = "quick", *, seed: int = 0) -> Optima:
     """Train 2,000 (``quick``) or 100,000 (``full``) networks on the mean and on the sum, from the same starts."""
     check_scale(scale)
-    start = lab.Batch.initial(RUNS[scale], [1, 2, 1], seed=seed, how="he")
+    start = lab.Batch.initial(RUNS[scale], [1, 2, 1], seed=seed, init="he")
     x, y = np.array([-1.0, 0.0, 0.0, 1.0]), np.array([-1.0, 1.0, 1.0, -1.0])
     runs: dict[Loss, Run] = {}
     for loss, rate in RATES.items():
-        done = lab.train(start, x[:, None], y, epochs=EPOCHS, loss="mse", optimizer="sgd", lr=rate)
+        done = lab.train(start, x[:, None], y, epochs=EPOCHS, loss="squared_error", optimizer="sgd", lr=rate)
         runs[loss] = Run(done.batch, xor.classify(done.batch))
     return Optima(runs)
 

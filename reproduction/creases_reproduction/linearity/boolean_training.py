@@ -72,16 +72,16 @@ def train_on(
             f"labels, seeds: expected values (k, 2^n) and k whole numbers, got {labels.shape} and {len(seeds)}"
         )
     shape = [n, *[width] * depth, 1]
-    starts = [lab.Batch.initial(trials, shape, seed=seed, leak=leak, how=how) for seed in seeds]
+    starts = [lab.Batch.initial(trials, shape, seed=seed, leak=leak, init=how) for seed in seeds]
     done = lab.train(
         lab.Batch.join(starts),
         2 * boolean.all_inputs(n) - 1,
         np.repeat(labels, trials, axis=0),
         epochs=epochs,
-        loss="bce",
+        loss="binary_cross_entropy",
         lr=LR,
-        until="right",
+        until_accuracy=1.0,
         device=device,
     )
-    right, spent = np.reshape(done.right, (k, trials)), np.reshape(done.epochs, (k, trials))
+    right, spent = np.reshape(done.accuracy, (k, trials)), np.reshape(done.epochs, (k, trials))
     return Outcome((right == 1).sum(axis=1), right.mean(axis=1, dtype=np.float64), spent.mean(axis=1))

@@ -182,7 +182,7 @@ def on_lines(scale: Scale) -> Numbers:
     shapes = [(width, depth) for depth in (1, 2, 3) for width in (8, 16, 32, 64)]
     rows = []
     for width, depth in shapes:
-        batch = lab.Batch.initial(trials, [4, *[width] * depth, 1], seed=width + depth, how="he")
+        batch = lab.Batch.initial(trials, [4, *[width] * depth, 1], seed=width + depth, init="he")
         ends = np.random.default_rng(0).normal(size=(trials, 2, 4)) * 4
         counts = [len(creases.line(creases.read(batch.module(k), (4,)), *ends[k]).breakpoints) for k in range(trials)]
         rows.append([width * depth, depth, float(np.mean(counts))])
@@ -213,7 +213,7 @@ def by_dimension(scale: Scale) -> Numbers:
     for d in (1, 2, 3):
         own = []
         for width in widths:
-            batch = lab.Batch.initial(trials, [d, width, width, 1], seed=width, how="torch")
+            batch = lab.Batch.initial(trials, [d, width, width, 1], seed=width, init="torch")
             nets = [creases.read(batch.module(k), (d,)) for k in range(trials)]
             own.append(float(np.mean([creases.space(net, [(-8.0, 8.0)] * d).count for net in nets])))
         counts.append(own)

@@ -21,7 +21,7 @@ FIVE_SWAPS = [1785, 7140]
 def perceptron_counts(scale: Scale) -> Numbers:
     """Of how many of the points of {0, 1}^n untrained perceptrons without a bias say 1: how often each number."""
     n, trials = 4, 200_000 if scale == "full" else 20_000
-    weights = lab.Batch.initial(trials, [n, 1], seed=0, how="he").weights[0][:, 0]  # normal: symmetric about 0
+    weights = lab.Batch.initial(trials, [n, 1], seed=0, init="he").weights[0][:, 0]  # normal: symmetric about 0
     ones = (weights @ boolean.all_inputs(n).T > 0).sum(axis=1)
     counts = np.bincount(ones, minlength=2**n + 1)
     return {"counts": counts.tolist(), "p": float(chisquare(counts[:-1]).pvalue), "at 2^n": int(counts[-1])}

@@ -35,7 +35,7 @@ def bias_to_low_entropy(scale: Scale) -> Numbers:
     n, width, trials = 7, 32, 20_000 if scale == "full" else 1_000
     found = []
     for depth in (0, 1, 2, 4, 8) if scale == "full" else (0, 1, 4):
-        batch = lab.Batch.initial(trials, [n, *[width] * depth, 1], seed=0, how="he")
+        batch = lab.Batch.initial(trials, [n, *[width] * depth, 1], seed=0, init="he")
         share = (batch.outputs(boolean.all_inputs(n).astype(np.float32))[..., 0] > 0).mean(axis=1)
         bits = (entr(share) + entr(1 - share)) / np.log(2)
         error = 1.96 * bits.std() / np.sqrt(trials)

@@ -22,7 +22,13 @@ from creases_reproduction.linearity.chapter2_regions import random_network
 
 BOX = [(-4.0, 4.0), (-4.0, 4.0)]
 SOLVED = 0.999
-STEPS = {"epochs": 300, "loss": "bce", "optimizer": "sgd", "lr": 0.3, "batch_size": 32}  #: the source gives no numbers
+STEPS = {
+    "epochs": 300,
+    "loss": "binary_cross_entropy",
+    "optimizer": "sgd",
+    "lr": 0.3,
+    "batch_size": 32,
+}  #: the source gives no numbers
 
 
 @cache
@@ -44,7 +50,7 @@ def network(found: lab.TrainingResult, k: int) -> Network:
 def three(scale: Scale) -> Numbers:
     """Solved networks of three units: regions of the plane, sides of the boundary, and gradients."""
     found = trained("circle", (2, 3, 1), 200 if scale == "full" else 60)
-    solved = np.flatnonzero(found.right >= SOLVED)
+    solved = np.flatnonzero(found.accuracy >= SOLVED)
     regions, sides, zero, closed = [], [], [], []
     for k in solved:
         part = creases.plane(network(found, int(k)), box=[(-64, 64), (-64, 64)])
@@ -55,7 +61,7 @@ def three(scale: Scale) -> Numbers:
         J, _ = part.pieces()
         zero.append(int((np.abs(J[:, 0]).max(axis=1) < 1e-6 * np.abs(J).max()).sum()))
     return {
-        "starts": len(found.right),
+        "starts": len(found.accuracy),
         "solved": len(solved),
         "regions": dict(Counter(regions)),
         "closed": sum(closed),
@@ -81,8 +87,8 @@ def smallest(scale: Scale) -> Numbers:
     found = {width: trained("circle", (2, width, 1), count) for width in (1, 2, 3, 4)}
     return {
         "widths": list(found),
-        "solved": [int((one.right >= SOLVED).sum()) for one in found.values()],
-        "best": [float(one.right.max()) for one in found.values()],
+        "solved": [int((one.accuracy >= SOLVED).sum()) for one in found.values()],
+        "best": [float(one.accuracy.max()) for one in found.values()],
         "starts": count,
     }
 
@@ -97,13 +103,13 @@ def judge_smallest(numbers: Numbers) -> Judgement:
 def deep_solution(name: str, scale: Scale) -> Numbers:
     """Networks of three hidden layers of eight: how many starts solve the problem, and their regions and creases."""
     found = trained(name, (2, 8, 8, 8, 1), 60 if scale == "full" else 12, 2000 if name == "xor" else 300)
-    solved = np.flatnonzero(found.right >= (0.99 if name == "xor" else SOLVED))
+    solved = np.flatnonzero(found.accuracy >= (0.99 if name == "xor" else SOLVED))
     regions, sides = [], []
     for k in solved:
         part = creases.plane(network(found, int(k)), box=BOX)
         regions.append(part.count)
         sides.append(sum(len(line) - 1 for line in part.boundary().polylines()))
-    return {"starts": len(found.right), "solved": len(solved), "regions": regions, "sides": sides}
+    return {"starts": len(found.accuracy), "solved": len(solved), "regions": regions, "sides": sides}
 
 
 def judge_solution(numbers: Numbers) -> Judgement:

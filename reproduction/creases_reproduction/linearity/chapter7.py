@@ -28,7 +28,7 @@ def clusters(scale: Scale) -> Numbers:
     found = trained("circle", (2, 8, 8, 8, 1), 40 if scale == "full" else 8)
     X, y = problem("circle")
     regions, right = [], []
-    for k in np.flatnonzero(found.right >= SOLVED):
+    for k in np.flatnonzero(found.accuracy >= SOLVED):
         net = network(found, int(k))
         regions.append(creases.plane(net, box=[(-1, 1), (-1, 1)]).count)
         at = [coefficients(net, points) for points in (GRID[::5], X)]
@@ -56,9 +56,15 @@ def xor_networks(width: int, count: int) -> list[Network]:
     """Networks of one hidden layer that have learnt the four points of XOR."""
     X, y = np.array([x for x, _ in XOR]), np.array([int(t > 0) for _, t in XOR])
     done = lab.train(
-        lab.Batch.initial(3 * count, [2, width, 1], seed=width), X, y, epochs=2000, loss="bce", optimizer="sgd", lr=0.3
+        lab.Batch.initial(3 * count, [2, width, 1], seed=width),
+        X,
+        y,
+        epochs=2000,
+        loss="binary_cross_entropy",
+        optimizer="sgd",
+        lr=0.3,
     )
-    return [creases.read(done.batch.module(int(k)), (2,)) for k in np.flatnonzero(done.right == 1)[:count]]
+    return [creases.read(done.batch.module(int(k)), (2,)) for k in np.flatnonzero(done.accuracy == 1)[:count]]
 
 
 def resolution(scale: Scale) -> Numbers:

@@ -81,9 +81,9 @@ def parity(n: int) -> Data:
 
 def originals(n: int, hidden: Sequence[int], trials: int, seed: int) -> lab.Batch:
     """Of so many networks those that learn parity, trained."""
-    start = lab.Batch.initial(trials, [n, *hidden, 1], seed=seed, how="he")
-    done = lab.train(start, *parity(n), epochs=EPOCHS, loss="bce", lr=LR, until="right")
-    return done.batch[np.flatnonzero(done.right == 1)]
+    start = lab.Batch.initial(trials, [n, *hidden, 1], seed=seed, init="he")
+    done = lab.train(start, *parity(n), epochs=EPOCHS, loss="binary_cross_entropy", lr=LR, until_accuracy=1.0)
+    return done.batch[np.flatnonzero(done.accuracy == 1)]
 
 
 def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
@@ -178,10 +178,13 @@ def loss_curves(*, width: int = 6, n: int = 4, seed: int = 0, every: int = 20) -
     for k in (1, 2, 3):
         batch, moments = sub_networks(network, k), None
         for epoch in range(0, EPOCHS + 1, every):
-            done = lab.train(batch, X, y, epochs=every if epoch else 0, loss="bce", lr=LR, moments=moments)
+            done = lab.train(
+                batch, X, y, epochs=every if epoch else 0, loss="binary_cross_entropy", lr=LR, moments=moments
+            )
             batch, moments = done.batch, done.moments
             rows += [
-                (k, i, epoch, loss, right) for i, (loss, right) in enumerate(zip(done.losses, done.right, strict=True))
+                (k, i, epoch, loss, right)
+                for i, (loss, right) in enumerate(zip(done.losses, done.accuracy, strict=True))
             ]
     return pd.DataFrame(rows, columns=["width", "sub_network", "epoch", "loss", "right"])
 

@@ -72,7 +72,7 @@ def train_on_shells(
         (X - middle) / spread,
         y,
         epochs=epochs,
-        loss="bce",
+        loss="binary_cross_entropy",
         lr=LR,
         batch_size=BATCH,
         seed=seed + np.arange(trials),

@@ -125,7 +125,7 @@ def _successes(
             X,
             2.0 * y - 1 if loss == "mse" else y,
             epochs=min(EVERY, epochs - begun),
-            loss=loss,
+            loss="squared_error" if loss == "mse" else "binary_cross_entropy",
             lr=LR,
             batch_size=size if size < SAMPLES else None,
             seed=seed + 10_000 * begun + np.arange(trials),

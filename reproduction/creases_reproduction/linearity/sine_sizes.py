@@ -93,7 +93,9 @@ def sine_networks(scale: Scale = "quick", *, seed: int = 0) -> SineNetworks:
                 rows.append((width, depth, 0, np.nan, 0))
                 continue
             start = succeeded[:1]
-            end = lab.train(done.batch[start], x[:, None], np.sin(x), epochs=MORE, loss="mse", optimizer="sgd", lr=LR)
+            end = lab.train(
+                done.batch[start], x[:, None], np.sin(x), epochs=MORE, loss="squared_error", optimizer="sgd", lr=LR
+            )
             model = end.batch.module(0)
             regions = creases.line(creases.read(model, (1,)), [-pi], [pi]).count
             rows.append((width, depth, int(start[0]) + 1, float(end.losses[0]), regions))
@@ -152,7 +154,9 @@ def interpolation_error(lines: int) -> float:
 def _trained(width: int, depth: int, trials: int, seed: int, device: str) -> lab.TrainingResult:
     x = np.linspace(-pi, pi, 100)
     batch = lab.Batch.initial(trials, [1, *[width] * depth, 1], seed=seed)
-    return lab.train(batch, x[:, None], np.sin(x), epochs=EPOCHS, loss="mse", optimizer="sgd", lr=LR, device=device)
+    return lab.train(
+        batch, x[:, None], np.sin(x), epochs=EPOCHS, loss="squared_error", optimizer="sgd", lr=LR, device=device
+    )
 
 
 def _agrees(printed: int, low: float, high: float) -> bool:

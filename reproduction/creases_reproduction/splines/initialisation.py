@@ -226,7 +226,7 @@ def initialised(batch: Batch, x: Floats, how: splines.initialisation.Method, **o
     models = [batch.module(i) for i in range(batch.count)]
     for i, model in enumerate(models):
         splines.initialise(model, x, how, seed=i, **options)
-    return Batch.of(models, dtype=batch.weights[0].dtype)
+    return Batch.from_modules(models, dtype=batch.weights[0].dtype)
 
 
 def _breakpoints(batch: Batch) -> list[Floats]:

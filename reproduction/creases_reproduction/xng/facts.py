@@ -59,7 +59,11 @@ def majority_right(scale: Scale) -> dict[str, Any]:
         done = train(
             Batch.initial(_count(scale, 20, 1000), [2, 2, 2], seed=0), problem.X, problem.y, epochs=GROWN, lr=LR
         )
-        found[name] = {"mean": done.right.mean(), "least": done.right.min(), "majority": (done.right > 0.5).mean()}
+        found[name] = {
+            "mean": done.accuracy.mean(),
+            "least": done.accuracy.min(),
+            "majority": (done.accuracy > 0.5).mean(),
+        }
     return {"problems": found, "networks": _count(scale, 20, 1000)}
 
 

@@ -225,7 +225,7 @@ def _changed(
 
     each = Parallel(n_jobs=workers)(delayed(change)(batch.module(n), seed + 10_000 * n) for n in range(batch.count))
     models, refused, changed = zip(*each, strict=True)
-    return Batch.of(models), sum(refused), sum(changed)
+    return Batch.from_modules(models), sum(refused), sum(changed)
 
 
 @lru_cache

@@ -110,17 +110,17 @@ def minimal_width(
             break
         shape = [n, *[width] * depth, 1]
         seeds = [_seed(seed, functions[i], *shape) for i in left]
-        starts = [lab.Batch.initial(trials, shape, seed=one, leak=leak, how="he") for one in seeds]
+        starts = [lab.Batch.initial(trials, shape, seed=one, leak=leak, init="he") for one in seeds]
         done = lab.train(
             lab.Batch.join(starts),
             2 * all_inputs(n) - 1,
             np.repeat(tables[left], trials, axis=0),
             epochs=epochs,
-            loss="bce",
+            loss="binary_cross_entropy",
             lr=lr,
-            until="right",
+            until_accuracy=1.0,
         )
-        successes[left, j] = (done.right == 1).reshape(-1, trials).sum(axis=1)
+        successes[left, j] = (done.accuracy == 1).reshape(-1, trials).sum(axis=1)
     return MinimalWidths(functions, tried, trials, successes, built)
 
 

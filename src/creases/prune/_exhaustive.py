@@ -40,7 +40,7 @@ def exhaustive(
     y: ArrayLike,
     *,
     epochs: int = 4000,
-    loss: Literal["ce", "bce"] = "bce",
+    loss: Literal["cross_entropy", "binary_cross_entropy"] = "binary_cross_entropy",
     lr: float = 0.025,
     smallest: int = 1,
     largest: int | None = None,
@@ -71,7 +71,7 @@ def exhaustive(
     --------
     >>> from creases.lab import Batch, train
     >>> X, y = [[-1, -1], [-1, 1], [1, -1], [1, 1]], [0, 1, 1, 0]
-    >>> wide = train(Batch.initial(1, [2, 6, 1], seed=3), X, y, epochs=2000, loss="bce", lr=0.025, until="right")
+    >>> wide = train(Batch.initial(1, [2, 6, 1], seed=3), X, y, epochs=2000, loss="binary_cross_entropy", lr=0.025, until_accuracy=1.0)
     >>> found = exhaustive(wide.batch, X, y, epochs=1000)
     >>> found.width, found.choices
     (2, 15)
@@ -97,8 +97,8 @@ def exhaustive(
         try:
             for units in _choices(w, k):
                 networks = select_units(batch, 0, 0, units)
-                end = train(networks, X, y, epochs=epochs, loss=loss, lr=lr, until="right", device=device)
-                right = np.flatnonzero(end.right == 1)
+                end = train(networks, X, y, epochs=epochs, loss=loss, lr=lr, until_accuracy=1.0, device=device)
+                right = np.flatnonzero(end.accuracy == 1)
                 parts.append((units[right], end.batch[right], end.epochs[right]))
                 tried[k] += len(units)
                 if progress is not None:

@@ -70,7 +70,7 @@ def iterative(
     *,
     restarts: int = 10,
     epochs: int = 500,
-    loss: Literal["ce", "bce"] = "bce",
+    loss: Literal["cross_entropy", "binary_cross_entropy"] = "binary_cross_entropy",
     lr: float = 0.025,
     seed: int = 0,
     device: str = "cpu",
@@ -106,7 +106,7 @@ def iterative(
     batch = as_batch(model)
     if restarts < 1:
         raise InputError(f"restarts: expected at least 1, got {restarts!r}")
-    right = train(batch, X, y, epochs=0, loss=loss, until="right").right
+    right = train(batch, X, y, epochs=0, loss=loss, until_accuracy=1.0).accuracy
     if not (right == 1).all():
         wrong = int(np.flatnonzero(right < 1)[0])
         raise InputError(
@@ -116,7 +116,7 @@ def iterative(
         Trajectory(batch[n : n + 1], n, restart, (), "") for n in range(batch.count) for restart in range(restarts)
     ]
     chance = {(one.start, one.restart): np.random.default_rng((seed, one.start, one.restart)) for one in running}
-    settings: dict[str, Any] = {"epochs": epochs, "loss": loss, "lr": lr, "until": "right", "device": device}
+    settings: dict[str, Any] = {"epochs": epochs, "loss": loss, "lr": lr, "until_accuracy": 1.0, "device": device}
     step = 0
     try:
         while any(not one.ended for one in running):
@@ -172,7 +172,7 @@ def _tuned(parts: list[tuple[int, int, Batch]], X: ArrayLike, y: ArrayLike, sett
     origin = [(k, layer, unit) for k, layer, part in parts for unit in range(part.count)]
     for start in range(0, whole.count, AT_ONCE):
         done = train(whole[start : start + AT_ONCE], X, y, **settings)
-        for i in np.flatnonzero(done.right == 1).tolist():
+        for i in np.flatnonzero(done.accuracy == 1).tolist():
             network = done.batch[i : i + 1]
             yield *origin[start + i], network, float(done.losses[i]), int(done.epochs[i])
 

@@ -19,7 +19,7 @@ def as_batch(model: Any, name: str = "model") -> Batch:
         found = model
     elif isinstance(model, nn.Sequential) and len(model) and isinstance(model[0], nn.Linear):
         dtype = np.float64 if str(model[0].weight.dtype) == "torch.float64" else np.float32
-        found = Batch.of([model], dtype=dtype)
+        found = Batch.from_modules([model], dtype=dtype)
     else:
         raise InputError(
             f"{name}: expected a lab.Batch or a torch.nn.Sequential of linear layers with bends between, got "

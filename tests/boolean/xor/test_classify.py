@@ -34,7 +34,7 @@ def test_a_solution_lies_in_the_family_of_its_region():
 
 
 def test_local_optima_are_told_by_their_loss():
-    found = classify(Batch.of([SOLVED, ONE_SIDE, NOTHING], dtype=np.float64))
+    found = classify(Batch.from_modules([SOLVED, ONE_SIDE, NOTHING], dtype=np.float64))
     np.testing.assert_allclose(found.loss, [0, 8 / 3, 4], atol=1e-12)
     assert found.level.tolist() == [0, 1, 2]
     assert found.settled(1e-9).all()

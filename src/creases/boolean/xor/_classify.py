@@ -50,7 +50,7 @@ def classify(networks: Batch | nn.Sequential) -> Outcomes:
     """
     if not isinstance(networks, Batch | nn.Sequential):
         raise InputError(f"networks: expected a lab.Batch or an nn.Sequential, got {type(networks).__name__}")
-    batch = networks if isinstance(networks, Batch) else Batch.of([networks], dtype=np.float64)
+    batch = networks if isinstance(networks, Batch) else Batch.from_modules([networks], dtype=np.float64)
     if batch.widths != (1, 2, 1) or batch.leak:
         raise InputError(
             f"networks: expected widths (1, 2, 1) with ReLUs, got {batch.widths} with leak {batch.leak}; steady states "

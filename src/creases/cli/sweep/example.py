@@ -50,9 +50,9 @@ def success(jobs: list[dict[str, Any]]) -> list[dict[str, float]]:
         [lab.Batch.initial(job["trials"], widths, seed=job["seed"], leak=job["leak"]) for job in jobs]
     )
     lr = np.repeat([job["lr"] for job in jobs], [job["trials"] for job in jobs])
-    done = lab.train(batch, X, y, epochs=first["epochs"], lr=lr, until=("right", first["right"]))
+    done = lab.train(batch, X, y, epochs=first["epochs"], lr=lr, until_accuracy=first["right"])
     ends = np.cumsum([job["trials"] for job in jobs])[:-1]
-    measured = zip(*(np.split(part, ends) for part in (done.right, done.losses, done.epochs)), strict=True)
+    measured = zip(*(np.split(part, ends) for part in (done.accuracy, done.losses, done.epochs)), strict=True)
     return [
         {
             "success": float((right >= first["right"]).mean()),

@@ -122,7 +122,7 @@ def _forward(widths, depth, leak, W, A, S: tl.constexpr, L: tl.constexpr, U: tl.
 def _slopes(Z, y, sample, valid, C, share, S: tl.constexpr, L: tl.constexpr, LOSS: tl.constexpr):
     """Losses and right answers (1, S, L) of outputs Z, and the slopes of ``share`` times the loss in their place."""
     tile = _tile(S, L)
-    if LOSS == "bce":
+    if LOSS == "binary_cross_entropy":
         z = tl.load(Z + tile)
         wanted = tl.load(y + sample * L + _lanes(L))
         e = tl.exp(-tl.abs(z))
@@ -130,7 +130,7 @@ def _slopes(Z, y, sample, valid, C, share, S: tl.constexpr, L: tl.constexpr, LOS
         loss = tl.maximum(z, 0.0) - z * wanted + _log1p(e)
         right = ((z > 0) == (wanted > 0.5)) & (tl.abs(z) < float("inf"))
         tl.store(Z + tile, tl.where(valid, slope, 0.0))
-    elif LOSS == "ce":
+    elif LOSS == "cross_entropy":
         klass = tl.load(y + sample * L + _lanes(L))
         own = tl.load(Z + tile)
         top = own
@@ -309,7 +309,7 @@ def epochs_kernel(
     A += block * units * S * L
     if OWN:
         X += block * n * tl.load(widths) * L
-    y += block * n * (tl.load(widths + depth) if LOSS == "mse" else 1) * L
+    y += block * n * (tl.load(widths + depth) if LOSS == "squared_error" else 1) * L
     lanes = block * L + _lanes(L)
     leak = tl.load(settings)
     low = tl.load(settings + 6)

@@ -62,7 +62,7 @@ def _rules(task: Task) -> Any:
         table=_corrections(task, int(task.steps.max()) + task.epochs * batches).astype(dtype),
         epochs=task.epochs,
         size=0 if task.batch_size is None else task.batch_size,
-        need=task.until_right or 0,
+        need=task.until_correct or 0,
         limit=-inf if task.until_loss is None else task.until_loss,
         kept=kept,
         at=_layout(task, blocks if kept else 1),

@@ -94,7 +94,7 @@ def _fixed(task: Task, place: torch.device) -> dict[str, Tensor]:
     b1, b2 = task.betas
     first = (b1, 1 - b1) if task.optimizer == "adam" else (task.momentum, 1.0)
     low = -inf if task.until_loss is None else task.until_loss
-    enough = inf if task.until_right is None else task.until_right
+    enough = inf if task.until_correct is None else task.until_correct
     settings = np.array([task.leak, *first, b2, 1 - b2, task.eps, low, enough], task.W.dtype)
     return {
         "widths": _there(np.array(task.widths, np.int32), place),
@@ -176,7 +176,7 @@ def _launch(
     from creases.lab._training._triton_kernel import epochs_kernel
 
     W, units, n = blocks["W"], sum(task.widths), task.X.shape[1]
-    watched = not epochs or not task.batch_size or task.until_loss is not None or task.until_right is not None
+    watched = not epochs or not task.batch_size or task.until_loss is not None or task.until_correct is not None
     launch = partial(
         epochs_kernel[(len(W),)],
         **blocks,

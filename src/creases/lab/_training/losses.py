@@ -12,7 +12,7 @@ import numba
 from creases.lab.simd._vectors import SAMPLES, apart, exp, filled, fma, inverse, load, log1p, size, store, where_less
 
 #: How the kernel calls the losses.
-CODES = {"ce": 0, "bce": 1, "mse": 2}
+CODES = {"cross_entropy": 0, "binary_cross_entropy": 1, "squared_error": 2}
 
 
 @numba.njit

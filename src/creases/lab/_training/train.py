@@ -1,20 +1,21 @@
 """Training many networks as one.
 
 ``train`` checks its arguments and lays them out as plain arrays, parameters (P, B), in a
-:class:`creases.lab._training.task.Task`. An engine does the rest: the module of :mod:`creases.lab` that is named as the device's
-type ("cpu", "cuda"), imported when it is needed, has ``run(task: Task) -> Ends``. It changes the arrays ``task.W``,
-``task.first``, ``task.second`` and ``task.steps`` in place and returns each network's epochs, its loss on all samples
-(in float64) and the number of samples that are right (:class:`creases.lab._training.task.Ends`). It is not called for an empty
-batch, and may be called with no epochs. The rules every engine keeps:
+:class:`creases.lab._training.task.Task`. An engine does the rest: the module of this package that is named as the
+device's type ("cpu", "cuda"), imported when it is needed, has ``run(task: Task) -> Ends``. It changes the arrays
+``task.W``, ``task.first``, ``task.second`` and ``task.steps`` in place and returns each network's epochs, its loss on
+all samples (in float64) and its number of correctly classified samples (:class:`creases.lab._training.task.Ends`). It
+is not called for an empty batch, and may be called with no epochs. The rules of every engine:
 
-- A network's numbers depend on nothing but its own column of the task, whatever runs beside it.
+- A network's numbers depend on nothing but its own column of the task, whichever others are trained with it.
 - In epoch e (from 0, counted in each call) a network of seed s sees its samples in the order
-  ``creases.lab._training.order.order(s, e, n)``, cut into batches of ``batch_size``, of which the last may be smaller; without
-  ``batch_size`` as they stand, in one step.
-- At the start of each epoch, before a step, a network with at least ``until_right`` right samples, or a mean loss below
-  ``until_loss``, is frozen: its columns stay as they are.
-- Right: for "ce" the first largest output is the class's; for "bce" the output is above 0 just for class 1; never with
-  an output that is infinite or NaN. So a network that diverges is not frozen as right.
+  ``creases.lab._training.order.order(s, e, n)``, cut into batches of ``batch_size``, of which the last may be smaller;
+  without ``batch_size`` in the order they have, in one step.
+- At the start of each epoch, before a step, a network with at least ``until_correct`` correct samples, or a mean loss
+  below ``until_loss``, is frozen: its columns stay as they are.
+- A sample is correct for "cross_entropy" if the first largest output is the class's, for "binary_cross_entropy" if the
+  output is above 0 for class 1 and not for class 0; never with an output that is infinite or NaN. So a network that
+  diverges is not frozen as accurate.
 - Adam and gradient descent step as torch.optim's (without weight decay); ``momentum`` 0 leaves ``first`` alone.
 """
 
@@ -23,16 +24,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from math import ceil, isfinite, prod
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from creases._validation import check_choice, check_count, check_number
 from creases.errors import InputError
 from creases.lab._training.batch import Batch
-from creases.lab._training.samples import check_samples
+from creases.lab._training.samples import Loss, check_samples
 from creases.lab._training.task import Array, Ends, Task
 
 ENGINES = ("cpu", "cuda")
@@ -40,28 +42,28 @@ ENGINES = ("cpu", "cuda")
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """An optimizer's memory of a batch, to go on from."""
+    """The state of a batch's optimizer, to resume from."""
 
     first: Batch  #: Adam's first moment of each parameter; the momentum of gradient descent
     second: Batch  #: Adam's second moment of each parameter
     steps: int | NDArray[np.int64]  #: steps done, (B,) or of all
 
     @classmethod
-    def none(cls, batch: Batch) -> Moments:
-        """The memory before the first step."""
+    def zeros(cls, batch: Batch) -> Moments:
+        """Return the state before the first step."""
         zero = Batch(tuple(map(np.zeros_like, batch.weights)), tuple(map(np.zeros_like, batch.biases)))
         return cls(zero, zero, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingResult:
-    """What training made of a batch."""
+    """A batch after training."""
 
     batch: Batch
-    moments: Moments  #: to go on from
-    epochs: NDArray[np.int64]  #: (B,) for how many each network was trained
+    moments: Moments  #: to resume from
+    epochs: NDArray[np.int64]  #: (B,) how many epochs each network was trained for
     losses: NDArray[np.float64]  #: (B,) mean losses on all samples
-    right: NDArray[np.float64]  #: (B,) shares of samples that are classified right; NaN for "mse"
+    accuracy: NDArray[np.float64]  #: (B,) fractions of samples classified correctly; NaN for "squared_error"
 
 
 def train(
@@ -70,7 +72,7 @@ def train(
     y: ArrayLike,
     *,
     epochs: int,
-    loss: Literal["ce", "bce", "mse"] = "ce",
+    loss: Loss = "cross_entropy",
     optimizer: Literal["adam", "sgd"] = "adam",
     lr: ArrayLike = 1e-3,
     betas: tuple[float, float] = (0.9, 0.999),
@@ -78,38 +80,46 @@ def train(
     momentum: float = 0.0,
     batch_size: int | None = None,
     seed: ArrayLike = 0,
-    until: float | Literal["right"] | tuple[Literal["right"], float] | None = None,
+    until_accuracy: float | None = None,
+    until_loss: float | None = None,
     moments: Moments | None = None,
     device: str = "cpu",
 ) -> TrainingResult:
     """Train every network of a batch, as ``torch.optim.Adam`` or ``SGD`` would train each alone.
 
-    A network ends the same, bit for bit, whichever others are trained with it. On the CPU work is shared by
+    A network's result is the same, bit for bit, whichever others are trained with it. On the CPU the work is shared by
     ``torch.get_num_threads()`` threads.
 
     Parameters
     ----------
+    batch
+        The networks to train; they are left unchanged.
     X
-        Inputs (n, d) for all networks, or (B, n, d) for each its own.
+        Inputs (n, d) for all networks, or (B, n, d).
     y
-        For "ce" class numbers, for "bce" zeros and ones, for "mse" numbers: (n,) for all networks or (B, n) for each
-        its own; for "mse" with C outputs (n, C) or (B, n, C).
+        For "cross_entropy" class numbers, for "binary_cross_entropy" zeros and ones, for "squared_error" numbers: (n,)
+        for all networks, or (B, n); for "squared_error" with C outputs (n, C) or (B, n, C).
+    epochs
+        Largest number of epochs.
     loss
         Cross-entropy, binary cross-entropy of one output, or squared error: means over samples (and outputs).
+    optimizer, betas, eps
+        Adam or gradient descent, and the constants of Adam.
     lr
         Learning rate, of all networks or (B,).
     momentum
-        Of gradient descent, as torch has it.
+        Momentum of gradient descent, as in torch.
     batch_size
         Samples of a step; all if None, so that an epoch is one step.
     seed
-        For the order of samples in minibatches: of all networks or (B,). Networks of one seed see one order.
-    until
-        When to freeze a network: once its loss on all samples is below a number; once all its samples ("right") or a
-        share of them (("right", 0.95)) are classified right. Looked at at the start of each epoch.
+        Seed of the order of samples in minibatches: of all networks or (B,). Networks of one seed see one order.
+    until_accuracy
+        Freeze a network once this fraction of all samples is classified correctly, tested at the start of each epoch.
+    until_loss
+        Freeze a network once its mean loss on all samples is below this number.
     moments
-        The optimizer's memory to go on with, such as an earlier call gave; none if not given. Entries of new units are
-        zero there: step counters go on for all, as :func:`creases.widen` carries them.
+        State of the optimizer to resume from, such as an earlier call returned. Entries of new units are zero there:
+        step counters go on for all, as :func:`creases.widen` carries them.
     device
         "cpu", or a torch device such as "cuda".
 
@@ -118,44 +128,46 @@ def train(
     >>> from creases.lab import Batch, train
     >>> xor = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     >>> batch = Batch.initial(100, [2, 4, 1], seed=0)
-    >>> done = train(batch, *xor, epochs=1000, loss="bce", lr=0.025, until="right")
-    >>> bool((done.right == 1).mean() > 0.5), bool((done.epochs[done.right == 1] <= 1000).all())
+    >>> result = train(batch, *xor, epochs=1000, loss="binary_cross_entropy", lr=0.025, until_accuracy=1.0)
+    >>> solved = result.accuracy == 1
+    >>> bool(solved.mean() > 0.5), bool((result.epochs[solved] <= 1000).all())
     (True, True)
     """
     if not isinstance(batch, Batch):
-        raise InputError(f"batch: expected a Batch, got {type(batch).__name__}; Batch.of([model]) makes one of modules")
+        raise InputError(
+            "batch", "be a creases.lab.Batch", type(batch).__name__, "Batch.from_modules([model]) makes one of modules"
+        )
     B, dtype = batch.count, batch.dtype
-    inputs, targets = check_samples(batch, X, y, loss, dtype)
+    inputs, targets = check_samples(B, batch.widths, X, y, loss, dtype)
     n = inputs.shape[1]
-    _check(epochs, optimizer, betas, eps, momentum, batch_size)
-    need, limit = _until(until, loss, n)
-    memory = _memory(batch, moments)
+    _check_options(epochs, optimizer, betas, eps, momentum, batch_size)
+    state = _check_moments(batch, moments)
     task = Task(
         widths=batch.widths,
-        leak=_leak(batch),
-        W=_flat(batch, dtype),
-        first=_flat(memory.first, dtype),
-        second=_flat(memory.second, dtype),
-        steps=np.array(np.broadcast_to(memory.steps, B), np.int64),
+        leak=_check_leak(batch),
+        W=_flatten(batch, dtype),
+        first=_flatten(state.first, dtype),
+        second=_flatten(state.second, dtype),
+        steps=np.array(np.broadcast_to(state.steps, B), np.int64),
         X=inputs,
         y=targets,
         loss=loss,
         optimizer=optimizer,
-        lr=_rates(lr, B),
+        lr=_check_rates(lr, B),
         betas=betas,
         eps=eps,
         momentum=momentum,
         epochs=int(epochs),
         batch_size=None if batch_size is None else min(int(batch_size), n),
-        seeds=_seeds(seed, B),
-        until_right=need,
-        until_loss=limit,
+        seeds=_check_seeds(seed, B),
+        until_correct=_correct_samples(until_accuracy, loss, n),
+        until_loss=_check_loss(until_loss),
         device=device,
     )
     ends = _engine(device)(task) if B else Ends(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
-    trained, first, second = (_shaped(part, batch) for part in (task.W, task.first, task.second))
-    right = np.full(B, np.nan) if loss == "mse" else ends.right / n
-    return TrainingResult(trained, Moments(first, second, task.steps), ends.epochs, ends.losses, right)
+    weights, first, second = (_unflatten(part, batch) for part in (task.W, task.first, task.second))
+    accuracy = np.full(B, np.nan) if loss == "squared_error" else ends.n_correct / n
+    return TrainingResult(weights, Moments(first, second, task.steps), ends.epochs, ends.losses, accuracy)
 
 
 def _engine(device: str) -> Any:
@@ -164,98 +176,105 @@ def _engine(device: str) -> Any:
     except RuntimeError:
         kind = ""
     if kind not in ENGINES:
-        raise InputError(f"device: expected {' or '.join(map(repr, ENGINES))}, got {device!r}")
+        raise InputError("device", f"be {' or '.join(map(repr, ENGINES))}", repr(device))
     return import_module(f"creases.lab._training.{kind}").run
 
 
-def _check(epochs: int, optimizer: str, betas: Any, eps: float, momentum: float, batch_size: int | None) -> None:
-    if not isinstance(epochs, Integral) or epochs < 0:
-        raise InputError(f"epochs: expected a whole number, at least 0, got {epochs!r}")
-    if optimizer not in ("adam", "sgd"):
-        raise InputError(f"optimizer: expected 'adam' or 'sgd', got {optimizer!r}")
+def _check_options(
+    epochs: int, optimizer: str, betas: Any, eps: float, momentum: float, batch_size: int | None
+) -> None:
+    check_count(epochs, "epochs", least=0)
+    check_choice(optimizer, ("adam", "sgd"), "optimizer")
     if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
-        raise InputError(f"betas: expected two numbers in [0, 1), got {betas}")
-    if not (isfinite(eps) and eps > 0):
-        raise InputError(f"eps: expected a number above 0, got {eps}")
-    if not (isfinite(momentum) and momentum >= 0):
-        raise InputError(f"momentum: expected a number, at least 0, got {momentum}")
+        raise InputError("betas", "be two numbers in [0, 1)", f"{betas}")
+    check_number(eps, "eps", above=0)
+    check_number(momentum, "momentum", least=0)
     if momentum and optimizer == "adam":
-        raise InputError(f"momentum: is for optimizer 'sgd', got {momentum} with 'adam', whose momentum is in betas")
-    if batch_size is not None and (not isinstance(batch_size, Integral) or batch_size < 1):
         raise InputError(
-            f"batch_size: expected a whole number, at least 1, or None for all samples, got {batch_size!r}"
+            "momentum",
+            "be 0 for Adam, whose momentum is in betas",
+            f"{momentum}",
+            "use {0}",
+            [("optimizer", "sgd")],
         )
+    if batch_size is not None:
+        check_count(batch_size, "batch_size")
 
 
-def _until(until: Any, loss: str, n: int) -> tuple[int | None, float | None]:
-    """The number of right samples, or the loss, with which a network is frozen."""
-    if until is None:
-        return None, None
-    if isinstance(until, Real) and not isinstance(until, bool) and not np.isnan(float(until)):
-        return None, float(until)
-    share = 1.0 if until == "right" else None
-    if isinstance(until, tuple) and len(until) == 2 and until[0] == "right":
-        share = until[1]
-    if share is None or not isinstance(share, Real) or not 0 < share <= 1:
+def _correct_samples(until_accuracy: float | None, loss: str, n: int) -> int | None:
+    """Return the number of correctly classified samples at which a network is frozen."""
+    if until_accuracy is None:
+        return None
+    if not isinstance(until_accuracy, Real) or isinstance(until_accuracy, bool) or not 0 < until_accuracy <= 1:
+        raise InputError("until_accuracy", "be a number above 0 and at most 1", repr(until_accuracy))
+    if loss == "squared_error":
         raise InputError(
-            f"until: expected None, a loss, 'right', or ('right', share) with 0 < share <= 1, got {until!r}"
+            "until_accuracy", f"be None for loss={loss!r}, which has no classes", hint="give until_loss instead"
         )
-    if loss == "mse":
-        raise InputError("until: 'right' is for classes; give a loss with 'mse'")
-    return ceil(share * n - 1e-9), None
+    return ceil(until_accuracy * n - 1e-9)
 
 
-def _rates(lr: ArrayLike, B: int) -> NDArray[np.float64]:
+def _check_loss(until_loss: float | None) -> float | None:
+    if until_loss is None:
+        return None
+    if not isinstance(until_loss, Real) or isinstance(until_loss, bool) or np.isnan(float(until_loss)):
+        raise InputError("until_loss", "be a number", repr(until_loss))
+    return float(until_loss)
+
+
+def _check_rates(lr: ArrayLike, B: int) -> NDArray[np.float64]:
     rates = np.asarray(lr, np.float64)
     if rates.shape not in ((), (B,)):
-        raise InputError(f"lr: expected a number or ({B},), one for each network, got shape {rates.shape}")
+        raise InputError("lr", f"be a number or have shape ({B},), one for each network", f"shape {rates.shape}")
     if not (np.isfinite(rates) & (rates > 0)).all():
-        raise InputError(f"lr: expected finite numbers above 0, got {lr!r}")
+        raise InputError("lr", "be finite and above 0", repr(lr))
     return np.array(np.broadcast_to(rates, B))
 
 
-def _seeds(seed: ArrayLike, B: int) -> NDArray[np.int64]:
+def _check_seeds(seed: ArrayLike, B: int) -> NDArray[np.int64]:
     seeds = np.asarray(seed)
     if seeds.shape not in ((), (B,)) or (seeds.dtype.kind not in "iu" and seeds.size):
         raise InputError(
-            f"seed: expected a whole number or ({B},), one for each network, got {seeds.dtype} of shape {seeds.shape}"
+            "seed",
+            f"be an integer or integers ({B},), one for each network",
+            f"{seeds.dtype} of shape {seeds.shape}",
         )
     return np.array(np.broadcast_to(seeds, B)).astype(np.int64)
 
 
-def _leak(batch: Batch) -> float:
+def _check_leak(batch: Batch) -> float:
     if not (isfinite(batch.leak) and batch.leak >= 0):
         raise InputError(
-            f"batch: expected a leak of at least 0, got {batch.leak}: a unit's side is told from what it gives, which "
-            "a negative leak makes positive on both sides"
+            "batch.leak",
+            "be finite and at least 0 (a negative leak makes a unit's output positive on both sides of its bend)",
+            f"{batch.leak}",
         )
     return batch.leak
 
 
-def _memory(batch: Batch, moments: Moments | None) -> Moments:
+def _check_moments(batch: Batch, moments: Moments | None) -> Moments:
     if moments is None:
-        return Moments.none(batch)
+        return Moments.zeros(batch)
     if moments.first.widths != batch.widths or moments.first.count != batch.count:
         raise InputError(
-            f"moments: are of {moments.first.count} networks {moments.first.widths}, the batch has {batch.count} "
-            f"{batch.widths}"
+            "moments",
+            f"be of {batch.count} networks {batch.widths}, as the batch",
+            f"{moments.first.count} networks {moments.first.widths}",
         )
     if np.shape(moments.steps) not in ((), (batch.count,)) or (np.asarray(moments.steps) < 0).any():
-        raise InputError(
-            f"moments: expected steps, at least 0, for all networks or ({batch.count},), got {moments.steps}"
-        )
+        raise InputError("moments.steps", f"be at least 0, for all networks or ({batch.count},)", f"{moments.steps}")
     return moments
 
 
-def _flat(batch: Batch, dtype: Any) -> Array:
-    """All parameters of a batch (P, B): each layer's weights row by row, then its biases."""
+def _flatten(batch: Batch, dtype: Any) -> Array:
+    """Return all parameters of a batch as (P, B): each layer's weights row by row, then its biases."""
     pairs = zip(batch.weights, batch.biases, strict=True)
     parts = [part for W, b in pairs for part in (W.reshape(len(W), prod(W.shape[1:])), b)]
     return np.ascontiguousarray(np.concatenate(parts, axis=1).T.astype(dtype))
 
 
-def _shaped(flat: Array, like: Batch) -> Batch:
-    """The inverse of ``_flat``."""
+def _unflatten(flat: Array, like: Batch) -> Batch:
+    """Return parameters (P, B) as a batch of the shape of ``like``."""
     weights, biases, start = [], [], 0
     for W, b in zip(like.weights, like.biases, strict=True):
         middle = start + prod(W.shape[1:])

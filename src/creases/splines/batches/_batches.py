@@ -42,7 +42,7 @@ def stack_networks(nets: Sequence[Shallow]) -> Batch:
 def squared_errors(batch: Batch, x: ArrayLike, y: ArrayLike) -> Floats:
     """Mean squared errors (B,) of networks of one input and one output, on data (n,); not finite once one blew up."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return batch.losses(np.asarray(x)[:, None], y, "mse")
+        return batch.losses(np.asarray(x)[:, None], y, "squared_error")
 
 
 def gradient_descent(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr: ArrayLike) -> Batch:
@@ -50,4 +50,4 @@ def gradient_descent(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr
 
     Data are (n,) for all networks, or (B, n) for each its own; step lengths one number, or (B,).
     """
-    return train(batch, np.asarray(x)[..., None], y, epochs=steps, loss="mse", optimizer="sgd", lr=lr).batch
+    return train(batch, np.asarray(x)[..., None], y, epochs=steps, loss="squared_error", optimizer="sgd", lr=lr).batch
