@@ -196,7 +196,7 @@ chosen = [int(np.flatnonzero(y == digit)[0]) for digit in range(8)]
 names = ["8 units, a", "24 units, a"]
 slopes = {name: nets[name].piece(X[chosen]).J[np.arange(8), y[chosen]] for name in names}
 images = show.plot_gradients(slopes, X[chosen], (1, 8, 8), columns=[str(digit) for digit in range(8)])
-found = similarity(nets, X[:600], labels=y[:600])
+found = similarity(nets, X[:600], y=y[:600])
 alike = show.plot_similarity(found.cka, found.names, accuracy=found.accuracy, label="CKA of coefficients")
 """,
     ),

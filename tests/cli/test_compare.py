@@ -95,11 +95,17 @@ def test_numbers_are_the_outputs_also_where_a_table_lacks_some(folder: Path) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["old.safetensors"], "expected at least two networks to compare"),
-        (["old.safetensors", "old.safetensors"], "a network is given twice"),
+        (["old.safetensors"], "must be at least two networks, got one"),
+        (["old.safetensors", "old.safetensors"], "must be different networks, got the same twice"),
         (["old.safetensors", "none.safetensors"], "cannot read none.safetensors: there is no such file"),
-        (["old.safetensors", "new.safetensors", "--normalise"], "--normalise: is for images"),
-        (["old.safetensors", "new.safetensors", "--samples", "50", "--train", "20"], "has 60 rows, fewer than"),
+        (
+            ["old.safetensors", "new.safetensors", "--normalise"],
+            "--normalise must be left out for files; it is for images",
+        ),
+        (
+            ["old.safetensors", "new.safetensors", "--samples", "50", "--train", "20"],
+            "--train must leave 50 of the 60 rows of data.npz to compare at, got 20",
+        ),
         (["old.safetensors", "new.safetensors", "--out", "data.npz"], "is a file; give a folder"),
     ],
 )

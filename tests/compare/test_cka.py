@@ -46,7 +46,7 @@ def test_it_is_the_direct_formula(shapes: tuple[int, int, int]) -> None:
 
 
 def test_tiles_and_products_of_columns_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("creases.compare.cka"), "TILE", 7)
+    monkeypatch.setattr(import_module("creases.compare.measures._cka"), "TILE", 7)
     rng = np.random.default_rng(1)
     X, Y, Z = (rng.normal(size=(30, d)) for d in (4, 6, 9))
     all_pairs = cka_matrix([X, Y, Z])
@@ -89,11 +89,11 @@ def test_a_network_is_like_itself_whatever_its_outputs_do() -> None:
 
 
 def test_matrices_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match=r"expected the same samples as rows, got \[3, 4\]"):
+    with pytest.raises(InputError, match=r"must have the same samples as rows, got \[3, 4\]"):
         cka(np.zeros((3, 2)), np.zeros((4, 2)))
     with pytest.raises(InputError, match="at least 4 samples"):
         cka(np.zeros((3, 2)), np.zeros((3, 2)), unbiased=True)
-    with pytest.raises(InputError, match=r"matrices\[1\]: has NaN"):
+    with pytest.raises(InputError, match=r"matrices\[1\] must be finite, got NaN"):
         cka(np.zeros((3, 2)), np.full((3, 2), np.nan))
-    with pytest.raises(InputError, match=r"matrices\[0\]: expected a matrix"):
+    with pytest.raises(InputError, match=r"matrices\[0\] must be a matrix"):
         cka(np.zeros(3), np.zeros((3, 1)))

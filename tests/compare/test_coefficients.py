@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import creases
 from agreement import seeded
 from creases.compare import Coefficients, coefficients
-from creases.compare._factor import factored
+from creases.compare._factor import factorise
 from creases.errors import FileError, InputError
 
 
@@ -74,7 +74,7 @@ def test_rows_behind_a_narrow_layer_are_kept_as_isometric_coordinates() -> None:
 @pytest.mark.parametrize(("name", "narrow"), [("linear", True), ("deep", True), ("wide", False), ("residual", False)])
 def test_only_a_narrow_first_layer_that_nothing_passes_around_is_split_off(name: str, narrow: bool) -> None:
     model, shape = MODELS[name]
-    assert (factored(creases.read(model.double(), shape)) is not None) == narrow
+    assert (factorise(creases.read(model.double(), shape)) is not None) == narrow
 
 
 @pytest.mark.parametrize("name", ["linear", "dense", "convolution"])
@@ -92,7 +92,8 @@ class Killed(Exception):
 
 
 def kept(folder: Path, x: Tensor, stop_after: int | None = None) -> Coefficients:
-    def progress(done: int, total: int) -> None:
+    def progress(what: str, done: int, total: int | None) -> None:
+        assert what == "coefficients"
         if stop_after is not None and done >= stop_after:
             raise Killed
 
@@ -101,14 +102,14 @@ def kept(folder: Path, x: Tensor, stop_after: int | None = None) -> Coefficients
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("creases.compare.coefficients"), "BLOCK", 4000)  # a few samples at a time
+    monkeypatch.setattr(import_module("creases.compare._coefficients"), "BLOCK", 4000)  # a few samples at a time
     x = torch.randn(60, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     with pytest.raises(Killed):
         kept(tmp_path, x, stop_after=10)
     seen: list[int] = []
     model, shape = MODELS["deep"]
     net = creases.read(seeded(model.double()), shape)
-    resumed = coefficients(net, x, out=tmp_path, progress=lambda done, total: seen.append(done))
+    resumed = coefficients(net, x, out=tmp_path, progress=lambda what, done, total: seen.append(done))
     whole = coefficients(net, x)
     assert seen[0] > 10
     assert seen[-1] == 60
@@ -119,10 +120,10 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
 def test_a_folder_of_another_network_or_other_samples_is_refused(tmp_path: Path) -> None:
     x = torch.randn(6, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
     kept(tmp_path, x)
-    with pytest.raises(InputError, match="holds coefficients of another network, other samples"):
+    with pytest.raises(InputError, match="must hold coefficients of the same network, samples and dtype"):
         kept(tmp_path, x + 1)
     (tmp_path / "done.json").write_text("{")
-    with pytest.raises(FileError, match="remove the folder to begin anew"):
+    with pytest.raises(FileError, match="remove the folder to start again"):
         kept(tmp_path, x)
 
 
@@ -133,7 +134,7 @@ def test_no_samples_give_empty_matrices() -> None:
 
 def test_one_sample_alone_and_other_dtypes_are_refused() -> None:
     net = creases.read(seeded(MODELS["dense"][0].double()))
-    with pytest.raises(InputError, match=r"x: expected a batch of samples \(p, 12\), got one alone"):
+    with pytest.raises(InputError, match=r"X must be a batch of samples \(p, 12\), got a single sample"):
         coefficients(net, np.zeros(12))
-    with pytest.raises(InputError, match=r"dtype: expected torch.float32 or torch.float64"):
+    with pytest.raises(InputError, match=r"dtype must be torch.float32 or torch.float64"):
         coefficients(net, np.zeros((1, 12)), dtype=torch.float16)

@@ -66,7 +66,7 @@ def test_steps_that_networks_share_are_there_once() -> None:
 @pytest.mark.parametrize("outputs", [1, 2, 5])
 def test_the_last_two_units_of_a_joint_network_are_the_decisions(outputs: int) -> None:
     a, b, x = mlp(0, outputs=outputs), mlp(1, outputs=outputs), grid(20)
-    joint = Joint.of(a, b)
+    joint = Joint.from_pair(a, b)
     for net, own in zip((a, b), joint.classes(joint.net.pattern(x)), strict=True):
         np.testing.assert_array_equal(own, net(x).argmax(1) if outputs > 1 else net(x)[:, 0] > 0)
 
@@ -80,7 +80,7 @@ def test_the_difference_of_a_network_with_itself_is_empty(net: creases.Network) 
         assert not len(found.samples.differ)
         assert not len(found.samples.most_changed())
         assert found.box.exact.all()
-        assert not found.box.proved.any()
+        assert not found.box.upper.any()
         assert "same function" in str(found)
 
 
@@ -136,19 +136,19 @@ def test_one_changed_unit_is_found_where_it_bends() -> None:
     # Slope and offset of the second unit: none where both are off, (0, 1, 0) where a alone is on, then (0, 0, 0.5).
     np.testing.assert_allclose(found.samples.change, [0.0, 1.0, 0.5])
     assert found.samples.most_changed().tolist() == [1, 2]
-    np.testing.assert_allclose([found.line.largest[0], found.box.found[0]], 0.5, rtol=1e-12)
+    np.testing.assert_allclose([found.line.largest[0], found.box.lower[0]], 0.5, rtol=1e-12)
     assert found.line.share == pytest.approx(0.25)  # a is positive from 0 on, b from 0.5
     assert found.box.exact.all()
 
 
 def test_samples_tell_what_was_mended_and_what_was_broken() -> None:
     a, b = creases.read([([[1.0]], [0.0])]), creases.read([([[1.0]], [-1.0])])
-    found = difference(a, b, [[-1.0], [0.5], [0.7], [2.0]], labels=[0, 0, 1, 1]).samples
-    assert (found.differ.tolist(), found.mended().tolist(), found.broken().tolist()) == ([1, 2], [1], [2])
+    found = difference(a, b, [[-1.0], [0.5], [0.7], [2.0]], y=[0, 0, 1, 1]).samples
+    assert (found.differ.tolist(), found.newly_correct().tolist(), found.newly_wrong().tolist()) == ([1, 2], [1], [2])
     assert found.confusion().tolist() == [[1, 0], [2, 1]]
     assert found.share == 0.5
     assert found.largest.tolist() == [1.0]
-    assert "a is right at 75.00 %, b at 75.00 %" in str(found)
+    assert "a has an accuracy of 75.00 %, b of 75.00 %" in str(found)
 
 
 def test_change_of_pieces_is_that_of_autograd() -> None:
@@ -206,8 +206,8 @@ def test_the_largest_difference_in_a_box_is_exact_up_to_three_dimensions(inputs:
     assert found.exact.all()
     x = np.random.default_rng(0).uniform(-1, 2, size=(100_000, inputs))
     gap = np.abs(a(x) - b(x)).max(axis=0)
-    assert (found.found >= gap).all()
-    np.testing.assert_allclose(found.found, gap, rtol=0.15)
+    assert (found.lower >= gap).all()
+    np.testing.assert_allclose(found.lower, gap, rtol=0.15)
     assert found.regions.sizes.sum() == pytest.approx(3**inputs)
     share = (a(x).argmax(1) != b(x).argmax(1)).mean()
     assert found.regions.share == pytest.approx(share, abs=0.01)
@@ -244,8 +244,8 @@ def test_the_largest_difference_in_a_box_is_that_of_a_mixed_integer_program(inpu
     hidden = np.vstack([W1, W2]), np.append(b1, b2)
     gap = [largest_by_milp([hidden, (s * np.hstack([v1, -v2]), s * (c1 - c2))], -1, 1) for s in (1, -1)]
     found = difference_in_box(creases.read(nets[0]), creases.read(nets[1]), [(-1, 1)] * inputs)
-    assert found.found[0] <= max(gap) * (1 + 1e-7) <= found.proved[0] * (1 + 2e-7)
-    assert found.found[0] == pytest.approx(max(gap), rel=1e-6)  # in 5 dimensions the search finds it too
+    assert found.lower[0] <= max(gap) * (1 + 1e-7) <= found.upper[0] * (1 + 2e-7)
+    assert found.lower[0] == pytest.approx(max(gap), rel=1e-6)  # in 5 dimensions the search finds it too
     assert found.exact[0] == (inputs <= 3)
 
 
@@ -255,16 +255,16 @@ def test_what_is_found_and_what_is_proved_enclose_the_truth(pair: tuple[creases.
         box = [(0.2 - size, 0.2 + size)] * 3
         exact, apart = difference_in_box(*pair, box), difference_in_box(*pair, box, max_regions=1)
         assert (apart.regions is None) == (exact.regions.partition.count > 1)
-        assert (apart.found <= exact.found * (1 + 1e-9)).all()
-        assert (apart.found >= 0.9 * exact.found).all()
-        assert (apart.proved >= exact.found * (1 - 1e-9)).all()
+        assert (apart.lower <= exact.lower * (1 + 1e-9)).all()
+        assert (apart.lower >= 0.9 * exact.lower).all()
+        assert (apart.upper >= exact.lower * (1 - 1e-9)).all()
         reached = np.abs(pair[0](apart.where) - pair[1](apart.where))
-        np.testing.assert_allclose(np.diag(reached), apart.found, rtol=1e-12)
+        np.testing.assert_allclose(np.diag(reached), apart.lower, rtol=1e-12)
 
 
 def test_what_is_proved_is_the_same_both_ways_round() -> None:
     a, b, box = mlp(0, inputs=6), mlp(1, inputs=6, widths=(9,)), [(-1, 1)] * 6
-    np.testing.assert_allclose(difference_in_box(a, b, box).proved, difference_in_box(b, a, box).proved, rtol=1e-9)
+    np.testing.assert_allclose(difference_in_box(a, b, box).upper, difference_in_box(b, a, box).upper, rtol=1e-9)
 
 
 def test_bounds_are_exact_where_no_unit_changes_side() -> None:
@@ -275,7 +275,7 @@ def test_bounds_are_exact_where_no_unit_changes_side() -> None:
     assert found.regions is None
     assert found.exact.all()
     corners = np.array(list(product(*[(0.3 - radius, 0.3 + radius)] * 6)))
-    np.testing.assert_allclose(found.found, np.abs(a(corners) - b(corners)).max(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(found.lower, np.abs(a(corners) - b(corners)).max(axis=0), rtol=1e-9)
     assert "(exact)" in str(found)
 
 
@@ -286,10 +286,10 @@ def test_dead_and_duplicate_units_and_no_units_at_all_are_ordinary() -> None:
     flat = creases.read([([[0.0, 0.0]], [0.0])])
     assert difference(a, b, box=BOX2, through=[[-1, -1], [1, 1], [1, -1]]).empty
     found = difference_in_box(a, flat, BOX2)
-    assert found.found[0] == pytest.approx(3.0)
+    assert found.lower[0] == pytest.approx(3.0)
     assert found.where[0] == pytest.approx([1, 1])
     identity, linear = creases.Network([], (2,)), creases.read([(np.eye(2), [0.0, 0.25])])
-    assert difference(identity, linear, grid(3), box=BOX2).box.found.tolist() == [0.0, 0.25]
+    assert difference(identity, linear, grid(3), box=BOX2).box.lower.tolist() == [0.0, 0.25]
 
 
 def test_outputs_that_tie_everywhere_go_to_the_first_of_both() -> None:
@@ -302,7 +302,17 @@ def test_outputs_that_tie_everywhere_go_to_the_first_of_both() -> None:
 def test_float32_and_float64_networks_can_be_compared() -> None:
     a = mlp(0)
     found = difference(a.to(torch.float32), a, grid(5), box=BOX2)
-    assert 0 < found.box.found.max() < 1e-6
+    assert 0 < found.box.lower.max() < 1e-6
+
+
+def test_torch_modules_and_files_are_compared_as_networks(tmp_path) -> None:
+    a, module = mlp(0), nn.Sequential(nn.Linear(2, 5), nn.ReLU(), nn.Linear(5, 3)).double()
+    b = creases.read(module)
+    expected = difference(a, b, grid(5), through=[[0, 0], [1, 1]])
+    for first, second in ((a, module), (a.save(tmp_path / "a.safetensors"), module)):
+        found = difference(first, second, grid(5), through=[[0, 0], [1, 1]])
+        assert np.array_equal(found.samples.largest, expected.samples.largest)
+        assert np.array_equal(found.line.sizes, expected.line.sizes)
 
 
 def test_no_samples_have_no_difference() -> None:
@@ -315,18 +325,26 @@ def test_no_samples_have_no_difference() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: difference(mlp(0), mlp(0, inputs=3), [[0.0, 0.0]]), r"a, b: expected networks of the same inputs"),
-        (lambda: difference(mlp(0), mlp(0, outputs=2), [[0.0, 0.0]]), r"a, b: expected as many outputs.*got 3 and 2"),
-        (lambda: difference(mlp(0), nn.Linear(2, 3), [[0.0, 0.0]]), r"b: expected a Network .*got Linear"),
-        (lambda: difference(mlp(0), mlp(1)), r"x, through, box: nothing to look at"),
-        (lambda: difference(mlp(0), mlp(1), box=BOX2, labels=[1]), r"labels: given without samples"),
-        (lambda: difference(mlp(0), mlp(1), through=[[0, 0]]), r"through: expected two points .* got 1"),
-        (lambda: difference(mlp(0), mlp(1), [[0.0, np.nan]]), r"x: has NaN"),
-        (lambda: difference(mlp(0), mlp(1), [0.0, 0.0]), r"x: expected a batch"),
-        (lambda: difference(mlp(0), mlp(1), grid(2), labels=[1, 2]), r"labels: expected 4 whole numbers"),
-        (lambda: difference(mlp(0), mlp(1), grid(2)).samples.mended(), r"labels: give difference"),
-        (lambda: difference(mlp(0), mlp(1), box=[(-1, 1)]), r"box: expected 2 pairs"),
-        (lambda: difference_in_box(mlp(0, 4), mlp(1, 4), [(0, 1)] * 4, start=[[np.inf] * 4]), r"start: has NaN"),
+        (
+            lambda: difference(mlp(0), mlp(0, inputs=3), [[0.0, 0.0]]),
+            r"b must have 2 inputs .* as the first network, got 3",
+        ),
+        (
+            lambda: difference(mlp(0), mlp(0, outputs=2), [[0.0, 0.0]]),
+            r"b must have 3 outputs, as the first network, got 2; compare hidden layers",
+        ),
+        (lambda: difference(mlp(0), mlp(1)), r"X must be given, or through or box"),
+        (lambda: difference(mlp(0), mlp(1), box=BOX2, y=[1]), r"y must come with samples"),
+        (lambda: difference(mlp(0), mlp(1), through=[[0, 0]]), r"through must be two points .* got 1"),
+        (lambda: difference(mlp(0), mlp(1), [[0.0, np.nan]]), r"X must be finite, got NaN"),
+        (lambda: difference(mlp(0), mlp(1), [0.0, 0.0]), r"X must be a batch"),
+        (lambda: difference(mlp(0), mlp(1), grid(2), y=[1, 2]), r"y must be 4 whole class numbers"),
+        (lambda: difference(mlp(0), mlp(1), grid(2)).samples.newly_correct(), r"y must be known; give difference"),
+        (lambda: difference(mlp(0), mlp(1), box=[(-1, 1)]), r"box must be \(lo, hi\), or 2 pairs"),
+        (
+            lambda: difference_in_box(mlp(0, 4), mlp(1, 4), [(0, 1)] * 4, start=[[np.inf] * 4]),
+            r"start must be finite, got NaN",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused_with_advice(call, message: str) -> None:
@@ -344,8 +362,8 @@ def test_degenerate_networks_are_compared_as_points_of_the_box_say(pair: tuple[C
     found = difference_in_box(a, b, box)
     x = np.random.default_rng(0).uniform(*box.T, size=(300, a.n_in))
     values = [a(x), b(x)]
-    slack = 1e-9 * (np.abs(values).max() + found.found)
-    assert (found.found >= np.abs(values[0] - values[1]).max(axis=0) - slack).all()
+    slack = 1e-9 * (np.abs(values).max() + found.lower)
+    assert (found.lower >= np.abs(values[0] - values[1]).max(axis=0) - slack).all()
     assert found.regions.sizes.sum() == pytest.approx(np.prod(np.ptp(box, axis=1)))
     region = found.regions.partition.locate(x)
     for v, classes in zip(values, (found.regions.class_a, found.regions.class_b), strict=True):
@@ -354,5 +372,5 @@ def test_degenerate_networks_are_compared_as_points_of_the_box_say(pair: tuple[C
         own = v.argmax(axis=1) if a.n_out > 1 else v[:, 0] > 0
         np.testing.assert_array_equal(classes[region[clear]], own[clear])
     apart = difference_in_box(a, b, box, max_regions=1)
-    assert (apart.found <= found.found + slack).all()
-    assert (apart.proved >= found.found - slack).all()
+    assert (apart.lower <= found.lower + slack).all()
+    assert (apart.upper >= found.lower - slack).all()

@@ -116,7 +116,7 @@ def test_samples_may_be_arrays_and_must_be_those_of_the_coefficients() -> None:
     labels = C.values.argmax(1)
     assert compress(C, C, X.numpy(), labels.numpy(), k=[3]) == compress(C, C, X, labels, k=[3])
     assert mapped_accuracies([C], [C], X.numpy(), labels.numpy()).tolist() == [[1.0]]
-    with pytest.raises(InputError, match="x, labels: expected the test samples"):
+    with pytest.raises(InputError, match="X must be the test samples"):
         compress(C, C, X[1:], labels, k=[3])
 
 
@@ -153,10 +153,10 @@ def test_an_output_of_one_number_is_explained_by_it() -> None:
     with torch.no_grad():
         model[0].weight.copy_(torch.linspace(0.5, 2, 8)[:, None] * w)
     one = creases.read(model)
-    found = active_subspace(coefficients(one, X), 0, keep=1)
+    found = active_subspace(coefficients(one, X), 0, n_directions=1)
     assert found.share == pytest.approx(1, abs=1e-12)
     assert np.abs(found.directions[0] + w.numpy()).max() < 1e-7  # the largest entry is made positive
-    assert explained_variance(one(X)[:, 0], found.along(X)) > 0.9
+    assert explained_variance(one(X)[:, 0], found.project(X)) > 0.9
     noise = np.random.default_rng(0).normal(size=2000)
     assert abs(explained_variance(noise, np.arange(2000.0))) < 0.02
 
@@ -176,13 +176,13 @@ def test_hidden_layers_of_equal_networks_match_on_the_diagonal() -> None:
 
 def test_networks_that_do_not_fit_are_refused() -> None:
     C, D = coefficients(net(0), X), coefficients(net(0), X[:50])
-    with pytest.raises(InputError, match="expected the same outputs, samples and inputs"):
+    with pytest.raises(InputError, match="must have the same numbers of outputs, samples and inputs"):
         distances([C, D])
-    with pytest.raises(InputError, match='scale: expected "magnitude" or "largest"'):
+    with pytest.raises(InputError, match="scale must be 'magnitude' or 'largest'"):
         distances([C, C], scale="mean")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="expected the same networks in both"):
+    with pytest.raises(InputError, match="test must have the same networks as train"):
         mapped_accuracies([C], [C, C], X, torch.zeros(200))
-    with pytest.raises(InputError, match=r"k: expected at most the 200 training samples, got 201"):
+    with pytest.raises(InputError, match=r"k must be at most the number of training samples, 200, got 201"):
         compress(C, C, X, torch.zeros(200), k=[201])
-    with pytest.raises(InputError, match="j: expected an output from 0 to 2"):
+    with pytest.raises(InputError, match="j must be an integer from 0 to 2"):
         active_subspace(C, 3)

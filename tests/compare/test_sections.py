@@ -106,11 +106,11 @@ def test_grid_rows_go_from_top_to_bottom() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"grid": 0}, "grid: expected a positive whole number"),
-        ({"part": 0.0}, "part: expected a number above 0"),
-        ({"part": 2.0}, "part: expected a number above 0"),
-        ({"about": "b"}, "about: expected"),
-        ({"margin": -1.0}, "margin: expected a number from 0"),
+        ({"grid": 0}, "grid must be a positive integer"),
+        ({"part": 0.0}, "part must be a number above 0"),
+        ({"part": 2.0}, "part must be a number above 0"),
+        ({"about": "b"}, "about must be"),
+        ({"margin": -1.0}, "margin must be a finite number at least 0"),
     ],
 )
 def test_what_makes_no_section_is_refused(options: dict[str, float], message: str) -> None:

@@ -24,7 +24,7 @@ def net(seed: int, units: int = 6) -> creases.Network:
 def test_a_network_beside_itself_and_another() -> None:
     one, other = net(0), net(1, units=11)
     labels = one(X).argmax(1)
-    found = similarity({"one": one, "again": one, "other": other}, X, labels=labels, train=X + 0.1)
+    found = similarity({"one": one, "again": one, "other": other}, X, y=labels, train=X + 0.1)
     assert found.agreement[0, 1] == found.cka[0, 1] == 1
     assert found.distance[0, 1] == 0
     assert found.accuracy is not None
@@ -38,11 +38,11 @@ def test_a_network_beside_itself_and_another() -> None:
 def test_coefficients_may_be_kept_in_a_folder(tmp_path: Path) -> None:
     nets = {"a/b": net(0), "c": net(1, units=11)}
     labels = net(0)(X).argmax(1)
-    memory, disk = (similarity(nets, X, labels=labels, train=X + 0.1, out=out) for out in (None, tmp_path))
+    memory, disk = (similarity(nets, X, y=labels, train=X + 0.1, out=out) for out in (None, tmp_path))
     assert memory.to_dict() == disk.to_dict()
     assert len(list(tmp_path.glob("*/features.npy"))) == 4
-    with pytest.raises(InputError, match="holds coefficients of another network"):
-        similarity(nets | {"a/b": net(2)}, X, labels=labels, train=X + 0.1, out=tmp_path)
+    with pytest.raises(InputError, match="must hold coefficients of the same network"):
+        similarity(nets | {"a/b": net(2)}, X, y=labels, train=X + 0.1, out=tmp_path)
 
 
 def test_alike_networks_are_put_side_by_side() -> None:
@@ -72,7 +72,7 @@ def test_networks_of_one_output_decide_by_its_sign() -> None:
     a = creases.read([([[1.0, 0.0]], [0.0])])  # x0
     b = creases.read([([[0.0, 1.0]], [0.0])])  # x1
     labels = (X[:, 0] > 0).long()
-    found = similarity({"a": a, "b": b}, X, labels=labels, train=X)
+    found = similarity({"a": a, "b": b}, X, y=labels, train=X)
     assert found.accuracy is not None
     assert found.accuracy[0] == 1
     assert found.accuracy[1] == found.agreement[0, 1] == float(((X[:, 1] > 0) == (X[:, 0] > 0)).double().mean()) < 1
@@ -97,13 +97,13 @@ def test_it_is_written_as_plain_json() -> None:
 
 
 def test_networks_and_samples_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match="at least two to compare, got 1"):
+    with pytest.raises(InputError, match="must be at least two, got 1"):
         similarity({"a": net(0)}, X)
     with pytest.raises(InputError, match=r"the same numbers of inputs and outputs, got a 2 and 3, b 5 and 3"):
         similarity({"a": net(0), "b": creases.read(nn.Linear(5, 3))}, X)
-    with pytest.raises(InputError, match=r"labels: expected whole class numbers \(60,\)"):
-        similarity({"a": net(0), "b": net(1)}, X, labels=np.zeros(60))
-    with pytest.raises(InputError, match="train: maps are judged by accuracy, which needs labels"):
+    with pytest.raises(InputError, match=r"y must be 60 whole class numbers"):
+        similarity({"a": net(0), "b": net(1)}, X, y=np.zeros(60))
+    with pytest.raises(InputError, match="train must come with y; maps are compared by accuracy, which needs classes"):
         similarity({"a": net(0), "b": net(1)}, X, train=X)
-    with pytest.raises(InputError, match="x: expected at least two samples"):
+    with pytest.raises(InputError, match="X must have at least two samples"):
         similarity({"a": net(0), "b": net(1)}, X[:1])

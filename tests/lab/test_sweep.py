@@ -357,7 +357,7 @@ def test_a_function_that_cannot_be_sent_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"engine": "dask"}, "engine: expected one of local, here, ray, got 'dask'"),
+        ({"engine": "dask"}, "engine: expected one of local, serial, ray, got 'dask'"),
         ({"processes": 0}, "processes: expected a whole number of at least 1, got 0"),
         ({"engine": "serial", "processes": 2}, 'processes: engine "serial" is this one process, got 2'),
         ({"address": "auto"}, "address: only a Ray cluster has one, got 'auto'"),

@@ -436,5 +436,5 @@ def test_labels_of_one_output_are_zeros_and_ones():
 @pytest.mark.parametrize("leak", [-1.0, -0.1, np.nan])
 def test_a_negative_leak_is_refused_since_sides_could_not_be_told(leak):
     batch = Batch.initial(2, [2, 3, 2], seed=0, leak=leak)
-    with pytest.raises(InputError, match="batch.leak must be finite and at least 0"):
+    with pytest.raises(InputError, match=r"batch\.leak must be finite and at least 0"):
         train(batch, np.zeros((4, 2)), np.zeros(4, int), epochs=1)

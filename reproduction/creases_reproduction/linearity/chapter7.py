@@ -101,7 +101,7 @@ def mapped(scale: Scale) -> Numbers:
         aim, got = C[1].features[0].double(), C[0].features[0].double() @ X
         left.append(float((aim - got).square().sum() / (aim - aim.mean(0)).square().sum()))
         at = [coefficients(net, corners, dtype=torch.float64) for net in (a, b)]
-        values = ((at[0].features[0].double() @ X) * at[1].seen(corners)).sum(1)
+        values = ((at[0].features[0].double() @ X) * at[1].coordinates(corners)).sum(1)
         right.append(float(((values > 0).numpy() == classes).mean()))
     return {"left of the variance": left, "points of XOR right": right, "pairs": len(left)}
 

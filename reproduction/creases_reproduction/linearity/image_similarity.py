@@ -121,9 +121,9 @@ def measure_images(
 
 def _sensitivity(result: Measured, at_test: Sequence[Coefficients], x: Tensor) -> None:
     for C in at_test:
-        found = [active_subspace(C, j, keep=20) for j in range(C.n_out)]
+        found = [active_subspace(C, j, n_directions=20) for j in range(C.n_out)]
         result.share.append([one.share for one in found])
-        result.explained.append([explained_variance(C.values[:, j], one.along(x)) for j, one in enumerate(found)])
+        result.explained.append([explained_variance(C.values[:, j], one.project(x)) for j, one in enumerate(found)])
         spectra = [np.pad(one.eigenvalues, (0, 20 - len(one.eigenvalues))) / one.total for one in found]
         result.spectrum.append(np.mean(spectra, axis=0).tolist())
 
@@ -141,7 +141,7 @@ def _compression(
     found = []
     for a, b in zip(at_train, at_test, strict=True):
         part = Coefficients(a.features[:, : result.clustered], a.basis, a.values[: result.clustered])
-        found.append(compress(part, b, x, labels, k=own, jobs=jobs))
+        found.append(compress(part, b, x, labels, k=own, n_jobs=jobs))
     result.compression = {str(one): [net.accuracy[i] for net in found] for i, one in enumerate(own)}
 
 

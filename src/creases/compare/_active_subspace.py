@@ -1,4 +1,4 @@
-"""Along which directions a network's outputs vary most: active subspaces, section 6.4.
+"""Active subspaces, the directions along which a network's outputs vary most: the dissertation, section 6.4.
 
 The eigenvectors of the mean of ``grad grad'`` over samples (not centred), for each output. If the first eigenvalue is
 most of their sum, the output is nearly a function of one number: ``w . x``.
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from creases._typing import Floats
+from creases._validation import check_index
 from creases.compare._coefficients import Coefficients
 from creases.errors import InputError
 
@@ -27,30 +28,38 @@ class ActiveSubspace:
 
     @property
     def share(self) -> float:
-        """How much of the mean squared slope is along the first direction; NaN for a constant output."""
+        """The fraction of the mean squared slope along the first direction; NaN for a constant output."""
         return float(self.eigenvalues[0] / self.total) if self.total > 0 else float("nan")
 
-    def along(self, x: Tensor | Floats, direction: int = 0) -> Floats:
-        """Coordinate of samples (p, ...) on a direction: (p,)."""
-        points = torch.as_tensor(x).flatten(1).double().cpu().numpy()
+    def project(self, X: Tensor | Floats, direction: int = 0) -> Floats:
+        """Return the coordinates (p,) of samples (p, ...) along a direction."""
+        points = torch.as_tensor(X).flatten(1).double().cpu().numpy()
         return np.asarray(points @ self.directions[direction])
 
 
-def active_subspace(C: Coefficients, j: int, *, keep: int | None = None) -> ActiveSubspace:
-    """The active subspace of output j over the samples of its coefficients.
+def active_subspace(C: Coefficients, j: int, *, n_directions: int | None = None) -> ActiveSubspace:
+    """Return the active subspace of output j over the samples of its coefficients.
 
     Parameters
     ----------
-    keep
-        How many directions to give; all that the coefficients span unless given.
+    C
+        Coefficients of a network, from :func:`creases.compare.coefficients`.
+    j
+        Number of the output.
+    n_directions
+        How many directions to return; all that the coefficients span unless given.
+
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
+       section 6.4.
     """
-    if not 0 <= j < C.n_out:
-        raise InputError(f"j: expected an output from 0 to {C.n_out - 1}, got {j}")
+    j = check_index(j, C.n_out, "j")
     if not C.count:
-        raise InputError("C: has no samples")
+        raise InputError("C", "have at least one sample", "none")
     sizes, vectors = _by_samples(C, j) if C.count < C.features.shape[2] else _by_columns(C, j)
     sizes = sizes.clamp(min=0)
-    count = len(sizes) if keep is None else min(keep, len(sizes))
+    count = len(sizes) if n_directions is None else min(n_directions, len(sizes))
     directions = vectors[:count]
     top = directions.gather(1, directions.abs().argmax(1, keepdim=True))
     directions = directions * torch.where(top < 0, -1.0, 1.0)
@@ -58,14 +67,14 @@ def active_subspace(C: Coefficients, j: int, *, keep: int | None = None) -> Acti
 
 
 def _by_samples(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors (k, d) from the gradients' singular values: for fewer samples than columns."""
+    """Return eigenvalues and eigenvectors (k, d) from the gradients' singular values, for few samples."""
     slopes = C.rows(j)[:, :-1].double() / C.count**0.5
     _, sizes, vectors = torch.linalg.svd(slopes, full_matrices=False)
     return sizes.square(), vectors
 
 
 def _by_columns(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors (k, d) from the mean of products, summed over blocks of samples."""
+    """Return eigenvalues and eigenvectors (k, d) from the mean of products, for many samples."""
     r, device = C.features.shape[2], C.features.device
     gram = torch.zeros(r, r, dtype=torch.float64, device=device)
     for block in C.blocks():
@@ -74,31 +83,35 @@ def _by_columns(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:
     if C.basis is None:
         sizes, vectors = torch.linalg.eigh(gram[:-1, :-1])  # the last column is the offset
         return sizes.flip(0), vectors.flip(1).T
-    own, Q = torch.linalg.eigh(gram)
+    squares, Q = torch.linalg.eigh(gram)
     slopes = C.basis[:, :-1].to(device)  # (r, d)
-    _, sizes, vectors = torch.linalg.svd((own.clamp(min=0).sqrt()[:, None] * Q.T) @ slopes, full_matrices=False)
+    _, sizes, vectors = torch.linalg.svd((squares.clamp(min=0).sqrt()[:, None] * Q.T) @ slopes, full_matrices=False)
     return sizes.square(), vectors
 
 
-def explained_variance(values: Floats | Tensor, along: Floats, *, bins: int = 20) -> float:
-    """Share of an output's variance that a function of one coordinate explains: that of means over equal bins.
+def explained_variance(values: Floats | Tensor, coordinates: Floats, *, bins: int = 20) -> float:
+    """Return the fraction of an output's variance that a function of one coordinate explains.
+
+    The function is the mean over bins with equal numbers of samples, adjusted for the number of bins as in the
+    adjusted R^2.
 
     Parameters
     ----------
-    values, along
-        (p,) outputs and coordinates of the samples.
+    values, coordinates
+        (p,) outputs and coordinates of the samples, such as :meth:`ActiveSubspace.project` returns.
     bins
-        Bins with equal numbers of samples; the means' own chance is taken off, as in the adjusted R^2.
+        Number of bins.
     """
     values = np.asarray(torch.as_tensor(values).double().cpu())
-    if len(values) != len(along) or len(values) <= bins:
+    if len(values) != len(coordinates) or len(values) <= bins:
         raise InputError(
-            f"values, along: expected more than {bins} samples and as many coordinates, got {len(values)} and "
-            f"{len(along)}"
+            "values",
+            f"have more than {bins} samples, and as many as coordinates",
+            f"{len(values)} values and {len(coordinates)} coordinates",
         )
-    whole = ((values - values.mean()) ** 2).sum()
-    if whole == 0:
+    total = ((values - values.mean()) ** 2).sum()
+    if total == 0:
         return float("nan")
-    within = sum(((part - part.mean()) ** 2).sum() for part in np.array_split(values[np.argsort(along)], bins))
+    within = sum(((part - part.mean()) ** 2).sum() for part in np.array_split(values[np.argsort(coordinates)], bins))
     p = len(values)
-    return float(1 - within / whole * (p - 1) / (p - bins))
+    return float(1 - within / total * (p - 1) / (p - bins))

@@ -1,7 +1,7 @@
-"""What is left of a network when its pieces are clustered to k: section 7.2.
+"""The accuracy of a network whose pieces are clustered to k: the dissertation, section 7.2.
 
 For each output the coefficients at training samples are clustered by k-means; a test sample takes the centre nearest to
-its own coefficients as its affine map. If k = 1 keeps the accuracy, the network behaves as a linear one.
+its own coefficients as its affine map. If k = 1 keeps the accuracy, the network behaves like a linear one.
 """
 
 from __future__ import annotations
@@ -20,86 +20,95 @@ from creases.compare._coefficients import Coefficients
 from creases.compare._decisions import decisions
 from creases.compare.measures._affine_map import check_samples
 from creases.errors import InputError
-from creases.network import Network, PointsLike
+from creases.network import Network, PointsLike, as_network
 
 Floats = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Compression:
-    """Accuracy of a network with k pieces for each output."""
+    """The accuracy of a network with k pieces for each output."""
 
     k: tuple[int, ...]
     accuracy: tuple[float, ...]  #: for each k
-    original: float  #: of the network itself
+    original: float  #: accuracy of the network itself
     inertia: tuple[float, ...]  #: mean squared distance to the centres over outputs and training samples, for each k
 
 
 def compress(
     train: Coefficients,
     test: Coefficients,
-    x: Tensor | Floats,
-    labels: Tensor | NDArray[Any],
+    X: Tensor | Floats,
+    y: Tensor | NDArray[Any],
     *,
     k: Sequence[int] = (1, 10, 100),
     seed: int = 0,
-    jobs: int = 1,
+    n_jobs: int = 1,
 ) -> Compression:
-    """Accuracy at test samples of the network with its coefficients clustered to k, for each k.
+    """Measure the accuracy of a network with its coefficients clustered to k, for each k.
 
-    Clusters are those of bisecting k-means: at hundreds of clusters quicker than k-means, and with smaller distances.
+    Clusters are those of bisecting k-means: with hundreds of clusters faster than k-means, and with smaller distances.
 
     Parameters
     ----------
     train, test
         Coefficients at the samples to cluster and at the samples to classify.
-    x, labels
+    X, y
         The test samples (p, ...) and their classes (p,).
-    jobs
-        Processes that share the outputs; -1: as many as there are cores.
+    k
+        Numbers of clusters.
+    seed
+        Seed of the clustering.
+    n_jobs
+        Number of processes that share the outputs; -1: as many as there are cores.
+
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
+       section 7.2.
     """
     from joblib import Parallel, delayed
 
-    ks = sorted({int(one) for one in k})
+    ks = sorted({int(count) for count in k})
     if not ks or ks[0] < 1:
-        raise InputError(f"k: expected whole numbers from 1, got {list(k)}")
+        raise InputError("k", "be positive integers", f"{list(k)}")
     if ks[-1] > train.count:
-        raise InputError(f"k: expected at most the {train.count} training samples, got {ks[-1]}")
-    x, labels = torch.as_tensor(x), torch.as_tensor(labels)
-    check_samples(test, x, labels)
-    seen = test.seen(x).cpu().numpy()  # (p, r)
+        raise InputError("k", f"be at most the number of training samples, {train.count}", f"{ks[-1]}")
+    X, y = torch.as_tensor(X), torch.as_tensor(y)
+    check_samples(test, X, y)
+    points = test.coordinates(X).cpu().numpy()  # (p, r)
     features = ([C.features[j].cpu().numpy() for C in (train, test)] for j in range(test.n_out))
-    found = Parallel(n_jobs=jobs)(delayed(_output)(rows, new, seen, ks, seed) for rows, new in features)
-    values = np.stack([values for values, _ in found], axis=2)  # (k, p, outputs)
-    classes = labels.cpu()
+    results = Parallel(n_jobs=n_jobs)(delayed(_output)(rows, new, points, ks, seed) for rows, new in features)
+    values = np.stack([values for values, _ in results], axis=2)  # (k, p, outputs)
+    classes = y.cpu()
     accuracy = (decisions(torch.from_numpy(values)) == classes).double().mean(1)
     original = float((decisions(test.values.cpu()) == classes).double().mean())
-    inertia = np.mean([inertia for _, inertia in found], axis=0)
+    inertia = np.mean([inertia for _, inertia in results], axis=0)
     return Compression(tuple(ks), tuple(accuracy.tolist()), original, tuple(inertia.tolist()))
 
 
-def _output(rows: Floats, new: Floats, seen: Floats, ks: Sequence[int], seed: int) -> tuple[Floats, Floats]:
-    """Values (k, p) of one output by the nearest centres of its rows, and mean squared distances (k,) to them."""
+def _output(rows: Floats, new: Floats, points: Floats, ks: Sequence[int], seed: int) -> tuple[Floats, Floats]:
+    """Return values (k, p) of one output by the nearest centres of its rows, and mean squared distances (k,)."""
     values, inertia = np.empty((len(ks), len(new))), np.empty(len(ks))
     for i, centres in enumerate(_centres(rows, ks, seed)):
-        values[i] = np.einsum("pr,pr->p", centres[_nearest(new, centres)], seen)
+        values[i] = np.einsum("pr,pr->p", centres[_nearest(new, centres)], points)
         inertia[i] = ((rows - centres[_nearest(rows, centres)]) ** 2).sum(1).mean()
     return values, inertia
 
 
 def _centres(rows: Floats, ks: Sequence[int], seed: int) -> Iterator[Floats]:
-    """Centres (k, r) of rows (p, r), for each k; fewer where there are fewer distinct rows."""
+    """Yield centres (k, r) of rows (p, r), for each k; fewer where there are fewer distinct rows."""
     from sklearn.cluster import BisectingKMeans  # slow to import
 
     distinct = np.unique(rows, axis=0) if ks[-1] > 1 else rows
     for k in ks:
         if k == 1:
             yield rows.mean(axis=0, keepdims=True)
-        elif k >= len(distinct):  # bisections that divide equal rows would leave others together
+        elif k >= len(distinct):  # bisections that split equal rows would leave others together
             yield distinct
         else:
-            found = BisectingKMeans(k, random_state=seed, copy_x=True).fit(rows)
-            yield np.asarray(found.cluster_centers_)
+            clusters = BisectingKMeans(k, random_state=seed, copy_x=True).fit(rows)
+            yield np.asarray(clusters.cluster_centers_)
 
 
 def _nearest(rows: Floats, centres: Floats) -> NDArray[np.intp]:
@@ -108,9 +117,13 @@ def _nearest(rows: Floats, centres: Floats) -> NDArray[np.intp]:
     return np.asarray(pairwise_distances_argmin(rows, centres))
 
 
-def count_regions(net: Network, x: PointsLike) -> int:
-    """How many different regions samples lie in: the number of their patterns, told apart by digests of 512 bits."""
-    samples, _ = net.as_batch(x)
+def count_regions(net: Network, X: PointsLike) -> int:
+    """Return the number of different regions that samples (p, ...) lie in.
+
+    That is the number of their patterns, compared by digests of 512 bits.
+    """
+    net = as_network(net)
+    samples, _ = net.as_batch(X, "X")
     block = max(1, 2**28 // (8 * max(1, sum(net.sizes))))
     parts = (net.sides(samples[start : start + block]) for start in range(0, len(samples), block))
     return len({blake2b(sides.tobytes()).digest() for part in parts for sides in part})

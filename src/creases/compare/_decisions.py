@@ -1,4 +1,4 @@
-"""What outputs decide for: the largest of them, or with a single one its sign."""
+"""Decisions from outputs: the largest of them, or the sign of a single one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from torch import Tensor
 
 
 def decisions(values: Tensor) -> Tensor:
-    """The class that outputs (..., m) decide for: the first largest; for one output 1 where it is positive, else 0."""
+    """Return the class that outputs (..., m) decide for: the first largest; with one output 1 where it is positive."""
     return (values[..., 0] > 0).long() if values.shape[-1] == 1 else values.argmax(-1)
 
 
 def log_probabilities(values: Tensor) -> Tensor:
-    """Logarithms of the classes' probabilities by outputs (..., m), in float64: of the softmax.
+    """Return the logarithms of the softmax of outputs (..., m), in float64.
 
-    A single output is that of class 1, against 0 of class 0.
+    A single output is that of class 1, against 0 for class 0.
     """
     values = values.double()
     if values.shape[-1] == 1:

@@ -1,4 +1,4 @@
-"""What changed between two networks of any architecture: at samples, on a line, on a plane, in a box."""
+"""The difference of two networks of any architecture: at samples, on a line, on a plane, in a box."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from creases.compare.differences._at_samples import SampleDifference, difference_at_samples
 from creases.compare.differences._in_box import BoxDifference, difference_in_box
-from creases.compare.differences._joint import check_pair
+from creases.compare.differences._joint import as_pair
 from creases.compare.differences._on_partition import PartitionDifference, difference_on_line, difference_through
 from creases.errors import InputError
 from creases.network import Network, PointsLike
@@ -16,7 +16,7 @@ from creases.network import Network, PointsLike
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """What changed between two networks, where it was asked; ``print`` it for a summary in words."""
+    """The difference of two networks; ``print`` it for a summary in words."""
 
     samples: SampleDifference | None = None
     line: PartitionDifference | None = None  #: on the segment between two points
@@ -25,7 +25,7 @@ class Difference:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing changed, wherever it was asked."""
+        """Whether the networks are the same everywhere they were compared."""
         return all(part.empty for part in (self.samples, self.line, self.plane, self.box) if part is not None)
 
     def __str__(self) -> str:
@@ -35,52 +35,52 @@ class Difference:
 def difference(
     a: Network,
     b: Network,
-    x: PointsLike | None = None,
+    X: PointsLike | None = None,
     *,
-    labels: Any = None,
+    y: Any = None,
     through: Sequence[Any] | None = None,
     box: Any = None,
 ) -> Difference:
-    """What changed between two networks of the same inputs and as many outputs, of whatever architecture.
+    """Compare two networks of any architectures with the same inputs and outputs.
 
     Parameters
     ----------
     a, b
-        From :func:`creases.read`. With one output the decision is its sign, with more the largest.
-    x
-        (p, ...) samples: where decisions differ, the largest ``|a - b|``, the samples whose piece changed most.
-    labels
+        Networks, torch modules or file names. With one output the decision is its sign, with more the largest.
+    X
+        (p, ...) samples: reports where decisions differ, the largest ``|a - b|``, and the samples whose piece changed
+        most.
+    y
         (p,) the classes of the samples, if known.
     through
-        Two points, for the segment between them, or three, for the plane through them: all regions of different
-        decisions there, and the largest ``|a - b|``, exactly.
+        Two points, for the segment between them, or three, for the plane through them: reports all regions with
+        different decisions there, and the largest ``|a - b|``, exactly.
     box
-        ``[(lo, hi)] * n_in``: the largest ``|a - b|`` in it, exactly in up to three dimensions, else what a search
-        (also from the samples) found and what is proved.
+        ``(lo, hi)`` for all inputs, or a pair for each: reports the largest ``|a - b|`` in the box, exactly in up to
+        three dimensions, else a lower bound that a search found and a proved upper bound.
 
     Examples
     --------
     >>> import creases
     >>> a = creases.read([([[1.0, 0.0]], [0.0]), ([[1.0]], [-0.5])])  # relu(x) - 0.5: class 1 beyond 0.5
     >>> b = creases.read([([[1.0, 0.0]], [0.0]), ([[1.0]], [-0.25])])
-    >>> found = difference(a, b, box=[(-1, 1), (-1, 1)])
-    >>> print(found)  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(difference(a, b, box=(-1, 1)))  # doctest: +NORMALIZE_WHITESPACE
     The networks decide differently in the box on 12.5 % of it, in 1 part: in the largest, of volume 0.5, a says
     0 and b says 1.
     Largest |a - b| there, exactly: 0.25 (output 0).
-    >>> difference(a, a, box=[(-1, 1), (-1, 1)]).empty
+    >>> difference(a, a, box=(-1, 1)).empty
     True
     """
-    check_pair(a, b)
-    if x is None and through is None and box is None:
-        raise InputError("x, through, box: nothing to look at; give samples, two or three points, or a box")
-    if labels is not None and x is None:
-        raise InputError("labels: given without samples; give these as x")
+    a, b = as_pair(a, b)
+    if X is None and through is None and box is None:
+        raise InputError("X", "be given, or through or box: samples, two or three points, or a box to compare in")
+    if y is not None and X is None:
+        raise InputError("y", "come with samples", hint="give the samples as X")
     if through is not None and len(through) not in (2, 3):
-        raise InputError(f"through: expected two points (a line) or three (a plane), got {len(through)}")
+        raise InputError("through", "be two points (a line) or three (a plane)", f"{len(through)}")
     return Difference(
-        samples=None if x is None else difference_at_samples(a, b, x, labels),
+        samples=None if X is None else difference_at_samples(a, b, X, y),
         line=difference_on_line(a, b, *through) if through is not None and len(through) == 2 else None,
         plane=difference_through(a, b, through) if through is not None and len(through) == 3 else None,
-        box=None if box is None else difference_in_box(a, b, box, start=x),
+        box=None if box is None else difference_in_box(a, b, box, start=X),
     )

@@ -1,4 +1,4 @@
-"""Networks that see their input through few numbers: the affine map they begin with, and the network behind it."""
+"""Networks with a narrow first layer: the affine map they begin with, and the network behind it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from creases.network import Network
 
 
 @dataclass(frozen=True, eq=False)
-class Factored:
+class Factorisation:
     """A network ``f(x) = behind(W x + b)`` with fewer rows in W than inputs."""
 
     behind: Network  #: of the r numbers
@@ -19,12 +19,12 @@ class Factored:
     offset: Tensor  #: (r,)
 
     def narrow(self, x: Tensor) -> Tensor:
-        """What the rest of the network sees of inputs (b, n_in): (b, r)."""
+        """Return what the rest of the network sees of inputs (b, n_in): (b, r)."""
         return x.flatten(1) @ self.weight.T + self.offset
 
 
-def factored(net: Network) -> Factored | None:
-    """The network behind its first linear layer, if that is narrower than the input and nothing passes around it."""
+def factorise(net: Network) -> Factorisation | None:
+    """Split a network at its first linear layer, if that is narrower than the input and nothing bypasses it."""
     first = next((i for i, step in enumerate(net.steps) if step.op != "reshape"), len(net.steps))
     if first == len(net.steps) or net.steps[first].op != "linear":
         return None
@@ -35,11 +35,11 @@ def factored(net: Network) -> Factored | None:
     steps = [replace(step, inputs=tuple(value - seen for value in step.inputs)) for step in net.steps[seen:]]
     weight = layer.tensors["weight"]
     offset = layer.offset if layer.offset is not None else weight.new_zeros(rows)
-    return Factored(Network(steps, (rows,)), weight, offset.expand(rows))
+    return Factorisation(Network(steps, (rows,)), weight, offset.expand(rows))
 
 
 def orthonormal(weight: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows ``[W b; 0 1]`` (r + 1, n_in + 1) as ``mix @ basis``: basis with orthonormal rows, mix (r + 1, r + 1).
+    """Write rows ``[W b; 0 1]`` (r + 1, n_in + 1) as ``mix @ basis``: basis with orthonormal rows, mix (r + 1, r + 1).
 
     A network's coefficients ``[G, rest] @ [W b; 0 1]`` have then the coordinates ``[G, rest] @ mix``, with the same
     lengths and angles.

@@ -1,9 +1,9 @@
-"""Cross-sections of networks through three inputs: all regions, beside those that a grid of points sees (section 6.3).
+"""Cross-sections of networks through three inputs: all regions, beside those that a grid of points finds.
 
-The dissertation samples the plane at p x p points and takes neighbours for one region when their coefficients differ
-by less than a tolerance, or their patterns are the same. A point is compared with the one to its left and, in the row
-above, with those from the one above its left neighbour to the end of the row (Fig. 6.12). A region that falls between
-the points is missed; one that no point compared with lies in is counted again.
+The dissertation, section 6.3, samples the plane at p x p points and assigns neighbours to one region when their
+coefficients differ by less than a tolerance, or their patterns are the same. A point is compared with the one to its
+left and, in the row above, with those from the one above its left neighbour to the end of the row (Fig. 6.12). A region
+that falls between the points is missed; one whose points are not compared with each other is counted twice.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._typing import Floats, Ints
-from creases._validation import check_count
+from creases._validation import check_choice, check_count, check_number
 from creases.compare._format import percent
 from creases.errors import InputError
-from creases.network import Network
+from creases.network import Network, as_network
 from creases.regions import PlanePartition, plane
 from creases.regions.geometry import slice_through
 
@@ -33,7 +33,7 @@ Alike = tuple[NDArray[np.bool_], NDArray[np.bool_] | None]
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """Regions of a network on a plane through three inputs: all of them, and those that a grid tells apart.
+    """Regions of a network on a plane through three inputs: all of them, and those that a grid distinguishes.
 
     The grid's rows go from the top of the box (largest second coordinate) to its bottom, as printed.
     """
@@ -41,33 +41,33 @@ class Section:
     partition: PlanePartition  #: exact
     points: Floats  #: (3, 2) the three inputs in slice coordinates
     grid: Floats  #: (p, p, 2) points of the grid in slice coordinates
-    seen: Ints  #: (p, p) the region that each point of the grid lies in
-    by_pattern: Ints  #: (p, p) the region that the grid gives it, comparing patterns
+    regions: Ints  #: (p, p) the region that each point of the grid lies in
+    by_pattern: Ints  #: (p, p) the region that the grid assigns to it, comparing patterns
     by_coefficients: Ints  #: (p, p) the same, comparing coefficients
     tolerance: float
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of regions: exact, in which the grid has a point, and as the grid counts them in either way."""
+        """The number of regions: exact, those that contain a grid point, and as the grid counts them in either way."""
         return {
             "exact": self.partition.count,
-            "seen": len(np.unique(self.seen)),
+            "seen": len(np.unique(self.regions)),
             "by pattern": int(self.by_pattern.max()) + 1,
             "by coefficients": int(self.by_coefficients.max()) + 1,
         }
 
     @property
     def missed(self) -> float:
-        """Share of the plane's area in regions without a point of the grid."""
+        """The fraction of the plane's area in regions without a grid point."""
         areas = self.partition.areas()
-        return float(1 - areas[np.unique(self.seen)].sum() / areas.sum())
+        return float(1 - areas[np.unique(self.regions)].sum() / areas.sum())
 
     def __str__(self) -> str:
         n, p = self.counts, len(self.grid)
         return (
-            f"{n['exact']} regions; a grid of {p} x {p} points lies in {n['seen']} of them, which leaves out "
-            f"{percent(self.missed)} of the area. Compared with its neighbours' it counts {n['by pattern']} patterns, "
-            f"and {n['by coefficients']} affine functions (tolerance {self.tolerance:g})."
+            f"{n['exact']} regions; a grid of {p} x {p} points lies in {n['seen']} of them and misses "
+            f"{percent(self.missed)} of the area. By comparing neighbours it counts {n['by pattern']} patterns and "
+            f"{n['by coefficients']} affine functions (tolerance {self.tolerance:g})."
         )
 
 
@@ -83,22 +83,31 @@ def section(
     about: Literal["a", "middle"] = "middle",
     tolerance: float = 1e-6,
 ) -> Section:
-    """Regions of a network on the plane through three inputs, exactly and by a grid.
+    """Find the regions of a network on the plane through three inputs, exactly and by a grid.
 
     Parameters
     ----------
+    net
+        A network, a torch module or a file name.
+    a, b, c
+        Three inputs.
     grid
-        Points on each side of the grid, p.
+        Number of points on each side of the grid, p.
     margin
-        Room around the three points, relative to their extent.
+        Margin around the three points, relative to their extent.
     part
-        Below 1: only so large a part of the box in width and height, as the whole plane of a network of many units can
-        have more regions than can be drawn.
+        Fraction of the box's width and height to use: the full box of a network with many units can have more regions
+        than can be drawn.
     about
-        What that part has in its middle: the input ``a``, or the mean of the three. An image is no usual point: where
-        its neighbouring pixels are equal, candidates of max-pooling tie, and all those creases go through it.
+        Centre of that part: the input ``a``, or the mean of the three. An image is not a generic point: where its
+        neighbouring pixels are equal, candidates of max-pooling tie, and all those creases pass through it.
     tolerance
-        Coefficients are the same when they are nearer than this times the length of the longer.
+        Coefficients are equal if their distance is at most this times the length of the longer.
+
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
+       section 6.3.
 
     Examples
     --------
@@ -107,13 +116,14 @@ def section(
     >>> section(net, [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], grid=8).counts
     {'exact': 6, 'seen': 6, 'by pattern': 6, 'by coefficients': 6}
     """
+    net = as_network(net)
     origin, basis, corners = slice_through(net, [a, b, c])
-    partition = plane(net, _box(corners, margin, part, about), origin, basis)
+    partition = plane(net, _section_box(corners, margin, part, about), origin, basis)
     return section_of_partition(partition, corners, grid=grid, tolerance=tolerance)
 
 
 def section_of_partition(partition: PlanePartition, points: Floats, *, grid: int, tolerance: float) -> Section:
-    """A plane partition beside what a grid sees of it; ``points`` (3, 2) are the inputs it was laid through."""
+    """Compare a plane partition with what a grid finds; ``points`` (3, 2) are the inputs that define the plane."""
     p = check_count(grid, "grid")
     net = partition.net
     x, y = (low + (np.arange(p) + 0.5) / p * (high - low) for low, high in partition.box)
@@ -124,21 +134,19 @@ def section_of_partition(partition: PlanePartition, points: Floats, *, grid: int
         partition=partition,
         points=points,
         grid=nodes,
-        seen=partition.locate(nodes.reshape(-1, 2)).reshape(p, p),
-        by_pattern=_groups(_rows_alike(map(partial(_pattern, work), rows), _same_patterns)),
-        by_coefficients=_groups(_rows_alike(map(partial(_coefficients, work), rows), partial(_near, tolerance))),
+        regions=partition.locate(nodes.reshape(-1, 2)).reshape(p, p),
+        by_pattern=_group(_compare_rows(map(partial(_pattern, work), rows), _same_patterns)),
+        by_coefficients=_group(_compare_rows(map(partial(_coefficients, work), rows), partial(_are_close, tolerance))),
         tolerance=tolerance,
     )
 
 
-def _box(corners: Floats, margin: float, part: float, about: str) -> Floats:
-    """Bounds (2, 2) around the three points, or those of a part of it."""
-    if about not in ("a", "middle"):
-        raise InputError(f'about: expected "a" or "middle", got {about!r}')
+def _section_box(corners: Floats, margin: float, part: float, about: str) -> Floats:
+    """Return a box (2, 2) around the three points, or a part of it."""
+    check_choice(about, ("a", "middle"), "about")
     if not 0 < part <= 1:
-        raise InputError(f"part: expected a number above 0 and at most 1, got {part!r}")
-    if not 0 <= margin < np.inf:
-        raise InputError(f"margin: expected a number from 0, got {margin!r}")
+        raise InputError("part", "be a number above 0 and at most 1", repr(part))
+    check_number(margin, "margin", least=0)
     low, high = corners.min(axis=0), corners.max(axis=0)
     size = (1 + 2 * margin) * (high - low)
     middle = (low + high) / 2 if part == 1 else corners[0] if about == "a" else corners.mean(axis=0)
@@ -150,24 +158,24 @@ def _pattern(net: Network, x: Tensor) -> Tensor:
 
 
 def _coefficients(net: Network, x: Tensor) -> Tensor:
-    """(J, y) of each point as one row, in float64."""
+    """Return (J, y) of each point as one row, in float64."""
     J, y = net.piece(x)
     return torch.cat([J.flatten(1), y], dim=1)
 
 
-def _same_patterns(one: Tensor, other: Tensor) -> Tensor:
-    return torch.stack([(other == row).all(dim=1) for row in one])
+def _same_patterns(a: Tensor, b: Tensor) -> Tensor:
+    return torch.stack([(b == row).all(dim=1) for row in a])
 
 
-def _near(tolerance: float, one: Tensor, other: Tensor) -> Tensor:
-    """Which rows of one (p, n) and of other (q, n) are nearer than the tolerance: (p, q)."""
-    size = torch.maximum(one.norm(dim=1)[:, None], other.norm(dim=1)[None])
-    distance = torch.stack([(other - row).norm(dim=1) for row in one])  # products would lose half of the digits
+def _are_close(tolerance: float, a: Tensor, b: Tensor) -> Tensor:
+    """Return which rows of a (p, n) and of b (q, n) are within the tolerance of each other: (p, q)."""
+    size = torch.maximum(a.norm(dim=1)[:, None], b.norm(dim=1)[None])
+    distance = torch.stack([(b - row).norm(dim=1) for row in a])  # products would lose half of the digits
     return distance <= tolerance * size
 
 
-def _rows_alike(rows: Iterator[Tensor], same: Callable[[Tensor, Tensor], Tensor]) -> Iterator[Alike]:
-    """For each row of the grid, what is alike; two rows are held at a time."""
+def _compare_rows(rows: Iterator[Tensor], same: Callable[[Tensor, Tensor], Tensor]) -> Iterator[Alike]:
+    """Yield for each row of the grid which points are alike; two rows are held in memory at a time."""
     above: Tensor | None = None
     for row in rows:
         left = torch.cat([same(row[i : i + 1], row[i - 1 : i])[0] for i in range(1, len(row))] or [torch.zeros(0)])
@@ -176,20 +184,20 @@ def _rows_alike(rows: Iterator[Tensor], same: Callable[[Tensor, Tensor], Tensor]
         above = row
 
 
-def _groups(rows: Iterator[Alike]) -> Ints:
-    """Number of the region (p, p) that each point is given: that of the first point it is like, else a new one."""
-    found: list[Ints] = []
+def _group(rows: Iterator[Alike]) -> Ints:
+    """Return the region (p, p) assigned to each point: that of the first point it is like, else a new one."""
+    assigned: list[Ints] = []
     count = 0
     for left, up in rows:
-        own = np.empty(len(left), np.int64)
+        row = np.empty(len(left), np.int64)
         for i in range(len(left)):
             start = max(0, i - 1)
             like = np.flatnonzero(up[i, start:]) if up is not None else np.zeros(0, np.int64)
             if left[i]:
-                own[i] = own[i - 1]
+                row[i] = row[i - 1]
             elif len(like):
-                own[i] = found[-1][start + like[0]]
+                row[i] = assigned[-1][start + like[0]]
             else:
-                own[i], count = count, count + 1
-        found.append(own)
-    return np.stack(found)
+                row[i], count = count, count + 1
+        assigned.append(row)
+    return np.stack(assigned)

@@ -1,4 +1,4 @@
-"""Where coefficients are kept: in memory, or in a folder that an interrupted run can go on with."""
+"""Storage of coefficients: in memory, or in a folder from which an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ class Store:
 
     features: Tensor
     values: Tensor
-    done: int = 0  #: samples that are there
-    first: int = 0  #: of them, those that were there at the start
+    done: int = 0  #: samples that are stored
+    first: int = 0  #: of them, those that were stored before
     folder: Path | None = None
     origin: str = ""  #: a fingerprint of the network and the samples
 
     @classmethod
-    def make(cls, net: Network, samples: Tensor, shape: tuple[int, int, int], out: str | Path | None) -> Store:
-        """An empty store, or the one that a folder holds of the same network and samples."""
+    def create(cls, net: Network, samples: Tensor, shape: tuple[int, int, int], out: str | Path | None) -> Store:
+        """Return an empty store, or the one in a folder if it is of the same network and samples."""
         if out is None:
             return cls(samples.new_empty(shape), samples.new_empty(shape[1], shape[0]))
         folder, origin = Path(out), _origin(net, samples)
-        done = _found(folder, origin)
+        done = _stored_samples(folder, origin)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            features = _mapped(folder / "features.npy", shape, samples.dtype, new=done is None)
-            values = _mapped(folder / "values.npy", (shape[1], shape[0]), samples.dtype, new=done is None)
+            features = _open_map(folder / "features.npy", shape, samples.dtype, new=done is None)
+            values = _open_map(folder / "values.npy", (shape[1], shape[0]), samples.dtype, new=done is None)
         except OSError as problem:
-            raise FileError(f"out: cannot keep coefficients in {folder}: {problem}") from problem
+            raise FileError(f"cannot write coefficients to {folder}: {problem}") from problem
         return cls(features, values, done or 0, done or 0, folder, origin)
 
     def put(self, start: int, features: Tensor, values: Tensor) -> None:
-        """Keep a block of samples, and note that it is there once it is."""
+        """Store a block of samples, then record that it is complete."""
         stop = start + len(values)
         self.features[:, start:stop] = features.to(self.features.device)
         self.values[start:stop] = values.to(self.values.device)
@@ -54,31 +54,34 @@ class Store:
                 Path(path).write_text(json.dumps(note))
 
 
-def _mapped(path: Path, shape: tuple[int, ...], dtype: torch.dtype, *, new: bool) -> Tensor:
+def _open_map(path: Path, shape: tuple[int, ...], dtype: torch.dtype, *, new: bool) -> Tensor:
     kind = np.float32 if dtype == torch.float32 else np.float64
     mapped = np.lib.format.open_memmap(path, mode="w+" if new else "r+", dtype=kind, shape=shape if new else None)
     return torch.from_numpy(mapped)
 
 
-def _found(folder: Path, origin: str) -> int | None:
-    """Samples that a folder holds; None if it holds nothing."""
+def _stored_samples(folder: Path, origin: str) -> int | None:
+    """Return the number of samples that a folder holds; None if it holds nothing."""
     note = folder / "done.json"
     if not note.exists():
         return None
     try:
-        found = json.loads(note.read_text())
-        there, done = found["origin"], int(found["done"])
+        record = json.loads(note.read_text())
+        stored, done = record["origin"], int(record["done"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise FileError(f"out: {note} cannot be read ({problem}); remove the folder to begin anew") from problem
-    if there != origin:
+        raise FileError(f"cannot read {note}: {problem}; remove the folder to start again") from problem
+    if stored != origin:
         raise InputError(
-            f"out: {folder} holds coefficients of another network, other samples or another dtype; give another folder"
+            "out",
+            "hold coefficients of the same network, samples and dtype, or nothing",
+            f"{folder} with others",
+            "give another folder",
         )
     return done
 
 
 def _origin(net: Network, samples: Tensor) -> str:
-    """A fingerprint of what the coefficients are of."""
+    """Return a fingerprint of the network and the samples."""
     digest = hashlib.sha256(repr([(step.op, step.inputs, step.shape, step.options) for step in net.steps]).encode())
     for tensor in [samples, *(tensor for step in net.steps for tensor in step.tensors.values())]:
         digest.update(repr((tuple(tensor.shape), tensor.dtype)).encode())

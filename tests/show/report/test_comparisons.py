@@ -26,7 +26,7 @@ def compared(folder, nets, X, labels=None):
     first, second, *_ = nets.values()
     changed = difference_at_samples(first, second, X, labels)
     own = Samples(X, labels, None, f"{len(X)} rows of data.csv")
-    write(similarity(nets, X, labels=labels), changed, own, nets, folder, ["creases", "compare", "old", "new"])
+    write(similarity(nets, X, y=labels), changed, own, nets, folder, ["creases", "compare", "old", "new"])
     return folder
 
 

@@ -9,7 +9,6 @@ from creases.cli.compare._data import Samples
 from creases.cli.compare._report import write
 from creases.compare import similarity
 from creases.compare.differences import difference_at_samples
-from creases.show.report._maps import write_partition_report
 
 #: Four regions and three, decided at x1 + x2 = 1 and at x1 = 1/2.
 CROSS = creases.read([(np.eye(2), np.zeros(2)), ([[0.0, 0.0], [1.0, 1.0]], [1.0, 0.0])])
@@ -23,8 +22,8 @@ def pages(tmp_path_factory):
     X = np.random.default_rng(0).uniform(-1, 1, (40, 2))
     nets = {"cross": CROSS, "stripes": STRIPES}
     samples = Samples(X, (X[:, 0] > 0.5).astype(np.int64), None, "40 rows")
-    changed = difference_at_samples(CROSS, STRIPES, X, samples.labels)
-    compared = write(similarity(nets, X, labels=samples.labels), changed, samples, nets, home / "compared", ["creases"])
+    changed = difference_at_samples(CROSS, STRIPES, X, samples.y)
+    compared = write(similarity(nets, X, y=samples.y), changed, samples, nets, home / "compared", ["creases"])
     return {"map": write_partition_report(creases.plane(CROSS), home / "map.html", name="cross"), "compared": compared}
 
 

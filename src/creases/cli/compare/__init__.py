@@ -1,4 +1,4 @@
-"""``creases compare``: how alike networks are, and what changed between two of them."""
+"""``creases compare``: how similar networks are, and what changed between two of them."""
 
 from __future__ import annotations
 
@@ -30,49 +30,50 @@ def compare_networks(
         str, typer.Option(help=f"Samples to compare at: {' or '.join(IMAGES)}, or a table (.csv, .npz, ...).")
     ],
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The table's column of classes; else the last.")
+        str | None, typer.Option(metavar="COLUMN", help="Column of the table with the classes; default: the last.")
     ] = None,
-    samples: Annotated[int, typer.Option(min=2, help="How many of them.")] = 1000,
+    samples: Annotated[int, typer.Option(min=2, help="Number of samples to compare at.")] = 1000,
     train: Annotated[
         int,
-        typer.Option(min=0, help="Further samples to fit maps from one network's coefficients to another's; 0: none."),
+        typer.Option(
+            min=0, help="Number of further samples, to fit maps from one network's coefficients to another's."
+        ),
     ] = 0,
     normalise: Annotated[
-        bool, typer.Option("--normalise", help="Give images mean 0 and deviation 1 in each channel.")
+        bool, typer.Option("--normalise", help="Scale images to mean 0 and standard deviation 1 in each channel.")
     ] = False,
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     folder: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write comparison.json, networks, pictures and report.html there."),
     ] = None,
-    device: Annotated[str, typer.Option(help="Where to work: cpu, cuda, cuda:1, ...")] = "cpu",
+    device: Annotated[str, typer.Option(help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
     json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
-    """Compare two or more networks of any architectures by what they decide and by their linear coefficients."""
+    """Compare two or more networks of any architectures by their decisions and their linear coefficients."""
     from creases.compare import similarity
 
     if folder is not None and folder.exists() and not folder.is_dir():
-        raise FileError(f"--out: {folder} is a file; give a folder")
+        raise FileError(f"cannot write to {folder}: it is a file; give a folder")
     with show_progress(6 + 2 * len(models)) as begin:
         begin("reading the networks")
         nets = _read(models, arguments.parse_shape(input_shape), device)
         begin("reading the samples")
-        own = read_samples(data, next(iter(nets.values())), samples, train, target=target, normalise=normalise)
-        found = similarity(
-            nets, own.x, labels=own.labels, train=own.train if own.labels is not None else None, progress=begin,
-        )  # fmt: skip
+        rows = read_samples(data, next(iter(nets.values())), samples, train, target=target, normalise=normalise)
+        fitted = rows.train if rows.y is not None else None
+        result = similarity(nets, rows.X, y=rows.y, train=fitted, progress=lambda what, done, total: begin(what))
         begin("what changed from the first to the second")
-        changed = _changed(nets, own.x, own.labels)
+        changed = _difference(nets, rows.X, rows.y)
         if folder is not None:
             begin("writing")
-            write(found, changed, own, nets, folder, _command())
-    if train and own.labels is None:
-        note(f"--train: {data} has no classes, so maps cannot be judged; they were left out")
+            write(result, changed, rows, nets, folder, _command())
+    if train and rows.y is None:
+        note(f"--train: {data} has no classes to measure the accuracy of maps with; maps were left out")
     if json:
-        print_json(as_json(found, changed, own))
+        print_json(as_json(result, changed, rows))
         return
-    _print(found, own.source)
-    out.print(f"from {found.names[0]} (a) to {found.names[1]} (b)", style="bold")
+    _print(result, rows.source)
+    out.print(f"from {result.names[0]} (a) to {result.names[1]} (b)", style="bold")
     for sentence in str(changed).splitlines():
         out.print(escape(sentence), soft_wrap=True)
     if folder is None:
@@ -83,45 +84,46 @@ def compare_networks(
 
 def _read(models: list[str], shape: tuple[int, ...] | None, device: str) -> dict[str, Network]:
     if len(models) < 2:
-        raise InputError("MODEL: expected at least two networks to compare, got one")
-    names = [Path(one).stem if Path(one).suffix else one for one in models]
+        raise InputError("models", "be at least two networks", "one")
+    names = [Path(name).stem if Path(name).suffix else name for name in models]
     short = names if len(set(names)) == len(names) else models
     if len(set(short)) < len(short):
-        raise InputError("MODEL: a network is given twice")
-    return {name: _single(model.load_model(one, shape)).to(device) for name, one in zip(short, models, strict=True)}
+        raise InputError("models", "be different networks", "the same twice")
+    return {name: _reduce_precision(model.load_model(path, shape)).to(device)
+            for name, path in zip(short, models, strict=True)}  # fmt: skip
 
 
-def _single(net: Network) -> Network:
-    """Networks of images in float32, which is what they were trained in; small ones stay in float64."""
+def _reduce_precision(net: Network) -> Network:
+    """Return networks of images in float32, in which they were trained; small ones stay in float64."""
     import torch
 
     return net.to(torch.float32) if net.n_in > 256 else net
 
 
-def _print(found: Similarity, source: str) -> None:
+def _print(result: Similarity, source: str) -> None:
     from creases.show.report import MEASURES, format_number, measure_title, pair_rows
 
-    order = found.order()
-    names = [found.names[i] for i in order]
-    scores = [""] * len(names) if found.accuracy is None else [f"{100 * found.accuracy[i]:.2f} %" for i in order]
+    order = result.order()
+    names = [result.names[i] for i in order]
+    scores = [""] * len(names) if result.accuracy is None else [f"{100 * result.accuracy[i]:.2f} %" for i in order]
     print_table(f"{len(names)} networks at {source}", [*zip(names, scores, strict=True)], ("network", "accuracy"))
     if len(names) == 2:
-        print_table("how alike", [(f"{name}: {meaning}", value) for name, meaning, value in pair_rows(found)])
+        print_table("similarity", [(f"{name}: {meaning}", value) for name, meaning, value in pair_rows(result)])
         return
     for key, meaning in MEASURES.items():
-        matrix = getattr(found, key)
+        matrix = getattr(result, key)
         if matrix is None:
             continue
         rows = [(name, *(format_number(matrix[i, j]) for j in order)) for name, i in zip(names, order, strict=True)]
         print_table(f"{measure_title(key)}: {meaning}", rows, ("", *names))
 
 
-def _changed(nets: dict[str, Network], x: NDArray[Any], labels: NDArray[np.int64] | None) -> SampleDifference:
-    """What changed from the first network to the second."""
+def _difference(nets: dict[str, Network], X: NDArray[Any], y: NDArray[np.int64] | None) -> SampleDifference:
+    """Compare the first network with the second."""
     from creases.compare.differences import difference_at_samples
 
     a, b, *_ = nets.values()
-    return difference_at_samples(a, b, x, labels)
+    return difference_at_samples(a, b, X, y)
 
 
 def _command() -> list[str]:

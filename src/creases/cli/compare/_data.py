@@ -20,10 +20,10 @@ IMAGES = ("mnist", "cifar10")
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Inputs (p, n_in) to compare at, their classes (p,) if known, and perhaps others to fit maps to."""
+    """Inputs (p, n_in) to compare at, their classes (p,) if known, and others to fit maps to, if asked for."""
 
-    x: NDArray[Any]
-    labels: NDArray[np.int64] | None
+    X: NDArray[Any]
+    y: NDArray[np.int64] | None
     train: NDArray[Any] | None
     source: str  #: in words
     image: tuple[int, ...] | None = None  #: (c, h, w) where samples are images
@@ -32,56 +32,62 @@ class Samples:
 def read_samples(
     data: str, net: Network, samples: int, train: int, *, target: str | None = None, normalise: bool = False
 ) -> Samples:
-    """The samples that ``--data`` names, as the network takes them.
+    """Return the samples that ``--data`` names, as the network takes them.
 
     Parameters
     ----------
-    target
-        The column of a table that has the classes; else the last.
+    data
+        A name of :data:`IMAGES`, or a file.
+    net
+        The network that takes them.
     samples, train
         How many to use: the first test images, or the first rows of a file; and how many others to fit maps to: the
         first training images, or the rows that follow.
+    target
+        Column of a table with the classes; the last unless given.
+    normalise
+        Whether to scale images to mean 0 and standard deviation 1 in each channel.
     """
     if data in IMAGES:
         if target is not None:
-            raise InputError(f"--target: is for tables; the classes of {data} are known")
-        x, labels = _images(data, "test", net, samples, normalise)
+            raise InputError("target", f"be left out for {data}, whose classes are known", repr(target))
+        X, y = _images(data, "test", net, samples, normalise)
         other = _images(data, "train", net, train, normalise)[0].reshape(train, -1) if train else None
         kind = "normalised pixels" if normalise else "pixels from 0 to 1"
-        source = f"{len(x)} test images of {data}, {kind}"
-        return Samples(x.reshape(len(x), -1), labels, other, source, x.shape[1:])
+        source = f"{len(X)} test images of {data}, {kind}"
+        return Samples(X.reshape(len(X), -1), y, other, source, X.shape[1:])
     if normalise:
-        raise InputError(
-            f"--normalise: is for images ({', '.join(IMAGES)}); the numbers of a file are taken as they are"
-        )
+        raise InputError("normalise", f"be left out for files; it is for images ({', '.join(IMAGES)})")
     points, classes = tables.read_samples(Path(data), target, net.n_in, net.n_out)
     if train and len(points) < samples + train:
         raise InputError(
-            f"--train: {data} has {len(points)} rows, fewer than --samples {samples} and --train {train} together"
+            "train",
+            f"leave {samples} of the {len(points)} rows of {data} to compare at",
+            f"{train}",
+            "use fewer samples or fewer training samples",
         )
-    own, others = points[:samples], points[samples : samples + train]
-    return Samples(
-        own, None if classes is None else classes[:samples], others if train else None, f"{len(own)} rows of {data}"
-    )
+    X, others = points[:samples], points[samples : samples + train]
+    known = None if classes is None else classes[:samples]
+    return Samples(X, known, others if train else None, f"{len(X)} rows of {data}")
 
 
 def _images(
     data: str, split: Literal["train", "test"], net: Network, count: int, normalise: bool
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Images (count, c, h, w) in the size that the network takes, and their classes."""
+    """Return images (count, c, h, w) in the size that the network takes, and their classes."""
     from creases import problems
 
     read = {"mnist": problems.mnist, "cifar10": problems.cifar10}[data]
-    found = read(split)
-    pixels = found.images[:count]
-    shrunk = pixels[0].size
-    if net.n_in == 3072 and shrunk == 784:
+    images = read(split)
+    pixels = images.images[:count]
+    size = pixels[0].size
+    if net.n_in == 3072 and size == 784:
         pixels = problems.images.to_color_32(pixels)
-    elif net.n_in != shrunk:
-        raise InputError(f"--data: images of {data} have {shrunk} pixels, the network takes {net.n_in} numbers")
+    elif net.n_in != size:
+        raise InputError("data", f"have {net.n_in} inputs, as the network", f"images of {data} with {size} pixels")
     if not normalise:
-        return pixels / 255.0, found.labels[:count]
+        return pixels / 255.0, images.labels[:count]
     mean, spread = problems.images.channel_statistics(read("train").images)
     repeats = pixels.shape[1] // len(mean)
     scaled = problems.images.normalise(pixels, (np.repeat(mean, repeats), np.repeat(spread, repeats)))
-    return scaled, found.labels[:count]
+    return scaled, images.labels[:count]

@@ -1,4 +1,4 @@
-"""Two networks of one input read as one network, so that everything exact about one is exact about the pair."""
+"""Two networks with the same input as one network, so that all exact methods apply to the pair."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from creases._typing import Ints
 from creases.errors import InputError
-from creases.network import Network
+from creases.network import Network, as_network
 from creases.network.program import Step, bit_widths
 
 
 def join_networks(a: Network, b: Network) -> Network:
-    """One network with the outputs of a, then those of b, flattened: (m_a + m_b,).
+    """Return one network with the outputs of a, then those of b, flattened: (m_a + m_b,).
 
-    Steps that both have on the same values (a common trunk, say) are there once. In the wider of their dtypes.
+    Steps that both apply to the same values (a common trunk, say) occur once. The dtype is the wider of the two.
 
     Examples
     --------
@@ -30,14 +30,15 @@ def join_networks(a: Network, b: Network) -> Network:
     >>> both([3.0]).tolist(), both.n_units
     ([9.0, -2.5], 2)
     """
+    a, b = as_pair(a, b, same_outputs=False)
     steps, ends, shape = _side_by_side(a, b)
     _append(steps, "concat", ends, (a.n_out + b.n_out,), {"dim": 0})
     return Network(steps, shape)
 
 
 def subtract_networks(a: Network, b: Network) -> Network:
-    """The network ``a - b`` of two with as many outputs, (m,)."""
-    check_pair(a, b)
+    """Return the network ``a - b`` of two networks with m outputs each, (m,)."""
+    a, b = as_pair(a, b)
     steps, ends, shape = _side_by_side(a, b)
     _append(steps, "add", ends, (a.n_out,), {"signs": [1, -1]})
     return Network(steps, shape)
@@ -45,32 +46,32 @@ def subtract_networks(a: Network, b: Network) -> Network:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """Two networks and their decisions as one: on each of its regions both networks are affine and decide for a class.
+    """Two networks and their decisions as one: on each of its regions both are affine and decide for one class.
 
-    Its output is a (m,), b (m,), and what decides: the largest output of each (for one output: its positive part).
+    Its output is a (m,), b (m,), and the largest output of each (for one output: its positive part).
     """
 
     net: Network  #: output (2 m + 2,); its last two units are the decisions of a and of b
     outputs: int  #: m
 
     @classmethod
-    def of(cls, a: Network, b: Network) -> Joint:
-        """Two networks with as many outputs."""
-        check_pair(a, b)
+    def from_pair(cls, a: Network, b: Network) -> Joint:
+        """Join two networks with the same number of outputs."""
+        a, b = as_pair(a, b)
         steps, ends, shape = _side_by_side(a, b)
-        # Two steps even where both networks are one: each has a decision of its own.
-        own = [_append(steps, "reshape", (end,), (1, a.n_out), {"shape": [1, a.n_out]}) for end in ends]
+        # Two steps even where both networks are the same: each has a decision of its own.
+        outputs = [_append(steps, "reshape", (end,), (1, a.n_out), {"shape": [1, a.n_out]}) for end in ends]
         op = "choice" if a.n_out > 1 else "relu"
         decisions = [
             _append(steps, op, (value,), (1,) if op == "choice" else (1, 1), path=f"{name}.decision")
-            for value, name in zip(own, "ab", strict=True)
+            for value, name in zip(outputs, "ab", strict=True)
         ]
         flat = [_append(steps, "reshape", (value,), (1,), {"shape": [1]}) for value in decisions]
         _append(steps, "concat", (*ends, *flat), (2 * a.n_out + 2,), {"dim": 0})
         return cls(Network(steps, shape), a.n_out)
 
     def classes(self, patterns: NDArray[np.uint8]) -> tuple[Ints, Ints]:
-        """The class that a and the class that b decides for on regions with these patterns (R, n_bytes): (R,) each."""
+        """Return the classes that a and b decide for on regions with these patterns (R, n_bytes): (R,) each."""
         widths = bit_widths(self.net)
         stop = int(widths.sum())
         bits = int(widths[-1])
@@ -80,33 +81,34 @@ class Joint:
         return tail[:, -2 * bits : -bits] @ weights, tail[:, -bits:] @ weights
 
     def differences(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``a - b`` (n, m) from this network's outputs (n, 2 m + 2)."""
+        """Return ``a - b`` (n, m) from this network's outputs (n, 2 m + 2)."""
         m = self.outputs
         return np.asarray(values[:, :m] - values[:, m : 2 * m])
 
 
-def check_pair(a: Any, b: Any, *, outputs: bool = True) -> None:
-    """Two networks of the same input, and with as many outputs."""
-    for name, net in (("a", a), ("b", b)):
-        if not isinstance(net, Network):
-            raise InputError(f"{name}: expected a Network (creases.read makes one), got {type(net).__name__}")
+def as_pair(a: Any, b: Any, *, same_outputs: bool = True) -> tuple[Network, Network]:
+    """Return two networks with the same input, and with the same number of outputs."""
+    a, b = as_network(a), as_network(b)
     if a.n_in != b.n_in:
         raise InputError(
-            f"a, b: expected networks of the same inputs, got {a.n_in} numbers of shape {a.input_shape} and {b.n_in} "
-            f"of shape {b.input_shape}"
+            "b",
+            f"have {a.n_in} inputs of shape {a.input_shape}, as the first network",
+            f"{b.n_in} of shape {b.input_shape}",
         )
-    if outputs and a.n_out != b.n_out:
+    if same_outputs and a.n_out != b.n_out:
         raise InputError(
-            f"a, b: expected as many outputs of both to subtract, got {a.n_out} and {b.n_out}; compare hidden layers "
-            "with hidden_cka"
+            "b",
+            f"have {a.n_out} outputs, as the first network",
+            f"{b.n_out}",
+            "compare hidden layers with creases.compare.measures.hidden_cka",
         )
     if not a.n_out:
-        raise InputError("a, b: have no outputs")
+        raise InputError("a", "have outputs", "none")
+    return a, b
 
 
 def _side_by_side(a: Network, b: Network) -> tuple[list[Step], tuple[int, int], tuple[int, ...]]:
-    """The steps of both on one input, where the flattened outputs of each are, and the input's shape."""
-    check_pair(a, b, outputs=False)
+    """Return the steps of both on one input, the numbers of their flattened outputs, and the input's shape."""
     dtype = torch.promote_types(a.dtype, b.dtype)
     steps: list[Step] = []
     ends = [_add(steps, net.to(dtype).to(a.device), name, a.input_shape) for net, name in ((a, "a"), (b, "b"))]
@@ -114,21 +116,21 @@ def _side_by_side(a: Network, b: Network) -> tuple[list[Step], tuple[int, int], 
 
 
 def _add(steps: list[Step], net: Network, name: str, shape: tuple[int, ...]) -> int:
-    """Add a network's steps; the number of its flattened output."""
-    place = {0: 0}
+    """Add a network's steps; return the number of its flattened output."""
+    number = {0: 0}  # of each value of the network among the values of both
     if net.input_shape != shape:
-        place[0] = _append(steps, "reshape", (0,), net.input_shape, {"shape": list(net.input_shape)})
+        number[0] = _append(steps, "reshape", (0,), net.input_shape, {"shape": list(net.input_shape)})
     for i, step in enumerate(net.steps):
-        own = replace(step, inputs=tuple(place[value] for value in step.inputs), path=f"{name}.{step.path}")
-        found = next((k for k, there in enumerate(steps) if _same(there, own)), None)
-        if found is None:
-            steps.append(own)
-            found = len(steps) - 1
-        place[i + 1] = found + 1
-    end = place[len(net.steps)]
-    return (
-        end if len(net.output_shape) == 1 else _append(steps, "reshape", (end,), (net.n_out,), {"shape": [net.n_out]})
-    )
+        new = replace(step, inputs=tuple(number[value] for value in step.inputs), path=f"{name}.{step.path}")
+        k = next((k for k, old in enumerate(steps) if _is_same(old, new)), None)
+        if k is None:
+            steps.append(new)
+            k = len(steps) - 1
+        number[i + 1] = k + 1
+    end = number[len(net.steps)]
+    if len(net.output_shape) == 1:
+        return end
+    return _append(steps, "reshape", (end,), (net.n_out,), {"shape": [net.n_out]})
 
 
 def _append(
@@ -139,15 +141,15 @@ def _append(
     options: dict[str, Any] | None = None,
     path: str = "",
 ) -> int:
-    """One more step; the number of its value."""
+    """Append a step; return the number of its value."""
     steps.append(Step(op, tuple(inputs), shape, options or {}, path=path or op))
     return len(steps)
 
 
-def _same(one: Step, other: Step) -> bool:
+def _is_same(a: Step, b: Step) -> bool:
     """Whether two steps compute the same from the same values."""
     return (
-        (one.op, one.inputs, one.shape, one.options) == (other.op, other.inputs, other.shape, other.options)
-        and one.tensors.keys() == other.tensors.keys()
-        and all(torch.equal(one.tensors[key], other.tensors[key]) for key in one.tensors)
+        (a.op, a.inputs, a.shape, a.options) == (b.op, b.inputs, b.shape, b.options)
+        and a.tensors.keys() == b.tensors.keys()
+        and all(torch.equal(a.tensors[key], b.tensors[key]) for key in a.tensors)
     )

@@ -1,8 +1,8 @@
 """Where two networks decide differently on a line, on a plane or in a box of few dimensions: exactly.
 
-The two are read as one network with both decisions as bends, so that on each of its regions both are affine and each
-decides for one class. What is affine on a polytope is largest in magnitude at a vertex, so the largest difference over
-all vertices is the largest of all.
+Both are joined to one network that has their decisions as bends, so that on each of its regions both are affine and
+each decides for one class. An affine function on a polytope is largest in magnitude at a vertex, so the largest
+difference over all vertices is the largest of all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from creases._typing import Floats, Ints
-from creases.compare._format import counted, outputs_in_words, percent
+from creases.compare._format import count_of, format_largest, percent
 from creases.compare.differences._joint import Joint
 from creases.network import Network
 from creases.regions import (
@@ -36,21 +36,22 @@ Partition = LinePartition | PlanePartition | SpacePartition
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A connected part of where two networks decide differently, each for one class."""
+    """A connected set on which two networks decide differently, each for one class."""
 
-    classes: tuple[int, int]  #: what a decides for, and what b
+    classes: tuple[int, int]  #: that a and b decide for
     size: float  #: its length, area or volume
     regions: Ints  #: regions of the partition that it is made of, each convex
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionDifference:
-    """Two networks over all regions of a line, a plane or a box on which both are affine and decide for a class.
+    """The difference of two networks on all regions of a line, a plane or a box.
 
-    Where their decisions differ by no more than rounding, they are taken for the same: ``class_b`` is ``class_a``.
+    On each region both are affine and decide for one class. Decisions that differ by no more than rounding count as
+    the same: ``class_b`` is ``class_a``.
     """
 
-    partition: Partition  #: of both networks read as one
+    partition: Partition  #: of both networks joined
     sizes: Floats  #: (R,) length (of the segment of input space), area in slice coordinates, or volume
     class_a: Ints  #: (R,)
     class_b: Ints  #: (R,)
@@ -59,17 +60,17 @@ class PartitionDifference:
 
     @property
     def differ(self) -> NDArray[np.bool_]:
-        """Regions (R,) where the decisions differ."""
+        """Whether the decisions differ on each region (R,)."""
         return np.asarray(self.class_a != self.class_b)
 
     @property
     def size(self) -> float:
-        """Length, area or volume where the decisions differ."""
+        """The length, area or volume where the decisions differ."""
         return float(self.sizes[self.differ].sum())
 
     @property
     def share(self) -> float:
-        """Share of the line, plane or box where the decisions differ."""
+        """The fraction of the line, plane or box where the decisions differ."""
         return float(self.sizes[self.differ].sum() / self.sizes.sum())
 
     @property
@@ -78,29 +79,29 @@ class PartitionDifference:
         return not self.differ.any() and not self.largest.any()
 
     def confusion(self) -> Floats:
-        """Length, area or volume (classes, classes) where a decides for the row's class and b for the column's."""
+        """Return the sizes (classes, classes) of the sets where a decides for the row's class, b for the column's."""
         count = 1 + int(max(self.class_a.max(), self.class_b.max()))
         table = np.zeros((count, count))
         np.add.at(table, (self.class_a, self.class_b), self.sizes)
         return table
 
     def parts(self) -> list[Part]:
-        """The connected parts of where the decisions differ, each of one pair of classes, the largest first."""
+        """Return the connected parts where the decisions differ, each of one pair of classes, the largest first."""
         left, right = _neighbours(self.partition).T
         same = self.differ[left] & (self.class_a[left] == self.class_a[right])
         same &= self.class_b[left] == self.class_b[right]
         R = len(self.sizes)
         graph = coo_array((np.ones(int(same.sum())), (left[same], right[same])), (R, R))
         group = connected_components(graph, directed=False)[1]
-        found = []
-        for one in np.unique(group[self.differ]):
-            regions = np.flatnonzero(group == one)
+        parts = []
+        for number in np.unique(group[self.differ]):
+            regions = np.flatnonzero(group == number)
             pair = int(self.class_a[regions[0]]), int(self.class_b[regions[0]])
-            found.append(Part(pair, float(self.sizes[regions].sum()), regions))
-        return sorted(found, key=lambda part: part.size, reverse=True)
+            parts.append(Part(pair, float(self.sizes[regions].sum()), regions))
+        return sorted(parts, key=lambda part: part.size, reverse=True)
 
     def polygons(self) -> list[Floats]:
-        """On a plane: the convex polygons (k, 2), in slice coordinates, that the set of different decisions has."""
+        """Return the convex polygons (k, 2), in slice coordinates, where the decisions differ; on a plane only."""
         partition = self.partition
         if not isinstance(partition, PlanePartition):
             return []
@@ -114,12 +115,12 @@ class PartitionDifference:
         lines = [f"The networks decide alike everywhere {name}."]
         if parts:
             (i, j), size = parts[0].classes, parts[0].size
-            where = f"{name} on {percent(self.share)} of it, in {counted(len(parts), 'part')}"
+            where = f"{name} on {percent(self.share)} of it, in {count_of(len(parts), 'part')}"
             lines = [
                 f"The networks decide differently {where}: in the largest, of {measure} {size:.4g}, "
                 f"a says {i} and b says {j}."
             ]
-        return "\n".join([*lines, f"Largest |a - b| there, exactly: {outputs_in_words(self.largest)}."])
+        return "\n".join([*lines, f"Largest |a - b| there, exactly: {format_largest(self.largest)}."])
 
 
 _NAMES: dict[type, tuple[str, str]] = {
@@ -130,7 +131,7 @@ _NAMES: dict[type, tuple[str, str]] = {
 
 
 def difference_on_line(a: Network, b: Network, start: Any, stop: Any) -> PartitionDifference:
-    """Two networks on the segment between two points, exactly.
+    """Compare two networks on the segment between two points, exactly.
 
     Examples
     --------
@@ -140,7 +141,7 @@ def difference_on_line(a: Network, b: Network, start: Any, stop: Any) -> Partiti
     >>> difference_on_line(a, b, [-1.0], [1.0]).share
     0.25
     """
-    joint = Joint.of(a, b)
+    joint = Joint.from_pair(a, b)
     partition = line(joint.net, start, stop)
     ends = partition.points(partition.ends)
     values = np.asarray(joint.net(ends), np.float64)
@@ -152,14 +153,14 @@ def difference_on_line(a: Network, b: Network, start: Any, stop: Any) -> Partiti
 def difference_on_plane(
     a: Network, b: Network, box: Any = ((-1, 1), (-1, 1)), origin: Any = None, basis: Any = None
 ) -> PartitionDifference:
-    """Two networks in a box of the plane ``x = origin + basis t``, exactly; arguments as of :func:`creases.plane`."""
-    joint = Joint.of(a, b)
+    """Compare two networks in a box of the plane ``x = origin + basis t``, exactly; see :func:`creases.plane`."""
+    joint = Joint.from_pair(a, b)
     return _on_plane(joint, plane(joint.net, box, origin, basis))
 
 
 def difference_through(a: Network, b: Network, points: Sequence[Any], *, margin: float = 0.25) -> PartitionDifference:
-    """Two networks on the plane through three points, exactly; see :func:`creases.plane_through`."""
-    joint = Joint.of(a, b)
+    """Compare two networks on the plane through three points, exactly; see :func:`creases.plane_through`."""
+    joint = Joint.from_pair(a, b)
     first, second, third = points
     return _on_plane(joint, plane_through(joint.net, first, second, third, margin=margin))
 
@@ -167,13 +168,20 @@ def difference_through(a: Network, b: Network, points: Sequence[Any], *, margin:
 def difference_in_space(
     a: Network, b: Network, box: Any, *, max_regions: int | None = None
 ) -> PartitionDifference | None:
-    """Two networks in a box of all their inputs, exactly; None if there are more regions than asked for."""
-    joint = Joint.of(a, b)
+    """Compare two networks in a box of all their inputs, exactly; None if there are more than ``max_regions``."""
+    joint = Joint.from_pair(a, b)
     partition = space(joint.net, box, method="vertices", max_regions=max_regions)
     if not partition.complete:
         return None
-    found, values = partition.vertices, partition.values
-    return _difference(joint, partition, partition.volumes(), found, values, partition.corners, partition.starts)
+    return _difference(
+        joint,
+        partition,
+        partition.volumes(),
+        partition.vertices,
+        partition.values,
+        partition.corners,
+        partition.starts,
+    )
 
 
 def _on_plane(joint: Joint, partition: PlanePartition) -> PartitionDifference:
@@ -192,39 +200,39 @@ def _difference(
     corners: NDArray[np.integer],
     starts: NDArray[np.integer],
 ) -> PartitionDifference:
-    """From the vertices' points (V, n_in) and values, and each region's corners."""
+    """Compare at the vertices, from their points (V, n_in) and values, and each region's corners."""
     terms = SIGN_TOLERANCE * output_term_sizes(joint.net, points)
     d = joint.differences(values)
     m = joint.outputs
     d[np.abs(d) <= terms[:m] + terms[m : 2 * m]] = 0.0
     class_a, class_b = joint.classes(partition.patterns)
-    class_b = _beyond_rounding(joint, class_a, class_b, values[corners], np.asarray(starts), terms)
+    class_b = _round_classes(joint, class_a, class_b, values[corners], np.asarray(starts), terms)
     worst = np.abs(d).argmax(axis=0)
     return PartitionDifference(partition, sizes, class_a, class_b, np.abs(d).max(axis=0), points[worst])
 
 
-def _beyond_rounding(joint: Joint, class_a: Ints, class_b: Ints, values: Floats, starts: Ints, terms: Floats) -> Ints:
-    """Class of b, or that of a where neither network prefers its own to the other's by more than rounding."""
+def _round_classes(joint: Joint, class_a: Ints, class_b: Ints, values: Floats, starts: Ints, terms: Floats) -> Ints:
+    """Return b's classes, or a's where neither network prefers its class to the other's by more than rounding."""
     differ = np.flatnonzero(class_a != class_b)
-    kept = class_b.copy()
+    rounded = class_b.copy()
     for r in differ:
-        i, j, own = class_a[r], class_b[r], values[starts[r] : starts[r + 1]]
-        lead = _lead(own, terms, 0, joint.outputs, i, j) | _lead(own, terms, joint.outputs, joint.outputs, j, i)
-        if not lead:
-            kept[r] = i
-    return kept
+        i, j, at = class_a[r], class_b[r], values[starts[r] : starts[r + 1]]
+        m = joint.outputs
+        if not (_leads(at, terms, 0, m, i, j) or _leads(at, terms, m, m, j, i)):
+            rounded[r] = i
+    return rounded
 
 
-def _lead(values: Floats, terms: Floats, first: int, outputs: int, own: int, other: int) -> bool:
-    """Whether an output is larger than another at some corner; with one output: whether it is not 0 throughout."""
+def _leads(values: Floats, terms: Floats, first: int, outputs: int, output: int, other: int) -> bool:
+    """Whether an output is larger than another at some corner; with a single output: whether it is not 0 throughout."""
     if outputs == 1:
         return bool((np.abs(values[:, first]) > 2 * terms[first]).any())
-    i, j = first + own, first + other
+    i, j = first + output, first + other
     return bool((values[:, i] - values[:, j] > 2 * (terms[i] + terms[j])).any())
 
 
 def _neighbours(partition: Partition) -> Ints:
-    """Pairs (A, 2) of regions beside each other."""
+    """Return pairs (A, 2) of adjacent regions."""
     if isinstance(partition, LinePartition):
         i = np.arange(partition.count - 1)
         return np.stack([i, i + 1], axis=1)

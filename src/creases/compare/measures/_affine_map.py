@@ -1,8 +1,9 @@
-"""How well one network's coefficients can be mapped to another's, and what is then left of its accuracy.
+"""Affine maps from one network's coefficients to another's, and the accuracy that the mapped coefficients keep.
 
-Eq. (7.4): for each output j the matrix M_j that minimises ``|C1 M_j - C2|_F`` on training samples. Test samples are
-classified by the mapped coefficients: output j at x is ``(row of C1) M_j (x, 1)``. In coordinates, ``C1 = F1 B1`` and
-``C2 = F2 B2`` with orthonormal rows of B, that is ``F1 X B2 (x, 1)`` with X the least-squares map from F1 to F2.
+The dissertation, eq. (7.4): for each output j the matrix M_j that minimises ``|C1 M_j - C2|_F`` on training samples.
+Test samples are classified by the mapped coefficients: output j at x is ``(row of C1) M_j (x, 1)``. In coordinates,
+``C1 = F1 B1`` and ``C2 = F2 B2`` with orthonormal rows of B, that is ``F1 X B2 (x, 1)`` with X the least-squares map
+from F1 to F2.
 """
 
 from __future__ import annotations
@@ -19,15 +20,20 @@ from creases.compare._coefficients import Coefficients
 from creases.compare._decisions import decisions
 from creases.errors import InputError
 
-#: Eigenvalues of a Gram matrix below this share of the largest are rounding of the coefficients, squared.
-CUT = {torch.float32: 1e-12, torch.float64: 1e-22}
+#: Eigenvalues of a Gram matrix below this fraction of the largest are rounding of the coefficients, squared.
+TOLERANCE = {torch.float32: 1e-12, torch.float64: 1e-22}
 
 
 def affine_map(source: Coefficients, target: Coefficients, j: int) -> Tensor:
-    """The least-squares map X (r1, r2) of smallest norm from source's coordinates of output j to target's, in float64.
+    """Return the least-squares map (r1, r2) from source's coordinates of output j to target's, in float64.
 
-    By the eigenvectors of the Gram matrix: coefficients of a dense layer have low rank, on which normal equations in
-    float32 and Cholesky's factors break down.
+    Of all such maps the one of smallest norm, computed from the eigenvectors of the Gram matrix: coefficients of a
+    dense layer have low rank, on which normal equations in float32 and Cholesky's factors break down.
+
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
+       eq. (7.4).
     """
     return _solver(source, j)(target)
 
@@ -35,37 +41,39 @@ def affine_map(source: Coefficients, target: Coefficients, j: int) -> Tensor:
 def mapped_accuracies(
     train: Sequence[Coefficients],
     test: Sequence[Coefficients],
-    x: Tensor | NDArray[Any],
-    labels: Tensor | NDArray[Any],
+    X: Tensor | NDArray[Any],
+    y: Tensor | NDArray[Any],
 ) -> NDArray[np.float64]:
-    """Accuracy (N, N) at test samples of each network (row) mapped to each (column); the diagonal is their own.
+    """Return accuracies (N, N) at test samples of each network (row) mapped to each other (column).
+
+    The diagonal has the accuracies of the networks themselves.
 
     Parameters
     ----------
     train, test
         Coefficients of the N networks at training samples, which the maps are fitted to, and at test samples.
-    x, labels
+    X, y
         The test samples (p, ...) and their classes (p,).
     """
-    x, labels = torch.as_tensor(x), torch.as_tensor(labels)
-    _check(train, test)
-    check_samples(test[0], x, labels)
+    X, y = torch.as_tensor(X), torch.as_tensor(y)
+    _check_networks(train, test)
+    check_samples(test[0], X, y)
     N, device = len(train), test[0].features.device
-    seen = [C.seen(x) for C in test]
-    values = torch.empty(N, N, len(x), test[0].n_out, dtype=torch.float64, device=device)
+    points = [C.coordinates(X) for C in test]
+    values = torch.empty(N, N, len(X), test[0].n_out, dtype=torch.float64, device=device)
     for j in range(test[0].n_out):
         for a in range(N):
-            solve, own = _solver(train[a], j), test[a].features[j].double()
+            solve, rows = _solver(train[a], j), test[a].features[j].double()
             for b in (b for b in range(N) if b != a):  # a network itself needs no map
-                mapped = own @ solve(train[b])  # (p, r_b)
-                values[a, b, :, j] = (mapped * seen[b]).sum(1)
+                mapped = rows @ solve(train[b])  # (p, r_b)
+                values[a, b, :, j] = (mapped * points[b]).sum(1)
     for a, C in enumerate(test):
         values[a, a] = C.values.double()
-    return np.asarray((decisions(values) == labels.to(device)).double().mean(2).cpu().numpy())
+    return np.asarray((decisions(values) == y.to(device)).double().mean(2).cpu().numpy())
 
 
 def _product(A: Coefficients, B: Coefficients, j: int) -> Tensor:
-    """``F_A' F_B`` of output j over all samples, summed in float64."""
+    """Return ``F_A' F_B`` of output j over all samples, summed in float64."""
     total = torch.zeros(A.features.shape[2], B.features.shape[2], dtype=torch.float64, device=A.features.device)
     for block in A.blocks():
         total += A.features[j, block].double().T @ B.features[j, block].double()
@@ -73,32 +81,33 @@ def _product(A: Coefficients, B: Coefficients, j: int) -> Tensor:
 
 
 def _solver(C: Coefficients, j: int) -> Callable[[Coefficients], Tensor]:
-    """The least-squares map of smallest norm from C's coordinates of output j to any other network's."""
-    if C.count < C.features.shape[2]:  # fewer samples than columns: by the coordinates themselves
-        inverse = torch.linalg.pinv(C.features[j].double(), rtol=CUT[C.features.dtype] ** 0.5)
+    """Return a function that maps C's coordinates of output j to another network's by least squares."""
+    if C.count < C.features.shape[2]:  # fewer samples than columns: use the coordinates themselves
+        inverse = torch.linalg.pinv(C.features[j].double(), rtol=TOLERANCE[C.features.dtype] ** 0.5)
         return lambda target: inverse @ target.features[j].double()
     size, Q = torch.linalg.eigh(_product(C, C, j))
-    kept = size > CUT[C.features.dtype] * size[-1].clamp(min=1e-300)
-    halves = Q[:, kept] / size[kept]
-    return lambda target: halves @ (Q[:, kept].T @ _product(C, target, j))
+    large = size > TOLERANCE[C.features.dtype] * size[-1].clamp(min=1e-300)
+    halves = Q[:, large] / size[large]
+    return lambda target: halves @ (Q[:, large].T @ _product(C, target, j))
 
 
-def _check(train: Sequence[Coefficients], test: Sequence[Coefficients]) -> None:
+def _check_networks(train: Sequence[Coefficients], test: Sequence[Coefficients]) -> None:
     if len(train) != len(test) or not train:
-        raise InputError(f"train, test: expected the same networks in both, got {len(train)} and {len(test)}")
+        raise InputError("test", f"have the same networks as train, {len(train)}, at least one", f"{len(test)}")
     for name, group in (("train", train), ("test", test)):
         shapes = {(C.n_out, C.count, C.columns) for C in group}
         if len(shapes) > 1:
             raise InputError(
-                f"{name}: expected the same outputs, samples and inputs of each network, got {sorted(shapes)}"
+                name,
+                "have the same outputs, samples and inputs of each network",
+                f"(outputs, samples, columns) {sorted(shapes)}",
             )
 
 
-def check_samples(C: Coefficients, x: Tensor, labels: Tensor) -> None:
-    """Refuse samples and classes that are not those of the coefficients."""
+def check_samples(C: Coefficients, X: Tensor, y: Tensor) -> None:
+    """Refuse samples and classes that do not fit the coefficients."""
     p, d = C.count, C.columns - 1
-    if x.ndim < 2 or x.flatten(1).shape != (p, d) or labels.shape != (p,):
-        raise InputError(
-            f"x, labels: expected the test samples ({p}, {d}) and their classes ({p},), got {tuple(x.shape)} and "
-            f"{tuple(labels.shape)}"
-        )
+    if X.ndim < 2 or X.flatten(1).shape != (p, d):
+        raise InputError("X", f"be the test samples ({p}, {d})", f"shape {tuple(X.shape)}")
+    if y.shape != (p,):
+        raise InputError("y", f"be the classes ({p},) of the test samples", f"shape {tuple(y.shape)}")

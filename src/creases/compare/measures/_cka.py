@@ -1,9 +1,9 @@
-"""Linear centred kernel alignment, exactly, without ever holding a matrix of samples by samples.
+"""Linear centred kernel alignment, exactly, without ever storing a matrix of samples by samples.
 
-Eq. (7.7): ``|Y'X|_F^2 / (|X'X|_F |Y'Y|_F)`` of column-centred X and Y; equally ``<K, L> / (|K| |L|)`` with the Gram
-matrices ``K = X X'`` and ``L = Y Y'`` of samples. For one pair the first is the cheaper where columns are fewer than
-samples. For all pairs of N matrices the second needs N Gram matrices where the first needs N^2 / 2 products: it is
-summed up here in tiles, of which all matrices' are made at once.
+The dissertation, eq. (7.7): ``|Y'X|_F^2 / (|X'X|_F |Y'Y|_F)`` of column-centred X and Y; equally
+``<K, L> / (|K| |L|)`` with the Gram matrices ``K = X X'`` and ``L = Y Y'`` of samples. For one pair the first is the
+cheaper where columns are fewer than samples. For all pairs of N matrices the second needs N Gram matrices where the
+first needs N^2 / 2 products: it is summed here in tiles, computed for all matrices at once.
 """
 
 from __future__ import annotations
@@ -24,13 +24,21 @@ TILE = 1024
 
 
 def cka(X: Any, Y: Any, *, unbiased: bool = False) -> float:
-    """Linear CKA of two matrices with the same p samples as rows, (p, d1) and (p, d2).
+    """Return the linear CKA of two matrices with the same p samples as rows, (p, d1) and (p, d2).
+
+    Centred kernel alignment [1]_, a similarity from 0 to 1 that does not depend on rotation and scale.
 
     Parameters
     ----------
+    X, Y
+        Features of the same samples in two networks.
     unbiased
-        With the unbiased estimator of HSIC (Song et al., 2012), which does not grow with the number of columns; at
+        Use the unbiased estimator of HSIC (Song et al., 2012), which does not grow with the number of columns; at
         least 4 samples.
+
+    References
+    ----------
+    .. [1] Kornblith, Norouzi, Lee, Hinton, "Similarity of Neural Network Representations Revisited", ICML 2019.
 
     Examples
     --------
@@ -43,33 +51,35 @@ def cka(X: Any, Y: Any, *, unbiased: bool = False) -> float:
 
 
 def cka_matrix(matrices: Sequence[Any], *, unbiased: bool = False) -> NDArray[np.float64]:
-    """Linear CKA of all pairs of N matrices (p, d_i) with the same samples as rows: (N, N), symmetric.
+    """Return the linear CKA of all pairs of N matrices (p, d_i) with the same samples as rows: (N, N), symmetric.
 
     NaN where a matrix has no variation (all its rows are equal): it has no direction to align.
     """
     parts = [_matrix(X, f"matrices[{i}]") for i, X in enumerate(matrices)]
     counts = {len(X) for X in parts}
     if len(counts) > 1:
-        raise InputError(f"matrices: expected the same samples as rows, got {sorted(counts)} of them")
+        raise InputError("matrices", "have the same samples as rows", f"{sorted(counts)} rows")
     least = 4 if unbiased else 2
     if not parts or counts.pop() < least:
-        raise InputError(f"matrices: expected at least one, with at least {least} samples")
+        raise InputError("matrices", f"be at least one, with at least {least} samples")
     hsic = _hsic(parts, unbiased).cpu().numpy()
-    return _normalised(hsic)
+    return _normalise(hsic)
 
 
 def coefficient_cka(networks: Sequence[Coefficients]) -> NDArray[np.float64]:
-    """CKA of all pairs of networks: the mean over outputs of that of their coefficients, (N, N).
+    """Return the CKA of all pairs of networks, (N, N): the mean over outputs of the CKA of their coefficients.
 
-    An output whose coefficients are the same at all samples of a network (as those of a linear one) has none, and
-    counts as 0 with any other network; a network with itself is 1.
+    It is 0 for an output whose coefficients are the same at all samples (as those of a linear network); a network with
+    itself has 1.
     """
     shapes = {(C.n_out, C.count) for C in networks}
     if len(shapes) != 1:
-        raise InputError(f"networks: expected the same outputs and samples of each, got {sorted(shapes)}")
+        raise InputError(
+            "networks", "have the same numbers of outputs and samples", f"(outputs, samples) {sorted(shapes)}"
+        )
     ((n_out, _),) = shapes
     per_output = [cka_matrix([C.features[j] for C in networks]) for j in range(n_out)]
-    result = np.asarray(np.mean([np.nan_to_num(one) for one in per_output], axis=0))
+    result = np.asarray(np.mean([np.nan_to_num(values) for values in per_output], axis=0))
     np.fill_diagonal(result, 1.0)
     return result
 
@@ -77,16 +87,16 @@ def coefficient_cka(networks: Sequence[Coefficients]) -> NDArray[np.float64]:
 def _matrix(X: Any, name: str) -> Tensor:
     tensor = torch.as_tensor(X)
     if tensor.ndim != 2:
-        raise InputError(f"{name}: expected a matrix (samples, columns), got shape {tuple(tensor.shape)}")
+        raise InputError(name, "be a matrix (samples, columns)", f"shape {tuple(tensor.shape)}")
     if not tensor.isfinite().all():
-        raise InputError(f"{name}: has NaN or infinite entries")
+        raise InputError(name, "be finite", "NaN or infinite entries")
     return tensor
 
 
 def _hsic(parts: Sequence[Tensor], unbiased: bool) -> Tensor:
-    """All inner products of the matrices' centred Gram matrices, (N, N), in float64."""
+    """Return all inner products of the matrices' centred Gram matrices, (N, N), in float64."""
     p, N = len(parts[0]), len(parts)
-    centred = [_scaled(X) for X in parts]
+    centred = [_centre(X) for X in parts]
     by_columns = N == 2 and not unbiased and max(X.shape[1] for X in parts) < p
     if by_columns:
         products = [[(A.T @ B).square().sum() for B in centred] for A in centred]
@@ -102,21 +112,21 @@ def _hsic(parts: Sequence[Tensor], unbiased: bool) -> Tensor:
             flat = torch.stack([tile.flatten() for tile in tiles])
             total += (flat @ flat.T) * (1 if i == k else 2)
             if unbiased:
-                for own, tile in zip(sums, tiles, strict=True):
-                    own[i : i + TILE] += tile.sum(1)
+                for rows, tile in zip(sums, tiles, strict=True):
+                    rows[i : i + TILE] += tile.sum(1)
                     if i != k:
-                        own[k : k + TILE] += tile.sum(0)
+                        rows[k : k + TILE] += tile.sum(0)
     return _unbiased(total, torch.stack(sums), p) if unbiased else total
 
 
 def _unbiased(products: Tensor, sums: Tensor, p: int) -> Tensor:
-    """HSIC_1 times p (p - 3) from products of Gram matrices without diagonals, and the sums of their rows."""
-    whole = sums.sum(1)
-    return products + torch.outer(whole, whole) / ((p - 1) * (p - 2)) - 2 / (p - 2) * (sums @ sums.T)
+    """Return HSIC_1 times p (p - 3) from products of Gram matrices without diagonals, and the sums of their rows."""
+    totals = sums.sum(1)
+    return products + torch.outer(totals, totals) / ((p - 1) * (p - 2)) - 2 / (p - 2) * (sums @ sums.T)
 
 
-def _scaled(X: Tensor) -> Tensor:
-    """Centred columns in float64, scaled to a largest entry of 1: squares of squares neither vanish nor overflow."""
+def _centre(X: Tensor) -> Tensor:
+    """Return centred columns in float64, scaled to a largest entry of 1: fourth powers neither vanish nor overflow."""
     X = X.double()
     X = X / X.abs().amax().clamp(min=1e-300) if X.numel() else X
     X = X - X.mean(0)
@@ -125,9 +135,9 @@ def _scaled(X: Tensor) -> Tensor:
     return X / top if top > 1e-13 else torch.zeros_like(X)
 
 
-def _normalised(hsic: NDArray[np.float64]) -> NDArray[np.float64]:
-    own = np.sqrt(np.maximum(np.diag(hsic), 0))
+def _normalise(hsic: NDArray[np.float64]) -> NDArray[np.float64]:
+    norms = np.sqrt(np.maximum(np.diag(hsic), 0))
     with np.errstate(invalid="ignore", divide="ignore"):
-        result = np.asarray(hsic / np.outer(own, own))
-    np.fill_diagonal(result, np.where(own > 0, 1.0, np.nan))
+        result = np.asarray(hsic / np.outer(norms, norms))
+    np.fill_diagonal(result, np.where(norms > 0, 1.0, np.nan))
     return np.asarray((result + result.T) / 2)

@@ -237,7 +237,7 @@ def plot_along_direction(
     """
     figure, axes = _panels(len(subspaces))
     for ax, (name, spaces) in zip(axes, subspaces.items(), strict=False):
-        t, v = spaces[output].along(X), np.asarray(values[name], np.float64)[:, output]
+        t, v = spaces[output].project(X), np.asarray(values[name], np.float64)[:, output]
         if len(t) != len(v):
             raise InputError("values", f"have {len(t)} rows for {name}, one for each sample", str(len(v)))
         of_class = np.zeros(len(t), bool) if y is None else np.asarray(y) == output
