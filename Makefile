@@ -46,8 +46,8 @@ pictures: $(VENV)/installed ## make the README's pictures and the gallery again
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/gallery.py
 
-viewer: ## build the report's and the studio's viewer from web/ (needs Node)
-	cd web && npm ci --no-audit --no-fund && npm run check && npm run build
+viewer: ## check, test and build the viewer of reports and studio from web/ (needs Node)
+	cd web && npm ci --no-audit --no-fund && npm run check && npm run lint && npm test && npm run build
 
 chromium:
 	@.ci/chromium

@@ -26,7 +26,7 @@ def shot(address: str) -> bytes:
         page.get_by_role("button", name="Start", exact=True).click(timeout=60_000)
         page.locator(".steps li").nth(STEPS - 1).wait_for(timeout=300_000)
         page.get_by_role("button", name="Pause", exact=True).first.click()
-        page.get_by_role("button", name="Go on").wait_for()
+        page.get_by_role("button", name="Resume").wait_for()
         page.wait_for_timeout(1500)  # the last picture is on its way
         picture = page.screenshot()
         browser.close()

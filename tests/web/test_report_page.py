@@ -170,4 +170,4 @@ def test_a_broken_report_says_what_to_do(visit, reports, tmp_path):
     broken.write_text(head + mark + tail[400:])
     page = visit().page
     page.goto(broken.as_uri())
-    page.get_by_text("Make it anew with creases report").wait_for()
+    page.get_by_text("Create it again by creases report").wait_for()

@@ -55,17 +55,17 @@ def go(one: Visit, studio: Studio, said: str) -> None:
     """Load the page anew with what the address is to say; its session stays."""
     one.page.goto("about:blank")
     one.page.goto(f"{studio.base}/{said}")
-    one.page.get_by_role("button", name=re.compile("^Start( anew)?$")).and_(one.page.locator(":enabled")).wait_for()
+    one.page.get_by_role("button", name=re.compile("^(Start|Restart)$")).and_(one.page.locator(":enabled")).wait_for()
 
 
 def start(one: Visit, steps: int) -> None:
     """Start a run, and pause it after so many growth steps."""
     page = one.page
-    page.get_by_role("button", name=re.compile("^Start( anew)?$")).click()
+    page.get_by_role("button", name=re.compile("^(Start|Restart)$")).click()
     page.get_by_role("button", name="Pause", exact=True).first.wait_for()
     page.locator(".steps li").nth(steps - 1).wait_for()
     page.get_by_role("button", name="Pause", exact=True).first.click()
-    page.get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("button", name="Resume").wait_for()
 
 
 def moments(one: Visit) -> int:
@@ -193,10 +193,10 @@ def test_points_are_drawn_by_pointer_and_by_keys_and_learnt(wide):
     page.keyboard.press("Enter")
     assert page.get_by_role("radio", name=re.compile("^A")).inner_text().split() == ["A", "5"]
     assert page.get_by_role("radio", name=re.compile("^B")).inner_text().split() == ["B", "6"]
-    page.get_by_role("button", name="Take back").click()
+    page.get_by_role("button", name="Remove last").click()
     page.get_by_role("button", name=re.compile("^Start")).click()
     page.locator(".legend").filter(has_text="decision boundary").wait_for()
-    page.get_by_role("button", name="Draw on").click()  # one more, over the run; the address has them all
+    page.get_by_role("button", name="Continue drawing").click()  # one more, over the run; the address has them all
     plane.click(position={"x": box["width"] / 2, "y": box["height"] * 0.7})
     page.get_by_role("radio", name=re.compile("^B 6")).wait_for()
     wide.until("location.hash.split('_').length === 33")
@@ -228,7 +228,7 @@ def test_two_runs_are_compared_side_by_side(wide, studio):
     page = wide.page
     page.get_by_role("button", name="Compare").click()
     page.get_by_label("Method").select_option("random")
-    page.get_by_role("button", name="Start anew").click()
+    page.get_by_role("button", name="Restart").click()
     page.locator(".pin").filter(has_text="random").wait_for()
     assert "fold" in page.locator(".pin").nth(1).inner_text()
     page.locator(".shown .curve").nth(1).wait_for()
@@ -240,7 +240,7 @@ def test_two_runs_are_compared_side_by_side(wide, studio):
 def test_two_pages_at_once_do_not_disturb_each_other(wide, narrow, studio):
     go(wide, studio, "#when=10&name=sine_curve")
     go(narrow, studio, "#when=10")
-    wide.page.get_by_role("button", name="Start anew").click()
+    wide.page.get_by_role("button", name="Restart").click()
     start(narrow, 1)
     wide.page.locator("svg.line .function").wait_for()
     assert (wide.page.locator(".plane").count(), narrow.page.locator("svg.line").count()) == (0, 0)
@@ -254,15 +254,15 @@ def test_a_dropped_connection_is_told_and_comes_back_by_itself(wide, studio):
     page, known = wide.page, moments(wide)
     for side in wide.sockets[-1]:
         side.close(code=4000)
-    page.get_by_text("The connection is lost; trying again.").wait_for()
-    page.get_by_text("The connection is lost; trying again.").wait_for(state="detached")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_text("Connection lost; reconnecting.").wait_for()
+    page.get_by_text("Connection lost; reconnecting.").wait_for(state="detached")
+    page.get_by_role("button", name="Resume").click()
     longer(wide, known)
     page.get_by_role("button", name="Pause", exact=True).first.click()
-    page.get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("button", name="Resume").wait_for()
     # a page that is loaded anew goes on with its session
     page.reload()
-    page.get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("button", name="Resume").wait_for()
     wide.drawn()
     assert moments(wide) > known
 

@@ -28,7 +28,7 @@ export function App() {
         <button onClick={turnTheme} aria-pressed={dark.value}>{dark.value ? "Light" : "Dark"}</button>
         {live && (busy.value || status.value === "running") && <i class="working" aria-hidden="true" />}
       </header>
-      {!connected.value && <p class="banner" role="alert">{errors.value.page || "The connection is lost; trying again. The run goes on for a minute."}</p>}
+      {!connected.value && <p class="banner" role="alert">{errors.value.page || "Connection lost; reconnecting. The run continues for a minute."}</p>}
       <main class={live ? "studio" : "report"}>
         <aside class="left" aria-label={live ? "Problem and controls" : "About this run"}>
           {live ? <><ProblemPanel /><MethodPanel /><RunPanel /><SlicePanel /></> : <About />}
@@ -48,7 +48,7 @@ export function App() {
             <NetworkDrawing />
             {frame.value && (
               <p class="quiet">
-                {unit.value === null ? "Click a unit to light up its crease." : <button class="link" onClick={() => (unit.value = null)}>Let the crease go dark</button>}
+                {unit.value === null ? "Click a unit to highlight its crease." : <button class="link" onClick={() => (unit.value = null)}>Clear highlight</button>}
               </p>
             )}
           </section>
@@ -63,6 +63,6 @@ export function App() {
 
 function lead(): string {
   const all = run.value!;
-  if (all.records.length) return "A network that began small and grew where it failed. Press Play; each red mark in time is a growth step.";
-  return all.epochs.epoch.length ? "A network as it trained. Press Play." : "Every piece of this network, exactly.";
+  if (all.records.length) return "A network that started small and grew where it failed. Press Play; each red mark on the timeline is a growth step.";
+  return all.epochs.epoch.length ? "A network during training. Press Play." : "Every piece of this network, exactly.";
 }

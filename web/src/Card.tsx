@@ -9,7 +9,7 @@ export function Card() {
   if (!all || !grown) {
     return (
       <p class="quiet">
-        {all?.records.length ? "The network is as it began. Go on in time to its first growth step." : "When the network grows, the reason is told here."}
+        {all?.records.length ? "This is the initial network. Move forward in time to its first growth step." : "When the network grows, the reason appears here."}
       </p>
     );
   }

@@ -13,7 +13,7 @@ export function ExportPanel() {
       <summary>Export</summary>
       <div class="row wrap">
         {EXPORTS.map(([what, label]) => (
-          <button key={what} disabled={nothing || !!busy.value} onClick={() => ask({ do: "export", what }, `Making: ${label}…`, "export")}>{label}</button>
+          <button key={what} disabled={nothing || !!busy.value} onClick={() => ask({ do: "export", what }, `Exporting: ${label}…`, "export")}>{label}</button>
         ))}
       </div>
       {nothing && <p class="quiet">Start a run first.</p>}

@@ -1,18 +1,18 @@
 /** What is to be seen: one line in words, then the marks by their looks. */
 
-import { css, paper } from "./colours";
+import { css, paper } from "./colors";
 import type { Frame, PlaneFrame } from "./frame";
 import { ClassName } from "./RegionInfo";
 import { creaseTone } from "./plane/mesh";
 import { atStep, busy, dark, run, showData, source, step } from "./state";
 
 const BEFORE =
-  "These points are to be told apart. Press Start: a network of two units begins to learn. Each unit folds the plane along a crease; " +
+  "The task is to separate these points. Press Start: a network of two units begins to learn. Each unit folds the plane along a crease; " +
   "where the network keeps failing it gets another unit, and says why.";
 const BEFORE_LINE =
-  "This curve is to be learnt. Press Start: a network of two units begins. Each unit bends the line at a breakpoint; where the network keeps " +
+  "The task is to learn this curve. Press Start: a network of two units begins. Each unit bends the line at a breakpoint; where the network keeps " +
   "failing it gets another unit, and says why.";
-const DRAWING = "Click to put points of a class, choose another class at the left, then press Start.";
+const DRAWING = "Click to add points of a class, choose another class on the left, then press Start.";
 
 export function Legend({ now, drawing }: { now: Frame | null; drawing: boolean }) {
   const problem = run.value?.problem;

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { classColour } from "./colours";
+import { classColor } from "./colors";
 import type { LineFrame } from "./frame";
 import { ticks } from "./plane/overlay";
 import { atStep, dark, hovered, newest, number, region, showData, step, unit } from "./state";
@@ -90,14 +90,14 @@ export function LineView({ frame, problem, second = false }: Props) {
       <text class="name" x={(LEFT + W - RIGHT) / 2} y={H - 4} text-anchor="middle">{problem.features[0]}</text>
       {rows.map(([x, y], i) =>
         decides ? (
-          <line key={i} x1={X(x)} x2={X(x)} y1={SPLIT} y2={SPLIT - 9} stroke={classColour(y, dark.value)} stroke-opacity={0.6} />
+          <line key={i} x1={X(x)} x2={X(x)} y1={SPLIT} y2={SPLIT - 9} stroke={classColor(y, dark.value)} stroke-opacity={0.6} />
         ) : (
           <circle class="datum" key={i} cx={X(x)} cy={Y(y)} r={2.6} />
         ),
       )}
       {jumps.map((_, i) => <line class="breakpoint" key={i} x1={X(frame.x[i + 1])} x2={X(frame.x[i + 1])} y1={TOP} y2={SPLIT} />)}
       {known && Array.from({ length: frame.outputs }, (_, k) => (
-        <path key={k} class="function" style={decides && frame.outputs > 1 ? { stroke: classColour(k, dark.value) } : undefined} d={path(k)} />
+        <path key={k} class="function" style={decides && frame.outputs > 1 ? { stroke: classColor(k, dark.value) } : undefined} d={path(k)} />
       ))}
       {jumps.map((jump, i) => {
         const mine = Array.from(frame.unit_ids.slice(frame.unit_starts[i], frame.unit_starts[i + 1]));

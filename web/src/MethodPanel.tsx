@@ -1,28 +1,18 @@
-/** How to grow: the method, and in a drawer where, when, from what layers, how fast, by which seed. */
+/** How to grow: the method and, in a drawer, the policy, initial layers, learning rate and seed. */
 
 import { change, draft, type Draft } from "./draft";
-import { errors } from "./state";
-
-const METHODS: [string, string][] = [
-  ["fold", "Fold: at a typical mistake"],
-  ["tiny", "TINY: best first-order unit"],
-  ["gradmax", "GradMax: largest gradient"],
-  ["search", "Search: best of many"],
-  ["split", "Split a unit"],
-  ["random", "Random"],
-];
-const WHERE: [string, string][] = [["bottleneck", "At the bottleneck"], ["round-robin", "Layers in turn"], ["gain", "Where it gains most"]];
-const WHEN: [string, string][] = [["plateau", "When the loss stands still"], ["10", "Every 10 epochs"], ["50", "Every 50 epochs"]];
+import { choices, errors } from "./state";
+import type { Option } from "./types";
 
 export function MethodPanel() {
   return (
     <section aria-labelledby="method-title">
       <h2 id="method-title"><b class="number">2</b> Growth</h2>
-      <Choice name="how" label="Method" options={METHODS} />
+      <Choice name="how" label="Method" options={choices.value.methods} />
       <details>
         <summary>Policy, layers, seed</summary>
-        <Choice name="where" label="Where" options={WHERE} />
-        <Choice name="when" label="When" options={WHEN} />
+        <Choice name="where" label="Where" options={choices.value.where} />
+        <Choice name="when" label="When" options={choices.value.when} />
         <div class="row">
           <label>
             Hidden layers
@@ -43,7 +33,7 @@ export function MethodPanel() {
   );
 }
 
-function Choice({ name, label, options }: { name: "how" | "where" | "when"; label: string; options: [string, string][] }) {
+function Choice({ name, label, options }: { name: "how" | "where" | "when"; label: string; options: Option[] }) {
   return (
     <label>
       {label}

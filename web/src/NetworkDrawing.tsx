@@ -1,6 +1,6 @@
 /** The network: inputs, units, outputs; the newest unit marked; a click on a unit lights its crease. */
 
-import { classColour } from "./colours";
+import { classColor } from "./colors";
 import { unitOn, type Frame } from "./frame";
 import { dark, frame, looked, newest, region, run, unit } from "./state";
 
@@ -60,7 +60,7 @@ export function NetworkDrawing() {
       ))}
       {Array.from({ length: now.outputs }, (_, k) => (
         <g key={`o${k}`}>
-          <circle class="output" style={{ fill: problem.classes ? classColour(k, dark.value) : undefined }} cx={x(columns.length - 1)} cy={y(columns.length - 1, k)} r={radius} />
+          <circle class="output" style={{ fill: problem.classes ? classColor(k, dark.value) : undefined }} cx={x(columns.length - 1)} cy={y(columns.length - 1, k)} r={radius} />
           {gap > 11 && <text x={x(columns.length - 1) + radius + 4} y={y(columns.length - 1, k) + 4}>{short(problem.classes?.[k] ?? "f")}</text>}
         </g>
       ))}

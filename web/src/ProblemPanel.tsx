@@ -1,31 +1,14 @@
-/** What to learn: a built-in problem, a table, a formula, or points drawn by hand. */
+/** The problem to learn: a built-in problem, a table, a formula, or points drawn by hand. */
 
 import { batch, signal } from "@preact/signals";
-import { classColour } from "./colours";
+import { classColor } from "./colors";
 import { brush, change, draft, drawn, editing, type Kind } from "./draft";
-import { ask, dark, errors, run, say } from "./state";
+import { ask, choices, dark, errors, run, say } from "./state";
 
 const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "My table"], ["formula", "Formula"], ["draw", "Draw"]];
 
 /** Largest table that is sent, in bytes; the server has its own limit. */
 const LARGEST = 20e6;
-
-export const BUILTIN: [string, string][] = [
-  ["xor_circles", "Disc and ring, exchanged"],
-  ["moons", "Two moons"],
-  ["spirals", "Two spirals"],
-  ["circle_annulus", "Disc in a ring"],
-  ["circle", "Circle"],
-  ["sine", "Above a sine"],
-  ["quadratic", "Above a parabola"],
-  ["xor", "Exclusive or"],
-  ["sine_curve", "Sine curve (one input)"],
-  ["chirp_curve", "Chirp (one input)"],
-  ["sawtooth_curve", "Sawtooth (one input)"],
-  ["iris", "Iris (four inputs)"],
-  ["wine", "Wine (thirteen inputs)"],
-  ["breast_cancer", "Breast cancer (thirty inputs)"],
-];
 
 const table = signal<{ name: string; text: string } | null>(null);
 
@@ -58,7 +41,7 @@ export function ProblemPanel() {
   );
 }
 
-/** What the server needs to make the problem; null, with a message, where something is missing. */
+/** The problem as the server needs it; null, with an error message, if something is missing. */
 export function problemMessage(): Record<string, unknown> | null {
   const { kind, name, formula, rows, noise, target, missing, seed } = draft.value;
   if (kind === "builtin") return { kind, name };
@@ -75,7 +58,7 @@ export function problemMessage(): Record<string, unknown> | null {
   return { kind, X: drawn.value.map((p) => p.x), y: drawn.value.map((p) => p.label) };
 }
 
-/** Ask the server to show the problem, before anything is trained; drawn points show themselves. */
+/** Ask the server to show the problem before training; drawn points need no server. */
 export function propose(): void {
   say("problem", "");
   if (draft.value.kind === "draw" || (draft.value.kind === "csv" && !table.value)) return;
@@ -94,7 +77,7 @@ function Builtin() {
           propose();
         }}
       >
-        {BUILTIN.map(([name, label]) => <option key={name} value={name}>{label}</option>)}
+        {choices.value.problems.map(([name, label]) => <option key={name} value={name}>{label}</option>)}
       </select>
     </label>
   );
@@ -122,9 +105,9 @@ function Table() {
       <label>
         Missing values
         <select value={draft.value.missing} onChange={(event) => (change({ missing: event.currentTarget.value }), table.value && propose())}>
-          <option value="error">Say so</option>
-          <option value="drop">Leave those rows out</option>
-          <option value="mean">Put the column's mean</option>
+          <option value="error">Report an error</option>
+          <option value="drop">Drop those rows</option>
+          <option value="mean">Fill with the column mean</option>
         </select>
       </label>
     </>
@@ -157,24 +140,24 @@ function Formula() {
 function Draw() {
   return (
     <>
-      <p class="quiet">Click in the plane to put points. Keys: arrows move the cross, Enter puts a point.</p>
+      <p class="quiet">Click in the plane to add points. Keys: arrows move the cross, Enter adds a point.</p>
       <div class="row" role="radiogroup" aria-label="Class of the next points">
         {[0, 1, 2].map((k) => (
           <button key={k} role="radio" class="swatch" aria-checked={brush.value === k} onClick={() => (brush.value = k)}>
-            <i style={{ background: classColour(k, dark.value) }} /> {"ABC"[k]} {drawn.value.filter((p) => p.label === k).length}
+            <i style={{ background: classColor(k, dark.value) }} /> {"ABC"[k]} {drawn.value.filter((p) => p.label === k).length}
           </button>
         ))}
       </div>
       <div class="row">
-        <button onClick={() => leave(drawn.value.length - 1)} disabled={!drawn.value.length}>Take back</button>
+        <button onClick={() => leave(drawn.value.length - 1)} disabled={!drawn.value.length}>Remove last</button>
         <button onClick={() => leave(0)} disabled={!drawn.value.length}>Clear</button>
-        {run.value?.moments.length ? <button aria-pressed={editing.value} onClick={() => (editing.value = !editing.value)}>Draw on</button> : null}
+        {run.value?.moments.length ? <button aria-pressed={editing.value} onClick={() => (editing.value = !editing.value)}>Continue drawing</button> : null}
       </div>
     </>
   );
 }
 
-/** Leave only the first points that were drawn. */
+/** Keep only the first points that were drawn. */
 function leave(count: number): void {
   batch(() => {
     editing.value = true;

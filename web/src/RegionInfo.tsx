@@ -1,6 +1,6 @@
 /** What is known of the region under the pointer, or of the one that was clicked. */
 
-import { classColour } from "./colours";
+import { classColor } from "./colors";
 import { unitOn, type Frame, type PlaneFrame } from "./frame";
 import { area, rowRegions } from "./plane/locate";
 import { frameColumns } from "./plane/overlay";
@@ -46,7 +46,7 @@ export function RegionInfo() {
 export function ClassName({ index, problem }: { index: number; problem: Problem }) {
   return (
     <span class="class">
-      <i style={{ background: classColour(index, dark.value) }} />
+      <i style={{ background: classColor(index, dark.value) }} />
       {problem.classes?.[index] ?? index}
     </span>
   );

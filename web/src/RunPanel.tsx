@@ -19,13 +19,13 @@ export function RunPanel() {
       <h2 id="run-title"><b class="number">3</b> Run</h2>
       <div class="row run">
         {state === "running" && <button class="main" onClick={() => send("pause")}>Pause</button>}
-        {state === "paused" && <button class="main" onClick={() => send("go")}>Go on</button>}
-        <button class={begun ? "" : "main"} onClick={start} disabled={!connected.value}>{begun ? "Start anew" : "Start"}</button>
+        {state === "paused" && <button class="main" onClick={() => send("go")}>Resume</button>}
+        <button class={begun ? "" : "main"} onClick={start} disabled={!connected.value}>{begun ? "Restart" : "Start"}</button>
       </div>
       <div class="row">
         <button onClick={() => send("step")} disabled={state !== "paused"} title="Train one epoch">Step</button>
         <button onClick={() => send("grow")} disabled={state !== "running" && state !== "paused"} title="Add a unit now">Grow now</button>
-        <button onClick={() => send("undo")} disabled={!begun || !run.value?.records.length} title="Take the last growth step back">Undo</button>
+        <button onClick={() => send("undo")} disabled={!begun || !run.value?.records.length} title="Undo the last growth step">Undo</button>
       </div>
       <p class="state" role="status">{busy.value || notice.value || STATES[state]}</p>
       <p class="error" role="alert">{errors.value.run}</p>
@@ -41,10 +41,10 @@ function start(): void {
   const { how, where, when, hidden, seed, lr } = draft.value;
   const widths = hidden.split(",").map((part) => Number(part.trim()));
   if (!widths.every((width) => Number.isInteger(width) && width > 0)) {
-    say("method", `Hidden layers: expected widths such as 2 or 4,4, got “${hidden}”.`);
+    say("method", `Hidden layers must be widths such as 2 or 4,4, got “${hidden}”.`);
     return;
   }
-  if (!(lr > 0)) return say("method", "Learning rate: expected a number above 0, such as 0.01.");
+  if (!(lr > 0)) return say("method", "Learning rate must be above 0, such as 0.01.");
   editing.value = false;
   ask({ do: "start", problem, how, where, when, hidden: widths, seed, lr }, STARTING, "run");
   if (innerWidth <= 1000) document.querySelector(".middle")?.scrollIntoView();

@@ -19,7 +19,7 @@ export function SlicePanel() {
     event.preventDefault();
     const numbers = rows.value.split(",").map((part) => Number(part.trim()));
     if (numbers.length === 3 && numbers.every(Number.isInteger)) ask({ do: "slice", rows: numbers }, "Cutting the slice…", "slice");
-    else say("slice", `Expected three row numbers such as 0, 50, 100; got “${rows.value}”.`);
+    else say("slice", `Rows must be three numbers such as 0, 50, 100, got “${rows.value}”.`);
   };
   return (
     <section aria-labelledby="slice-title">

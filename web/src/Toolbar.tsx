@@ -1,12 +1,12 @@
-/** How the picture is shown: colours, data, slice, comparison, all of it. */
+/** How the picture is shown: colors, data, slice, comparison, all of it. */
 
 import { named } from "./PicturePanel";
 import type { Frame } from "./frame";
 import { camera, WHOLE } from "./plane/camera";
-import type { Colouring } from "./plane/mesh";
-import { colouring, moment, pinned, run, showData, slice } from "./state";
+import type { Coloring } from "./plane/mesh";
+import { coloring, moment, pinned, run, showData, slice } from "./state";
 
-const COLOURINGS: [Colouring, string][] = [["class", "Class"], ["value", "Certainty"], ["regions", "Paper"]];
+const COLORINGS: [Coloring, string][] = [["class", "Class"], ["value", "Certainty"], ["regions", "Paper"]];
 
 export function Toolbar({ now }: { now: Frame | null }) {
   const all = run.value;
@@ -19,9 +19,9 @@ export function Toolbar({ now }: { now: Frame | null }) {
   return (
     <div class="toolbar">
       {now?.kind === "plane" && (
-        <div class="tabs" role="group" aria-label="Colours">
-          {COLOURINGS.map(([key, text]) => (
-            <button key={key} aria-pressed={colouring.value === key} onClick={() => (colouring.value = key)}>
+        <div class="tabs" role="group" aria-label="Colors">
+          {COLORINGS.map(([key, text]) => (
+            <button key={key} aria-pressed={coloring.value === key} onClick={() => (coloring.value = key)}>
               {key === "class" && !classes ? "Shade" : key === "value" && !classes ? "Value" : text}
             </button>
           ))}

@@ -1,19 +1,19 @@
-/** The studio's connection: JSON both ways, frames as bytes; it comes back by itself when it drops. */
+/** The connection to the studio: JSON in both directions, frames as bytes; it reconnects by itself. */
 
 import { batch } from "@preact/signals";
 import { fromAddress } from "./address";
 import { readFrame, type Frame } from "./frame";
-import { busy, connected, errors, following, frame, moment, notice, run, say, slice, STARTING, status, type Source } from "./state";
+import { busy, choices, connected, errors, following, frame, moment, notice, run, say, slice, STARTING, status, type Source } from "./state";
 import type { Epochs } from "./types";
 
-/** Frames that are kept; older ones are asked for again. */
+/** Number of frames kept; older ones are requested again. */
 const KEPT = 60;
 
-/** Codes after which it is of no use to try again (see the server's sessions), and what to do. */
+/** Codes after which reconnecting is useless (see the server's sessions), and what to do. */
 const FINAL: Record<number, string> = {
-  4403: "This page belongs to another start of the studio: open the address that it printed.",
-  4409: "This session goes on in another tab or window; load this page anew to have it here.",
-  4429: "More pages are open than the studio takes: close one, then load this page anew.",
+  4403: "This link belongs to an earlier session of the studio; open the URL printed in the terminal.",
+  4409: "This session is open in another tab or window; reload this page to continue here.",
+  4429: "Too many pages are open; close one, then reload this page.",
 };
 
 type Waiting = { resolve(frame: Frame): void; reject(problem: Error): void };
@@ -89,14 +89,15 @@ export function connect(fresh: () => void): Source {
         following.value = true;
         slice.value = 0;
         moment.value = Math.max(0, message.run.moments.length - 1);
-        if (again) fromAddress(); // the page was loaded anew
+        if (again) fromAddress(); // the page was reloaded
       });
       again = false;
     } else if (message.type === "session") {
       again = !message.fresh;
       keep("session", message.session);
+      choices.value = message.choices;
       if (!message.fresh) return;
-      if (run.value?.moments.length) say("run", "The run is gone: the studio ended, or was left for more than a minute. Press Start for another.");
+      if (run.value?.moments.length) say("run", "The run is lost: the studio ended, or the page was closed for more than a minute. Press Start for a new run.");
       fresh();
     } else if (message.type === "status") {
       batch(() => {

@@ -1,4 +1,4 @@
-/** What the user has chosen and not yet started; address.ts keeps it in the address. */
+/** The settings of the next run; address.ts keeps them in the address. */
 
 import { signal } from "@preact/signals";
 
@@ -19,7 +19,7 @@ export type Draft = {
   lr: number;
 };
 
-const FIRST: Draft = {
+const DEFAULTS: Draft = {
   kind: "builtin", name: "xor_circles", formula: "sin(3*x)", rows: 400, noise: 0, target: "", missing: "error",
   how: "fold", where: "bottleneck", when: "plateau", hidden: "2", seed: 0, lr: 0.01,
 };
@@ -28,10 +28,10 @@ export const draft = signal<Draft>(fromAddress());
 type Point = { x: [number, number]; label: number };
 export const drawn = signal<Point[]>(pointsFromAddress());
 export const brush = signal(0);
-/** Whether points can be drawn where there is a run to be seen. */
+/** Whether points can be drawn while a run is shown. */
 export const editing = signal(false);
 
-/** Draw a point; rounded, so that the address holds it as it is. */
+/** Add a point, rounded so that the address holds it exactly. */
 export function put([x, y]: [number, number]): void {
   drawn.value = [...drawn.value, { x: [Math.round(1000 * x) / 1000, Math.round(1000 * y) / 1000], label: brush.peek() }];
 }
@@ -41,18 +41,18 @@ export function change(part: Partial<Draft>): void {
 }
 
 function fromAddress(): Draft {
-  const given = new URLSearchParams(location.hash.slice(1));
-  const found: Record<string, unknown> = { ...FIRST };
-  for (const [key, value] of given) {
-    if (!(key in FIRST)) continue;
-    const usual = FIRST[key as keyof Draft];
-    if (typeof usual !== "number") found[key] = value;
+  const entries = new URLSearchParams(location.hash.slice(1));
+  const found: Record<string, unknown> = { ...DEFAULTS };
+  for (const [key, value] of entries) {
+    if (!(key in DEFAULTS)) continue;
+    const byDefault = DEFAULTS[key as keyof Draft];
+    if (typeof byDefault !== "number") found[key] = value;
     else if (Number.isFinite(Number(value))) found[key] = Number(value);
   }
   return found as Draft;
 }
 
-/** Points that were drawn, as the address has them: class, x and y in thousandths, one point after the other. */
+/** Drawn points from the address: class, x and y in thousandths of each point. */
 function pointsFromAddress(): Point[] {
   const numbers = (new URLSearchParams(location.hash.slice(1)).get("points") ?? "").split("_").map(Number);
   const found: Point[] = [];
@@ -63,10 +63,10 @@ function pointsFromAddress(): Point[] {
   return found;
 }
 
-/** What of the draft differs from the usual. */
+/** The settings that differ from the defaults, as entries of the address. */
 export function changes(): [string, string][] {
   const found = Object.entries(draft.value)
-    .filter(([key, value]) => value !== FIRST[key as keyof Draft])
+    .filter(([key, value]) => value !== DEFAULTS[key as keyof Draft])
     .map(([key, value]): [string, string] => [key, String(value)]);
   const points = drawn.value.map(({ x, label }) => [label, ...x.map((value) => Math.round(1000 * value))].join("_"));
   return points.length && draft.value.kind === "draw" ? [...found, ["points", points.join("_")]] : found;

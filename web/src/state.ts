@@ -2,8 +2,8 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { unitNumber, type Frame } from "./frame";
-import type { Colouring } from "./plane/mesh";
-import type { Run, Status, Step } from "./types";
+import type { Coloring } from "./plane/mesh";
+import type { Choices, Run, Status, Step } from "./types";
 
 /** Where frames come from: a report's own bytes, or the server. */
 export type Source = {
@@ -15,6 +15,7 @@ export type Source = {
 export const source = signal<Source | null>(null);
 export const run = signal<Run | null>(null);
 export const status = signal<Status>("idle");
+export const choices = signal<Choices>({ problems: [], methods: [], where: [], when: [] }); // sent by the server
 export const connected = signal(true);
 export const errors = signal<Record<string, string>>({}); // by the place they are shown at
 export const notice = signal("");
@@ -43,7 +44,7 @@ effect(() => {
     looked.value = hovered.peek();
   }, 100);
 });
-export const colouring = signal<Colouring>("class");
+export const coloring = signal<Coloring>("class");
 export const showData = signal(true);
 
 const media = matchMedia("(prefers-color-scheme: dark)");

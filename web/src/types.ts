@@ -65,3 +65,9 @@ export type Run = {
 };
 
 export type Status = "idle" | "running" | "paused" | "ended";
+
+/** A value that can be chosen, and its label. */
+export type Option = [string, string];
+
+/** What the server offers to choose from. */
+export type Choices = Record<"problems" | "methods" | "where" | "when", Option[]>;

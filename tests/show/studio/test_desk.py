@@ -287,7 +287,7 @@ def test_too_many_regions_are_told_where_the_plane_is():
 def test_a_run_pauses_after_so_much_work_and_at_so_many_units():
     page = Page(work=0.0).start().work()
     assert page.status["state"] == "paused"
-    assert "press Go on" in page.status["message"]
+    assert "press Resume" in page.status["message"]
     page = Page(units=3).start(when="3").work(30)
     assert page.status["message"].startswith("Paused: the network has 3 units")
     assert "as many as the studio takes" in page.refused("go")[1]

@@ -1,36 +1,36 @@
 /** Drawing with WebGL2: triangles of the sheet, segments as smooth strips, points as discs. */
 
-import type { RGB } from "../colours";
+import type { RGB } from "../colors";
 import type { Segments, Sheet } from "./mesh";
 
 /** Where the box lies on the canvas: pixel = at + size * u, y upwards from the bottom. */
 export type View = { x: number; y: number; width: number; height: number };
 
 const SHEET = `#version 300 es
-layout(location=0) in vec2 position; layout(location=1) in vec4 colour;
+layout(location=0) in vec2 position; layout(location=1) in vec4 color;
 uniform vec4 view; uniform vec2 canvas; out vec4 tone;
-void main() { gl_Position = vec4((view.xy + view.zw * position) / canvas * 2. - 1., 0, 1); tone = colour; }`;
+void main() { gl_Position = vec4((view.xy + view.zw * position) / canvas * 2. - 1., 0, 1); tone = color; }`;
 const FLAT = `#version 300 es
 precision highp float; in vec4 tone; out vec4 pixel; void main() { pixel = tone; }`;
 const STRIP = `#version 300 es
-layout(location=0) in vec4 ends; layout(location=1) in vec4 colour;
+layout(location=0) in vec4 ends; layout(location=1) in vec4 color;
 uniform vec4 view; uniform vec2 canvas; uniform float width; out vec4 tone; out float off;
 void main() {
   vec2 a = view.xy + view.zw * ends.xy, b = view.xy + view.zw * ends.zw, along = b - a;
   float size = length(along); along = size > 0. ? along / size : vec2(1, 0);
   float side = float(gl_VertexID & 1) * 2. - 1., half_width = width / 2. + 1.;
   vec2 end = (gl_VertexID & 2) == 0 ? a - along * width * .25 : b + along * width * .25;
-  off = side * half_width; tone = colour;
+  off = side * half_width; tone = color;
   gl_Position = vec4((end + vec2(-along.y, along.x) * off) / canvas * 2. - 1., 0, 1);
 }`;
 const SOFT = `#version 300 es
 precision highp float; in vec4 tone; in float off; uniform float width; out vec4 pixel;
 void main() { pixel = tone; pixel.a *= clamp(width / 2. + .5 - abs(off), 0., 1.); }`;
 const DISC = `#version 300 es
-layout(location=0) in vec2 position; layout(location=1) in vec4 colour;
+layout(location=0) in vec2 position; layout(location=1) in vec4 color;
 uniform vec4 view; uniform vec2 canvas; uniform float size; out vec4 tone;
 void main() {
-  gl_Position = vec4((view.xy + view.zw * position) / canvas * 2. - 1., 0, 1); gl_PointSize = size; tone = colour;
+  gl_Position = vec4((view.xy + view.zw * position) / canvas * 2. - 1., 0, 1); gl_PointSize = size; tone = color;
 }`;
 const ROUND = `#version 300 es
 precision highp float; in vec4 tone; uniform float size; uniform vec3 rim; out vec4 pixel;
@@ -102,17 +102,17 @@ export class Painter {
 
   load(sheet: Sheet, creases: Segments, boundary: Segments, background: RGB): void {
     this.background = background;
-    this.put("sheet", this.indexed(sheet.positions, 2, sheet.colours, sheet.indices));
+    this.put("sheet", this.indexed(sheet.positions, 2, sheet.colors, sheet.indices));
     this.hair = creases.ends.length / 4 > MANY;
     this.put("creases", this.hair ? this.hairs(creases) : this.strips(creases));
     this.put("boundary", this.strips(boundary));
   }
 
-  loadPoints(positions: Float32Array, colours: Uint8Array): void {
+  loadPoints(positions: Float32Array, colors: Uint8Array): void {
     const { gl } = this;
     const vao = gl.createVertexArray()!;
     gl.bindVertexArray(vao);
-    const buffers = [this.attribute(0, positions, 2, gl.FLOAT), this.attribute(1, colours, 4, gl.UNSIGNED_BYTE)];
+    const buffers = [this.attribute(0, positions, 2, gl.FLOAT), this.attribute(1, colors, 4, gl.UNSIGNED_BYTE)];
     this.put("points", { vao, buffers, count: positions.length / 2 });
   }
 
@@ -221,11 +221,11 @@ export class Painter {
     gl.drawElements(gl.TRIANGLES, 6 * count, gl.UNSIGNED_INT, 24 * from);
   }
 
-  private indexed(positions: Float32Array, size: number, colours: Uint8Array, indices: Uint32Array): Batch {
+  private indexed(positions: Float32Array, size: number, colors: Uint8Array, indices: Uint32Array): Batch {
     const { gl } = this;
     const vao = gl.createVertexArray()!;
     gl.bindVertexArray(vao);
-    const buffers = [this.attribute(0, positions, size, gl.FLOAT), this.attribute(1, colours, 4, gl.UNSIGNED_BYTE)];
+    const buffers = [this.attribute(0, positions, size, gl.FLOAT), this.attribute(1, colors, 4, gl.UNSIGNED_BYTE)];
     const elements = gl.createBuffer()!;
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, elements);
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, indices, gl.STATIC_DRAW);
@@ -233,10 +233,10 @@ export class Painter {
   }
 
   /** Segments as strips of two triangles with soft edges; software GL is very slow with instances, so none. */
-  private strips({ ends, colours }: Segments): Batch {
+  private strips({ ends, colors }: Segments): Batch {
     const count = ends.length / 4;
     const wide = new Float32Array(16 * count), tones = new Uint32Array(4 * count), indices = new Uint32Array(6 * count);
-    const tone = new Uint32Array(colours.buffer, colours.byteOffset, count);
+    const tone = new Uint32Array(colors.buffer, colors.byteOffset, count);
     for (let i = 0; i < count; i++) {
       for (let k = 0; k < 4; k++) for (let j = 0; j < 4; j++) wide[16 * i + 4 * k + j] = ends[4 * i + j];
       tones.fill(tone[i], 4 * i, 4 * i + 4);
@@ -246,10 +246,10 @@ export class Painter {
   }
 
   /** Segments one pixel wide: for many of them, where strips would be slow and a blot. */
-  private hairs({ ends, colours }: Segments): Batch {
+  private hairs({ ends, colors }: Segments): Batch {
     const { gl } = this;
     const count = ends.length / 4;
-    const tone = new Uint32Array(colours.buffer, colours.byteOffset, count), tones = new Uint32Array(2 * count);
+    const tone = new Uint32Array(colors.buffer, colors.byteOffset, count), tones = new Uint32Array(2 * count);
     for (let i = 0; i < count; i++) tones[2 * i] = tones[2 * i + 1] = tone[i];
     const vao = gl.createVertexArray()!;
     gl.bindVertexArray(vao);

@@ -1,18 +1,18 @@
-/** What the GPU draws of a partition: triangles with colours, creases and the boundary as segments. */
+/** What the GPU draws of a partition: triangles with colors, creases and the boundary as segments. */
 
-import { blend, classColour, rgb, type Paper, type RGB } from "../colours";
+import { blend, classColor, rgb, type Paper, type RGB } from "../colors";
 import { MANY } from "./gl";
 import { unitPlace, type PlaneFrame } from "../frame";
 
 /** The class of a plane with no network on it yet. */
 export const NO_CLASS = 255;
 
-export type Colouring = "class" | "value" | "regions";
+export type Coloring = "class" | "value" | "regions";
 
-export type Sheet = { positions: Float32Array; colours: Uint8Array; indices: Uint32Array };
+export type Sheet = { positions: Float32Array; colors: Uint8Array; indices: Uint32Array };
 
-/** Every part of every region that one class has, as a fan of triangles; corners are not shared: colours are flat. */
-export function sheet(frame: PlaneFrame, colouring: Colouring, paper: Paper, names: number): Sheet {
+/** Every part of every region that one class has, as a fan of triangles; corners are not shared: colors are flat. */
+export function sheet(frame: PlaneFrame, coloring: Coloring, paper: Paper, names: number): Sheet {
   const { vertices, part_corners, part_starts } = frame;
   const corners = part_corners.length;
   const positions = new Float32Array(2 * corners);
@@ -31,10 +31,10 @@ export function sheet(frame: PlaneFrame, colouring: Colouring, paper: Paper, nam
       indices[at++] = c + 1;
     }
   }
-  return { positions, colours: colours(frame, colouring, paper, names), indices: indices.subarray(0, at) };
+  return { positions, colors: colors(frame, coloring, paper, names), indices: indices.subarray(0, at) };
 }
 
-function colours(frame: PlaneFrame, colouring: Colouring, paper: Paper, names: number): Uint8Array {
+function colors(frame: PlaneFrame, coloring: Coloring, paper: Paper, names: number): Uint8Array {
   const { part_starts, part_class, part_region, part_corners } = frame;
   const out = new Uint8Array(4 * part_corners.length);
   const put = (c: number, [r, g, b]: RGB) => {
@@ -44,14 +44,14 @@ function colours(frame: PlaneFrame, colouring: Colouring, paper: Paper, names: n
     out[4 * c + 3] = 255;
   };
   const shade = shades(frame);
-  const classes = Array.from({ length: 256 }, (_, k) => rgb(classColour(k, paper.dark)));
-  const height = colouring === "value" ? heights(frame) : null;
+  const classes = Array.from({ length: 256 }, (_, k) => rgb(classColor(k, paper.dark)));
+  const height = coloring === "value" ? heights(frame) : null;
   for (let p = 0; p + 1 < part_starts.length; p++) {
     const region = part_region[p];
     const flat =
       part_class[p] === NO_CLASS
         ? paper.paper
-        : colouring === "regions"
+        : coloring === "regions"
         ? blend(paper.sheet[0], paper.sheet[1], shade[region])
         : blend(paper.paper, classes[part_class[p]], names > 1 ? 0.14 + 0.3 * shade[region] : 0.1 + 0.3 * shade[region]);
     for (let c = part_starts[p]; c < part_starts[p + 1]; c++) {
@@ -106,7 +106,7 @@ export function shades(frame: PlaneFrame): Float32Array {
   });
 }
 
-export type Segments = { ends: Float32Array; colours: Uint8Array };
+export type Segments = { ends: Float32Array; colors: Uint8Array };
 
 /** Creases, those of deeper layers darker and later. */
 export function creases(frame: PlaneFrame, paper: Paper): Segments {
@@ -139,17 +139,17 @@ export function boundary(frame: PlaneFrame, paper: Paper): Segments {
 }
 
 function room(count: number): Segments {
-  return { ends: new Float32Array(4 * count), colours: new Uint8Array(4 * count) };
+  return { ends: new Float32Array(4 * count), colors: new Uint8Array(4 * count) };
 }
 
 function put(out: Segments, i: number, { vertices }: PlaneFrame, a: number, b: number, [red, green, blue]: RGB, alpha: number): void {
-  const { ends, colours } = out;
+  const { ends, colors } = out;
   ends[4 * i] = vertices[2 * a];
   ends[4 * i + 1] = vertices[2 * a + 1];
   ends[4 * i + 2] = vertices[2 * b];
   ends[4 * i + 3] = vertices[2 * b + 1];
-  colours[4 * i] = red;
-  colours[4 * i + 1] = green;
-  colours[4 * i + 2] = blue;
-  colours[4 * i + 3] = alpha;
+  colors[4 * i] = red;
+  colors[4 * i + 1] = green;
+  colors[4 * i + 2] = blue;
+  colors[4 * i + 3] = alpha;
 }

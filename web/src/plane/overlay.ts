@@ -1,6 +1,6 @@
 /** What lies over the sheet: axes, a unit's crease, the marks of a growth step; outlines of regions. */
 
-import { classColour, css, type Paper } from "../colours";
+import { classColor, css, type Paper } from "../colors";
 import type { PlaneFrame } from "../frame";
 import { number } from "../state";
 import type { Problem, Step } from "../types";
@@ -72,7 +72,7 @@ function marks(context: CanvasRenderingContext2D, drawn: Drawn, step: Step): voi
       const at = pixel(drawn, ...inBox(frame, problem.X[instance]));
       context.beginPath();
       context.arc(...at, 9.5, 0, 2 * Math.PI);
-      context.fillStyle = problem.classes ? classColour(problem.y[instance], paper.dark) : paper.ink;
+      context.fillStyle = problem.classes ? classColor(problem.y[instance], paper.dark) : paper.ink;
       context.fill();
       context.lineWidth = 3;
       context.stroke();

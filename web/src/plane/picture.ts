@@ -2,7 +2,7 @@
  *
  * A picture that the GPU holds costs next to nothing to show at another place and size, however many regions it has. So a
  * move shows the last whole picture, and when the move has ended a sharp one is drawn, in parts between which a new move
- * can begin. Where drawing is quick, every frame is drawn anew.
+ * can begin. Where drawing is quick, every frame is redrawn.
  */
 
 import { Painter, type Target, type View } from "./gl";

@@ -1,9 +1,9 @@
 /** The plane on its canvas: what is drawn when, and what pointing and keys do. */
 
 import { effect, untracked } from "@preact/signals";
-import { classColour, css, paper, rgb } from "../colours";
+import { classColor, css, paper, rgb } from "../colors";
 import type { PlaneFrame } from "../frame";
-import { atStep, colouring, dark, hovered, newest, region, run, showData, step, unit } from "../state";
+import { atStep, coloring, dark, hovered, newest, region, run, showData, step, unit } from "../state";
 import type { Problem } from "../types";
 import { camera, inBox, MARGIN, pan, place, WHOLE, zoomAt, type Placed } from "./camera";
 import { listen, stepped } from "./gestures";
@@ -59,7 +59,7 @@ export class Stage {
       () => watch.disconnect(),
       this.listen(),
       effect(() => {
-        void [colouring.value, dark.value];
+        void [coloring.value, dark.value];
         untracked(() => this.load());
       }),
       effect(() => {
@@ -98,15 +98,15 @@ export class Stage {
     const { frame, problem } = this.shown;
     const tones = paper(dark.peek());
     const names = problem.classes?.length ?? 1;
-    this.picture.painter.load(sheet(frame, colouring.peek(), tones, names), creases(frame, tones), boundary(frame, tones), tones.paper);
+    this.picture.painter.load(sheet(frame, coloring.peek(), tones, names), creases(frame, tones), boundary(frame, tones), tones.paper);
     this.picture.change();
     this.soon();
   }
 
   private loadPoints(): void {
     if (!this.shown) return;
-    const { positions, colours } = dots(this.shown, showData.peek());
-    this.picture.painter.loadPoints(positions, colours);
+    const { positions, colors } = dots(this.shown, showData.peek());
+    this.picture.painter.loadPoints(positions, colors);
     this.picture.change();
     this.soon();
   }
@@ -239,21 +239,21 @@ export class Stage {
 }
 
 /** The data as discs: drawn points, the rows of a plane problem, or the rows projected onto a slice (paler far from it). */
-function dots({ frame, problem, editor }: Shown, wanted: boolean): { positions: Float32Array; colours: Uint8Array } {
+function dots({ frame, problem, editor }: Shown, wanted: boolean): { positions: Float32Array; colors: Uint8Array } {
   const { points, distance } = frame;
   const labels = editor ? editor.points.map((point) => point.label) : problem.y;
   const planar = problem.features.length === 2;
   const count = editor ? editor.points.length : !wanted ? 0 : points ? points.length / 2 : planar ? problem.X.length : 0;
   const positions = new Float32Array(2 * count);
-  const colours = new Uint8Array(4 * count);
+  const colors = new Uint8Array(4 * count);
   const far = distance?.length ? Math.max(1e-9, Float32Array.from(distance).sort()[distance.length >> 1]) : 1;
   for (let i = 0; i < count; i++) {
     if (points && !editor) positions.set(points.subarray(2 * i, 2 * i + 2), 2 * i);
     else positions.set(inBox(frame, editor ? editor.points[i].x : problem.X[i]), 2 * i);
     const solid = distance && !editor ? 0.2 + 0.8 * Math.exp(-distance[i] / far) : 1;
-    colours.set([...rgb(classColour(problem.classes || editor ? labels[i] : 0, dark.peek())), 255 * solid], 4 * i);
+    colors.set([...rgb(classColor(problem.classes || editor ? labels[i] : 0, dark.peek())), 255 * solid], 4 * i);
   }
-  return { positions, colours };
+  return { positions, colors };
 }
 
 /** Pixels of the device for one of CSS. */

@@ -80,7 +80,7 @@ class Desk:
         elif live.units >= self._limits.units:
             self._pause(f"Paused: the network has {live.units} units, as many as the studio takes.")
         elif self._worked > self._limits.work:
-            self._pause(f"Paused after {self._limits.work:.0f} seconds of training; press Go on for as many more.")
+            self._pause(f"Paused after {self._limits.work:.0f} seconds of training; press Resume to continue.")
         elif live.state.record is not None or time.monotonic() - self._told > PACE:
             self._tell()
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from creases.show.studio._choices import choices
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits
 from creases.show.studio._process import Worker
@@ -51,7 +52,7 @@ class Session:
         if self._page is not None:
             self._page.put_nowait(OPENED_ELSEWHERE)
         page = self._page = asyncio.Queue[Message]()
-        self._tell({"type": "session", "session": self.id, "fresh": not self._begun})
+        self._tell({"type": "session", "session": self.id, "fresh": not self._begun, "choices": choices()})
         if self._begun:
             await self._ask('{"do": "hello"}')
         else:

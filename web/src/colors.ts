@@ -1,4 +1,4 @@
-/** The colours of creases' pictures, on white or dark paper. */
+/** The colors of creases' pictures, on white or dark paper. */
 
 /** Of classes, on white and on dark paper: as in the figures (themes.py). */
 const CLASSES = [
@@ -40,7 +40,7 @@ export function rgb(hex: string): RGB {
   return [n >> 16, (n >> 8) & 255, n & 255];
 }
 
-export function classColour(index: number, dark: boolean): string {
+export function classColor(index: number, dark: boolean): string {
   return (dark ? DARK_CLASSES : CLASSES)[index % CLASSES.length];
 }
 

@@ -1,0 +1,69 @@
+"""The problems, growth methods and policies that a page offers, with their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from creases import problems
+from creases.growth.methods import METHODS
+from creases.show.studio._given import TOO_LARGE
+
+_PROBLEMS = {
+    "xor_circles": "Disc and ring, exchanged",
+    "moons": "Two moons",
+    "spirals": "Two spirals",
+    "circle_annulus": "Disc in a ring",
+    "circle": "Circle",
+    "sine": "Above a sine",
+    "quadratic": "Above a parabola",
+    "overlapping_quadratic": "Above a parabola, overlapping",
+    "xor": "Exclusive or",
+    "shells": "Two shells",
+    "sine_curve": "Sine curve (one input)",
+    "quadratic_curve": "Parabola (one input)",
+    "cubic_curve": "Cubic (one input)",
+    "chirp_curve": "Chirp (one input)",
+    "arctan_curve": "Arctangent (one input)",
+    "sawtooth_curve": "Sawtooth (one input)",
+    "iris": "Iris (four inputs)",
+    "diabetes": "Diabetes (ten inputs)",
+    "wine": "Wine (thirteen inputs)",
+    "breast_cancer": "Breast cancer (thirty inputs)",
+    "digits": "Digits (64 inputs)",
+}
+_METHODS = {
+    "fold": "Fold: at a typical mistake",
+    "tiny": "TINY: best first-order unit",
+    "gradmax": "GradMax: largest gradient",
+    "search": "Search: best of many",
+    "split": "Split a unit",
+    "steepest_split": "Split along the steepest curvature",
+    "random": "Random",
+}
+_WHERE = {
+    "bottleneck": "At the bottleneck",
+    "round-robin": "Layers in turn",
+    "gain": "Where it gains most",
+}
+_WHEN = {
+    "plateau": "When the loss stops improving",
+    "10": "Every 10 epochs",
+    "50": "Every 50 epochs",
+}
+
+
+def choices() -> dict[str, list[tuple[str, str]]]:
+    """Return values and labels of what a page offers: problems, methods, where and when to grow."""
+    return {
+        "problems": _with_labels((name for name in problems.names() if name not in TOO_LARGE), _PROBLEMS),
+        "methods": _with_labels(METHODS, _METHODS),
+        "where": list(_WHERE.items()),
+        "when": list(_WHEN.items()),
+    }
+
+
+def _with_labels(names: Iterable[str], labels: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return names with their labels, in the order of the labels; a name without one is its own label, at the end."""
+    known = set(names)
+    listed = [(name, label) for name, label in labels.items() if name in known]
+    return listed + [(name, name) for name in sorted(known - set(labels))]
