@@ -97,7 +97,7 @@ def test_inputs_are_named_by_their_place_in_the_input_shape(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["1,2,3"], r"x: expected shape (2,)"),
+        (["1,2,3"], r"x must have shape (2,)"),
         (["one,two"], "input: expected comma-separated numbers"),
         (["x.npy"], "input: there is no file x.npy"),
     ],
