@@ -161,7 +161,7 @@ def test_folds_with_an_unknown_loss_are_refused_with_what_to_give():
         ({"stop": "soon"}, "stop: expected a policy"),
         ({"loss": "accuracy"}, "loss: expected"),
         ({"validation": (torch.ones(3, 3), torch.ones(2))}, "validation: expected as many targets as inputs"),
-        ({"optimizer": adam(mlp(3, 2, 2))}, "optimizer: holds none of the model's parameters"),
+        ({"optimizer": adam(mlp(3, 2, 2))}, "optimizer must hold parameters of the model, got none of them"),
     ],
 )
 def test_wrong_arguments_are_refused_at_once(options, says):
@@ -178,7 +178,7 @@ def test_validation_samples_that_the_model_does_not_take_are_refused_by_name():
 
 def test_lbfgs_is_refused():
     model = mlp(3, 2, 2)
-    with pytest.raises(InputError, match="optimizer: LBFGS remembers all parameters in one vector"):
+    with pytest.raises(InputError, match="optimizer must store its state per parameter, got LBFGS"):
         Grower(model, torch.optim.LBFGS(model.parameters()), classes(), "classification")
 
 

@@ -218,7 +218,7 @@ def test_one_sample_makes_every_unit_a_constant():
         ({"tolerance": float("nan")}, "tolerance: expected a share of the loss"),
         ({"batches": []}, "batches: has no samples"),
         ({"batches": (torch.full((2, 3), torch.nan), torch.zeros(2, 2))}, "loss: is nan on these batches"),
-        ({"place": "9"}, "where: no place '9'"),
+        ({"place": "9"}, "place must be one of this model's places, .*, got '9'"),
     ],
 )
 def test_bad_arguments_are_refused(change, message):
@@ -243,6 +243,6 @@ def test_where_the_removal_is_refused_the_refit_is_undone():
     one = redundant_units(model, "0", fitted(model, x), nn.MSELoss(), tolerance=1e9)[0]
     before = snapshot(model)
     other = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)
-    with pytest.raises(InputError, match="optimizer: holds none of the model's parameters"):
+    with pytest.raises(InputError, match="optimizer must hold parameters of the model, got none of them"):
         remove_redundant(model, "0", one, other)
     assert all(torch.equal(old, new) for old, new in zip(before.values(), model.state_dict().values(), strict=True))

@@ -208,7 +208,7 @@ def test_wrong_arguments_are_refused():
         Relocation().now(model_of(), np.zeros((60, 2)), Y)
     with pytest.raises(InputError, match="model: expected one hidden layer"):
         Relocation().now(nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1), nn.ReLU(), nn.Linear(1, 1)).eval(), X, Y)
-    with pytest.raises(InputError, match="optimizer: holds none of the model's parameters"):
+    with pytest.raises(InputError, match="optimizer must hold parameters of the model, got none of them"):
         Relocation().now(model_of(), X, Y, torch.optim.SGD(model_of().parameters(), lr=0.1))
 
 

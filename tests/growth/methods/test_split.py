@@ -48,7 +48,7 @@ def test_a_change_of_present_weights_keeps_the_parameters_and_is_undone_if_the_w
     before = {name: value.clone() for name, value in model.state_dict().items()}
     proposal = split(model, "0", (x, y), loss)
     wrong = replace(proposal, fan_in=proposal.fan_in[:, :2])
-    with pytest.raises(InputError, match="fan_in: expected shape"):
+    with pytest.raises(InputError, match="fan_in must have shape"):
         apply(wrong, model)
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     with pytest.raises(InputError, match="changes 'nowhere' by a tensor"):

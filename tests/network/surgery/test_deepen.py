@@ -30,12 +30,12 @@ def test_a_new_layer_behind_any_bend_starts_as_the_identity(bend, dtype, toleran
     done = creases.deepen(model, "0", data=x)
     assert (model(x) - before).abs().max() <= tolerance * before.abs().max()
     assert done.change <= tolerance * before.abs().max()
-    assert (done.action, done.where, done.bound) == ("deepen", "1.1", 0)
+    assert (done.action, done.place_name, done.bound) == ("deepen", "1.1", 0)
     assert done.parameters_after == sum(p.numel() for p in model.parameters()) > done.parameters_before
 
 
 @pytest.mark.parametrize(
-    ("name", "where"),
+    ("name", "place"),
     [
         ("conv", "0"),
         ("conv", "2"),
@@ -51,13 +51,13 @@ def test_a_new_layer_behind_any_bend_starts_as_the_identity(bend, dtype, toleran
 )
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
 @pytest.mark.parametrize("kernel", [1, 3])
-def test_a_new_layer_starts_as_the_identity_in_any_model(name, where, dtype, tolerance, kernel):
+def test_a_new_layer_starts_as_the_identity_in_any_model(name, place, dtype, tolerance, kernel):
     model, shape = built(name, dtype)
     x = inputs(shape, dtype=dtype)
     before = model(x)
-    done = creases.deepen(model, where, kernel=kernel, data=x)
+    done = creases.deepen(model, place, kernel=kernel, data=x)
     assert done.change <= tolerance * max(1, before.abs().max())
-    assert done.where in [place.name for place in creases.places(model, shape, refused=True)]
+    assert done.place_name in [place.name for place in creases.places(model, shape, refused=True)]
     assert {p.dtype for p in model.parameters()} == {dtype}
 
 
@@ -79,8 +79,8 @@ def test_layers_can_follow_one_another_and_be_widened():
     model, x = mlp().double(), inputs((3,))
     before = model(x)
     first = creases.deepen(model, "0")
-    second = creases.deepen(model, first.where)
-    creases.widen(model, second.where, torch.ones(2, 5))
+    second = creases.deepen(model, first.place_name)
+    creases.widen(model, second.place_name, torch.ones(2, 5))
     assert [place.name for place in creases.places(model)] == ["0", "1.1", "1.2.1", "2"]
     assert torch.allclose(model(x), before, rtol=0, atol=1e-14)
 
@@ -121,33 +121,33 @@ class Functional(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("where", "message"),
+    ("place", "message"),
     [
-        ("a", "pass relu, called as a function in forward code.*self.act = torch.nn.ReLU"),
-        ("b", "'act' is used 2 times in one run.*a module of its own"),
-        ("act", "'act' is used 2 times"),
-        ("soft", "'soft' is GELU; only after ReLU"),
-        ("c", r"pass \['soft', 'leak'\]; give the path of one bend's module"),
-        ("leak", "slope near -1"),
-        ("d", "pass no bend"),
-        ("nothing", "got 'nothing'; this model's layers are 'a', 'b', 'c', 'd', its bends 'act', 'leak'"),
-        ("", "'' is Functional; only after ReLU"),
+        ("a", "'a', followed by relu called as a function; make it a module.*self.act = torch.nn.ReLU"),
+        ("b", "called once per run, got 'act', called 2 times; add a module per call"),
+        ("act", "got 'act', called 2 times"),
+        ("soft", "followed by ReLU, .*, got 'soft', which is GELU"),
+        ("c", r"'c', followed by \['soft', 'leak'\]; pass the path of a nonlinearity's module"),
+        ("leak", "slopes away from -1, .*, got 'leak' with one near -1"),
+        ("d", "exactly one nonlinearity, got 'd', followed by none"),
+        ("nothing", "got 'nothing'; this model's layers are 'a', 'b', 'c', 'd', its nonlinearities 'act', 'leak'"),
+        ("", "followed by ReLU, .*, got '', which is Functional"),
     ],
 )
-def test_what_cannot_be_deepened_is_refused_with_the_reason(where, message):
+def test_what_cannot_be_deepened_is_refused_with_the_reason(place, message):
     model = Functional()
     before = list(model.named_modules())
     with pytest.raises(InputError, match=message):
-        creases.deepen(model, where)
+        creases.deepen(model, place)
     assert list(model.named_modules()) == before
 
 
 @pytest.mark.parametrize("kernel", [2, 0, 1.5])
 def test_kernels_are_odd(kernel):
-    with pytest.raises(InputError, match="kernel: expected an odd size"):
+    with pytest.raises(InputError, match="kernel must be an odd positive integer"):
         creases.deepen(mlp(), "0", kernel=kernel)
 
 
 def test_a_lone_bend_has_no_name_to_go_by():
-    with pytest.raises(InputError, match="nothing but a bend"):
+    with pytest.raises(InputError, match="inside a container, got the model itself"):
         creases.deepen(nn.ReLU(), "", input_shape=(3,))

@@ -102,14 +102,14 @@ def test_widths_tied_through_a_residual_sum_are_refused_with_both_names():
     why = reasons(*built("residual"))
     assert "'stem'" in why["blocks.0.conv2"]
     assert "residual sum" in why["stem"]
-    assert why["head"] == "it gives the model's output"
+    assert why["head"] == "its units are the model's output"
     assert why["blocks.0.conv1"] == ""
 
 
 def test_a_sum_with_the_input_fixes_the_width():
     assert "fixed" in reasons(*built("sequence"))["down"] or "output" in reasons(*built("sequence"))["down"]
     model = Forward(lambda m, x: m.b(F.relu(m.a(x) + x)), a=nn.Linear(3, 3), b=nn.Linear(3, 2))
-    assert "add joins them to values whose number is fixed" in reasons(model, (3,))["a"]
+    assert "add combines them with values of a fixed width" in reasons(model, (3,))["a"]
 
 
 def linear(n, m):
@@ -216,22 +216,22 @@ REFUSED = {
     shared_layer: {"a": "'b', which is used more than once", "b": "used more than once"},
     tied_weights: {"a": "a.weight is shared with another layer", "c": "c.weight is shared"},
     depthwise: {"0": "'1', a convolution in 4 groups", "1": "convolution in 4 groups"},
-    hard_coded_view: {"a": "does not run when it is wider.*may hold 4"},
-    own_scale: {"a": "does not run when it is wider"},
+    hard_coded_view: {"a": "fails when it is wider.*may depend on the width 4"},
+    own_scale: {"a": "fails when it is wider"},
     normalised: {"0": "enter layer_norm in '1'"},
-    gated: {"a": "mul joins them to those of 'a'"},
-    softened: {"a": "enter softmax, through which units cannot be followed"},
+    gated: {"a": "mul combines them with those of 'a'"},
+    softened: {"a": "enter softmax, which units cannot be tracked through"},
     averaged: {"a": "mean mixes them"},
-    narrow_average: {"a": "does not run when it is wider"},
-    sliced: {"a": "not all of its units enter 'b'"},
+    narrow_average: {"a": "fails when it is wider"},
+    sliced: {"a": "'b' reads only some of its units"},
     parametrized: {"0": "weight norm or another parametrization"},
-    parametrized_consumer: {"0": "weight is not that of a torch layer"},
-    unused: {"a": "forward does not use it"},
-    by_hand: {"a": "enter linear, whose weight is not that of a torch layer"},
+    parametrized_consumer: {"0": "weight does not belong to a torch layer"},
+    unused: {"a": "forward does not call it"},
+    by_hand: {"a": "enter linear, whose weight does not belong to a torch layer"},
     written: {"a": "add writes them into another tensor"},
-    across: {"a": "do not lie along the axis that 'b' takes"},
+    across: {"a": "do not lie along the axis that 'b' reads"},
     as_number: {"a2": "sum mixes them"},
-    sideways: {"a": "numpy, through which units cannot be followed"},
+    sideways: {"a": "numpy, which units cannot be tracked through"},
 }
 
 
@@ -292,11 +292,11 @@ def test_half_precision_models_have_places():
 @pytest.mark.parametrize(
     ("model", "shape", "message"),
     [
-        ("mlp", None, "model: expected a torch.nn.Module, got str"),
+        ("mlp", None, "model must be a torch.nn.Module, got str"),
         (nn.Sequential(nn.Conv2d(1, 1, 3)), None, "input_shape: cannot be inferred"),
-        (mlp(), (4,), r"model: does not run on an example of shape \(2, 4\).*check input_shape"),
-        (nn.Sequential(nn.LazyLinear(2)), (3,), "'0.weight' has no size yet"),
-        (torch.jit.ScriptModule(), (3,), "TorchScript cannot be changed"),
+        (mlp(), (4,), r"model must run on an example of shape \(2, 4\), got .*check input_shape"),
+        (nn.Sequential(nn.LazyLinear(2)), (3,), "got lazy '0.weight'; run the model once"),
+        (torch.jit.ScriptModule(), (3,), "must not be compiled by TorchScript"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
@@ -306,7 +306,7 @@ def test_bad_models_are_refused(model, shape, message):
 
 
 def test_bad_data_are_refused():
-    with pytest.raises(InputError, match="data: expected a tensor of inputs"):
+    with pytest.raises(InputError, match="data must be a tensor of inputs"):
         creases.places(mlp(), data=[[1.0, 2.0, 3.0]])
 
 

@@ -51,13 +51,13 @@ def test_removing_units_that_nothing_reads_is_certified_to_change_nothing():
 @pytest.mark.parametrize(
     ("units", "message"),
     [
-        ([5], r"units: \[5\] out of range; '0' has units 0 to 4"),
-        ([-1], "out of range"),
-        ([], "at least one index, each once"),
-        ([1, 1], r"each once, got \[1, 1\]"),
-        (range(5), "all 5 units of '0' cannot be removed; at least one must stay"),
-        ([0.5], "units: expected indices"),
-        (3, "units: expected indices"),
+        ([5], r"units must be from 0 to 4 for '0', got \[5\]"),
+        ([-1], r"units must be from 0 to 4 for '0', got \[-1\]"),
+        ([], r"one or more distinct indices, got \[\]"),
+        ([1, 1], r"one or more distinct indices, got \[1, 1\]"),
+        (range(5), "leave at least one unit of '0', got all 5"),
+        ([0.5], "units must be a list of indices"),
+        (3, "units must be a list of indices"),
     ],
 )
 def test_bad_units_are_refused_and_nothing_is_changed(units, message):
@@ -70,7 +70,7 @@ def test_bad_units_are_refused_and_nothing_is_changed(units, message):
 
 def test_a_width_that_cannot_grow_cannot_shrink():
     model, shape = built("residual")
-    with pytest.raises(InputError, match=r"'stem' cannot change its width: add in 'blocks\.0' joins them"):
+    with pytest.raises(InputError, match=r"be able to change its width, got 'stem': add in 'blocks\.0' combines them"):
         creases.remove(model, "stem", [0], input_shape=shape)
 
 

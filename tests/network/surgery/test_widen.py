@@ -321,26 +321,29 @@ def test_batch_norm_leaves_new_units_as_they_are_in_eval_mode():
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 BAD = {
-    "unknown place": (("9", torch.ones(1, 3)), "where: no place '9'; this model's places are '0', '4', '10'"),
-    "no place": ((7, torch.ones(1, 3)), "where: expected a Place or its name, got int"),
-    "last layer": (("14", torch.ones(1, 5)), "'14' cannot change its width: it gives the model's output"),
+    "unknown place": (("9", torch.ones(1, 3)), "place must be one of this model's places, '0', '4', '10', got '9'"),
+    "no place": ((7, torch.ones(1, 3)), "place must be a Place or the name of one, got int"),
+    "last layer": (("14", torch.ones(1, 5)), "be able to change its width, got '14': its units are the model's output"),
     "fan_in": (
         ("0", torch.ones(1, 3)),
-        r"fan_in: expected shape \(k, 2, 3, 3\) with k at least 1 for '0', got \(1, 3\)",
+        r"fan_in must have shape \(k, 2, 3, 3\) with k at least 1 for '0', got \(1, 3\)",
     ),
     "no units": (("0", torch.ones(0, 2, 3, 3)), "with k at least 1"),
-    "words": (("0", "weights"), "fan_in: expected an array of numbers, got str"),
-    "nan": (("0", torch.full((1, 2, 3, 3), torch.nan)), "fan_in: has NaN or infinite entries"),
+    "words": (("0", "weights"), "fan_in must be an array of numbers, got str"),
+    "nan": (("0", torch.full((1, 2, 3, 3), torch.nan)), "fan_in must be finite, got NaN or infinite entries"),
     "bias": (
         ("4", torch.ones(1, 3, 3, 3), [1.0, 2.0]),
-        r"bias: expected shape \(1,\), one for each new unit, got \(2,\)",
+        r"bias must have shape \(1,\), one for each new unit, got \(2,\)",
     ),
-    "no bias": (("0", torch.ones(1, 2, 3, 3), [1.0]), "bias: '0' has no bias"),
+    "no bias": (("0", torch.ones(1, 2, 3, 3), [1.0]), "bias must be zero or None, as '0' has no bias"),
     "fan_out": (
         ("4", torch.ones(1, 3, 3, 3), None, torch.ones(5, 3)),
-        r"fan_out: expected shape \(5, 1, 4\) or \(5, 4\) for '10', got \(5, 3\)",
+        r"fan_out must have shape \(5, 1, 4\) or \(5, 4\) for '10', got \(5, 3\)",
     ),
-    "fan_out nan": (("4", torch.ones(1, 3, 3, 3), None, torch.full((5, 4), torch.inf)), "fan_out: has NaN"),
+    "fan_out nan": (
+        ("4", torch.ones(1, 3, 3, 3), None, torch.full((5, 4), torch.inf)),
+        "fan_out must be finite, got NaN",
+    ),
     "fan_out names": (("4", torch.ones(1, 3, 3, 3), None, {"11": 1}), r"for each consumer \['10'\], got \['11'\]"),
 }
 
@@ -367,9 +370,9 @@ def test_several_consumers_need_as_many_fan_outs():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (([0.0], [-1.0]), "at least 0"),
+        (([0.0], [-1.0]), "nonnegative variance"),
         (([0.0, 1.0], [1.0, 1.0]), r"shape \(1,\) each"),
-        (3.0, r"expected \(mean, variance\)"),
+        (3.0, r"statistics must be \(mean, variance\), got 3\.0"),
     ],
 )
 def test_bad_statistics_are_refused(given, message):
@@ -379,7 +382,7 @@ def test_bad_statistics_are_refused(given, message):
 
 
 def test_statistics_are_for_places_with_one_batch_norm():
-    with pytest.raises(InputError, match="statistics: are for places with one batch norm"):
+    with pytest.raises(InputError, match=r"statistics must be None for .*, which has no single batch norm"):
         creases.widen(mlp(), "0", torch.ones(1, 3), statistics=([0.0], [1.0]))
 
 
@@ -387,17 +390,19 @@ def test_a_place_that_is_out_of_date_is_refused():
     model = mlp()
     first, second = creases.places(model)
     creases.widen(model, first, torch.ones(1, 3))
-    with pytest.raises(InputError, match=r"'0' has 6 units, 5 when the place was found; call places\(model\) again"):
+    with pytest.raises(
+        InputError, match=r"place must be up to date, got '0' with 5 units, now 6; call places\(model\) again"
+    ):
         creases.widen(model, first, torch.ones(1, 3))
     creases.widen(model, second, torch.ones(1, 6))
-    with pytest.raises(InputError, match="the model has no '10' any more"):
+    with pytest.raises(InputError, match="place must belong to the model, got '10', which it lacks"):
         creases.widen(model, creases.places(norm_pool(), (2, 8, 8))[2], torch.ones(1, 16))
 
 
 def test_data_that_do_not_fit_are_refused_before_anything_is_changed():
     model = mlp()
     place = creases.places(model)[0]
-    with pytest.raises(InputError, match="data: the model does not run on it"):
+    with pytest.raises(InputError, match="data must be inputs that the model runs on"):
         creases.widen(model, place, torch.ones(1, 3), data=torch.ones(2, 7))
     assert model[0].out_features == 5
 

@@ -104,7 +104,7 @@ def _slope(
         weight = layer.weight
         assert isinstance(weight, Tensor)
         axis = input_tensors(layer).weight_axis
-        new = link.widened(proposal.count).columns(proposal.place.width + proposal.count)[proposal.place.width :]
+        new = link.resize(proposal.count).columns(proposal.place.width + proposal.count)[proposal.place.width :]
         step = torch.zeros_like(weight.detach()).movedim(axis, 1)
         step[:, new.flatten()] = proposal.fan_out[link.path].to(weight)
         weights.append(weight.requires_grad_())

@@ -1,4 +1,4 @@
-"""Surgery on a user's own torch modules: which widths can grow, more units, fewer units, one more layer."""
+"""Edits of torch modules: find the widths that can grow, add units, remove units, insert a layer."""
 
 from creases.network.surgery._carriers import PRELU_SLOPE
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters

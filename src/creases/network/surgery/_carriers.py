@@ -1,4 +1,4 @@
-"""What carriers hold for new units: batch norms that leave them as they are, PReLUs with torch's first slope."""
+"""Entries of carriers for new units: batch norms as the identity, PReLUs with torch's initial slope."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from creases.network.surgery._place import Place, get_layer
 from creases.network.surgery._resize import Values
 
-#: The slope that torch gives a new PReLU.
+#: Initial slope of torch's PReLU.
 PRELU_SLOPE = 0.25
 
 
 def carrier_values(model: nn.Module, place: Place, k: int, statistics: tuple[Tensor, Tensor] | None) -> Values:
-    """Entries of all carriers for k new units.
+    """Return the entries of all carriers for k new units.
 
     In eval mode batch norm is ``weight (x - mean) / sqrt(var + eps) + bias``; with weight 1, bias 0, mean 0 and
-    var = 1 - eps it is the identity. ``statistics``: mean (k,) and variance (k,) of what enters the one batch norm.
+    var = 1 - eps it is the identity. ``statistics`` are the mean (k,) and variance (k,) of the batch norm's inputs.
     """
     values: Values = {}
     for link in place.carriers:

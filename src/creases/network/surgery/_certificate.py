@@ -1,4 +1,4 @@
-"""What an edit did to a model, and how much it changed the function."""
+"""Certificates of edits: what changed in a model and how much its function changed."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from creases.network.surgery._sandbox import without_side_effects
 
 @dataclass(frozen=True)
 class Certificate:
-    """What an edit of a model did.
+    """What an edit changed in a model.
 
-    ``change`` is measured: the largest difference of any output on the ``data`` given to the edit, in eval mode.
-    ``bound`` is proved: the function changes by no more than this at any input, but for rounding; None where no bound
-    is known.
+    ``change`` is measured: the largest difference of any output on the ``data`` passed to the edit, in eval mode.
+    ``bound`` is proved: up to rounding, the function changes by no more than this at any input; None if no bound is
+    known.
     """
 
     action: str  #: "widen", "deepen" or "remove"
-    where: str  #: name of the place; for "deepen" that of the new one
-    old_width: int  #: units before; 0 for "deepen", where there was no layer
+    place_name: str  #: name of the place; for "deepen" that of the new one
+    old_width: int  #: units before; 0 for "deepen", which adds a layer
     new_width: int
     parameters_before: int
     parameters_after: int
     change: float | None
     bound: float | None
-    place: Place | None  #: the place as it is now, for the next edit; None for "deepen": ask ``places`` again
+    place: Place | None  #: the place after the edit, for the next one; None for "deepen": call ``places`` again
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Number of a model's parameters, shared ones once."""
+    """Return the number of a model's parameters; shared ones count once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 def apply_and_measure(model: nn.Module, data: Tensor | None, edit: Callable[[], Any]) -> float | None:
-    """Make an edit; the largest change of any output on data (n, *shape), if given."""
+    """Apply an edit and return the largest change of any output on data (n, *shape); None without data."""
     before = _outputs(model, data)
     edit()
     if before is None:
@@ -57,20 +57,20 @@ def _difference(old: Tensor, new: Tensor) -> float:
 
 
 def _outputs(model: nn.Module, data: Tensor | None) -> list[Tensor] | None:
-    """The model's outputs on data in eval mode."""
+    """Return the model's outputs on data in eval mode."""
     if data is None:
         return None
-    with without_side_effects(), _in_eval(model):
+    with without_side_effects(), _eval_mode(model):
         try:
             outputs = model(data)
         except Exception as problem:
-            raise InputError(f"data: the model does not run on it ({problem})") from None
+            raise InputError("data", "be inputs that the model runs on", f"{problem}") from None
         return [leaf.detach().clone() for leaf in tree_leaves(outputs) if isinstance(leaf, Tensor)]
 
 
 @contextmanager
-def _in_eval(model: nn.Module) -> Iterator[None]:
-    """In eval mode, and back to each module's own."""
+def _eval_mode(model: nn.Module) -> Iterator[None]:
+    """Put a model in eval mode, and each of its modules back in its own mode at the end."""
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
@@ -80,12 +80,12 @@ def _in_eval(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-#: Of float32 on a GPU, where convolutions keep 10 bits (TF32) and choose their order of summation by their size.
-_TF32 = 1e-2
+#: Tolerance for float32 on a GPU: convolutions use 10 bits (TF32) and an order of summation that depends on sizes.
+_TF32_TOLERANCE = 1e-2
 
 
 def same_outputs(old: list[Tensor], new: list[Tensor]) -> bool:
-    """Whether two runs gave the same, but for the rounding of their precision."""
+    """Return whether two runs have the same outputs up to rounding."""
     if len(old) != len(new):
         return False
     for before, after in zip(old, new, strict=True):
@@ -93,7 +93,7 @@ def same_outputs(old: list[Tensor], new: list[Tensor]) -> bool:
             return False
         if not before.is_floating_point():
             continue
-        tolerance = max(1e3 * torch.finfo(before.dtype).eps, _TF32 if before.is_cuda else 0.0)
+        tolerance = max(1e3 * torch.finfo(before.dtype).eps, _TF32_TOLERANCE if before.is_cuda else 0.0)
         a, b = before.double(), after.double()
         scale = float(a[a.isfinite()].abs().max()) if a.isfinite().any() else 1.0
         if not torch.allclose(a, b, rtol=tolerance, atol=tolerance * max(scale, 1e-30), equal_nan=True):

@@ -1,4 +1,4 @@
-"""Changing the tensors of layers along one axis: everything is prepared first, then put in place at once."""
+"""Edits of layers' tensors along an axis: everything is prepared first, then applied at once."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from creases.network.surgery._optimizer import ParameterReplacement, plan_replac
 
 @dataclass(frozen=True)
 class Edit:
-    """A tensor of a layer with other entries along an axis: old ones by their place, new ones by their values."""
+    """A change of a layer's tensor along an axis: old entries by index, new ones by value."""
 
     layer: nn.Module
     name: str  #: of the parameter or buffer
     axis: int
     source: Tensor  #: (new size,) index of each entry in the old tensor, or -1 - its index in the values
-    values: Tensor | None = None  #: new entries along the axis; zeros if not given
+    values: Tensor | None = None  #: new entries along the axis; zeros by default
 
     @property
     def old(self) -> Tensor:
-        """The tensor as it is."""
+        """The tensor before the edit."""
         tensor = getattr(self.layer, self.name)
         assert isinstance(tensor, Tensor)
         return tensor
 
-    def applied(self, tensor: Tensor, values: Tensor | float) -> Tensor:
-        """A tensor of the old shape with other entries along the axis, of the same memory format."""
+    def apply(self, tensor: Tensor, values: Tensor | float) -> Tensor:
+        """Return a tensor of the old shape with the new entries along the axis, in the same memory format."""
         source = self.source.to(tensor.device)
         old, new = (source >= 0).nonzero().flatten(), (source < 0).nonzero().flatten()
         shape = list(tensor.shape)
@@ -48,50 +48,50 @@ class Edit:
 
 @dataclass(frozen=True)
 class Plan:
-    """Edits with their results, ready to be put in place: nothing can fail from here on."""
+    """The results of edits, ready to be applied; applying them cannot fail."""
 
     tensors: list[tuple[nn.Module, str, Tensor]]
     counters: list[tuple[nn.Module, str, int]]
-    carried: list[ParameterReplacement]
+    replacements: list[ParameterReplacement]
 
     def inverse(self) -> Plan:
-        """What puts everything back but an optimizer's state; made before the plan is applied."""
+        """Return a plan that restores everything but optimizer state; call it before applying this one."""
         tensors = [(layer, name, getattr(layer, name)) for layer, name, _ in self.tensors]
         counters = [(layer, counter, getattr(layer, counter)) for layer, counter, _ in self.counters]
         return Plan(tensors, counters, [])
 
     def apply(self) -> None:
-        """Put everything in place."""
+        """Apply all changes."""
         for layer, name, tensor in self.tensors:
             (layer._parameters if name in layer._parameters else layer._buffers)[name] = tensor  # type: ignore[assignment]
         for layer, counter, n in self.counters:
             setattr(layer, counter, n)
-        for change in self.carried:
-            change.apply()
+        for replacement in self.replacements:
+            replacement.apply()
 
 
 @torch.no_grad()
-def planned(edits: Sequence[Edit], counters: list[tuple[nn.Module, str, int]], optimizer: Optimizer | None) -> Plan:
-    """Work out what edits give: new parameters, buffers, gradients and optimizer states."""
+def plan_edits(edits: Sequence[Edit], counters: list[tuple[nn.Module, str, int]], optimizer: Optimizer | None) -> Plan:
+    """Compute the results of edits: new parameters, buffers, gradients and optimizer states."""
     tensors: list[tuple[nn.Module, str, Tensor]] = []
-    states: list[ParameterReplacement] = []
+    replacements: list[ParameterReplacement] = []
     for edit in edits:
         old = edit.old
-        new = edit.applied(old.detach(), 0.0 if edit.values is None else edit.values)
+        new = edit.apply(old.detach(), 0.0 if edit.values is None else edit.values)
         if isinstance(old, nn.Parameter):
-            new = _parameter(edit, old, new)
+            new = _replace_parameter(edit, old, new)
             if optimizer is not None:
-                states += plan_replacement(optimizer, old, new, edit.applied)
+                replacements += plan_replacement(optimizer, old, new, edit.apply)
         tensors.append((edit.layer, edit.name, new))
-    return Plan(tensors, counters, states)
+    return Plan(tensors, counters, replacements)
 
 
-def _parameter(edit: Edit, old: nn.Parameter, data: Tensor) -> nn.Parameter:
-    """A parameter in place of another: with its gradient, hooks and attributes."""
+def _replace_parameter(edit: Edit, old: nn.Parameter, data: Tensor) -> nn.Parameter:
+    """Return a parameter with the gradient, hooks and attributes of another."""
     new = nn.Parameter(data, requires_grad=old.requires_grad)
     vars(new).update(vars(old))
     if old.grad is not None:
-        new.grad = edit.applied(old.grad, 0.0)
+        new.grad = edit.apply(old.grad, 0.0)
     for hook in (old._backward_hooks or {}).values():
         new.register_hook(hook)  # type: ignore[no-untyped-call]
     for hook in (getattr(old, "_post_accumulate_grad_hooks", None) or {}).values():

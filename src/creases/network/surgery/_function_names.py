@@ -1,10 +1,10 @@
-"""Operations by what they do to the units that pass through them."""
+"""Names of torch functions, grouped by their effect on units."""
 
 from __future__ import annotations
 
 from creases.network._reading.operators.names import IDENTITY_FUNCTIONS, MOVES, QUERIES, words
 
-#: Nonlinear functions of one entry: the bends of a place, smooth ones too.
+#: Nonlinear functions of one entry, smooth ones included.
 BEND_FUNCTIONS = words(
     """
     relu relu6 leaky_relu prelu rrelu hardtanh hardsigmoid hardswish threshold _threshold clamp clip clamp_min clamp_max
@@ -42,13 +42,13 @@ SPATIAL = (
 #: Functions of all entries along some axes.
 REDUCTIONS = words("mean sum amax amin max min var std logsumexp nanmean")
 
-#: Several tensors in, their entries out.
+#: Functions that join the entries of several tensors.
 JOIN_FUNCTIONS = words("cat concat concatenate stack hstack vstack dstack")
 
-#: One tensor in, its entries out.
+#: Functions that rearrange the entries of a tensor.
 MOVE_FUNCTIONS = MOVES | words("permute transpose swapaxes swapdims")
 
-#: Layers whose weights tell which unit is which.
+#: Functions of layers, whose weights identify units.
 LAYERS = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Torch's layers that hold numbers for each unit: which tensors, along which axis, and which attribute counts them."""
+"""The tensors of torch's layers that have entries per unit: along which axis, and which attribute counts them."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 
 class UnitTensors(NamedTuple):
-    """What a layer holds for its units on one side."""
+    """The tensors of a layer with entries per unit, on its input or output side."""
 
-    tensors: tuple[tuple[str, int], ...]  #: names of parameters or buffers, and the axis of each that counts units
-    counter: str  #: the attribute that says how many there are
+    tensors: tuple[tuple[str, int], ...]  #: names of parameters or buffers, each with its unit axis
+    counter: str  #: the attribute that holds the number of units
 
     @property
     def weight_axis(self) -> int:
-        """The axis of the weight that counts units."""
+        """Unit axis of the weight."""
         return dict(self.tensors)["weight"]
 
 
-#: Layers that make units, and take them.
+#: Layers that produce and read units.
 AFFINE_LAYERS = (nn.Linear, _ConvNd)
 
-#: Layers that hold numbers for each unit that passes.
+#: Layers between, with entries per unit.
 CARRIER_LAYERS = (_BatchNorm, nn.PReLU)
 
 
 def output_tensors(layer: nn.Module) -> UnitTensors:
-    """What an affine layer holds for each unit it makes: rows of its weight, and biases."""
+    """Return the tensors with entries per output unit of an affine layer: rows of the weight, and biases."""
     if isinstance(layer, nn.Linear):
         return UnitTensors((("weight", 0), ("bias", 0)), "out_features")
     return UnitTensors((("weight", 1 if isinstance(layer, _ConvTransposeNd) else 0), ("bias", 0)), "out_channels")
 
 
 def input_tensors(layer: nn.Module) -> UnitTensors:
-    """What a layer holds for each unit that enters it: columns of its weight, or the numbers of a carrier."""
+    """Return the tensors with entries per input unit: columns of the weight, or the entries of a carrier."""
     if isinstance(layer, nn.Linear):
         return UnitTensors((("weight", 1),), "in_features")
     if isinstance(layer, _ConvNd):
@@ -48,5 +48,5 @@ def input_tensors(layer: nn.Module) -> UnitTensors:
 
 
 def is_grouped(layer: nn.Module) -> bool:
-    """Whether each unit sees only some of the units before."""
+    """Return whether each output unit reads only some of the input units."""
     return isinstance(layer, _ConvNd) and layer.groups > 1

@@ -1,4 +1,4 @@
-"""Where the units of a place sit among the entries that a layer takes."""
+"""Which inputs of a layer belong to which unit of a place."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Link:
-    """A layer that units enter, and which of its columns (input channels, batch-norm entries) belong to which unit.
+    """A layer that reads units, with the columns (input channels, batch-norm entries) of each unit.
 
     Unit u has the columns ``start + b stride + u run + r`` for b < blocks, r < run: one for Linear after Linear and
     Conv after Conv, H W of them (one run) for Linear after Conv and Flatten, H W blocks where channels come last.
     """
 
     path: str  #: dotted path of the layer
-    size: int  #: all its columns, other places' too
+    size: int  #: number of all its columns, including those of other places
     start: int
     blocks: int
     stride: int
@@ -25,24 +25,24 @@ class Link:
 
     @property
     def per_unit(self) -> int:
-        """Columns of one unit."""
+        """Number of columns of each unit."""
         return self.blocks * self.run
 
     def columns(self, width: int) -> Tensor:
-        """Columns of units 0 .. width - 1: (width, per_unit)."""
+        """Return the columns of units 0 .. width - 1: (width, per_unit)."""
         unit = torch.arange(width)[:, None, None] * self.run
         block = torch.arange(self.blocks)[None, :, None] * self.stride
         return (self.start + unit + block + torch.arange(self.run)).flatten(1)
 
-    def widened(self, k: int) -> Link:
-        """The link with k more units (fewer where k is negative) after the last."""
+    def resize(self, k: int) -> Link:
+        """Return the link with k more units after the last, or fewer if k is negative."""
         return replace(self, size=self.size + k * self.per_unit, stride=self.stride + k * self.run)
 
     @classmethod
-    def found(cls, path: str, unit: Tensor, width: int) -> Link | None:
-        """The link that gives each column the unit (size,) that enters there, -1 for none of this place's.
+    def from_columns(cls, path: str, unit: Tensor, width: int) -> Link | None:
+        """Return the link that assigns to each column its unit (size,), -1 for columns of other places.
 
-        None where not every unit enters, or the columns do not follow the rule above.
+        None if some units have no columns, or if the columns do not follow the rule above.
         """
         first = (unit == 0).nonzero().flatten().tolist()
         if not first or int((unit >= 0).sum()) != len(first) * width:

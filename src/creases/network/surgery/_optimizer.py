@@ -1,4 +1,4 @@
-"""An optimizer's memory of parameters that change their size: old entries keep theirs, new ones start fresh."""
+"""Optimizer state of resized parameters: old entries keep theirs, new ones start fresh."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from torch.utils._pytree import tree_leaves
 
 from creases.errors import InputError
 
-#: ``resized(tensor, value)``: a tensor of the old parameter's shape in the new one's, new entries filled with a value.
-Resized = Callable[[Tensor, float], Tensor]
+#: ``resize(tensor, value)`` turns a tensor of the old shape into one of the new shape, new entries set to a value.
+Resize = Callable[[Tensor, float], Tensor]
 
 
 @dataclass(frozen=True)
 class ParameterReplacement:
-    """A parameter's replacement in an optimizer."""
+    """The replacement of a parameter in an optimizer."""
 
     optimizer: Optimizer
     group: dict[str, Any]
@@ -28,6 +28,7 @@ class ParameterReplacement:
     state: dict[str, Any] | None
 
     def apply(self) -> None:
+        """Replace the parameter and its state."""
         self.group["params"][self.position] = self.new
         self.optimizer.state.pop(self.old, None)
         if self.state is not None:
@@ -35,34 +36,36 @@ class ParameterReplacement:
 
 
 def check_optimizer(optimizer: Optimizer | None, model: nn.Module) -> None:
-    """Refuse an optimizer that is not the model's, or whose memory is not by entry."""
+    """Refuse an optimizer that does not train the model, or whose state is not stored per entry."""
     if optimizer is None:
         return
     if not isinstance(optimizer, Optimizer):
-        raise InputError(f"optimizer: expected a torch.optim.Optimizer, got {type(optimizer).__name__}")
+        raise InputError("optimizer", "be a torch.optim.Optimizer", type(optimizer).__name__)
     if isinstance(optimizer, LBFGS):
-        raise InputError("optimizer: LBFGS remembers all parameters in one vector, which cannot grow; make a new one")
-    ours = {id(parameter) for parameter in model.parameters()}
-    if not any(id(parameter) in ours for group in optimizer.param_groups for parameter in group["params"]):
-        raise InputError("optimizer: holds none of the model's parameters; pass the one that trains this model")
+        raise InputError("optimizer", "store its state per parameter", "LBFGS", "create a new optimizer after the edit")
+    model_ids = {id(parameter) for parameter in model.parameters()}
+    if not any(id(parameter) in model_ids for group in optimizer.param_groups for parameter in group["params"]):
+        raise InputError(
+            "optimizer", "hold parameters of the model", "none of them", "pass the one that trains this model"
+        )
 
 
 def plan_replacement(
-    optimizer: Optimizer, old: nn.Parameter, new: nn.Parameter, resized: Resized
+    optimizer: Optimizer, old: nn.Parameter, new: nn.Parameter, resize: Resize
 ) -> list[ParameterReplacement]:
-    """The replacement of a parameter in its own group, with its state; nothing where it is not in the optimizer."""
+    """Return the replacement of a parameter and its state; an empty list if the optimizer does not hold it."""
     for group in optimizer.param_groups:
         for position, parameter in enumerate(group["params"]):
             if parameter is old:
                 state = optimizer.state.get(old)
                 if state is not None:
-                    state = {key: _resized(key, value, old, group, resized) for key, value in state.items()}
+                    state = {key: _resize_state(key, value, old, group, resize) for key, value in state.items()}
                 return [ParameterReplacement(optimizer, group, position, old, new, state)]
     return []
 
 
 def add_parameters(optimizer: Optimizer, beside: nn.Parameter | None, new: dict[str, nn.Parameter]) -> None:
-    """Put new parameters, by name, into the group of another; into the first group where it has none."""
+    """Add new parameters, by name, to the group of another; to the first group if it has none."""
     groups = optimizer.param_groups
     group = next((g for g in groups if any(parameter is beside for parameter in g["params"])), groups[0])
     group["params"] += new.values()
@@ -71,28 +74,30 @@ def add_parameters(optimizer: Optimizer, beside: nn.Parameter | None, new: dict[
 
 
 def reset_optimizer_state(optimizer: Optimizer, parameter: Tensor) -> None:
-    """Let an optimizer start afresh with a parameter whose values were set anew, in place."""
+    """Reset the state of a parameter whose values were changed in place."""
     for group in optimizer.param_groups:
-        if any(parameter is one for one in group["params"]):
+        if any(parameter is member for member in group["params"]):
             for key, value in optimizer.state.get(parameter, {}).items():
                 if isinstance(value, Tensor):
-                    value.fill_(_fresh(key, group) if value.shape == parameter.shape else 0)
+                    value.fill_(_initial_state(key, group) if value.shape == parameter.shape else 0)
 
 
-def _resized(key: str, value: Any, old: nn.Parameter, group: dict[str, Any], resized: Resized) -> Any:
+def _resize_state(key: str, value: Any, old: nn.Parameter, group: dict[str, Any], resize: Resize) -> Any:
     if isinstance(value, Tensor) and value.shape == old.shape:
-        return resized(value, _fresh(key, group))
-    kept = [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor) and leaf.numel() > 1]
-    if kept:
+        return resize(value, _initial_state(key, group))
+    arrays = [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor) and leaf.numel() > 1]
+    if arrays:
         raise InputError(
-            f"optimizer: its state {key!r} has shape {tuple(kept[0].shape)} for a parameter of shape "
-            f"{tuple(old.shape)}, so it cannot be told which entries belong to which unit; make a new optimizer"
+            "optimizer",
+            f"have state of the parameters' shapes, here {tuple(old.shape)}",
+            f"{key!r} of shape {tuple(arrays[0].shape)}",
+            "create a new optimizer after the edit",
         )
     return value
 
 
-def _fresh(key: str, group: dict[str, Any]) -> float:
-    """What a new entry's state starts with: zero, but for two optimizers."""
+def _initial_state(key: str, group: dict[str, Any]) -> float:
+    """Return the initial state of a new entry: zero but for two optimizers."""
     if key == "sum" and "initial_accumulator_value" in group:  # Adagrad
         return float(group["initial_accumulator_value"])
     if key == "step_size" and "step_sizes" in group:  # Rprop

@@ -1,4 +1,4 @@
-"""Finding the places of a model: its units are followed through a run, and each place is tried before it is named."""
+"""Finding the places of a model by tracking its units through a run and trying an edit of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from creases.network.surgery._function_names import BEND_FUNCTIONS
 from creases.network.surgery._layers import CARRIER_LAYERS, input_tensors, output_tensors
 from creases.network.surgery._link import Link
 from creases.network.surgery._place import Place, check_place, unit_cost
-from creases.network.surgery._resize import enlarged
+from creases.network.surgery._resize import plan_addition
 from creases.network.surgery._sandbox import copy_sharing_parameters, example, unwrap_module, without_side_effects
 from creases.network.surgery._tracking import UnitTracker
 
@@ -25,22 +25,22 @@ from creases.network.surgery._tracking import UnitTracker
 def places(
     model: nn.Module, input_shape: Sequence[int] | None = None, *, data: Tensor | None = None, refused: bool = False
 ) -> list[Place]:
-    """The inner widths of a model that can grow, in the order of its modules.
+    """Return the hidden widths of a model that can change, in the order of its modules.
 
-    Nothing is declared: the model is run once on an example while every entry of every tensor knows the unit it
-    carries, and each place is then tried on a copy (two more units whose fan-out is zero: the model must run and give
-    the same). The model itself, its mode and the state of random numbers are left alone.
+    They need no declaration: the model runs once on an example while the unit behind every tensor entry is tracked.
+    Each place is then tried on a copy: with two more units whose outgoing weights are zero the outputs must stay the
+    same. The model itself, its mode and the random state do not change.
 
     Parameters
     ----------
     model
-        Any ``torch.nn.Module`` whose layers are ``nn.Linear`` and convolutions, with any code between.
+        Any ``torch.nn.Module`` whose layers are ``nn.Linear`` and convolutions, with any code between them.
     input_shape
         Shape of one input without the batch axis; needed for models that do not start with a linear layer.
     data
-        Inputs (n, *shape) in place of ``input_shape``: for models that take integers, or special values.
+        Inputs (n, *shape) instead of ``input_shape``, for models that need integers or particular values.
     refused
-        Also list the layers whose width cannot grow, with the ``reason``.
+        Include the layers whose width cannot change, with the ``reason``.
 
     Examples
     --------
@@ -48,33 +48,32 @@ def places(
     >>> [(place.name, place.width, place.bend, place.cost) for place in places(model)]
     [('0', 8, 'relu', 4)]
     >>> [(place.name, place.reason) for place in places(model, refused=True) if place.reason]
-    [('2', "it gives the model's output")]
+    [('2', "its units are the model's output")]
     """
     survey = Survey(unwrap_module(model), input_shape, data)
-    found = [survey.place(name) for name in survey.flow.first]
-    return [place for place in found if refused or not place.reason]
+    candidates = [survey.place(name) for name in survey.flow.first]
+    return [place for place in candidates if refused or not place.reason]
 
 
 def find_place(
-    model: nn.Module, where: Place | str, input_shape: Sequence[int] | None = None, data: Tensor | None = None
+    model: nn.Module, place: Place | str, input_shape: Sequence[int] | None = None, data: Tensor | None = None
 ) -> Place:
-    """The place that a caller means, as it is now."""
-    if isinstance(where, Place):
-        check_place(model, where)
-        return where
-    if not isinstance(where, str):
-        raise InputError(f"where: expected a Place or its name, got {type(where).__name__}")
-    survey = Survey(model, input_shape, data)
-    if where not in survey.flow.first:
-        known = [place.name for place in map(survey.place, survey.flow.first) if not place.reason]
-        raise InputError(f"where: no place {where!r}; this model's places are {', '.join(map(repr, known)) or 'none'}")
-    place = survey.place(where)
+    """Return a place of a model by its name; a place is checked and returned as it is."""
+    if not isinstance(place, Place | str):
+        raise InputError("place", "be a Place or the name of one", type(place).__name__)
+    if isinstance(place, str):
+        survey = Survey(model, input_shape, data)
+        if place not in survey.flow.first:
+            names = [known.name for known in map(survey.place, survey.flow.first) if not known.reason]
+            expected = f"be one of this model's places, {', '.join(map(repr, names)) or 'of which there are none'}"
+            raise InputError("place", expected, repr(place))
+        place = survey.place(place)
     check_place(model, place)
     return place
 
 
 class Survey:
-    """One look at a model: how its units flow, and a copy to try places on."""
+    """The flow of units through a model, and a copy of it to try edits on."""
 
     def __init__(self, model: nn.Module, input_shape: Sequence[int] | None, data: Tensor | None) -> None:
         self.twin = copy_sharing_parameters(model)
@@ -83,18 +82,18 @@ class Survey:
             self.flow = self.run()
         except Exception as problem:
             shape = tuple(self.x.shape)
-            given = "input_shape" if data is None else "the data's shape"
-            raise InputError(f"model: does not run on an example of shape {shape}: {problem}; check {given}") from None
+            source = "input_shape" if data is None else "the shape of data"
+            raise InputError("model", f"run on an example of shape {shape}", f"{problem}", f"check {source}") from None
         uses = Counter(id(p) for module in self.twin.modules() for p in module._parameters.values() if p is not None)
         self.shared = {key for key, n in uses.items() if n > 1}
 
     def place(self, name: str) -> Place:
-        """The place of one layer's units; with a reason where it cannot grow."""
+        """Return the place of a layer's units, with a reason if its width cannot change."""
         width = getattr(self.twin.get_submodule(name), output_tensors(self.twin.get_submodule(name)).counter)
         passages = self.flow.passages.get(name, [])
         links, lost = self._links(self.flow, name, width)
-        carriers, consumers = self._sorted(links)
-        reason = self._reason(name, links, lost) or ("" if consumers else "no layer takes its units")
+        carriers, consumers = self._separate_carriers(links)
+        reason = self._reason(name, links, lost) or ("" if consumers else "no layer reads its units")
         place = Place(
             name=name,
             width=width,
@@ -106,44 +105,44 @@ class Survey:
             cost=0 if reason else unit_cost(self.twin, name, links),
             reason=reason,
         )
-        return place if reason else self._tried(place)
+        return place if reason else self._try_wider(place)
 
     def run(self) -> Flow:
-        """Follow the units of the copy as it is now."""
+        """Track the units of the copy in its current state."""
         with without_side_effects():
             return UnitTracker(self.twin).run(self.twin, self.x)
 
     def _links(self, flow: Flow, name: str, width: int) -> tuple[tuple[Link, ...], str]:
-        """The layers that the units enter; and the first of them whose columns cannot be told apart."""
+        """Return the layers that read the units, and the first of them whose columns cannot be assigned to units."""
         links, lost = [], ""
-        for path, numbers in flow.taken.items():
+        for path, numbers in flow.columns.items():
             unit = (numbers - flow.first[name]).long()
             unit[(unit < 0) | (unit >= width)] = -1
             if (unit >= 0).any():
-                link = Link.found(path, unit, width)
+                link = Link.from_columns(path, unit, width)
                 links += [link] if link else []
                 lost = lost or ("" if link else path)
         return tuple(links), lost
 
     def _reason(self, name: str, links: tuple[Link, ...], lost: str) -> str:
-        """Why a place cannot grow, as far as one run tells."""
+        """Return why a place cannot change, as far as a run shows."""
         layer = self.twin.get_submodule(name)
         if "weight" not in layer._parameters:
             return "its weight is computed (weight norm or another parametrization); remove that first"
         if id(layer.weight) in self.shared:
             return f"{name}.weight is shared with another layer"
-        if name not in self.flow.taken:
-            return "forward does not use it as a layer of its own"
+        if name not in self.flow.columns:
+            return "forward does not call it as a layer"
         if name in self.flow.refused:
             return self.flow.refused[name]
         if lost:
-            return f"not all of its units enter {lost!r}, or not in their order"
-        for path, held in [
+            return f"{lost!r} reads only some of its units, or in another order"
+        for path, tensors in [
             (name, output_tensors(layer)),
             *((k.path, input_tensors(self.twin.get_submodule(k.path))) for k in links),
         ]:
             holder = self.twin.get_submodule(path)
-            for tensor, _ in held.tensors:
+            for tensor, _ in tensors.tensors:
                 owned = {**holder._parameters, **holder._buffers}
                 if getattr(holder, tensor, None) is not None and owned.get(tensor) is None:
                     return f"{path}.{tensor} is computed (weight norm or another parametrization); remove that first"
@@ -151,33 +150,33 @@ class Survey:
                     return f"{path}.{tensor} is shared with another layer"
         return ""
 
-    def _tried(self, place: Place) -> Place:
-        """The place after a trial with two more units; they may show that columns are arranged otherwise.
+    def _try_wider(self, place: Place) -> Place:
+        """Try a place with two more units, which may reveal another arrangement of columns.
 
-        A single unit's columns look the same whether channels come first or last, hence the second attempt.
+        The columns of a single unit look the same whether channels come first or last, hence the second attempt.
         """
         for _ in range(2):
-            flow = self._widened(place)
+            flow = self._run_wider(place)
             if isinstance(flow, str):
                 return replace(place, reason=flow)
             links, lost = self._links(flow, place.name, place.width + 2)
             if lost or place.name in flow.refused:
-                why = f"its units enter {lost!r} in an order of its own"
+                why = f"{lost!r} reads its units in another order"
                 return replace(place, reason=flow.refused.get(place.name, why))
-            if set(links) == {link.widened(2) for link in (*place.carriers, *place.consumers)}:
+            if set(links) == {link.resize(2) for link in (*place.carriers, *place.consumers)}:
                 same = same_outputs(self.flow.outputs, flow.outputs)
-                return place if same else replace(place, reason="the model gives other values when it is wider")
-            carriers, consumers = self._sorted(tuple(link.widened(-2) for link in links))
+                return place if same else replace(place, reason="the model's outputs change when it is wider")
+            carriers, consumers = self._separate_carriers(tuple(link.resize(-2) for link in links))
             place = replace(place, carriers=carriers, consumers=consumers)
-        return replace(place, reason="its units enter other layers when it is wider")
+        return replace(place, reason="other layers read its units when it is wider")
 
-    def _sorted(self, links: tuple[Link, ...]) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
-        """Carriers and consumers apart."""
+    def _separate_carriers(self, links: tuple[Link, ...]) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
+        """Return carriers and consumers separately."""
         carriers = tuple(link for link in links if isinstance(self.twin.get_submodule(link.path), CARRIER_LAYERS))
         return carriers, tuple(link for link in links if link not in carriers)
 
-    def _widened(self, place: Place) -> Flow | str:
-        """A run with two more units of random fan-in and no fan-out; or why there was none."""
+    def _run_wider(self, place: Place) -> Flow | str:
+        """Run the copy with two more units of random fan-in and zero fan-out; return an error as a string."""
         producer = self.twin.get_submodule(place.name)
         numbers = torch.Generator().manual_seed(1)
         values = carrier_values(self.twin, place, 2, None)
@@ -187,7 +186,7 @@ class Survey:
                 shape = list(old.shape)
                 shape[axis] = 2
                 values[place.name, tensor] = torch.randn(shape, generator=numbers)
-        plan = enlarged(self.twin, place, 2, values, None)
+        plan = plan_addition(self.twin, place, 2, values, None)
         undo = plan.inverse()
         plan.apply()
         try:
@@ -195,7 +194,8 @@ class Survey:
         except Exception as problem:
             line = (str(problem).splitlines() or [type(problem).__name__])[0]
             return (
-                f"the model does not run when it is wider ({line}); its code or a tensor in it may hold {place.width}"
+                f"the model fails when it is wider ({line}); its code or one of its tensors may depend on the width "
+                f"{place.width}"
             )
         finally:
             undo.apply()

@@ -1,4 +1,4 @@
-"""Fewer units at a place."""
+"""Removing units of a place."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ from creases.network.surgery._certificate import Certificate, apply_and_measure,
 from creases.network.surgery._layers import input_tensors
 from creases.network.surgery._place import Place, get_layer
 from creases.network.surgery._places import find_place
-from creases.network.surgery._resize import reduced
+from creases.network.surgery._resize import plan_removal
 from creases.network.surgery._sandbox import unwrap_module
 
 
 def remove(
     model: nn.Module,
-    where: Place | str,
+    place: Place | str,
     units: Iterable[int],
     *,
     optimizer: Optimizer | None = None,
     data: Tensor | None = None,
     input_shape: Sequence[int] | None = None,
 ) -> Certificate:
-    """Take units of a place away: their weights, biases, entries of batch norms and the columns that read them.
+    """Remove units of a place: their weights, biases, batch-norm entries and the columns that read them.
 
-    What stays is kept bit for bit, in the optimizer too; the arguments are those of :func:`widen`, which this undoes.
+    All other values stay the same bit for bit, in the optimizer too. This undoes :func:`widen`, which describes the
+    other arguments.
 
     Parameters
     ----------
     units
-        Indices in 0 .. width - 1, each once; at least one unit must stay.
+        Distinct indices from 0 to width - 1; at least one unit must remain.
 
     Returns
     -------
     Certificate
-        Its ``bound`` is 0 where no consumer reads the units (their columns are zero), else None; give ``data`` to
-        measure the change.
+        Its ``bound`` is 0 if the columns of the removed units are all zero, else None; pass ``data`` to measure the
+        change.
 
     Examples
     --------
@@ -50,43 +51,43 @@ def remove(
     1
     """
     model = unwrap_module(model)
-    place = find_place(model, where, input_shape, data)
+    place = find_place(model, place, input_shape, data)
     optimizers.check_optimizer(optimizer, model)
-    gone = _checked_units(units, place)
-    plan = reduced(model, place, gone, optimizer)
-    unread = all(_unread(model, place, gone))
+    removed = _check_units(units, place)
+    plan = plan_removal(model, place, removed, optimizer)
+    unread = all(_unread(model, place, removed))
     before = count_parameters(model)
     change = apply_and_measure(model, data, plan.apply)
     return Certificate(
         action="remove",
-        where=place.name,
+        place_name=place.name,
         old_width=place.width,
-        new_width=place.width - len(gone),
+        new_width=place.width - len(removed),
         parameters_before=before,
         parameters_after=count_parameters(model),
         change=change,
         bound=0.0 if unread else None,
-        place=place.widened(-len(gone)),
+        place=place.resize(-len(removed)),
     )
 
 
-def _checked_units(units: Iterable[int], place: Place) -> list[int]:
+def _check_units(units: Iterable[int], place: Place) -> list[int]:
     try:
-        gone = [index(unit) for unit in (units.tolist() if isinstance(units, Tensor) else units)]
+        indices = [index(unit) for unit in (units.tolist() if isinstance(units, Tensor) else units)]
     except TypeError:
-        raise InputError(f"units: expected indices such as [0, 3], got {units!r}") from None
-    wrong = [unit for unit in gone if not 0 <= unit < place.width]
-    if wrong:
-        raise InputError(f"units: {wrong} out of range; {place.name!r} has units 0 to {place.width - 1}")
-    if not gone or len(set(gone)) != len(gone):
-        raise InputError(f"units: expected at least one index, each once, got {gone}")
-    if len(gone) == place.width:
-        raise InputError(f"units: all {place.width} units of {place.name!r} cannot be removed; at least one must stay")
-    return gone
+        raise InputError("units", "be a list of indices such as [0, 3]", repr(units)) from None
+    outside = [unit for unit in indices if not 0 <= unit < place.width]
+    if outside:
+        raise InputError("units", f"be from 0 to {place.width - 1} for {place.name!r}", f"{outside}")
+    if not indices or len(set(indices)) != len(indices):
+        raise InputError("units", "be one or more distinct indices", f"{indices}")
+    if len(indices) == place.width:
+        raise InputError("units", f"leave at least one unit of {place.name!r}", f"all {place.width}")
+    return indices
 
 
 def _unread(model: nn.Module, place: Place, units: list[int]) -> Iterable[bool]:
-    """For each consumer, whether its columns for these units are zero."""
+    """Yield for each consumer whether its columns for these units are zero."""
     for link in place.consumers:
         layer = get_layer(model, link.path)
         weight = layer.weight

@@ -1,4 +1,4 @@
-"""A model to try things on: a copy that shares the weights, and an example to run it on."""
+"""A sandbox for edits: a copy of a model that shares its parameters, and an example to run it on."""
 
 from __future__ import annotations
 
@@ -20,24 +20,29 @@ _WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only c
 
 
 def unwrap_module(model: Any) -> nn.Module:
-    """The user's own module; refused where its weights are not at hand."""
+    """Return the user's module without wrappers; refused if its weights cannot be edited."""
     model = getattr(model, "_orig_mod", model)  # of torch.compile
     if not isinstance(model, nn.Module):
-        raise InputError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
+        raise InputError("model", "be a torch.nn.Module", type(model).__name__)
     if isinstance(model, DistributedDataParallel):
-        raise InputError("model: is wrapped in DistributedDataParallel; pass model.module, and wrap it again after")
+        raise InputError(
+            "model",
+            "be unwrapped",
+            "a DistributedDataParallel wrapper",
+            "pass model.module, and wrap it again afterwards",
+        )
     if isinstance(model, torch.jit.ScriptModule):
-        raise InputError("model: TorchScript cannot be changed; pass the module it was made from")
+        raise InputError("model", "not be compiled by TorchScript", hint="pass the original module")
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         if is_lazy(tensor):
-            raise InputError(f"model: {name!r} has no size yet; run the model once before changing it")
+            raise InputError("model", "have initialized parameters", f"lazy {name!r}", "run the model once first")
     return model
 
 
 def copy_sharing_parameters(model: nn.Module) -> nn.Module:
-    """A copy in eval mode with the same parameters (not copies of them), buffers of its own, and no hooks.
+    """Return a copy in eval mode with the same parameter objects, copied buffers and no hooks.
 
-    Layers of the copy can be given other parameters without a trace on the model.
+    Replacing parameters of the copy does not affect the model.
     """
     memo: dict[int, Any] = {id(parameter): parameter for parameter in model.parameters()}
     for module in model.modules():
@@ -45,19 +50,19 @@ def copy_sharing_parameters(model: nn.Module) -> nn.Module:
             if isinstance(tensor, Tensor) and not tensor.is_leaf:  # deepcopy refuses these
                 memo[id(tensor)] = tensor.detach().clone()
         for hooks in (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks):
-            kept = {key: hook for key, hook in hooks.items() if type(hook).__name__ in _WEIGHT_HOOKS}
-            memo[id(hooks)] = type(hooks)(kept)
+            weight_hooks = {key: hook for key, hook in hooks.items() if type(hook).__name__ in _WEIGHT_HOOKS}
+            memo[id(hooks)] = type(hooks)(weight_hooks)
     try:
         return copy.deepcopy(model, memo).eval()
     except Exception as problem:
-        raise InputError(f"model: cannot be copied ({problem}); creases tries changes on a copy first") from None
+        raise InputError("model", "be copyable, as edits are tried on a copy", f"{problem}") from None
 
 
 def example(model: nn.Module, input_shape: Sequence[int] | None, data: Tensor | None) -> Tensor:
-    """A batch to run the model on: the first two of data, or random numbers of the input's shape."""
+    """Return a batch to run the model on: the first two samples of data, or random numbers of the input's shape."""
     if data is not None:
         if not isinstance(data, Tensor) or data.ndim < 1 or not len(data):
-            raise InputError(f"data: expected a tensor of inputs (n, *shape), got {getattr(data, 'shape', data)!r}")
+            raise InputError("data", "be a tensor of inputs (n, *shape)", repr(getattr(data, "shape", data)))
         return data[:2].detach()
     shape = check_input_shape(input_shape) or probe_input_shape(model)
     like = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
@@ -67,7 +72,7 @@ def example(model: nn.Module, input_shape: Sequence[int] | None, data: Tensor | 
 
 @contextmanager
 def without_side_effects() -> Iterator[None]:
-    """Without gradients, and with the random numbers' state put back after."""
+    """Disable gradients, and restore the state of random numbers at the end."""
     started = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     devices = list(range(torch.cuda.device_count())) if started else []
     with torch.no_grad(), torch.random.fork_rng(devices=devices):

@@ -1,9 +1,9 @@
-"""Following units through a model: every entry of every tensor knows whose it is while the model runs.
+"""Tracking units through a run of a model: every tensor entry is labelled with the unit behind it.
 
-Torch hands every operation on a tensor subclass to ``__torch_function__``. There the operation is run as it is, and
-the units (one number for each entry) go the way of the entries: a movement of entries moves them, a function of single
-entries leaves them, pooling keeps those of a channel, a sum of two tensors ties theirs. So the columns of the next
-layer tell where each unit enters, whatever code lies between.
+Torch passes every operation on a tensor subclass to ``__torch_function__``, which runs the operation and applies it to
+the labels: rearrangements move labels like entries, elementwise functions keep them, pooling keeps those of a channel,
+sums of two tensors tie their labels together. The labels of the next layer's columns then tell which unit each column
+reads, whatever code lies between.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ Function = Callable[..., Any]
 
 
 class TrackedTensor(Tensor):
-    """Example values, and for each entry the number of the unit it carries (0: none)."""
+    """Example values, with the number of the unit behind each entry (0: none)."""
 
     units: Tensor
-    owners: Owners  #: the layers that may have made them
-    follower: UnitTracker
+    owners: Owners  #: the layers that may have produced them
+    tracker: UnitTracker
 
     @classmethod
     def __torch_function__(
         cls, func: Function, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        followed = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, TrackedTensor)]
+        tracked = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, TrackedTensor)]
         with torch._C.DisableTorchFunctionSubclass():
-            if not followed or not hasattr(followed[0], "follower"):  # torch itself is making the tensor
+            if not tracked or not hasattr(tracked[0], "tracker"):  # torch is creating the tensor
                 return func(*args, **kwargs)
-            return followed[0].follower.operation(func, tuple(args), kwargs, followed)
+            return tracked[0].tracker.operation(func, tuple(args), kwargs, tracked)
 
 
 class UnitTracker:
-    """Follows the units of one run of a model."""
+    """Tracks the units of a run of a model."""
 
     def __init__(self, model: nn.Module) -> None:
         self.flow = Flow()
         self.modules = dict(model.named_modules())
-        self.within: list[str] = []  #: paths of the modules being run
-        self.holders: dict[int, str] = {}  #: id of a weight or buffer to the layer that holds it
+        self.within: list[str] = []  #: paths of the running modules, outermost first
+        self.holders: dict[int, str] = {}  #: the layer of each weight or buffer, by the tensor's id
         number = 1
         for path, module in self.modules.items():
             if isinstance(module, AFFINE_LAYERS):
                 self.flow.first[path] = number
                 number += getattr(module, output_tensors(module).counter)
             if isinstance(module, (*AFFINE_LAYERS, *CARRIER_LAYERS)):
-                held = [*module._parameters.values(), *module._buffers.values()]
-                self.holders.update({id(tensor): path for tensor in held if tensor is not None})
+                tensors = [*module._parameters.values(), *module._buffers.values()]
+                self.holders.update({id(tensor): path for tensor in tensors if tensor is not None})
 
     def run(self, model: nn.Module, data: Tensor) -> Flow:
-        """Run the model on data (batch, *shape), which carry no units."""
+        """Run the model on data (batch, *shape), which have no units."""
         handles = [m.register_forward_pre_hook(self._enter(path)) for path, m in self.modules.items()]
         handles += [m.register_forward_hook(self._leave(path)) for path, m in self.modules.items()]
         try:
@@ -72,15 +72,15 @@ class UnitTracker:
         return self.flow
 
     def wrap(self, data: Tensor, units: Tensor | None, owners: Owners) -> TrackedTensor:
-        """Give values their units, none if not given; values changed in place stay the tensor they are."""
+        """Label values with units, by default none; a tensor changed in place remains the same object."""
         with torch._C.DisableTorchFunctionSubclass():
             out = data if isinstance(data, TrackedTensor) else data.as_subclass(TrackedTensor)
             units = torch.zeros((), dtype=torch.int32, device=data.device) if units is None else units
-            out.units, out.owners, out.follower = units.expand(data.shape), owners, self
+            out.units, out.owners, out.tracker = units.expand(data.shape), owners, self
         return out
 
     def refuse(self, owners: Iterable[str], why: str) -> None:
-        """The units of these layers are no place; the first reason stands."""
+        """Record why the units of these layers are no place; the first reason counts."""
         for owner in owners:
             self.flow.refused.setdefault(owner, why)
 
@@ -92,7 +92,7 @@ class UnitTracker:
     def _leave(self, path: str) -> Callable[[nn.Module, Any, Any], None]:
         def leave(module: nn.Module, args: Any, out: Any) -> None:
             self.within.pop()
-            if _is_torchs(module) and isinstance(out, TrackedTensor):
+            if _is_torch_layer(module) and isinstance(out, TrackedTensor):
                 calls = self.flow.uses[path].calls if path in self.flow.uses else 0
                 with torch._C.DisableTorchFunctionSubclass():
                     like = out.new_empty(0).as_subclass(Tensor)
@@ -101,139 +101,140 @@ class UnitTracker:
         return leave
 
     def _axis(self, out: TrackedTensor) -> int | None:
-        """The axis that counts units: channels after a convolution, else features."""
-        convolved = any(isinstance(self.modules[owner], nn.Linear) is False for owner in out.owners)
+        """Return the axis that counts units: channels after a convolution, else features."""
+        convolved = any(not isinstance(self.modules[owner], nn.Linear) for owner in out.owners)
         axis = 1 if out.ndim == 2 or convolved else out.ndim - 1
         return axis if out.ndim > 1 and along(out.units, axis) is not None else None
 
     def _finish(self, outputs: Any) -> None:
-        """Units that leave the model are no place."""
+        """Refuse output units, which cannot be widened."""
         leaves = tree_leaves(outputs)
-        held = [vars(leaf) for leaf in leaves if hasattr(leaf, "__dict__") and not isinstance(leaf, Tensor)]
-        for leaf in [*leaves, *tree_leaves(held)]:  # an output may be an object of the model's own
+        attributes = [vars(leaf) for leaf in leaves if hasattr(leaf, "__dict__") and not isinstance(leaf, Tensor)]
+        for leaf in [*leaves, *tree_leaves(attributes)]:  # outputs may be objects of the user's classes
             if isinstance(leaf, TrackedTensor):
-                self.refuse(leaf.owners, "it gives the model's output")
+                self.refuse(leaf.owners, "its units are the model's output")
                 with torch._C.DisableTorchFunctionSubclass():
                     self.flow.outputs.append(leaf.as_subclass(Tensor).detach().clone())
 
-    def _place(self, op: str) -> str:
-        """An operation for messages: ``add in block.1``."""
+    def _describe(self, op: str) -> str:
+        """Return the name of an operation for messages: ``add in block.1``."""
         path = next((path for path in reversed(self.within) if path), "")
         return f"{op.strip('_')} in {path!r}" if path else op.strip("_")
 
     # -- one operation ------------------------------------------------------------------------------------------------
 
     def operation(
-        self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], followed: list[TrackedTensor]
+        self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], tracked: list[TrackedTensor]
     ) -> Any:
-        """Run an operation, and give its results the units they carry."""
+        """Run an operation and label its results with units."""
         name = function_name(func)
         out = func(*args, **kwargs)
         if name in names.QUERIES:
             return out
         base = base_name(name)
-        owners = frozenset[str]().union(*(x.owners for x in followed))
+        owners = frozenset[str]().union(*(x.owners for x in tracked))
         if "out" in kwargs or (base != name and not isinstance(args[0], TrackedTensor)):
-            self.refuse(owners, f"{self._place(name)} writes them into another tensor")
+            self.refuse(owners, f"{self._describe(name)} writes them into another tensor")
             return out
         if base in names.LAYERS:
             return self._layer(base, args, kwargs, out, owners)
         if base not in names.IDENTITY_FUNCTIONS:
             passage = Passage(
-                base, self.within[-1] if self.within and _is_torchs(self.modules[self.within[-1]]) else ""
+                base, self.within[-1] if self.within and _is_torch_layer(self.modules[self.within[-1]]) else ""
             )
             for owner in owners:
                 self.flow.passages.setdefault(owner, []).append(passage)
         if base in ("batch_norm", "prelu"):
             return self._carrier(base, args, kwargs, out, owners)
-        units = self._units(func, base, args, kwargs, out, followed)
+        units = self._units(func, base, args, kwargs, out, tracked)
         if units is None:
-            self.refuse(owners, f"they enter {self._place(base)}, through which units cannot be followed")
+            self.refuse(owners, f"they enter {self._describe(base)}, which units cannot be tracked through")
             units = tree_map(lambda leaf: None, out)
-        return self._wrapped(out, units, owners)
+        return self._label(out, units, owners)
 
-    def _wrapped(self, out: Any, units: Any, owners: Owners) -> Any:
-        """The results with their units; what is no tensor (a number, None) goes as it is."""
+    def _label(self, out: Any, units: Any, owners: Owners) -> Any:
+        """Label results with their units; numbers and None stay as they are."""
         if isinstance(out, Tensor):
             if len(owners) > 1 and units is not None and out.numel():
-                owners = self._present(units)
+                owners = self._owners(units)
             return self.wrap(out, units, owners)
         if isinstance(out, list | tuple):
             parts = units if isinstance(units, list | tuple) else [None] * len(out)
-            wrapped = [self._wrapped(part, its, owners) for part, its in zip(out, parts, strict=True)]
-            return type(out)(wrapped)
+            return type(out)([self._label(part, unit, owners) for part, unit in zip(out, parts, strict=True)])
         return out
 
-    def _present(self, units: Tensor) -> Owners:
-        """The layers whose units these are."""
+    def _owners(self, units: Tensor) -> Owners:
+        """Return the layers that these units belong to."""
         paths, starts = list(self.flow.first), list(self.flow.first.values())
         numbers = units.unique().tolist()  # type: ignore[no-untyped-call]
         return frozenset(paths[bisect_right(starts, n) - 1] for n in numbers if n > 0)
 
-    def _units(self, func: Function, base: str, args: Any, kwargs: Any, out: Any, followed: list[TrackedTensor]) -> Any:
-        """The units of an operation's results, in their structure; None where they cannot be told."""
+    def _units(self, func: Function, base: str, args: Any, kwargs: Any, out: Any, tracked: list[TrackedTensor]) -> Any:
+        """Return the units of an operation's results, in the same structure; None if they cannot be determined."""
         x = args[0] if args else kwargs.get("input")
         if base in names.JOIN_FUNCTIONS:
-            return _moved(func, args, kwargs, zeros=True)
+            return _move_units(func, args, kwargs, zeros=True)
         if not isinstance(x, TrackedTensor):
-            return self._combined(base, out, followed) if base in names.ELEMENTWISE - names.IDENTITY_FUNCTIONS else None
+            return (
+                self._combine_units(base, out, tracked)
+                if base in names.ELEMENTWISE - names.IDENTITY_FUNCTIONS
+                else None
+            )
         if base in names.IDENTITY_FUNCTIONS:
             return x.units
         if base in names.MOVE_FUNCTIONS:
-            by_value = base in ("__getitem__", "index_select", "gather", "take", "take_along_dim") and len(followed) > 1
-            return None if by_value else _moved(func, args, kwargs, zeros=False)
+            by_value = base in ("__getitem__", "index_select", "gather", "take", "take_along_dim") and len(tracked) > 1
+            return None if by_value else _move_units(func, args, kwargs, zeros=False)
         if base in names.SPATIAL:
-            return _spatial(out, x)
-        if base in names.REDUCTIONS and len(followed) == 1:
-            return self._reduced(base, args, kwargs, out, x)
-        return self._combined(base, out, followed) if base in names.ELEMENTWISE | names.REDUCTIONS else None
+            return _channel_units(out, x)
+        if base in names.REDUCTIONS and len(tracked) == 1:
+            return self._reduce_units(base, args, kwargs, out, x)
+        return self._combine_units(base, out, tracked) if base in names.ELEMENTWISE | names.REDUCTIONS else None
 
-    def _reduced(self, base: str, args: Any, kwargs: Any, out: Any, x: TrackedTensor) -> Any:
-        """Sums and maxima along axes: of one unit each, or they mix units."""
+    def _reduce_units(self, base: str, args: Any, kwargs: Any, out: Any, x: TrackedTensor) -> Any:
+        """Return the units after a reduction along axes, which must not mix units."""
         dim = kwargs.get("dim", kwargs.get("axis", args[1] if len(args) > 1 else None))
         if isinstance(dim, Tensor):  # max(x, constant)
             return x.units
         dim = tuple(range(x.units.ndim)) if dim is None else dim
         low, high = x.units.amin(dim), x.units.amax(dim)
         if not torch.equal(low, high):
-            self.refuse(x.owners, f"{self._place(base)} mixes them")
+            self.refuse(x.owners, f"{self._describe(base)} mixes them")
         return tree_map(lambda leaf: low.reshape(leaf.shape), out)
 
-    def _combined(self, base: str, out: Any, followed: list[TrackedTensor]) -> Any:
-        """Entry by entry: units that meet others, or a fixed number of entries, are tied to them."""
+    def _combine_units(self, base: str, out: Any, tracked: list[TrackedTensor]) -> Any:
+        """Return the units after an elementwise function; units that meet others or constants are tied to them."""
         if not isinstance(out, Tensor):
             return None
-        units, owners = followed[0].units, followed[0].owners
-        for x in followed[1:]:
+        units, owners = tracked[0].units, tracked[0].owners
+        for x in tracked[1:]:
             if units is not x.units:
-                self._meet(base, units, owners, x.units, x.owners)
+                self._tie_units(base, units, owners, x.units, x.owners)
                 units, other = torch.broadcast_tensors(units, x.units)  # type: ignore[no-untyped-call]
                 units, owners = torch.where(units > 0, units, other), owners | x.owners
         return units
 
-    def _meet(self, base: str, units: Tensor, owners: Owners, others: Tensor, other_owners: Owners) -> None:
+    def _tie_units(self, base: str, units: Tensor, owners: Owners, others: Tensor, other_owners: Owners) -> None:
         ours, theirs = torch.broadcast_tensors(units, others)  # type: ignore[no-untyped-call]
-        place = self._place(base)
+        place = self._describe(base)
         if ((ours != theirs) & (ours > 0) & (theirs > 0)).any():
             for some, rest in ((owners, other_owners), (other_owners, owners)):
                 named = ", ".join(repr(owner) for owner in sorted(rest))
-                self.refuse(
-                    some, f"{place} joins them to those of {named}, as a residual sum does: one number for both"
-                )
+                self.refuse(some, f"{place} combines them with those of {named}, as a residual sum does")
         for some, a, b in ((owners, units, others), (other_owners, others, units)):
             if some and (b == 0).any() and _varies(a, b.shape):
-                self.refuse(some, f"{place} joins them to values whose number is fixed, as a residual sum does")
+                self.refuse(some, f"{place} combines them with values of a fixed width, as a residual sum does")
 
     # -- layers -------------------------------------------------------------------------------------------------------
 
     def _layer(self, base: str, args: Any, kwargs: Any, out: Tensor, owners: Owners) -> Any:
-        """Units enter an affine layer, which makes its own."""
+        """Record the units that an affine layer reads, and label its output with its own."""
         x, weight = _argument(args, kwargs, 0, "input"), _argument(args, kwargs, 1, "weight")
         path = self.holders.get(id(weight))
         if path is None or not isinstance(x, TrackedTensor):
-            self.refuse(owners, f"they enter {self._place(base)}, whose weight is not that of a torch layer")
+            self.refuse(owners, f"they enter {self._describe(base)}, whose weight does not belong to a torch layer")
             return self.wrap(out, None, frozenset())
-        self._take(path, x, -1 if base == "linear" else 1, owners)
+        self._record_columns(path, x, -1 if base == "linear" else 1, owners)
         layer = self.modules[path]
         if is_grouped(layer):
             self.refuse([path], f"it is a convolution in {layer.groups} groups")
@@ -243,34 +244,36 @@ class UnitTracker:
         return self.wrap(out, spread(numbers, axis, out.ndim), frozenset([path]))
 
     def _carrier(self, base: str, args: Any, kwargs: Any, out: Tensor, owners: Owners) -> Any:
-        """Units pass a layer that holds numbers for each of them."""
+        """Record the units that a layer with entries per unit reads; its output keeps their labels."""
         x = _argument(args, kwargs, 0, "input")
-        held = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor) and not isinstance(t, TrackedTensor)]
-        path = next((self.holders[id(tensor)] for tensor in held if id(tensor) in self.holders), None)
-        one_for_all = base == "prelu" and held and held[0].numel() == 1
-        if held and not one_for_all:
+        tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor) and not isinstance(t, TrackedTensor)]
+        path = next((self.holders[id(tensor)] for tensor in tensors if id(tensor) in self.holders), None)
+        shared = base == "prelu" and tensors and tensors[0].numel() == 1
+        if tensors and not shared:
             if path is None or not isinstance(x, TrackedTensor):
-                self.refuse(owners, f"they enter {self._place(base)}, whose numbers are not those of a torch layer")
+                self.refuse(
+                    owners, f"they enter {self._describe(base)}, whose parameters do not belong to a torch layer"
+                )
             else:
-                self._take(path, x, 1, owners)
+                self._record_columns(path, x, 1, owners)
         return self.wrap(out, x.units if isinstance(x, TrackedTensor) else None, owners)
 
-    def _take(self, path: str, x: TrackedTensor, axis: int, owners: Owners) -> None:
-        """Units enter a layer along an axis."""
+    def _record_columns(self, path: str, x: TrackedTensor, axis: int, owners: Owners) -> None:
+        """Record the units that a layer reads along an axis."""
         columns = along(x.units, axis)
-        if path in self.flow.taken:
+        if path in self.flow.columns:
             why = f"they enter {path!r}, which is used more than once"
             self.refuse([path], "it is used more than once")
-            self.refuse(owners | self.flow.takers[path], why)
+            self.refuse(owners | self.flow.readers[path], why)
         if columns is None:
-            self.refuse(owners, f"they do not lie along the axis that {path!r} takes")
+            self.refuse(owners, f"they do not lie along the axis that {path!r} reads")
             columns = torch.zeros(x.shape[axis], dtype=torch.int32)
-        self.flow.taken[path] = columns.cpu()
-        self.flow.takers[path] = self.flow.takers.get(path, frozenset()) | owners
+        self.flow.columns[path] = columns.cpu()
+        self.flow.readers[path] = self.flow.readers.get(path, frozenset()) | owners
 
 
 def along(units: Tensor, axis: int) -> Tensor | None:
-    """The units along one axis, where they are the same for every position on the others; else None."""
+    """Return the units along an axis if they are the same at all positions of the others, else None."""
     units = units.movedim(axis, 0)
     if not units.numel():
         return None
@@ -280,18 +283,18 @@ def along(units: Tensor, axis: int) -> Tensor | None:
 
 
 def spread(numbers: Tensor, axis: int, ndim: int) -> Tensor:
-    """A vector along one axis of a tensor."""
+    """Reshape a vector to lie along an axis of a tensor."""
     shape = [1] * ndim
     shape[axis] = len(numbers)
     return numbers.reshape(shape)
 
 
-def _moved(func: Function, args: Any, kwargs: Any, *, zeros: bool) -> Any:
-    """A movement of entries, done to their units; with ``zeros`` constants have none."""
+def _move_units(func: Function, args: Any, kwargs: Any, *, zeros: bool) -> Any:
+    """Apply a rearrangement of entries to their units; with ``zeros`` constants have no units."""
 
     def units(leaf: Any) -> Any:
         if isinstance(leaf, TrackedTensor):
-            return leaf.units.contiguous() if func is Tensor.view else leaf.units  # they may be spread out
+            return leaf.units.contiguous() if func is Tensor.view else leaf.units  # they may be expanded
         return torch.zeros_like(leaf, dtype=torch.int32) if zeros and isinstance(leaf, Tensor) else leaf
 
     try:
@@ -300,8 +303,8 @@ def _moved(func: Function, args: Any, kwargs: Any, *, zeros: bool) -> Any:
         return None
 
 
-def _spatial(out: Any, x: TrackedTensor) -> Any:
-    """Pooling and the like: the units of a channel stay in it."""
+def _channel_units(out: Any, x: TrackedTensor) -> Any:
+    """Return the units after pooling and similar functions, which keep channels."""
     channel = along(x.units, 1) if x.ndim > 2 else None
     if channel is None or any(leaf.ndim < 2 or leaf.shape[1] != len(channel) for leaf in tree_leaves(out)):
         return None
@@ -309,7 +312,7 @@ def _spatial(out: Any, x: TrackedTensor) -> Any:
 
 
 def _varies(units: Tensor, shape: Sequence[int]) -> bool:
-    """Whether units change along an axis along which a tensor of another shape has more than one entry."""
+    """Return whether units vary along an axis on which another shape has more than one entry."""
     axes = range(1, min(units.ndim, len(shape)) + 1)
     return any(shape[-i] > 1 and bool((units.amin(-i) != units.amax(-i)).any()) for i in axes)
 
@@ -318,7 +321,7 @@ def _argument(args: Sequence[Any], kwargs: dict[str, Any], position: int, name: 
     return args[position] if len(args) > position else kwargs.get(name)
 
 
-def _is_torchs(module: nn.Module) -> bool:
-    """A layer of torch's own; containers only hold others."""
+def _is_torch_layer(module: nn.Module) -> bool:
+    """Return whether a module is a layer of torch rather than a container."""
     containers = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
     return type(module).__module__.startswith("torch.nn") and not isinstance(module, containers)

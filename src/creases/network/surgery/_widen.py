@@ -1,4 +1,4 @@
-"""More units at a place."""
+"""Adding units to a place."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from creases.network.surgery._layers import input_tensors, output_tensors
 from creases.network.surgery._link import Link
 from creases.network.surgery._place import Place, get_layer
 from creases.network.surgery._places import find_place
-from creases.network.surgery._resize import Values, enlarged
+from creases.network.surgery._resize import Values, plan_addition
 from creases.network.surgery._sandbox import unwrap_module
 
 
 def widen(
     model: nn.Module,
-    where: Place | str,
+    place: Place | str,
     fan_in: Any,
     bias: Any = None,
     fan_out: Any = None,
@@ -34,35 +34,41 @@ def widen(
     data: Tensor | None = None,
     input_shape: Sequence[int] | None = None,
 ) -> Certificate:
-    """Add k units to a place of a model, behind those it has.
+    """Add k units to a place of a model, after the existing ones.
 
-    The model's own modules are edited: they stay the objects they are, with their names, hooks, device, dtype,
-    ``requires_grad`` and mode; their parameters are replaced by larger ones that hold the old numbers bit for bit (and
-    their gradients, with zeros for new entries). Everything is checked before anything is changed.
+    The model is edited in place: its modules remain the same objects, with their names, hooks, device, dtype,
+    ``requires_grad`` and mode. Their parameters are replaced by larger ones that contain the old values bit for bit
+    (and the gradients, with zeros for new entries). All arguments are checked before anything changes.
 
     Parameters
     ----------
-    where
+    place
         A place from :func:`places` or an earlier certificate, or its name.
     fan_in
-        Weights of the new units, (k, *one unit's weights): (k, inputs), or (k, input channels, *kernel).
+        Incoming weights of the new units: (k, inputs), or (k, input channels, *kernel).
     bias
-        (k,); zeros if not given. A producer without bias takes only zeros.
+        Biases (k,), zeros by default. For a producer without bias they must be zero.
     fan_out
-        The consumer's weights for the new units: (out, k) for Linear, (out, k, *kernel) for convolutions, and after
-        Flatten (out, k, h w) or (out, k h w), unit by unit. With several consumers a list in the order of
-        ``place.consumers``, or a dict by path. Zeros if not given, which leaves the function as it is.
+        Outgoing weights of the new units: (out, k) for Linear, (out, k, *kernel) for convolutions, and after Flatten
+        (out, k, h w) or (out, k h w), unit by unit. For several consumers a list in the order of ``place.consumers``,
+        or a dict by path. Zeros by default, which do not change the function.
     optimizer
-        The one that trains the model: the larger parameters take the old ones' places in their groups; moments of old
-        entries are kept bit for bit, those of new ones start at zero, step counters go on. Without it, make a new one.
+        The model's optimizer: the larger parameters replace the old ones in its groups. Moments of old entries stay the
+        same bit for bit, those of new entries start at zero, step counters continue. If you do not pass it, create a
+        new optimizer after the edit.
     statistics
-        Mean (k,) and variance (k,) of the new units before the batch norm, for its running statistics. If not given
-        they are 0 and 1 - eps, so that in eval mode the batch norm leaves new units as they are. Its weight is 1, its
-        bias 0; in train mode it standardises new units like all others.
+        Mean (k,) and variance (k,) of the new units before the batch norm, for its running statistics. By default 0
+        and 1 - eps, so that in eval mode the batch norm is the identity on new units. Its weight is 1 and its bias 0;
+        in train mode it standardizes new units like all others.
     data
-        Inputs (n, *shape) to measure the change of the output on, in eval mode.
+        Inputs (n, *shape) at which to measure the change of the output, in eval mode.
     input_shape
-        Shape of one input, to find a place by name in a model that does not start with a linear layer.
+        Shape of one input; needed to find a place by name in a model that does not start with a linear layer.
+
+    Returns
+    -------
+    Certificate
+        What changed; its ``bound`` is 0 if all outgoing weights are zero, else None.
 
     Examples
     --------
@@ -72,77 +78,77 @@ def widen(
     (Linear(in_features=2, out_features=4, bias=True), 3, 4, 0.0)
     """
     model = unwrap_module(model)
-    place = find_place(model, where, input_shape, data)
+    place = find_place(model, place, input_shape, data)
     optimizers.check_optimizer(optimizer, model)
     values, k = _producer_values(model, place, fan_in, bias)
-    outs = _consumer_values(model, place, fan_out, k)
-    values |= carrier_values(model, place, k, _checked_statistics(model, place, statistics, k)) | outs
-    plan = enlarged(model, place, k, values, optimizer)
+    columns = _consumer_values(model, place, fan_out, k)
+    values |= carrier_values(model, place, k, _check_statistics(model, place, statistics, k)) | columns
+    plan = plan_addition(model, place, k, values, optimizer)
     before = count_parameters(model)
     change = apply_and_measure(model, data, plan.apply)
-    silent = not any(part.count_nonzero() for part in outs.values())
+    silent = not any(part.count_nonzero() for part in columns.values())
     return Certificate(
         action="widen",
-        where=place.name,
+        place_name=place.name,
         old_width=place.width,
         new_width=place.width + k,
         parameters_before=before,
         parameters_after=count_parameters(model),
         change=change,
         bound=0.0 if silent else None,
-        place=place.widened(k),
+        place=place.resize(k),
     )
 
 
 def _producer_values(model: nn.Module, place: Place, fan_in: Any, bias: Any) -> tuple[Values, int]:
-    """New rows and biases of the producer, and their number."""
+    """Return the new rows and biases of the producer, and their number."""
     layer = get_layer(model, place.name)
     weight = layer.weight
     assert isinstance(weight, Tensor)
     axis = output_tensors(layer).weight_axis
     unit = tuple(weight.movedim(axis, 0).shape[1:])
-    rows = numbers("fan_in", fan_in, weight)
+    rows = _check_tensor("fan_in", fan_in, weight)
     if rows.ndim != 1 + len(unit) or tuple(rows.shape[1:]) != unit or not len(rows):
         expected = "(k, " + ", ".join(map(str, unit)) + ")"
         raise InputError(
-            f"fan_in: expected shape {expected} with k at least 1 for {place.name!r}, got {tuple(rows.shape)}"
+            "fan_in", f"have shape {expected} with k at least 1 for {place.name!r}", f"{tuple(rows.shape)}"
         )
     values: Values = {(place.name, "weight"): rows.movedim(0, axis)}
     k = len(rows)
-    offsets = numbers("bias", torch.zeros(k) if bias is None else bias, weight)
+    offsets = _check_tensor("bias", torch.zeros(k) if bias is None else bias, weight)
     if tuple(offsets.shape) != (k,):
-        raise InputError(f"bias: expected shape ({k},), one for each new unit, got {tuple(offsets.shape)}")
+        raise InputError("bias", f"have shape ({k},), one for each new unit", f"{tuple(offsets.shape)}")
     if layer.bias is not None:
         values[place.name, "bias"] = offsets
     elif offsets.count_nonzero():
-        raise InputError(f"bias: {place.name!r} has no bias, so new units cannot have one; give zeros or None")
+        raise InputError("bias", f"be zero or None, as {place.name!r} has no bias", "nonzero entries")
     return values, k
 
 
 def _consumer_values(model: nn.Module, place: Place, fan_out: Any, k: int) -> Values:
-    """New columns of every consumer, unit by unit."""
-    given = _by_path(place, fan_out)
-    return {(link.path, "weight"): _columns(model, link, given.get(link.path), k) for link in place.consumers}
+    """Return the new columns of every consumer, unit by unit."""
+    by_path = _split_by_consumer(place, fan_out)
+    return {(link.path, "weight"): _columns(model, link, by_path.get(link.path), k) for link in place.consumers}
 
 
-def _by_path(place: Place, fan_out: Any) -> dict[str, Any]:
+def _split_by_consumer(place: Place, fan_out: Any) -> dict[str, Any]:
     paths = [link.path for link in place.consumers]
     if fan_out is None:
         return {}
     if isinstance(fan_out, Mapping):
         if set(fan_out) != set(paths):
-            raise InputError(f"fan_out: expected an entry for each consumer {paths}, got {sorted(map(str, fan_out))}")
+            raise InputError("fan_out", f"have an entry for each consumer {paths}", f"{sorted(map(str, fan_out))}")
         return dict(fan_out)
     if len(paths) == 1:
         return {paths[0]: fan_out}
     if not isinstance(fan_out, list | tuple) or len(fan_out) != len(paths):
-        what = f"{len(fan_out)} entries" if isinstance(fan_out, list | tuple) else type(fan_out).__name__
-        raise InputError(f"fan_out: expected a list or dict of {len(paths)}, one for each consumer {paths}, got {what}")
+        got = f"{len(fan_out)} entries" if isinstance(fan_out, list | tuple) else type(fan_out).__name__
+        raise InputError("fan_out", f"be a list or dict of {len(paths)}, one for each consumer {paths}", got)
     return dict(zip(paths, fan_out, strict=True))
 
 
-def _columns(model: nn.Module, link: Link, given: Any, k: int) -> Tensor:
-    """New columns of one consumer along its weight's axis of inputs."""
+def _columns(model: nn.Module, link: Link, fan_out: Any, k: int) -> Tensor:
+    """Return the new columns of a consumer along the input axis of its weight."""
     layer = get_layer(model, link.path)
     weight = layer.weight
     assert isinstance(weight, Tensor)
@@ -150,42 +156,39 @@ def _columns(model: nn.Module, link: Link, given: Any, k: int) -> Tensor:
     out, _, *kernel = weight.movedim(axis, 1).shape
     m = link.per_unit
     shapes = [(out, k * m, *kernel)] if m == 1 else [(out, k, m, *kernel), (out, k * m, *kernel)]
-    columns = weight.new_zeros(shapes[0]) if given is None else numbers("fan_out", given, weight)
+    columns = weight.new_zeros(shapes[0]) if fan_out is None else _check_tensor("fan_out", fan_out, weight)
     if tuple(columns.shape) not in shapes:
         expected = " or ".join(map(str, shapes))
-        raise InputError(f"fan_out: expected shape {expected} for {link.path!r}, got {tuple(columns.shape)}")
+        raise InputError("fan_out", f"have shape {expected} for {link.path!r}", f"{tuple(columns.shape)}")
     return columns.reshape(shapes[-1]).movedim(1, axis)
 
 
-def _checked_statistics(model: nn.Module, place: Place, given: Any, k: int) -> tuple[Tensor, Tensor] | None:
-    if given is None:
+def _check_statistics(model: nn.Module, place: Place, statistics: Any, k: int) -> tuple[Tensor, Tensor] | None:
+    if statistics is None:
         return None
     norms = [link for link in place.carriers if isinstance(get_layer(model, link.path), _BatchNorm)]
     if len(norms) != 1 or norms[0].per_unit != 1:
         raise InputError(
-            f"statistics: are for places with one batch norm before any flattening; {place.name!r} is not one"
+            "statistics", f"be None for {place.name!r}, which has no single batch norm before any flattening"
         )
     like = get_layer(model, place.name).weight
     assert isinstance(like, Tensor)
     try:
-        mean, var = (numbers("statistics", part, like) for part in given)
-    except (TypeError, ValueError) as problem:
-        raise (
-            problem
-            if isinstance(problem, InputError)
-            else InputError(f"statistics: expected (mean, variance), got {given!r}")
-        ) from None
+        mean, var = statistics
+    except (TypeError, ValueError):
+        raise InputError("statistics", "be (mean, variance)", repr(statistics)) from None
+    mean, var = (_check_tensor("statistics", part, like) for part in (mean, var))
     if tuple(mean.shape) != (k,) or tuple(var.shape) != (k,) or bool((var < 0).any()):
-        raise InputError(f"statistics: expected mean and variance (at least 0) of shape ({k},) each")
+        raise InputError("statistics", f"be a mean and a nonnegative variance of shape ({k},) each")
     return mean, var
 
 
-def numbers(name: str, given: Any, like: Tensor) -> Tensor:
-    """An argument as a finite tensor of a parameter's dtype and device, on its own."""
+def _check_tensor(name: str, value: Any, like: Tensor) -> Tensor:
+    """Return an argument as a detached, finite tensor of a parameter's dtype and device."""
     try:
-        tensor = torch.as_tensor(given).detach().to(like.device, like.dtype)
+        tensor = torch.as_tensor(value).detach().to(like.device, like.dtype)
     except (TypeError, ValueError, RuntimeError) as problem:
-        raise InputError(f"{name}: expected an array of numbers, got {type(given).__name__} ({problem})") from None
+        raise InputError(name, "be an array of numbers", f"{type(value).__name__} ({problem})") from None
     if not torch.isfinite(tensor).all():
-        raise InputError(f"{name}: has NaN or infinite entries")
+        raise InputError(name, "be finite", "NaN or infinite entries")
     return tensor
