@@ -118,7 +118,7 @@ def things(at: int, data: list[tuple[Tensor, Tensor]], held: tuple[Tensor, Tenso
     runs: dict[str, Callable[[], object]] = {
         "samples": lambda: forward_backward(net, data),
         "held-out": lambda: forward_backward(net, batches(*held)),
-        "creases": lambda: tiny(net, place, data, loss, heldout=held, tau=0),
+        "creases": lambda: tiny(net, place, data, loss, validation=held, tau=0, fallback=None, above_noise=False),
         "solve": lambda: optimal_units(sums, count=10),
         "float32": lambda: entering.T @ entering,
         "float64": lambda: wide.T @ wide,

@@ -65,7 +65,7 @@ def slope(model: nn.Module, proposal, x: Tensor, y: Tensor, step: float = 1e-3) 
     """The fall of the loss for weights step times as large, over step^2, by two steps (Richardson)."""
     falls = []
     for size in (step, step / 2):
-        after = mean_loss(grown(model, proposal.scaled(size, size)), x, y)
+        after = mean_loss(grown(model, proposal.scale(size, size)), x, y)
         falls.append((mean_loss(model, x, y) - after) / size**2)
     return 2 * falls[1] - falls[0]
 

@@ -28,7 +28,7 @@ def cases(rank, world):
         ("tiny", mlp(nn.SELU, (3, 3, 3, 2)), (3,), tiny, {"tau": 0, "max_units": 3}),
         ("tiny relu", mlp(nn.ReLU), (3,), tiny, {"tau": 0, "project": False}),
         ("tiny conv", conv(nn.ReLU, bias=True), SHAPE, tiny, {"tau": 0, "project": False, "max_units": 2}),
-        ("tiny second", mlp(nn.SELU), (3,), tiny, {"tau": 1e-9, "beyond": "second", "max_units": 2, "solver": "svd"}),
+        ("tiny second", mlp(nn.SELU), (3,), tiny, {"tau": 1e-9, "fallback": "second", "max_units": 2, "solver": "svd"}),
         ("gradmax", mlp(nn.ReLU), (3,), gradmax, {"count": 2}),
         ("random", mlp(nn.ReLU), (3,), random_units, {"count": 2, "fan_out": 1.0}),
         ("split", mlp(nn.Tanh), (3,), steepest_split, {"count": 2}),
@@ -40,8 +40,9 @@ def cases(rank, world):
         x = x.to(next(model.parameters()).dtype)
         held = data(shape, 40, seed=5 if name == "tiny second" else 1)
         if method is tiny:
+            options = {"fallback": None, "above_noise": False, **options}
             whole = (held[0].to(x), held[1])
-            options["heldout"] = whole if rank == 0 else []  # the second has none
+            options["validation"] = whole if rank == 0 else []  # the second has none
         place = place_of(model, "0", shape)
         done[name] = method(model, place, _share(x, y, rank, world), loss, **options)
     sums = statistics(mlp(), "0", _share(*data(), rank, world), loss)

@@ -95,7 +95,7 @@ def test_every_policy_can_be_a_users_function():
     def how(model, place, evidence):
         calls["how"] += 1
         return creases.growth.methods.random_units(
-            model, place, *evidence.drawn(50)[:1], evidence.objective.loss, seed=1
+            model, place, *evidence.draw(50)[:1], evidence.objective.loss, seed=1
         )
 
     def where(state):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from creases.errors import InputError
 from creases.growth import History
-from creases.growth.methods._registry import Random, resolve_method
+from creases.growth.methods._random import Random
+from creases.growth.methods._registry import resolve_method
 from creases.growth.methods.expressivity import bottleneck, statistics
 from creases.growth.policies import (
     At,
@@ -42,7 +43,7 @@ def names(places) -> list[str]:
 
 def test_the_largest_bottleneck_comes_first():
     run = state(mlp(3, 2, 4, 2))
-    batches, _ = run.evidence.drawn(1000)
+    batches, _ = run.evidence.draw(1000)
     lack = {one.name: bottleneck(statistics(run.model, one, batches, run.objective.loss)) for one in run.places}
     assert set(lack) == {"0", "2"}
     assert names(LargestBottleneck()(run)) == sorted(lack, key=lambda name: -lack[name])

@@ -91,10 +91,10 @@ def test_a_unit_that_a_few_held_out_samples_by_chance_do_not_need_stays():
     few = (x[:5], without(x[:5]).detach())
     assert (
         redundant_units(model, "0", data, nn.MSELoss())
-        == redundant_units(model, "0", data, nn.MSELoss(), heldout=few)
+        == redundant_units(model, "0", data, nn.MSELoss(), validation=few)
         == []
     )
-    told = redundant_units(model, "0", data, nn.MSELoss(), heldout=few, tolerance=1e9)[0]
+    told = redundant_units(model, "0", data, nn.MSELoss(), validation=few, tolerance=1e9)[0]
     assert told.cost == redundant_units(model, "0", data, nn.MSELoss(), tolerance=1e9)[0].cost > 0
 
 

@@ -55,12 +55,13 @@ def proposed(model: nn.Module, x: Tensor, y: Tensor, count: int, seed: int = 0) 
         "0",
         [(x, y)],
         square,
-        heldout=[(x, y)],
+        validation=[(x, y)],
         max_units=count,
         tau=0.0,
         project=False,
-        beyond="random",
+        fallback="random",
         seed=seed,
+        above_noise=False,
     )
 
 
@@ -72,7 +73,7 @@ def completion(scale: Scale) -> Numbers:
         ratios["some units"].append(left(model, x, y, proposed(model, x, y, 10)) / before)
         one = proposed(model, x, y, 1)
         ratios["one unit"].append(left(model, x, y, one) / before)
-        ratios["one small unit"].append(left(model, x, y, one.scaled(SMALL, 1.0)) / before)
+        ratios["one small unit"].append(left(model, x, y, one.scale(SMALL, 1.0)) / before)
     return {
         name: {**count_failures(r < 1 for r in own), "best": min(own), "worst": max(own)}
         for name, own in ratios.items()
@@ -100,10 +101,10 @@ def paradox(scale: Scale) -> Numbers:
             parameter.zero_()
         model[2].bias.fill_(float(y.mean()))  # type: ignore[operator]
     before = left(model, x, y)
-    options = {"heldout": [(x, y)], "max_units": 1, "project": False}
-    plain = tiny(model, "0", [(x, y)], square, **options)  # type: ignore[arg-type]
+    options = {"validation": [(x, y)], "max_units": 1, "project": False}
+    plain = tiny(model, "0", [(x, y)], square, fallback=None, above_noise=False, **options)  # type: ignore[arg-type]
     after = {
-        way: left(model, x, y, tiny(model, "0", [(x, y)], square, beyond=way, **options)) / before  # type: ignore[arg-type]
+        way: left(model, x, y, tiny(model, "0", [(x, y)], square, fallback=way, above_noise=False, **options)) / before  # type: ignore[arg-type]
         for way in ("second", "random")
     }
     return {"units by linear correlation": plain.count, "loss after, of that before": after}

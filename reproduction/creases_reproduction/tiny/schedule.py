@@ -120,7 +120,16 @@ def growth_round(
         if like:
             proposal = _random(model, place, use, hold, like[i] - place.width, int(order[0]))
         else:
-            proposal = tiny(model, place, [use], nn.functional.cross_entropy, heldout=[hold], max_units=MOST)
+            proposal = tiny(
+                model,
+                place,
+                [use],
+                nn.functional.cross_entropy,
+                validation=[hold],
+                max_units=MOST,
+                fallback=None,
+                above_noise=False,
+            )
             strengths = [float(one) for one in proposal.explanation.get("lambda", ())] or [0.0]
             found.append([sum(one**2 for one in strengths) / len(strengths), max(strengths)])
         if proposal.count:
@@ -132,22 +141,22 @@ def _random(
     model: nn.Sequential,
     place: Place,
     batches: tuple[Tensor, Tensor],
-    heldout: tuple[Tensor, Tensor],
+    validation: tuple[Tensor, Tensor],
     count: int,
     seed: int,
 ) -> Proposal:
     """Random units at the size, and the sign, that held-out samples want; with no weights out where they want none."""
     loss = nn.functional.cross_entropy
     drawn = random_units(model, place, [batches], loss, count=count, fan_out=1.0, seed=seed)
-    sample = gather_sample(model, place, [batches], loss, [heldout])
+    sample = gather_sample(model, place, [batches], loss, [validation])
     alpha = torch.cat([drawn.fan_in.T, drawn.bias[None]])
     best = []
     for sign in (1.0, -1.0):
         omega = {path: sign * columns for path, columns in drawn.fan_out.items()}
-        size = line_search(sample.reach, sample.runs, NewUnits(alpha, omega, torch.ones(count), 0, "random"))
+        size = line_search(sample.route, sample.runs, NewUnits(alpha, omega, torch.ones(count), 0, "random"))
         best.append((size.after, sign * sqrt(size.factor), sqrt(size.factor)))
     _, out, into = min(best)
-    return drawn.scaled(into or 1.0, out)
+    return drawn.scale(into or 1.0, out)
 
 
 def runs(seed: int, data: Data, seconds: float = 50.0) -> list[Run]:

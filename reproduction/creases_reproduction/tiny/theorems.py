@@ -60,10 +60,10 @@ def case(seed: int, bend: type[nn.Module] = nn.Tanh) -> Case:
     x = torch.randn(120, 4, generator=numbers, dtype=torch.float64)
     y = (torch.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2] > 0).long() + (x[:, 3] > 1).long()
     place = places(model)[seed % 2]
-    found = PlaceObserver.from_model(model, place, loss, x).see(x, y)
+    found = PlaceObserver.from_model(model, place, loss, x).observe(x, y)
     ones = torch.ones(1, len(x), dtype=torch.float64)
     path = place.consumers[0].path
-    before, after = torch.cat([found.entering.T, ones]), torch.cat([found.inputs[path].T, ones])
+    before, after = torch.cat([found.layer_input.T, ones]), torch.cat([found.consumer_inputs[path].T, ones])
     return Case(model, x, y, place, statistics(model, place, [(x, y)], loss), before, after, found.goals[path].T)
 
 
@@ -264,7 +264,7 @@ def _slope(own: Case, units: NewUnits, step: float = 1e-3) -> float:
     for size in (step, step / 2):
         model = copy.deepcopy(own.model)
         fan_in, bias = units.alpha[:-1].T.clone(), units.alpha[-1].clone()
-        apply(Proposal("tiny", own.place, fan_in, bias, units.omega, 0.0, {}).scaled(size, size), model)
+        apply(Proposal("tiny", own.place, fan_in, bias, units.omega, 0.0, {}).scale(size, size), model)
         with torch.no_grad():
             falls.append(float(loss(own.model(own.x), own.y) - loss(model(own.x), own.y)) / size**2)
     return 2 * falls[1] - falls[0]

@@ -40,7 +40,7 @@ class Proposed:
 
     def gain(self, u: Floats) -> float:
         """Predicted fall of the mean loss for a direction (d,)."""
-        return float(self.score.of(unit_values(self.D, u[None], 0.0)).gain[0])
+        return float(self.score.evaluate(unit_values(self.D, u[None], 0.0)).gain[0])
 
 
 def proposed(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> Proposed | None:

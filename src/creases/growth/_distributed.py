@@ -1,4 +1,4 @@
-"""Several processes as one: sums over the ranks of torch.distributed, nothing where there is one process."""
+"""Sums and copies over the ranks of torch.distributed; nothing happens with one process."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ T = TypeVar("T")
 
 
 def world_size() -> int:
-    """Number of processes."""
-    return dist.get_world_size() if _many() else 1
+    """Return the number of processes."""
+    return dist.get_world_size() if _is_distributed() else 1
 
 
 def rank() -> int:
-    """This process's number."""
-    return dist.get_rank() if _many() else 0
+    """Return this process's number."""
+    return dist.get_rank() if _is_distributed() else 0
 
 
 def sum_over_ranks(tensors: Iterable[Tensor]) -> None:
     """Sum each tensor over the ranks, in place."""
     if world_size() > 1:
         for tensor in tensors:
-            moved = _moved(tensor)
-            dist.all_reduce(moved)
-            tensor.copy_(moved)
+            copy = _backend_copy(tensor)
+            dist.all_reduce(copy)
+            tensor.copy_(copy)
 
 
 def broadcast(tensors: Iterable[Tensor]) -> None:
-    """Give every rank the first one's values, in place."""
+    """Copy the first rank's values to every rank, in place."""
     if world_size() > 1:
         for tensor in tensors:
-            moved = _moved(tensor)
-            dist.broadcast(moved, 0)
-            tensor.copy_(moved)
+            copy = _backend_copy(tensor)
+            dist.broadcast(copy, 0)
+            tensor.copy_(copy)
 
 
 @contextmanager
 def fail_together() -> Iterator[None]:
-    """What fails on one rank fails on all: no rank waits for sums that another will never send."""
+    """Fail on all ranks if the block fails on one, so that no rank waits for sums that another never sends."""
     problem: Exception | None = None
     try:
         yield
@@ -58,26 +58,26 @@ def fail_together() -> Iterator[None]:
     if problem is not None:
         raise problem
     if failed:
-        raise InputError("ranks: another rank refused its share of the samples; its own message says why")
+        raise InputError("samples", "be valid on every rank", hint="see the message of the rank that refused its share")
 
 
 def from_first(value: T) -> T:
-    """The first rank's value, on every rank."""
+    """Return the first rank's value on every rank."""
     if world_size() == 1:
         return value
-    held: list[T | None] = [value if rank() == 0 else None]
-    dist.broadcast_object_list(held, 0)
-    found = held[0]
-    assert found is not None
-    return found
+    values: list[T | None] = [value if rank() == 0 else None]
+    dist.broadcast_object_list(values, 0)
+    first = values[0]
+    assert first is not None
+    return first
 
 
-def _many() -> bool:
+def _is_distributed() -> bool:
     return dist.is_available() and dist.is_initialized()
 
 
-def _moved(tensor: Tensor) -> Tensor:
-    """A contiguous copy where the backend works: nccl only sees the GPU."""
+def _backend_copy(tensor: Tensor) -> Tensor:
+    """Return a contiguous copy on a device of the backend: nccl needs the GPU."""
     tensor = tensor.detach()
     return (
         tensor.to("cuda", copy=True).contiguous() if dist.get_backend() == "nccl" else tensor.cpu().clone().contiguous()

@@ -1,4 +1,4 @@
-"""Explanations of new units in the sentences a person reads."""
+"""Explanations of new units as text."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from creases.growth._feature_names import FeatureNames, NameOptions
-from creases.growth.methods import _sentences as first_order
-from creases.growth.methods._fold import sentences as folding
+from creases.growth.methods import _sentences as unit_text
+from creases.growth.methods._fold import sentences as fold_text
 
 
 def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
-    """A proposal's explanation in words.
+    """Return an explanation of new units as text.
 
     Parameters
     ----------
     explanation
         Of a proposal or of a growth step's record.
     **names
-        ``classes`` and ``features``: names of the classes and of the inputs; without them they go by number.
-        ``scaling``: the :class:`creases.growth.Scaling` of the inputs; points are told in the data's own units.
-        ``instance``: what to call one sample: "row" of a table.
+        ``classes`` and ``features``: names of the classes and of the inputs, numbers by default. ``scaling``: the
+        :class:`creases.growth.Scaling` of the inputs, to give points in the data's units. ``instance``: the word for
+        one sample, such as "row".
 
     Examples
     --------
-    >>> words({"method": "fold", "place": "0", "reason": "nothing is mis-predicted"})
+    >>> explain({"method": "fold", "place": "0", "reason": "nothing is mis-predicted"})
     "No unit added to '0': nothing is mis-predicted."
     """
     if explanation.get("reason"):
@@ -34,29 +34,29 @@ def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str
         return " ".join(
             filter(
                 None,
-                [folding.fold_sentences(explanation, FeatureNames(**names)), explain_outcome(explanation, **names)],
+                [fold_text.fold_sentences(explanation, FeatureNames(**names)), explain_outcome(explanation, **names)],
             )
         )
-    if method in first_order.SENTENCES:
-        return first_order.unit_sentences(explanation)
-    return _added(explanation)
+    if method in unit_text.SENTENCES:
+        return unit_text.unit_sentences(explanation)
+    return _generic_sentence(explanation)
 
 
 def explain_reason(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
-    """As :func:`words`, in the one sentence that tells why."""
+    """Return the reason for new units in one sentence."""
     if not explanation.get("reason"):
         if explanation["method"] == "fold":
-            return folding.fold_reason(explanation, FeatureNames(**names))
-        if explanation["method"] in first_order.SENTENCES:
-            return first_order.unit_reason(explanation)
+            return fold_text.fold_reason(explanation, FeatureNames(**names))
+        if explanation["method"] in unit_text.SENTENCES:
+            return unit_text.unit_reason(explanation)
     return explain(explanation, **names)
 
 
 def explain_outcome(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
-    """What became of new units, as far as their own method tells; "" where it does not."""
-    return folding.outcome_sentence(explanation, FeatureNames(**names)) if "after" in explanation else ""
+    """Return the outcome of new units after training; "" where the method does not provide it."""
+    return fold_text.outcome_sentence(explanation, FeatureNames(**names)) if "after" in explanation else ""
 
 
-def _added(explanation: Mapping[str, Any]) -> str:
+def _generic_sentence(explanation: Mapping[str, Any]) -> str:
     units, place = explanation.get("units", 1), explanation["place"]
     return f"{'1 unit' if units == 1 else f'{units} units'} added to {place!r} by {explanation['method']}."

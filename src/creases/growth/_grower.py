@@ -19,8 +19,10 @@ from creases.growth._records import History, Record
 from creases.growth._samples import as_samples
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
+from creases.growth.methods._evidence import GrowthMethod, drop_unweighted
+from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._fold.outcome import fold_outcome
-from creases.growth.methods._registry import Fold, GrowthMethod, drop_unweighted, resolve_method
+from creases.growth.methods._registry import resolve_method
 from creases.growth.policies._stop import NothingToAdd, Stop, is_worth_adding, resolve_stops
 from creases.growth.policies._when import When, resolve_when
 from creases.growth.policies._where import At, Where, resolve_where
@@ -224,7 +226,7 @@ class Grower:
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
         if record.number > self._told and record.method == "fold" and record.explanation.get("why"):
-            seen = drop_unweighted(self.state.samples.whole(getattr(self.state.how, "limit", Fold.limit)))
+            seen = drop_unweighted(self.state.samples.whole(getattr(self.state.how, "max_samples", Fold.max_samples)))
             rows = None if seen.rows is None else seen.rows.numpy()
             model, unit = copy_sharing_parameters(self.state.model), record.units[0]
             options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}

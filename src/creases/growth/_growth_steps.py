@@ -59,7 +59,7 @@ def recycle_units(state: State, stops: Sequence[Stop]) -> Record | None:
 
 def revive_layer(state: State) -> Record | None:
     """Draw the units of a dead layer anew: nothing behind it can learn or grow. Three times in a row at most."""
-    batches, _ = state.evidence.drawn(MAX_SAMPLES)
+    batches, _ = state.evidence.draw(MAX_SAMPLES)
     row = takewhile(lambda record: record.action == "revive", reversed(state.history.records))
     tried = Counter(record.place for record in row)
     for place in state.places:
@@ -91,12 +91,14 @@ def _without_spare(state: State, place: Place) -> tuple[nn.Module, Place, list[R
     No more than the method grows at a time, and no more than a tenth of them (but one): each may cost a little.
     """
     most = max(1, min(place.width // 10, getattr(state.how, "max_units", getattr(state.how, "count", 1))))
-    batches, heldout = state.evidence.drawn(MAX_SAMPLES)
+    batches, validation = state.evidence.draw(MAX_SAMPLES)
     twin, smaller, gone = copy.deepcopy(state.model), place, list[RedundantUnit]()
     without = torch.tensor(float(not batches))
     ranks.sum_over_ranks([without])
     while len(gone) < most and not without:  # too few samples to judge by where a rank has none
-        found = ranks.from_first(redundant_units(twin, smaller, batches, state.objective.loss, heldout=heldout)[:1])
+        found = ranks.from_first(
+            redundant_units(twin, smaller, batches, state.objective.loss, validation=validation)[:1]
+        )
         if not found:
             break
         certificate = remove_redundant(twin, smaller, found[0])

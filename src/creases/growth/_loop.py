@@ -15,7 +15,7 @@ from creases.growth._progress import Callback, tensorboard_writer, terminal_prog
 from creases.growth._records import History
 from creases.growth._run import MakeOptimizer, Run
 from creases.growth._training import preserve_modes
-from creases.growth.methods._registry import GrowthMethod
+from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.policies._stop import Stop
 from creases.growth.policies._when import When
 from creases.growth.policies._where import Where

@@ -1,4 +1,4 @@
-"""A loss summed over the samples of a batch, whatever its reduction."""
+"""A loss as a sum over the samples of a batch, for any reduction."""
 
 from __future__ import annotations
 
@@ -17,32 +17,31 @@ Loss = Callable[[Any, Any], Tensor]
 
 @dataclass(eq=False)
 class LossSum:
-    """A loss as a sum over samples; whether it is a mean is found out on the first batch that tells."""
+    """A loss as a sum over samples; whether it is a mean is determined on the first batch that shows it."""
 
     loss: Loss
-    mean: bool | None = None  #: whether it is a mean over the samples; None as long as that is not known
+    mean: bool | None = None  #: whether it is a mean over the samples; None while unknown
 
     def __call__(self, outputs: Any, target: Any, n: int) -> Tensor:
-        """The loss summed over the n samples of a batch."""
+        """Return the loss summed over the n samples of a batch."""
         value = self.loss(outputs, target)
         if not isinstance(value, Tensor):
-            raise InputError(f"loss: expected a tensor from it, got {type(value).__name__}")
+            raise InputError("loss", "return a tensor", type(value).__name__)
         if value.ndim:
             return value.sum()
-        if self.mean is None and bool(value):  # a loss of 0 tells nothing, and is 0 either way
+        if self.mean is None and bool(value):  # a loss of 0 is 0 either way
             self.mean = _is_mean(self.loss, outputs, target, value)
         return value * n if self.mean else value
 
 
 def _is_mean(loss: Loss, outputs: Any, target: Any, value: Tensor) -> bool:
-    """Whether a loss is a mean over samples: it says so, or it is the same when every sample comes twice."""
-    said = getattr(loss, "reduction", None)
-    if said in ("mean", "sum"):
-        return bool(said == "mean")
+    """Return whether a loss is a mean over samples: by its ``reduction``, or because doubling the batch changes nothing."""
+    reduction = getattr(loss, "reduction", None)
+    if reduction in ("mean", "sum"):
+        return bool(reduction == "mean")
     if not isinstance(outputs, Tensor) or not isinstance(target, Tensor):
         raise InputError(
-            "loss: cannot tell whether it is a mean or a sum over samples; give it an attribute reduction, "
-            "'mean' or 'sum'"
+            "loss", "have an attribute reduction, 'mean' or 'sum', for outputs or targets other than tensors"
         )
     with torch.no_grad():
         twice = float(loss(torch.cat([outputs, outputs]), torch.cat([target, target])))
@@ -52,5 +51,7 @@ def _is_mean(loss: Loss, outputs: Any, target: Any, value: Tensor) -> bool:
     if abs(twice - 2 * once) <= 1e-3 * abs(once):
         return False
     raise InputError(
-        f"loss: is neither a mean nor a sum over samples ({once:.6g} on a batch, {twice:.6g} with every sample twice)"
+        "loss",
+        "be a mean or a sum over samples",
+        f"{once:.6g} on a batch and {twice:.6g} with every sample twice",
     )

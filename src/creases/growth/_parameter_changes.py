@@ -1,4 +1,4 @@
-"""Changes of present parameters: checked against a model, made, and taken back where what follows fails."""
+"""Changes of present parameters, checked against a model, and undone if a following step fails."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ ParameterChanges = list[tuple[Tensor, Tensor]]
 
 
 def match_parameters(model: nn.Module, change: Mapping[str, Tensor], name: str, advice: str) -> ParameterChanges:
-    """The parameters that a change (by their names) is of; refused in an argument's name where they are others."""
-    found = dict(model.named_parameters())
+    """Return the parameters that a change names; ``name`` is the argument it came from."""
+    parameters = dict(model.named_parameters())
     for path, move in change.items():
-        if path not in found or found[path].shape != move.shape:
-            has = f"has shape {tuple(found[path].shape)}" if path in found else "is not there"
+        if path not in parameters or parameters[path].shape != move.shape:
+            shape = f"has shape {tuple(parameters[path].shape)}" if path in parameters else "does not exist"
             raise InputError(
-                f"{name}: changes {path!r} by a tensor of shape {tuple(move.shape)}, which {has} in this model; "
-                f"{advice}"
+                name,
+                "fit the model",
+                f"a change of shape {tuple(move.shape)} for {path!r}, which {shape}",
+                advice,
             )
-    return [(found[path], move.to(found[path])) for path, move in change.items()]
+    return [(parameters[path], move.to(parameters[path])) for path, move in change.items()]
 
 
 @contextmanager
 def apply_changes(moves: ParameterChanges) -> Iterator[None]:
-    """Make the changes; where the block fails, the parameters are what they were."""
+    """Apply the changes; restore the parameters if the block fails."""
     before = [parameter.detach().clone() for parameter, _ in moves]
     with torch.no_grad():
         for parameter, move in moves:

@@ -1,4 +1,4 @@
-"""A proposal: new units for a place, as plain data, before anything is changed."""
+"""A proposal: new units for a place, as plain data, before the model changes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from creases.network.surgery import Certificate, Place, apply_and_measure, widen
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """New units for a place: what every growth method returns, and :func:`apply` puts in.
+    """New units for a place, as every growth method returns them; :func:`apply` adds them to the model.
 
-    Leaving a proposal alone leaves no trace: nothing of it is in the model.
+    The model does not change until then.
     """
 
     method: str  #: the method's name, such as "tiny"
@@ -25,17 +25,17 @@ class Proposal:
     fan_in: Tensor  #: (k, *shape of one row of the producer's weight)
     bias: Tensor  #: (k,)
     fan_out: Mapping[str, Tensor]  #: for each consumer's path its new columns, as :func:`creases.widen` takes them
-    gain: float  #: by how much the mean loss is predicted to fall (to first order; a fold's: when outputs have adapted)
-    explanation: Mapping[str, Any]  #: why these units: JSON-able, the method's own fields
-    change: Mapping[str, Tensor] = field(default_factory=dict)  #: what is added to present parameters, by their names
+    gain: float  #: predicted decrease of the mean loss (to first order; a fold's: after the outputs adapted)
+    explanation: Mapping[str, Any]  #: why these units: JSON-able, with fields of the method
+    change: Mapping[str, Tensor] = field(default_factory=dict)  #: what is added to present parameters, by name
 
     @property
     def count(self) -> int:
-        """Number of new units."""
+        """Return the number of new units."""
         return len(self.fan_in)
 
-    def scaled(self, fan_in: float, fan_out: float) -> Proposal:
-        """The same units with their weights in (bias too) and out multiplied; the gain goes with the product."""
+    def scale(self, fan_in: float, fan_out: float) -> Proposal:
+        """Return the proposal with incoming weights (and biases) and outgoing weights multiplied by factors."""
         return replace(
             self,
             fan_in=fan_in * self.fan_in,
@@ -46,9 +46,9 @@ class Proposal:
 
 
 def first_units(proposal: Proposal, k: int) -> Proposal:
-    """The first k of the proposed units (methods put the strongest first); their share of the gain, taken as even.
+    """Return a proposal of the first k units, the strongest ones, with an even share of the gain.
 
-    A proposal that also changes present parameters cannot be cut, and is left as it is or emptied.
+    A proposal that also changes present parameters cannot be cut: it is returned as it is, or empty for k = 0.
     """
     if k >= proposal.count or (k and proposal.change):
         return proposal
@@ -71,15 +71,22 @@ def first_units(proposal: Proposal, k: int) -> Proposal:
 def apply(
     proposal: Proposal, model: nn.Module, *, optimizer: optim.Optimizer | None = None, data: Tensor | None = None
 ) -> Certificate:
-    """Put the proposed units into the model; the optimizer's state is carried.
+    """Add the proposed units to the model, and their state to the optimizer.
 
-    ``data``: inputs on which to measure how much the model's output changed, for the certificate. Parameters that the
-    proposal changes stay the objects they are.
+    Parameters
+    ----------
+    proposal
+        For a place of this model.
+    model
+        Changed in place; parameters that keep their shape stay the same objects.
+    optimizer
+        Of the model, if there is one; its state is carried over.
+    data
+        Inputs on which to measure how much the model's output changes, for the certificate.
     """
     if not proposal.count:
-        raise InputError(
-            f"proposal: has no units to add: {proposal.explanation.get('reason', 'none were worth adding')}"
-        )
+        reason = proposal.explanation.get("reason", "none was worth adding")
+        raise InputError("proposal", "have at least one unit", f"none ({reason})")
     moves = match_parameters(model, proposal.change, "proposal", "propose again for the model as it is")
     done: list[Certificate] = []
 

@@ -104,7 +104,7 @@ def redundant_units(
     batches: Batches,
     loss: Loss,
     *,
-    heldout: Batches | None = None,
+    validation: Batches | None = None,
     tolerance: float = 1e-3,
 ) -> list[RedundantUnit]:
     """The units of a place that can go at no cost worth naming, the cheapest first.
@@ -118,7 +118,7 @@ def redundant_units(
     ----------
     batches, loss
         As in :func:`creases.growth.methods.expressivity.statistics`; under torch.distributed each process gives its own samples.
-    heldout
+    validation
         Other samples, on which the cost is measured too: on those of the re-fit it looks too low, and on a few others
         the unit that looks cheapest owes it to chance. A unit can go where both agree; the larger cost is told.
     tolerance
@@ -148,7 +148,7 @@ def redundant_units(
     with ranks.fail_together():
         entering = _observed(observer, source)
     ranks.sum_over_ranks(one.gram for one in entering)
-    judged = [source, *([] if heldout is None else [list(iterate_batches(heldout, "heldout"))])]
+    judged = [source, *([] if validation is None else [list(iterate_batches(validation, "validation"))])]
     before = np.array([_mean_loss(observer, part, {}) for part in judged])
     if not np.isfinite(before).all():
         raise InputError(

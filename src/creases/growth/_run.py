@@ -23,7 +23,7 @@ from creases.growth._records import History, Record, validation_merit
 from creases.growth._samples import DatasetSamples, InMemorySamples, Samples, as_samples
 from creases.growth._state import combine_seeds
 from creases.growth._training import train_epoch
-from creases.growth.methods._registry import GrowthMethod
+from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.policies._stop import Stop
 from creases.growth.policies._when import When
 from creases.growth.policies._where import Where

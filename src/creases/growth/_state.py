@@ -16,10 +16,9 @@ from creases.growth._objective import Objective
 from creases.growth._proposal import Proposal
 from creases.growth._records import History, Record
 from creases.growth._samples import Samples
-from creases.growth.methods._first_order.statistics import statistics
-from creases.growth.methods._registry import Evidence, GrowthMethod
+from creases.growth.methods._evidence import Evidence, GrowthMethod
+from creases.growth.methods._first_order.statistics import sample_size, statistics
 from creases.growth.methods._tiny.bottleneck import bottleneck
-from creases.growth.methods._tiny.growth_sample import sample_size
 from creases.network.surgery import Place, copy_sharing_parameters, count_parameters, places, without_side_effects
 
 
@@ -101,7 +100,7 @@ class State:
         if "bottleneck" in found:
             return float(found["bottleneck"])
         try:
-            batches, _ = self.evidence.drawn(sample_size(self.model, place))
+            batches, _ = self.evidence.draw(sample_size(self.model, place))
             return ranks.from_first(bottleneck(statistics(self.model, place, batches, self.objective.loss)))
         except (InputError, ReadError):
             return 0.0

@@ -12,6 +12,8 @@ from creases.growth._proposal import apply
 from creases.growth.methods import gradmax, random_units, split, steepest_split, tiny
 from first_order import conv, data, loss, mlp, place_of
 
+PLAIN = {"tau": 0, "project": False, "fallback": None, "above_noise": False}
+
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
@@ -21,12 +23,12 @@ def test_the_device_does_not_matter(method, make, shape):
     if method is steepest_split and shape != (3,):
         pytest.skip("is for linear layers")
     model, (x, y) = make(), data(shape)
-    options = {"tau": 0, "project": False, "heldout": (x, y)} if method is tiny else {}
+    options = {"validation": (x, y), **PLAIN} if method is tiny else {}
     place = place_of(model, "0", shape)
     here = method(model, place, (x, y), loss, **options)
     other = copy.deepcopy(model).cuda()
     if options:
-        options["heldout"] = (x.cuda(), y.cuda())
+        options["validation"] = (x.cuda(), y.cuda())
     there = method(other, place, (x.cuda(), y.cuda()), loss, **options)
     assert there.count == here.count
     assert there.gain == pytest.approx(here.gain, rel=1e-8, abs=1e-12)

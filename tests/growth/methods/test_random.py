@@ -23,7 +23,7 @@ def test_the_gain_is_the_slope_along_the_outgoing_weights_at_every_place(name):
     square = torch.nn.MSELoss()
     for place in creases.places(model, shape):
         proposal = random_units(model, place, (x, target), square, count=2, fan_out=1.0, seed=3)
-        small = [proposal.scaled(1.0, step) for step in (1e-4, 5e-5)]
+        small = [proposal.scale(1.0, step) for step in (1e-4, 5e-5)]
         falls = [(mean_loss(model, x, target, square) - mean_loss(grown(model, p), x, target, square)) for p in small]
         found = 2 * falls[1] / 5e-5 - falls[0] / 1e-4
         assert found == pytest.approx(proposal.gain, rel=1e-4, abs=1e-9)

@@ -24,7 +24,7 @@ def test_copies_leave_the_function_as_it_is(make, shape):
     x, y = data(shape, 20)
     places = [place for place in creases.places(model, shape) if not place.carriers]
     for place in places:
-        proposal = split(model, place, (x, y), loss, count=2)
+        proposal = split(model, place, (x, y), loss, count=2, noise=0.0)
         after = grown(model, proposal)
         assert torch.allclose(after(x), model(x), atol=1e-12, rtol=0)
         assert proposal.count == 2
@@ -46,7 +46,7 @@ def test_a_change_of_present_weights_keeps_the_parameters_and_is_undone_if_the_w
 
     model, (x, y) = mlp(), data()
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    proposal = split(model, "0", (x, y), loss)
+    proposal = split(model, "0", (x, y), loss, noise=0.0)
     wrong = replace(proposal, fan_in=proposal.fan_in[:, :2])
     with pytest.raises(InputError, match="fan_in must have shape"):
         apply(wrong, model)
@@ -78,7 +78,7 @@ def test_splits_that_the_mathematics_does_not_allow_are_refused():
     with pytest.raises(InputError, match="linear layers on both sides"):
         steepest_split(model, place_of(model, "0", (2, 7, 7)), data((2, 7, 7)), loss)
     with pytest.raises(InputError, match="'1' holds numbers for each unit"):
-        split(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).double(), "0", (x, y), loss)
+        split(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).double(), "0", (x, y), loss, noise=0.0)
     with pytest.raises(InputError, match="step: expected a number above 0"):
         steepest_split(mlp(), "0", (x, y), loss, step=0)
 

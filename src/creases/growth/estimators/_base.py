@@ -32,7 +32,7 @@ from creases.growth.estimators._parameters import check_parameters, hidden_width
 from creases.growth.estimators._ripe import ValidationPlateau
 from creases.growth.experiment._rows import UniqueRows, merge_duplicates, split_rows
 from creases.growth.experiment._scaler import IncrementalScaler
-from creases.growth.methods._registry import GrowthMethod, renumber_samples
+from creases.growth.methods._evidence import GrowthMethod, renumber_samples
 from creases.growth.policies import Budget, NoImprovement
 from creases.growth.policies._stop import Stop
 from creases.network import Network, read

@@ -1,40 +1,72 @@
-"""GradMax: new units that leave the function as it is and get the largest gradient."""
+"""GradMax: new units that leave the function unchanged and get the largest gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from creases._validation import check_count
 from creases.errors import InputError
 from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
+from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.gains import choose_signs
 from creases.growth.methods._first_order.observation import Batches, Observation, observe_batches
 from creases.growth.methods._first_order.route import Route
-from creases.growth.methods._first_order.statistics import add_batch, batch_slices, empty_statistics
+from creases.growth.methods._first_order.statistics import add_batch, batch_slices, empty_statistics, sample_size
 from creases.growth.methods._first_order.units import NewUnits, synchronize_units
 from creases.network.surgery import Place
 
 _SMALL = {torch.float64: 1e-14, torch.float32: 1e-8}  # of incoming weights that only choose a side of the bend
 
 
-def gradmax(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, *, count: int = 1) -> Proposal:
-    """Propose units whose incoming weights get the largest gradient for the length of their outgoing ones.
+@dataclass(frozen=True)
+class GradMax:
+    """Growth by the units with the largest gradient; see :func:`gradmax`."""
 
-    Outgoing: the top left singular vectors of ``E[dL/da_{l+1} b_{l-1}']``, orthonormal (without that constraint copies
-    of the first would win), as long as the present units' are in the mean. Incoming, as the bend asks:
+    count: int = 1
+    samples: int | None = None  #: for the gradient; None: :func:`sample_size`
 
-    - "zero" where it has a slope at 0, and torch gives it: the function is unchanged;
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        """Return the proposal for a place."""
+        batches, _ = evidence.draw(self.samples or sample_size(model, place))
+        return gradmax(model, place, batches, evidence.objective.loss, count=self.count)
+
+
+def gradmax(
+    model: nn.Module, place: Place | str, batches: Batches, loss: Loss, *, count: int = GradMax.count
+) -> Proposal:
+    """Propose units whose incoming weights get the largest gradient for outgoing weights of a given length [1]_.
+
+    Outgoing weights are the top left singular vectors of ``E[dL/da_{l+1} b_{l-1}']``, orthonormal (without that
+    constraint copies of the first would win), with the mean length of the present units' outgoing weights. Incoming
+    weights depend on the bend:
+
+    - "zero" where torch gives the bend a slope at 0: the function is unchanged;
     - "small" otherwise (relu'(0) is 0 in torch, so zero incoming weights would never move): along the descent
       direction, so small (1e-14 in float64, 1e-8 in float32) that they only choose the side of the bend;
-    - with batch norm, which would blow small weights up: incoming along the gradient, and outgoing "zero out".
+    - with batch norm, which would scale small weights up: incoming along the gradient, and outgoing zero ("zero out").
 
-    The gain is 0, as nothing changes at once; ``explanation["gradient"]`` is the squared norm of the new incoming
-    weights' gradient: how fast the loss starts to fall by them (with batch norm it is not known beforehand).
+    The gain is 0, as nothing changes at once; ``explanation["gradient"]`` is the squared norm of the gradient of the
+    new incoming weights, the rate at which the loss starts to fall (with batch norm it is not known beforehand).
+
+    Parameters
+    ----------
+    model, place
+        A module and one of its places, or the place's name.
+    batches, loss
+        As in :func:`statistics`.
+    count
+        Number of units, at most.
+
+    References
+    ----------
+    .. [1] Evci, van Merrienboer, Unterthiner, Vladymyrov, Pedregosa, "GradMax", ICLR 2022.
 
     Examples
     --------
@@ -44,49 +76,48 @@ def gradmax(model: nn.Module, place: Place | str, batches: Batches, loss: Loss, 
     >>> proposal.explanation["start"], bool(proposal.fan_in.any())
     ('zero', False)
     """
-    if not isinstance(count, int) or count < 1:
-        raise InputError(f"count: expected at least 1 unit, got {count!r}")
+    check_count(count, "count")
     with ranks.fail_together():
         observer, source = observe_batches(model, place, batches, loss)
         observations = list(source)
         route = Route(observer.twin, observer.place, observations[0])
         sums = empty_statistics(route, observations[0], project=False)
-        for one in observations:
-            add_batch(sums, route, one)
+        for observation in observations:
+            add_batch(sums, route, observation)
     ranks.sum_over_ranks(sums.tensors())
-    found: dict[str, Any] = {
+    explanation: dict[str, Any] = {
         "method": "gradmax",
         "place": observer.place.name,
         "reason": "",
         "samples": int(sums.count),
     }
-    found["loss"] = sums.mean_loss
+    explanation["loss"] = sums.mean_loss
     units = synchronize_units(
-        _strongest({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count)
+        _top_units({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count)
     )
-    found["singular_values"] = units.values.tolist()
+    explanation["singular_values"] = units.values.tolist()
     start, slope = _start(route)
-    found["start"] = start
+    explanation["start"] = start
     if start != "zero out" and not route.is_smooth and len(units.values):
         units = choose_signs(route, observations, units).units
     if not len(units.values):
         why = "no gradient arrives at the new units: the layers before or behind are dead, or nothing correlates"
-        found |= {"reason": why, "gradient": 0.0, "units": 0}
-        return _proposal(route, units, found)
-    found["units"] = len(units.values)
-    length = _length(route)
+        explanation |= {"reason": why, "gradient": 0.0, "units": 0}
+        return _proposal(route, units, explanation)
+    explanation["units"] = len(units.values)
+    length = _mean_length(route)
     s = sums.features / sums.count
     if start == "zero out":
         size_in, size_out = float((units.alpha * (s @ units.alpha)).sum(0).max()) ** -0.5, 0.0
     else:
-        size_in, size_out = (0.0 if start == "zero" else _small(route, s)), length
-        found["gradient"] = _arriving(route, observations, units, slope, int(sums.count)) * length**2
+        size_in, size_out = (0.0 if start == "zero" else _negligible_size(route, s)), length
+        explanation["gradient"] = _gradient_norm(route, observations, units, slope, int(sums.count)) * length**2
     omega = {path: size_out * columns for path, columns in units.omega.items()}
-    return _proposal(route, NewUnits(size_in * units.alpha, omega, units.values, units.rank, units.solver), found)
+    return _proposal(route, NewUnits(size_in * units.alpha, omega, units.values, units.rank, units.solver), explanation)
 
 
-def _arriving(route: Route, observations: Sequence[Observation], units: NewUnits, slope: float, n: int) -> float:
-    """Squared norm of the gradient of all incoming weights, for outgoing ones of length 1, on the sides chosen."""
+def _gradient_norm(route: Route, observations: Sequence[Observation], units: NewUnits, slope: float, n: int) -> float:
+    """Return the squared norm of the gradient of all incoming weights, for outgoing ones of length 1."""
     if route.is_smooth:
         return float((slope * units.values).square().sum())
     total = torch.zeros_like(units.alpha)
@@ -104,8 +135,8 @@ def _arriving(route: Route, observations: Sequence[Observation], units: NewUnits
     return float((total / n).square().sum())
 
 
-def _strongest(pairs: dict[str, Tensor], count: int) -> NewUnits:
-    """Unit directions out (left singular vectors) and in (right ones) of the gradient matrix."""
+def _top_units(pairs: dict[str, Tensor], count: int) -> NewUnits:
+    """Return units along the top singular vectors of the gradient matrix: left ones out, right ones in."""
     matrix = torch.cat([part.movedim(1, -1).flatten(0, -2) for part in pairs.values()])  # (all columns, d)
     u, values, vh = torch.linalg.svd(matrix, full_matrices=False)
     k = min(count, int((values > 1e-12 * max(float(values[:1].sum()), 1e-300)).sum()))
@@ -120,7 +151,7 @@ def _strongest(pairs: dict[str, Tensor], count: int) -> NewUnits:
 
 
 def _start(route: Route) -> tuple[str, float]:
-    """How new units begin, and the slope with which a gradient arrives at them."""
+    """Return how new units start, and the slope with which a gradient reaches them."""
     if route.place.norm:
         return "zero out", 1.0
     with torch.enable_grad():
@@ -128,21 +159,25 @@ def _start(route: Route) -> tuple[str, float]:
         slope = float(torch.autograd.grad(route.bend(at).sum(), at)[0])
     if route.value_at_zero:
         raise InputError(
-            f"place: the bend behind {route.place.name!r} is {route.value_at_zero:.3g} at 0, so that units with zero "
-            "incoming weights change the function; use random units"
+            "place",
+            "have a bend that is 0 at 0 for GradMax",
+            f"{route.place.name!r}, whose bend is {route.value_at_zero:.3g} there",
+            "use random units",
         )
     if not slope and not route.right_slope and not route.left_slope:
         raise InputError(
-            f"place: the bend behind {route.place.name!r} has slope 0 at 0, so that no gradient would arrive; use "
-            "random units"
+            "place",
+            "have a bend with a slope at 0 for GradMax, or no gradient reaches the new units",
+            repr(route.place.name),
+            "use random units",
         )
     return (
         ("zero", slope) if route.is_smooth and slope else ("small", max(abs(route.right_slope), abs(route.left_slope)))
     )
 
 
-def _length(route: Route) -> float:
-    """The mean length of the present units' outgoing weights over all consumers; 1 where they are zero."""
+def _mean_length(route: Route) -> float:
+    """Return the mean length of the present units' outgoing weights over all consumers; 1 where they are zero."""
     total = torch.zeros(route.place.width, dtype=torch.float64)
     for consumer in route.consumers:
         weight = consumer.layer.weight
@@ -152,14 +187,14 @@ def _length(route: Route) -> float:
     return float(total.sqrt().mean()) or 1.0
 
 
-def _small(route: Route, s: Tensor) -> float:
-    """Incoming weights so small that the units' values are lost in rounding, and not zero."""
+def _negligible_size(route: Route, s: Tensor) -> float:
+    """Return a size of incoming weights, not zero, at which the units' values are lost in rounding."""
     weight = route.producer.weight
     assert isinstance(weight, Tensor)
     scale = float(s.diagonal().sum().sqrt())
     return _SMALL.get(weight.dtype, 1e-8) / max(scale, 1.0)
 
 
-def _proposal(route: Route, units: NewUnits, found: dict[str, Any]) -> Proposal:
+def _proposal(route: Route, units: NewUnits, explanation: dict[str, Any]) -> Proposal:
     weights, bias = route.layer_weights(units.alpha)
-    return Proposal("gradmax", route.place, weights, bias, units.omega, 0.0, found)
+    return Proposal("gradmax", route.place, weights, bias, units.omega, 0.0, explanation)

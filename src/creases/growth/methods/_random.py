@@ -1,17 +1,21 @@
-"""Random units: the baseline that looks at nothing but the sizes of the present weights."""
+"""Random units: a baseline that only uses the scale of the present weights."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from creases._validation import check_count, check_number
 from creases.errors import InputError
 from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss, LossSum
 from creases.growth._proposal import Proposal
+from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, frozen_copy, iterate_batches
+from creases.growth.methods._first_order.statistics import sample_size
 from creases.network.surgery import (
     Place,
     find_place,
@@ -23,21 +27,49 @@ from creases.network.surgery import (
 )
 
 
+@dataclass(frozen=True)
+class Random:
+    """Growth by random units; see :func:`random_units`."""
+
+    count: int = 1
+    fan_out: float = 1e-3
+    samples: int | None = None  #: for the predicted gain; None: :func:`sample_size`
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        """Return the proposal for a place."""
+        batches, _ = evidence.draw(self.samples or sample_size(model, place))
+        loss = evidence.objective.loss
+        return random_units(model, place, batches, loss, count=self.count, fan_out=self.fan_out, seed=evidence.seed)
+
+
 def random_units(
     model: nn.Module,
     place: Place | str,
     batches: Batches,
     loss: Loss,
     *,
-    count: int = 1,
-    fan_out: float = 1e-3,
+    count: int = Random.count,
+    fan_out: float = Random.fan_out,
     seed: int = 0,
 ) -> Proposal:
     """Propose units with random weights, at any place that can grow.
 
-    Fan-in: normal, of variance 2 / inputs (Kaiming), no bias. Fan-out: normal, ``fan_out`` times the root mean square
-    of the consumer's present weights (0 leaves the function exactly as it is). The gain is the exact slope along the
-    new fan-out, taken on the batches.
+    Incoming weights are normal with variance 2 / inputs (Kaiming), without bias; outgoing weights are normal. The gain
+    is the exact first-order gain on the batches, along the new outgoing weights.
+
+    Parameters
+    ----------
+    model, place
+        A module and one of its places, or the place's name.
+    batches, loss
+        As in :func:`statistics`.
+    count
+        Number of units.
+    fan_out
+        Standard deviation of the outgoing weights, relative to the root mean square of the consumer's present weights;
+        0 leaves the function exactly as it is.
+    seed
+        Of the weights.
 
     Examples
     --------
@@ -46,22 +78,22 @@ def random_units(
     >>> random_units(model, "0", (x, x[:, :1]), nn.MSELoss(), count=2).fan_in.shape
     torch.Size([2, 2])
     """
-    if not isinstance(count, int) or count < 1 or not math.isfinite(fan_out):
-        raise InputError(f"count, fan_out: expected at least 1 and a number, got {count!r} and {fan_out!r}")
+    check_count(count, "count")
+    check_number(fan_out, "fan_out")
     with ranks.fail_together():
         source = list(iterate_batches(batches))
         if not source:
-            raise InputError("batches: has no samples")
+            raise InputError("batches", "have at least one sample")
         model = unwrap_module(model)
-        found = find_place(model, place, data=source[0][0])
+        target = find_place(model, place, data=source[0][0])
     generator = torch.Generator().manual_seed(seed)
-    producer = model.get_submodule(found.name)
+    producer = model.get_submodule(target.name)
     weight = producer.weight
     assert isinstance(weight, Tensor)
     rows = weight.movedim(output_tensors(producer).weight_axis, 0)
     fan_in = _normal((count, *rows.shape[1:]), math.sqrt(2 / max(rows[0].numel(), 1)), generator, weight)
     outs = {}
-    for link in found.consumers:
+    for link in target.consumers:
         layer = model.get_submodule(link.path)
         columns = layer.weight
         assert isinstance(columns, Tensor)
@@ -69,11 +101,11 @@ def random_units(
         size = fan_out * (float(columns.detach().double().square().mean().sqrt()) or 1.0)
         outs[link.path] = _normal((len(moved), count * link.per_unit, *moved.shape[2:]), size, generator, columns)
     bias = fan_in.new_zeros(count)
-    proposal = Proposal("random", found, fan_in, bias, outs, 0.0, {})
-    gain, mean, n = _slope(model, proposal, source, loss)
+    proposal = Proposal("random", target, fan_in, bias, outs, 0.0, {})
+    gain, mean, n = _first_order_gain(model, proposal, source, loss)
     explanation = {
         "method": "random",
-        "place": found.name,
+        "place": target.name,
         "reason": "",
         "samples": n,
         "loss": mean,
@@ -82,19 +114,19 @@ def random_units(
         "seed": seed,
         "fan_out": fan_out,
     }
-    return Proposal("random", found, fan_in, bias, outs, gain, explanation)
+    return Proposal("random", target, fan_in, bias, outs, gain, explanation)
 
 
 def _normal(shape: tuple[int, ...], size: float, generator: torch.Generator, like: Tensor) -> Tensor:
     return (torch.randn(shape, generator=generator, dtype=torch.float64) * size).to(like.device)
 
 
-def _slope(
+def _first_order_gain(
     model: nn.Module, proposal: Proposal, source: list[tuple[Tensor, Tensor]], loss: Loss
 ) -> tuple[float, float, int]:
-    """The fall of the mean loss to first order in the new fan-out, the mean loss, and the number of samples.
+    """Return the first-order gain of the outgoing weights, the mean loss, and the number of samples.
 
-    The units are put into a copy with no fan-out; the gradient there is exact, whatever lies between.
+    The units are added to a copy with zero outgoing weights; the gradient there is exact, whatever lies between.
     """
     observer = PlaceObserver(frozen_copy(model), proposal.place, LossSum(loss))
     widen(observer.twin, proposal.place, proposal.fan_in, proposal.bias)
@@ -111,9 +143,9 @@ def _slope(
         steps.append(step.movedim(1, axis))
     sums = torch.zeros(3, dtype=torch.float64)  # gain, loss, samples
     with ranks.fail_together():
-        for x, target in source:
+        for x, y in source:
             with without_side_effects(), torch.enable_grad():
-                value = observer.loss_sum(observer.twin(x), target, len(x))
+                value = observer.loss_sum(observer.twin(x), y, len(x))
                 slopes = torch.autograd.grad(value, weights, allow_unused=True)
             products = [(slope * step).sum() for slope, step in zip(slopes, steps, strict=True) if slope is not None]
             sums += torch.tensor([-sum(map(float, products)), float(value.detach()), len(x)], dtype=torch.float64)

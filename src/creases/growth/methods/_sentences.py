@@ -1,4 +1,4 @@
-"""Explanations of tiny, gradmax, random_units, the splits and search in words."""
+"""Explanations of the growth methods other than fold, as text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 def unit_sentences(explanation: Mapping[str, Any]) -> str:
-    """The explanation of new units in the sentences a person reads."""
-    said = unit_reason(explanation)
-    return f"{said} {_tiny_found(explanation)}" if explanation["method"] == "tiny" else said
+    """Return the explanation of new units as text."""
+    text = unit_reason(explanation)
+    return f"{text} {_tiny_details(explanation)}" if explanation["method"] == "tiny" else text
 
 
 def unit_reason(explanation: Mapping[str, Any]) -> str:
-    """Why the units were added, in one sentence."""
+    """Return why the units were added, in one sentence."""
     count = explanation.get("units", 1)
     units = "1 unit" if count == 1 else f"{count} units"
     because = SENTENCES[explanation["method"]](explanation)
@@ -22,17 +22,17 @@ def unit_reason(explanation: Mapping[str, Any]) -> str:
 
 def _tiny(e: Mapping[str, Any]) -> str:
     start = f"the present weights behind it cannot give {e['share_of_goal']:.0%} of the change that the loss asks for"
-    if "beyond" not in e:
+    if "fallback" not in e:
         return start
-    kind = {"second": "quadratic correlations", "random": "the best of random units"}[e["beyond"]]
+    kind = {"second": "quadratic correlations", "random": "the best of random units"}[e["fallback"]]
     return f"{start}, and no linear correlation gives anything: {kind}"
 
 
-def _tiny_found(e: Mapping[str, Any]) -> str:
+def _tiny_details(e: Mapping[str, Any]) -> str:
     search = e["line_search"]
     share = e["bottleneck_after"] / e["bottleneck"] if e["bottleneck"] else 1.0
     where = "held-out samples" if search["held_out"] else "the same samples"
-    left = "" if "beyond" in e else f"; to first order the new units leave {share:.0%} of it"
+    left = "" if "fallback" in e else f"; to first order the new units leave {share:.0%} of it"
     return (
         f"This bottleneck is {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss{left}. The mean loss is "
         f"predicted to fall by {e['gain']:.3g}, to first order, and fell by {search['gain']:.3g} on "

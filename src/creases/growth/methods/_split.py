@@ -1,20 +1,54 @@
-"""Splitting units: Net2Wider's copies, and splits along the direction of worst curvature."""
+"""Splitting units: copies as in Net2Wider, and splits along the direction of steepest descent."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from creases._validation import check_count, check_number
 from creases.errors import InputError
 from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
+from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.consumer import as_rows
 from creases.growth.methods._first_order.observation import Batches, Observation, iterate_batches, observe_batches
 from creases.growth.methods._first_order.route import Route
+from creases.growth.methods._first_order.statistics import sample_size
 from creases.network.surgery import Place, find_place, input_tensors, output_tensors, unwrap_module
+
+_EXAMPLES = 100  # samples that show what a place looks like
+
+
+@dataclass(frozen=True)
+class Split:
+    """Growth by copies of units; see :func:`split`."""
+
+    count: int = 1
+    noise: float = 0.05
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        """Return the proposal for a place."""
+        batches, _ = evidence.draw(_EXAMPLES)
+        options: dict[str, Any] = {"count": self.count, "noise": self.noise, "seed": evidence.seed}
+        return split(model, place, batches, evidence.objective.loss, **options)
+
+
+@dataclass(frozen=True)
+class SteepestSplit:
+    """Growth by splits along the direction of steepest descent; see :func:`steepest_split`."""
+
+    count: int = 1
+    step: float = 0.01
+    samples: int | None = None  #: for the splitting matrices; None: :func:`sample_size`
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        """Return the proposal for a place."""
+        batches, _ = evidence.draw(self.samples or sample_size(model, place))
+        return steepest_split(model, place, batches, evidence.objective.loss, count=self.count, step=self.step)
 
 
 def split(
@@ -23,58 +57,93 @@ def split(
     batches: Batches,
     loss: Loss,
     *,
-    count: int = 1,
-    noise: float = 0.0,
+    count: int = Split.count,
+    noise: float = Split.noise,
     seed: int = 0,
 ) -> Proposal:
-    """Propose copies of present units, drawn at random, that share their fan-out in halves (Net2Wider).
+    """Propose copies of present units, drawn at random, that share their outgoing weights in halves (Net2Wider [1]_).
 
-    Without noise the function stays as it is, and so does every copy beside its original: both get the same gradient,
-    and only noise tells them apart. ``noise`` is the size of a normal change of the copy's weights, relative to the
-    root mean square of the original's. A unit is copied at most once. The loss is not used.
+    Without noise the function does not change, but a copy and its original get the same gradient and never differ. A
+    unit is copied at most once.
+
+    Parameters
+    ----------
+    model, place
+        A module and one of its places, or the place's name.
+    batches, loss
+        As in :func:`statistics`; the loss is not used.
+    count
+        Number of units to copy.
+    noise
+        Standard deviation of a normal change of the copy's weights, relative to the root mean square of the original's.
+    seed
+        Of the choice of units and of the noise.
+
+    References
+    ----------
+    .. [1] Chen, Goodfellow, Shlens, "Net2Net: Accelerating Learning via Knowledge Transfer", ICLR 2016.
     """
-    model, found = _found(model, place, batches, count)
+    check_number(noise, "noise", least=0)
+    model, target = _splittable_place(model, place, batches, count)
     del loss
     generator = torch.Generator().manual_seed(seed)
-    units = torch.randperm(found.width, generator=generator)[: min(count, found.width)].sort().values
-    fan_in, bias = _rows(model, found, units)
+    units = torch.randperm(target.width, generator=generator)[: min(count, target.width)].sort().values
+    fan_in, bias = _rows(model, target, units)
     size = noise * fan_in.flatten(1).square().mean(1).sqrt().reshape(-1, *[1] * (fan_in.ndim - 1))
     fan_in = fan_in + size * torch.randn(fan_in.shape, generator=generator, dtype=torch.float64).to(fan_in)
-    fan_out, change = _halves(model, found, units)
+    fan_out, change = _halves(model, target, units)
     explanation = {
         "method": "split",
-        "place": found.name,
+        "place": target.name,
         "reason": "",
         "gain": 0.0,
         "units": len(units),
         "split": units.tolist(),
         "noise": noise,
     }
-    return Proposal("split", found, fan_in, bias, fan_out, 0.0, explanation, change)
+    return Proposal("split", target, fan_in, bias, fan_out, 0.0, explanation, change)
 
 
 def steepest_split(
-    model: nn.Module, place: Place | str, batches: Batches, loss: Loss, *, count: int = 1, step: float = 0.01
+    model: nn.Module,
+    place: Place | str,
+    batches: Batches,
+    loss: Loss,
+    *,
+    count: int = SteepestSplit.count,
+    step: float = SteepestSplit.step,
 ) -> Proposal:
     """Propose to split the units at which that lowers the loss most, into ``alpha + step v`` and ``alpha - step v``.
 
-    The splitting matrix of a unit is ``E[dL/db sigma''(z) x x']``, with x what enters (and 1, for the bias); v is its
-    eigenvector of the smallest eigenvalue m, and the loss falls by ``-m step^2 / 2``, to second order in the step
-    (there is no first order: the halves' gradients cancel). Units whose m is not negative are left alone. sigma'' is
-    zero for relu and its kin wherever it is defined, so they are refused.
+    The splitting matrix [1]_ of a unit is ``E[dL/db sigma''(z) x x']``, with x its input (and 1, for the bias); v is
+    the eigenvector of the smallest eigenvalue m, and the loss falls by ``-m step^2 / 2``, to second order in the step
+    (there is no first order: the halves' gradients cancel). Units whose m is not negative are left alone. Piecewise
+    linear bends such as relu are refused: their sigma'' is zero wherever it is defined.
+
+    Parameters
+    ----------
+    model, place, batches, loss
+        As in :func:`split`.
+    count
+        Number of units to split, at most.
+    step
+        Distance of each half from the original, above 0.
+
+    References
+    ----------
+    .. [1] Liu, Wu, Wang, "Splitting Steepest Descent for Growing Neural Architectures", NeurIPS 2019.
     """
-    if not 0 < step < float("inf"):
-        raise InputError(f"step: expected a number above 0, got {step!r}")
-    model, found = _found(model, place, batches, count)
+    check_number(step, "step", above=0)
+    model, target = _splittable_place(model, place, batches, count)
     with ranks.fail_together():
-        observer, source = observe_batches(model, found, batches, loss)
+        observer, source = observe_batches(model, target, batches, loss)
         first = next(source)
-        route = Route(observer.twin, found, first)
-        _smooth(route)
+        route = Route(observer.twin, target, first)
+        _check_curvature(route)
     total, sums = torch.zeros((), dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
     with ranks.fail_together():
         for observation in (first, *source):
-            total = total.to(first.layer_output.device) + _matrices(route, observation)
+            total = total.to(first.layer_output.device) + _splitting_matrices(route, observation)
             sums += torch.tensor([observation.count, observation.loss], dtype=torch.float64)
     ranks.sum_over_ranks([total, sums])
     n, value = int(sums[0]), float(sums[1])
@@ -82,12 +151,12 @@ def steepest_split(
     ranks.broadcast([values, vectors])
     lowest = values[:, 0]
     noise = 1e-12 * float(values.abs().max())
-    units = lowest.argsort()[: min(count, found.width)]
+    units = lowest.argsort()[: min(count, target.width)]
     units = units[lowest[units] < -noise].sort().values
     gain = float(-lowest[units].sum()) * step**2 / 2
     explanation: dict[str, Any] = {
         "method": "steepest_split",
-        "place": found.name,
+        "place": target.name,
         "reason": "" if len(units) else "no unit's splitting matrix has a negative eigenvalue",
         "samples": n,
         "loss": value / n,
@@ -99,36 +168,37 @@ def steepest_split(
         "step": step,
     }
     turn_in, turn_bias = route.layer_weights(step * vectors[units, :, 0].T)
-    fan_in, bias = _rows(model, found, units)
-    fan_out, change = _halves(model, found, units)
-    producer = model.get_submodule(found.name)
+    fan_in, bias = _rows(model, target, units)
+    fan_out, change = _halves(model, target, units)
+    producer = model.get_submodule(target.name)
     for name, turn in (("weight", turn_in), ("bias", turn_bias)):
         old = getattr(producer, name)
         if old is not None:
-            change[f"{found.name}.{name}"] = torch.zeros_like(old, dtype=torch.float64).index_copy_(0, units, turn)
-    return Proposal("steepest_split", found, fan_in - turn_in, bias - turn_bias, fan_out, gain, explanation, change)
+            change[f"{target.name}.{name}"] = torch.zeros_like(old, dtype=torch.float64).index_copy_(0, units, turn)
+    return Proposal("steepest_split", target, fan_in - turn_in, bias - turn_bias, fan_out, gain, explanation, change)
 
 
-def _found(model: nn.Module, place: Place | str, batches: Batches, count: int) -> tuple[nn.Module, Place]:
-    if not isinstance(count, int) or count < 1:
-        raise InputError(f"count: expected at least 1 unit, got {count!r}")
+def _splittable_place(model: nn.Module, place: Place | str, batches: Batches, count: int) -> tuple[nn.Module, Place]:
+    check_count(count, "count")
     model = unwrap_module(model)
     data = None
     if isinstance(place, str):
         first = next(iterate_batches(batches), None)
         data = None if first is None else first[0]
-    found = find_place(model, place, data=data)
-    if found.carriers:
-        names = ", ".join(repr(link.path) for link in found.carriers)
+    target = find_place(model, place, data=data)
+    if target.carriers:
+        names = ", ".join(repr(link.path) for link in target.carriers)
         raise InputError(
-            f"place: {found.name!r} cannot be split: {names} holds numbers for each unit that a copy would need too; "
-            "use random units or gradmax"
+            "place",
+            "be one that can be split",
+            f"{target.name!r}, where {names} holds parameters of each unit",
+            "use random units or gradmax",
         )
-    return model, found
+    return model, target
 
 
 def _rows(model: nn.Module, place: Place, units: Tensor) -> tuple[Tensor, Tensor]:
-    """Weights (k, *one unit's weights) and biases (k,) of some units."""
+    """Return weights (k, *one unit's weights) and biases (k,) of some units."""
     producer = model.get_submodule(place.name)
     weight, bias = producer.weight, producer.bias
     assert isinstance(weight, Tensor)
@@ -139,7 +209,7 @@ def _rows(model: nn.Module, place: Place, units: Tensor) -> tuple[Tensor, Tensor
 
 
 def _halves(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Half of some units' columns for their copies, and the change that takes it from the originals."""
+    """Return half of some units' columns for their copies, and the change that takes it from the originals."""
     outs, change = {}, {}
     for link in place.consumers:
         layer = model.get_submodule(link.path)
@@ -155,34 +225,38 @@ def _halves(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Te
     return outs, change
 
 
-def _smooth(route: Route) -> None:
-    """Refuse where the splitting matrix is zero, or is not that of one vector in and linear layers out."""
+def _check_curvature(route: Route) -> None:
+    """Refuse places where the splitting matrix is zero or not defined."""
     if not isinstance(route.producer, nn.Linear) or any(e.kind != "linear" for e in route.consumers) or route.is_pooled:
         raise InputError(
-            f"place: {route.place.name!r} cannot be split by curvature: that is for linear layers on both sides of a "
-            "bend; use split"
+            "place",
+            "be one that can be split by curvature",
+            f"{route.place.name!r}, which has no linear layers on both sides of its bend",
+            "use split",
         )
     z = torch.tensor([-1.5, -0.3, 0.3, 1.5], dtype=torch.float64)
     if not bool(_curvature(route, z).any()):
         raise InputError(
-            f"place: {route.place.name!r} cannot be split by curvature: its bend is piecewise linear, so that the "
-            "splitting matrix is zero; use split"
+            "place",
+            "be one that can be split by curvature",
+            f"{route.place.name!r}, whose bend is piecewise linear, so that the splitting matrix is zero",
+            "use split",
         )
 
 
 def _curvature(route: Route, z: Tensor) -> Tensor:
-    """sigma''(z)."""
+    """Return sigma''(z)."""
     with torch.enable_grad():
         at = z.detach().clone().requires_grad_()
         slope = torch.autograd.grad(route.bend(at).sum(), at, create_graph=True)[0]
         if not slope.requires_grad:
             return torch.zeros_like(z)
-        found = torch.autograd.grad(slope.sum(), at, allow_unused=True)[0]
-    return torch.zeros_like(z) if found is None else found
+        second = torch.autograd.grad(slope.sum(), at, allow_unused=True)[0]
+    return torch.zeros_like(z) if second is None else second
 
 
-def _matrices(route: Route, observation: Observation) -> Tensor:
-    """Sum over samples of every unit's splitting matrix: (width, d, d)."""
+def _splitting_matrices(route: Route, observation: Observation) -> Tensor:
+    """Return the sum over samples of every unit's splitting matrix, (width, d, d)."""
     features = as_rows(route.features(observation.layer_input))
     z = observation.layer_output.double().reshape(len(features), -1)
     slope = torch.zeros_like(z)
@@ -192,4 +266,4 @@ def _matrices(route: Route, observation: Observation) -> Tensor:
         columns = weight.double()[:, consumer.link.columns(route.place.width)[:, 0].to(weight.device)]
         slope -= as_rows(consumer.goals(observation.goals[consumer.link.path])) @ columns
     curved = slope * _curvature(route, z)
-    return torch.stack([(features * one[:, None]).T @ features for one in curved.T])
+    return torch.stack([(features * unit[:, None]).T @ features for unit in curved.T])

@@ -88,9 +88,9 @@ def test_behind_a_kernel_of_one_the_identity_of_linear_layers_holds():
 
 def test_large_batches_are_worked_through_in_parts(monkeypatch):
     model, shape = conv(), (2, 7, 7)
-    whole, options = data(shape, 30), {"tau": 0, "heldout": data(shape, 30), "project": False}
-    one = tiny(model, place_of(model, "0", shape), whole, loss, **options)
+    whole, options = data(shape, 30), {"tau": 0, "validation": data(shape, 30), "project": False}
+    one = tiny(model, place_of(model, "0", shape), whole, loss, fallback=None, above_noise=False, **options)
     monkeypatch.setattr(sys.modules["creases.growth.methods._first_order.statistics"], "_CHUNK", 1)
-    two = tiny(model, place_of(model, "0", shape), whole, loss, **options)
+    two = tiny(model, place_of(model, "0", shape), whole, loss, fallback=None, above_noise=False, **options)
     assert one.gain == pytest.approx(two.gain, rel=1e-9)
     assert one.explanation["bottleneck_after"] == pytest.approx(two.explanation["bottleneck_after"], rel=1e-9)

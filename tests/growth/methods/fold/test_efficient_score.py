@@ -26,14 +26,14 @@ def test_in_least_squares_the_gain_is_what_refitting_all_output_weights_gains(se
     both = np.column_stack([F, h])
     refitted = both @ np.linalg.lstsq(both, target, rcond=None)[0]
     fall = (((fitted - target) ** 2).mean() - ((refitted - target) ** 2).mean()) / 2
-    found = EfficientScore(F, fitted - target, np.ones(len(target))).of(h[:, None])
+    found = EfficientScore(F, fitted - target, np.ones(len(target))).evaluate(h[:, None])
     share = (h**2).mean() / (found.curvature[0] - module.RIDGE * (h**2).mean())
     assert fall == pytest.approx(found.gain[0] * (1 + module.RIDGE * share), rel=1e-6, abs=1e-12)
 
 
 def test_a_unit_that_is_a_mix_of_old_ones_gains_nothing():
     _, F, q, r, _ = setting(0)
-    found = EfficientScore(F, q, r).of(F @ np.array([[1.0], [2.0], [0.0], [-1.0]]))
+    found = EfficientScore(F, q, r).evaluate(F @ np.array([[1.0], [2.0], [0.0], [-1.0]]))
     assert found.gain[0] == pytest.approx(0, abs=1e-20)
 
 
@@ -41,14 +41,14 @@ def test_dead_and_duplicate_features_change_nothing():
     _, F, q, r, D = setting(1)
     spoiled = np.column_stack([F, F[:, 0], np.zeros(len(F)), 2 * F[:, 1]])
     H = np.maximum(D, 0)
-    assert np.allclose(EfficientScore(F, q, r).of(H).gain, EfficientScore(spoiled, q, r).of(H).gain)
+    assert np.allclose(EfficientScore(F, q, r).evaluate(H).gain, EfficientScore(spoiled, q, r).evaluate(H).gain)
 
 
 def test_the_gain_is_the_same_for_a_longer_unit():
     _, F, q, r, D = setting(2)
     H, score = np.maximum(D, 0), EfficientScore(F, q, r)
-    assert np.allclose(score.of(H).gain, score.of(1e3 * H).gain)
-    assert np.allclose(score.of(H).coefficient, 1e3 * score.of(1e3 * H).coefficient)
+    assert np.allclose(score.evaluate(H).gain, score.evaluate(1e3 * H).gain)
+    assert np.allclose(score.evaluate(H).coefficient, 1e3 * score.evaluate(1e3 * H).coefficient)
 
 
 @settings(max_examples=20, deadline=None)
@@ -56,8 +56,8 @@ def test_the_gain_is_the_same_for_a_longer_unit():
 def test_the_closed_form_is_the_best_mix_of_given_functions(seed):
     rng, F, q, r, D = setting(seed)
     score = EfficientScore(F, q, r)
-    best = score.of(D @ score.best_for(D)[:, None]).gain[0]
-    assert best >= score.of(D @ rng.normal(size=(4, 500))).gain.max() * (1 - 1e-9)
+    best = score.evaluate(D @ score.best_combination(D)[:, None]).gain[0]
+    assert best >= score.evaluate(D @ rng.normal(size=(4, 500))).gain.max() * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.2])
@@ -72,8 +72,8 @@ def test_in_more_dimensions_the_fixed_point_is_better_than_2000_random_direction
         assert np.linalg.norm(u) == pytest.approx(1)
         tried = rng.normal(size=(2000, d))
         tried /= np.linalg.norm(tried, axis=1, keepdims=True)
-        gains = score.of(unit_values(D, tried, leak)).gain
-        won.append(score.of(unit_values(D, u[None], leak)).gain[0] >= 0.9 * gains.max())
+        gains = score.evaluate(unit_values(D, tried, leak)).gain
+        won.append(score.evaluate(unit_values(D, u[None], leak)).gain[0] >= 0.9 * gains.max())
     assert np.mean(won) >= 0.8
 
 
@@ -86,8 +86,8 @@ def test_the_direction_turns_with_the_data(d):
     score = EfficientScore(F, q, r)
     u, turned = best_direction(score, D, anchor, 0.0), best_direction(score, D @ R.T, R @ anchor, 0.0)
     if d == 2 and np.linalg.det(R) < 0:  # the circle is then run through the other way round, and has the same points
-        assert score.of(unit_values(D, u[None], 0.0)).gain == pytest.approx(
-            score.of(unit_values(D @ R.T, turned[None], 0.0)).gain
+        assert score.evaluate(unit_values(D, u[None], 0.0)).gain == pytest.approx(
+            score.evaluate(unit_values(D @ R.T, turned[None], 0.0)).gain
         )
     assert np.allclose(R @ u, turned, atol=1e-6)
 

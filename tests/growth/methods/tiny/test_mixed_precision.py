@@ -67,7 +67,16 @@ def test_singular_values_are_those_of_float64_products(kind, again, monkeypatch)
     calls = []
     recompute = mixed_precision.recompute_features
     monkeypatch.setattr(mixed_precision, "recompute_features", lambda *args: (calls.append(args), recompute(*args)))
-    found = tiny(model, "0", list(zip(x.split(700), y.split(700), strict=True)), loss, heldout=(x, y), tau=0)
+    found = tiny(
+        model,
+        "0",
+        list(zip(x.split(700), y.split(700), strict=True)),
+        loss,
+        validation=(x, y),
+        tau=0,
+        fallback=None,
+        above_noise=False,
+    )
     exact = optimal_units(statistics(model, "0", (x, y), loss), count=10)
     assert len(exact.values) == len(found.explanation["lambda"])
     assert found.explanation["lambda"] == pytest.approx(exact.values.tolist(), abs=1e-6 * float(exact.values[0]))
@@ -76,7 +85,9 @@ def test_singular_values_are_those_of_float64_products(kind, again, monkeypatch)
 
 def test_refined_units_satisfy_their_identities_in_float64():
     model, x, y = case("all positive")
-    found = tiny(model, "0", (x, y), loss, heldout=(x, y), tau=0, max_units=3, project=False)
+    found = tiny(
+        model, "0", (x, y), loss, validation=(x, y), tau=0, max_units=3, project=False, fallback=None, above_noise=False
+    )
     ones = torch.cat([x.double(), torch.ones(N, 1, dtype=torch.float64)], 1)
     z = ones @ torch.cat([found.fan_in, found.bias[:, None]], 1).T
     second = z.T @ z / N
@@ -108,7 +119,7 @@ def test_models_that_work_in_place_are_grown_as_others():
         for inplace in (False, True):
             model = built(inplace)
             model.load_state_dict(weights)
-            both.append(tiny(model, name, (x, y), loss, tau=0, project=False))
+            both.append(tiny(model, name, (x, y), loss, tau=0, project=False, fallback=None, above_noise=False))
         one, other = both
         assert one.count == other.count > 0
         assert torch.equal(one.fan_in, other.fan_in)
@@ -126,8 +137,8 @@ def test_a_convolution_of_one_position_is_grown_as_the_linear_layer_it_is():
     with torch.no_grad():
         for one, other in zip(linear.parameters(), conv.parameters(), strict=True):
             one.copy_(other.reshape(one.shape))
-    found = tiny(conv, "0", (x, y), loss, heldout=(x, y), max_units=1)
-    same = tiny(linear, "1", (x, y), loss, heldout=(x, y), max_units=1)
+    found = tiny(conv, "0", (x, y), loss, validation=(x, y), max_units=1, fallback=None, above_noise=False)
+    same = tiny(linear, "1", (x, y), loss, validation=(x, y), max_units=1, fallback=None, above_noise=False)
     assert found.count == same.count == 1
     assert found.gain == pytest.approx(same.gain, rel=1e-5)
     torch.testing.assert_close(found.fan_in.flatten(1), same.fan_in, rtol=1e-4, atol=1e-5)

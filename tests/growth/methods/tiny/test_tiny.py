@@ -14,8 +14,7 @@ from creases.errors import InputError
 from creases.growth._explanation import explain
 from creases.growth._proposal import apply
 from creases.growth.methods._first_order.gains import choose_signs
-from creases.growth.methods._first_order.statistics import statistics
-from creases.growth.methods._tiny.growth_sample import sample_size
+from creases.growth.methods._first_order.statistics import sample_size, statistics
 from creases.growth.methods._tiny.tiny import tiny
 from creases.growth.methods._tiny.train_by_growth import train_by_growth
 from first_order import conv, data, grown, loss, mean_loss, mlp, place_of, slope
@@ -77,7 +76,16 @@ def test_the_gain_is_the_exact_slope_and_the_search_saw_the_grown_model(make, sh
     model, (x, y) = seeded(make), data(shape)
     held = (torch.cat([x, data(shape, 20, 7)[0]]), torch.cat([y, data(shape, 20, 7)[1]]))
     proposal = tiny(
-        model, place_of(model, name, shape), (x, y), loss, heldout=held, max_units=3, tau=0, project=project
+        model,
+        place_of(model, name, shape),
+        (x, y),
+        loss,
+        validation=held,
+        max_units=3,
+        tau=0,
+        project=project,
+        fallback=None,
+        above_noise=False,
     )
     if not proposal.count:
         assert project
@@ -96,7 +104,18 @@ def test_every_weight_of_a_new_unit_has_a_gradient(make):
     shape = (3,) if isinstance(model[0], nn.Linear) else (2, 7, 7)
     x, y = data(shape)
     place = place_of(model, "0", shape)
-    proposal = tiny(model, place, (x, y), loss, heldout=(x, y), tau=0, max_units=4, project=False)
+    proposal = tiny(
+        model,
+        place,
+        (x, y),
+        loss,
+        validation=(x, y),
+        tau=0,
+        max_units=4,
+        project=False,
+        fallback=None,
+        above_noise=False,
+    )
     after = grown(model, proposal)
     loss(after(x), y).backward()
     new = proposal.place.width
@@ -124,7 +143,9 @@ def test_for_relu_the_better_sign_is_chosen():
 
 def test_an_amplitude_of_zero_adds_nothing():
     model, (x, y) = mlp(), data(n=20)
-    proposal = tiny(model, "0", (x, y), loss, heldout=(x, 1 - y), tau=0, max_units=1)
+    proposal = tiny(
+        model, "0", (x, y), loss, validation=(x, 1 - y), tau=0, max_units=1, fallback=None, above_noise=False
+    )
     assert proposal.count == 0
     assert "no size of the new units lowers the loss" in proposal.explanation["reason"]
     assert explain(proposal.explanation).startswith("No unit added to '0': no size")
@@ -137,16 +158,18 @@ def test_where_all_units_together_do_not_help_the_strongest_may():
         model[2].weight.zero_()
     # the second correlation does not hold for held-out samples, where it is turned round
     seen, held = x * torch.tensor([2.0, 1.0]), x * torch.tensor([2.0, -10.0])
-    proposal = tiny(model, "0", (x, seen), nn.MSELoss(), heldout=(x, held), project=False)
+    proposal = tiny(
+        model, "0", (x, seen), nn.MSELoss(), validation=(x, held), project=False, fallback=None, above_noise=False
+    )
     assert (proposal.count, proposal.explanation["candidates"]) == (1, 2)
     assert float(proposal.fan_out["2"][0].abs()) > 5 * float(proposal.fan_out["2"][1].abs())
 
 
 def test_held_out_samples_of_ones_own_make_the_proposal_independent_of_batches_and_order():
     model, (x, y), held = mlp(), data(), data(seed=3)
-    whole = tiny(model, "0", (x, y), loss, heldout=held, tau=0)
+    whole = tiny(model, "0", (x, y), loss, validation=held, tau=0, fallback=None, above_noise=False)
     parts = [(x[part], y[part]) for part in torch.arange(120).flip(0).split(50)]
-    other = tiny(model, "0", parts, loss, heldout=held, tau=0)
+    other = tiny(model, "0", parts, loss, validation=held, tau=0, fallback=None, above_noise=False)
     assert torch.allclose(
         torch.einsum("ki,ok->oi", whole.fan_in, whole.fan_out["2"]),
         torch.einsum("ki,ok->oi", other.fan_in, other.fan_out["2"]),
@@ -157,13 +180,13 @@ def test_held_out_samples_of_ones_own_make_the_proposal_independent_of_batches_a
 def test_the_number_of_units_follows_the_spectrum():
     model, (x, y) = mlp(widths=(6, 3, 4)), data((6,))
     y = (y + 2 * (x[:, 2] > 0)) % 4
-    every = tiny(model, "0", (x, y), loss, tau=0, max_units=9)
+    every = tiny(model, "0", (x, y), loss, tau=0, max_units=9, fallback=None, above_noise=False)
     squares = [value**2 for value in every.explanation["lambda"]]
     tau = (squares[0] + squares[1]) / 2 / every.explanation["loss"]
     assert every.count > 1
-    assert tiny(model, "0", (x, y), loss, tau=tau).count == 1
-    assert tiny(model, "0", (x, y), loss, tau=0, max_units=2).count <= 2
-    none = tiny(model, "0", (x, y), loss, tau=1e3)
+    assert tiny(model, "0", (x, y), loss, tau=tau, fallback=None, above_noise=False).count == 1
+    assert tiny(model, "0", (x, y), loss, tau=0, max_units=2, fallback=None, above_noise=False).count <= 2
+    none = tiny(model, "0", (x, y), loss, tau=1e3, fallback=None, above_noise=False)
     assert (none.count, none.gain) == (0, 0.0)
     assert "no linear correlation" in none.explanation["reason"]
 
@@ -178,7 +201,7 @@ def test_dead_layers_are_reported_and_get_nothing():
         (behind, "0", "the loss does not change with '2'"),
         (before, "2", "enters '2' is active"),
     ):
-        proposal = tiny(dead, name, (x, y), loss)
+        proposal = tiny(dead, name, (x, y), loss, fallback=None, above_noise=False)
         assert proposal.count == 0
         assert proposal.explanation["reason"].startswith("dead layer: ")
         assert why in proposal.explanation["reason"]
@@ -186,7 +209,7 @@ def test_dead_layers_are_reported_and_get_nothing():
 
 def test_the_explanation_is_json_and_can_be_said():
     model, (x, y) = mlp(), data()
-    proposal = tiny(model, "2", (x, y), loss, tau=0, max_units=2)
+    proposal = tiny(model, "2", (x, y), loss, tau=0, max_units=2, fallback=None, above_noise=False)
     explanation = json.loads(json.dumps(proposal.explanation))
     assert 0 < explanation["bottleneck_after"] < explanation["bottleneck"]
     assert explanation["samples"] + explanation["line_search"]["samples"] == 120
@@ -197,7 +220,7 @@ def test_the_explanation_is_json_and_can_be_said():
 
 def test_to_first_order_the_bottleneck_falls_as_the_spectrum_says():
     model, (x, y) = mlp(), data()
-    found = tiny(model, "2", (x, y), loss, heldout=(x, y), tau=0).explanation
+    found = tiny(model, "2", (x, y), loss, validation=(x, y), tau=0, fallback=None, above_noise=False).explanation
     expected = found["bottleneck"] - sum(value**2 for value in found["lambda"][: found["units"]])
     assert found["bottleneck_after"] == pytest.approx(expected, rel=1e-9)
 
@@ -207,31 +230,42 @@ def test_places_that_the_mathematics_does_not_allow_are_refused():
     for between, why in ((nn.BatchNorm1d(4), "batch norm behind '0'"), (nn.Sigmoid(), "is 0.5 at 0")):
         model = nn.Sequential(nn.Linear(3, 4), between, nn.Linear(4, 2)).double()
         with pytest.raises(InputError, match=why):
-            tiny(model, "0", (x, y), loss)
+            tiny(model, "0", (x, y), loss, fallback=None, above_noise=False)
     with pytest.raises(InputError, match="slope 0 at 0"):
-        tiny(nn.Sequential(nn.Linear(3, 4), nn.Hardshrink(), nn.Linear(4, 2)).double(), "0", (x, y), loss)
+        tiny(
+            nn.Sequential(nn.Linear(3, 4), nn.Hardshrink(), nn.Linear(4, 2)).double(),
+            "0",
+            (x, y),
+            loss,
+            fallback=None,
+            above_noise=False,
+        )
     with pytest.raises(InputError, match="max_units, tau: expected at least 1"):
-        tiny(mlp(), "0", (x, y), loss, max_units=0)
+        tiny(mlp(), "0", (x, y), loss, max_units=0, fallback=None, above_noise=False)
     with pytest.raises(InputError, match="beyond: expected 'second', 'random' or None"):
-        tiny(mlp(), "0", (x, y), loss, tau=10, beyond="third")
+        tiny(mlp(), "0", (x, y), loss, tau=10, fallback="third", above_noise=False)
 
 
-@pytest.mark.parametrize("beyond", ["second", "random"])
+@pytest.mark.parametrize("fallback", ["second", "random"])
 @pytest.mark.parametrize("bend", [nn.ReLU, nn.SELU])
-def test_where_no_linear_correlation_is_left_others_are_found(beyond, bend):
+def test_where_no_linear_correlation_is_left_others_are_found(fallback, bend):
     # x^2 on symmetric inputs: no correlation with x, and the constant is already right
     x = torch.linspace(-1, 1, 201, dtype=torch.float64)[:, None]
     y = 3 * (x.square() - x.square().mean())
     model = nn.Sequential(nn.Linear(1, 1, bias=False), bend(), nn.Linear(1, 1)).double()
     with torch.no_grad():
         model[0].weight.zero_(), model[2].weight.fill_(1.0), model[2].bias.zero_()
-    assert tiny(model, "0", (x, y), nn.MSELoss(), heldout=(x, y), tau=1e-6).count == 0
-    proposal = tiny(model, "0", (x, y), nn.MSELoss(), heldout=(x, y), beyond=beyond, tau=1e-6, max_units=2)
+    assert (
+        tiny(model, "0", (x, y), nn.MSELoss(), validation=(x, y), tau=1e-6, fallback=None, above_noise=False).count == 0
+    )
+    proposal = tiny(
+        model, "0", (x, y), nn.MSELoss(), validation=(x, y), fallback=fallback, tau=1e-6, max_units=2, above_noise=False
+    )
     assert proposal.count
     assert proposal.explanation["line_search"]["gain"] > 1e-3 * proposal.explanation["loss"]
     after = mean_loss(grown(model, proposal), x, y, nn.MSELoss())
     assert after == pytest.approx(proposal.explanation["line_search"]["loss_after"])
-    small = mean_loss(grown(model, proposal.scaled(1.0, 1e-5)), x, y, nn.MSELoss())
+    small = mean_loss(grown(model, proposal.scale(1.0, 1e-5)), x, y, nn.MSELoss())
     assert (mean_loss(model, x, y, nn.MSELoss()) - small) / 1e-5 == pytest.approx(proposal.gain, rel=1e-3)
     assert "no linear correlation gives anything" in explain(proposal.explanation)
 
@@ -243,7 +277,7 @@ def test_a_network_can_be_trained_by_growth_alone():
     line = float((y - ones @ torch.linalg.lstsq(ones, y).solution).square().mean())
     model = mlp(nn.ReLU, (1, 1, 1))
     weights = [parameter.detach().clone() for parameter in model.parameters()]
-    done = train_by_growth(model, ["0"], (x, y), nn.MSELoss(), steps=50, tau=1e-4, beyond="random", max_units=4)
+    done = train_by_growth(model, ["0"], (x, y), nn.MSELoss(), steps=50, tau=1e-4, fallback="random", max_units=4)
     assert mean_loss(model, x, y, nn.MSELoss()) < 0.15 * line
     assert len(model[0].weight) == 1 + sum(proposal.count for proposal in done)
     assert torch.equal(model[0].weight[:1], weights[0])
@@ -257,8 +291,8 @@ def test_samples_grow_with_the_square_root_of_the_widths():
 
 def test_float32_models_are_grown_from_float64_statistics():
     model, (x, y) = mlp(nn.ReLU).float(), data()
-    proposal = tiny(model, "0", (x.float(), y), loss, tau=0, max_units=2)
-    double = tiny(mlp(nn.ReLU), "0", (x, y), loss, tau=0, max_units=2)
+    proposal = tiny(model, "0", (x.float(), y), loss, tau=0, max_units=2, fallback=None, above_noise=False)
+    double = tiny(mlp(nn.ReLU), "0", (x, y), loss, tau=0, max_units=2, fallback=None, above_noise=False)
     apply(proposal, model)
     assert model[0].weight.dtype == torch.float32
     assert proposal.explanation["lambda"] == pytest.approx(double.explanation["lambda"], rel=1e-4)

@@ -1,1 +1,1 @@
-"""Growth by what a small unit does to the loss: TINY, GradMax, random units, splits."""
+"""The first-order effect of small new units on the loss: what TINY, GradMax, splits and random units share."""

@@ -1,4 +1,4 @@
-"""One consumer of a place's units: the ways its output can change, as matrices."""
+"""A consumer of a place's units: how new units can change its output, as matrices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Consumer:
 
     @classmethod
     def from_link(cls, twin: nn.Module, link: Link, observation: Observation) -> Consumer:
-        """The consumer at a link, by the shape of what enters there."""
+        """Return the consumer at a link, by the shape of its input."""
         layer = twin.get_submodule(link.path)
         if isinstance(layer, nn.Linear):
             return cls(
@@ -41,12 +41,14 @@ class Consumer:
         if isinstance(layer, nn.Conv1d | nn.Conv2d):
             return cls(link, layer, "conv")
         raise InputError(
-            f"place: its units enter {link.path!r} ({type(layer).__name__}); growth by gradients is for Linear, Conv1d "
-            "and Conv2d; random units grow every place"
+            "place",
+            "feed Linear, Conv1d or Conv2d layers only, to be grown by gradients",
+            f"{link.path!r} ({type(layer).__name__})",
+            "use random units",
         )
 
     def units(self, inputs: Tensor, width: int) -> Tensor:
-        """The present units as they enter: (n, width, positions)."""
+        """Return the present units as they enter, (n, width, positions)."""
         columns = self.link.columns(width).to(inputs.device)
         if self.kind == "conv":
             return inputs[:, columns[:, 0]].flatten(2)
@@ -55,20 +57,20 @@ class Consumer:
         return inputs[..., columns[:, 0]].reshape(len(inputs), -1, width).transpose(1, 2)
 
     def goals(self, goals: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
-        """v_goal channel-first: (n, out, *outputs), (n, out, 1) for one vector."""
+        """Return v_goal channel-first, (n, out, *outputs); (n, out, 1) for one vector."""
         goals = goals.to(dtype)
         if self.kind == "conv":
             return goals
         return goals.reshape(len(goals), -1, goals.shape[-1]).movedim(-1, 1)
 
     def subtract_move(self, goals: Tensor, inputs: Tensor, moves: Tensor) -> Tensor:
-        """What of v_goal a change of the weights (m, out) leaves, v_goal - dW b_l, in v_goal's own layout and dtype."""
+        """Return v_goal - dW b_l for a change dW of the weights (m, out), in v_goal's layout and dtype."""
         moved = (as_rows(self.inputs(inputs)) @ moves).reshape(len(goals), -1, len(moves.T))  # (n, outputs, out)
         moved = moved.movedim(-1, 1) if self.kind == "conv" else moved
         return (goals.double() - moved.reshape(goals.shape)).to(goals.dtype)
 
     def inputs(self, inputs: Tensor) -> Tensor:
-        """All that its weights multiply, b_l with the constant 1 last if it has a bias: (n, m, *outputs), float64."""
+        """Return what its weights multiply, b_l with a constant 1 last if it has a bias: (n, m, *outputs), float64."""
         if self.kind == "conv":
             x = windows(self.layer, inputs.double())
         else:
@@ -76,7 +78,7 @@ class Consumer:
         return x.double() if self.layer.bias is None else append_constant(x)
 
     def correlate(self, units: Tensor, goals: Tensor) -> Tensor:
-        """sum_i <goal, weight applied to units> as a function of the weight: (out, k, *one unit's columns), float64."""
+        """Return sum_i <goal, weight applied to units> by weight: (out, k, *columns of one unit), float64."""
         if self.kind == "linear":
             return product(as_rows(goals), as_rows(units.flatten(2)))
         if self.kind == "flat":
@@ -91,7 +93,7 @@ class Consumer:
         return found.reshape(*shape[:2], *weight.shape[2:])
 
     def response(self, units: Tensor, columns: Tensor) -> Tensor:
-        """The change of its output (n, out, *outputs) by units with columns (out, k, *one unit's columns)."""
+        """Return the change (n, out, *outputs) of its output by units with columns (out, k, *columns of one unit)."""
         if self.kind == "linear":
             return (as_rows(units.flatten(2)) @ columns.T).reshape(len(units), -1, len(columns)).movedim(-1, 1)
         if self.kind == "flat":
@@ -102,7 +104,7 @@ class Consumer:
         return found if units.ndim == 4 else found[:, :, 0]
 
     def add_response(self, out: Tensor, units: Tensor, columns: Tensor) -> Tensor:
-        """Its output in its own layout, with the response to units added; in the output's dtype."""
+        """Return its output with the response to units added, in the output's layout and dtype."""
         units, columns = units.to(out.dtype), columns.to(out.dtype)
         if self.kind == "conv":
             return out + self.response(units, columns)
@@ -110,7 +112,7 @@ class Consumer:
         return torch.addmm(out.reshape(-1, out.shape[-1]), arrived, columns.flatten(1).T).reshape(out.shape)
 
     def gains(self, units: Tensor, goals: Tensor, columns: Tensor) -> Tensor:
-        """<goal, response to one unit alone> for each sample and unit: (n, k)."""
+        """Return <goal, response to one unit alone> for each sample and unit, (n, k)."""
         if self.kind == "linear":
             products = (as_rows(goals) @ columns) * as_rows(units.flatten(2))  # (n positions, k)
             return products.reshape(len(units), -1, columns.shape[1]).sum(1)
@@ -118,19 +120,19 @@ class Consumer:
         return torch.stack([(goals * change.reshape(goals.shape)).flatten(1).sum(1) for change in each], 1)
 
     def columns_per_unit(self) -> tuple[int, ...]:
-        """Columns of the weight that one unit has in the pairing: positions, or the kernel's consumers; () for one."""
+        """Return the shape of one unit's columns: positions, or the kernel's entries; () for one column."""
         weight = self.layer.weight
         assert isinstance(weight, Tensor)
         return (*weight.shape[2:],) if self.kind == "conv" else (self.link.per_unit,) * (self.kind == "flat")
 
 
 def as_rows(x: Tensor) -> Tensor:
-    """(n, k, *positions) as one row for each sample and position: (n positions, k)."""
+    """Return (n, k, *positions) with one row for each sample and position, (n positions, k)."""
     return x.movedim(1, -1).reshape(-1, x.shape[1])
 
 
 def append_constant(x: Tensor) -> Tensor:
-    """(n, k, *positions) with a constant 1 behind the last consumer, in float64: (n, k + 1, *positions)."""
+    """Return (n, k, *positions) with a constant 1 after the last entry, (n, k + 1, *positions) in float64."""
     out = x.new_empty((len(x), x.shape[1] + 1, *x.shape[2:]), dtype=torch.float64)
     out[:, :-1] = x
     out[:, -1] = 1
@@ -138,7 +140,7 @@ def append_constant(x: Tensor) -> Tensor:
 
 
 def windows(layer: nn.Module, x: Tensor) -> Tensor:
-    """The windows that a convolution sees (im2col): (n, channels kernel, *output positions)."""
+    """Return the windows of a convolution (im2col), (n, channels kernel, *output positions)."""
     x = _padded(layer, x)
     flat = F.unfold(
         _flat_image(x), _pair(layer, "kernel_size"), _pair(layer, "dilation"), 0, _pair(layer, "stride")
@@ -161,7 +163,7 @@ def _padded(layer: nn.Module, x: Tensor) -> Tensor:
 
 
 def _flat_image(x: Tensor) -> Tensor:
-    """One axis of positions as an image one pixel high."""
+    """Return one axis of positions as an image one pixel high."""
     return x if x.ndim == 4 else x[:, :, None]
 
 

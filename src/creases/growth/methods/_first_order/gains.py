@@ -1,4 +1,4 @@
-"""The exact first-order gain of new units, sample by sample: also where the bend has no derivative at 0."""
+"""The exact first-order gain of new units, also where the bend has no derivative at 0."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from creases.growth.methods._first_order.units import NewUnits, scale_units, sel
 
 @dataclass(frozen=True, eq=False)
 class SignedUnits:
-    """Units with the better of their two signs, and what each gains."""
+    """Units with the better of their two signs, and their gains."""
 
     units: NewUnits
     gains: Tensor  #: (k,) fall of the mean loss to first order, for weights as they are
@@ -27,31 +27,31 @@ class SignedUnits:
 
 
 def choose_signs(route: Route, observations: Sequence[Observation], units: NewUnits) -> SignedUnits:
-    """Choose the sign of each unit by its exact slope; units that gain nothing with either sign are left out.
+    """Choose the sign of each unit by its exact slope, and drop units that gain nothing with either sign.
 
-    The SVD leaves (alpha, omega) or (-alpha, -omega) open. Their slopes are ``(1/n) sum_i <v_goal, omega D(z)>`` with
-    ``D(z) = sigma'(0+) z`` where z > 0 and ``sigma'(0-) z`` elsewhere, the same for both only if sigma is smooth.
+    The SVD determines units up to the sign of (alpha, omega). The slopes are ``(1/n) sum_i <v_goal, omega D(z)>``
+    with ``D(z) = sigma'(0+) z`` where z > 0 and ``sigma'(0-) z`` elsewhere, equal for both only if sigma is smooth.
     """
-    first, squares, n = _gains(route, observations, units)
+    first, squares, n = _gain_moments(route, observations, units)
     better = first.argmax(0)
     gains = first.gather(0, better[None])[0]
     variance = (squares.gather(0, better[None])[0] - gains.square()).clamp_min(0) / max(n - 1, 1)
     keep = gains > 0
     sign = 1.0 - 2.0 * better[keep]
-    chosen = select_units(units, keep)
-    return SignedUnits(scale_units(chosen, sign, sign), gains[keep], variance[keep].sqrt(), int((sign < 0).sum()))
+    kept = select_units(units, keep)
+    return SignedUnits(scale_units(kept, sign, sign), gains[keep], variance[keep].sqrt(), int((sign < 0).sum()))
 
 
 def first_order_fit(route: Route, projected: Sequence[Observation], units: NewUnits) -> tuple[float, float]:
-    """``(1/n) <V_proj, V>`` and ``(1/n) |V|^2`` for the first-order activity change V of units as they are.
+    """Return ``(1/n) <V_proj, V>`` and ``(1/n) |V|^2`` for the first-order activity change V of units.
 
-    ``projected`` are batches whose goals are V_proj (:func:`left`).
+    ``projected`` are observations with goals V_proj (:func:`subtract_best_moves`).
     """
     sums = torch.zeros(3, dtype=torch.float64)  # along, square, n
     for number, batch in enumerate(projected):
         sums[2] += batch.count
         for part in batch_slices(route, batch):
-            z = _inner(route, batch, number, part, units)
+            z = _stored_pre_activations(route, batch, number, part, units)
             dtype, arrived = z.dtype, route.propagate(z, route.one_sided_slope)
             for consumer in route.consumers:
                 path = consumer.link.path
@@ -64,7 +64,7 @@ def first_order_fit(route: Route, projected: Sequence[Observation], units: NewUn
 
 
 def pre_activations(route: Route, layer_input: Tensor, alpha: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Pre-activations of units with fan-in alpha (d, k): (n, k, *positions)."""
+    """Return pre-activations (n, k, *positions) of units with incoming weights alpha (d, k)."""
     alpha = alpha.to(dtype)
     if isinstance(route.producer, nn.Linear) and layer_input.ndim == 2:  # one vector for each sample
         z = layer_input.to(dtype) @ alpha[: layer_input.shape[1]]
@@ -77,20 +77,20 @@ def pre_activations(route: Route, layer_input: Tensor, alpha: Tensor, dtype: tor
     return z + alpha[-1].reshape(-1, *[1] * (z.ndim - 2)) if route.has_bias else z
 
 
-def _inner(route: Route, batch: Observation, number: int, part: slice, units: NewUnits) -> Tensor:
-    """Pre-activations of units at a part of the batch of that number."""
+def _stored_pre_activations(route: Route, batch: Observation, number: int, part: slice, units: NewUnits) -> Tensor:
+    """Return pre-activations of units on a part of the batch of that number."""
     if units.pre_activations is not None:
         return units.pre_activations[number][part]
     return pre_activations(route, batch.layer_input[part], units.alpha, product_dtype(batch.layer_input))
 
 
-def _gains(route: Route, observations: Sequence[Observation], units: NewUnits) -> tuple[Tensor, Tensor, int]:
-    """Mean and mean square over samples of each unit's gain, with either sign, (2, k) each; and the samples."""
+def _gain_moments(route: Route, observations: Sequence[Observation], units: NewUnits) -> tuple[Tensor, Tensor, int]:
+    """Return mean and mean square of each unit's gain, with either sign, (2, k) each; and the number of samples."""
     sums = units.alpha.new_zeros(2, 2, units.alpha.shape[1])  # moment, sign, unit
     n = torch.tensor(float(sum(batch.count for batch in observations)), dtype=torch.float64)
     for number, batch in enumerate(observations):
         for part in batch_slices(route, batch):
-            z = _inner(route, batch, number, part, units)
+            z = _stored_pre_activations(route, batch, number, part, units)
             goals = [consumer.goals(batch.goals[consumer.link.path][part], z.dtype) for consumer in route.consumers]
             for i, sign in enumerate((1.0,) if route.is_smooth else (1.0, -1.0)):
                 arrived = route.propagate(sign * z, route.one_sided_slope)

@@ -1,4 +1,4 @@
-"""Watching a place at work: what enters it, and how the layers after it ought to change."""
+"""A place during a forward and backward pass: its inputs, and the desired changes of the layers behind it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Batches = Iterable[tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """One batch as a place sees it, in the model's own layout and dtype."""
+    """One batch at a place, in the model's own layout and dtype."""
 
     layer_input: Tensor  #: b_{l-1}, the producer's input
-    layer_output: Tensor  #: a_l, its output
-    consumer_inputs: dict[str, Tensor]  #: by consumer's path: all that enters it
+    layer_output: Tensor  #: a_l, the producer's output
+    consumer_inputs: dict[str, Tensor]  #: by consumer's path: its whole input
     goals: dict[str, Tensor]  #: by consumer's path: v_goal = -dL/da_{l+1}, L the loss of one sample (eq. 1, eta = 1)
     loss: float  #: summed over the samples
     count: int  #: samples
@@ -30,22 +30,22 @@ class Observation:
 
 @dataclass(eq=False)
 class PlaceObserver:
-    """A model's copy (same weights, eval mode, no hooks) on which one place is watched.
+    """A copy of a model (same weights, eval mode, no hooks) on which one place is observed.
 
-    The model itself, its mode, gradients and hooks are left alone, and so are torch's random numbers.
+    The model itself, its mode, gradients and hooks do not change, nor does torch's random state.
     """
 
     twin: nn.Module
     place: Place
     loss_sum: LossSum  #: the loss
-    in_place: bool = False  #: whether the model changes tensors after layers have used them, so that copies are needed
+    in_place: bool = False  #: whether the model modifies tensors after layers used them, so that copies are needed
 
     @classmethod
     def from_model(cls, model: nn.Module, place: Place | str, loss: Loss, x: Tensor) -> PlaceObserver:
-        """Watch a place, given or named; ``x`` are some inputs."""
+        """Return an observer of a place, or of the place of that name; ``x`` are some inputs."""
         model = unwrap_module(model)
         if not callable(loss):
-            raise InputError(f"loss: expected a function of outputs and targets, got {type(loss).__name__}")
+            raise InputError("loss", "be a function of outputs and targets", type(loss).__name__)
         return cls(frozen_copy(model), find_place(model, place, data=x), LossSum(loss))
 
     def observe(self, x: Tensor, target: Any) -> Observation:
@@ -73,7 +73,7 @@ class PlaceObserver:
                 outputs = self.twin(x)
                 total = self.loss_sum(outputs, target, len(x))
                 if not bool(torch.isfinite(total)):
-                    raise InputError(f"loss: is {float(total.detach())} on a batch; growth needs a finite loss")
+                    raise InputError("loss", "be finite on every batch", f"{float(total.detach())}")
                 slopes = _gradients(total, list(leaves.values()))
         finally:
             for handle in handles:
@@ -83,14 +83,14 @@ class PlaceObserver:
 
 
 class TensorRecorder:
-    """Tensors kept while a model runs, without a copy unless it changes them in place later."""
+    """Tensors recorded while a model runs, copied only if it modifies them in place later."""
 
     def __init__(self, copies: bool) -> None:
         self.copies = copies
         self._tensors: list[tuple[Tensor, int]] = []
 
     def keep(self, x: Tensor) -> Tensor:
-        """What to keep of a tensor for as it is now."""
+        """Return the tensor to store, so that its present values can be read later."""
         x = x.detach()
         if self.copies or x.is_inference():
             return x.clone()
@@ -98,12 +98,12 @@ class TensorRecorder:
         return x
 
     def was_modified(self) -> bool:
-        """Whether any of them is not as it was; then run again, with copies."""
+        """Return whether any tensor was modified since; then the model must run again, with copies."""
         return any(x._version != version for x, version in self._tensors)
 
 
 def frozen_copy(model: nn.Module) -> nn.Module:
-    """A copy with the model's weights (not copies of them), of which none asks for a gradient."""
+    """Return a copy that shares the model's weights and requires no gradients."""
     twin = copy_sharing_parameters(model)
     still: dict[int, nn.Parameter] = {}
     for module in twin.modules():
@@ -116,16 +116,14 @@ def frozen_copy(model: nn.Module) -> nn.Module:
 
 
 def iterate_batches(batches: Any, name: str = "batches") -> Iterator[tuple[Tensor, Any]]:
-    """Batches of inputs and targets, given as one pair of tensors or as many pairs."""
+    """Yield batches of inputs and targets from one pair of tensors or from many pairs, without empty ones."""
     if isinstance(batches, tuple | list) and len(batches) == 2 and all(isinstance(part, Tensor) for part in batches):
         batches = [tuple(batches)]
     if isinstance(batches, Tensor) or not isinstance(batches, Iterable):
-        raise InputError(f"{name}: expected pairs of inputs and targets, got {type(batches).__name__}")
+        raise InputError(name, "be pairs of inputs and targets, such as (X, y)", type(batches).__name__)
     for batch in batches:
         if not isinstance(batch, tuple | list) or len(batch) != 2 or not isinstance(batch[0], Tensor):
-            raise InputError(
-                f"{name}: expected pairs of inputs and targets, such as (x, y), got {type(batch).__name__}"
-            )
+            raise InputError(name, "be pairs of inputs and targets, such as (X, y)", type(batch).__name__)
         if len(batch[0]):
             yield batch[0], batch[1]
 
@@ -133,11 +131,11 @@ def iterate_batches(batches: Any, name: str = "batches") -> Iterator[tuple[Tenso
 def observe_batches(
     model: nn.Module, place: Place | str, batches: Batches, loss: Loss, name: str = "batches"
 ) -> tuple[PlaceObserver, Iterator[Observation]]:
-    """Start watching a place: the observer, and what it sees batch by batch."""
+    """Return an observer of a place, and an iterator over its observations batch by batch."""
     source = iterate_batches(batches, name)
     first = next(source, None)
     if first is None:
-        raise InputError(f"{name}: has no samples")
+        raise InputError(name, "have at least one sample")
     observer = PlaceObserver.from_model(model, place, loss, first[0])
 
     def run() -> Iterator[Observation]:
@@ -151,7 +149,7 @@ def observe_batches(
 def _leaf(
     path: str, inputs: dict[str, Tensor], leaves: dict[str, Tensor], recorder: TensorRecorder
 ) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-    """A hook that makes the loss's gradient at a layer's output readable, and keeps what entered."""
+    """Return a hook that records a layer's input and makes the loss's gradient at its output readable."""
 
     def hook(module: nn.Module, args: Any, out: Tensor) -> Tensor:
         inputs[path] = recorder.keep(args[0])

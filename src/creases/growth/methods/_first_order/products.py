@@ -1,4 +1,4 @@
-"""Sums of products over many rows, in float64: what all statistics are made of."""
+"""Sums of products over many rows, accumulated in float64."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _FEW = 4096  # rows whose products x' x are summed up in float32
 
 
 def product_dtype(x: Tensor) -> torch.dtype:
-    """In which dtype products with x are taken: float32 for float32 on a CPU, where that halves the time."""
+    """Return the dtype for products with x: float32 for float32 on a CPU, where that halves the time."""
     return torch.float32 if x.dtype == torch.float32 and x.device.type == "cpu" else torch.float64
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
-    """a' b for a (n, p), b (n, q) in float64; float32 is multiplied in blocks of rows, which are added in float64."""
-    found = None
-    for one, other in zip(_blocks(a), _blocks(b), strict=True):
-        part = (one.T @ other).double()
-        found = part if found is None else found.add_(part)
-    return a.new_zeros(a.shape[1], b.shape[1], dtype=torch.float64) if found is None else found
+    """Return a' b for a (n, p), b (n, q) in float64; float32 is multiplied in blocks of rows, added in float64."""
+    total = None
+    for left, right in zip(_blocks(a), _blocks(b), strict=True):
+        part = (left.T @ right).double()
+        total = part if total is None else total.add_(part)
+    return a.new_zeros(a.shape[1], b.shape[1], dtype=torch.float64) if total is None else total
 
 
 def add_gram(sums: Tensor, parts: Iterable[Tensor], *, constant: bool) -> None:
@@ -36,8 +36,8 @@ def add_gram(sums: Tensor, parts: Iterable[Tensor], *, constant: bool) -> None:
     for part in parts:
         d = part.shape[1]
         for block in _blocks(part):
-            found = _gram(block)
-            waiting = found if waiting is None else waiting.add_(found)
+            gram = _gram(block)
+            waiting = gram if waiting is None else waiting.add_(gram)
             rows += len(block)
             if rows >= _FEW or block.dtype == torch.float64:
                 sums[:d, :d] += waiting
@@ -52,12 +52,12 @@ def add_gram(sums: Tensor, parts: Iterable[Tensor], *, constant: bool) -> None:
 
 
 def _blocks(x: Tensor) -> tuple[Tensor, ...]:
-    """Rows whose products may be summed in x's own dtype."""
+    """Return blocks of rows whose products may be summed in x's dtype."""
     return torch.split(x, _BLOCK) if x.dtype == torch.float32 else (x,)
 
 
 def _gram(x: Tensor) -> Tensor:
-    """x' x, on a CPU by numpy, which sees that it is symmetric and does half the work."""
+    """Return x' x, on a CPU by numpy, which uses the symmetry to do half the work."""
     if x.device.type != "cpu":
         return x.T @ x
     array = x.contiguous().numpy()

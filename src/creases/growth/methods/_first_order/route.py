@@ -1,7 +1,7 @@
-"""How new units of a place route its consumers: what they see, what they pass, and where they enter.
+"""The route of new units from a place to its consumers: their inputs, the bend, and how they enter the consumers.
 
-Everything here is checked on data: the units the place has must arrive at every consumer as this file says they do.
-Where they do not (a max over positions, a factor in forward code), growth by first-order mathematics is refused.
+The route is checked on data: the present units must reach every consumer by it. Where they do not (a max over
+positions, a factor in forward code), first-order growth is refused.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _BEND_MODULES = (
     nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Softplus, nn.Softsign, nn.Sigmoid, nn.Tanh, nn.Tanhshrink, nn.LogSigmoid,
     nn.Softshrink, nn.Hardshrink, nn.Threshold,
 )  # fmt: skip
-_PASSED = (nn.Flatten, nn.Unflatten, nn.Identity, _DropoutNd)  # they leave a unit's values as they are
+_TRANSPARENT = (nn.Flatten, nn.Unflatten, nn.Identity, _DropoutNd)  # they do not change a unit's values
 _FEW = 100
 _TINIEST = 1e-30
 
 
 class Route:
-    """The way from a producer's input to its consumers, for any number of units.
+    """The route from a producer's input to its consumers, for any number of units.
 
-    Units are channel-first here: (n, units, *positions), with one position where the producer is linear and takes one
-    vector for each sample.
+    Units are channel-first: (n, units, *positions), with one position where the producer is linear and gets one vector
+    per sample.
     """
 
     def __init__(self, twin: nn.Module, place: Place, observation: Observation) -> None:
@@ -51,63 +51,65 @@ class Route:
         self.producer = twin.get_submodule(place.name)
         if not isinstance(self.producer, nn.Linear | nn.Conv1d | nn.Conv2d):
             raise InputError(
-                f"place: {place.name!r} is {type(self.producer).__name__}; growth by gradients is for Linear, Conv1d "
-                "and Conv2d; random units grow every place"
+                "place",
+                "be a Linear, Conv1d or Conv2d layer to be grown by gradients",
+                f"{place.name!r} ({type(self.producer).__name__})",
+                "use random units",
             )
         self._steps: list[tuple[str, Map]] = []  # what units pass, in order: a bend, a norm or a linear map
-        self.bend: Map = _same  # of new units
+        self.bend: Map = _identity  # of new units
         for name in place.between:
             self._pass(twin, name)
         if sum(kind == "bend" for kind, _ in self._steps) > 1:
             self._refuse("its units pass more than one kind of bend")
         self.consumers = tuple(Consumer.from_link(twin, link, observation) for link in place.consumers)
-        self._check(observation)
+        self._check_present_units(observation)
         self.value_at_zero, self.right_slope, self.left_slope = self._slopes()
 
     @property
     def is_smooth(self) -> bool:
-        """Whether the bend has a derivative at 0."""
+        """Return whether the bend has a derivative at 0."""
         return abs(self.right_slope - self.left_slope) <= 1e-12 * max(1.0, abs(self.right_slope))
 
     @property
     def is_pooled(self) -> bool:
-        """Whether a consumer sees means over positions."""
+        """Return whether a consumer gets means over positions."""
         return any(kind == "linear" for kind, _ in self._steps)
 
     @property
     def has_bias(self) -> bool:
-        """Whether units have a bias, so that they see a constant 1."""
+        """Return whether units have a bias, the weight of a constant input 1."""
         return self.producer.bias is not None
 
     def inputs(self, layer_input: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
-        """What one unit weighs at each position, but for the constant: b_{l-1} (n, d, *positions)."""
+        """Return the inputs of one unit at each position, without the constant: b_{l-1} (n, d, *positions)."""
         x = layer_input.to(dtype)
         if not isinstance(self.producer, nn.Linear):
             return windows(self.producer, x)
         return x.reshape(len(x), -1, x.shape[-1]).movedim(-1, 1) if x.ndim > 2 else x[:, :, None]
 
     def features(self, layer_input: Tensor) -> Tensor:
-        """What one unit weighs at each position: b_{l-1} (n, d, *positions) in float64, the constant 1 last."""
+        """Return the inputs of one unit at each position, the constant last: b_{l-1} (n, d, *positions) in float64."""
         x = self.inputs(layer_input)
         return append_constant(x) if self.has_bias else x
 
     def propagate_linear(self, z: Tensor) -> Tensor:
-        """Units (n, k, *positions) as they would arrive at the consumers if there were no bend."""
-        return self.propagate(z, _same)
+        """Return units (n, k, *positions) as they would reach the consumers without a bend."""
+        return self.propagate(z, _identity)
 
     def propagate(self, z: Tensor, bend: Map) -> Tensor:
-        """New units (n, k, *positions) as they arrive, with a function in place of the bend."""
+        """Return new units (n, k, *positions) as they reach the consumers, with ``bend`` as the bend."""
         for kind, step in self._steps:
             if kind != "norm":  # a batch norm leaves new units as they are
                 z = bend(z) if kind == "bend" else step(z)
         return z if z.ndim > 2 else z[:, :, None]
 
     def one_sided_slope(self, z: Tensor) -> Tensor:
-        """The bend's derivative at 0 in direction z: sigma'(0+) z where z > 0, sigma'(0-) z elsewhere."""
+        """Return the bend's derivative at 0 in direction z: sigma'(0+) z where z > 0, sigma'(0-) z elsewhere."""
         return z * self.right_slope if self.is_smooth else torch.where(z > 0, self.right_slope * z, self.left_slope * z)
 
     def layer_weights(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
-        """Fan-in (k, *one unit's weights) and bias (k,) from columns alpha (d, k)."""
+        """Return incoming weights (k, *one unit's weights) and biases (k,) from columns alpha (d, k)."""
         rows = alpha.T
         weight = self.producer.weight
         assert isinstance(weight, Tensor)
@@ -120,13 +122,13 @@ class Route:
         if module is None:
             self._pass_function(name)
         elif isinstance(module, _BEND_MODULES):
-            self.bend = _of_new_units(module)
+            self.bend = _bend_of_new_units(module)
             self._steps.append(("bend", module))
         elif isinstance(module, _BatchNorm):
             self._steps.append(("norm", module))
         elif isinstance(module, _AvgPoolNd | _AdaptiveAvgPoolNd):
             self._steps.append(("linear", module))
-        elif not isinstance(module, _PASSED):
+        elif not isinstance(module, _TRANSPARENT):
             self._refuse(f"its units pass {name!r} ({type(module).__name__}), which is not linear at 0 in each unit")
 
     def _pass_function(self, name: str) -> None:
@@ -142,8 +144,8 @@ class Route:
         elif name not in MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS and "dropout" not in name:
             self._refuse(f"its units pass {name}, which is not linear at 0 in each unit")
 
-    def _check(self, observation: Observation) -> None:
-        """The present units must arrive as this file says, at the first few samples."""
+    def _check_present_units(self, observation: Observation) -> None:
+        """Check on the first few samples that the present units reach the consumers by this route."""
         z = observation.layer_output[:_FEW]
         if isinstance(self.producer, nn.Linear):
             z = z.movedim(-1, 1)
@@ -154,14 +156,14 @@ class Route:
                 consumer.units(observation.consumer_inputs[consumer.link.path][:_FEW], self.place.width)
                 for consumer in self.consumers
             ]
-            right = all(_alike(z.reshape(units.shape), units) for units in arrived)
+            right = all(_almost_equal(z.reshape(units.shape), units) for units in arrived)
         except (RuntimeError, TypeError, IndexError):
             right = False
         if not right:
             self._refuse("what lies between it and the next layers is not one bend of each unit's own values")
 
     def _slopes(self) -> tuple[float, float, float]:
-        """sigma(0), and the derivatives of sigma on both sides of 0."""
+        """Return sigma(0), and the derivatives of sigma on both sides of 0."""
         with torch.enable_grad():
             at = torch.tensor([0.0, _TINIEST, -_TINIEST], dtype=torch.float64).requires_grad_()
             value = self.bend(at)
@@ -169,21 +171,23 @@ class Route:
         return float(value[0].detach()), float(slope[1]), float(slope[2])
 
     def _refuse(self, why: str) -> None:
-        raise InputError(f"place: {self.place.name!r} cannot be grown by its gradients: {why}; random units can")
+        raise InputError(
+            "place", "be one that can be grown by gradients", f"{self.place.name!r}, where {why}", "use random units"
+        )
 
 
-def _same(z: Tensor) -> Tensor:
+def _identity(z: Tensor) -> Tensor:
     return z
 
 
-def _alike(a: Tensor, b: Tensor) -> bool:
-    """The same but for rounding, which may differ with the layout in memory."""
+def _almost_equal(a: Tensor, b: Tensor) -> bool:
+    """Return whether tensors are equal up to rounding, which may differ with the layout in memory."""
     tolerance = 64 * torch.finfo(b.dtype).eps
     return torch.allclose(a, b, rtol=tolerance, atol=tolerance * max(float(b.abs().max()), _TINIEST))
 
 
-def _of_new_units(module: nn.Module) -> Map:
-    """The bend that new units pass, in float64: PReLU gives each of them torch's first slope."""
+def _bend_of_new_units(module: nn.Module) -> Map:
+    """Return the bend of new units, in float64: PReLU gives each of them torch's initial slope."""
     if isinstance(module, nn.PReLU):
         slope = float(module.weight) if module.num_parameters == 1 else PRELU_SLOPE
         return lambda z: torch.where(z > 0, z, slope * z)

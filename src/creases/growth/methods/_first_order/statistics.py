@@ -1,10 +1,10 @@
-"""What first-order growth needs to know of a place, as sums over samples (and ranks) in float64."""
+"""The statistics of a place that first-order growth uses, as sums over samples (and ranks) in float64."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import ceil, prod, sqrt
 
 import torch
 from torch import Tensor, nn
@@ -16,17 +16,17 @@ from creases.growth.methods._first_order.consumer import Consumer, as_rows
 from creases.growth.methods._first_order.observation import Batches, Observation, observe_batches
 from creases.growth.methods._first_order.products import add_gram, product
 from creases.growth.methods._first_order.route import Route
-from creases.network.surgery import Place
+from creases.network.surgery import Place, input_tensors, unwrap_module
 
-_ENTRIES = 2**27  # of one matrix: 1 GiB in float64
+_MAX_ENTRIES = 2**27  # of one matrix: 1 GiB in float64
 _CHUNK = 2**23  # numbers of unfolded inputs held at a time
 
 
 @dataclass(eq=False)
 class ConsumerSums:
-    """Sums for one consumer; b_l (m) is all that enters it, with its constant, v (out) is v_goal.
+    """Sums for one consumer; b_l (m) is its input with the constant, v (out) is v_goal.
 
-    Those that were not asked for have no consumers.
+    Sums that were not requested are empty.
     """
 
     inputs: Tensor  #: sum b_l b_l', (m, m)
@@ -41,11 +41,11 @@ class ConsumerSums:
 
 @dataclass(eq=False)
 class Statistics:
-    """Sums over samples at a place: independent of how samples came in batches, in which order, and of the loss's
-    reduction. Two of them add up (``a + b``).
+    """Sums over samples at a place, which add up: ``a + b``.
 
-    d counts what one unit weighs: inputs of a linear producer, or a convolution's channels times its kernel, and the
-    constant 1 if it has a bias. Sums of convolutions are over positions too.
+    They do not depend on the batches, the order of samples, or the loss's reduction. d is the number of weights of one
+    unit: inputs of a linear producer, or a convolution's channels times its kernel, and 1 if it has a bias. Sums of
+    convolutions are over positions too.
     """
 
     count: Tensor  #: samples, ()
@@ -55,52 +55,54 @@ class Statistics:
 
     def __add__(self, other: Statistics) -> Statistics:
         if list(self.consumers) != list(other.consumers) or self.features.shape != other.features.shape:
-            raise InputError("statistics: are of two different places, and do not add up")
+            raise InputError("other", "be statistics of the same place")
         out = self.copy()
         for mine, theirs in zip(out.tensors(), other.tensors(), strict=True):
             mine += theirs
         return out
 
     def copy(self) -> Statistics:
-        """The same sums in tensors of their own."""
+        """Return a copy that shares no tensors."""
         consumers = {path: ConsumerSums(*(t.clone() for t in sums.tensors())) for path, sums in self.consumers.items()}
         return Statistics(self.count.clone(), self.loss.clone(), self.features.clone(), consumers)
 
     def tensors(self) -> list[Tensor]:
-        """All sums in a fixed order."""
+        """Return all sums in a fixed order."""
         return [self.count, self.loss, self.features, *(t for sums in self.consumers.values() for t in sums.tensors())]
 
     @property
     def mean_loss(self) -> float:
-        """The loss of one sample, on average."""
+        """Return the mean loss of a sample."""
         return float(self.loss / self.count)
 
     @property
     def mean_goal(self) -> float:
-        """(1/n) |V_goal|^2, over all consumers."""
+        """Return (1/n) |V_goal|^2, over all consumers."""
         return sum(float(sums.goal) for sums in self.consumers.values()) / float(self.count)
 
 
 def statistics(
     model: nn.Module, place: Place | str, batches: Batches, loss: Loss, *, project: bool = True
 ) -> Statistics:
-    """The sums that TINY works from, over all ranks where there are several: each gives its own batches.
+    """Return the statistics of a place, over all ranks where there are several; each passes its own batches.
 
     Parameters
     ----------
+    model, place
+        A module and one of its places, or the place's name.
     batches
-        Pairs (inputs, targets): one pair of tensors, a list, a DataLoader. Each is seen once.
+        Pairs (inputs, targets): one pair of tensors, a list, a DataLoader. Each is used once.
     loss
-        A function of outputs and targets; a mean or a sum over the samples, or one value for each of them.
+        A function of outputs and targets that returns a mean or a sum over the samples, or one value for each.
     project
-        Whether to gather what it takes to remove what the present units can do (:func:`best_move`).
+        Whether to include the sums that :func:`best_move` needs.
 
     Examples
     --------
     >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     >>> x = torch.randn(8, 2)
-    >>> one, two = (statistics(model, "0", (part, part[:, :1]), nn.MSELoss()) for part in (x[:5], x[5:]))
-    >>> int((one + two).count), (one + two).features.shape
+    >>> first, second = (statistics(model, "0", (part, part[:, :1]), nn.MSELoss()) for part in (x[:5], x[5:]))
+    >>> int((first + second).count), (first + second).features.shape
     (8, torch.Size([3, 3]))
     """
     with ranks.fail_together():
@@ -108,108 +110,135 @@ def statistics(
         first = next(source)
         route = Route(observer.twin, observer.place, first)
         sums = empty_statistics(route, first, project=project)
-        for seen in (first, *source):
-            add_batch(sums, route, seen)
+        for observation in (first, *source):
+            add_batch(sums, route, observation)
     ranks.sum_over_ranks(sums.tensors())
     return sums
 
 
-def empty_statistics(route: Route, seen: Observation, *, project: bool = True, paired: bool = True) -> Statistics:
-    """Sums over no samples yet, of the sizes that a batch shows; without ``paired`` those with b_{l-1} are left out."""
-    d = route.inputs(seen.layer_input[:1]).shape[1] + route.has_bias
-    consumers = {consumer.link.path: _empty(consumer, d, project, paired) for consumer in route.consumers}
-    zeros = seen.layer_output.new_zeros
+def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:
+    """Return how many samples to use for the statistics of a place: ``base sqrt(max(n_{l-1}, n_{l+1}))``.
+
+    The variance of the optimal units grows with the widths before and after, and falls with the number of samples (the
+    TINY paper, section 3.4 and appendix C). It counts the batches of :func:`tiny` over all ranks; as many others are
+    used for validation.
+
+    Examples
+    --------
+    >>> from creases.network.surgery import places
+    >>> model = nn.Sequential(nn.Linear(784, 5), nn.ReLU(), nn.Linear(5, 10))
+    >>> sample_size(model, places(model)[0])
+    2800
+    """
+    model = unwrap_module(model)
+    producer = model.get_submodule(place.name)
+    widths = [int(getattr(producer, input_tensors(producer).counter))]
+    widths += [len(model.get_submodule(link.path).weight) for link in place.consumers]  # type: ignore[arg-type]
+    return ceil(base * sqrt(max(widths)))
+
+
+def empty_statistics(
+    route: Route, observation: Observation, *, project: bool = True, paired: bool = True
+) -> Statistics:
+    """Return sums over no samples, with the shapes of an observation; without ``paired``, no sums with b_{l-1}."""
+    d = route.inputs(observation.layer_input[:1]).shape[1] + route.has_bias
+    consumers = {consumer.link.path: _empty_sums(consumer, d, project, paired) for consumer in route.consumers}
+    zeros = observation.layer_output.new_zeros
     number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d * paired, d * paired)))
     return Statistics(number, loss, features, consumers)
 
 
-def add_batch(sums: Statistics, route: Route, seen: Observation) -> None:
-    """Add a batch to the sums."""
-    sums.count += seen.count
-    sums.loss += seen.loss
-    for part in batch_slices(route, seen):
+def add_batch(sums: Statistics, route: Route, observation: Observation) -> None:
+    """Add the observation of a batch to the sums."""
+    sums.count += observation.count
+    sums.loss += observation.loss
+    for part in batch_slices(route, observation):
         if len(sums.features):
-            before = route.inputs(seen.layer_input[part])
+            before = route.inputs(observation.layer_input[part])
             add_gram(sums.features, [as_rows(before)], constant=route.has_bias)
         for consumer in route.consumers:
             path = consumer.link.path
-            mine, goals = sums.consumers[path], consumer.goals(seen.goals[path][part])
+            mine, goals = sums.consumers[path], consumer.goals(observation.goals[path][part])
             mine.goal += torch.linalg.vector_norm(goals).square()
             if len(mine.pairs):
-                mine.pairs += torch.cat(_paired(route, consumer, before, goals), 1)
+                mine.pairs += torch.cat(_pair_part(route, consumer, before, goals), 1)
             if len(mine.inputs):
-                inputs = consumer.inputs(seen.consumer_inputs[path][part])
+                inputs = consumer.inputs(observation.consumer_inputs[path][part])
                 add_gram(mine.inputs, [as_rows(inputs)], constant=False)
                 mine.moves += product(as_rows(inputs), as_rows(goals))
             if len(mine.cross):
-                mine.cross += torch.cat(_paired(route, consumer, before, inputs), 1)
+                mine.cross += torch.cat(_pair_part(route, consumer, before, inputs), 1)
 
 
-def subtract_best_moves(route: Route, seen: Observation, moves: dict[str, Tensor]) -> Observation:
-    """The same batch with v_proj = v_goal - dW* b_l in place of v_goal; moves: by consumer dW*' (m, out)."""
+def subtract_best_moves(route: Route, observation: Observation, moves: dict[str, Tensor]) -> Observation:
+    """Return the observation with v_proj = v_goal - dW* b_l for v_goal; moves: by consumer dW*' (m, out)."""
     goals = {}
     for consumer in route.consumers:
         path = consumer.link.path
-        goal, inputs = seen.goals[path], seen.consumer_inputs[path]
+        goal, inputs = observation.goals[path], observation.consumer_inputs[path]
         goals[path] = torch.cat(
-            [consumer.subtract_move(goal[at], inputs[at], moves[path]) for at in batch_slices(route, seen)]
+            [consumer.subtract_move(goal[at], inputs[at], moves[path]) for at in batch_slices(route, observation)]
         )
-    return replace(seen, goals=goals)
+    return replace(observation, goals=goals)
 
 
-def sum_pairs(route: Route, seen: Sequence[Observation], dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
-    """By consumer sum v b_{l-1}' over the batches and ranks, (out, d, *columns of one unit): n N."""
-    found: dict[str, list[Tensor]] = {}
-    for batch in seen:
+def sum_pairs(
+    route: Route, observations: Sequence[Observation], dtype: torch.dtype = torch.float64
+) -> dict[str, Tensor]:
+    """Return by consumer sum v b_{l-1}' over batches and ranks, (out, d, *columns of one unit): n N."""
+    sums: dict[str, list[Tensor]] = {}
+    for batch in observations:
         for part in batch_slices(route, batch):
             before = route.inputs(batch.layer_input[part], dtype)
             for consumer in route.consumers:
                 path = consumer.link.path
-                pair = _paired(route, consumer, before, consumer.goals(batch.goals[path][part], dtype))
-                found[path] = [a.add_(b) for a, b in zip(found[path], pair, strict=True)] if path in found else pair
-    joined = {path: torch.cat(pair, 1) for path, pair in found.items()}
+                pair = _pair_part(route, consumer, before, consumer.goals(batch.goals[path][part], dtype))
+                sums[path] = [a.add_(b) for a, b in zip(sums[path], pair, strict=True)] if path in sums else pair
+    joined = {path: torch.cat(pair, 1) for path, pair in sums.items()}
     ranks.sum_over_ranks(joined.values())
     return joined
 
 
-def sum_features(route: Route, seen: Sequence[Observation], dtype: torch.dtype = torch.float64) -> Tensor:
-    """sum b_{l-1} b_{l-1}' over the batches and ranks, (d, d): n S."""
-    d = route.inputs(seen[0].layer_input[:1]).shape[1] + route.has_bias
-    found = seen[0].layer_input.new_zeros(d, d, dtype=torch.float64)
-    parts = (one.layer_input[part] for one in seen for part in input_slices(route, one.layer_input))
-    add_gram(found, (as_rows(route.inputs(part, dtype)) for part in parts), constant=route.has_bias)
-    ranks.sum_over_ranks([found])
-    return found
+def sum_features(route: Route, observations: Sequence[Observation], dtype: torch.dtype = torch.float64) -> Tensor:
+    """Return sum b_{l-1} b_{l-1}' over batches and ranks, (d, d): n S."""
+    d = route.inputs(observations[0].layer_input[:1]).shape[1] + route.has_bias
+    total = observations[0].layer_input.new_zeros(d, d, dtype=torch.float64)
+    parts = (each.layer_input[part] for each in observations for part in input_slices(route, each.layer_input))
+    add_gram(total, (as_rows(route.inputs(part, dtype)) for part in parts), constant=route.has_bias)
+    ranks.sum_over_ranks([total])
+    return total
 
 
-def batch_slices(route: Route, seen: Observation) -> Iterable[slice]:
-    """Parts of a batch, small enough that the windows of both convolutions at once fit into memory."""
+def batch_slices(route: Route, observation: Observation) -> Iterable[slice]:
+    """Return slices of a batch, small enough that the windows of both convolutions at once fit into memory."""
     kernels = [prod(consumer.columns_per_unit()) for consumer in route.consumers if consumer.kind == "conv"]
-    return input_slices(route, seen.layer_input, max(kernels, default=1))
+    return input_slices(route, observation.layer_input, max(kernels, default=1))
 
 
 def input_slices(route: Route, layer_input: Tensor, times: int = 1) -> Iterable[slice]:
-    """Parts of what enters a place, small enough that its unfolded form, so many times, fits into memory."""
+    """Return slices of a place's inputs, small enough that ``times`` their unfolded form fits into memory."""
     step = max(1, _CHUNK // (times * max(route.inputs(layer_input[:1]).numel(), 1)))
     return [slice(start, start + step) for start in range(0, len(layer_input), step)]
 
 
-def _paired(route: Route, consumer: Consumer, before: Tensor, goals: Tensor) -> list[Tensor]:
-    """sum v b_{l-1}' of a part, (out, d, *columns of one unit): for b_{l-1}, and for its constant."""
+def _pair_part(route: Route, consumer: Consumer, before: Tensor, goals: Tensor) -> list[Tensor]:
+    """Return sum v b_{l-1}' of a part, (out, d, *columns of one unit): for b_{l-1}, and for its constant."""
     parts = [before, torch.ones_like(before[:, :1])] if route.has_bias else [before]
     return [consumer.correlate(route.propagate_linear(part), goals) for part in parts]
 
 
-def _empty(consumer: Consumer, d: int, project: bool, paired: bool) -> ConsumerSums:
+def _empty_sums(consumer: Consumer, d: int, project: bool, paired: bool) -> ConsumerSums:
     weight, columns = consumer.layer.weight, consumer.columns_per_unit()
     assert isinstance(weight, Tensor)
     m = (weight[0].numel() + (consumer.layer.bias is not None)) if project else 0
     wide = d * prod(columns) * max(m * paired, len(weight))
-    if max(wide, m * m, d * d) > _ENTRIES:
+    if max(wide, m * m, d * d) > _MAX_ENTRIES:
         advice = "gradmax needs far less" if m > len(weight) else "random units need no statistics"
         raise InputError(
-            f"place: the statistics between its {d} inputs and {consumer.link.path!r} would have {wide:,} entries, "
-            f"more than {_ENTRIES:,}; {advice}"
+            "place",
+            f"have statistics with at most {_MAX_ENTRIES:,} entries",
+            f"{wide:,} between its {d} inputs and {consumer.link.path!r}",
+            advice,
         )
 
     def zeros(*shape: int) -> Tensor:

@@ -12,34 +12,36 @@ from creases.growth import _distributed as ranks
 
 @dataclass(frozen=True, eq=False)
 class NewUnits:
-    """New units before their size and sign are chosen, strongest first."""
+    """New units, strongest first, before their size and sign are chosen."""
 
-    alpha: Tensor  #: (d, k) fan-in, the bias last; alpha' S alpha = diag(values)
+    alpha: Tensor  #: (d, k) incoming weights, the bias last; alpha' S alpha = diag(values)
     omega: dict[str, Tensor]  #: by consumer: (out, k, *columns of one unit); orthogonal, of squared norms values
     values: Tensor  #: (k,) singular values lambda
-    rank: int  #: directions in which the place's inputs vary
+    rank: int  #: number of directions in which the place's inputs vary
     solver: str  #: "svd" or "lobpcg"
-    pre_activations: tuple[Tensor, ...] | None = (
-        None  #: where they are known, pre-activations (n, k, *positions) by batch seen
-    )
+    pre_activations: tuple[Tensor, ...] | None = None  #: where known, (n, k, *positions) by batch
 
 
 def scale_units(units: NewUnits, fan_in: Tensor, fan_out: Tensor) -> NewUnits:
-    """Units with their weights multiplied by factors (k,) of their own."""
+    """Return units with their weights multiplied by factors (k,)."""
     omega = {path: columns * fan_out.reshape(1, -1, *[1] * (columns.ndim - 2)) for path, columns in units.omega.items()}
-    shifted = None if units.pre_activations is None else tuple(z * _along(fan_in, z) for z in units.pre_activations)
+    shifted = (
+        None
+        if units.pre_activations is None
+        else tuple(z * _broadcast_factors(fan_in, z) for z in units.pre_activations)
+    )
     return replace(units, alpha=units.alpha * fan_in, omega=omega, pre_activations=shifted)
 
 
 def select_units(units: NewUnits, keep: Tensor) -> NewUnits:
-    """Some of the units, by a mask (k,) or their indices."""
+    """Return some of the units, by a mask (k,) or their indices."""
     omega = {path: columns[:, keep] for path, columns in units.omega.items()}
     shifted = None if units.pre_activations is None else tuple(z[:, keep] for z in units.pre_activations)
     return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep], pre_activations=shifted)
 
 
 def synchronize_units(units: NewUnits) -> NewUnits:
-    """The first rank's units, on every rank: the same also where processors round differently."""
+    """Return the first rank's units on every rank, as processors may round differently."""
     if ranks.world_size() == 1:
         return units
     sizes = torch.tensor([len(units.values), units.rank])
@@ -54,6 +56,6 @@ def synchronize_units(units: NewUnits) -> NewUnits:
     return replace(units, rank=rank)
 
 
-def _along(factors: Tensor, z: Tensor) -> Tensor:
-    """Factors (k,) of units, in the layout of their values z (n, k, *positions)."""
+def _broadcast_factors(factors: Tensor, z: Tensor) -> Tensor:
+    """Return factors (k,) of units in the layout of their values z (n, k, *positions)."""
     return factors.to(z).reshape(-1, *[1] * (z.ndim - 2))

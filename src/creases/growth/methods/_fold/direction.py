@@ -1,4 +1,4 @@
-"""The direction of a crease through a given point: the one whose unit takes most of the loss away."""
+"""The direction of a crease through a given point: the one whose unit lowers the loss most."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from creases.growth.methods._fold.efficient_score import EfficientScore
 #: Directions tried in the plane.
 ANGLES = 72
 
-#: Rounds of the fixed point in more dimensions.
+#: Iterations of the fixed point in more dimensions.
 ROUNDS = 12
 
-#: Directions on each circle through the anchor, and how many of them, the best, it is started from.
+#: Directions on each circle through the anchor, and how many of the best the iteration starts from.
 CIRCLE, STARTS = 8, 6
 
 
 def unit_values(D: Floats, directions: Floats, leak: float) -> Floats:
-    """Values (n, k) of units with creases through the origin of D (n, d), directions (k, d)."""
+    """Return values (n, k) of units with creases through the origin of D (n, d), for directions (k, d)."""
     t = D @ directions.T
     return np.where(t > 0, t, leak * t)
 
 
 def best_direction(score: EfficientScore, D: Floats, anchor: Floats, leak: float) -> Floats:
-    """The direction u (d,) of length 1 with the largest score among those tried.
+    """Return the direction u (d,) of length 1 with the largest score among those tried.
 
     In the plane ``ANGLES`` directions, the first along the anchor. In more dimensions the closed form for a frozen
     active set A = {u . d > 0}: ``u <- +-S_A^-1 m_A / |.|``, iterated to a fixed point from starts on circles through
-    the anchor. All are tied to the data, so that they turn with it.
+    the anchor. All directions rotate with the data.
 
     Parameters
     ----------
     D
-        (n, d) instances as seen from the fold point.
+        (n, d) samples relative to the fold point.
     anchor
         (d,) of length 1, such as the boundary's normal.
     leak
@@ -47,32 +47,32 @@ def best_direction(score: EfficientScore, D: Floats, anchor: Floats, leak: float
         tried = np.cos(angle) * anchor + np.sin(angle) * np.array([-anchor[1], anchor[0]])
     else:
         tried = np.concatenate([_fixed_points(score, D, start, leak) for start in _starts(score, D, anchor, leak)])
-    gain = score.of(unit_values(D, tried, leak)).gain
+    gain = score.evaluate(unit_values(D, tried, leak)).gain
     return np.asarray(tried[int(gain.argmax())])
 
 
 def _starts(score: EfficientScore, D: Floats, anchor: Floats, leak: float) -> Floats:
-    """The best directions on the circles through the anchor and the closed forms for its two half spaces."""
+    """Return the best directions on the circles through the anchor and the closed forms for its two half spaces."""
     angle = 2 * np.pi * np.arange(CIRCLE)[:, None] / CIRCLE
     out = [anchor[None], -anchor[None]]
     for sign in (1.0, -1.0):
-        other = score.best_for(_slopes(D, sign * anchor, leak)[:, None] * D)
+        other = score.best_combination(_slopes(D, sign * anchor, leak)[:, None] * D)
         other -= (other @ anchor) * anchor
         length = np.linalg.norm(other)
         if length > 0:
             out.append(np.cos(angle) * anchor + np.sin(angle) * other / length)
     tried = np.concatenate(out)
-    gain = score.of(unit_values(D, tried, leak)).gain
+    gain = score.evaluate(unit_values(D, tried, leak)).gain
     return np.asarray(tried[np.argsort(-gain, kind="stable")[:STARTS]])
 
 
 def _fixed_points(score: EfficientScore, D: Floats, start: Floats, leak: float) -> Floats:
-    """A start and what the closed form makes of it, with either sign: (k, d)."""
+    """Return a start and the iterates of the closed form from it, with either sign: (k, d)."""
     out = [start]
     for sign in (1.0, -1.0):
         u = start
         for _ in range(ROUNDS):
-            new = sign * score.best_for(_slopes(D, u, leak)[:, None] * D)
+            new = sign * score.best_combination(_slopes(D, u, leak)[:, None] * D)
             length = np.linalg.norm(new)
             if length == 0:
                 break
@@ -84,5 +84,5 @@ def _fixed_points(score: EfficientScore, D: Floats, start: Floats, leak: float) 
 
 
 def _slopes(D: Floats, u: Floats, leak: float) -> Floats:
-    """Slope (n,) of the bend at each instance."""
+    """Return the slope (n,) of the bend at each sample."""
     return np.where(D @ u > 0, 1.0, leak)

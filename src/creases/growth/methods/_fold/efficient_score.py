@@ -1,8 +1,8 @@
-"""The efficient score of a new unit: the loss it can take away once the old output weights adapt too.
+"""The efficient score of a new unit: how far it can lower the loss once the old output weights adapt too.
 
 A unit h with a small output weight a changes the mean loss by ``a E[q h] + a^2 E[r h^2] / 2``, with slopes q and
-curvatures r of the losses. What the old features F can do as well is not the unit's merit: h is projected on the
-complement of F in the r-weighted inner product (the Lagrange multiplier or efficient score test), and
+curvatures r of the losses. What the old features F can do as well does not count: h is projected on the complement of
+F in the r-weighted inner product (the Lagrange multiplier or efficient score test), and
 
     gain(h) = E[q h_perp]^2 / (2 (E[r h_perp^2] + ridge E[r h^2])).
 """
@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from creases._typing import Floats
 
-#: Weight of a unit's own curvature beside that of its new part: what is nearly a mix of old units promises little.
+#: Weight of a unit's full curvature, so that units that are nearly a combination of old ones get a small score.
 RIDGE = 1e-3
 
 #: Singular values below this share of the largest count as zero (dead or duplicate units, constant inputs).
@@ -25,7 +25,7 @@ RANK = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of k units."""
+    """The scores of k units."""
 
     gain: Floats  #: (k,) predicted fall of the mean loss, at the best output weight
     slope: Floats  #: (k,) E[q h_perp]
@@ -33,39 +33,39 @@ class Scores:
 
     @property
     def coefficient(self) -> Floats:
-        """(k,) Newton's output weight, ``-slope / curvature``."""
+        """Return Newton's output weights ``-slope / curvature``, (k,)."""
         return -self.slope / np.where(self.curvature > 0, self.curvature, 1.0)
 
 
 class EfficientScore:
-    """Scores for given old features F (n, f), slopes q (n,) and curvatures r (n,) at least 0."""
+    """The score of new units, given old features F (n, f), slopes q (n,) and curvatures r (n,) of at least 0."""
 
     def __init__(self, F: Floats, q: Floats, r: Floats) -> None:
         self.root = np.sqrt(r)
         basis, size, _ = np.linalg.svd(self.root[:, None] * F, full_matrices=False)
         self.basis = basis[:, size > RANK * size.max(initial=0.0)]  # (n, rank) of the features, weighted
         rest = np.divide(q, self.root, out=np.zeros_like(q), where=self.root > 0)
-        self.q = self.root * self.beyond(rest)  # (n,) slopes that the old features leave
+        self.q = self.root * self.project_out(rest)  # (n,) slopes that the old features leave
 
-    def beyond(self, H: Floats) -> Floats:
-        """The part of weighted functions (n,) or (n, k) that no mix of the old features gives."""
+    def project_out(self, H: Floats) -> Floats:
+        """Return the part of weighted functions (n,) or (n, k) that no combination of the old features gives."""
         return H - self.basis @ (self.basis.T @ H)
 
-    def of(self, H: Floats) -> Scores:
-        """Scores of units with values H (n, k)."""
+    def evaluate(self, H: Floats) -> Scores:
+        """Return the scores of units with values H (n, k)."""
         weighted, n = self.root[:, None] * H, len(H)
         slope = self.q @ H / n
-        curvature = ((self.beyond(weighted) ** 2).sum(axis=0) + RIDGE * (weighted**2).sum(axis=0)) / n
+        curvature = ((self.project_out(weighted) ** 2).sum(axis=0) + RIDGE * (weighted**2).sum(axis=0)) / n
         gain = np.divide(slope**2, 2 * curvature, out=np.zeros_like(slope), where=curvature > 0)
         return Scores(gain, slope, curvature)
 
-    def best_for(self, H: Floats) -> Floats:
-        """The mix u (d,) of functions H (n, d) with the largest score: ``S^-1 E[q H]``; its sign is free."""
+    def best_combination(self, H: Floats) -> Floats:
+        """Return the combination u (d,) of functions H (n, d) with the largest score, ``S^-1 E[q H]``, up to sign."""
         weighted, n = self.root[:, None] * H, len(H)
         old = self.basis.T @ weighted
         S = ((1 + RIDGE) * (weighted.T @ weighted) - old.T @ old) / n
         size = float(np.trace(S)) / len(S)
         if size == 0:
             return np.zeros(len(S))
-        S[np.diag_indices_from(S)] += RANK * size  # a direction in which no instance lies stays out
+        S[np.diag_indices_from(S)] += RANK * size  # leaves out directions in which no sample lies
         return np.asarray(cho_solve(cho_factor(S), self.q @ H / n))

@@ -1,4 +1,4 @@
-"""The record of a fold: why a unit was added, where its crease lies, what it did at once, as plain data."""
+"""The explanation of a fold: why a unit is added, where its crease lies and its immediate effect, as plain data."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from creases.growth.methods._fold.subnetwork import Subnetwork
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction
 from creases.network.surgery import Place
 
-#: Examples of a cluster's mistakes that a record names.
+#: Examples of a cluster's mistakes in an explanation.
 EXAMPLES = 5
 
 
 @dataclass(frozen=True, eq=False)
 class FoldCandidate:
-    """The fold at one typical mistake, before its size is set."""
+    """A fold at a typical mis-prediction, before its size is set."""
 
     typical: TypicalMisprediction
     at: FoldPoint
     u: Floats  #: (d,) of length 1: the unit is relu(u . (x - x_f)), times the rows' usual length
     v: Floats  #: (o,) the contrast that the unit feeds
     h: Floats  #: (n,) values of the unit of length 1
-    gain: float  #: predicted fall of the mean loss
+    gain: float  #: predicted decrease of the mean loss
     coefficient: float  #: Newton's multiple of the contrast, for the unit of length 1
     statistic: float  #: of the score test, chi-squared with one degree of freedom for a direction fixed in advance
     first_order: float  #: E[q h]: slope of the mean loss by the multiple of the contrast
 
     @property
     def sign(self) -> float:
-        """Which way the contrast counts."""
+        """Return the sign of the contrast."""
         return 1.0 if self.coefficient >= 0 else -1.0
 
 
 @dataclass(frozen=True)
 class RejectedCandidate:
-    """A typical mistake without a fold, and why."""
+    """A typical mis-prediction without a fold, and why."""
 
     instance: int
     why: str
@@ -51,73 +51,73 @@ class RejectedCandidate:
 
 @dataclass(frozen=True, eq=False)
 class FoldContext:
-    """What a fold was made for."""
+    """The network, place and data of a fold."""
 
-    tail: Subnetwork
+    subnet: Subnetwork
     place: Place
     data: Floats  #: (n, n_in) the model's inputs
-    X: Floats  #: (n, d) as they enter the layer
+    X: Floats  #: (n, d) inputs of the layer
     state: Decisions | Residuals
     eps: float
 
 
 def explain_refusal(place: Place, why: str) -> dict[str, Any]:
-    """The record of no fold."""
+    """Return the explanation of a proposal without units."""
     return {"method": "fold", "place": place.name, "reason": why}
 
 
 def explain_fold(
-    fold: FoldCandidate, setting: FoldContext, tried: Sequence[FoldCandidate | RejectedCandidate]
+    fold: FoldCandidate, context: FoldContext, tried: Sequence[FoldCandidate | RejectedCandidate]
 ) -> dict[str, Any]:
-    """Everything about a fold that is known when it is made, JSON-able (spec: why, where, crease, effect at once)."""
-    hidden = setting.tail.features(setting.X)[:, : setting.place.width]
-    dead = np.flatnonzero(~(hidden > 0).any(axis=0)) if setting.tail.leak == 0 else np.zeros(0, int)
+    """Return all that is known about a fold when it is proposed, as JSON-able data."""
+    hidden = context.subnet.features(context.X)[:, : context.place.width]
+    dead = np.flatnonzero(~(hidden > 0).any(axis=0)) if context.subnet.leak == 0 else np.zeros(0, int)
     return {
         "method": "fold",
-        "place": setting.place.name,
-        "unit": setting.place.width,
+        "place": context.place.name,
+        "unit": context.place.width,
         "reason": "",
-        "why": _why(fold, setting),
-        "where": _where(fold, setting),
-        "crease": _crease(fold, setting),
-        "effect": _effect(fold, setting),
-        "candidates": [_candidate(one) for one in tried],
+        "why": _why(fold, context),
+        "where": _where(fold, context),
+        "crease": _crease(fold, context),
+        "effect": _effect(fold, context),
+        "candidates": [_candidate(result) for result in tried],
         "dead_units": dead.tolist(),
     }
 
 
-def _why(fold: FoldCandidate, setting: FoldContext) -> dict[str, Any]:
-    one, state = fold.typical, setting.state
-    t = one.index
+def _why(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
+    sample, state = fold.typical, context.state
+    t = sample.index
     out: dict[str, Any] = {
         "instance": t,
-        "features": setting.data[t].tolist(),
+        "features": context.data[t].tolist(),
         "loss": float(state.loss[t]),
         "mean_loss": state.mean_loss,
         "cluster": {
-            "size": len(one.members),
-            "mispredicted": len(one.mistakes),
-            "share_of_loss": one.share,
-            "mean_loss": one.mean_loss,
-            "centroid": one.centroid.tolist(),
-            "examples": one.mistakes[:EXAMPLES].tolist(),  # the most typical first
+            "size": len(sample.members),
+            "mispredicted": len(sample.mistakes),
+            "share_of_loss": sample.share,
+            "mean_loss": sample.mean_loss,
+            "centroid": sample.centroid.tolist(),
+            "examples": sample.mistakes[:EXAMPLES].tolist(),  # the most typical first
         },
     }
     if isinstance(state, Residuals):
         return out | {"residual": state.e[t].tolist()}
     i, j = int(state.predicted[t]), int(state.true[t])
-    same = (state.predicted[one.mistakes] == i) & (state.true[one.mistakes] == j)
+    same = (state.predicted[sample.mistakes] == i) & (state.true[sample.mistakes] == j)
     out["cluster"]["same_mistake"] = int(same.sum())
     out["mistakes"] = np.flatnonzero(state.wrong).tolist()
-    out["cluster"]["mistakes"] = one.mistakes.tolist()
+    out["cluster"]["mistakes"] = sample.mistakes.tolist()
     return out | {"true": j, "predicted": i, "probabilities": state.p[t].tolist()}
 
 
-def _where(fold: FoldCandidate, setting: FoldContext) -> dict[str, Any]:
-    net, at = setting.tail.net, fold.at
+def _where(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
+    net, at = context.subnet.net, fold.at
     return {
-        "space": "input" if not setting.tail.head.steps else f"what enters {setting.place.name}",
-        "pattern": _bits(net.sides(setting.X[fold.typical.index])),
+        "space": "input" if not context.subnet.head.steps else f"what enters {context.place.name}",
+        "pattern": _bits(net.sides(context.X[fold.typical.index])),
         "region": _bits(at.sides),
         "boundary": {"normal": at.normal.tolist(), "offset": at.offset},
         "fold_point": at.x.tolist(),
@@ -131,29 +131,29 @@ def _bits(sides: NDArray[np.int16]) -> str:
     return " ".join(map(str, sides.tolist())) if sides.max(initial=0) > 1 else "".join(map(str, sides.tolist()))
 
 
-def _crease(fold: FoldCandidate, setting: FoldContext) -> dict[str, Any]:
-    active = (setting.X - fold.at.x) @ fold.u > 0
+def _crease(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
+    active = (context.X - fold.at.x) @ fold.u > 0
     length = float(np.linalg.norm(fold.at.normal))
     cosine = abs(float(fold.u @ fold.at.normal)) / length if length > 0 else None
     out: dict[str, Any] = {
         "normal": fold.u.tolist(),
         "offset": -float(fold.u @ fold.at.x),
-        "length": setting.tail.row_norm,
+        "length": context.subnet.row_norm,
         "angle_to_boundary": None if cosine is None else float(np.degrees(np.arccos(min(cosine, 1.0)))),
-        "active_share": float((setting.state.weight * active).mean()),
+        "active_share": float((context.state.weight * active).mean()),
     }
-    if isinstance(setting.state, Decisions):
-        classes = range(setting.state.z.shape[1])
-        out["active_by_class"] = [int((active & (setting.state.true == c)).sum()) for c in classes]
-        out["instances_by_class"] = [int((setting.state.true == c).sum()) for c in classes]
+    if isinstance(context.state, Decisions):
+        classes = range(context.state.z.shape[1])
+        out["active_by_class"] = [int((active & (context.state.true == c)).sum()) for c in classes]
+        out["instances_by_class"] = [int((context.state.true == c).sum()) for c in classes]
     return out
 
 
-def _effect(fold: FoldCandidate, setting: FoldContext) -> dict[str, Any]:
-    tail, state, rho = setting.tail, setting.state, setting.tail.row_norm
-    weight = fold.sign * setting.eps * fold.v
-    before = tail.outputs(setting.X)
-    after = tail.outputs(setting.X, (rho * fold.h)[:, None] * weight)
+def _effect(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
+    subnet, state, rho = context.subnet, context.state, context.subnet.row_norm
+    weight = fold.sign * context.eps * fold.v
+    before = subnet.outputs(context.X)
+    after = subnet.outputs(context.X, (rho * fold.h)[:, None] * weight)
     size = rho * float(np.abs(fold.h).max())
     out: dict[str, Any] = {
         "contrast": weight.tolist(),
@@ -161,9 +161,9 @@ def _effect(fold: FoldCandidate, setting: FoldContext) -> dict[str, Any]:
         "newton_weight": fold.coefficient / rho,
         "score": fold.statistic,
         "p_value": float(chdtrc(1, fold.statistic)),
-        "first_order_change": fold.sign * setting.eps * rho * fold.first_order,
+        "first_order_change": fold.sign * context.eps * rho * fold.first_order,
         "bound": size * float(np.abs(weight).max()),
-        "bound_on": "outputs" if tail.direct else f"what {setting.place.consumers[0].path} gives",
+        "bound_on": "outputs" if subnet.feeds_output else f"what {context.place.consumers[0].path} gives",
         "largest_change": float(np.abs(after - before).max()),
     }
     if isinstance(state, Decisions):
@@ -173,7 +173,8 @@ def _effect(fold: FoldCandidate, setting: FoldContext) -> dict[str, Any]:
     return out
 
 
-def _candidate(one: FoldCandidate | RejectedCandidate) -> dict[str, Any]:
-    if isinstance(one, RejectedCandidate):
-        return {"instance": one.instance, "reason": one.why}
-    return {"instance": one.typical.index, "gain": one.gain, "found": one.at.found, "distance": one.at.distance}
+def _candidate(result: FoldCandidate | RejectedCandidate) -> dict[str, Any]:
+    if isinstance(result, RejectedCandidate):
+        return {"instance": result.instance, "reason": result.why}
+    at = result.at
+    return {"instance": result.typical.index, "gain": result.gain, "found": at.found, "distance": at.distance}

@@ -1,4 +1,4 @@
-"""Growth by folding (XNG): a unit whose crease passes through the boundary beside a typical mis-prediction."""
+"""Growth by folding (XNG): a unit whose crease passes through the boundary next to a typical mis-prediction."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import torch
 from torch import nn
 
 from creases._typing import Floats
+from creases._validation import check_choice, check_count, check_number
 from creases.errors import InputError
 from creases.growth._proposal import Proposal
+from creases.growth.methods._evidence import Evidence, drop_unweighted, renumber_proposal, task_of
 from creases.growth.methods._fold.direction import best_direction, unit_values
 from creases.growth.methods._fold.efficient_score import EfficientScore
 from creases.growth.methods._fold.explanation import (
@@ -26,7 +28,25 @@ from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local
 from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits, decisions, residuals
 from creases.growth.methods._fold.subnetwork import Subnetwork, layer_inputs, subnetwork_at
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, typical_mispredictions
-from creases.network.surgery import Place, find_place, unwrap_module
+from creases.network.surgery import Place, copy_sharing_parameters, find_place, unwrap_module
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Growth by folding at typical mis-predictions; see :func:`fold`."""
+
+    eps: float = 0.05
+    k: int = 3
+    restarts: int = 2
+    max_samples: int = 10_000  #: the same ones in every growth step
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        """Return the proposal for a place."""
+        arrays, task = drop_unweighted(evidence.samples.whole(self.max_samples)), task_of(evidence, "fold")
+        options: dict[str, Any] = {"eps": self.eps, "k": self.k, "restarts": self.restarts, "seed": evidence.seed}
+        model = copy_sharing_parameters(model)
+        proposal = fold(model, place, arrays.X, arrays.y, loss=task, weight=arrays.weight, **options)
+        return renumber_proposal(proposal, arrays)
 
 
 def fold(
@@ -39,50 +59,60 @@ def fold(
     choose: Literal["gain", "mean"] = "gain",
     point: Literal["effective", "foot"] = "effective",
     direction: Literal["score", "alignment"] = "score",
-    k: int = 3,
-    restarts: int = 2,
-    eps: float = 0.05,
+    k: int = Fold.k,
+    restarts: int = Fold.restarts,
+    eps: float = Fold.eps,
     seed: int = 0,
     input_shape: Sequence[int] | None = None,
     weight: Any = None,
 ) -> Proposal:
-    """Propose one unit that folds the network at a typical mis-prediction, and say why.
+    """Propose one unit that folds the network at a typical mis-prediction, and explain why [1]_.
 
-    Typical mis-predictions are found by loss-weighted clustering; for each, the point of the effective boundary
-    nearest to it, and the direction through that point with the largest efficient score
-    (:mod:`creases.growth.methods._fold.efficient_score`). The best of them is proposed, with a small output weight on the contrast
-    between the two classes it confuses. In regression the fold point is the instance itself.
+    Typical mis-predictions come from loss-weighted clustering. For each, the fold point is the point of the effective
+    boundary nearest to it, and the crease through that point gets the direction with the largest efficient score. The
+    best candidate is proposed, with a small output weight on the contrast between the two classes it confuses. In
+    regression the fold point is the sample itself.
 
-    The gain is the score: the predicted fall of the mean loss (cross-entropy; half the squared error) once the unit's
-    output weight and those of the old units have adapted.
+    The gain is the score: the predicted decrease of the mean loss (cross-entropy; half the squared error) once the
+    unit's output weight and those of the old units have adapted.
 
     Parameters
     ----------
     model, place
-        A module and a place of it (or its name): a linear layer with bias, a (leaky) relu, one linear layer behind. At
-        a deeper layer everything happens in the space of what enters it.
+        A module and one of its places, or the place's name: a linear layer with bias, a (leaky) relu, and one linear
+        layer behind. At a deeper layer everything happens in the space of its inputs.
     X, y
         Inputs (n, *shape); classes (n,), or targets (n,) or (n, m). A network with one output and classes 0 and 1
         decides by its sign.
+    loss
+        The task: "classification" or "regression".
     choose
-        "gain": the cluster whose fold has the largest gain. "mean": the one with the largest mean loss, as the slides.
+        "gain": the cluster whose fold has the largest gain. "mean": the one with the largest mean loss, as in the
+        slides.
     point
-        "effective": on the network's boundary. "foot": on that of the instance's own piece, as the slides.
+        "effective": on the network's boundary. "foot": on the boundary of the piece at the sample, as in the slides.
     direction
-        "score", or "alignment": from the fold point to the instance, as the slides.
+        "score", or "alignment": from the fold point to the sample, as in the slides.
     k, restarts
-        Clusters, and starts of the clustering.
+        Number of clusters, and of starts of the clustering.
     eps
-        Size of the output weight: not zero, or no gradient would reach the unit (Lemma 5), and small (Lemma 4).
+        Size of the output weight: above 0, or no gradient would reach the unit (Lemma 5), and small (Lemma 4).
+    seed
+        Of the clustering.
+    input_shape
+        Shape of one input, where the model does not determine it.
     weight
-        (n,) above 0: how often each instance counts. Losses, shares and scores are those of instances that come so
-        often; instances are counted as they are given.
+        (n,) above 0: how often each sample counts in losses, shares and scores; counts of samples ignore it.
 
     Returns
     -------
     Proposal
-        With one unit; with none, and the reason in its explanation, where nothing is mis-predicted or no boundary is
-        found. ``words(proposal.explanation)`` puts the explanation in words.
+        With one unit; without, and with the reason in its explanation, where nothing is mis-predicted or no boundary
+        is found. :func:`creases.growth.explain` renders the explanation as text.
+
+    References
+    ----------
+    .. [1] Jimmy Kang, "Explainable Network Growth by Folding on Typical Mis-predictions", slides, 2025.
 
     Examples
     --------
@@ -95,89 +125,88 @@ def fold(
     >>> proposal.count, proposal.explanation["where"]["found"]
     (1, 'foot')
     """
-    _check(loss=(loss, ("classification", "regression")), choose=(choose, ("gain", "mean")))
-    _check(point=(point, ("effective", "foot")), direction=(direction, ("score", "alignment")))
-    if not 0 < eps < np.inf:
-        raise InputError(f"eps: expected a number above 0, got {eps!r}; at 0 no gradient would reach the unit")
-    if k < 1 or restarts < 1:
-        raise InputError(f"k, restarts: expected at least 1, got {k} and {restarts}")
+    check_choice(loss, ("classification", "regression"), "loss")
+    check_choice(choose, ("gain", "mean"), "choose")
+    check_choice(point, ("effective", "foot"), "point")
+    check_choice(direction, ("score", "alignment"), "direction")
+    check_number(eps, "eps", above=0)
+    check_count(k, "k")
+    check_count(restarts, "restarts")
     if loss == "regression" and direction == "alignment":
-        raise InputError("direction: in regression the fold point is the instance, so there is nothing to align with")
+        raise InputError(
+            "direction", "be 'score' in regression, where the fold point is the sample itself", repr(direction)
+        )
     model = unwrap_module(model)
     place = find_place(model, place, input_shape)
-    tail = subnetwork_at(model, place, input_shape)
-    given, inputs = layer_inputs(tail, X)
-    outputs = tail.outputs(inputs)
+    subnet = subnetwork_at(model, place, input_shape)
+    data, inputs = layer_inputs(subnet, X)
+    outputs = subnet.outputs(inputs)
     state = (decisions if loss == "classification" else residuals)(outputs, y, weight)
-    if why := dead_layer_reason(tail, inputs):
-        return _none(place, tail, why)
+    if why := dead_layer_reason(subnet, inputs):
+        return _empty_proposal(place, subnet, why)
     candidates = typical_mispredictions(
         inputs, state.loss, state.wrong, k=k, restarts=restarts, seed=seed, weight=state.weight
     )
     if not candidates:
-        return _none(place, tail, "nothing is mis-predicted")
-    attempt = _Attempt(tail, inputs, state, point, direction)
-    tried = [attempt.fold(one) for one in (candidates if choose == "gain" else candidates[:1])]
-    folds = [one for one in tried if isinstance(one, FoldCandidate)]
+        return _empty_proposal(place, subnet, "nothing is mis-predicted")
+    search = _FoldSearch(subnet, inputs, state, point, direction)
+    tried = [search.fold_at(sample) for sample in (candidates if choose == "gain" else candidates[:1])]
+    folds = [result for result in tried if isinstance(result, FoldCandidate)]
     if not folds:
-        reasons = [f"instance {one.instance}: {one.why}" for one in tried if isinstance(one, RejectedCandidate)]
-        return _none(place, tail, "; ".join(reasons))
-    best = max(folds, key=lambda one: one.gain)
+        reasons = [
+            f"instance {result.instance}: {result.why}" for result in tried if isinstance(result, RejectedCandidate)
+        ]
+        return _empty_proposal(place, subnet, "; ".join(reasons))
+    best = max(folds, key=lambda candidate: candidate.gain)
     return _proposal(
-        place, tail, best, eps, explain_fold(best, FoldContext(tail, place, given, inputs, state, eps), tried)
+        place, subnet, best, eps, explain_fold(best, FoldContext(subnet, place, data, inputs, state, eps), tried)
     )
 
 
-def _check(**given: tuple[Any, tuple[str, ...]]) -> None:
-    for name, (value, allowed) in given.items():
-        if value not in allowed:
-            raise InputError(f"{name}: expected {' or '.join(map(repr, allowed))}, got {value!r}")
-
-
 @dataclass(frozen=True, eq=False)
-class _Attempt:
-    """What all candidates share."""
+class _FoldSearch:
+    """The search for the best fold at a typical mis-prediction."""
 
-    tail: Subnetwork
-    X: Floats  #: (n, d) as they enter the layer
+    subnet: Subnetwork
+    X: Floats  #: (n, d) inputs of the layer
     state: Decisions | Residuals
     point: str
     direction: str
 
-    def fold(self, one: TypicalMisprediction) -> FoldCandidate | RejectedCandidate:
-        """The best fold at a typical mistake, or why there is none."""
-        at = self._fold_point(one.index)
+    def fold_at(self, sample: TypicalMisprediction) -> FoldCandidate | RejectedCandidate:
+        """Return the best fold at a typical mis-prediction, or why there is none."""
+        at = self._fold_point(sample.index)
         if isinstance(at, str):
-            return RejectedCandidate(one.index, at)
-        v = self._contrast(one.index, at)
+            return RejectedCandidate(sample.index, at)
+        v = self._contrast(sample.index, at)
         if v is None:
             return RejectedCandidate(
-                one.index, "what the new unit would feed does not move the output at the fold point"
+                sample.index, "what the new unit would feed does not move the output at the fold point"
             )
-        changes = self.tail.slopes(self.X, v)
+        changes = self.subnet.slopes(self.X, v)
         q, r = self.state.along(changes if isinstance(self.state, Residuals) else as_logits(changes))
-        score, D = EfficientScore(self.tail.features(self.X), q, r), self.X - at.x
-        anchor = self._anchor(one, at)
-        u = anchor if self.direction == "alignment" else best_direction(score, D, anchor, self.tail.leak)
-        h = unit_values(D, u[None], self.tail.leak)
-        found = score.of(h)
-        if not found.gain[0] > 0:
-            return RejectedCandidate(one.index, "no direction through the fold point lowers the loss")
+        score, D = EfficientScore(self.subnet.features(self.X), q, r), self.X - at.x
+        anchor = self._anchor(sample, at)
+        u = anchor if self.direction == "alignment" else best_direction(score, D, anchor, self.subnet.leak)
+        h = unit_values(D, u[None], self.subnet.leak)
+        result = score.evaluate(h)
+        if not result.gain[0] > 0:
+            return RejectedCandidate(sample.index, "no direction through the fold point lowers the loss")
         noise = float((q**2 / self.state.weight).mean()) if isinstance(self.state, Residuals) else 1.0
         return FoldCandidate(
-            typical=one,
+            typical=sample,
             at=at,
             u=u,
             v=v,
             h=h[:, 0],
-            gain=float(found.gain[0]),
-            coefficient=float(found.coefficient[0]),
-            statistic=2 * len(D) * float(found.gain[0]) / noise,
+            gain=float(result.gain[0]),
+            coefficient=float(result.coefficient[0]),
+            statistic=2 * len(D) * float(result.gain[0]) / noise,
             first_order=float(q @ h[:, 0]) / len(D),
         )
 
     def _fold_point(self, t: int) -> FoldPoint | str:
-        net, x = self.tail.net, self.X[t]
+        net, x = self.subnet.net, self.X[t]
         if isinstance(self.state, Residuals):
             J, y = net.piece(x)
             e = self.state.e[t] / np.linalg.norm(self.state.e[t])
@@ -188,26 +217,26 @@ class _Attempt:
         return fold_point(net, self.X, self.state.predicted, t, i, j)
 
     def _contrast(self, t: int, at: FoldPoint) -> Floats | None:
-        """The new unit's output weights (o,), to be scaled: what raises the true class over the predicted one.
+        """Return the new unit's output weights (o,) up to scale: what raises the true class over the predicted one.
 
         Where the unit feeds the logits it is (e_j - e_i) / 2 (for one output 1 or -1): z_j - z_i changes by as much
         as the unit. Where it feeds another layer it is of the same length, along the gradient of z_j - z_i there. In
         regression it is of length 1, along the gradient of the error's size.
         """
-        T = self.tail.jacobian(at.x)  # (m, o)
+        T = self.subnet.jacobian(at.x)  # (m, o)
         if isinstance(self.state, Residuals):
             towards = -self.state.e[t] @ T
             scale = 1.0
         else:
             rows = as_logits(T.T).T
             towards = rows[self.state.true[t]] - rows[self.state.predicted[t]]
-            scale = 1 / float(np.linalg.norm(towards) or 1.0) if self.tail.direct else 0.5**0.5
+            scale = 1 / float(np.linalg.norm(towards) or 1.0) if self.subnet.feeds_output else 0.5**0.5
         size = float(np.linalg.norm(towards))
         return None if size == 0 else np.asarray(scale * towards / size)
 
-    def _anchor(self, one: TypicalMisprediction, at: FoldPoint) -> Floats:
-        """A direction (d,) of length 1 that turns with the data: from the fold point to the instance, the normal."""
-        x = self.X[one.index]
+    def _anchor(self, sample: TypicalMisprediction, at: FoldPoint) -> Floats:
+        """Return a direction (d,) of length 1 that rotates with the data: towards the sample, or the normal."""
+        x = self.X[sample.index]
         mass = (self.state.weight * self.state.loss) @ (self.X - at.x)
         for direction in (x - at.x, at.normal, mass, np.eye(1, len(x))[0]):
             size = float(np.linalg.norm(direction))
@@ -216,28 +245,30 @@ class _Attempt:
         return np.asarray(np.eye(1, len(x))[0])
 
 
-def dead_layer_reason(tail: Subnetwork, X: Floats) -> str:
-    """Why nothing can be learned at inputs X (n, d): a layer without any active unit; "" if there is none."""
+def dead_layer_reason(subnet: Subnetwork, X: Floats) -> str:
+    """Return why nothing can be learned at inputs X (n, d): a layer without any active unit; "" if there is none."""
     if not np.ptp(X, axis=0).any():
         return "all instances enter the layer as the same point"
-    net, sides = tail.net, tail.net.sides(X)
+    net, sides = subnet.net, subnet.net.sides(X)
     for bend, step in enumerate(net.steps[i] for i in net.bends):
-        own = sides[:, net.unit_starts[bend] : net.unit_starts[bend + 1]]
-        if step.op == "relu" and step.leak is None and not own.any():
+        active = sides[:, net.unit_starts[bend] : net.unit_starts[bend + 1]]
+        if step.op == "relu" and step.leak is None and not active.any():
             return f"a dead layer: no unit of {step.path!r} is active on any instance"
     return ""
 
 
-def _none(place: Place, tail: Subnetwork, why: str) -> Proposal:
-    """A proposal of no unit, with the reason."""
-    d, path = tail.net.n_in, place.consumers[0].path
-    no_columns = {path: torch.zeros(tail.fan_out_size, 0, dtype=torch.float64)}
+def _empty_proposal(place: Place, subnet: Subnetwork, why: str) -> Proposal:
+    """Return a proposal without units, with the reason."""
+    d, path = subnet.net.n_in, place.consumers[0].path
+    no_columns = {path: torch.zeros(subnet.fan_out_size, 0, dtype=torch.float64)}
     nothing = torch.zeros(0, dtype=torch.float64)
     return Proposal("fold", place, nothing.reshape(0, d), nothing, no_columns, 0.0, explain_refusal(place, why))
 
 
-def _proposal(place: Place, tail: Subnetwork, best: FoldCandidate, eps: float, explanation: dict[str, Any]) -> Proposal:
-    rho = tail.row_norm
+def _proposal(
+    place: Place, subnet: Subnetwork, best: FoldCandidate, eps: float, explanation: dict[str, Any]
+) -> Proposal:
+    rho = subnet.row_norm
     out = torch.from_numpy(best.sign * eps * best.v)[:, None]
     w = rho * best.u
     return Proposal(

@@ -1,8 +1,8 @@
-"""The fold point: the point of the *effective* boundary between two classes nearest to an instance.
+"""The fold point: the point of the *effective* boundary between two classes nearest to a sample.
 
-The boundary of the instance's own piece, carried on beyond its region, is no boundary of the network: the foot of the
-perpendicular counts only where its pattern is still that of the piece. Else the nearest point of the boundary within
-the closed region (least-distance programming), else one found across the creases.
+The boundary of the sample's piece, extended outside of its region, is no boundary of the network: the foot of the
+perpendicular counts only if it lies in the same region. Otherwise the fold point is the nearest point of the boundary
+within the closed region (least-distance programming), or one found across the creases.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Sides = NDArray[np.int16]
 #: How far from the boundary, and outside of a closed region, a fold point may be, relative to the terms' sizes.
 ON = 1e-11
 
-#: Rows that a point is this near to are tight: the walk may cross them.
+#: Constraints are tight within this distance, relative to the terms' sizes: the walk may cross them.
 TIGHT = 1e-9
 
-#: Segments to instances of the other class that are searched for the boundary, and crossings of creases in a walk.
+#: Segments to samples of the other class that are searched for the boundary, and crossings of creases in a walk.
 SEEDS, STEPS = 8, 50
 
 
@@ -40,16 +40,16 @@ class FoldPoint:
     sides: Sides  #: (n_units,) of the region used
     normal: Floats  #: (d,) of the boundary there: w = J_i - J_j
     offset: float  #: b: the boundary is w . x + b = 0
-    distance: float  #: from the instance
+    distance: float  #: from the sample
     found: str  #: "foot", "nearest in the region", "walk", "crossing"; "foot, not checked" for the slides' rule
     residual: float  #: |z_i - z_j| at x, as the network computes it
 
 
-class _Part:
-    """The tie of classes i and j within one closed region: ``w x + b = 0, N x <= s``."""
+class _BoundaryPart:
+    """The boundary between classes i and j within one closed region: ``w x + b = 0, N x <= s``."""
 
     def __init__(self, region: Polytope, sides: Sides, i: int, j: int) -> None:
-        J, y = _two(region.J, region.y)
+        J, y = _as_two_logits(region.J, region.y)
         self.sides = sides
         self.region = region
         self.w, self.b = J[i] - J[j], float(y[i] - y[j])
@@ -60,16 +60,16 @@ class _Part:
         self.p = np.append(region.p, y[i] - y[others])
 
     def foot(self, x: Floats) -> Floats:
-        """The nearest point of the tie's whole hyperplane."""
+        """Return the nearest point to x of the hyperplane ``w x + b = 0``."""
         return np.asarray(x - (self.w @ x + self.b) / (self.w @ self.w) * self.w)
 
     def holds(self, x: Floats, size: float) -> bool:
-        """Whether x is in the closed region, and i and j are the top classes there; ``size`` of x before rounding."""
-        room = ON * (np.linalg.norm(self.Q, axis=1) * size + np.abs(self.p))
-        return bool((self.Q @ x - self.p <= room).all())
+        """Return whether x is in the closed region and i and j are the top classes; ``size``: of x before rounding."""
+        slack = ON * (np.linalg.norm(self.Q, axis=1) * size + np.abs(self.p))
+        return bool((self.Q @ x - self.p <= slack).all())
 
     def nearest(self, x: Floats) -> Floats | None:
-        """The nearest point to x of the tie in the closed region, None where there is none."""
+        """Return the nearest point to x of the boundary in the closed region; None where there is none."""
         if self.flat:
             return None
         foot = self.foot(x)
@@ -97,26 +97,30 @@ class _Part:
 
 
 def fold_point(net: Network, X: Floats, predicted: NDArray[np.int64], t: int, i: int, j: int) -> FoldPoint | str:
-    """The fold point for instance t of X (n, d), predicted i and truly j; or why there is none.
+    """Return the fold point for sample t of X (n, d) of class j, predicted i; or why there is none [1]_.
 
     Parameters
     ----------
     net
         The network from the space of X on, in float64.
     predicted
-        (n,) classes of all instances: segments to those predicted j are searched where the instance's own region has
-        no part of the boundary.
+        (n,) predicted classes of all samples: segments to those predicted j are searched where the sample's region
+        has no part of the boundary.
+
+    References
+    ----------
+    .. [1] Jimmy Kang, "Explainable Network Growth by Folding on Typical Mis-predictions", slides, 2025.
     """
     x = X[t]
     try:
-        own = _own(net, x, i, j)
+        local = _local_part(net, x, i, j)
     except InputError as problem:
         return str(problem)
-    if not own.flat:
-        point = own.nearest(x)
+    if not local.flat:
+        point = local.nearest(x)
         if point is not None:
-            how = "foot" if np.array_equal(point, own.foot(x)) else "nearest in the region"
-            return _made(net, own, point, x, i, j, how)
+            how = "foot" if np.array_equal(point, local.foot(x)) else "nearest in the region"
+            return _make_fold_point(net, local, point, x, i, j, how)
     best: FoldPoint | None = None
     walked: set[bytes] = set()
     for part, seed in _seeds(net, X, predicted, t, i, j):
@@ -124,39 +128,41 @@ def fold_point(net: Network, X: Floats, predicted: NDArray[np.int64], t: int, i:
         if region in walked:
             break  # the walk would be the same one: more ways hardly show another part of the boundary
         walked.add(region)
-        found = _walk(net, part, seed, x, i, j)
-        if best is None or found.distance < best.distance:
-            best = found
+        candidate = _walk(net, part, seed, x, i, j)
+        if best is None or candidate.distance < best.distance:
+            best = candidate
     if best is not None:
         return best
-    what = "its piece does not tell them apart" if own.flat else "its region has no boundary between them"
+    what = "its piece does not tell them apart" if local.flat else "its region has no boundary between them"
     return f"{what}, and no way to an instance predicted {j} crosses one"
 
 
 def local_fold_point(net: Network, x: Floats, i: int, j: int) -> FoldPoint | str:
-    """The slides' fold point: the foot on the boundary of the instance's own piece, wherever that is."""
+    """Return the fold point of the XNG slides: the foot on the extended boundary of the sample's piece, unchecked."""
     try:
-        own = _own(net, x, i, j)
+        local = _local_part(net, x, i, j)
     except InputError as problem:
         return str(problem)
-    if own.flat:
+    if local.flat:
         return "its piece does not tell them apart"
-    return _made(net, own, own.foot(x), x, i, j, "foot, not checked")
+    return _make_fold_point(net, local, local.foot(x), x, i, j, "foot, not checked")
 
 
-def _own(net: Network, x: Floats, i: int, j: int) -> _Part:
+def _local_part(net: Network, x: Floats, i: int, j: int) -> _BoundaryPart:
     here = cell(net, x)
-    return _Part(region_polytope(net, here.sides), here.sides, i, j)
+    return _BoundaryPart(region_polytope(net, here.sides), here.sides, i, j)
 
 
-def _made(net: Network, part: _Part, point: Floats, x: Floats, i: int, j: int, found: str) -> FoldPoint:
+def _make_fold_point(
+    net: Network, part: _BoundaryPart, point: Floats, x: Floats, i: int, j: int, found: str
+) -> FoldPoint:
     z = as_logits(np.asarray(net(point[None])).reshape(1, -1))[0]
     distance = float(np.linalg.norm(point - x))
     return FoldPoint(point, part.sides, part.w, part.b, distance, found, float(abs(z[i] - z[j])))
 
 
-def _two(J: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """A piece with one output as that of the two logits (0, f)."""
+def _as_two_logits(J: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return a piece with one output f as one with the two logits (0, f)."""
     return (J, y) if len(y) > 1 else (np.vstack([0 * J, J]), np.append(0.0, y))
 
 
@@ -165,8 +171,8 @@ def _two(J: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 def _seeds(
     net: Network, X: Floats, predicted: NDArray[np.int64], t: int, i: int, j: int
-) -> Iterator[tuple[_Part, Floats]]:
-    """Points of the boundary on the ways from instance t to the nearest instances predicted j."""
+) -> Iterator[tuple[_BoundaryPart, Floats]]:
+    """Yield points of the boundary on the segments from sample t to the nearest samples predicted j."""
     others = np.flatnonzero(predicted == j)
     near = others[np.argsort(((X[others] - X[t]) ** 2).sum(axis=1), kind="stable")][:SEEDS]
     for other in near:
@@ -174,8 +180,8 @@ def _seeds(
             yield from _first_crossing(net, X[t], X[other], i, j)
 
 
-def _first_crossing(net: Network, a: Floats, b: Floats, i: int, j: int) -> Iterator[tuple[_Part, Floats]]:
-    """The first point on the way from a to b where i and j tie above all others, if there is one: exact."""
+def _first_crossing(net: Network, a: Floats, b: Floats, i: int, j: int) -> Iterator[tuple[_BoundaryPart, Floats]]:
+    """Yield the first point on the segment from a to b where i and j tie above all others, if there is one: exact."""
     way = line(net, a, b)
     ends = way.ends
     z = as_logits(np.asarray(net(way.points(ends))).reshape(len(ends), -1))
@@ -183,7 +189,7 @@ def _first_crossing(net: Network, a: Floats, b: Floats, i: int, j: int) -> Itera
     for r in np.flatnonzero((lead[:-1] > 0) != (lead[1:] > 0)):
         share = lead[r] / (lead[r] - lead[r + 1])
         sides = net.unpack(way.patterns[r : r + 1])[0]
-        part = _Part(region_polytope(net, sides), sides, i, j)
+        part = _BoundaryPart(region_polytope(net, sides), sides, i, j)
         if part.flat:
             continue
         point = part.foot(way.points([ends[r] + share * (ends[r + 1] - ends[r])])[0])
@@ -192,26 +198,26 @@ def _first_crossing(net: Network, a: Floats, b: Floats, i: int, j: int) -> Itera
             return
 
 
-def _walk(net: Network, part: _Part, seed: Floats, x: Floats, i: int, j: int) -> FoldPoint:
-    """From a point of the boundary towards x, over the creases that hold it up, while the distance falls."""
-    found = part.nearest(x)
-    point, how = (seed, "crossing") if found is None else (found, "walk")
+def _walk(net: Network, part: _BoundaryPart, seed: Floats, x: Floats, i: int, j: int) -> FoldPoint:
+    """Walk along the boundary from a point towards x, across creases, while the distance decreases."""
+    nearest = part.nearest(x)
+    point, how = (seed, "crossing") if nearest is None else (nearest, "walk")
     for _ in range(STEPS):
         nearer = [
-            (other, there)
-            for other in _across(net, part, point, i, j)
-            if (there := other.nearest(x)) is not None
-            and np.linalg.norm(there - x) < (1 - TIGHT) * np.linalg.norm(point - x)
+            (other, candidate)
+            for other in _neighbor_parts(net, part, point, i, j)
+            if (candidate := other.nearest(x)) is not None
+            and np.linalg.norm(candidate - x) < (1 - TIGHT) * np.linalg.norm(point - x)
         ]
         if not nearer:
             break
         part, point = min(nearer, key=lambda pair: float(np.linalg.norm(pair[1] - x)))
         how = "walk"
-    return _made(net, part, point, x, i, j, how)
+    return _make_fold_point(net, part, point, x, i, j, how)
 
 
-def _across(net: Network, part: _Part, point: Floats, i: int, j: int) -> Iterator[_Part]:
-    """The ties in the regions next to one at a point of its border: beyond each crease there, and beyond all."""
+def _neighbor_parts(net: Network, part: _BoundaryPart, point: Floats, i: int, j: int) -> Iterator[_BoundaryPart]:
+    """Yield the boundary parts in the regions next to a point of a region's border: beyond each crease, and all."""
     region = part.region
     length = np.linalg.norm(region.Q, axis=1)
     gap = region.p - region.Q @ point
@@ -223,4 +229,4 @@ def _across(net: Network, part: _Part, point: Floats, i: int, j: int) -> Iterato
         outwards = (region.Q[rows] / length[rows, None]).sum(axis=0)
         sides = sides_toward(net, part.sides, tied, outwards)
         if (sides != part.sides).any():
-            yield _Part(region_polytope(net, sides), sides, i, j)
+            yield _BoundaryPart(region_polytope(net, sides), sides, i, j)

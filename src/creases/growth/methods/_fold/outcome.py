@@ -1,4 +1,4 @@
-"""What became of a fold: the part of its record that is known after training."""
+"""The outcome of a fold: the part of its explanation that is known after training."""
 
 from __future__ import annotations
 
@@ -26,38 +26,44 @@ def fold_outcome(
     input_shape: Sequence[int] | None = None,
     weight: Any = None,
 ) -> dict[str, Any]:
-    """The explanation of a fold with ``"after"``: what it did by now, on the data it was made for.
+    """Return the explanation of a fold with ``"after"``: its effect so far, on the data it was proposed for.
 
-    Loss and errors before and now, which instances are fixed and broken, whether the typical one is right, how much
-    of its cluster is; how far the crease is from the fold point, and by how many degrees it turned.
+    It has loss and errors before and now, the samples that are fixed and broken, whether the typical one is correct,
+    how many of its cluster are, the distance of the crease from the fold point, and by how many degrees it turned.
 
     Parameters
     ----------
     explanation
-        Of a proposal of :func:`creases.growth.methods.fold` that was applied to the model, which was then trained.
+        Of a proposal of :func:`creases.growth.methods.fold` that was applied to the model.
+    model
+        The model, trained since.
     X, y, weight
-        The data that ``fold`` was given, in the same order.
+        The data of the fold, in the same order.
     unit
-        Which unit of the place it is now; the one it became when it was added, if not given.
+        Number of the unit at the place now; by default the number it got when it was added.
     rows
-        The numbers (n,), rising, by which the explanation names the instances; 0 to n - 1 if not given.
+        Increasing numbers (n,) of the samples in the explanation; 0 to n - 1 by default.
+    input_shape
+        Shape of one input, where the model does not determine it.
     """
     if explanation.get("method") != "fold" or explanation.get("reason"):
-        raise InputError("explanation: expected that of a fold with a unit")
+        raise InputError("explanation", "be that of a fold with a unit")
     model = unwrap_module(model)
     place = find_place(model, explanation["place"], input_shape)
     unit = explanation["unit"] if unit is None else unit
     if not 0 <= unit < place.width:
-        raise InputError(f"unit: {place.name!r} has units 0 to {place.width - 1}, got {unit}; was the fold applied?")
-    tail = subnetwork_at(model, place, input_shape)
-    _, inputs = layer_inputs(tail, X)
-    outputs = tail.outputs(inputs)
+        raise InputError(
+            "unit", f"be a unit of {place.name!r}, from 0 to {place.width - 1}", f"{unit}", "apply the proposal first"
+        )
+    subnet = subnetwork_at(model, place, input_shape)
+    _, inputs = layer_inputs(subnet, X)
+    outputs = subnet.outputs(inputs)
     why, x_f = explanation["why"], np.array(explanation["where"]["fold_point"])
-    w = tail.weight[unit]
+    w = subnet.weight[unit]
     length = float(np.linalg.norm(w)) or 1.0
     cosine = float(w @ np.array(explanation["crease"]["normal"])) / length
     after: dict[str, Any] = {
-        "crease_moved": abs(float(w @ x_f + tail.bias[unit])) / length,
+        "crease_moved": abs(float(w @ x_f + subnet.bias[unit])) / length,
         "crease_turned": float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))),
         "mean_loss_before": why["mean_loss"],
     }

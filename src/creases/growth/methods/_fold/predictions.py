@@ -1,4 +1,4 @@
-"""What a network decides on data and what that costs: the part of the loss that folding looks at."""
+"""The predictions of a network on data and their losses, with slopes and curvatures."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from torch import Tensor
 
 from creases._typing import Floats, Ints
+from creases._validation import check_numbers
 from creases.errors import InputError
 from creases.regions.geometry import SIGN_TOLERANCE
 
-#: Least curvature of the cross-entropy along a contrast of length 1: where the network is sure, the true one vanishes,
-#: and a quadratic model would promise any gain.
+#: Smallest curvature of the cross-entropy along a contrast of length 1: where the network is certain, the true one
+#: vanishes, and a quadratic model would predict any gain.
 CURVATURE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Predictions for n instances among C classes, and their cross-entropy."""
+    """Predictions for n samples among C classes, and their cross-entropy."""
 
     z: Floats  #: (n, C) logits; one output f is the two logits (0, f)
     p: Floats  #: (n, C) probabilities
     true: Ints  #: (n,)
-    predicted: Ints  #: (n,) the first largest
+    predicted: Ints  #: (n,) class of the largest logit, the first of equals
     loss: Floats  #: (n,)
     weight: Floats  #: (n,) how much each counts, 1 in the mean
 
     @property
     def mean_loss(self) -> float:
-        """In the weighted mean."""
+        """Return the weighted mean loss."""
         return float((self.weight * self.loss).mean())
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
-        """(n,) which are mis-predicted."""
+        """Return which samples are mis-predicted, (n,)."""
         mask: NDArray[np.bool_] = self.predicted != self.true
         return mask
 
     def along(self, change: Floats) -> tuple[Floats, Floats]:
-        """Slope q (n,) and curvature r (n,) of each loss when its logits change by a multiple of ``change`` (n, C).
+        """Return slope q (n,) and curvature r (n,) of each loss along a change (n, C) of its logits.
 
-        Both are times the instance's weight. For two classes and the contrast (e_j - e_i) / 2 these are, but for that,
-        ``p_j - [y = j]`` and ``p_j (1 - p_j)``.
+        Both are multiplied by the sample's weight. Without it they are ``p_j - [y = j]`` and ``p_j (1 - p_j)`` for two
+        classes and the contrast (e_j - e_i) / 2.
         """
         mean = (self.p * change).sum(axis=1)
         q = mean - np.take_along_axis(change, self.true[:, None], axis=1)[:, 0]
@@ -54,17 +54,19 @@ class Decisions:
 
 
 def as_logits(outputs: Floats) -> Floats:
-    """Outputs (n, m) as logits (n, C): one output is the sign that decides between class 0 and class 1."""
+    """Return outputs (n, m) as logits (n, C); one output decides by its sign between class 0 and class 1."""
     return outputs if outputs.shape[1] > 1 else np.column_stack([np.zeros(len(outputs)), outputs])
 
 
 def decisions(outputs: Floats, y: Any, weight: Any = None) -> Decisions:
-    """Decisions and losses of outputs (n, m) for the true classes y (n,), which count by their weights (n,)."""
+    """Return the decisions and losses of outputs (n, m) for true classes y (n,), with sample weights (n,)."""
     z = as_logits(outputs)
     true = _classes(y, *z.shape)
     total = logsumexp(z, axis=1, keepdims=True)
     loss = (total - np.take_along_axis(z, true[:, None], axis=1))[:, 0]
-    return Decisions(z, np.exp(z - total), true, z.argmax(axis=1), np.maximum(loss, 0.0), _weights(weight, len(z)))
+    return Decisions(
+        z, np.exp(z - total), true, z.argmax(axis=1), np.maximum(loss, 0.0), _mean_one_weights(weight, len(z))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,58 +80,55 @@ class Residuals:
 
     @property
     def mean_loss(self) -> float:
-        """In the weighted mean."""
+        """Return the weighted mean loss."""
         return float((self.weight * self.loss).mean())
 
     def along(self, change: Floats) -> tuple[Floats, Floats]:
-        """Slope q (n,) and curvature r (n,) of each loss when its outputs change by a multiple of ``change`` (n, m).
+        """Return slope q (n,) and curvature r (n,) of each loss along a change (n, m) of its outputs.
 
-        Both are times the instance's weight.
+        Both are multiplied by the sample's weight.
         """
         return self.weight * (self.e * change).sum(axis=1), self.weight * (change**2).sum(axis=1)
 
 
 def residuals(outputs: Floats, y: Any, weight: Any = None) -> Residuals:
-    """Residuals of outputs (n, m) for the targets y, (n,) or (n, m), which count by their weights (n,)."""
-    target = _array(y)
+    """Return the residuals of outputs (n, m) for targets y, (n,) or (n, m), with sample weights (n,)."""
+    target = check_numbers(y, "y")
     if target.ndim == 1 and outputs.shape[1] == 1:
         target = target[:, None]
     if target.shape != outputs.shape or not np.isfinite(target).all():
-        raise InputError(f"y: expected finite targets of shape {outputs.shape}, got shape {target.shape}")
+        raise InputError(
+            "y", f"be finite and of shape {outputs.shape}, as the model's outputs", f"shape {target.shape}"
+        )
     e = outputs - target
     loss = (e**2).sum(axis=1) / 2
     rounding = SIGN_TOLERANCE * np.abs(np.concatenate([outputs, target])).max(initial=0.0)
-    share = _weights(weight, len(e))
+    share = _mean_one_weights(weight, len(e))
     mean = (share * loss).mean()
     return Residuals(e, loss, (loss >= mean) & (np.abs(e).max(axis=1) > rounding), share)
 
 
-def _weights(given: Any, n: int) -> Floats:
-    """Weights (n,) that are 1 in the mean."""
-    if given is None:
+def _mean_one_weights(values: Any, n: int) -> Floats:
+    """Return weights (n,) with mean 1."""
+    if values is None:
         return np.ones(n)
-    weight = _array(given, "weight")
+    weight = check_numbers(values, "weight")
     if weight.shape != (n,) or not np.isfinite(weight).all() or not (weight > 0).all():
         raise InputError(
-            f"weight: expected a number above 0 for each of the {n} instances, got shape {weight.shape}; leave out "
-            "those that do not count"
+            "weight",
+            f"be a positive number for each of the {n} samples",
+            f"shape {weight.shape}",
+            "leave out samples that do not count",
         )
     return np.asarray(weight / weight.mean())
 
 
 def _classes(y: Any, n: int, C: int) -> Ints:
-    given = _array(y)
-    if given.shape == (n, 1):
-        given = given[:, 0]
-    if given.shape != (n,):
-        raise InputError(f"y: expected a class for each of the {n} instances, got shape {given.shape}")
-    if not (np.isfinite(given).all() and (given == np.round(given)).all() and (given >= 0).all() and (given < C).all()):
-        raise InputError(f"y: expected class numbers from 0 to {C - 1}, got {given.min()} to {given.max()}")
-    return given.astype(np.int64)
-
-
-def _array(y: Any, name: str = "y") -> Floats:
-    try:
-        return np.asarray(y.detach().cpu() if isinstance(y, Tensor) else y, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected an array of numbers, got {type(y).__name__}") from None
+    classes = check_numbers(y, "y")
+    if classes.shape == (n, 1):
+        classes = classes[:, 0]
+    if classes.shape != (n,):
+        raise InputError("y", f"have a class for each of the {n} samples", f"shape {classes.shape}")
+    if not (np.isin(classes, np.arange(C))).all():
+        raise InputError("y", f"have classes from 0 to {C - 1}", f"{classes.min()} to {classes.max()}")
+    return classes.astype(np.int64)

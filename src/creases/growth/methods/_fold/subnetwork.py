@@ -1,4 +1,4 @@
-"""A place seen from inside: what enters its layer, and the network from there on."""
+"""A network cut in two at a place: up to the input of its layer, and from there on."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from creases.network.surgery import Place, get_layer
 
 @dataclass(frozen=True, eq=False)
 class Subnetwork:
-    """The network as a function of what enters a place's layer, ``z = tail(bend(W x + b))``; :func:`tail_of` makes one.
+    """The network as a function of the input x of a place's layer; :func:`subnetwork_at` returns one.
 
-    For the first layer that is the whole network, and x its input. Everything is in float64.
+    For the first layer it is the whole network, and x its input. Everything is in float64.
     """
 
     net: Network  #: from the layer's input (d,) on
@@ -31,38 +31,38 @@ class Subnetwork:
 
     @property
     def weight(self) -> Floats:
-        """W (width, d)."""
+        """Return the layer's weights W (width, d)."""
         return self._array(self.net.steps[self.layer], "weight")
 
     @property
     def bias(self) -> Floats:
-        """b (width,)."""
+        """Return the layer's biases b (width,)."""
         return self._array(self.net.steps[self.layer], "offset")
 
     @property
     def row_norm(self) -> float:
-        """Median length of the layer's rows, 1 where most are zero: the size of a new row."""
+        """Return the median length of the layer's rows, 1 where most are zero: the length of a new row."""
         return float(np.median(np.linalg.norm(self.weight, axis=1))) or 1.0
 
     @property
     def leak(self) -> float:
-        """Slope of the units' bend on its negative side."""
+        """Return the slope of the units' bend on its negative side."""
         leak = self.net.steps[self.layer + 1].leak
         return 0.0 if leak is None else float(leak)
 
     @property
     def fan_out_size(self) -> int:
-        """Number of values that a unit feeds."""
+        """Return the number of values that a unit feeds."""
         return self.net.steps[self.consumer].shape[0]
 
     @property
-    def direct(self) -> bool:
-        """Whether the units feed the network's output itself."""
+    def feeds_output(self) -> bool:
+        """Return whether the units feed the network's output directly."""
         return self.consumer == len(self.net.steps) - 1
 
     @property
-    def biased(self) -> bool:
-        """Whether the layer that takes the units has a bias."""
+    def consumer_has_bias(self) -> bool:
+        """Return whether the consumer has a bias."""
         return self.net.steps[self.consumer].offset is not None
 
     @staticmethod
@@ -71,13 +71,13 @@ class Subnetwork:
         return array
 
     def features(self, x: Floats) -> Floats:
-        """What the consumer adds up at inputs (n, d): the units' values and, if it has a bias, 1; (n, width (+ 1))."""
+        """Return the features of the consumer at inputs (n, d): the units' values, and 1 if it has a bias."""
         step = self.net.steps[self.layer]
         hidden = self.net.steps[self.layer + 1].apply([step.apply([torch.from_numpy(x)])]).numpy()
-        return np.column_stack([hidden, np.ones(len(x))]) if self.biased else hidden
+        return np.column_stack([hidden, np.ones(len(x))]) if self.consumer_has_bias else hidden
 
     def slopes(self, x: Floats, v: Floats) -> Floats:
-        """Derivative (n, m) of the outputs at x (n, d) along a change v, (n, o) or (o,), of what the units feed."""
+        """Return the derivative (n, m) of the outputs at x (n, d) along a change v, (n, o) or (o,), of the consumer."""
         change = torch.from_numpy(np.broadcast_to(v, (len(x), self.fan_out_size)).copy())
 
         def through(i: int, inputs: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
@@ -94,12 +94,12 @@ class Subnetwork:
         return np.asarray(slope.reshape(len(x), self.net.n_out).numpy())
 
     def jacobian(self, x: Floats) -> Floats:
-        """Derivative (m, o) of the outputs at one x (d,) by what the units feed."""
+        """Return the derivative (m, o) of the outputs at x (d,) by the values of the consumer."""
         eye = np.eye(self.fan_out_size)
         return self.slopes(np.repeat(x[None], len(eye), axis=0), eye).T
 
     def outputs(self, x: Floats, added: Floats | None = None) -> Floats:
-        """Outputs (n, m) at x (n, d); ``added`` (n, o): what more the consumer gives."""
+        """Return outputs (n, m) at x (n, d), with ``added`` (n, o) added to the values of the consumer."""
 
         def through(i: int, inputs: list[Tensor]) -> Tensor:
             value = self.net.steps[i].apply(inputs)
@@ -111,13 +111,13 @@ class Subnetwork:
 
 
 def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | None = None) -> Subnetwork:
-    """The network from a place on; refused, with the reason, where a crease cannot be led through a chosen point.
+    """Return the network from a place on; refuse places where a crease cannot pass through a chosen point.
 
-    The place must be a linear layer with bias, a (leaky) relu on each unit alone, and one linear layer that takes them.
+    The place must be a linear layer with bias, followed by a (leaky) relu of each unit and one linear layer.
     """
 
     def refuse(why: str) -> InputError:
-        return InputError(f"place: cannot fold at {place.name!r}: {why}")
+        return InputError("place", "be one that can be folded", f"{place.name!r}: {why}")
 
     producer = get_layer(model, place.name)
     if not isinstance(producer, nn.Linear):
@@ -150,10 +150,10 @@ def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | N
 
 
 def _step(net: Network, path: str, refuse: Callable[[str], InputError]) -> int:
-    found = [i for i, step in enumerate(net.steps) if step.path == path and step.op == "linear"]
-    if len(found) != 1:
-        raise refuse(f"the model uses it {len(found)} times; fold takes a layer that is used once")
-    return found[0]
+    steps = [i for i, step in enumerate(net.steps) if step.path == path and step.op == "linear"]
+    if len(steps) != 1:
+        raise refuse(f"the model uses it {len(steps)} times; fold takes a layer that is used once")
+    return steps[0]
 
 
 def _only_reader(net: Network, step: int) -> int | None:
@@ -165,13 +165,13 @@ def _one_leak(step: Step) -> bool:
     return step.leak is None or step.leak.numel() == 1
 
 
-def layer_inputs(tail: Subnetwork, X: Any) -> tuple[Floats, Floats]:
-    """The model's inputs X as numbers (n, n_in), and what enters the place's layer there (n, d)."""
-    batch, single = tail.head.as_batch(X, "X")
+def layer_inputs(subnet: Subnetwork, X: Any) -> tuple[Floats, Floats]:
+    """Return the model's inputs X as numbers (n, n_in), and the inputs of the place's layer (n, d)."""
+    batch, single = subnet.head.as_batch(X, "X")
     if single or not len(batch):
-        raise InputError(f"X: expected a batch of inputs (n, *{tail.head.input_shape}), got one alone or none")
+        raise InputError("X", f"be a batch of inputs (n, *{subnet.head.input_shape})", "one alone or none")
     if not torch.isfinite(batch).all():
-        raise InputError("X: has NaN or infinite entries")
-    kept = torch.as_tensor(np.asarray(X) if not isinstance(X, Tensor) else X).detach().cpu().to(torch.float64)
-    values = tail.head(kept.reshape(batch.shape))
-    return kept.reshape(len(batch), -1).numpy(), np.ascontiguousarray(values.reshape(len(batch), -1).numpy())
+        raise InputError("X", "be finite", hint="remove NaN and infinite entries, or fill them in")
+    data = torch.as_tensor(np.asarray(X) if not isinstance(X, Tensor) else X).detach().cpu().to(torch.float64)
+    values = subnet.head(data.reshape(batch.shape))
+    return data.reshape(len(batch), -1).numpy(), np.ascontiguousarray(values.reshape(len(batch), -1).numpy())

@@ -1,4 +1,4 @@
-"""Typical mis-predictions: what kinds of mistake a network makes (XNG, "Find Typical Mis-Predicted Instance")."""
+"""Typical mis-predictions: the kinds of mistakes a network makes (XNG, "Find Typical Mis-Predicted Instance")."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from creases._typing import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class TypicalMisprediction:
-    """An instance that stands for a kind of mistake: the mis-predicted one nearest to the centroid of its cluster."""
+    """A sample that represents a kind of mistake: the mis-predicted one nearest to the centroid of its cluster."""
 
-    index: int  #: among all instances
-    members: Ints  #: instances of its cluster
-    mistakes: Ints  #: mis-predicted instances of its cluster, the nearest to the centroid first
+    index: int  #: among all samples
+    members: Ints  #: samples of its cluster
+    mistakes: Ints  #: mis-predicted samples of its cluster, the nearest to the centroid first
     centroid: Floats  #: (d,) loss-weighted
     mean_loss: float  #: of the cluster
     share: float  #: of the cluster in the total loss
@@ -33,26 +33,30 @@ def typical_mispredictions(
     seed: int,
     weight: Floats | None = None,
 ) -> list[TypicalMisprediction]:
-    """A typical mistake for every cluster that holds one, the cluster of highest mean loss first.
+    """Return a typical mis-prediction for every cluster with mistakes, the cluster of highest mean loss first [1]_.
 
     Parameters
     ----------
     X
-        (n, d) instances.
+        (n, d) samples.
     loss
         (n,) at least 0: weights of the clustering (k-means, k-means++ start), so that clusters gather losses.
     wrong
-        (n,) which instances count as mistakes.
+        (n,) which samples count as mistakes.
     k, restarts
-        Number of clusters (fewer where there are fewer different instances with a loss), and of starts.
+        Number of clusters (fewer where there are fewer different samples with a loss), and of starts.
     weight
-        (n,) above 0: how often each instance counts, once if not given.
+        (n,) above 0: how often each sample counts; once by default.
+
+    References
+    ----------
+    .. [1] Jimmy Kang, "Explainable Network Growth by Folding on Typical Mis-predictions", slides, 2025.
 
     Examples
     --------
     >>> X = np.array([[0.0], [0.1], [5.0], [5.2], [5.4]])
-    >>> found = typical(X, np.array([0.1, 0.1, 2.0, 2.0, 2.0]), X[:, 0] > 1, k=2, restarts=2, seed=0)
-    >>> [(one.index, one.members.tolist()) for one in found]
+    >>> samples = typical_mispredictions(X, np.array([0.1, 0.1, 2.0, 2.0, 2.0]), X[:, 0] > 1, k=2, restarts=2, seed=0)
+    >>> [(sample.index, sample.members.tolist()) for sample in samples]
     [(3, [2, 3, 4])]
     """
     if not (wrong & (loss > 0)).any():
@@ -69,7 +73,7 @@ def typical_mispredictions(
             held = float(mass[members].sum())
             mean, share = held / float(weight[members].sum()), held / float(mass.sum())
             out.append(TypicalMisprediction(int(mistakes[near[0]]), members, mistakes[near], centroid, mean, share))
-    return sorted(out, key=lambda one: -one.mean_loss)
+    return sorted(out, key=lambda sample: -sample.mean_loss)
 
 
 def _clusters(X: Floats, mass: Floats, k: int, restarts: int, seed: int) -> tuple[Ints, Floats]:
@@ -79,6 +83,6 @@ def _clusters(X: Floats, mass: Floats, k: int, restarts: int, seed: int) -> tupl
     different = len(np.unique(X[mass > 0], axis=0))
     scale = np.abs(X - X.mean(axis=0)).max() or 1.0  # k-means++ squares distances: keep them near 1
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer clusters than asked for are an ordinary answer
-        found = KMeans(min(k, different), n_init=restarts, random_state=seed).fit(X / scale, sample_weight=mass)
-    return found.labels_.astype(np.int64), found.cluster_centers_ * scale
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer clusters than requested are fine
+        clustering = KMeans(min(k, different), n_init=restarts, random_state=seed).fit(X / scale, sample_weight=mass)
+    return clustering.labels_.astype(np.int64), clustering.cluster_centers_ * scale

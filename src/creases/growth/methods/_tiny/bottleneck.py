@@ -1,4 +1,4 @@
-"""TINY's closed forms: the best move without new units, the lack of expressivity, and the optimal new units."""
+"""TINY's closed forms: the best move without new units, the expressivity bottleneck, and the optimal new units."""
 
 from __future__ import annotations
 
@@ -9,25 +9,33 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases.errors import InputError
+from creases._validation import check_choice
 from creases.growth.methods._first_order.statistics import ConsumerSums, Statistics
 from creases.growth.methods._first_order.units import NewUnits
 
 SOLVERS = ("auto", "svd", "lobpcg")
-_LARGE = 3000  # from here on "auto" takes LOBPCG, where few units are asked for
+_LARGE = 3000  # inputs from which on "auto" takes LOBPCG, if few units are requested
 _RELATIVE = 1e-7  # singular values below this, relative to the first, are rounding
 
 
 def best_moves(sums: Statistics, *, cutoff: float = 1e-10) -> dict[str, Tensor]:
-    """By consumer the best change of its weights, transposed: dW*' (m, out), Prop. 3.1.
+    """Return by consumer the best change of its weights, transposed: dW*' (m, out), Prop. 3.1 of the TINY paper.
 
-    ``dW* = (1/n) V_goal B_l' ((1/n) B_l B_l')^+``. Not applied by :func:`tiny`: where units barely vary it is huge.
+    ``dW* = (1/n) V_goal B_l' ((1/n) B_l B_l')^+``. :func:`tiny` does not apply it: where units barely vary it is huge.
     """
-    return {path: _moves(part, cutoff) for path, part in sums.consumers.items()}
+    return {path: _best_move_of(part, cutoff) for path, part in sums.consumers.items()}
 
 
 def best_move(model: nn.Module, sums: Statistics, *, cutoff: float = 1e-10) -> dict[str, Tensor]:
-    """The best move of Prop. 3.1 as changes of parameters by name, as ``Proposal.change`` takes them."""
+    """Return the best change of the present weights behind a place, by parameter name, as in ``Proposal.change`` [1]_.
+
+    It is the move of Prop. 3.1, see :func:`best_moves`.
+
+    References
+    ----------
+    .. [1] "Spotting Expressivity Bottlenecks and Fixing Them Optimally", anonymous, under review (a later version:
+       Verbockhaven, Rudkiewicz, Chevallier, Charpiat, "Growing Tiny Networks", TMLR 2024).
+    """
     change = {}
     for path, moves in best_moves(sums, cutoff=cutoff).items():
         layer = model.get_submodule(path)
@@ -41,19 +49,25 @@ def best_move(model: nn.Module, sums: Statistics, *, cutoff: float = 1e-10) -> d
 
 
 def bottleneck(sums: Statistics, *, cutoff: float = 1e-10) -> float:
-    """The lack of expressivity ``|V_proj|^2 / n`` of a place's consumers (eq. 2, one layer's weights moving).
+    """Return the expressivity bottleneck ``|V_proj|^2 / n`` of a place's consumers (eq. 2, for one layer) [1]_.
 
-    What of the wanted change of the next layers' pre-activations no change of their present weights can give.
+    It measures the part of the desired change of the next layers' pre-activations that no change of their present
+    weights can provide.
+
+    References
+    ----------
+    .. [1] "Spotting Expressivity Bottlenecks and Fixing Them Optimally", anonymous, under review (a later version:
+       Verbockhaven, Rudkiewicz, Chevallier, Charpiat, "Growing Tiny Networks", TMLR 2024).
     """
-    left = 0.0
+    lack = 0.0
     for path, moves in best_moves(sums, cutoff=cutoff).items():
         part = sums.consumers[path]
-        left += max(float(part.goal - (moves * part.moves).sum()), 0.0)
-    return left / float(sums.count)
+        lack += max(float(part.goal - (moves * part.moves).sum()), 0.0)
+    return lack / float(sums.count)
 
 
 def projected_pairs(sums: Statistics, moves: dict[str, Tensor]) -> dict[str, Tensor]:
-    """By consumer ``N = (1/n) B_{l-1} V_proj'`` as (out, d, *columns of one unit)."""
+    """Return by consumer ``N = (1/n) B_{l-1} V_proj'`` as (out, d, *columns of one unit)."""
     return {
         path: (part.pairs - torch.tensordot(moves[path].T, part.cross, 1)) / sums.count
         for path, part in sums.consumers.items()
@@ -69,7 +83,7 @@ def optimal_units(
     cutoff: float = 1e-10,
     seed: int = 0,
 ) -> NewUnits:
-    """The optimal new units (Prop. 3.2, 3.3), at most ``count`` of them.
+    """Return the optimal new units (Prop. 3.2, 3.3), at most ``count`` of them [1]_.
 
     With ``S = L L'`` and the SVD ``L^-1 N = sum lambda_k u_k v_k'``: ``alpha_k = sqrt(lambda_k) L^-T u_k`` and
     ``omega_k = sqrt(lambda_k) v_k``, so that to first order (slope 1 at 0) they reduce the lack of expressivity by
@@ -78,11 +92,24 @@ def optimal_units(
 
     Parameters
     ----------
+    sums
+        Of a place, see :func:`statistics`.
+    count
+        Number of units, at most; None for all.
     project
-        Against V_proj; otherwise against V_goal.
+        Whether to approximate V_proj; otherwise V_goal.
     solver
         "svd"; "lobpcg", the generalised eigenproblem ``N N' alpha = lambda^2 S alpha``, for few units of large
         layers (where it does not converge, the SVD is taken); "auto" chooses.
+    cutoff
+        Eigenvalues of S below this, relative to the largest, count as zero.
+    seed
+        Of the start of LOBPCG.
+
+    References
+    ----------
+    .. [1] "Spotting Expressivity Bottlenecks and Fixing Them Optimally", anonymous, under review (a later version:
+       Verbockhaven, Rudkiewicz, Chevallier, Charpiat, "Growing Tiny Networks", TMLR 2024).
     """
     moves = best_moves(sums, cutoff=cutoff) if project else {}
     pairs = projected_pairs(sums, moves) if project else {p: s.pairs / sums.count for p, s in sums.consumers.items()}
@@ -92,26 +119,27 @@ def optimal_units(
 def solve_units(
     s: Tensor, pairs: dict[str, Tensor], *, count: int | None, solver: str, cutoff: float, seed: int
 ) -> NewUnits:
-    """The optimal new units for S (d, d) and, by consumer, N as (out, d, *columns of one unit)."""
-    if solver not in SOLVERS:
-        raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, got {solver!r}")
+    """Return the optimal new units for S (d, d) and, by consumer, N as (out, d, *columns of one unit)."""
+    check_choice(solver, SOLVERS, "solver")
     n = join_columns(pairs)
     limit = min(n.shape) if count is None else min(count, *n.shape)
     few = limit <= len(s) // 20
-    found = _lobpcg(s, n, limit, seed) if solver == "lobpcg" or (solver == "auto" and len(s) > _LARGE and few) else None
-    alpha, omega, values, rank = found or _svd(s, n, limit, cutoff)
+    solution = (
+        _lobpcg(s, n, limit, seed) if solver == "lobpcg" or (solver == "auto" and len(s) > _LARGE and few) else None
+    )
+    alpha, omega, values, rank = solution or _svd(s, n, limit, cutoff)
     keep = values > _RELATIVE * values[:1].sum() if len(values) else values > 0
     alpha, omega, values = alpha[:, keep], omega[keep], values[keep]
-    return NewUnits(alpha, split_columns(omega, pairs), values, rank, "lobpcg" if found else "svd")
+    return NewUnits(alpha, split_columns(omega, pairs), values, rank, "lobpcg" if solution else "svd")
 
 
 def join_columns(pairs: dict[str, Tensor]) -> Tensor:
-    """All consumers' (out, d, *columns of one unit) as one matrix (d, all columns)."""
+    """Return all consumers' (out, d, *columns of one unit) as one matrix (d, all columns)."""
     return torch.cat([part.movedim(1, 0).flatten(1) for part in pairs.values()], 1)
 
 
 def split_columns(matrix: Tensor, like: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A matrix (k, all columns) as the consumers' (out, k, *columns of one unit)."""
+    """Return a matrix (k, all columns) as the consumers' (out, k, *columns of one unit)."""
     shapes = [part[:, 0].shape for part in like.values()]
     parts = torch.split(matrix, [shape.numel() for shape in shapes], 1)
     each = zip(like, parts, shapes, strict=True)
@@ -119,12 +147,12 @@ def split_columns(matrix: Tensor, like: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def whitening_matrix(s: Tensor, cutoff: float) -> Tensor:
-    """W (d, r) with W' S W = I on the directions in which S is not (numerically) zero; L^-T where it has full rank."""
-    return _whitened(s, torch.eye(len(s), dtype=s.dtype, device=s.device), cutoff)[0].T
+    """Return W (d, r) with W' S W = I where S is not (numerically) zero; L^-T where it has full rank."""
+    return _whiten(s, torch.eye(len(s), dtype=s.dtype, device=s.device), cutoff)[0].T
 
 
-def _whitened(s: Tensor, x: Tensor, cutoff: float) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """W' x (r, k) for x (d, k), and the function that applies W, with W as in :func:`whitener`."""
+def _whiten(s: Tensor, x: Tensor, cutoff: float) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """Return W' x (r, k) for x (d, k), and the function that applies W of :func:`whitening_matrix`."""
     size = s.diagonal().clamp_min(0).sqrt()
     kept = (size > 0).nonzero()[:, 0]
     if not len(kept):
@@ -135,32 +163,34 @@ def _whitened(s: Tensor, x: Tensor, cutoff: float) -> tuple[Tensor, Callable[[Te
     root, failed = torch.linalg.cholesky_ex(correlation)
     if not int(failed) and float(root.diagonal().square().min()) > cutoff * len(correlation):
         white = torch.linalg.solve_triangular(root, x[kept] * scale, upper=False)
-        return white, lambda y: _spread(torch.linalg.solve_triangular(root.T, y, upper=True) * scale, kept, len(s))
+        return white, lambda y: _scatter_rows(
+            torch.linalg.solve_triangular(root.T, y, upper=True) * scale, kept, len(s)
+        )
     values, vectors = torch.linalg.eigh(correlation)
     good = values > cutoff * values[-1]
     w = scale * vectors[:, good] / values[good].sqrt()
-    return w.T @ x[kept], lambda y: _spread(w @ y, kept, len(s))
+    return w.T @ x[kept], lambda y: _scatter_rows(w @ y, kept, len(s))
 
 
-def _spread(rows: Tensor, kept: Tensor, d: int) -> Tensor:
-    """Rows at their places among d, the others 0."""
+def _scatter_rows(rows: Tensor, kept: Tensor, d: int) -> Tensor:
+    """Return d rows: the kept ones at their places, the others 0."""
     return rows if len(kept) == d else rows.new_zeros(d, rows.shape[1]).index_copy_(0, kept, rows)
 
 
-def _moves(part: ConsumerSums, cutoff: float) -> Tensor:
-    white, back = _whitened(part.inputs, part.moves, cutoff)
+def _best_move_of(part: ConsumerSums, cutoff: float) -> Tensor:
+    white, back = _whiten(part.inputs, part.moves, cutoff)
     return back(white)
 
 
 def _svd(s: Tensor, n: Tensor, limit: int, cutoff: float) -> tuple[Tensor, Tensor, Tensor, int]:
-    white, back = _whitened(s, n, cutoff)
+    white, back = _whiten(s, n, cutoff)
     u, values, vh = torch.linalg.svd(white, full_matrices=False)
     values, root = values[:limit], values[:limit].sqrt()
     return back(u[:, :limit]) * root, vh[:limit] * root[:, None], values, len(white)
 
 
 def _lobpcg(s: Tensor, n: Tensor, limit: int, seed: int) -> tuple[Tensor, Tensor, Tensor, int] | None:
-    """Prop. 3.3: omega = N' alpha and eigenvalues lambda^2, each side scaled by sqrt(lambda); None if it fails."""
+    """Solve Prop. 3.3 (omega = N' alpha, eigenvalues lambda^2), each side scaled by sqrt(lambda); None if it fails."""
     from scipy.sparse.linalg import LinearOperator, lobpcg
 
     size = s.diagonal().clamp_min(0).sqrt().cpu().numpy()

@@ -1,4 +1,4 @@
-"""How large new units are made: a line search on held-out samples (eq. 7), running only what lies behind them."""
+"""The size of new units: a line search on validation samples (TINY, eq. 7) that only runs the layers behind them."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from creases.growth.methods._first_order.route import Route
 from creases.growth.methods._first_order.units import NewUnits, scale_units
 from creases.network.surgery import without_side_effects
 
-_STEPS = 12  # sizes tried before it gives up
-_NEAR = 8  # sizes on both sides of the best that differ by no more than this are near enough for a parabola
-_WORTH = 1e-6  # a smaller fall of the loss, relative to it, is none
+_MAX_STEPS = 12  # sizes tried, at most
+_BRACKET = 8  # sizes on both sides of the best within this ratio are close enough for a parabola
+_MIN_GAIN = 1e-6  # a smaller decrease, relative to the loss, counts as none
 
 
 @dataclass(frozen=True)
 class LineSearchResult:
-    """What a line search found; ``factor`` 0 where no size lowers the loss."""
+    """The result of a line search; ``factor`` is 0 if no size lowers the loss."""
 
     factor: float  #: of the product of weights in and out
     before: float  #: mean loss on the samples of the search
     after: float
     samples: int
-    tried: int  #: sizes looked at
+    tried: int  #: number of sizes
 
 
 Change = Callable[[Tensor], Tensor]
 
 
 class ReplayedModel:
-    """A model on a fixed batch: layers before the consumers give what they gave the first time.
+    """A model on a fixed batch that replays the layers before the consumers.
 
-    Only what follows the consumers is run again, for any change of the consumers' outputs.
+    Only the layers after the consumers run again, for any change of the consumers' outputs.
     """
 
     def __init__(self, observer: PlaceObserver, x: Tensor, target: Any) -> None:
@@ -52,21 +52,21 @@ class ReplayedModel:
         self.changes: dict[str, Change] = {}
         self._calls: dict[nn.Module, int] = {}
         recorder = TensorRecorder(observer.in_place)
-        self.first, kept = self._record(recorder)  #: the loss as it is, summed over the batch
+        self.first, outputs = self._record(recorder)  #: the present loss, summed over the batch
         if recorder.was_modified():
             observer.in_place, recorder = True, TensorRecorder(True)
-            self.first, kept = self._record(recorder)
-        self._replay(kept, recorder.copies)
+            self.first, outputs = self._record(recorder)
+        self._replay(outputs, recorder.copies)
 
     def loss(self, changes: dict[str, Change]) -> float:
-        """The loss summed over the batch when each consumer's output is changed so."""
+        """Return the loss summed over the batch with these changes of the consumers' outputs."""
         self.changes, self._calls = changes, {}
         with without_side_effects():
             return float(self.observer.loss_sum(self.twin(self.x), self.target, len(self.x)))
 
     def _record(self, recorder: TensorRecorder) -> tuple[float, dict[nn.Module, list[Tensor]]]:
-        """Run once: the loss, and the outputs of what is called before the first consumer (that one too)."""
-        kept: dict[nn.Module, list[Tensor]] = {}
+        """Run once; return the loss, and the outputs of all modules up to the first consumer."""
+        outputs: dict[nn.Module, list[Tensor]] = {}
         paths = self._paths()
         producer = self.twin.get_submodule(self.observer.place.name)
         reached: list[nn.Module] = []
@@ -75,7 +75,7 @@ class ReplayedModel:
             if module is producer:
                 self.layer_input = recorder.keep(args[0])
             if not reached and isinstance(out, Tensor):
-                kept.setdefault(module, []).append(recorder.keep(out))
+                outputs.setdefault(module, []).append(recorder.keep(out))
             if module in paths:
                 reached.append(module)
 
@@ -87,19 +87,19 @@ class ReplayedModel:
         finally:
             for handle in handles:
                 handle.remove()
-        return first, kept
+        return first, outputs
 
     def _paths(self) -> dict[nn.Module, str]:
         return {self.twin.get_submodule(link.path): link.path for link in self.observer.place.consumers}
 
-    def _replay(self, kept: dict[nn.Module, list[Tensor]], copies: bool) -> None:
-        """Let modules give these outputs instead of being run, and the consumers' be changed."""
-        for module, outs in kept.items():
-            module.forward = self._replayed(module, outs, copies)
+    def _replay(self, outputs: dict[nn.Module, list[Tensor]], copies: bool) -> None:
+        """Make modules return these outputs instead of running, and change the consumers' outputs."""
+        for module, outs in outputs.items():
+            module.forward = self._replay_forward(module, outs, copies)
         for module, path in self._paths().items():
-            module.register_forward_hook(self._changed(path))
+            module.register_forward_hook(self._change_hook(path))
 
-    def _replayed(self, module: nn.Module, outs: list[Tensor], copies: bool) -> Callable[..., Any]:
+    def _replay_forward(self, module: nn.Module, outs: list[Tensor], copies: bool) -> Callable[..., Any]:
         run = module.forward
 
         def forward(*args: Any, **kwargs: Any) -> Any:
@@ -111,16 +111,17 @@ class ReplayedModel:
 
         return forward
 
-    def _changed(self, path: str) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+    def _change_hook(self, path: str) -> Callable[[nn.Module, Any, Tensor], Tensor]:
         return lambda module, args, out: self.changes[path](out)
 
 
 def line_search(
     route: Route, runs: Sequence[ReplayedModel], units: NewUnits, *, fan_in: bool = True
 ) -> LineSearchResult:
-    """The factor of new units at which the loss on some batches is smallest, by quartering and parabolas.
+    """Return the factor of new units at which the loss on some batches is smallest, by quartering and parabolas.
 
-    Weights in and out are both multiplied by the factor's square root; with ``fan_in`` False only those out.
+    Incoming and outgoing weights are both multiplied by the factor's square root; with ``fan_in`` False only the
+    outgoing ones, by the factor.
     """
     inner = [pre_activations(route, run.layer_input, units.alpha, product_dtype(run.layer_input)) for run in runs]
     start = torch.tensor([sum(len(run.x) for run in runs), sum(run.first for run in runs)], dtype=torch.float64)
@@ -142,37 +143,35 @@ def line_search(
         ranks.sum_over_ranks([total])
         return float(total) / n if isfinite(total) else inf
 
-    return _smallest(loss, before, n)
+    return _minimize(loss, before, n)
 
 
 def resize_units(units: NewUnits, factor: float, *, fan_in: bool = True) -> NewUnits:
-    """The units at the size that a search chose."""
-    one = torch.ones_like(units.values)
-    return (
-        scale_units(units, sqrt(factor) * one, sqrt(factor) * one) if fan_in else scale_units(units, one, factor * one)
-    )
+    """Return the units at the size that a line search chose."""
+    ones, root = torch.ones_like(units.values), sqrt(factor)
+    return scale_units(units, root * ones, root * ones) if fan_in else scale_units(units, ones, factor * ones)
 
 
-def _smallest(loss: Callable[[float], float], before: float, n: int) -> LineSearchResult:
+def _minimize(loss: Callable[[float], float], before: float, n: int) -> LineSearchResult:
     tried = {0.0: before, 1.0: loss(1.0)}
-    for _ in range(_STEPS):
-        size = _rounded(_next(tried))
+    for _ in range(_MAX_STEPS):
+        size = _round_size(_next_size(tried))
         if size in tried:
             break
         tried[size] = loss(size)
     best = min(tried, key=lambda size: tried[size])
-    if not tried[best] < before - _WORTH * abs(before):
+    if not tried[best] < before - _MIN_GAIN * abs(before):
         return LineSearchResult(0.0, before, before, n, len(tried) - 1)
     return LineSearchResult(best, before, tried[best], n, len(tried) - 1)
 
 
-def _rounded(size: float) -> float:
-    """A size as a power of the fourth root of 2, so that rounding errors of the loss do not tell on it."""
+def _round_size(size: float) -> float:
+    """Return a size as a power of the fourth root of 2, so that rounding errors of the loss do not change it."""
     return float(2.0 ** (round(4 * log2(size)) / 4))
 
 
-def _next(tried: dict[float, float]) -> float:
-    """The next size to try: where a parabola through the best and two beside it is lowest."""
+def _next_size(tried: dict[float, float]) -> float:
+    """Return the next size to try: the minimum of a parabola through the best and its two neighbours."""
     sizes = sorted(tried)
     at = min(range(len(sizes)), key=lambda i: tried[sizes[i]])
     best = sizes[at]
@@ -186,6 +185,6 @@ def _next(tried: dict[float, float]) -> float:
     first, second = ((tried[b] - tried[a]) / (b - a) for a, b in pairwise(three))
     curvature = (second - first) / (high - low)
     vertex = (low + middle) / 2 - first / (2 * curvature) if curvature > 0 else inf
-    if best == high:  # the smallest may lie beyond all that were tried
+    if best == high:  # the minimum may lie outside of all sizes tried
         return min(max(vertex, 2 * best), 4 * best)
-    return vertex if high <= _NEAR * low or _rounded(vertex) != best else (low + best) / 2
+    return vertex if high <= _BRACKET * low or _round_size(vertex) != best else (low + best) / 2

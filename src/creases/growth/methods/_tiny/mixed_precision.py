@@ -1,4 +1,4 @@
-"""TINY's units from a sample: from float32 products where float64 ones confirm them, which takes half the time."""
+"""TINY's optimal units from float32 products, where float64 ones confirm them, in half the time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from creases.growth.methods._first_order.statistics import Statistics, batch_sli
 from creases.growth.methods._first_order.units import NewUnits, synchronize_units
 from creases.growth.methods._tiny.bottleneck import join_columns, solve_units, split_columns
 
-_OFF = 2e-6  # error of float32 sums, as observations by the units found from them, from which on float64 is taken
+_MAX_ERROR = 2e-6  # of float32 sums, as measured by the units computed from them; above it float64 is taken
 _SMALLEST, _LARGEST = 1e-24, 1e24  # mean squares beyond which products leave the range of float32
 
 
@@ -30,43 +30,43 @@ def optimal_units_for(
     sums: Statistics,
     **options: Any,
 ) -> NewUnits:
-    """The optimal units (:func:`solved`) that go with the goals of ``projected``: V_proj, or V_goal.
+    """Return the optimal units (:func:`solve_units`) for the goals of ``projected``: V_proj, or V_goal.
 
-    For float32 on a CPU, products b_{l-1} b_{l-1}' and v b_{l-1}' are taken in float32 at first, and only sums are in
-    float64. Of the units found, values at all samples are then taken in float64: how far their second moments are from
-    what they should be tells how good the sums were in the directions that matter (rounding errors of weak directions
-    show as units that are too good to be true). Where that is good enough, the best units within their span are exact
-    to second order in the error (Rayleigh-Ritz); otherwise all is done again in float64, ``sums.features`` too.
+    For float32 on a CPU, products b_{l-1} b_{l-1}' and v b_{l-1}' are taken in float32 first, and only sums are in
+    float64. The resulting units are then evaluated in float64 at all samples: the error of their second moments shows
+    how accurate the sums were in the directions that matter (rounding errors of weak directions appear as units that
+    are too strong). If the error is small, the best units within their span are exact to second order in the error
+    (Rayleigh-Ritz); otherwise everything is computed again in float64, ``sums.features`` too.
     """
     dtype = product_dtype(projected[0].layer_input)
     if dtype == torch.float32 and not _in_range(route, observations, sums):
         recompute_features(route, observations, sums)
         dtype = torch.float64
-    units = _solved(route, projected, sums, dtype, options)
+    units = _solve(route, projected, sums, dtype, options)
     if dtype == torch.float64 or not len(units.values):
         return units
-    refined = _refined(route, projected, units, sums.count)
+    refined = _refine(route, projected, units, sums.count)
     if refined is not None:
         return refined
     recompute_features(route, observations, sums)
-    return _solved(route, projected, sums, torch.float64, options)
+    return _solve(route, projected, sums, torch.float64, options)
 
 
 def recompute_features(route: Route, observations: Sequence[Observation], sums: Statistics) -> None:
-    """Take n S anew, with products in float64, where they were not."""
+    """Compute n S again with products in float64, unless it was."""
     if product_dtype(observations[0].layer_input) == torch.float32:
         sums.features.copy_(sum_features(route, observations))
 
 
-def _solved(
+def _solve(
     route: Route, projected: Sequence[Observation], sums: Statistics, dtype: torch.dtype, options: dict[str, Any]
 ) -> NewUnits:
     pairs = {path: part / sums.count for path, part in sum_pairs(route, projected, dtype).items()}
     return synchronize_units(solve_units(sums.features / sums.count, pairs, **options))
 
 
-def _refined(route: Route, projected: Sequence[Observation], units: NewUnits, n: Tensor) -> NewUnits | None:
-    """The best units within the span of those found; None where the moments of those found are off."""
+def _refine(route: Route, projected: Sequence[Observation], units: NewUnits, n: Tensor) -> NewUnits | None:
+    """Return the best units within the span of the given ones; None where the moments of these are inaccurate."""
     root = units.values.sqrt()[:, None]
     a = units.alpha / root.T  # a' S a should be 1, and a' N the rows of lambda v'
     square = a.new_zeros(len(a.T), len(a.T))
@@ -82,27 +82,32 @@ def _refined(route: Route, projected: Sequence[Observation], units: NewUnits, n:
             inner.append(z)
     ranks.sum_over_ranks([square, *pairs.values()])
     square, moments = square / n, join_columns(pairs) / n
-    wrong = square - torch.eye(len(square)).to(square), (join_columns(units.omega) * root - moments) / units.values[0]
-    off = float(torch.stack([error.abs().max() for error in wrong]).max())
+    differences = (
+        square - torch.eye(len(square)).to(square),
+        (join_columns(units.omega) * root - moments) / units.values[0],
+    )
+    error = float(torch.stack([difference.abs().max() for difference in differences]).max())
     lower, failed = torch.linalg.cholesky_ex(square)
-    if int(failed) or not off <= _OFF:
+    if int(failed) or not error <= _MAX_ERROR:
         return None
     u, lambdas, vh = torch.linalg.svd(torch.linalg.solve_triangular(lower, moments, upper=False), full_matrices=False)
     size = lambdas.sqrt()
     turn = torch.linalg.solve_triangular(lower.T, u, upper=True) * size
     omega = split_columns(vh * size[:, None], pairs)
-    return replace(units, alpha=a @ turn, omega=omega, values=lambdas, pre_activations=_turned(inner, turn, projected))
+    return replace(
+        units, alpha=a @ turn, omega=omega, values=lambdas, pre_activations=_transform(inner, turn, projected)
+    )
 
 
-def _turned(inner: list[Tensor], turn: Tensor, projected: Sequence[Observation]) -> tuple[Tensor, ...] | None:
-    """Pre-activations z turned, in float32, by batch; none where they have positions, and would take much memory."""
+def _transform(inner: list[Tensor], turn: Tensor, projected: Sequence[Observation]) -> tuple[Tensor, ...] | None:
+    """Return pre-activations z times ``turn``, in float32 by batch; None where positions would need much memory."""
     if any(z.numel() > z.shape[0] * z.shape[1] for z in inner) or len(inner) != len(projected):
         return None
     return tuple((z.flatten(1) @ turn).float().reshape(len(z), len(turn.T), *z.shape[2:]) for z in inner)
 
 
 def _in_range(route: Route, observations: Sequence[Observation], sums: Statistics) -> bool:
-    """Whether float32 products are far from overflow, and from underflow but for inputs that are always 0."""
+    """Return whether float32 products are far from overflow, and from underflow except for inputs always 0."""
     squares = sums.features.diagonal() / sums.count
     weak = squares < _SMALLEST
     if not bool((squares < _LARGEST).all()) or not _SMALLEST < sums.mean_goal < _LARGEST:
@@ -111,7 +116,9 @@ def _in_range(route: Route, observations: Sequence[Observation], sums: Statistic
     if bool(weak.any()):
         weak = weak[:-1] if route.has_bias else weak
         parts = (
-            route.inputs(one.layer_input[at], torch.float32) for one in observations for at in batch_slices(route, one)
+            route.inputs(each.layer_input[at], torch.float32)
+            for each in observations
+            for at in batch_slices(route, each)
         )
         lost += any(bool(part[:, weak].any()) for part in parts)
     ranks.sum_over_ranks([lost])

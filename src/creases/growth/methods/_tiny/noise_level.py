@@ -1,4 +1,4 @@
-"""How strong a unit looks by chance: where wanted changes and inputs have nothing to do with each other."""
+"""The noise level of TINY's singular values: how strong units look if goals and inputs are independent."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from creases.growth.methods._first_order.consumer import as_rows
 from creases.growth.methods._first_order.observation import Observation
 from creases.growth.methods._first_order.route import Route
 
-MARGIN = 1.1
+MARGIN = 1.1  #: the largest lambda of one draw may lie above its mean
 
 
 def noise_level(route: Route, projected: Sequence[Observation], rank: int, n: float) -> float:
-    """The lambda^2 that the strongest unit would have on n samples with independent goals v and r inputs.
+    """Return the lambda^2 that the strongest unit would have on n samples if goals v and r inputs were independent.
 
-    ``(sqrt(r c) + sqrt(tr C))^2 / n``, with C the covariance of v and c its largest eigenvalue: what the largest
-    singular value of r x out normal numbers with columns so correlated is at most, in the mean (Gordon). Positions of
-    convolutions count as samples. A tenth more (of lambda) is added: the largest of one draw may lie above its mean.
+    ``(sqrt(r c) + sqrt(tr C))^2 / n``, with C the covariance of v and c its largest eigenvalue, bounds the mean of the
+    largest singular value of r x out normal numbers with such columns (Gordon). Positions of convolutions count as
+    samples. ``MARGIN`` is added.
     """
-    found = 0.0
+    level = 0.0
     for consumer in route.consumers:
         path = consumer.link.path
-        goals = [as_rows(consumer.goals(one.goals[path]).double()) for one in projected]
+        goals = [as_rows(consumer.goals(each.goals[path]).double()) for each in projected]
         weight = consumer.layer.weight
         assert isinstance(weight, Tensor)
         sums = torch.zeros(len(weight), len(weight), dtype=torch.float64, device=weight.device)
@@ -36,5 +36,5 @@ def noise_level(route: Route, projected: Sequence[Observation], rank: int, n: fl
         ranks.sum_over_ranks([sums, count])
         covariance = sums / count
         largest = float(torch.linalg.eigvalsh(covariance)[-1].clamp_min(0))
-        found += ((rank * largest) ** 0.5 + float(covariance.trace()) ** 0.5) ** 2
-    return MARGIN**2 * found / n
+        level += ((rank * largest) ** 0.5 + float(covariance.trace()) ** 0.5) ** 2
+    return MARGIN**2 * level / n

@@ -1,4 +1,4 @@
-"""Units where no linear correlation is left to use: second-order correlations, and random units (section 5)."""
+"""Units where no linear correlation is left: second-order correlations, and random units (TINY, section 5)."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from creases.growth.methods._first_order.units import NewUnits, select_units, sy
 from creases.growth.methods._tiny.bottleneck import whitening_matrix
 
 FALLBACKS = ("second", "random")
-_DRAWN = 4  # random units tried for each one that is kept: the best of many are much alike
+_TRIED = 4  # random units tried for each one that is proposed: the best of many are much alike
 _ROUNDS = 4
 
 
 def higher_order_units(
-    route: Route, observations: Sequence[Observation], sums: Statistics, way: str, count: int, cutoff: float, seed: int
+    route: Route, observations: Sequence[Observation], sums: Statistics, kind: str, count: int, cutoff: float, seed: int
 ) -> tuple[NewUnits, Tensor]:
-    """At most ``count`` units of finite fan-in (``alpha' S alpha = 1``), and the gain of each to first order in omega.
+    """Return at most ``count`` units with ``alpha' S alpha = 1``, and the first-order gain of each in omega.
 
-    For a given fan-in the loss falls fastest along ``omega = (1/n) sum_i v_goal sigma(z)``, here divided by the mean
-    of sigma(z)^2; the gain is ``|(1/n) sum v_goal sigma(z)|^2 / mean(sigma(z)^2)``, exact, whatever the bend is.
+    For given incoming weights the loss falls fastest along ``omega = (1/n) sum_i v_goal sigma(z)``, here divided by the
+    mean of sigma(z)^2; the gain ``|(1/n) sum v_goal sigma(z)|^2 / mean(sigma(z)^2)`` is exact for every bend.
 
     - "second": alpha solves ``max E[<v_goal, w> (alpha b)^2]``, w and alpha in turn: the quadratic term of sigma;
     - "random": the best of many random directions, with creases through the samples.
     """
-    if way not in FALLBACKS:
-        raise InputError(f"beyond: expected 'second', 'random' or None, got {way!r}")
     w = whitening_matrix(sums.features / sums.count, cutoff)
     generator = torch.Generator().manual_seed(seed)
-    if way == "random":
-        alpha = _drawn(route, sums.features / sums.count, _DRAWN * count, generator)
+    if kind == "random":
+        alpha = _random_weights(route, sums.features / sums.count, _TRIED * count, generator)
     else:
-        alpha = _quadratic(route, observations, w, count, generator)
+        alpha = _quadratic_weights(route, observations, w, count, generator)
     units = _with_outputs(route, observations, torch.cat([alpha, -alpha], 1), w.shape[1], sums.count)
     gains = units.values.square()
     best = gains.argsort(descending=True, stable=True)
     best = best[gains[best] > 0]
-    best = best[torch.tensor([_first(best, i, alpha.shape[1]) for i in range(len(best))], dtype=torch.bool)][:count]
-    found = synchronize_units(select_units(units, best))
-    return found, found.values.square()
+    best = best[torch.tensor([_is_before_mirror(best, i, alpha.shape[1]) for i in range(len(best))], dtype=torch.bool)][
+        :count
+    ]
+    units = synchronize_units(select_units(units, best))
+    return units, units.values.square()
 
 
-def _drawn(route: Route, s: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Normal weights (d, count), each with its crease a normal number of deviations off the samples' middle."""
+def _random_weights(route: Route, s: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Return normal weights (d, count), each with its crease a normal number of deviations off the samples' mean."""
     d = len(s) - route.has_bias
     alpha = s.new_zeros(len(s), count)
     normal = torch.randn(d + 1, count, generator=generator, dtype=torch.float64).to(s)
@@ -64,13 +64,13 @@ def _drawn(route: Route, s: Tensor, count: int, generator: torch.Generator) -> T
     return alpha / torch.where(size > 0, size, 1.0)
 
 
-def _first(order: Tensor, i: int, half: int) -> bool:
-    """Whether the unit at i of the order comes before its mirror image."""
+def _is_before_mirror(order: Tensor, i: int, half: int) -> bool:
+    """Return whether the unit at i of the order comes before its mirror image."""
     return not bool((order[:i] % half == order[i] % half).any())
 
 
 def _with_outputs(route: Route, observations: Sequence[Observation], alpha: Tensor, rank: int, n: Tensor) -> NewUnits:
-    """The best fan-out for each fan-in; its values' squares are the gains."""
+    """Return the best outgoing weights for incoming weights alpha; the squared values are the gains."""
     omega: dict[str, Tensor] = {}
     square = alpha.new_zeros(alpha.shape[1])
     for batch in observations:
@@ -85,15 +85,19 @@ def _with_outputs(route: Route, observations: Sequence[Observation], alpha: Tens
     norm = torch.where(square > 0, 1 / square, 0.0)
     gains = torch.stack([pair.movedim(1, 0).flatten(1).square().sum(1) for pair in omega.values()]).sum(0) * norm
     scaled = {path: pair * norm.reshape(1, -1, *[1] * (pair.ndim - 2)) for path, pair in omega.items()}
-    return NewUnits(alpha, scaled, gains.sqrt(), rank, "beyond")
+    return NewUnits(alpha, scaled, gains.sqrt(), rank, "fallback")
 
 
-def _quadratic(
+def _quadratic_weights(
     route: Route, observations: Sequence[Observation], w: Tensor, count: int, generator: torch.Generator
 ) -> Tensor:
-    """Fan-in whose square goes with the wanted change: eigenvectors of sum_i <v_i, w> b b', w in turn."""
+    """Return weights whose square correlates with the desired change: eigenvectors of sum_i <v_i, w> b b'."""
     if any(consumer.kind != "linear" for consumer in route.consumers):
-        raise InputError("beyond: second-order correlations are for consumers that are linear at each position")
+        raise InputError(
+            "fallback",
+            "be 'random' or None where a consumer is not linear at each position",
+            "'second'",
+        )
     outs = sum(len(observations[0].goals[consumer.link.path].movedim(-1, 0)) for consumer in route.consumers)
     direction = torch.randn(outs, generator=generator, dtype=torch.float64).to(w)
     alpha = w[:, :0]
@@ -115,7 +119,7 @@ def _quadratic(
 
 
 def _rows(route: Route, batch: Observation, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Whitened inputs (rows, r) and goals of all consumers (rows, out), position by position."""
+    """Return whitened inputs (rows, r) and goals of all consumers (rows, out), one row per sample and position."""
     features = as_rows(route.propagate_linear(route.features(batch.layer_input)))
     goals = [as_rows(consumer.goals(batch.goals[consumer.link.path])) for consumer in route.consumers]
     return features @ w, torch.cat(goals, 1)

@@ -1,4 +1,4 @@
-"""Training by growth alone: units are added, and no weight is ever moved (the paper's section 1)."""
+"""Training by growth alone: units are added, and no weight ever changes (the TINY paper, section 1)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import nn
 
+from creases._validation import check_count
 from creases.errors import InputError
 from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal, apply
@@ -25,24 +26,39 @@ def train_by_growth(
     steps: int,
     **options: Any,
 ) -> list[Proposal]:
-    """Train a model by adding TINY's units only, place after place in turn; no gradient descent.
+    """Train a model by adding TINY's units only, one place after the other; no gradient descent.
 
-    As no weight follows, units make up for all of V_goal (``project=False``), unless ``options``, which go to
-    :func:`tiny`, say otherwise. It ends after ``steps`` growth steps, or when no place gets a unit any more.
-    ``batches`` are gone through once for each step. Returned are the proposals that were put in, in order.
+    Parameters
+    ----------
+    model, places
+        A module, and its places (or their names) in the order in which they grow.
+    batches, loss
+        As in :func:`statistics`; every growth step runs through all batches once.
+    steps
+        Growth steps at most; it ends earlier when no place gets a unit any more.
+    **options
+        Of :func:`tiny`. By default units approximate all of V_goal (``project=False``), as no weight is trained, and
+        every unit above ``tau`` is taken (``above_noise=False``, ``fallback=None``).
+
+    Returns
+    -------
+    list of Proposal
+        The proposals that were applied, in order.
     """
-    if not places or steps < 1:
-        raise InputError(f"places, steps: expected at least one place and one step, got {len(places)} and {steps}")
+    if not places:
+        raise InputError("places", "have at least one place")
+    check_count(steps, "steps")
     model = unwrap_module(model)
     names = [place if isinstance(place, str) else place.name for place in places]
-    some = next(iterate_batches(batches))[0]
+    example = next(iterate_batches(batches))[0]
+    defaults = {"project": False, "fallback": None, "above_noise": False}
     done: list[Proposal] = []
     idle = 0
     for name in cycle(names):
         if len(done) == steps or idle == len(names):
             return done
-        place = find_place(model, name, data=some)  # anew: its other end may have grown
-        proposal = tiny(model, place, batches, loss, **{"project": False, "seed": len(done), **options})
+        place = find_place(model, name, data=example)  # again: its other end may have grown
+        proposal = tiny(model, place, batches, loss, **{**defaults, "seed": len(done), **options})
         idle = 0 if proposal.count else idle + 1
         if proposal.count:
             apply(proposal, model)

@@ -1,7 +1,7 @@
 """The expressivity bottleneck of a place: its statistics, the best move, the optimal new units and their size."""
 
 from creases.growth.methods._first_order.observation import PlaceObserver
-from creases.growth.methods._first_order.statistics import Statistics, statistics
+from creases.growth.methods._first_order.statistics import Statistics, sample_size, statistics
 from creases.growth.methods._first_order.units import NewUnits
 from creases.growth.methods._tiny.bottleneck import (
     best_move,
@@ -11,7 +11,7 @@ from creases.growth.methods._tiny.bottleneck import (
     projected_pairs,
     whitening_matrix,
 )
-from creases.growth.methods._tiny.growth_sample import gather_sample, sample_size
+from creases.growth.methods._tiny.growth_sample import gather_sample
 from creases.growth.methods._tiny.line_search import line_search
 
 __all__ = [
