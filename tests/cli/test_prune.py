@@ -81,7 +81,7 @@ def test_with_data_the_accuracy_is_kept(run, moons, tmp_path, method):
 
 
 def test_ctrl_c_writes_the_smallest_network_so_far(run, moons, tmp_path, monkeypatch):
-    room, calls = import_module("creases.prune.channels"), []
+    room, calls = import_module("creases.prune._channels"), []
 
     def stopping(model, place, X, y):
         calls.append(place.width)
@@ -118,19 +118,22 @@ def test_what_could_not_be_written_is_refused_before_the_work(run, tmp_path, mon
     monkeypatch.setattr("creases.prune.exact", None)
     result = run("prune", "net.safetensors", "--out", "small.onnx")
     assert result.exit_code == 2
-    assert "cannot be written as ONNX yet; save it as .safetensors" in " ".join(result.stderr.split())
+    assert "to be written as ONNX, got gather in step 2 (2); save it as .safetensors" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--data", "moons", "--lr", "-1"], "lr: expected a learning rate, at least 0, got -1"),
-        (["--keep-accuracy", "99"], "--keep-accuracy: expected a share"),
-        (["--out", "small.pt"], "--out: expected a name ending in .safetensors"),
-        (["--box", "1,2,3"], "--box: expected pairs lo,hi, got 3 numbers"),
-        (["--data", "moons", "--box", "0,1"], "--box: with --data the box is the range of the data"),
-        (["--data", "iris"], "--data: iris has 4 inputs, the network takes 2"),
-        (["--data", "diabetes"], "--data: diabetes has numbers to predict"),
+        (["--data", "moons", "--lr", "-1"], "--lr must be a finite number at least 0, got -1"),
+        (["--keep-accuracy", "99"], "--keep-accuracy must be a fraction above 0"),
+        (["--out", "small.pt"], "--out must be a file name ending in .safetensors"),
+        (["--box", "1,2,3"], "--box must be pairs lo,hi, got 3 numbers"),
+        (["--data", "moons", "--box", "0,1"], "--box must be left out with data, whose range is the box"),
+        (["--data", "iris"], "--data must have 2 inputs, as the network, got 4 in iris"),
+        (
+            ["--data", "diabetes"],
+            "--data must have classes, to measure an accuracy, got numbers to predict in diabetes",
+        ),
         (["--data", "nothing"], "data: 'nothing' is no file"),
     ],
 )

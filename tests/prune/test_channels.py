@@ -65,7 +65,7 @@ def test_the_channel_that_is_least_missed_goes_first_and_the_model_gets_smaller(
     model, x, y = trained()
     before = copy.deepcopy(model.state_dict())
     every = {place.name: losses_without(model, place, x, y) for place in places(model, data=x)}
-    found = channels(model, x, y, keep=0.9, tune=lambda model: None)
+    found = channels(model, x, y, min_accuracy=0.9, tune=lambda model: None)
     ((name, units),) = found.steps[0].removed.items()
     assert float(every[name][units[0]]) == min(float(part.min()) for part in every.values())
     assert found.steps[0].loss_removed == pytest.approx(float(every[name][units[0]]), rel=1e-5)
@@ -78,14 +78,14 @@ def test_the_channel_that_is_least_missed_goes_first_and_the_model_gets_smaller(
 
 def test_pruning_by_channels_goes_on_until_one_unit_is_left_at_each_place():
     model, x, y = trained()
-    found = channels(model, x, y, keep=0.0, per_step=4, tune=lambda model: None)
+    found = channels(model, x, y, min_accuracy=0.0, per_step=4, tune=lambda model: None)
     assert found.ended == "smallest"
     assert set(found.last.widths.values()) == {1}
 
 
 def test_records_are_plain_values(tmp_path):
     model, x, y = trained()
-    found = channels(model, x, y, keep=0.0, per_step=5, samples=20)
+    found = channels(model, x, y, min_accuracy=0.0, per_step=5, max_samples=20)
     written = json.loads(found.save(tmp_path / "steps.json").read_text())
     assert written["steps"][0]["accuracy"] == found.steps[0].accuracy
     assert "model" not in written
@@ -93,7 +93,7 @@ def test_records_are_plain_values(tmp_path):
 
 def test_only_named_places_are_pruned():
     model, x, y = trained()
-    found = channels(model, x, y, keep=0.0, where=["3"], per_step=2, tune=lambda model: None)
+    found = channels(model, x, y, min_accuracy=0.0, places=["3"], per_step=2, tune=lambda model: None)
     assert list(found.last.widths) == ["3"]
     assert found.model[0].out_channels == 6
 
@@ -104,7 +104,7 @@ def test_one_output_and_one_class_are_judged():
     y = torch.zeros(30, dtype=torch.int64)
     with torch.no_grad():
         model[2].bias.fill_(-50.0)
-    found = channels(model, x, y, keep=1.0)
+    found = channels(model, x, y, min_accuracy=1.0)
     assert found.last.accuracy == 1.0
     assert found.last.widths == {"0": 1}
 
@@ -116,7 +116,7 @@ def test_ctrl_c_keeps_the_best_so_far():
         if step.widths["0"] + step.widths["3"] == 8:
             raise KeyboardInterrupt
 
-    found = channels(model, x, y, keep=0.0, tune=lambda model: None, progress=stop)
+    found = channels(model, x, y, min_accuracy=0.0, tune=lambda model: None, callback=stop)
     assert (found.ended, found.kept) == ("interrupted", 2)
     assert sum(place.width for place in places(found.model, data=x)) == 9
 
@@ -126,14 +126,19 @@ def test_magnitude_sets_the_smallest_weights_to_zero_and_keeps_them_there():
     size = sum(weight.numel() for weight in weights(model))
     seen = []
     found = magnitude(
-        model, x, y, keep=0.0, shares=[0.3, 0.6], progress=lambda step, model: seen.append(copy.deepcopy(model))
+        model,
+        x,
+        y,
+        min_accuracy=0.0,
+        sparsities=[0.3, 0.6],
+        callback=lambda step, model: seen.append(copy.deepcopy(model)),
     )
     zeros = [sum(int((weight == 0).sum()) for weight in weights(one)) for one in seen]
     assert zeros == [round(0.3 * size), round(0.6 * size)]
     first = torch.cat([weight.detach().abs().flatten() for weight in weights(model)])
     gone = torch.cat([(weight == 0).flatten() for weight in weights(seen[0])])
     assert first[gone].max() <= first[~gone].min()
-    assert found.ended == "shares"
+    assert found.ended == "sparsities"
     assert found.last.nonzero <= found.first.nonzero - zeros[1]
 
 
@@ -141,7 +146,7 @@ def test_units_that_magnitude_made_dead_are_removed():
     model, x, y = trained()
     with torch.no_grad():
         model[0].weight[2], model[0].bias[2] = 1e-6, -1.0
-    found = magnitude(model, x, y, keep=0.0, shares=[0.1], tune=lambda model: None)
+    found = magnitude(model, x, y, min_accuracy=0.0, sparsities=[0.1], tune=lambda model: None)
     assert found.model[0].out_channels == 5
     assert found.last.parameters == sum(p.numel() for p in found.model.parameters())
     assert found.last.widths == {place.name: place.width for place in places(found.model, data=x[:1])}
@@ -151,7 +156,7 @@ def test_units_that_magnitude_made_dead_are_removed():
 def test_a_threshold_ends_pruning_with_the_model_before():
     model, x, y = trained()
     first = evaluate(model, x, y)[1]
-    found = magnitude(model, x, y, keep=first, shares=[0.01, 0.999], tune=lambda model: None)
+    found = magnitude(model, x, y, min_accuracy=first, sparsities=[0.01, 0.999], tune=lambda model: None)
     assert found.ended == "accuracy"
     assert found.kept == 1
     assert evaluate(found.model, x, y)[1] >= first
@@ -159,21 +164,21 @@ def test_a_threshold_ends_pruning_with_the_model_before():
 
 def test_wrong_data_are_refused_by_name():
     model, x, y = trained()
-    with pytest.raises(InputError, match="X, y: has NaN or infinite inputs"):
-        channels(model, x * torch.nan, y, keep=0.5)
-    with pytest.raises(InputError, match="X, y: expected whole class numbers"):
-        magnitude(model, x, y.double(), keep=0.5)
-    with pytest.raises(InputError, match="judge: the model tells 2 classes apart, got class 2"):
-        channels(model, x, y, judge=(x, y + 1), keep=0.5)
-    with pytest.raises(InputError, match=r"X, y: expected inputs \(n, \*shape\) and classes"):
-        channels(model, x[:0], y[:0], keep=0.5)
-    with pytest.raises(InputError, match="keep: expected an accuracy"):
-        channels(model, x, y, keep=99)
-    with pytest.raises(InputError, match="keep: the model has an accuracy of"):
-        channels(network(), x, y, keep=1.0)
-    with pytest.raises(InputError, match="where: no place 'x'; this model's places are '0', '3'"):
-        channels(model, x, y, keep=0.5, where=["x"])
-    with pytest.raises(InputError, match="shares: expected rising numbers"):
-        magnitude(model, x, y, keep=0.5, shares=[0.5, 0.4])
-    with pytest.raises(InputError, match="optimizer: expected"):
+    with pytest.raises(InputError, match="X must be finite, got NaN or infinite entries"):
+        channels(model, x * torch.nan, y, min_accuracy=0.5)
+    with pytest.raises(InputError, match="y must be whole class numbers"):
+        magnitude(model, x, y.double(), min_accuracy=0.5)
+    with pytest.raises(InputError, match=r"validation\[1\] must be among the model's 2 classes, got class 2"):
+        channels(model, x, y, validation=(x, y + 1), min_accuracy=0.5)
+    with pytest.raises(InputError, match=r"X must have shape \(n, \*shape\) with at least one sample"):
+        channels(model, x[:0], y[:0], min_accuracy=0.5)
+    with pytest.raises(InputError, match="min_accuracy must be a fraction from 0 to 1, got 99"):
+        channels(model, x, y, min_accuracy=99)
+    with pytest.raises(InputError, match="min_accuracy must be at most the model's accuracy"):
+        channels(network(), x, y, min_accuracy=1.0)
+    with pytest.raises(InputError, match="places must be among the model's places, '0', '3', got 'x'"):
+        channels(model, x, y, min_accuracy=0.5, places=["x"])
+    with pytest.raises(InputError, match="sparsities must be increasing numbers"):
+        magnitude(model, x, y, min_accuracy=0.5, sparsities=[0.5, 0.4])
+    with pytest.raises(InputError, match="optimizer must be"):
         tuner(x, y, optimizer="lbfgs")

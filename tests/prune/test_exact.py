@@ -88,7 +88,7 @@ def test_planted_units_are_found_and_named():
     layers[1][0][:, 4] = 0.0  # unread
     W[5], b[5] = 0.0, 2.0  # constant
     found = exact(module(layers), [(-1, 1), (-1, 1)])
-    first = {step.kind: step.units for step in found.reductions if step.where == "0"}
+    first = {step.kind: step.units for step in found.reductions if step.place == "0"}
     assert first["unread"] == (4,)
     assert set(first["constant"]) == {1, 4}  # numbered after 4 was taken away
     assert first["duplicate"] == (2,)
@@ -124,7 +124,7 @@ def test_a_dead_unit_of_the_second_layer_needs_more_than_intervals():
     plain = value_bounds(read(model), torch.tensor([[-1.0, 1.0]], dtype=torch.float64))
     assert float(plain[3].high[0]) == 0.5
     found = exact(model, [(-1, 1)])
-    assert [step.units for step in found.reductions if step.where == "2"] == [(0,)]
+    assert [step.units for step in found.reductions if step.place == "2"] == [(0,)]
     assert found.change == 0.0
 
 
@@ -168,7 +168,7 @@ def test_what_only_looks_spare_is_named_and_left_alone(monkeypatch):
     layers = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [1.0, -1.0]], [-1.5, 0.0]), ([[1.0, 1.0]], [0.0])]
     found = exact(module(layers), [(-1, 1)])
     assert found.reductions == ()
-    assert [(one.where, one.dead) for one in found.undecided] == [("2", (0,))]
+    assert [(one.place, one.dead) for one in found.undecided] == [("2", (0,))]
 
 
 @pytest.mark.parametrize("name", list(MODELS))
@@ -186,7 +186,7 @@ def test_duplicates_and_dead_units_of_any_model_are_taken_away(name):
             for entry in (carrier.state_dict()[key] for key in carrier.state_dict() if key != "num_batches_tracked"):
                 entry[link.start + 1] = entry[link.start]
     found = exact(model, (-1, 1), input_shape=shape)
-    assert any(step.where == place.name and 1 in step.units for step in found.reductions)
+    assert any(step.place == place.name and 1 in step.units for step in found.reductions)
     x = torch.rand(50, *shape, dtype=torch.float64) * 2 - 1
     assert torch.allclose(model(x), found.model(x), rtol=1e-9, atol=1e-9)
 
@@ -262,14 +262,25 @@ def test_the_bound_counts_what_sums_over_positions_add_up():
     assert 3e-6 < largest(found.model, model, middle) <= found.bound < 1e-5
 
 
+def test_networks_and_files_are_pruned_into_modules(tmp_path):
+    model = module(wide(np.random.default_rng(0))).double()
+    net = read(model)
+    expected = exact(model, (-1, 1))
+    for source in (net, net.save(tmp_path / "net.safetensors"), str(net.save(tmp_path / "net.onnx"))):
+        found = exact(source, (-1, 1))
+        assert isinstance(found.model, nn.Module)
+        assert found.parameters_after == expected.parameters_after < found.parameters_before
+        assert [step.units for step in found.reductions] == [step.units for step in expected.reductions]
+
+
 def test_wrong_arguments_are_refused_by_name():
     model = module(wide(np.random.default_rng(0)))
-    with pytest.raises(InputError, match="box: expected 2 pairs"):
+    with pytest.raises(InputError, match=r"box must be \(lo, hi\), or 2 pairs"):
         exact(model, [(0, 1)] * 3)
-    with pytest.raises(InputError, match="tolerance: expected a share"):
+    with pytest.raises(InputError, match="tolerance must be at least 0"):
         exact(model, tolerance=-1)
-    with pytest.raises(InputError, match="samples: expected at least 1"):
-        exact(model, samples=0)
+    with pytest.raises(InputError, match="n_samples must be a positive integer, got 0"):
+        exact(model, n_samples=0)
     with torch.no_grad():
         model[0].weight[0, 0] = torch.nan
     with pytest.raises(InputError, match="NaN or infinite"):

@@ -80,7 +80,7 @@ def test_one_class_needs_one_unit():
 
 
 def test_ctrl_c_keeps_what_was_found():
-    def stop(k, done):
+    def stop(what, done, total):
         raise KeyboardInterrupt
 
     found = exhaustive(learned([3, 4, 1])[:1], POINTS, PARITY, epochs=10, progress=stop)
@@ -150,8 +150,8 @@ def test_iterative_pruning_repeats_by_its_seed_and_does_not_depend_on_the_others
 
 
 def test_iterative_pruning_keeps_what_it_has_after_ctrl_c():
-    def stop(step, running, units):
-        if step == 3:
+    def stop(what, done, total):
+        if what.startswith("step 3,"):
             raise KeyboardInterrupt
 
     found = iterative(learned([3, 8, 8, 1], count=4)[:1], POINTS, PARITY, restarts=2, epochs=20, progress=stop)
@@ -161,17 +161,17 @@ def test_iterative_pruning_keeps_what_it_has_after_ctrl_c():
 
 def test_wrong_arguments_are_refused_by_name():
     untrained = lab.Batch.initial(1, [3, 4, 1], seed=0)
-    with pytest.raises(InputError, match=r"model: network 0 has .* right; train it"):
+    with pytest.raises(InputError, match=r"model must classify all samples correctly, got .* for network 0; train it"):
         iterative(untrained, POINTS, PARITY)
-    with pytest.raises(InputError, match="restarts: expected at least 1"):
+    with pytest.raises(InputError, match="restarts must be a positive integer"):
         iterative(untrained, POINTS, PARITY, restarts=0)
-    with pytest.raises(InputError, match="model: expected one network with one hidden layer"):
+    with pytest.raises(InputError, match="model must be one network with one hidden layer"):
         exhaustive(lab.Batch.initial(1, [3, 4, 4, 1], seed=0), POINTS, PARITY)
-    with pytest.raises(InputError, match="smallest, largest: expected widths from 1 to 4"):
-        exhaustive(untrained, POINTS, PARITY, largest=5)
-    with pytest.raises(InputError, match="most: 6 sub-networks of width 2"):
-        exhaustive(untrained, POINTS, PARITY, epochs=0, most=5)
-    with pytest.raises(InputError, match="X: has NaN"):
+    with pytest.raises(InputError, match=r"max_units must be from min_units \(at least 1\) to 4, got 5"):
+        exhaustive(untrained, POINTS, PARITY, max_units=5)
+    with pytest.raises(InputError, match="max_networks must be at least 10, to train the 6 sub-networks of width 2"):
+        exhaustive(untrained, POINTS, PARITY, epochs=0, max_networks=5)
+    with pytest.raises(InputError, match="X must be finite in"):
         exhaustive(untrained, POINTS * np.nan, PARITY)
-    with pytest.raises(InputError, match=r"model: expected a lab.Batch or a torch.nn.Sequential"):
+    with pytest.raises(InputError, match=r"model must be a lab.Batch or a torch.nn.Sequential"):
         exhaustive(nn.Linear(3, 1), POINTS, PARITY)

@@ -160,7 +160,7 @@ def sub_networks(scale: Scale) -> Numbers:
     trials = 1000 if scale == "full" else 60
     X, y = parity(4)
     networks = originals(4, [6], trials, derive_seed(0, 4, 6, 1))
-    ends = [prune.exhaustive(networks[k : k + 1], X, y, epochs=EPOCHS, largest=3) for k in range(networks.count)]
+    ends = [prune.exhaustive(networks[k : k + 1], X, y, epochs=EPOCHS, max_units=3) for k in range(networks.count)]
     held = [end.successes for end in ends if end.width == 3]
     learned, holding = wilson_interval(networks.count, trials), wilson_interval(len(held), networks.count)
     mean = mean_interval(held) if len(held) > 1 else (None, None)

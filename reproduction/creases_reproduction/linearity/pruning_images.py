@@ -112,13 +112,13 @@ def pruned_images(data: DataName, settings: Settings, *, seed: int = 0, device: 
     def likeness(other: nn.Module) -> float:
         return float(coefficient_cka([original, coefficients(_net(other, device), seen)])[0, 1])
 
-    common: dict[str, Any] = {"keep": ENOUGH[data], "judge": (tx, ty)}
+    common: dict[str, Any] = {"min_accuracy": ENOUGH[data], "validation": (tx, ty)}
     rows = []
     for method in METHODS:
         watch = Watch(likeness, settings.often if method == "channels" else 1)
-        own = common | {"tune": by_epochs(x, y, 1, seed + 1), "progress": watch}
+        own = common | {"tune": by_epochs(x, y, 1, seed + 1), "callback": watch}
         if method == "channels":
-            found = prune.channels(model, x, y, per_step=settings.per_step, samples=settings.scored, **own)
+            found = prune.channels(model, x, y, per_step=settings.per_step, max_samples=settings.scored, **own)
         else:
             found = prune.magnitude(model, x, y, **own)
         steps = [found.first, *found.steps]
@@ -145,10 +145,10 @@ def pruned_digits(*, seed: int = 0) -> ResultTable:
     rule = RULE | {"lr": 0.05}
     prune.tuner(x, y, epochs=10, batch_size=BATCH, seed=seed, **rule)(model)
     tune = prune.tuner(x, y, epochs=1, batch_size=BATCH, seed=seed + 1, **rule)
-    common: dict[str, Any] = {"keep": ENOUGH["digits"], "judge": tests, "tune": tune}
+    common: dict[str, Any] = {"min_accuracy": ENOUGH["digits"], "validation": tests, "tune": tune}
     runs = {
-        "channels": prune.channels(model, x, y, per_step=6, samples=400, **common),
-        "magnitude": prune.magnitude(model, x, y, shares=(0.3, 0.5, 0.7, 0.8, 0.9, 0.95), **common),
+        "channels": prune.channels(model, x, y, per_step=6, max_samples=400, **common),
+        "magnitude": prune.magnitude(model, x, y, sparsities=(0.3, 0.5, 0.7, 0.8, 0.9, 0.95), **common),
     }
     rows = [
         _row("digits", method, i, step, run.first, {})

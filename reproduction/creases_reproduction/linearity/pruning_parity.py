@@ -173,7 +173,7 @@ def loss_curves(*, width: int = 6, n: int = 4, seed: int = 0, every: int = 20) -
     X, y = parity(n)
     networks = originals(n, [width], 40, seed)
     found = (networks[k : k + 1] for k in range(networks.count))
-    network = next(one for one in found if prune.exhaustive(one, X, y, epochs=EPOCHS, largest=3).width is not None)
+    network = next(one for one in found if prune.exhaustive(one, X, y, epochs=EPOCHS, max_units=3).width is not None)
     rows = []
     for k in (1, 2, 3):
         batch, moments = sub_networks(network, k), None

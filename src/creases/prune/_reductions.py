@@ -1,4 +1,4 @@
-"""The four reductions that leave a function as it is: what each changes, and by how much at most."""
+"""The four reductions that preserve the function: the edits each makes, and bounds of their rounding."""
 
 from __future__ import annotations
 
@@ -11,97 +11,97 @@ from torch import Tensor, nn
 from creases.certify.propagation import Interval
 from creases.prune._site import Reader, Site
 
-#: Rows of length 1 that differ by less are tried as one; the proved bound decides.
-ALIKE = 1e-5
+#: Unit rows that differ by less are tried as duplicates; the proved bound decides.
+TOLERANCE = 1e-5
 
-#: Singular values below this share of the largest are rounding; the proved bound counts what they leave.
+#: Singular values below this fraction of the largest are rounding; the proved bound includes them.
 RANK = 1e-12
 
-#: Units that carry an affine map are lifted by this share of their range above zero.
+#: Units that compute an affine map stay above zero by this fraction of their range.
 LIFT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """New values of parameters, and units to take away then."""
+    """New values of parameters, and units to remove afterwards."""
 
     units: tuple[int, ...]
     reason: str
     values: list[tuple[Tensor, Tensor]] = field(default_factory=list)  #: parameters and what they become
     biases: list[tuple[nn.Module, Tensor]] = field(default_factory=list)  #: layers and their new biases
-    changes: dict[int, Tensor] = field(default_factory=dict)  #: by value of the network: how much it changes at most
+    changes: dict[int, Tensor] = field(default_factory=dict)  #: bounds of the change, by number of the value
 
 
 def unread(site: Site) -> Iterator[Edit]:
-    """Units that no layer reads."""
+    """Propose to remove units that no layer reads."""
     parts = [(reader.weight[reader.columns] == 0).flatten(1).all(1) for reader in site.readers]
-    gone = _all_but_one(torch.stack(parts).all(0))
-    if gone:
-        yield Edit(gone, "no layer reads them: their columns are zero")
+    removed = _all_but_one(torch.stack(parts).all(0))
+    if removed:
+        yield Edit(removed, "no layer reads them: their columns are zero")
 
 
 def constant(site: Site) -> Iterator[Edit]:
-    """Units that have one value in the whole box; what it adds to the layers that read them goes into their biases."""
+    """Propose to remove units that have one value in the whole box; it is added to the biases of their readers."""
     fixed = torch.stack([_fixed(reader) for reader in site.readers]).all(0)
-    gone = _all_but_one(fixed)
-    if not gone:
+    removed = _all_but_one(fixed)
+    if not removed:
         return
-    units = list(gone)
+    units = list(removed)
     biases, changes, zero = [], {}, True
     for reader in site.readers:
         value = reader.by_unit(reader.entering.low)[units].mean(-1)  # (k, per_unit): equal at all positions
         if not bool((value != 0).any()):
             continue
         zero = False
-        weight = _summed(reader.weight[reader.columns[units]])
+        weight = _sum_kernel(reader.weight[reader.columns[units]])
         new = reader.bias + torch.einsum("kp,kpo->o", value, weight)
         stored = _stored_bias(reader, new)
         biases.append((reader.layer, stored))
-        changes[reader.gives] = reader.change((stored.double() - new).abs())
+        changes[reader.output] = reader.change((stored.double() - new).abs())
     reason = "no input in the box activates them" if zero else "they have one value in all of the box"
-    yield Edit(gone, reason, biases=biases, changes=changes)
+    yield Edit(removed, reason, biases=biases, changes=changes)
 
 
 def duplicate(site: Site) -> Iterator[Edit]:
-    """Units whose weights are a positive multiple of another's: all together, then one by one if that is not proved."""
+    """Propose to merge units whose weights are multiples of another's: all together, then each pair."""
     if site.between.same == "nothing":
         return
     rows = site.rows()
     length = rows.norm(dim=1)
     pairs = _pairs(site, rows, length)
     if pairs:
-        yield _merged(site, rows, length, pairs)
+        yield _merge(site, rows, length, pairs)
     if len(pairs) > 1:
         for unit, other in pairs.items():
-            yield _merged(site, rows, length, {unit: other})
+            yield _merge(site, rows, length, {unit: other})
 
 
-def _merged(site: Site, rows: Tensor, length: Tensor, pairs: dict[int, int]) -> Edit:
-    """Units (keys) that others take the place of, which get their columns added."""
-    gone, kept = (torch.tensor(list(part)) for part in (pairs.keys(), pairs.values()))
-    factor = length[gone] / length[kept]
-    wrong = rows[gone] - factor[:, None] * rows[kept]
-    room = _products(wrong[:, :-1].abs(), site.row_sizes()) + wrong[:, -1].abs()
-    room *= site.between.largest  # how much a unit differs from the multiple of the one that takes its place
+def _merge(site: Site, rows: Tensor, length: Tensor, pairs: dict[int, int]) -> Edit:
+    """Return the edit that merges units (keys) into others (values), to which their columns are added."""
+    removed, kept = (torch.tensor(list(part)) for part in (pairs.keys(), pairs.values()))
+    factor = length[removed] / length[kept]
+    error = rows[removed] - factor[:, None] * rows[kept]
+    bound = _products(error[:, :-1].abs(), site.row_sizes()) + error[:, -1].abs()
+    bound *= site.between.gain  # how much a unit differs from the multiple of the one that replaces it
     values, changes = [], {}
     for reader in site.readers:
         weight = reader.weight
         new = weight.clone()
-        for one, other, share in zip(gone.tolist(), kept.tolist(), factor.tolist(), strict=True):
-            new[reader.columns[other]] += share * weight[reader.columns[one]]
+        for unit, other, multiple in zip(removed.tolist(), kept.tolist(), factor.tolist(), strict=True):
+            new[reader.columns[other]] += multiple * weight[reader.columns[unit]]
         stored = reader.stored(new)
-        rounded = (_again(reader, stored) - new)[reader.columns[kept]].abs()  # (k, per_unit, out, *kernel)
+        rounded = (_read_weight(reader, stored) - new)[reader.columns[kept]].abs()  # (k, per_unit, out, *kernel)
         sizes = reader.by_unit(reader.entering.size)[kept].amax(2)  # (k, per_unit)
-        out = _per_output(rounded, sizes) + _per_output(weight[reader.columns[gone]].abs(), room[:, None])
+        out = _per_output(rounded, sizes) + _per_output(weight[reader.columns[removed]].abs(), bound[:, None])
         values.append((_parameter(reader), stored))
-        changes[reader.gives] = reader.change(out)
-    whom = ", ".join(map(str, kept.tolist()))
-    reason = f"their weights are multiples of those of {whom}, to which their columns are added"
-    return Edit(tuple(gone.tolist()), reason, values=values, changes=changes)
+        changes[reader.output] = reader.change(out)
+    others = ", ".join(map(str, kept.tolist()))
+    reason = f"their weights are multiples of those of {others}, to which their columns are added"
+    return Edit(tuple(removed.tolist()), reason, values=values, changes=changes)
 
 
 def linear(site: Site) -> Iterator[Edit]:
-    """Units that keep their side in the box: together an affine map, carried by as many units as its rank."""
+    """Propose to replace units that never change side, which compute an affine map, by as many as its rank."""
     if site.bend is None or not site.entering.size.isfinite().all():
         return
     on, off = site.one_sided()
@@ -121,14 +121,14 @@ def linear(site: Site) -> Iterator[Edit]:
         return
     carriers = group[:rank]
     P, M = P[:rank], U[:, :rank] * sizes[:rank]
-    low, high = _ends(P, site.entering)
+    low, high = _range(P, site.entering)
     lift = LIFT * (high - low) - low  # so that P h + lift is above 0 in the box
-    edit = _carried(site, reader, group, carriers, (P, lift, M), (A, c))
+    edit = _replace_group(site, reader, group, carriers, (P, lift, M), (A, c))
     if edit is not None:
         yield edit
 
 
-def _carried(
+def _replace_group(
     site: Site,
     reader: Reader,
     group: Tensor,
@@ -136,7 +136,7 @@ def _carried(
     new: tuple[Tensor, Tensor, Tensor],
     map_: tuple[Tensor, Tensor],
 ) -> Edit | None:
-    """Units P h + lift, read by M, in place of a group that gives A h + c; the change is that of rounded weights."""
+    """Return the edit that replaces a group that computes A h + c by units P h + lift, read by M."""
     (P, lift, M), (A, c) = new, map_
     weight, bias = site.producer.weight, site.producer.bias
     assert isinstance(weight, Tensor)
@@ -149,31 +149,31 @@ def _carried(
     columns[carriers] = M.T
     stored = reader.stored(columns)
     P, lift = rows[carriers].double().cpu(), offsets[carriers].double().cpu()
-    M = _again(reader, stored)[carriers].T
-    if bool((_ends(P, site.entering)[0] + lift < 0).any()):
+    M = _read_weight(reader, stored)[carriers].T
+    if bool((_range(P, site.entering)[0] + lift < 0).any()):
         return None
     constant_ = reader.bias + c - M @ lift
     last = _stored_bias(reader, constant_)
-    wrong = A - M @ P
-    change = _products(wrong.abs(), site.entering.size) + (last.double() - constant_).abs()
-    gone = group[len(carriers) :]
+    error = A - M @ P
+    change = _products(error.abs(), site.entering.size) + (last.double() - constant_).abs()
+    removed = group[len(carriers) :]
     reason = (
-        f"{len(group)} units keep their side in all of the box, and are an affine map of rank {len(carriers)} "
-        f"together, which {len(carriers)} of them carry"
+        f"{len(group)} units never change side in the box and compute an affine map of rank {len(carriers)}, "
+        f"for which {len(carriers)} of them suffice"
     )
     values = [(weight, rows), (bias, offsets), (_parameter(reader), stored)]
-    return Edit(tuple(gone.tolist()), reason, values, [(reader.layer, last)], {reader.gives: reader.change(change)})
+    return Edit(tuple(removed.tolist()), reason, values, [(reader.layer, last)], {reader.output: reader.change(change)})
 
 
 def _fixed(reader: Reader) -> Tensor:
-    """Units (width,) that enter a layer with one value: 0, or any where the layer has no padding."""
+    """Return which units (width,) enter a layer with one value: 0, or any if the layer has no padding."""
     low, high = map(reader.by_unit, reader.entering)
     zero = ((low == 0) & (high == 0)).flatten(1).all(1)
-    one = (low.amin(2) == high.amax(2)).all(1) & low.isfinite().flatten(1).all(1)
+    same = (low.amin(2) == high.amax(2)).all(1) & low.isfinite().flatten(1).all(1)
     padded = not isinstance(reader.layer, nn.Linear) and (
         type(reader.layer).__name__.startswith("ConvTranspose") or any(_padding(reader.layer))
     )
-    return zero if padded else one
+    return zero if padded else same
 
 
 def _padding(layer: nn.Module) -> tuple[int, ...]:
@@ -185,7 +185,7 @@ def _padding(layer: nn.Module) -> tuple[int, ...]:
 
 
 def _pairs(site: Site, rows: Tensor, length: Tensor) -> dict[int, int]:
-    """Units and the earlier ones whose multiples they are."""
+    """Return duplicate units, each with the earlier unit that it is a multiple of."""
     unit = rows / length.clamp(min=1e-300)[:, None]
     pairs: dict[int, int] = {}
     first: list[int] = []
@@ -194,7 +194,7 @@ def _pairs(site: Site, rows: Tensor, length: Tensor) -> dict[int, int]:
             continue
         if first:
             before = torch.tensor(first)
-            near = (unit[before] - unit[u]).abs().amax(1) <= ALIKE
+            near = (unit[before] - unit[u]).abs().amax(1) <= TOLERANCE
             near &= (site.between.slopes[before] == site.between.slopes[u]).all(1)
             if site.between.same == "equal":
                 near &= (rows[before] == rows[u]).all(1)
@@ -206,34 +206,34 @@ def _pairs(site: Site, rows: Tensor, length: Tensor) -> dict[int, int]:
 
 
 def _products(magnitudes: Tensor, sizes: Tensor) -> Tensor:
-    """``magnitudes @ sizes`` where sizes may be infinite: zero times infinity is zero."""
-    endless = sizes.isinf()
-    total = magnitudes @ torch.where(endless, 0.0, sizes)
-    return torch.where((magnitudes[:, endless] > 0).any(1), torch.inf, total)
+    """Return ``magnitudes @ sizes`` where sizes may be infinite: zero times infinity is zero."""
+    infinite = sizes.isinf()
+    total = magnitudes @ torch.where(infinite, 0.0, sizes)
+    return torch.where((magnitudes[:, infinite] > 0).any(1), torch.inf, total)
 
 
-def _summed(weights: Tensor) -> Tensor:
-    """Sum of weights (k, p, out, *kernel) over the kernel: (k, p, out)."""
+def _sum_kernel(weights: Tensor) -> Tensor:
+    """Sum weights (k, p, out, *kernel) over the kernel: (k, p, out)."""
     return weights.flatten(3).sum(3) if weights.ndim > 3 else weights
 
 
 def _per_output(weights: Tensor, sizes: Tensor) -> Tensor:
-    """Sum over units, columns and kernel of weights (k, p, out, *kernel) times sizes (k, p): (out,)."""
-    summed = _summed(weights)
+    """Sum weights (k, p, out, *kernel) times sizes (k, p) over units, columns and kernel: (out,)."""
+    summed = _sum_kernel(weights)
     out = summed.shape[2]
     flat = summed.reshape(-1, out).T  # (out, k p)
     return _products(flat, sizes.expand(summed.shape[:2]).reshape(-1))
 
 
-def _ends(P: Tensor, h: Interval) -> tuple[Tensor, Tensor]:
+def _range(P: Tensor, h: Interval) -> tuple[Tensor, Tensor]:
     up, down = P.clamp(min=0), (-P).clamp(min=0)
     return up @ h.low - down @ h.high, up @ h.high - down @ h.low
 
 
-def _all_but_one(gone: Tensor) -> tuple[int, ...]:
-    """Their numbers; where all could go, one stays."""
-    numbers = gone.nonzero().flatten().tolist()
-    return tuple(numbers[1:] if len(numbers) == len(gone) else numbers)
+def _all_but_one(redundant: Tensor) -> tuple[int, ...]:
+    """Return the numbers of redundant units; if all are, without the first."""
+    numbers = redundant.nonzero().flatten().tolist()
+    return tuple(numbers[1:] if len(numbers) == len(redundant) else numbers)
 
 
 def _stored_bias(reader: Reader, bias: Tensor) -> Tensor:
@@ -242,8 +242,8 @@ def _stored_bias(reader: Reader, bias: Tensor) -> Tensor:
     return bias.to(weight.dtype).cpu()
 
 
-def _again(reader: Reader, stored: Tensor) -> Tensor:
-    """A stored weight as :attr:`Reader.weight` gives it."""
+def _read_weight(reader: Reader, stored: Tensor) -> Tensor:
+    """Return a stored weight in the order of :attr:`Reader.weight`."""
     from creases.network.surgery import input_tensors
 
     return stored.detach().double().cpu().movedim(input_tensors(reader.layer).weight_axis, 0)

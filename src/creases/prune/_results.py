@@ -1,4 +1,4 @@
-"""What pruning did, step by step: plain records."""
+"""Results of pruning."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from creases._files import write_atomically
 
 @dataclass(frozen=True)
 class Reduction:
-    """Units taken away at one place without changing the function."""
+    """Units removed at one place without changing the function."""
 
     kind: str  #: "unread", "constant", "duplicate" or "linear"
-    where: str  #: name of the place
-    units: tuple[int, ...]  #: those taken away, as numbered before
+    place: str  #: name of the place
+    units: tuple[int, ...]  #: the removed units, as numbered before
     old_width: int
     new_width: int
     bound: float  #: proved: no output changes by more, but for rounding
@@ -27,9 +27,9 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Undecided:
-    """Units that look as if they could go, for all that samples tell, but without a proof: they are left alone."""
+    """Units that look redundant on samples, but without a proof: they are not removed."""
 
-    where: str
+    place: str
     dead: tuple[int, ...]  #: zero at all samples
     linear: tuple[int, ...]  #: on one side at all samples
 
@@ -48,13 +48,13 @@ class ExactResult:
     scale: float  #: the largest output found, for comparison
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the model, as plain values."""
+        """Return everything but the model as plain values."""
         return _plain(self)
 
 
 @dataclass(frozen=True)
 class PruningStep:
-    """One step of pruning by data."""
+    """A step of pruning by data."""
 
     removed: dict[str, list[int]]  #: units by place, as numbered before the step; {} where weights were set to zero
     widths: dict[str, int]  #: units left at each place
@@ -62,37 +62,37 @@ class PruningStep:
     nonzero: int  #: of these, not zero
     loss_removed: float  #: loss after the removal, before fine-tuning
     loss: float  #: after fine-tuning
-    accuracy: float  #: after fine-tuning, on the data to judge by
+    accuracy: float  #: after fine-tuning, on the validation data
 
 
 @dataclass(frozen=True, eq=False)
 class PruningResult:
-    """The smallest model that kept the accuracy asked for, and all steps, also those beyond it."""
+    """The smallest model that keeps the accuracy, and all steps, including those after it."""
 
     model: nn.Module
-    first: PruningStep  #: the model as it was given
+    first: PruningStep  #: the original model
     steps: tuple[PruningStep, ...] = ()
-    kept: int = 0  #: how many of the steps the model has gone through
-    ended: str = ""  #: why pruning ended: "accuracy", "smallest", "shares" or "interrupted"
+    kept: int = 0  #: number of steps that lead to the model
+    ended: str = ""  #: why pruning ended: "accuracy", "smallest", "sparsities" or "interrupted"
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
     def last(self) -> PruningStep:
-        """The record of the model that is kept."""
+        """The record of the model."""
         return self.steps[self.kept - 1] if self.kept else self.first
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the model, as plain values."""
+        """Return everything but the model as plain values."""
         return _plain(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the records as JSON, whole or not at all."""
+        """Write the records as JSON; an incomplete file is never left."""
         with write_atomically(path) as temporary:
             temporary.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
         return Path(path)
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    found = asdict(replace(record, model=None))  # asdict would copy the model
-    del found["model"]
-    return found
+    fields = asdict(replace(record, model=None))  # asdict would copy the model
+    del fields["model"]
+    return fields

@@ -1,4 +1,4 @@
-"""A place as a network sees it: its rows, the columns that read it, and the bounds of its units."""
+"""A place with what reductions need to know: its rows, the columns that read it, and the bounds of its units."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from creases.network import Network
 from creases.network.program import Step
 from creases.network.surgery import Link, Place, get_layer, input_tensors, output_tensors
 
-#: Steps that are layers.
+#: Operators with rows and columns.
 LAYERS = ("linear", "conv", "conv_transpose")
 
-#: Steps without weights that treat all units alike and keep their multiples.
-ALIKE = (
+#: Operators without weights that treat all units alike and preserve multiples.
+UNIFORM = (
     "relu", "choice", "gather", "reshape", "permute", "avg_pool", "adaptive_avg_pool", "concat", "pad", "sum",
     "interpolate",
 )  # fmt: skip
@@ -30,9 +30,9 @@ class Reader:
     link: Link
     layer: nn.Module
     value: int  #: number of the value that enters it
-    gives: int  #: number of the value that it gives
-    entering: Interval  #: bounds of what enters
-    axis: int  #: of what enters, that counts columns
+    output: int  #: number of its output value
+    entering: Interval  #: bounds of its input
+    axis: int  #: axis of its input that counts columns
     columns: Tensor  #: (width, per_unit) of each unit
 
     @property
@@ -41,52 +41,52 @@ class Reader:
         return _double(self.layer.weight).movedim(input_tensors(self.layer).weight_axis, 0)
 
     def stored(self, weight: Tensor) -> Tensor:
-        """A weight as :attr:`weight` gives it, in the layer's own shape and precision."""
+        """Return a weight in the order of :attr:`weight` in the layer's own shape and precision."""
         return _like(weight.movedim(0, input_tensors(self.layer).weight_axis), self.layer.weight)
 
     @property
     def bias(self) -> Tensor:
-        """The bias (out,) in float64; zeros where it has none."""
+        """The bias (out,) in float64; zeros if the layer has none."""
         return _bias(self.layer)
 
     def by_unit(self, value: Tensor) -> Tensor:
-        """Entries of what enters, (*shape) or (n, *shape), by unit: (width, per_unit, positions)."""
+        """Return the entries of an input, (*shape) or (n, *shape), by unit: (width, per_unit, positions)."""
         batch = value.ndim - self.entering.low.ndim
         return value.movedim(batch + self.axis, 0).reshape(self.link.size, -1)[self.columns]
 
     def change(self, by_output: Tensor) -> Tensor:
-        """How much the layer's outputs change where each channel (out,) changes by so much at any position."""
+        """Return a change of each channel (out,), the same at all positions, in the shape of the layer's output."""
         behind = self.entering.low.ndim - 1 - self.axis
         return by_output.reshape(-1, *[1] * behind)
 
 
 class Between(NamedTuple):
-    """What the units pass on the way to their readers."""
+    """What lies between the units and their readers."""
 
-    same: Literal["multiples", "equal", "nothing"]  #: which units are alike behind it if they are before it
-    factor: Tensor  #: (width,) of a batch norm in front of the bend; ones without
+    same: Literal["multiples", "equal", "nothing"]  #: which relation of two units is preserved
+    factor: Tensor  #: (width,) of a batch norm before the bend; ones without
     shift: Tensor  #: (width,) of that batch norm; zeros without
-    slopes: Tensor  #: (width, 1) slopes of bends on the negative side: they must agree in units that are alike
-    largest: float  #: what a difference of two units grows by at most
+    slopes: Tensor  #: (width, 1) slopes of bends on the negative side: they must agree in duplicate units
+    gain: float  #: largest factor by which a difference of two units grows
 
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """What is known of a place."""
+    """A place with its layers, their weights and bounds."""
 
     place: Place
     producer: nn.Module
-    entering: Interval  #: bounds of what enters the producer
-    before: Interval  #: bounds of what the producer gives
-    own: int  #: number of the value that the producer gives
-    axis: int  #: of that value, that counts units
+    entering: Interval  #: bounds of the producer's input
+    before: Interval  #: bounds of the producer's output
+    value: int  #: number of the producer's output value
+    axis: int  #: axis of that value that counts units
     readers: tuple[Reader, ...]
     between: Between
     bend: Step | None  #: the only thing between two linear layers, a bend with two sides; else None
 
     @classmethod
-    def found(cls, model: nn.Module, net: Network, found: list[Interval], place: Place) -> Site | None:
-        """The place in the network; None where its layers are not single steps of it."""
+    def from_place(cls, model: nn.Module, net: Network, bounds: list[Interval], place: Place) -> Site | None:
+        """Find a place in a network; None if its layers are not single steps of it."""
         layers: dict[str, list[int]] = {}
         for i, step in enumerate(net.steps):
             if step.op in LAYERS:
@@ -96,13 +96,13 @@ class Site:
             return None
         (i,) = layers[place.name]
         step = net.steps[i]
-        readers = tuple(_reader(model, net, layers[link.path][0], found, link, place) for link in place.consumers)
+        readers = tuple(_reader(model, net, layers[link.path][0], bounds, link, place) for link in place.consumers)
         return cls(
             place=place,
             producer=get_layer(model, place.name),
-            entering=found[step.inputs[0]],
-            before=found[i + 1],
-            own=i + 1,
+            entering=bounds[step.inputs[0]],
+            before=bounds[i + 1],
+            value=i + 1,
             axis=_axis(step, step.shape),
             readers=readers,
             between=_between(net, i + 1, readers, place),
@@ -110,14 +110,14 @@ class Site:
         )
 
     def rows(self) -> Tensor:
-        """Each unit's weights and bias in front of its bend, batch norm included: (width, inputs + 1), float64."""
+        """Return each unit's weights and bias before its bend, batch norm included: (width, inputs + 1), float64."""
         weight = _double(self.producer.weight).movedim(output_tensors(self.producer).weight_axis, 0).flatten(1)
         both = torch.cat([weight, _bias(self.producer)[:, None]], dim=1) * self.between.factor[:, None]
         both[:, -1] += self.between.shift
         return both
 
     def row_sizes(self) -> Tensor:
-        """Largest magnitude (inputs,) of what each weight of a row meets, as :meth:`rows` orders them."""
+        """Return the largest magnitude (inputs,) of the input of each weight of a row, in the order of :meth:`rows`."""
         size = self.entering.size
         if isinstance(self.producer, nn.Linear):
             return size.flatten(0, -2).amax(0) if size.ndim > 1 else size
@@ -126,37 +126,37 @@ class Site:
         return channels.repeat_interleave(kernel)
 
     def zero_at(self, values: list[Tensor]) -> Tensor:
-        """Units (width,) that are zero wherever values (n, *shape) of the network are given."""
+        """Return whether each unit (width,) is zero at all samples, from the values (n, *shape) of the network."""
         parts = [(reader.by_unit(values[reader.value]) == 0).flatten(1).all(1) for reader in self.readers]
         return torch.stack(parts).all(0)
 
     def one_sided_at(self, values: list[Tensor]) -> Tensor:
-        """Units (width,) whose values in front of their only bend keep their sign."""
-        z = values[self.own].movedim(self.axis + 1, 0).reshape(self.place.width, -1)
+        """Return whether each unit (width,) keeps its sign before its only bend at all samples."""
+        z = values[self.value].movedim(self.axis + 1, 0).reshape(self.place.width, -1)
         return ((z >= 0).all(1) | (z <= 0).all(1)) & (self.bend is not None)
 
     def one_sided(self) -> tuple[Tensor, Tensor]:
-        """Units (width,) that are proved on in all of the box, and those that are proved off."""
+        """Return which units (width,) are proved active in all of the box, and which are proved inactive."""
         low, high = (end.movedim(self.axis, 0).reshape(self.place.width, -1) for end in self.before)
         return (low >= 0).all(1), (high <= 0).all(1)
 
 
-def _reader(model: nn.Module, net: Network, i: int, found: list[Interval], link: Link, place: Place) -> Reader:
+def _reader(model: nn.Module, net: Network, i: int, bounds: list[Interval], link: Link, place: Place) -> Reader:
     value = net.steps[i].inputs[0]
     axis = _axis(net.steps[i], net.shapes[value])
-    return Reader(link, get_layer(model, link.path), value, i + 1, found[value], axis, link.columns(place.width))
+    return Reader(link, get_layer(model, link.path), value, i + 1, bounds[value], axis, link.columns(place.width))
 
 
 def _axis(step: Step, shape: tuple[int, ...]) -> int:
     return len(shape) - 1 if step.op == "linear" else 0
 
 
-def _between(net: Network, own: int, readers: tuple[Reader, ...], place: Place) -> Between:
+def _between(net: Network, producer: int, readers: tuple[Reader, ...], place: Place) -> Between:
     width = place.width
     factor, shift = torch.ones(width, dtype=torch.float64), torch.zeros(width, dtype=torch.float64)
     same: Literal["multiples", "equal", "nothing"] = "multiples"
-    slopes, largest, bent, inside = [torch.zeros(width, 1, dtype=torch.float64)], 1.0, False, {own}
-    ends = {reader.gives for reader in readers}
+    slopes, gain, bent, inside = [torch.zeros(width, 1, dtype=torch.float64)], 1.0, False, {producer}
+    ends = {reader.output for reader in readers}
     norms = {link.path: link for link in place.carriers}
     for i, step in enumerate(net.steps):
         if i + 1 in ends or not inside & set(step.inputs):
@@ -164,34 +164,34 @@ def _between(net: Network, own: int, readers: tuple[Reader, ...], place: Place) 
         inside.add(i + 1)
         bent |= step.is_bend
         if step.op == "scale" and step.path in norms and norms[step.path].per_unit == 1 and not bent:
-            own_entries = norms[step.path].columns(width)[:, 0]
-            part = step.tensors["factor"].reshape(-1)[own_entries]
+            entries = norms[step.path].columns(width)[:, 0]
+            part = step.tensors["factor"].reshape(-1)[entries]
             offset = step.offset
-            moved = torch.zeros_like(part) if offset is None else offset.reshape(-1)[own_entries]
-            factor, shift = factor * part, shift * part + moved
+            added = torch.zeros_like(part) if offset is None else offset.reshape(-1)[entries]
+            factor, shift = factor * part, shift * part + added
             continue
-        one = step.op not in ("linear", "matmul", *LAYERS) and all(t.numel() == 1 for t in step.tensors.values())
-        if (step.op not in ALIKE and not (step.op == "scale" and one)) or step.offset is not None:
-            same = "equal" if one and same != "nothing" else "nothing"
+        scalar = step.op not in ("linear", "matmul", *LAYERS) and all(t.numel() == 1 for t in step.tensors.values())
+        if (step.op not in UNIFORM and not (step.op == "scale" and scalar)) or step.offset is not None:
+            same = "equal" if scalar and same != "nothing" else "nothing"
         if not step.is_bend:
             ones = [torch.ones(1, *net.shapes[value], dtype=torch.float64) for value in step.inputs]
-            largest *= max(1.0, float(step.linear_magnitude(ones).max()))
+            gain *= max(1.0, float(step.linear_magnitude(ones).max()))
         if step.leak is not None:
             if step.path in norms:  # a PReLU with a slope for each unit
                 slopes.append(step.leak.reshape(-1)[norms[step.path].columns(width)].reshape(width, -1))
             elif step.leak.numel() > 1:
                 same = "nothing"
-            largest *= max(1.0, float(step.leak.abs().max()))
-    return Between(same, factor, shift, torch.cat(slopes, dim=1), largest)
+            gain *= max(1.0, float(step.leak.abs().max()))
+    return Between(same, factor, shift, torch.cat(slopes, dim=1), gain)
 
 
-def _only_bend(net: Network, own: int, readers: tuple[Reader, ...], width: int) -> Step | None:
-    """The bend between two linear layers, if nothing else is there."""
-    users = [i for i, step in enumerate(net.steps) if own in step.inputs]
+def _only_bend(net: Network, producer: int, readers: tuple[Reader, ...], width: int) -> Step | None:
+    """Return the bend between two linear layers, if nothing else lies between them."""
+    users = [i for i, step in enumerate(net.steps) if producer in step.inputs]
     if len(users) != 1 or net.steps[users[0]].op != "relu" or len(readers) != 1:
         return None
     (reader,) = readers
-    plain = net.steps[own - 1].op == net.steps[reader.gives - 1].op == "linear" and len(net.shapes[own]) == 1
+    plain = net.steps[producer - 1].op == net.steps[reader.output - 1].op == "linear" and len(net.shapes[producer]) == 1
     return net.steps[users[0]] if plain and reader.value == users[0] + 1 and reader.link.size == width else None
 
 

@@ -8,10 +8,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from creases.errors import InputError
+from creases._validation import check_choice, check_count, check_number
 from creases.prune._evaluation import losses
 
-#: Trains a model a little, in place. Parameters that want no gradient for some weights see to that by hooks.
+#: Fine-tunes a model in place. It must respect gradient hooks, which keep some weights at zero.
 Tune = Callable[[nn.Module], None]
 
 
@@ -27,16 +27,23 @@ def tuner(
     batch_size: int = 40,
     seed: int = 0,
 ) -> Tune:
-    """A function that trains a model for some epochs on samples, with a new optimizer each time.
+    """Return a function that fine-tunes a model in place, with a new optimizer each time.
 
-    ``momentum`` is for gradient descent. Samples come in another order each time the function is called, by the seed.
+    Parameters
+    ----------
+    X, y
+        Inputs (n, *shape) and classes (n,).
+    epochs, optimizer, lr, weight_decay, batch_size
+        As in torch.
+    momentum
+        Momentum of gradient descent.
+    seed
+        Seed of the order of the samples, which is different each time the function is called.
     """
-    if optimizer not in ("sgd", "adam"):
-        raise InputError(f"optimizer: expected 'sgd' or 'adam', got {optimizer!r}")
-    if epochs < 0 or batch_size < 1:
-        raise InputError(f"epochs, batch_size: expected at least 0 and 1, got {epochs} and {batch_size}")
-    if not 0 <= lr < torch.inf:
-        raise InputError(f"lr: expected a learning rate, at least 0, got {lr!r}")
+    check_choice(optimizer, ("sgd", "adam"), "optimizer")
+    check_count(epochs, "epochs", least=0)
+    check_count(batch_size, "batch_size")
+    check_number(lr, "lr", least=0)
     order = torch.Generator().manual_seed(seed)
 
     def tune(model: nn.Module) -> None:

@@ -9,7 +9,7 @@ from creases.cli.compare._data import Samples
 from creases.cli.compare._report import write
 from creases.compare import similarity
 from creases.compare.differences import difference_at_samples
-from creases.show.report import write_partition_report
+from creases.show.report._maps import write_partition_report
 
 #: Four regions and three, decided at x1 + x2 = 1 and at x1 = 1/2.
 CROSS = creases.read([(np.eye(2), np.zeros(2)), ([[0.0, 0.0], [1.0, 1.0]], [1.0, 0.0])])

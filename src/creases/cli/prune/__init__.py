@@ -1,4 +1,4 @@
-"""``creases prune``: a smaller network of the same function, or of the same accuracy."""
+"""``creases prune``: a smaller network with the same function, or with the same accuracy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COMPARED = 300
 
 
 class Method(StrEnum):
-    """How units or weights are chosen."""
+    """What is pruned: units or weights."""
 
     channels = "channels"
     magnitude = "magnitude"
@@ -40,15 +40,15 @@ def prune_model(
     model_: Annotated[str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False)],
     data: Annotated[
         str | None,
-        typer.Option(help="A table, or a built-in problem (moons, mnist, ...): prune while the accuracy is kept."),
+        typer.Option(help="A table, or a built-in problem (moons, mnist, ...): prune while the accuracy stays."),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The table's column of classes; else the last.")
+        str | None, typer.Option(metavar="COLUMN", help="Column of the table with the classes; default: the last.")
     ] = None,
-    keep: Annotated[
-        float, typer.Option("--keep-accuracy", metavar="SHARE", help="Of the accuracy it has, how much must stay.")
+    keep_accuracy: Annotated[
+        float, typer.Option(metavar="FRACTION", help="Fraction of the original accuracy that must remain.")
     ] = 0.99,
-    method: Annotated[Method, typer.Option(help="Remove units by the loss without them, or the smallest weights.")] = (
+    method: Annotated[Method, typer.Option(help="Remove the least important units, or the smallest weights.")] = (
         Method.channels
     ),
     per_step: Annotated[int, typer.Option(min=1, help="Units removed at a time.")] = 1,
@@ -56,33 +56,34 @@ def prune_model(
     lr: Annotated[float, typer.Option(help="Learning rate of the fine-tuning (Adam).")] = 1e-3,
     box: Annotated[
         str | None,
-        typer.Option(metavar="LO,HI,...", help="Inputs that count: one range for all, or one for each; else all."),
+        typer.Option(
+            metavar="LO,HI,...", help="Range of the inputs: one for all, or one for each; default: unbounded."
+        ),
     ] = None,
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write the network: .safetensors or .onnx.")
+        Path | None, typer.Option(metavar="FILE", help="Write the pruned network there: .safetensors or .onnx.")
     ] = None,
-    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write all steps, as .json.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the division of the rows and of their order.")] = 0,
+    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all steps there, as .json.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the train/validation split and of the order of samples.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Make a network smaller. Without data: the same function, with a proof. With data: the same accuracy.
 
-    First units that are never active, unread, doubled or never bend in the box (with data: the data's range) are taken
-    away, which changes nothing. With --data, units or weights are then removed and the rest is fine-tuned, as long as
-    the accuracy stays.
+    First, units that provably cannot affect the output anywhere in the box (with data: the data's range) are removed.
+    With --data, units or weights are then removed and the rest is fine-tuned, as long as the accuracy stays.
     """
     output.check_outputs([out] if out else [], (".safetensors", ".onnx"))
     output.check_outputs([record] if record else [], (".json",), "--record")
-    if not 0 < keep <= 1:
-        raise InputError(f"--keep-accuracy: expected a share above 0 and at most 1, such as 0.99, got {keep:g}")
+    if not 0 < keep_accuracy <= 1:
+        raise InputError("keep_accuracy", "be a fraction above 0 and at most 1, such as 0.99", f"{keep_accuracy:g}")
     with show_progress(4 if data else 3) as begin:
         begin("reading the network")
-        asked = Asked(data, target, keep, method, per_step, epochs, lr, box, seed)
-        original, shape = _loaded(model_, parse_shape(input_shape), out)
-        result = _pruned(original, shape, asked, begin)
+        options = Options(data, target, keep_accuracy, method, per_step, epochs, lr, box, seed)
+        original, shape = _load(model_, parse_shape(input_shape), out)
+        result = _prune(original, shape, options, begin)
         begin("writing")
-        files = _written(result, out, record)
+        files = _write(result, out, record)
     if as_json:
         print_json(result.summary() | {"files": [str(path) for path in files]})
     else:
@@ -94,12 +95,12 @@ def prune_model(
         raise typer.Exit(INTERRUPTED)
 
 
-class Asked(NamedTuple):
+class Options(NamedTuple):
     """The options of a pruning."""
 
     data: str | None
     target: str | None
-    keep: float
+    keep_accuracy: float
     method: Method
     per_step: int
     epochs: int
@@ -110,7 +111,7 @@ class Asked(NamedTuple):
 
 @dataclass(eq=False)
 class Result:
-    """What was done to a network."""
+    """A pruned network and how it was pruned."""
 
     original: nn.Module
     shape: tuple[int, ...] | None
@@ -125,54 +126,55 @@ class Result:
         return self.exact.model if self.by_data is None else self.by_data.model
 
     def parameters(self) -> tuple[int, int]:
-        """Before and after."""
+        """Return the number of parameters before and after."""
         return self.exact.parameters_before, sum(p.numel() for p in self.model.parameters())
 
     def summary(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the result as plain values."""
         before, after = self.parameters()
-        found: dict[str, Any] = {"parameters_before": before, "parameters_after": after, "exact": self.exact.to_dict()}
+        values: dict[str, Any] = {"parameters_before": before, "parameters_after": after, "exact": self.exact.to_dict()}
         if self.by_data is not None:
-            found |= {"by_data": self.by_data.to_dict(), "similarity": self.similarity}
-        return found
+            values |= {"by_data": self.by_data.to_dict(), "similarity": self.similarity}
+        return values
 
     def rows(self) -> list[tuple[str, ...]]:
-        """For people."""
+        """Return the result as rows of a table."""
         before, after = self.parameters()
         rows: list[tuple[str, ...]] = [("parameters", f"{before:,} -> {after:,}")]
         for step in self.exact.reductions:
             units = "unit" if len(step.units) == 1 else "units"
-            rows.append((f"{step.where}: {step.kind}", f"{len(step.units)} {units} of {step.old_width}: {step.reason}"))
+            rows.append((f"{step.place}: {step.kind}", f"{len(step.units)} {units} of {step.old_width}: {step.reason}"))
         if not self.exact.reductions:
-            rows.append(("exactly", "no unit is proved to be spare"))
+            rows.append(("exactly", "no unit is provably redundant"))
         rows.append(
-            ("change", f"at most {self.exact.bound:.2g} but for rounding (proved), {self.exact.change:.2g} found")
+            ("change", f"at most {self.exact.bound:.2g} up to rounding (proved), {self.exact.change:.2g} measured")
         )
-        for one in self.exact.undecided:
-            count = len(one.dead) + len(one.linear)
-            text = f"{count} of the units that are left look spare on samples; without a proof they stay"
-            rows.append((f"{one.where}: undecided", text))
+        for undecided in self.exact.undecided:
+            count = len(undecided.dead) + len(undecided.linear)
+            text = f"{count} of the remaining units look redundant on samples; without a proof they stay"
+            rows.append((f"{undecided.place}: undecided", text))
         if self.by_data is not None and self.data is not None:
             rows += self._rows_by_data(self.by_data, self.data)
         return rows
 
-    def _rows_by_data(self, found: prune.PruningResult, data: Data) -> list[tuple[str, ...]]:
-        where = "held-out rows" if data.held_out else "all rows"
-        widths = [f"{name}: {found.first.widths[name]} -> {width}" for name, width in found.last.widths.items()]
+    def _rows_by_data(self, pruning: prune.PruningResult, data: Data) -> list[tuple[str, ...]]:
+        first, last = pruning.first, pruning.last
+        which = "validation rows" if data.held_out else "all rows"
+        widths = [f"{name}: {first.widths[name]} -> {width}" for name, width in last.widths.items()]
         rows: list[tuple[str, ...]] = [
-            ("accuracy", f"{found.first.accuracy:.4g} -> {found.last.accuracy:.4g} on {where} of {data.name}"),
-            ("steps", f"{found.kept} kept of {len(found.steps)}; ended: {found.ended}"),
+            ("accuracy", f"{first.accuracy:.4g} -> {last.accuracy:.4g} on {which} of {data.name}"),
+            ("steps", f"{pruning.kept} kept of {len(pruning.steps)}; ended: {pruning.ended}"),
             ("widths", ", ".join(widths)),
         ]
-        if found.settings["method"] == "magnitude":
-            rows.append(("not zero", f"{found.last.nonzero:,} of {found.first.parameters:,}"))
+        if pruning.settings["method"] == "magnitude":
+            rows.append(("not zero", f"{last.nonzero:,} of {first.parameters:,}"))
         if self.similarity is not None:
             rows.append(("similarity", f"{self.similarity:.3f} (CKA of linear coefficients with the original)"))
         return rows
 
 
-def _loaded(name: str, shape: tuple[int, ...] | None, out: Path | None) -> tuple[nn.Module, tuple[int, ...] | None]:
-    """The module to prune; refused before the work if what is left of it could not be written after."""
+def _load(name: str, shape: tuple[int, ...] | None, out: Path | None) -> tuple[nn.Module, tuple[int, ...] | None]:
+    """Return the module to prune; raise an error now if the result could not be written later."""
     from tempfile import TemporaryDirectory
 
     from creases import read
@@ -185,40 +187,47 @@ def _loaded(name: str, shape: tuple[int, ...] | None, out: Path | None) -> tuple
     return model, shape
 
 
-def _pruned(original: nn.Module, shape: tuple[int, ...] | None, asked: Asked, begin: Callable[[str], None]) -> Result:
+def _prune(
+    original: nn.Module, shape: tuple[int, ...] | None, options: Options, begin: Callable[[str], None]
+) -> Result:
     from creases import prune
     from creases.cli.prune._data import read_data
 
-    if asked.data is None:
-        begin("looking for spare units")
-        return Result(original, shape, prune.exact(original, _box(asked.box), input_shape=shape))
-    if asked.box is not None:
-        raise InputError("--box: with --data the box is the range of the data; leave it out")
-    data = read_data(asked.data, asked.target, original, shape, asked.seed)
-    begin("looking for spare units")
+    if options.data is None:
+        begin("looking for redundant units")
+        return Result(original, shape, prune.exact(original, _parse_box(options.box), input_shape=shape))
+    if options.box is not None:
+        raise InputError("box", "be left out with data, whose range is the box", repr(options.box))
+    data = read_data(options.data, options.target, original, shape, options.seed)
+    begin("looking for redundant units")
     result = Result(original, shape, prune.exact(original, data.box, input_shape=shape), data=data)
     begin("pruning")
-    result.by_data = _by_data(result.exact.model, data, asked, begin)
+    result.by_data = _prune_by_data(result.exact.model, data, options, begin)
     result.similarity = _similarity(result, data)
     return result
 
 
-def _by_data(model: nn.Module, data: Data, asked: Asked, begin: Callable[[str], None]) -> prune.PruningResult:
+def _prune_by_data(model: nn.Module, data: Data, options: Options, begin: Callable[[str], None]) -> prune.PruningResult:
     from creases import prune
-    from creases.prune import check_samples, evaluate
 
-    judge = check_samples(model, *data.judge, names="--data")
-    tune = prune.tuner(*data.tune, epochs=asked.epochs, optimizer="adam", lr=asked.lr, seed=asked.seed)
+    validation = prune.check_samples(model, *data.validation, name="data")
+    tune = prune.tuner(*data.tune, epochs=options.epochs, optimizer="adam", lr=options.lr, seed=options.seed)
     steps: list[prune.PruningStep] = []
 
     def follow(step: prune.PruningStep, now: nn.Module) -> None:
         steps.append(step)
         begin(f"pruning: step {len(steps)}, {step.parameters:,} parameters, accuracy {step.accuracy:.4g}")
 
-    common: dict[str, Any] = {"keep": asked.keep * evaluate(model, *judge)[1], "judge": judge, "tune": tune}
-    if asked.method is Method.channels:
-        return prune.channels(model, *data.tune, per_step=asked.per_step, progress=follow, **common)
-    return prune.magnitude(model, *data.tune, progress=follow, **common)
+    accuracy = prune.evaluate(model, *validation)[1]
+    common: dict[str, Any] = {
+        "min_accuracy": options.keep_accuracy * accuracy,
+        "validation": validation,
+        "tune": tune,
+        "callback": follow,
+    }
+    if options.method is Method.channels:
+        return prune.channels(model, *data.tune, per_step=options.per_step, **common)
+    return prune.magnitude(model, *data.tune, **common)
 
 
 def _similarity(result: Result, data: Data) -> float:
@@ -226,21 +235,21 @@ def _similarity(result: Result, data: Data) -> float:
     from creases.compare import coefficients
     from creases.compare.measures import coefficient_cka
 
-    x = data.judge.X[:COMPARED]
-    pair = [coefficients(read(one, result.shape), x.double()) for one in (result.original, result.model)]
+    X = data.validation.X[:COMPARED].double()
+    pair = [coefficients(read(model, result.shape), X) for model in (result.original, result.model)]
     return float(coefficient_cka(pair)[0, 1])
 
 
-def _box(text: str | None) -> Any:
+def _parse_box(text: str | None) -> Any:
     if text is None:
         return None
     numbers = parse_numbers(text, "--box").tolist()
     if len(numbers) % 2:
-        raise InputError(f"--box: expected pairs lo,hi, got {len(numbers)} numbers: {text!r}")
+        raise InputError("box", "be pairs lo,hi", f"{len(numbers)} numbers: {text!r}")
     return tuple(numbers) if len(numbers) == 2 else list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-def _written(result: Result, out: Path | None, record: Path | None) -> list[Path]:
+def _write(result: Result, out: Path | None, record: Path | None) -> list[Path]:
     from creases import read
 
     files = []

@@ -1,4 +1,4 @@
-"""Data to prune by: rows to tune with and rows to judge by."""
+"""Data to prune by: rows for fine-tuning and rows for validation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from creases.growth.experiment import resolve_data
 from creases.problems import match_outputs, read_table
 from creases.prune import evaluation_mode
 
-#: Share of the rows that is only judged by.
-HELD_OUT = 0.25
+#: Fraction of the rows that is held out for validation.
+VALIDATION = 0.25
 
-#: Rows below which nothing is held out.
-LEAST_ROWS = 20
+#: Number of rows below which nothing is held out.
+MIN_ROWS = 20
 
 
 class Rows(NamedTuple):
@@ -30,49 +30,48 @@ class Rows(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What a network is pruned by."""
+    """The data that a network is pruned by."""
 
     name: str
     tune: Rows
-    judge: Rows
-    held_out: bool  #: whether the rows to judge by are others
+    validation: Rows
+    held_out: bool  #: whether the validation rows are not used for fine-tuning
     box: list[tuple[float, float]]  #: the range of every input
 
 
-def read_data(given: str, target: str | None, model: nn.Module, shape: tuple[int, ...] | None, seed: int) -> Data:
-    """Rows of a table, of a built-in problem, or of the images (their test split to judge by), for a network."""
-    name = resolve_data(given)
+def read_data(data: str, target: str | None, model: nn.Module, shape: tuple[int, ...] | None, seed: int) -> Data:
+    """Return rows of a table or a built-in problem for a network; images are validated on their test split."""
+    name = resolve_data(data)
     if Path(name).is_file():
         problem = read_table(Path(name), target)
     else:
         if target is not None:
-            raise InputError(f"--target: is for tables; {given!r} is a built-in problem")
+            raise InputError("target", f"be left out for the built-in problem {data!r}", repr(target))
         problem = problems.get(name)
     if problem.classes is None:
-        raise InputError(
-            f"--data: {problem.name} has numbers to predict; pruning keeps an accuracy, which needs classes"
-        )
+        raise InputError("data", "have classes, to measure an accuracy", f"numbers to predict in {problem.name}")
     like = next(p for p in model.parameters())
     size = shape or (problem.X.shape[1],)
     if int(np.prod(size)) != problem.X.shape[1]:
         raise InputError(
-            f"--data: {problem.name} has {problem.X.shape[1]} inputs, the network takes {' x '.join(map(str, size))}"
+            "data",
+            f"have {' x '.join(map(str, size))} inputs, as the network",
+            f"{problem.X.shape[1]} in {problem.name}",
         )
     outputs = _outputs(model, size, like)
-    own = _rows(problem, size, like, outputs)
+    rows = _rows(problem, size, like, outputs)
     if name in ("mnist", "cifar10"):
-        judge, held = _rows(problems.get(name, split="test"), size, like, outputs), True
-        tune = own
+        tune, validation, held = rows, _rows(problems.get(name, split="test"), size, like, outputs), True
     else:
-        order = torch.from_numpy(np.random.default_rng(seed).permutation(len(own.y)))
-        held = len(order) >= LEAST_ROWS
-        cut = round(HELD_OUT * len(order)) if held else 0
+        order = torch.from_numpy(np.random.default_rng(seed).permutation(len(rows.y)))
+        held = len(order) >= MIN_ROWS
+        cut = round(VALIDATION * len(order)) if held else 0
         later, first = order[:cut], order[cut:]
-        tune = Rows(own.X[first], own.y[first])
-        judge = Rows(own.X[later], own.y[later]) if held else tune
+        tune = Rows(rows.X[first], rows.y[first])
+        validation = Rows(rows.X[later], rows.y[later]) if held else tune
     low, high = problem.X.min(axis=0), problem.X.max(axis=0)
-    wide = np.where(high > low, high, low + 1.0)  # a column of one value still needs a box
-    return Data(problem.name, tune, judge, held, list(zip(low.tolist(), wide.tolist(), strict=True)))
+    wide = np.where(high > low, high, low + 1.0)  # a constant column still needs an interval
+    return Data(problem.name, tune, validation, held, list(zip(low.tolist(), wide.tolist(), strict=True)))
 
 
 def _outputs(model: nn.Module, shape: tuple[int, ...], like: Any) -> int:

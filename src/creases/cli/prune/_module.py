@@ -1,4 +1,4 @@
-"""A torch module from the MODEL argument: networks in files are rebuilt of torch's layers."""
+"""Torch modules from the MODEL argument: networks in files are rebuilt from torch's layers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from creases.errors import InputError
 
 
 def load_module(model: str, input_shape: Sequence[int] | None = None) -> tuple[nn.Module, tuple[int, ...] | None]:
-    """The torch module that a MODEL argument names, and the shape of its input where the file tells."""
+    """Return the torch module that a MODEL argument names, and the shape of its input where it is known."""
     if Path(model).suffix in (".onnx", ".safetensors", ".npz"):
         net = load_model(model, input_shape)
         try:
             return net.module(), net.input_shape
         except InputError as problem:
-            raise InputError(f"{problem}; give the torch module itself: path.py:name") from None
+            hint = "give the torch module itself: path.py:name"
+            raise InputError(problem.param, problem.expected, problem.got, hint) from None
     if ":" not in model:
         load_model(model)  # refuses it with the list of what there is
-    found = load_code(model)
-    if not isinstance(found, nn.Module):
-        raise InputError(f"model: {model} is a {type(found).__name__}, not a torch module; only these can be pruned")
-    return found, None if input_shape is None else tuple(input_shape)
+    module = load_code(model)
+    if not isinstance(module, nn.Module):
+        raise InputError("model", "be a torch module", f"{type(module).__name__} in {model}")
+    return module, None if input_shape is None else tuple(input_shape)

@@ -44,7 +44,7 @@ def run(
             sweep.store.note()
             hands = engines.start(engine, sweep.function, len(left), processes, address)
             try:
-                with progress_bar(len(sweep.jobs), len(sweep.jobs) - len(left), wanted=progress) as show:
+                with progress_bar(len(sweep.jobs), len(sweep.jobs) - len(left), enabled=progress) as show:
                     _Run(sweep, hands, queue, show).all()
             finally:
                 hands.close()
