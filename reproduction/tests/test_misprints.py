@@ -22,7 +22,7 @@ from creases_reproduction.catalogue import find_claim, list_claims
 from creases_reproduction.misprints import list_misprints
 from creases_reproduction.results import judge_numbers, to_json
 from creases_reproduction.splines.initialisation import breakpoint_initialisation
-from creases_reproduction.xng.runs import GROWN, small_networks
+from creases_reproduction.xng.growth_experiment import GROWN, small_networks
 from first_order import activities, data, loss, mlp, place_of
 
 ROOT = Path(__file__).parents[2]

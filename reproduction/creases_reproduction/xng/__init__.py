@@ -1,4 +1,4 @@
 """Claims of the XNG slides."""
 
 #: Modules with a list ``CLAIMS``, in the order of the catalogue.
-MODULES = ("claims",)
+MODULES = ("background", "new_units", "fold_points", "growth", "milestones")

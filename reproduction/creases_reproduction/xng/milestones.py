@@ -1,12 +1,12 @@
-"""What the XNG slides leave open or to their algorithms: typical instances, directions, the constrained optimum."""
+"""Slide 38 of XNG, the next milestones: the direction of a fold, its point, and the constrained optimum."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.optimize import NonlinearConstraint, minimize
 from torch import nn
@@ -18,19 +18,29 @@ from creases.growth.methods.folding import (
     EfficientScore,
     as_logits,
     decisions,
+    fold_point,
+    local_fold_point,
     subnetwork_at,
     typical_mispredictions,
     unit_values,
 )
 from creases.lab import Batch, train
-from creases.network.surgery import Place, widen
 from creases.problems import get
+from creases_reproduction.claim import Claim, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
-from creases_reproduction.xng.runs import GROWN, LR, PROBLEMS, small_networks
+from creases_reproduction.xng.growth_experiment import (
+    GROWN,
+    LR,
+    PROBLEMS,
+    compare_methods,
+    rates_picture,
+    small_networks,
+)
+from creases_reproduction.xng.networks import trained_networks
 
 
 @dataclass(frozen=True, eq=False)
-class Proposed:
+class ProposedFold:
     """A fold that was proposed, with what tells how good other directions through its point would be."""
 
     score: EfficientScore
@@ -43,7 +53,7 @@ class Proposed:
         return float(self.score.evaluate(unit_values(self.D, u[None], 0.0)).gain[0])
 
 
-def proposed(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> Proposed | None:
+def propose_fold(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> ProposedFold | None:
     """The fold of a network with one hidden layer; None where there is none."""
     found = fold(model, "0", X, y)
     if not found.count:
@@ -54,64 +64,7 @@ def proposed(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> Proposed | No
     point = np.array(about["where"]["fold_point"])
     towards = X[about["why"]["instance"]] - point
     u = np.array(about["crease"]["normal"])
-    return Proposed(EfficientScore(tail.features(X), q, r), X - point, u, towards / np.linalg.norm(towards))
-
-
-def nearest_instances(scale: Scale) -> dict[str, Any]:
-    """Slide 28: how often the instance nearest to the centroid of the costliest cluster is predicted right."""
-    right, cases = 0, 0
-    for name in PROBLEMS:
-        problem, batch = get(name), small_networks(name, 5 if scale == "quick" else 200, 0, GROWN)
-        X = problem.X.astype(np.float64)
-        for k in range(batch.count):
-            state = decisions(subnetwork_at(batch.module(k).double(), _place()).outputs(X), problem.y)
-            found = typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight)
-            if found:
-                first = found[0]  # of the largest mean loss
-                nearest = first.members[((X[first.members] - first.centroid) ** 2).sum(axis=1).argmin()]
-                right += int(not state.wrong[nearest])
-                cases += 1
-    return {"cases": cases, "right": right, "share": right / cases}
-
-
-def equivalent_deepening(scale: Scale) -> dict[str, Any]:
-    """Slide 26: the largest change of any output when a layer is inserted behind the bend."""
-    worst, cases = 0.0, 0
-    for name in PROBLEMS:
-        problem, batch = get(name), small_networks(name, 3 if scale == "quick" else 100, 0, GROWN)
-        X = torch.from_numpy(problem.X).double()
-        for k in range(batch.count):
-            done = creases.deepen(batch.module(k).double(), "0", data=X)
-            worst, cases = max(worst, done.change or 0.0), cases + 1
-    return {"cases": cases, "change": worst}
-
-
-def where_units_act(scale: Scale) -> dict[str, Any]:
-    """Lemma 3 and Theorem 5: which data a new unit acts on; how far from the fold point its crease meets the boundary.
-
-    The crease of random incoming weights w, with the bias of Theorem 3 and with the slide's 0, in the plane.
-    """
-    rng, cases, wrong = np.random.default_rng(0), 50 if scale == "quick" else 1000, 0
-    at_point: list[float] = []
-    at_zero: list[float] = []
-    X = rng.normal(size=(100, 2))
-    for case in range(cases):
-        model = Batch.initial(1, [2, 3, 2], seed=case, dtype=np.float64).module(0)
-        w, normal, point = rng.normal(size=(3, 2))
-        widen(model, creases.places(model)[0], *_unit(w, point), {"2": torch.ones(2, 1, dtype=torch.float64)})
-        wrong += int((creases.read(model).sides(X)[:, -1] != ((X - point) @ w > 0)).sum())
-        both = np.stack([normal, w])
-        for bias, found in ((w @ point, at_point), (0.0, at_zero)):
-            found.append(float(np.linalg.norm(np.linalg.solve(both, [normal @ point, bias]) - point)))
-    return {"cases": cases, "wrong": wrong, "with the bias": np.median(at_point), "with none": np.median(at_zero)}
-
-
-def _unit(w: Floats, point: Floats) -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.from_numpy(w)[None], torch.tensor([-(w @ point)], dtype=torch.float64)
-
-
-def _place() -> Place:
-    return creases.places(nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2)))[0]
+    return ProposedFold(EfficientScore(tail.features(X), q, r), X - point, u, towards / np.linalg.norm(towards))
 
 
 def direction_against_instance(scale: Scale) -> dict[str, Any]:
@@ -123,11 +76,64 @@ def direction_against_instance(scale: Scale) -> dict[str, Any]:
     for name in PROBLEMS:
         problem, batch = get(name), small_networks(name, 3 if scale == "quick" else 100, 0, GROWN)
         for k in range(batch.count):
-            one = proposed(batch.module(k).double(), problem.X.astype(np.float64), problem.y)
+            one = propose_fold(batch.module(k).double(), problem.X.astype(np.float64), problem.y)
             if one is not None:
                 angles.append(np.degrees(np.arccos(np.clip(one.u @ one.towards, -1, 1))))
                 ratios.append(max(one.gain(one.towards), one.gain(-one.towards)) / one.gain(one.u))
     return {"cases": len(angles), "angle": np.median(angles), "ratio": np.median(ratios), "largest ratio": max(ratios)}
+
+
+def judge_direction(numbers: Numbers) -> Judgement:
+    """Milestone 1: how much of the best direction's gain the slides' has."""
+    grown = numbers["grown"]["methods"]
+    told = (
+        f"the direction x_t - x_f has {numbers['ratio']:.0%} of the best direction's predicted gain (median of "
+        f"{numbers['cases']}), {numbers['angle']:.0f} degrees away; on sine, mean loss after training with it "
+        f"{grown['A aligned']['loss']:.3f}, with the best {grown['A fold']['loss']:.3f}"
+    )
+    return Judgement("agrees" if numbers["ratio"] < 0.9 else "disagrees", f"At trained networks {told}.")
+
+
+def feet_off_the_boundary(scale: Scale) -> dict[str, Any]:
+    """Milestone 2: how many closed-form fold points are not on the boundary, and how the exact ones are found.
+
+    At the typical mis-predictions of trained 2-2-2 networks.
+    """
+    found: dict[str, int] = {}
+    feet, off = 0, 0
+    for problem, model in trained_networks(scale):
+        tail = subnetwork_at(model, creases.places(model)[0])
+        state = decisions(tail.outputs(problem.X.astype(np.float64)), problem.y)
+        X = problem.X.astype(np.float64)
+        for one in typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight):
+            i, j = int(state.predicted[one.index]), int(state.true[one.index])
+            raw = local_fold_point(tail.net, X[one.index], i, j)
+            if not isinstance(raw, str):
+                feet += 1
+                off += raw.residual > 1e-9 * (1 + float(np.abs(state.z[one.index]).max()))
+            exact = fold_point(tail.net, X, state.predicted, one.index, i, j)
+            how = "none" if isinstance(exact, str) else exact.found
+            found[how] = found.get(how, 0) + 1
+    cases = sum(found.values())
+    return {
+        "cases": cases,
+        "no_foot": cases - feet,
+        "off": off,
+        "useless": (cases - feet + off) / cases,
+        "found": found,
+    }
+
+
+def judge_foot(numbers: Numbers) -> Judgement:
+    """Milestone 2: how many closed-form fold points are of no use."""
+    grown = numbers["grown"]["methods"]
+    told = (
+        f"Of {numbers['cases']} typical mis-predictions {numbers['no_foot']} lie in a piece that does not tell the "
+        f"classes apart and {numbers['off']} have their foot off the boundary: {numbers['useless']:.0%} in all. A "
+        f"point of the effective boundary is found for all but {numbers['found'].get('none', 0)}. Mean loss after "
+        f"training on sine: foot {grown['A foot']['loss']:.3f}, effective point {grown['A fold']['loss']:.3f}."
+    )
+    return Judgement("agrees" if numbers["useless"] > 0 else "disagrees", told)
 
 
 def closed_form_against_optimiser(scale: Scale) -> dict[str, Any]:
@@ -143,10 +149,10 @@ def closed_form_against_optimiser(scale: Scale) -> dict[str, Any]:
     batch = train(start, X.astype(np.float32), problem.y, epochs=20, lr=LR).batch
     rng, ratios = np.random.default_rng(0), []
     for k in range(batch.count):
-        one = proposed(batch.module(k).double(), X, problem.y)
+        one = propose_fold(batch.module(k).double(), X, problem.y)
         if one is not None:
             starts = [one.towards, *rng.normal(size=(20 if scale == "full" else 5, X.shape[1]))]
-            ratios.append(one.gain(one.u) / max(_optimised(one, first) for first in starts))
+            ratios.append(one.gain(one.u) / max(_optimize_gain(one, first) for first in starts))
     return {
         "cases": len(ratios),
         "median": np.median(ratios),
@@ -155,7 +161,7 @@ def closed_form_against_optimiser(scale: Scale) -> dict[str, Any]:
     }
 
 
-def _optimised(one: Proposed, start: Floats) -> float:
+def _optimize_gain(one: ProposedFold, start: Floats) -> float:
     """The gain that SLSQP ends with, under the constraint that the direction has length 1."""
     first = start / np.linalg.norm(start)
     size = one.gain(one.u)
@@ -166,3 +172,60 @@ def _optimised(one: Proposed, start: Floats) -> float:
     }
     found = minimize(x0=first, method="SLSQP", **problem)
     return max(one.gain(found.x / np.linalg.norm(found.x)), one.gain(first))
+
+
+def judge_closed_form(numbers: Numbers) -> Judgement:
+    """Milestone 3: the closed form beside a constrained optimiser."""
+    told = (
+        f"The closed form has {numbers['median']:.1%} (median of {numbers['cases']}; least "
+        f"{numbers['least']:.1%}) of the "
+        "gain that a constrained optimiser finds from many starts"
+    )
+    if numbers["median"] > 0.9:
+        return Judgement(
+            "agrees in kind", f"{told}: the difficulty can be avoided, the constraint is built into the unit."
+        )
+    return Judgement("agrees", f"{told}: it stays difficult.")
+
+
+def measure_with_growth(
+    problem: str, methods: tuple[str, ...], measure: Callable[[Scale], dict[str, Any]]
+) -> Callable[[Scale], Any]:
+    """Numbers of a fact, and beside them networks grown in two ways."""
+    return lambda scale: {**measure(scale), "grown": compare_methods(problem, methods, methods)(scale)}
+
+
+def grown_rates_picture(numbers: Numbers) -> Picture:
+    return rates_picture(numbers["grown"])
+
+
+CLAIMS = [
+    Claim(
+        "xng/milestone-1",
+        "slide 38, next milestone 1",
+        "The direction x_t - x_f is not the best one for the new unit.",
+        "",
+        measure_with_growth("sine", ("A aligned", "A fold"), direction_against_instance),
+        judge_direction,
+        grown_rates_picture,
+        full="3 minutes of a core",
+    ),
+    Claim(
+        "xng/milestone-2",
+        "slide 38, next milestone 2",
+        "The fold point need not lie on the effective activated linear segment.",
+        "",
+        measure_with_growth("sine", ("A foot", "A fold"), feet_off_the_boundary),
+        judge_foot,
+        grown_rates_picture,
+        full="3 minutes of a core",
+    ),
+    Claim(
+        "xng/milestone-3",
+        "slide 38, next milestone 3",
+        "The constrained optimisation of the new unit is difficult.",
+        "",
+        closed_form_against_optimiser,
+        judge_closed_form,
+    ),
+]

@@ -14,11 +14,10 @@ unit to propose (a dead layer, say), a random one is taken, and counted.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -31,23 +30,31 @@ from creases.growth.methods import crease_search, fold, gradmax, random_units, t
 from creases.lab import Batch, train
 from creases.network.surgery import Place, places
 from creases.problems import Problem, get
+from creases_reproduction.claim import Numbers, Picture, Row
+from creases_reproduction.experiment import Scale
 from creases_reproduction.statistics import wilson_interval
 
 PROBLEMS = ("sine", "quadratic", "circle", "overlapping_quadratic")
 
+
 #: Networks of each method.
 SCALES = {"quick": 50, "full": 1000}
+
 
 #: Adam steps in all, those before the growth, and those after which redundant units are re-grown in B.
 STEPS, GROWN, RECYCLED = 5000, 2000, (500, 1000)
 
+
 LR = 0.02
+
 
 #: How much of the loss the removal of a redundant unit may cost.
 TOLERANCE = 0.01
 
+
 #: A network succeeds within this share of the way from the best known loss to the linear model's.
 NEAR = 0.05
+
 
 Propose = Callable[[nn.Module, Place, Problem, int], Proposal]
 
@@ -99,11 +106,13 @@ GROWTHS: dict[str, Propose] = {
     "foot": _foot,  # a fold but for the point, which is the slides'
     "search": _search,
 }
+
+
 METHODS = ("random 2-3-2", *(f"A {name}" for name in GROWTHS), "B random", "B tiny", "B fold", "B search")
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodResult:
     """What became of the networks of one method on one problem."""
 
     problem: str
@@ -123,7 +132,7 @@ class Row:
         return self.successes / self.networks
 
 
-def xng(
+def run_growth_experiment(
     scale: Literal["quick", "full"] = "quick",
     *,
     networks: int | None = None,
@@ -131,7 +140,7 @@ def xng(
     methods: Sequence[str] = METHODS,
     seed: int = 0,
     workers: int = 1,
-) -> list[Row]:
+) -> list[MethodResult]:
     """Run the experiment; one row for each problem and method.
 
     Success: a loss within 5 % of the way from the best known loss (the lowest that any network of the problem's rows
@@ -159,10 +168,10 @@ def xng(
     rows = []
     for name in problems:
         problem = get(name)
-        ends = {method: _ends(method, problem, count, seed, workers) for method in methods}
+        ends = {method: _final_losses(method, problem, count, seed, workers) for method in methods}
         best = min(float(losses.min()) for losses, _, _ in ends.values())
         solved = best + NEAR * (linear_loss(problem) - best)
-        rows += [_row(name, method, *end, solved) for method, end in ends.items()]
+        rows += [_summarize(name, method, *end, solved) for method, end in ends.items()]
     return rows
 
 
@@ -175,10 +184,12 @@ def linear_loss(problem: Problem) -> float:
     return float(log_loss(problem.y, model.predict_proba(problem.X)))
 
 
-def _row(problem: str, method: str, losses: NDArray[np.float64], refused: int, recycled: int, solved: float) -> Row:
+def _summarize(
+    problem: str, method: str, losses: NDArray[np.float64], refused: int, recycled: int, solved: float
+) -> MethodResult:
     n, successes = len(losses), int((losses <= solved).sum())
     error = float(losses.std(ddof=1)) / n**0.5 if n > 1 else float("nan")
-    return Row(
+    return MethodResult(
         problem,
         method,
         n,
@@ -191,33 +202,35 @@ def _row(problem: str, method: str, losses: NDArray[np.float64], refused: int, r
     )
 
 
-def _ends(method: str, problem: Problem, count: int, seed: int, workers: int) -> tuple[NDArray[np.float64], int, int]:
+def _final_losses(
+    method: str, problem: Problem, count: int, seed: int, workers: int
+) -> tuple[NDArray[np.float64], int, int]:
     """The losses (count,) that a method's networks end with; growths refused; units re-grown."""
     if method == METHODS[0]:
-        batch = _trained(Batch.initial(count, [2, 3, 2], seed=seed + 1), problem, STEPS)
+        batch = _train_batch(Batch.initial(count, [2, 3, 2], seed=seed + 1), problem, STEPS)
         return batch.losses(problem.X, problem.y), 0, 0
     group, name = method.split()
     times = (*RECYCLED, GROWN) if group == "B" else (GROWN,)
     batch, done, refused, recycled = small_networks(problem.name, count, seed, times[0]), times[0], 0, 0
     for at in times:
-        batch, done = _trained(batch, problem, at - done), at
-        change = partial(_grown if at == GROWN else _recycled, name, problem)
-        batch, refusals, changes = _changed(batch, change, seed + at, workers)
+        batch, done = _train_batch(batch, problem, at - done), at
+        change = partial(_grow if at == GROWN else _recycle, name, problem)
+        batch, refusals, changes = _change_all(batch, change, seed + at, workers)
         refused, recycled = refused + refusals, recycled + (changes if at != GROWN else 0)
-    return _trained(batch, problem, STEPS - done).losses(problem.X, problem.y), refused, recycled
+    return _train_batch(batch, problem, STEPS - done).losses(problem.X, problem.y), refused, recycled
 
 
 @lru_cache(maxsize=2)
 def small_networks(name: str, count: int, seed: int, steps: int) -> Batch:
     """The 2-2-2 networks that all methods start from."""
-    return _trained(Batch.initial(count, [2, 2, 2], seed=seed), get(name), steps)
+    return _train_batch(Batch.initial(count, [2, 2, 2], seed=seed), get(name), steps)
 
 
-def _trained(batch: Batch, problem: Problem, steps: int) -> Batch:
+def _train_batch(batch: Batch, problem: Problem, steps: int) -> Batch:
     return train(batch, problem.X, problem.y, epochs=steps, lr=LR).batch
 
 
-def _changed(
+def _change_all(
     batch: Batch, change: Callable[[nn.Sequential, int], tuple[nn.Sequential, bool, bool]], seed: int, workers: int
 ) -> tuple[Batch, int, int]:
     """All networks of a batch after a change of each; how many growths were refused, and how many were changed."""
@@ -234,7 +247,7 @@ def _place(width: int) -> Place:
     return places(nn.Sequential(nn.Linear(2, width), nn.ReLU(), nn.Linear(width, 2)))[0]
 
 
-def _grown(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
+def _grow(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
     """A network with one more unit, by a method or, where it has none, at random; whether it had none."""
     place = _place(model[-1].in_features)
     proposal = GROWTHS[name](model, place, problem, seed)
@@ -243,17 +256,17 @@ def _grown(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tupl
     return model, refused, True
 
 
-def _recycled(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
+def _recycle(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
     """A network whose redundant unit, if it has one, is grown again."""
     place = _place(model[-1].in_features)
     found = redundant_units(model, place, _batch(problem), nn.CrossEntropyLoss(), tolerance=TOLERANCE)
     if not found:
         return model, False, False
     remove_redundant(model, place, found[0])
-    return _grown(name, problem, model, seed)
+    return _grow(name, problem, model, seed)
 
 
-def markdown(rows: Sequence[Row]) -> str:
+def to_markdown(rows: Sequence[MethodResult]) -> str:
     """The rows as a table: a line for each method, a column for each problem."""
     problems, methods = (list(dict.fromkeys(part)) for part in zip(*((r.problem, r.method) for r in rows), strict=True))
     cells = {(row.problem, row.method): row for row in rows}
@@ -264,14 +277,47 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _cell(row: Row) -> str:
+def _cell(row: MethodResult) -> str:
     return f"{row.loss:.3f} ± {row.error:.3f}; {row.rate:.1%} ({row.low:.1%} to {row.high:.1%})"
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", type=int, default=SCALES["quick"])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=1)
-    given = parser.parse_args()
-    print(markdown(xng(networks=given.networks, seed=given.seed, workers=given.workers)))
+FULL_METHODS = ("random 2-3-2", "A random", "A gradmax", "A tiny", "A slides", "A fold", "A search", "B fold")
+
+
+QUICK_METHODS = ("random 2-3-2", "A random", "A gradmax", "A slides", "A fold")
+
+
+def compare_methods(
+    problem: str, methods: tuple[str, ...] = FULL_METHODS, quick: tuple[str, ...] = QUICK_METHODS
+) -> Callable[[Scale], Any]:
+    """Rates of success and losses of the growth methods on one problem."""
+
+    def measure(scale: Scale) -> dict[str, Any]:
+        some = methods if scale == "full" else quick
+        rows = run_growth_experiment(scale, networks=1000 if scale == "full" else 16, problems=[problem], methods=some)
+        return {
+            "networks": rows[0].networks,
+            "methods": {row.method: {**asdict(row), "rate": row.rate} for row in rows},
+        }
+
+    return measure
+
+
+def rates_picture(numbers: Numbers) -> Picture:
+    """Rates of success by method."""
+    found = numbers["methods"].items()
+    rows = [Row(name, None, 100 * one["rate"], 100 * one["low"], 100 * one["high"]) for name, one in found]
+    return Picture(rows=rows, x="networks that solve it, %")
+
+
+def describe_rates(numbers: Numbers, *names: str) -> str:
+    """Rates of success with their intervals, in words."""
+    found = numbers["methods"]
+    return ", ".join(
+        f"{name} {found[name]['rate']:.1%} ({found[name]['low']:.1%} to {found[name]['high']:.1%})" for name in names
+    )
+
+
+def is_lower(one: Any, other: Any) -> bool:
+    """Whether a mean loss is below another one by two standard errors."""
+    return bool(other["loss"] - one["loss"] > 2 * (one["error"] ** 2 + other["error"] ** 2) ** 0.5)

@@ -8,7 +8,7 @@ from creases_reproduction.catalogue import find_claim
 from creases_reproduction.judges import judge_deviations
 from creases_reproduction.results import stored_result
 from creases_reproduction.runner import run_claim
-from creases_reproduction.xng.judges import judge_count, judge_growth
+from creases_reproduction.xng.growth import judge_count, judge_growth
 
 THEOREMS = ("slide-7", "theorem-2", "proposition-1", "lemma-1", "lemma-2", "theorem-4", "observation-1", "slide-31")
 

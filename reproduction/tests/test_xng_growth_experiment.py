@@ -8,17 +8,23 @@ from sklearn.linear_model import LogisticRegression
 
 from creases.errors import InputError
 from creases.problems import get
-from creases_reproduction.xng import runs as folding
-from creases_reproduction.xng.runs import METHODS, Row, linear_loss, markdown, xng
+from creases_reproduction.xng import growth_experiment
+from creases_reproduction.xng.growth_experiment import (
+    METHODS,
+    MethodResult,
+    linear_loss,
+    run_growth_experiment,
+    to_markdown,
+)
 
 
 @pytest.mark.slow
 def test_folds_beat_random_growth_and_random_weights_and_recycling_beats_both():
     methods = ["random 2-3-2", "A random", "A fold", "B fold"]
-    rows = {row.method: row for row in xng(networks=60, problems=["quadratic"], methods=methods)}
+    rows = {row.method: row for row in run_growth_experiment(networks=60, problems=["quadratic"], methods=methods)}
     drawn, chance, grown, recycled = (rows[method] for method in methods)
 
-    def below(one: Row, other: Row) -> bool:
+    def below(one: MethodResult, other: MethodResult) -> bool:
         return other.loss - one.loss > 2 * (one.error**2 + other.error**2) ** 0.5
 
     assert below(grown, drawn)
@@ -32,12 +38,12 @@ def test_folds_beat_random_growth_and_random_weights_and_recycling_beats_both():
 
 def test_every_method_runs_and_a_seed_gives_the_same_again(monkeypatch):
     for name, steps in {"STEPS": 300, "GROWN": 200, "RECYCLED": (50, 100)}.items():
-        monkeypatch.setattr(folding, name, steps)
-    rows = xng(networks=3, problems=["sine"], seed=5)
+        monkeypatch.setattr(growth_experiment, name, steps)
+    rows = run_growth_experiment(networks=3, problems=["sine"], seed=5)
     assert [row.method for row in rows] == list(METHODS)
     assert all(np.isfinite(row.loss) and row.low <= row.rate <= row.high for row in rows)
     some = ["random 2-3-2", "A fold", "B fold"]
-    again = xng(networks=3, problems=["sine"], seed=5, methods=some)
+    again = run_growth_experiment(networks=3, problems=["sine"], seed=5, methods=some)
     assert [row.loss for row in again] == [row.loss for row in rows if row.method in some]
 
 
@@ -49,9 +55,9 @@ def test_the_linear_models_loss_is_where_its_gradient_vanishes():
 
 
 def test_rows_make_a_table_of_methods_by_problems():
-    row = Row("sine", "A fold", 100, 0.08, 0.002, 36, 0.27, 0.46, 1, 0)
-    other = Row("circle", "B fold", 100, 0.1, 0.004, 50, 0.4, 0.6, 1, 30)
-    assert markdown([row, other]).splitlines() == [
+    row = MethodResult("sine", "A fold", 100, 0.08, 0.002, 36, 0.27, 0.46, 1, 0)
+    other = MethodResult("circle", "B fold", 100, 0.1, 0.004, 50, 0.4, 0.6, 1, 30)
+    assert to_markdown([row, other]).splitlines() == [
         "|  | sine | circle |",
         "| --- | --- | --- |",
         "| A fold | 0.080 ± 0.002; 36.0% (27.0% to 46.0%) |  |",
@@ -69,4 +75,4 @@ def test_rows_make_a_table_of_methods_by_problems():
 )
 def test_bad_arguments_are_refused(change, message):
     with pytest.raises(InputError, match=message):
-        xng(**change)
+        run_growth_experiment(**change)

@@ -1,0 +1,145 @@
+"""Slides 26 to 31 of XNG: inserted layers, typical mis-predictions, dead layers and fold points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import creases
+from creases.growth.methods.folding import (
+    dead_layer_reason,
+    decisions,
+    local_fold_point,
+    subnetwork_at,
+    typical_mispredictions,
+)
+from creases.network.surgery import Place
+from creases.problems import get
+from creases_reproduction.claim import Claim, Judgement, Numbers
+from creases_reproduction.experiment import Scale
+from creases_reproduction.judges import judge_deviations
+from creases_reproduction.xng.growth_experiment import GROWN, PROBLEMS, small_networks
+from creases_reproduction.xng.networks import by_scale, trained_networks
+
+
+def equivalent_deepening(scale: Scale) -> dict[str, Any]:
+    """Slide 26: the largest change of any output when a layer is inserted behind the bend."""
+    worst, cases = 0.0, 0
+    for name in PROBLEMS:
+        problem, batch = get(name), small_networks(name, 3 if scale == "quick" else 100, 0, GROWN)
+        X = torch.from_numpy(problem.X).double()
+        for k in range(batch.count):
+            done = creases.deepen(batch.module(k).double(), "0", data=X)
+            worst, cases = max(worst, done.change or 0.0), cases + 1
+    return {"cases": cases, "change": worst}
+
+
+def nearest_instances(scale: Scale) -> dict[str, Any]:
+    """Slide 28: how often the instance nearest to the centroid of the costliest cluster is predicted right."""
+    right, cases = 0, 0
+    for name in PROBLEMS:
+        problem, batch = get(name), small_networks(name, 5 if scale == "quick" else 200, 0, GROWN)
+        X = problem.X.astype(np.float64)
+        for k in range(batch.count):
+            state = decisions(subnetwork_at(batch.module(k).double(), _place()).outputs(X), problem.y)
+            found = typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight)
+            if found:
+                first = found[0]  # of the largest mean loss
+                nearest = first.members[((X[first.members] - first.centroid) ** 2).sum(axis=1).argmin()]
+                right += int(not state.wrong[nearest])
+                cases += 1
+    return {"cases": cases, "right": right, "share": right / cases}
+
+
+def _place() -> Place:
+    return creases.places(nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2)))[0]
+
+
+def judge_nearest(numbers: Numbers) -> Judgement:
+    """Slide 28: whether the instance chosen is always a mis-predicted one."""
+    told = (
+        f"The instance nearest to the centroid is predicted right in {numbers['share']:.0%} of {numbers['cases']} cases"
+    )
+    if numbers["right"]:
+        return Judgement("disagrees", f"{told}; the nearest mis-predicted one must be taken.")
+    return Judgement("agrees", f"{told}.")
+
+
+def dead_layers(scale: Scale) -> dict[str, Any]:
+    """Slide 31: how many trained 2-2-2 networks have a hidden layer that no instance activates."""
+    shares = {}
+    for name in PROBLEMS:
+        problem, batch = get(name), small_networks(name, by_scale(scale, 20, 1000), 0, GROWN)
+        dead = [
+            bool(dead_layer_reason(subnetwork_at(model, creases.places(model)[0]), problem.X.astype(np.float64)))
+            for model in (batch.module(k).double() for k in range(batch.count))
+        ]
+        shares[name] = float(np.mean(dead))
+    return {"shares": shares, "networks": by_scale(scale, 20, 1000)}
+
+
+def judge_dead(numbers: Numbers) -> Judgement:
+    """Slide 30: whether dead layers occur."""
+    told = ", ".join(f"{name} {share:.1%}" for name, share in numbers["shares"].items())
+    return Judgement(
+        "agrees" if max(numbers["shares"].values()) > 0 else "disagrees",
+        f"Of {numbers['networks']} trained networks without an active unit: {told}.",
+    )
+
+
+def nearest_point(scale: Scale) -> dict[str, Any]:
+    """Slide 31: the closed form of the nearest point on the boundary, against least squares."""
+    worst, cases = 0.0, 0
+    for problem, model in trained_networks(scale):
+        net = creases.read(model)
+        wrong = np.flatnonzero(np.asarray(net(problem.X)).argmax(axis=1) != problem.y)[:5]
+        for t in wrong:
+            j = int(problem.y[t])
+            found = local_fold_point(net, problem.X[t].astype(np.float64), 1 - j, j)
+            if isinstance(found, str):
+                continue
+            cases += 1
+            x = problem.X[t]
+            step = np.linalg.lstsq(found.normal[None], np.array([-(found.normal @ x + found.offset)]), rcond=None)[0]
+            worst = max(worst, float(np.abs(x + step - found.x).max() / (1 + np.abs(found.x).max())))
+    return {"deviation": worst, "cases": cases}
+
+
+CLAIMS = [
+    Claim(
+        "xng/slide-26",
+        "slide 26, equivalent network deepening",
+        "A layer can be inserted that leaves the function as it is.",
+        "",
+        equivalent_deepening,
+        judge_deviations(1e-12, "change"),
+    ),
+    Claim(
+        "xng/slide-28",
+        "slide 28, Find Typical Mis-Predicted Instance",
+        "The instance nearest to the centroid of the cluster with the highest mean loss is a mis-predicted one.",
+        "",
+        nearest_instances,
+        judge_nearest,
+        misprints=("xng/slide-28",),
+    ),
+    Claim(
+        "xng/slide-30",
+        "slide 30",
+        "There is a dead-layer problem: layers in which no unit is active.",
+        "",
+        dead_layers,
+        judge_dead,
+    ),
+    Claim(
+        "xng/slide-31",
+        "slide 31",
+        "The nearest point of the boundary is x_t - (w . x_t + b) w / (w . w).",
+        "",
+        nearest_point,
+        judge_deviations(1e-12, "deviation"),
+    ),
+]

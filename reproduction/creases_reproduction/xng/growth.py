@@ -1,0 +1,102 @@
+"""Slides 32 to 36 of XNG: networks grown by folding against networks from random weights."""
+
+from __future__ import annotations
+
+from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
+from creases_reproduction.xng.growth_experiment import (
+    PROBLEMS,
+    compare_methods,
+    describe_rates,
+    is_lower,
+    rates_picture,
+)
+
+#: What the slides count: networks of 1000 that solve their problem.
+PRINTED = {"random 2-3-2": 65, "A slides": 360}
+
+
+def judge_growth(numbers: Numbers) -> Judgement:
+    """Whether grown networks end below those from random weights."""
+    found = numbers["methods"]
+    drawn = found["random 2-3-2"]
+    told = describe_rates(numbers, "random 2-3-2", "A slides", "A fold")
+    mean = f"mean loss {drawn['loss']:.3f}, {found['A slides']['loss']:.3f} and {found['A fold']['loss']:.3f}"
+    better = [name for name in ("A slides", "A fold") if is_lower(found[name], drawn)]
+    if "A slides" in better and found["A slides"]["high"] < drawn["low"]:
+        return Judgement(
+            "agrees in kind", f"Grown networks end lower ({mean}), but the slides' rule solves it less often: {told}."
+        )
+    if "A slides" in better:
+        return Judgement("agrees", f"Grown networks end lower: {mean}; solved: {told}.")
+    if better:
+        return Judgement(
+            "agrees in kind", f"The slides' rule is not clearly lower, the fold as worked out is: {mean}; {told}."
+        )
+    return Judgement("disagrees", f"Not clearly lower with {numbers['networks']} networks: {mean}; solved: {told}.")
+
+
+def judge_count(numbers: Numbers) -> Judgement:
+    """Slide 36: the printed counts beside ours."""
+    drawn, grown = (numbers["methods"][name] for name in PRINTED)
+    told = f"Of {numbers['networks']} networks on sine: {describe_rates(numbers, *PRINTED, 'A fold')}"
+    inside = all(
+        one["low"] <= PRINTED[name] / 1000 <= one["high"] for name, one in zip(PRINTED, (drawn, grown), strict=True)
+    )
+    if inside:
+        return Judgement("agrees", f"{told}.")
+    if grown["rate"] > drawn["rate"]:
+        return Judgement("agrees in kind", f"{told}. Growth succeeds more often; the slides' data set is not given.")
+    return Judgement("disagrees", f"{told}.")
+
+
+def printed_rates_picture(numbers: Numbers) -> Picture:
+    """Rates of success, where the slides print theirs."""
+    rows = [
+        Row(
+            name,
+            PRINTED[name] / 10 if name in PRINTED else None,
+            100 * one["rate"],
+            100 * one["low"],
+            100 * one["high"],
+        )
+        for name, one in numbers["methods"].items()
+    ]
+    return Picture(rows=rows, x="networks that solve it, % (printed: on data that are not given)")
+
+
+_PLACES = {
+    "sine": "slide 34: Sine",
+    "overlapping_quadratic": "slide 35: Overlap Quadratic",
+    "quadratic": "slides 32 and 33: Example, of data that are not named",
+    "circle": "slides 32 and 33: Example, of data that are not named",
+}
+
+
+CLAIMS = [
+    *(
+        Claim(
+            f"xng/growth-{name}",
+            _PLACES[name],
+            (
+                "Networks grown by folding from 2-2-2 to 2-3-2 end better than 2-3-2 networks from random "
+                f"weights ({name.replace('_', ' ')})."
+            ),
+            "a picture without numbers",
+            compare_methods(name),
+            judge_growth,
+            rates_picture,
+            full="10 minutes of a core",
+        )
+        for name in PROBLEMS
+    ),
+    Claim(
+        "xng/slide-36",
+        "slide 36: utilization of approximatability",
+        "Networks that solve their problem: from random weights, and grown from 2-2-2 to 2-3-2.",
+        "65 of 1000; 360 of 1000",
+        compare_methods("sine", ("random 2-3-2", "A slides", "A fold"), ("random 2-3-2", "A slides", "A fold")),
+        judge_count,
+        printed_rates_picture,
+        full="2 minutes of a core",
+    ),
+]
