@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from creases import splines
-from creases_reproduction.splines.optimum import Curve, descent, random_curves
+from creases_reproduction.splines.optimal_fits import NoisyCurve, descent, random_curves
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:
@@ -31,7 +31,7 @@ def timed(run: Callable[[], Any]) -> tuple[Any, float]:
     return found, time.process_time() - start
 
 
-def pwlf_error(curve: Curve) -> float:
+def pwlf_error(curve: NoisyCurve) -> float:
     import pwlf
 
     fit = pwlf.PiecewiseLinFit(curve.x, curve.y, seed=0)

@@ -6,13 +6,9 @@ import json
 
 import pytest
 
-from creases_reproduction.splines.initialisation import (
-    Spread,
-    breakpoint_initialisation,
-    breakpoints_against_depth,
-    curvature_correlation,
-    spiky_initialisation,
-)
+from creases_reproduction.splines.depth import breakpoints_against_depth, curvature_correlation
+from creases_reproduction.splines.initialisation import breakpoint_initialisation, spiky_initialisation
+from creases_reproduction.splines.spreads import Spread
 
 
 def test_experiments_give_plain_numbers_for_every_seed() -> None:
@@ -36,7 +32,7 @@ def test_experiments_repeat() -> None:
 
 
 def test_one_seed_has_no_spread() -> None:
-    assert Spread.of([2.0]) == (2.0, 0.0, (2.0,))
+    assert Spread.from_values([2.0]) == (2.0, 0.0, (2.0,))
 
 
 @pytest.mark.slow

@@ -70,7 +70,7 @@ MISPRINTS = [
         "alpha / (alpha - 1) for i = 0, j = k - 1",
         "for i = 1, j = k - 1",
         "Rows are counted from 1.",
-        "reproduction/tests/test_linearity_chapter3.py::test_the_printed_inverse_has_its_last_entry_in_the_first_row",
+        "reproduction/tests/test_linearity.py::test_the_printed_inverse_has_its_last_entry_in_the_first_row",
     ),
     Misprint(
         "linearity/section-A.2-proof",
@@ -142,7 +142,7 @@ MISPRINTS = [
         "1/128",
         "1/126",
         "9 units make C(9, 5) = 126 sub-networks of 5.",
-        "reproduction/tests/test_linearity_chapter3.py::test_the_cell_of_nine_units_and_six_digits_has_126_choices_not_128",
+        "reproduction/tests/test_linearity.py::test_the_cell_of_nine_units_and_six_digits_has_126_choices_not_128",
     ),
     Misprint(
         "linearity/section-3.4.3-expected",

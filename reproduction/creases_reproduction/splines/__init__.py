@@ -1,4 +1,16 @@
 """Claims of the lecture on networks as splines."""
 
 #: Modules with a list ``CLAIMS``, in the order of the catalogue.
-MODULES = ("claims", "training_claims", "gap")
+MODULES = (
+    "representation",
+    "loss_surface",
+    "lonely_data",
+    "breakpoint_motion",
+    "kernel_regime",
+    "initialisation",
+    "depth",
+    "optimal_fits",
+    "relocation",
+    "initialisation_gap",
+    "outlook",
+)

@@ -67,7 +67,7 @@ MISPRINTS = [
         "dW* of Proposition 3.1 minimises (4) over both dW and the new neurons",
         "it minimises (4) without new neurons; chosen together, dW and a neuron leave less",
         "What enters the neurons is correlated with what the layer has already.",
-        "reproduction/tests/test_tiny_claims.py::test_move_and_unit_chosen_together_leave_less_than_one_after_the_other",
+        "reproduction/tests/test_tiny.py::test_move_and_unit_chosen_together_leave_less_than_one_after_the_other",
     ),
     Misprint(
         "tiny/variance",
@@ -75,6 +75,6 @@ MISPRINTS = [
         "the variance of the directions grows as sqrt(p) and falls as sqrt(N)",
         "their standard deviation does",
         "",
-        "reproduction/tests/test_tiny_claims.py::test_the_variance_of_a_unit_falls_with_the_samples_not_with_their_root",
+        "reproduction/tests/test_tiny.py::test_the_variance_of_a_unit_falls_with_the_samples_not_with_their_root",
     ),
 ]

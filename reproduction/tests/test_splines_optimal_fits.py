@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from creases.splines import optimal_fit
-from creases_reproduction.splines.optimum import against_descent, random_curves
+from creases_reproduction.splines.optimal_fits import against_descent, random_curves
 
 
 @pytest.mark.slow

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from creases_reproduction.splines.fits import cubic_limit, relocation_gap, relocation_table, rich_and_kernel
+from creases_reproduction.splines.kernel_regime import cubic_limit, rich_and_kernel
+from creases_reproduction.splines.relocation import relocation_gap, relocation_table
 
 
 def test_relocation_beats_refits_and_descent_and_nears_the_optimum():

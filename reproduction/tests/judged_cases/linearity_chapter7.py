@@ -1,18 +1,24 @@
-"""Claims of chapter 7 of the dissertation: every judge tells what is as printed from what is not."""
+"""Numbers for the judges of chapter 7 of the dissertation."""
 
 from __future__ import annotations
 
-import pytest
-
-from creases_reproduction.catalogue import find_claim
-from creases_reproduction.results import judge_numbers, to_json
-from made_up_claims import STORED, as_printed, computable, far_off, judged_with
+from altered_numbers import STORED, as_printed, far_off
 
 OWN = "beyond one's own"
+
+
 ALIKE = {"maps, CKA": 0.9, "maps, cross-entropy": 0.9, "CKA, cross-entropy": 0.9}
+
+
 UNLIKE = {"maps, CKA": -0.9, "maps, cross-entropy": -0.9, "CKA, cross-entropy": -0.9}
+
+
 HARD = {OWN: {"dense, sgd": 9.0, "conv, sgd": 9.0, "dense, adamw": 0.1, "conv, adamw": 0.1}}
+
+
 FAR = {"dense to conv over linear to others": 1.1, "conv among themselves over linear to others": 0.9}
+
+
 NEAR = {"dense to conv over linear to others": 0.1, "conv among themselves over linear to others": 0.1}
 
 
@@ -59,24 +65,3 @@ CASES = {
     "linearity/section-7.4-mnist": (ALIKE, UNLIKE),
     "linearity/section-7.4-cifar10": (ALIKE, UNLIKE),
 }
-
-
-def test_every_claim_is_here():
-    assert set(CASES) == computable("linearity.chapter7", "linearity.chapter7_images")
-
-
-@pytest.mark.parametrize("id", CASES)
-def test_what_is_as_printed_agrees(id):
-    assert judged_with(id, CASES[id][0]).verdict == "agrees"
-
-
-@pytest.mark.parametrize("id", CASES)
-def test_what_contradicts_disagrees(id):
-    assert judged_with(id, CASES[id][1]).verdict == "disagrees"
-
-
-@pytest.mark.parametrize("id", ["linearity/figure-7.5", "linearity/equation-7.7", "linearity/equation-7.8"])
-def test_quick_numbers_are_judged_as_the_stored_ones(id):
-    claim = find_claim(id)
-    assert claim.measure is not None
-    assert judge_numbers(claim, to_json(claim.measure("quick")))[0] == judged_with(id, STORED).verdict

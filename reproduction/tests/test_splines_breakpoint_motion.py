@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from creases_reproduction.splines.landscape import births_and_deaths, lonely_table, sticking
+from creases_reproduction.splines.breakpoint_motion import births_and_deaths, sticking
+from creases_reproduction.splines.lonely_data import lonely_table
 
 
 def test_lonely_data_are_as_many_as_the_formulas_say():

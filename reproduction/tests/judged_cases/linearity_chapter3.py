@@ -1,18 +1,9 @@
-"""Claims of chapter 3 of the dissertation: every judge tells what is as printed from what is not."""
+"""Numbers for the judges of chapter 3 of the dissertation."""
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
-import pytest
-
-from creases_reproduction.catalogue import find_claim
-from creases_reproduction.claim import Row
-from creases_reproduction.judges import is_inside
-from creases_reproduction.linearity.pruning_parity import PRINTED_WIDE
-from creases_reproduction.results import judge_numbers, to_json
-from made_up_claims import FAILS, STORED, as_printed, computable, far_off, judged_with
+from altered_numbers import FAILS, STORED, as_printed, far_off
 
 
 def swapped(numbers):
@@ -58,6 +49,8 @@ def never_printed(numbers):
 
 
 ENTROPY_BEST = {"swaps": [-0.1, 0, 0], "degree": [0, 0, 0], "influence": [0.1, 0, 0], "entropy": [-0.9, 0, 0]}
+
+
 FUNCTIONS = {
     "linearity/section-1.1.3-average": (STORED, {"means": [1, 1.1, 1.2]}),
     "linearity/section-3.1-perceptron": ({"at 2^n": 9}, {"p": 1e-9}),
@@ -76,6 +69,8 @@ FUNCTIONS = {
     "linearity/figure-3.2": (STORED, {"classes": [1785]}),
     "linearity/section-3.3.1-parity": (STORED, far_off),
 }
+
+
 NETWORKS = {
     "linearity/lemma-A.2.1": (STORED, FAILS),
     "linearity/equation-A.14": ({"as printed": 0.0}, STORED),
@@ -96,6 +91,8 @@ NETWORKS = {
     "linearity/section-3.4.1-losses": (STORED, {"losses": {"0": 22, "4": 14}}),
     "linearity/table-3.2": (with_rows_and_loss, far_off),
 }
+
+
 TRAINING = {
     "linearity/section-3.4.2-invariance": (STORED, {"classes": {"6": {"successes": [0, 99], "p": 1e-9}}}),
     "linearity/figure-3.5": (STORED, swapped),
@@ -121,6 +118,8 @@ TRAINING = {
     "linearity/section-3.4.3-maxima": ({"bits": [2, 3], "entropy": [2.0, 3.0], "entropy of OR": [2.0, 3.0], "degree": [2.0, 3.0],
                               "influence": [2.0, 3.0]}, STORED),
 }  # fmt: skip
+
+
 PRUNING = {
     "linearity/table-3.4": ({"cells": 9, "same width": 9, "only printed": 0, "only here": 0}, {"same width": 0}),
     "linearity/table-3.4-shares": (as_printed, STORED),
@@ -133,69 +132,10 @@ PRUNING = {
     "linearity/figure-3.11": (as_printed, far_off),
     "linearity/figure-3.12": (as_printed, far_off),
 }
+
+
 CASES = FUNCTIONS | NETWORKS | TRAINING | PRUNING
+
 
 #: Figures whose numbers are not in the text: what is said of them is the best that can agree.
 IN_KIND = {"linearity/figure-3.5", "linearity/figure-3.10"}
-
-
-def test_every_claim_is_here():
-    names = ("others", "functions", "networks", "optima", "training", "hardness", "ten_bits", "pruning", "images")
-    assert set(CASES) == computable(*(f"linearity.chapter3_{name}" for name in names))
-
-
-@pytest.mark.parametrize("id", CASES)
-def test_what_is_as_printed_agrees(id):
-    assert judged_with(id, CASES[id][0]).verdict == ("agrees in kind" if id in IN_KIND else "agrees")
-
-
-@pytest.mark.parametrize("id", CASES)
-def test_what_contradicts_disagrees(id):
-    assert judged_with(id, CASES[id][1]).verdict == "disagrees"
-
-
-def test_another_width_than_printed_is_of_the_same_kind():
-    assert judged_with("linearity/section-3.4.2-shallow", STORED).verdict == "agrees in kind"
-    assert judged_with("linearity/section-3.4.2-narrow", STORED).verdict == "agrees in kind"
-
-
-def test_entropy_that_falls_but_not_at_every_step_is_of_the_same_kind():
-    def level(numbers):
-        first, second, *rest = numbers["rows"]
-        return {**numbers, "rows": [first, {**first, "what": second["what"]}, *rest]}
-
-    assert judged_with("linearity/section-3.1-bias", level).verdict == "agrees in kind"
-
-
-def test_no_case_at_all_is_no_agreement():
-    assert judged_with("linearity/theorem-3.3.4", {"cases": 0, "failed": 0}).verdict == "disagrees"
-
-
-def test_a_printed_number_is_inside_an_interval_or_near_a_number_without_one():
-    assert is_inside(Row("a", 0.5, 0.6, 0.4, 0.7))
-    assert not is_inside(Row("a", 0.5, 0.6, 0.55, 0.7))
-    assert is_inside(Row("a", 0.5, 0.6), 0.11)
-    assert not is_inside(Row("a", None, 0.6, 0.4, 0.7))
-
-
-@pytest.mark.parametrize(
-    "id", ["linearity/equation-3.5", "linearity/table-3.1", "linearity/section-A.2-proof", "linearity/theorem-3.3.3", "linearity/section-3.3.3-example",
-           "linearity/section-3.3.3-steady", "linearity/section-3.4.3-expected", "linearity/table-3.2"]
-)  # fmt: skip
-def test_quick_numbers_are_judged_as_the_stored_ones(id):
-    claim = find_claim(id)
-    assert claim.measure is not None
-    assert judge_numbers(claim, to_json(claim.measure("quick")))[0] == judged_with(id, STORED).verdict
-
-
-def test_the_cell_of_nine_units_and_six_digits_has_126_choices_not_128():
-    assert PRINTED_WIDE[9][5] == (5, 1)
-    assert comb(9, 5) == 126
-
-
-def test_the_printed_inverse_has_its_last_entry_in_the_first_row():
-    alpha, k = 0.3, 5
-    matrix = np.where(np.arange(k)[:, None] >= np.arange(k), 1.0, alpha)  # (A.14) transposed
-    inverse = np.diag(np.full(k, 1 / (1 - alpha))) + np.diag(np.full(k - 1, 1 / (alpha - 1)), -1)
-    inverse[0, -1] += alpha / (alpha - 1)  # (A.15) has row 0 where rows are counted from 1
-    np.testing.assert_allclose(inverse @ matrix, np.eye(k), atol=1e-12)

@@ -1,17 +1,19 @@
-"""The optimal fit set against gradient descent with as many pieces, on random targets of several kinds."""
+"""Gradient descent against the optimal piecewise-linear fit."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from creases import splines
 from creases._typing import Floats
+from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
+from creases_reproduction.experiment import Scale
 
 
-class Curve(NamedTuple):
+class NoisyCurve(NamedTuple):
     """Data to fit with so many pieces."""
 
     kind: str
@@ -23,12 +25,12 @@ class Curve(NamedTuple):
 class Comparison(NamedTuple):
     """Sums of squared errors on one curve."""
 
-    curve: Curve
+    curve: NoisyCurve
     optimal: splines.OptimalFit
     descent: Floats  #: (restarts,)
 
 
-def random_curves(count: int = 20, *, seed: int = 0) -> list[Curve]:
+def random_curves(count: int = 20, *, seed: int = 0) -> list[NoisyCurve]:
     """Sums of sines, broken lines with noise, random walks, square waves and noise alone, in turn.
 
     40 to 100 data at random places in [-3, 3], and 3 to 8 pieces.
@@ -49,12 +51,12 @@ def random_curves(count: int = 20, *, seed: int = 0) -> list[Curve]:
             y = np.sign(np.sin(2 * x)) + 0.2 * x**2
         else:
             y = rng.normal(size=n)
-        curves.append(Curve(kind, x, np.asarray(y), pieces))
+        curves.append(NoisyCurve(kind, x, np.asarray(y), pieces))
     return curves
 
 
 def against_descent(
-    curves: list[Curve] | None = None, *, restarts: int = 50, steps: int = 3000, seed: int = 0
+    curves: list[NoisyCurve] | None = None, *, restarts: int = 50, steps: int = 3000, seed: int = 0
 ) -> list[Comparison]:
     """The optimal fit of every curve beside restarts of gradient descent with as many pieces."""
     found = random_curves() if curves is None else curves
@@ -64,7 +66,7 @@ def against_descent(
     ]
 
 
-def descent(curve: Curve, restarts: int, steps: int, seed: int = 0) -> Floats:
+def descent(curve: NoisyCurve, restarts: int, steps: int, seed: int = 0) -> Floats:
     """(restarts,) sums of squared errors after gradient descent (Adam) on breakpoints, jumps and the linear part.
 
     Breakpoints start uniformly over the data's range. Afterwards all but the breakpoints are fitted again, so nothing
@@ -86,9 +88,64 @@ def descent(curve: Curve, restarts: int, steps: int, seed: int = 0) -> Floats:
         torch.autograd.backward(((values - y) ** 2).mean(dim=1).sum())
         optimizer.step()
         schedule.step()
-    return np.array([_refitted(row, curve) for row in beta.detach().numpy()])
+    return np.array([_refit(row, curve) for row in beta.detach().numpy()])
 
 
-def _refitted(beta: Floats, curve: Curve) -> float:
+def _refit(beta: Floats, curve: NoisyCurve) -> float:
     basis = np.column_stack([np.ones_like(curve.x), curve.x, np.maximum(curve.x[:, None] - beta, 0)])
     return float(((basis @ np.linalg.lstsq(basis, curve.y, rcond=None)[0] - curve.y) ** 2).sum())
+
+
+def _comparisons(found: Any) -> dict[str, Any]:
+    """Of each curve: the best and the median restart of descent over the optimal fit's error."""
+    rows = [
+        {
+            "kind": one.curve.kind,
+            "best": float(one.descent.min() / one.optimal.sse),
+            "median": float(sorted(one.descent)[len(one.descent) // 2] / one.optimal.sse),
+        }
+        for one in found
+    ]
+    return {"curves": rows, "restarts": len(found[0].descent)}
+
+
+def measure_against_descent(scale: Scale) -> dict[str, Any]:
+    curves = random_curves(4 if scale == "quick" else 20)
+    more: dict[str, Any] = {"restarts": 4, "steps": 300} if scale == "quick" else {}
+    return _comparisons(against_descent(curves, **more))
+
+
+def judge_suboptimal(numbers: Numbers) -> Judgement:
+    """Whether descent never beats the optimum, and usually stays above it."""
+    best, median = (np.array([one[name] for one in numbers["curves"]]) for name in ("best", "median"))
+    told = (
+        f"Error over the optimum's on {len(best)} curves: a median restart {np.median(median):.2f} "
+        f"times, the best of {numbers['restarts']} {np.median(best):.2f} times (least "
+        f"{best.min():.4f})"
+    )
+    return Judgement("agrees" if best.min() > 1 - 1e-6 and np.median(median) > 1.01 else "disagrees", f"{told}.")
+
+
+def suboptimal_rows(numbers: Numbers) -> Picture:
+    """Median restart over optimum, by curve."""
+    rows = [
+        Row(f"{k + 1}, {one['kind']}", None, one["median"], one["best"], one["median"])
+        for k, one in enumerate(numbers["curves"])
+    ]
+    return Picture(
+        rows=rows, x="descent's squared error over the optimum's: median restart, and down to the best", log=True
+    )
+
+
+CLAIMS = [
+    Claim(
+        "splines/suboptimal",
+        "slide 'How Suboptimal is Gradient Descent?'",
+        "Gradient descent ends above the globally optimal piecewise-linear fit.",
+        "a picture",
+        measure_against_descent,
+        judge_suboptimal,
+        suboptimal_rows,
+        full="half a minute of a core",
+    ),
+]

@@ -17,8 +17,8 @@ from creases.problems import INTERVAL, TARGETS
 from creases.splines.batches import gradient_descent, squared_errors
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row, Verdict
 from creases_reproduction.experiment import Scale
-from creases_reproduction.splines.fits import relocating
-from creases_reproduction.splines.initialisation import initialised
+from creases_reproduction.splines.initialisation import initialize
+from creases_reproduction.splines.relocation import train_relocating
 from creases_reproduction.statistics import mean_interval
 
 #: Where breakpoints start. "curvature" knows the target, the others do not.
@@ -48,10 +48,10 @@ def gaps_by_initialisation(
     for target in targets:
         y = TARGETS[target](x)
         best = splines.optimal_fit(x, y, width).sse / n
-        batch = Batch.join([initialised(start, x, how, y=y) for how in HOWS])
+        batch = Batch.join([initialize(start, x, how, y=y) for how in HOWS])
         losses = squared_errors(gradient_descent(batch, x, y, steps=steps, lr=lr), x, y).reshape(len(HOWS), seeds)
         gaps: dict[str, list[float]] = {how: (row - best).tolist() for how, row in zip(HOWS, losses, strict=True)}
-        moved = relocating(start, x, y, steps=steps, lr=lr, every=steps // 10, moves=3)
+        moved = train_relocating(start, x, y, steps=steps, lr=lr, every=steps // 10, moves=3)
         found[target] = Gaps({**gaps, "relocation": (squared_errors(moved, x, y) - best).tolist()}, best)
     return found
 

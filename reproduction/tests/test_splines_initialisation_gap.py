@@ -1,6 +1,6 @@
 """Which initialisation closes the gap to the optimal fit."""
 
-from creases_reproduction.splines.gap import HOWS, gaps_by_initialisation, judge
+from creases_reproduction.splines.initialisation_gap import HOWS, gaps_by_initialisation, judge
 
 
 def test_no_initialisation_comes_as_near_to_the_optimum_as_relocation():

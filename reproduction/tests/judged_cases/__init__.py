@@ -1,0 +1,1 @@
+"""Numbers as printed and numbers that contradict, for the judges of each chapter."""

@@ -1,0 +1,25 @@
+"""Numbers for the judges of chapter 2 of the dissertation."""
+
+from __future__ import annotations
+
+from altered_numbers import FAILS, STORED, as_printed
+
+#: By id: numbers as printed, and numbers that contradict.
+CASES = {
+    "linearity/section-2.1.1-convergence": (STORED, FAILS),
+    "linearity/theorem-2.1.1": (STORED, FAILS),
+    "linearity/theorem-2.1.2": (STORED, {"others": []}),
+    "linearity/theorem-2.1.3": (STORED, FAILS),
+    "linearity/equation-2.11": ({"as printed": 0.0}, STORED),
+    "linearity/equation-2.23": (STORED, {"largest difference": 0.1}),
+    "linearity/figure-2.3": (STORED, {"rectangles": [10, 20, 40], "sigmoid": [0.3] * 3, "relu": [0.3] * 3}),
+    "linearity/theorem-2.3.2": (STORED, FAILS),
+    "linearity/equation-2.26": ({"regions": 12}, STORED),
+    "linearity/equation-2.27": (STORED, FAILS),
+    "linearity/equation-2.28": (STORED, {"ratios": {"1 inputs, 2 layers": [1.0, 2.0, 4.0]}}),
+    "linearity/section-2.3.2-order": (as_printed, STORED),
+    "linearity/section-2.3.2-same": (STORED, FAILS),
+    "linearity/theorem-2.3.3": (STORED, FAILS),
+    "linearity/section-2.3.8-lines": (STORED, {"power": 2.0}),
+    "linearity/section-2.3.8-dimension": (STORED, {"powers": [1.0, 1.0, 1.0]}),
+}
