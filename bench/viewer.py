@@ -23,7 +23,7 @@ import torch
 from playwright.sync_api import Page, sync_playwright
 
 import creases
-from creases.show.viewer import _frames as frames
+from creases.show import viewer
 
 ARGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 FRAMES = 90
@@ -88,10 +88,10 @@ def page_of_regions(width: int = 195) -> str:
         "kept": 0,
         "sections": [],
     }
-    data = frames.report(run, {"0": frames.plane_frame(partition, about={"moment": 0, "slice": 0})})
-    built = Path(frames.__file__).parent / "built"
+    data = viewer.report_frame(run, {"0": viewer.plane_frame(partition, about={"moment": 0, "slice": 0})})
+    built = Path(viewer.__file__).parent / "built"
     page, script, style = ((built / name).read_text() for name in ("report.html", "studio.js", "studio.css"))
-    return frames.report_html(page, script, style, f"{partition.count} regions", data)
+    return viewer.render_report(page, script, style, f"{partition.count} regions", data)
 
 
 def cpu_seconds(root: int) -> float:

@@ -4,7 +4,7 @@ import base64
 import re
 import zlib
 
-from creases.show.viewer import decode
+from creases.show.viewer import decode_frame
 
 
 def read(path):
@@ -12,5 +12,5 @@ def read(path):
     page = path.read_text("utf-8")
     assert page.startswith("<!doctype html>")
     packed = re.search(r'id="creases-report">([^<]*)<', page).group(1)
-    header, arrays = decode(zlib.decompress(base64.b64decode(packed)))
-    return header["run"], {name: decode(data.tobytes()) for name, data in arrays.items()}
+    header, arrays = decode_frame(zlib.decompress(base64.b64decode(packed)))
+    return header["run"], {name: decode_frame(data.tobytes()) for name, data in arrays.items()}

@@ -178,7 +178,7 @@ def on_line():
         (lambda: plot_similarity(np.ones((2, 3)), ["a", "b"]), r"values must be a matrix \(N, N\)"),
         (lambda: plot_similarity(np.ones((2, 2)), ["a"]), "names must have 2 names"),
         (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], accuracy=[1.0]), "accuracy must have 2"),
-        (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], order=[0, 0]), "order must have each of the numbers 0 to 1"),
+        (lambda: plot_similarity(np.eye(2), ["a", "b"], order=[0, 0]), "order must have each of the numbers 0 to 1"),
         (lambda: plot_compression({}), "results must have at least one k"),
         (lambda: plot_compression_table({"a": compression(1), "b": compression(2)}), "results must have the same k"),
         (lambda: plot_disagreement(on_line()), "difference must be on a plane"),

@@ -281,7 +281,7 @@ def test_a_run_needs_no_mouse(wide, studio):
                 return
         raise AssertionError(f"Tab does not come to {name}")
 
-    to("Start")
+    to("Restart")  # the session has a run
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Pause", exact=True).first.wait_for()  # the run before is gone
     page.locator(".steps li").first.wait_for()

@@ -11,8 +11,8 @@ from creases.cli.compare._report import write
 from creases.compare import similarity
 from creases.compare.differences import difference_at_samples
 from creases.errors import FileError, InputError
+from creases.show.report._comparison_planes import _choose_three
 from creases.show.report._comparisons import write_comparison_report
-from creases.show.report._planes import _three
 from report_pages import read
 
 RNG = np.random.default_rng(0)
@@ -47,24 +47,24 @@ def test_two_networks_of_two_inputs_are_maps_to_choose_from(pair):
         (low, high), _ = header["box"]
         assert low + crease[..., 0] * (high - low) == pytest.approx(bent, abs=1e-6)
     sections = {section["title"]: section for section in run["sections"]}
-    assert sections["The networks"]["table"]["rows"][0] == ["old", "100.00 %", "7", "1", "2"]
-    assert sections["Make it again"]["code"] == "creases compare old new"
-    assert sections["How alike"]["table"]["rows"][0][0] == "Agreement"
+    assert sections["Networks"]["table"]["rows"][0] == ["old", "100.00 %", "7", "1", "2"]
+    assert sections["How to reproduce it"]["code"] == "creases compare old new"
+    assert sections["Similarity"]["table"]["rows"][0][0] == "Agreement"
 
 
 def test_where_they_decide_differently_is_told_exactly(pair):
     run, frames = read(pair / "report.html")
     (low, high), _ = frames["0"][0]["box"]
-    section = next(s for s in run["sections"] if s["title"] == "Where they decide differently")
+    section = next(s for s in run["sections"] if s["title"] == "Where they disagree")
     share = f"{100 * 0.5 / (high - low):.3g} %"
-    assert f"old and new decide differently on {share} of what is in the box." in section["text"]
+    assert f"old and new disagree on {share} of the inputs in the box." in section["text"]
     assert section["table"]["rows"] == [["1 and 0", "1 part", share]]
     assert section["picture"]["light"] != section["picture"]["dark"]
 
 
 def test_samples_of_different_decisions_are_listed_with_the_truth(pair):
     run, _ = read(pair / "report.html")
-    table = next(s for s in run["sections"] if s["title"].startswith("Decided differently"))["table"]
+    table = next(s for s in run["sections"] if s["title"].startswith("Classified differently"))["table"]
     assert table["columns"] == ["sample", "a says", "b says", "truth"]
     X = np.load(pair / "samples.npz")["X"]
     differ = np.flatnonzero((X[:, 0] > 0) & (X[:, 0] <= 0.5))
@@ -76,8 +76,8 @@ def test_equal_networks_are_said_to_be_so(tmp_path, drawn):
     folder = compared(tmp_path / "out", {"a": OLD, "b": OLD}, RNG.uniform(-1, 1, (10, 2)))
     run, _ = read(folder / "report.html")
     titles = {section["title"]: section.get("text", "") for section in run["sections"]}
-    assert titles["Where they decide differently"] == "a and b are the same function in the box, up to rounding."
-    assert not any(title.startswith("Decided differently") for title in titles)
+    assert titles["Where they disagree"] == "a and b are the same function in the box, up to rounding."
+    assert not any(title.startswith("Classified differently") for title in titles)
 
 
 def test_three_networks_of_more_inputs_are_cut_through_samples_of_each_class(tmp_path, drawn):
@@ -116,23 +116,23 @@ def test_networks_of_one_input_are_lines(tmp_path, drawn):
     folder = compared(tmp_path / "out", {"one": one, "two": two}, np.linspace(-1, 1, 9)[:, None])
     run, frames = read(folder / "report.html")
     assert [header["kind"] for header, _ in frames.values()] == ["line", "line"]
-    assert "picture" not in next(s for s in run["sections"] if s["title"] == "Where they decide differently")
+    assert "picture" not in next(s for s in run["sections"] if s["title"] == "Where they disagree")
 
 
 def test_samples_on_one_line_are_no_plane():
-    assert _three(np.array([[0.0, 0, 0], [1, 1, 1], [2, 2, 2]]), []) is None
-    assert _three(np.zeros((5, 3)), []) is None
+    assert _choose_three(np.array([[0.0, 0, 0], [1, 1, 1], [2, 2, 2]]), []) is None
+    assert _choose_three(np.zeros((5, 3)), []) is None
     X = np.array([[0.0, 0, 0], [1, 1, 1], [2, 2, 2], [0, 1, 0], [0, 0, 0]])
-    assert _three(X, [0, 4, 1]) == [0, 1, 3]  # 4 is 0 again, and 2 on the line of 0 and 1
+    assert _choose_three(X, [0, 4, 1]) == [0, 1, 3]  # 4 is 0 again, and 2 on the line of 0 and 1
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "there is no .*comparison.json; give the folder that creases compare wrote"),
+        (None, "cannot read .*comparison.json: there is no such file; give a folder that creases compare wrote"),
         ("{", "is damaged"),
-        ("[]", "is damaged, or written by another version: it has no names"),
-        ('{"names": ["a", "b"]}', "it has no samples, samples_of"),
+        ("[]", "it is damaged or of another version, without names"),
+        ('{"names": ["a", "b"]}', "without samples, samples_of"),
     ],
 )
 def test_a_folder_without_a_comparison_is_refused(tmp_path, text, said):
@@ -143,5 +143,5 @@ def test_a_folder_without_a_comparison_is_refused(tmp_path, text, said):
 
 
 def test_a_page_has_a_page_s_name(pair):
-    with pytest.raises(InputError, match=r"out: expected a name ending in .html, got 'page.txt'"):
+    with pytest.raises(InputError, match=r"out must end in .html, got 'page.txt'"):
         write_comparison_report(pair, pair / "page.txt")

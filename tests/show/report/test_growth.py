@@ -22,8 +22,8 @@ from creases.show.report import _growth as growth
 from creases.show.report import _growth_sections as growth_sections
 from creases.show.report import _slices as slices
 from creases.show.report._growth import write_growth_report, write_run_report
-from creases.show.report._hardest import losses
-from creases.show.viewer import decode
+from creases.show.report._hardest_samples import losses
+from creases.show.viewer import decode_frame
 
 
 def made(folder, **settings):
@@ -60,8 +60,8 @@ def sine(place):
 def read(path):
     """The run and the frames that a report's page holds."""
     packed = re.search(r'id="creases-report">([^<]*)<', path.read_text()).group(1)
-    header, arrays = decode(zlib.decompress(base64.b64decode(packed)))
-    return header["run"], {name: decode(data.tobytes()) for name, data in arrays.items()}
+    header, arrays = decode_frame(zlib.decompress(base64.b64decode(packed)))
+    return header["run"], {name: decode_frame(data.tobytes()) for name, data in arrays.items()}
 
 
 @pytest.fixture(scope="module")
@@ -125,15 +125,17 @@ def test_the_last_frame_is_of_the_network_that_was_kept(circles, circles_report)
 def test_the_sections_tell_what_a_reader_asks(circles, circles_report):
     _, found, _ = circles_report
     titles = [one["title"] for one in found["sections"]]
-    wanted = ["Overview", "Growth ledger", "Scores", "Hardest instances", "Exactness", "Load it in three lines"]
+    wanted = ["Overview", "Growth ledger", "Scores", "Hardest samples", "Exactness", "Load it in three lines"]
     assert [title for title in titles if title in wanted] == wanted
-    assert titles[-2:] == ["Make it again", "About this report"]
+    assert titles[-2:] == ["How to reproduce it", "About this report"]
     assert section(found, "Load it in three lines")["code"].splitlines() == [
         "import creases",
         'net = creases.read("circles/model.safetensors")',
         "net(X)",
     ]
-    assert "creases grow xor_circles --when 12 --epochs 45 --out circles" in section(found, "Make it again")["code"]
+    assert (
+        "creases grow xor_circles --when 12 --epochs 45 --out circles" in section(found, "How to reproduce it")["code"]
+    )
     for one in found["sections"]:
         table = one.get("table", {"columns": [], "rows": []})
         assert all(len(row) == len(table["columns"]) for row in table["rows"]), one["title"]
@@ -145,7 +147,7 @@ def test_the_ledger_has_a_row_for_every_growth_step(circles, circles_report):
     history = History.load(circles / "history.json")
     columns = {name: [row[k] for row in table["rows"]] for k, name in enumerate(table["columns"])}
     assert columns["step"] == [str(record.number) for record in history.records]
-    assert columns["decisions changed"] == [str(record.changed) for record in history.records]
+    assert columns["predictions changed"] == [str(record.changed) for record in history.records]
     assert columns["loss before"] == [f"{record.before['loss']:.4g}" for record in history.records]
     assert all("because" in why for why in columns["why"])
     assert all(float(change) > 0 for change in columns["largest change"])
@@ -163,8 +165,8 @@ def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circle
     for one, row in zip(grown, rows, strict=True):
         old, new = before[one.epoch](X), one.net(X)
         assert float(row["largest change"]) == pytest.approx(np.abs(new - old).max(), rel=6e-3)
-        assert int(row["decisions changed"]) == (new.argmax(axis=1) != old.argmax(axis=1))[train].sum()
-        for name, f in (("loss before", old), ("at once", new)):
+        assert int(row["predictions changed"]) == (new.argmax(axis=1) != old.argmax(axis=1))[train].sum()
+        for name, f in (("loss before", old), ("right after", new)):
             expected = (np.log(np.exp(f).sum(axis=1)) - f[np.arange(len(f)), y])[train].mean()
             assert float(row[name]) == pytest.approx(expected, rel=1e-3)
 
@@ -172,7 +174,7 @@ def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circle
 def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
     _, found, _ = iris_report
     kept = load_run(iris)
-    table = section(found, "Hardest instances")["table"]
+    table = section(found, "Hardest samples")["table"]
     at = {name: k for k, name in enumerate(table["columns"])}
     for row in table["rows"]:
         number = int(row[at["row"]])
@@ -183,7 +185,7 @@ def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
 def test_the_hardest_instances_have_the_largest_losses(circles, circles_report):
     _, found, _ = circles_report
     kept = load_run(circles)
-    table = section(found, "Hardest instances")["table"]
+    table = section(found, "Hardest samples")["table"]
     loss, data = losses(kept.net, kept.data), kept.data
     f = np.asarray(kept.net(data.problem.X))
     expected = -f[np.arange(len(f)), data.problem.y] + np.log(np.exp(f).sum(axis=1))
@@ -238,21 +240,25 @@ def test_slices_that_are_asked_for_are_shown(iris, tmp_path, quick):
     header, arrays = frames[f"{found['moments'][0]['id']}"]
     kept = load_run(iris)
     assert header["origin"] == [0, np.median(kept.data.problem.X[:, 1]), np.median(kept.data.problem.X[:, 2]), 0]
-    assert "--columns 'sepal length (cm),3'" in section(found, "Make it again")["code"]
+    assert "--columns 'sepal length (cm),3'" in section(found, "How to reproduce it")["code"]
     assert len(arrays["points"]) == 150
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"columns": ["colour,3"]}, "--columns: there is no column 'colour'; give two of sepal length"),
-        ({"columns": ["3,3"]}, "--columns: expected two different columns such as sepal length"),
-        ({"columns": ["1"]}, "--columns: expected two different columns"),
-        ({"columns": ["0,sepal length (cm)"]}, "--columns: expected two different columns"),
-        ({"columns": ["0,1,2"]}, "--columns: expected two different columns"),
-        ({"through": ["1,2"]}, "--through: expected the numbers of three rows such as 0,1,2, got '1,2'"),
-        ({"through": ["1,2,x"]}, "--through: expected the numbers of three rows"),
-        ({"through": ["1,2,150"]}, "--through: there is no row 150; rows are from 0 to 149"),
+        (
+            {"columns": ["colour,3"]},
+            "columns must be two of sepal length (cm), sepal width (cm), petal length (cm), petal width (cm), or "
+            "their numbers, got 'colour'",
+        ),
+        ({"columns": ["3,3"]}, "columns must be two different columns such as sepal length"),
+        ({"columns": ["1"]}, "columns must be two different columns"),
+        ({"columns": ["0,sepal length (cm)"]}, "columns must be two different columns"),
+        ({"columns": ["0,1,2"]}, "columns must be two different columns"),
+        ({"through": ["1,2"]}, "through must be the numbers of three rows such as 0,1,2, got '1,2'"),
+        ({"through": ["1,2,x"]}, "through must be the numbers of three rows"),
+        ({"through": ["1,2,150"]}, "through must be rows from 0 to 149, got row 150"),
     ],
 )
 def test_slices_that_are_not_there_are_refused(iris, tmp_path, asked, said):
@@ -262,7 +268,9 @@ def test_slices_that_are_not_there_are_refused(iris, tmp_path, asked, said):
 
 
 def test_problems_of_two_inputs_have_no_slices_to_choose(circles, tmp_path):
-    with pytest.raises(InputError, match="--columns: xor_circles has 2 inputs, which are shown whole; leave it out"):
+    with pytest.raises(
+        InputError, match="columns must be empty for one or two inputs, which need no slice, got 2 inputs"
+    ):
         write_growth_report(circles, tmp_path / "r.html", columns=["0,1"])
 
 
@@ -282,7 +290,7 @@ def test_one_input_is_shown_as_a_function(sine, tmp_path):
     assert {header["kind"] for header, _ in frames.values()} == {"line"}
     assert "slices" not in found
     assert found["measure"] == "R²"
-    table = section(found, "Hardest instances")["table"]
+    table = section(found, "Hardest samples")["table"]
     assert "error" in table["columns"]
     assert section(found, "Scores")["table"]["columns"][-1] == "test RMSE"
 
@@ -331,7 +339,7 @@ def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path,
 
 def test_a_run_that_was_never_trained_is_refused(circles, tmp_path):
     kept = load_run(circles)
-    with pytest.raises(InputError, match="run: has not been trained for an epoch yet"):
+    with pytest.raises(InputError, match="run must have at least one epoch"):
         write_run_report(replace(kept, history=History()), tmp_path / "r.html", model="m", again="")
 
 
@@ -346,7 +354,7 @@ def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, qui
     found, frames = read(tmp_path / "r.html")
     _, arrays = frames[str(found["moments"][-1]["id"])]
     assert np.allclose(arrays["distance"][[0, 1, 59]], 0, atol=1e-5)
-    table = section(found, "Hardest instances")["table"]
+    table = section(found, "Hardest samples")["table"]
     at = {name: k for k, name in enumerate(table["columns"])}
     for row in table["rows"]:
         line = lines[int(row[at["row"]]) - 5].split(",")

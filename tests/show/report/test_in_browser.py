@@ -70,7 +70,7 @@ def test_a_map_has_regions_to_point_at_and_sections_that_fit_the_screen(visit, s
     assert "of 4" in told
     assert "class 1 = x1 + x2" in told.replace("1 x", "x")
     titles = page.locator(".sections h2").all_inner_texts()
-    assert {"Exactness", "Regions", "What is decided where", "Units", "Dual plot of class 0"} <= set(titles)
+    assert {"Exactness", "Regions", "Predicted classes", "Units", "Dual plot of class 0"} <= set(titles)
     shown = page.locator(".sections img").first
     assert shown.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
     assert found.overflows() <= 0
@@ -85,4 +85,4 @@ def test_of_a_comparison_each_network_can_be_chosen_and_set_beside_another(visit
     page.get_by_text("3 regions").wait_for()
     assert page.locator(".pin").all_inner_texts() == ["stripes", "Kept: cross"]
     assert "of 3" in pointed(page, 0.85, 0.3)
-    assert page.locator(".sections h2", has_text="Where they decide differently").count() == 1
+    assert page.locator(".sections h2", has_text="Where they disagree").count() == 1

@@ -23,7 +23,7 @@ def test_a_partition_is_shown_as_it_was_saved(tmp_path, drawn):
     assert run["problem"]["classes"] == ["class 0", "class 1"]
     titles = [section["title"] for section in run["sections"]]
     assert titles[0] == "Exactness"
-    assert titles[-1] == "Make it again"
+    assert titles[-1] == "How to reproduce it"
     assert run["sections"][-1]["code"] == "creases report 'my map.npz'"
 
 
@@ -38,7 +38,7 @@ def test_a_network_is_mapped_around_its_data_or_in_the_box_given(tmp_path, drawn
     assert low < X[:, 0].min() < X[:, 0].max() < high
     assert np.array(run["problem"]["X"]) == pytest.approx(X)
     assert run["problem"]["classes"] == ["0", "1"]
-    shares = next(s for s in run["sections"] if s["title"] == "How many pieces it takes")["table"]["rows"][0]
+    shares = next(s for s in run["sections"] if s["title"] == "How many pieces it needs")["table"]["rows"][0]
     assert shares[-1] == "100 %"  # the network decides as the data are
     _, frames = read(write_map_report(tmp_path / "net.safetensors", out, box=[(0, 2), (0, 3)]))
     assert frames["0"][0]["box"] == [[0, 2], [0, 3]]
@@ -79,15 +79,35 @@ def test_a_unit_that_is_off_on_a_slice_is_not_dead_where_data_lie_beside_it(tmp_
 @pytest.mark.parametrize(
     ("name", "options", "error", "said"),
     [
-        ("none.npz", {}, FileError, "path: there is no file"),
-        ("notes.txt", {}, FileError, "path: expected a map"),
-        ("broken.npz", {}, FileError, "path: .* is not an .npz file that creases wrote, or damaged"),
-        ("cut.npz", {}, FileError, "path: .* is not an .npz file that creases wrote, or damaged"),
+        ("none.npz", {}, FileError, "cannot read .*: there is no such file"),
+        ("notes.txt", {}, FileError, "cannot read .*: expected a map"),
+        ("broken.npz", {}, FileError, "cannot read .*: it is not an .npz file of creases, or damaged"),
+        ("cut.npz", {}, FileError, "cannot read .*: it is not an .npz file of creases, or damaged"),
         ("other.npz", {}, FileError, "must hold W0, b0"),
-        ("wide.safetensors", {}, InputError, "the network has 3 inputs, so a plane must be chosen"),
-        ("map.npz", {"box": [(0, 1), (0, 1)]}, InputError, "box: map.npz is a map, which has its box"),
-        ("fold.safetensors", {"box": [(1, 0), (0, 1)]}, InputError, "box: empty on axis 0"),
-        ("fold.safetensors", {"data": "three.npz"}, InputError, "data: three.npz has 3 columns to predict from"),
+        (
+            "wide.safetensors",
+            {},
+            InputError,
+            "path must be a network of one or two inputs, or a map, got a network of 3 inputs",
+        ),
+        (
+            "map.npz",
+            {"box": [(0, 1), (0, 1)]},
+            InputError,
+            "box must be None for a map, which has its box, got a box for map.npz",
+        ),
+        (
+            "fold.safetensors",
+            {"box": [(1, 0), (0, 1)]},
+            InputError,
+            "box must have lo < hi on every axis, got .* on axis 0",
+        ),
+        (
+            "fold.safetensors",
+            {"data": "three.npz"},
+            InputError,
+            "data must have 2 input columns, as the network, got 3 in three.npz",
+        ),
         (
             "fold.safetensors",
             {"data": "many.npz"},
@@ -121,7 +141,7 @@ def test_classes_of_a_table_are_the_outputs_of_their_numbers(tmp_path, drawn):
     run, _ = read(write_map_report(tmp_path / "three.safetensors", tmp_path / "page.html", data=tmp_path / "two.csv"))
     assert run["problem"]["classes"] == ["0", "1", "2"]
     assert set(run["problem"]["y"]) == {1, 2}
-    found = next(s for s in run["sections"] if s["title"] == "How many pieces it takes")
+    found = next(s for s in run["sections"] if s["title"] == "How many pieces it needs")
     assert found["table"]["rows"][0][-1] == "100 %"
 
 
@@ -131,10 +151,12 @@ def test_a_line_is_shown_without_samples_that_are_not_on_it(tmp_path, drawn):
     run, _ = read(write_map_report(tmp_path / "line.npz", tmp_path / "line.html", data=tmp_path / "data.npz"))
     assert run["problem"]["X"] == []
     creases.line(FOLD, [-1, 0.5], [1, 0.5], infinite=True).save(tmp_path / "endless.npz")
-    with pytest.raises(InputError, match=r"endless.npz is of a whole line, which no picture shows"):
+    with pytest.raises(
+        InputError, match=r"path must be a map of a segment, got endless.npz, which is of an infinite line"
+    ):
         write_map_report(tmp_path / "endless.npz", tmp_path / "endless.html")
 
 
 def test_a_page_has_a_page_s_name(tmp_path):
-    with pytest.raises(InputError, match=r"out: expected a name ending in .html, got 'out.pdf'"):
+    with pytest.raises(InputError, match=r"out must end in .html, got 'out.pdf'"):
         write_map_report(tmp_path / "map.npz", tmp_path / "out.pdf")

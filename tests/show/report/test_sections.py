@@ -10,9 +10,9 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
+from creases.show.report._formatting import format_float, format_integer
 from creases.show.report._sections import network_sections
-from creases.show.report._subject import parameters
-from creases.show.report._words import number, whole
+from creases.show.report._subject import count_parameters
 
 BOX = [(-1.0, 1.0), (-1.0, 1.0)]
 RNG = np.random.default_rng(0)
@@ -42,7 +42,7 @@ def spare():
 
 def test_the_certificate_says_that_the_pieces_are_the_network(spare):
     section = spare["Exactness"]
-    assert "agree with the network itself to rounding" in section["text"]
+    assert "agree with the network up to rounding" in section["text"]
     assert rows(section)["network"] == "2 inputs, 3 hidden units, 1 output"
     assert rows(section)["parameters"] == "13"
 
@@ -59,7 +59,7 @@ def test_the_census_is_that_of_the_partition(spare):
 
 def test_classes_have_the_area_where_they_are_decided(spare):
     high = 1.5**2 / 2 / 4  # f > 0 where x1 + x2 > 1/2
-    table = spare["What is decided where"]["table"]["rows"]
+    table = spare["Predicted classes"]["table"]["rows"]
     assert table[1][:3] == ["high", f"{100 * high:.3g} %", "1"]
     assert [row[3] for row in table] == [str((Y == 0).sum()), str((Y == 1).sum())]
 
@@ -71,7 +71,7 @@ def test_dead_and_doubled_units_are_named(spare):
 
 
 def test_pictures_come_for_light_and_for_dark_paper(spare):
-    for title in ("Dual plot of output", "How many pieces it takes"):
+    for title in ("Dual plot of output", "How many pieces it needs"):
         light, dark = (base64.b64decode(spare[title]["picture"][name].split(",")[1]) for name in ("light", "dark"))
         assert light[:8] == dark[:8] == b"\x89PNG\r\n\x1a\n"
         assert light != dark
@@ -79,7 +79,7 @@ def test_pictures_come_for_light_and_for_dark_paper(spare):
 
 def test_a_network_of_pieces_that_decide_alike_needs_one(spare):
     share = np.mean((np.asarray(SPARE(X[1::2]))[:, 0] > 0) == Y[1::2])
-    assert spare["How many pieces it takes"]["table"]["rows"][0][-1] == f"{100 * share:.3g} %"
+    assert spare["How many pieces it needs"]["table"]["rows"][0][-1] == f"{100 * share:.3g} %"
 
 
 def test_the_share_of_the_area_with_data_is_that_of_its_regions():
@@ -90,7 +90,7 @@ def test_the_share_of_the_area_with_data_is_that_of_its_regions():
 
 def test_parameters_are_those_that_torch_counts_also_with_pooling():
     model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(2, 3))
-    assert parameters(creases.read(model, (1, 4, 4))) == sum(one.numel() for one in model.parameters())
+    assert count_parameters(creases.read(model, (1, 4, 4))) == sum(one.numel() for one in model.parameters())
 
 
 def test_a_function_of_one_direction_is_told_by_it(spare):
@@ -106,7 +106,7 @@ def test_the_units_of_a_column_do_not_decide_what_the_output_is_sensitive_to():
     found = network_sections(net, box=[(-9e3, 9e3)] * 3, X=[units, -units])
     (section,) = (one for one in found if one["title"] == "Sensitivity")
     assert section["table"]["rows"][0][4] == "+0.95 x1, +0.32 x2"
-    assert section["text"].endswith("Inputs are measured in their standard deviations.")
+    assert section["text"].endswith("Inputs are in units of their standard deviations.")
 
 
 def test_a_spline_is_listed_by_its_breakpoints_and_delta_slopes():
@@ -117,7 +117,7 @@ def test_a_spline_is_listed_by_its_breakpoints_and_delta_slopes():
     assert table["rows"] == [["0", "0", "1"], ["1", "1", "-2"], ["2", "2", "1"]]
     assert "0 at the left end and 0 at the right" in found["Breakpoints"]["text"]
     assert rows(found["Regions"])["length of all"] == "4"
-    assert "What is decided where" not in found  # its output is a value
+    assert "Predicted classes" not in found  # its output is a value
 
 
 def test_pieces_that_are_not_the_network_are_said_so(monkeypatch, drawn):
@@ -176,8 +176,8 @@ def test_constant_networks_and_those_of_float32_have_sections_too(drawn):
     found = told(network_sections(constant, box=BOX, X=X, y=Y, classes=["a", "b"]))
     assert found["Sensitivity"]["table"]["rows"][0][1:] == ["0", "–", "–", "constant"]
     single = told(network_sections(SPARE.to(torch.float32), box=BOX, X=X, y=Y, classes=["a", "b"]))
-    assert rows(single["Exactness"])["kept in"] == "float32"
-    assert "agree with the network itself" in single["Exactness"]["text"]
+    assert rows(single["Exactness"])["precision"] == "float32"
+    assert "agree with the network up to rounding" in single["Exactness"]["text"]
 
 
 def test_of_many_units_those_with_a_note_are_listed_first(drawn):
@@ -190,16 +190,16 @@ def test_of_many_units_those_with_a_note_are_listed_first(drawn):
     listed = section["table"]["rows"]
     assert len(listed) == 100
     assert listed[-1][0] == "149"
-    assert "the other 50 are left out" in section["text"]
+    assert "the other 50 are omitted" in section["text"]
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"X": np.zeros((3, 5))}, "X: expected samples of 2 numbers, got 5"),
-        ({"X": X, "y": Y[:4]}, "y: expected 60 of them, one for each sample, got 4"),
-        ({"features": ["one"]}, "features: expected 2 names, one for each input, got 1"),
-        ({"box": [(0.0, 1.0)]}, r"box: expected 2 pairs \(lo, hi\)"),
+        ({"X": np.zeros((3, 5))}, "X must have 2 columns, one for each input, got 5"),
+        ({"X": X, "y": Y[:4]}, "y must have 60 values, one for each sample, got 4"),
+        ({"features": ["one"]}, "features must have 2 names, one for each input, got 1"),
+        ({"box": [(0.0, 1.0)]}, r"box must be \(lo, hi\), or 2 pairs of them"),
     ],
 )
 def test_what_does_not_fit_the_network_is_refused(given, said):
@@ -208,7 +208,7 @@ def test_what_does_not_fit_the_network_is_refused(given, said):
 
 
 def test_numbers_are_short():
-    assert number(float("nan")) == "–"
-    assert number(1234.5678) == "1235"
-    assert whole(1234567) == "1,234,567"
-    assert whole(2**100) == "about 10^30"
+    assert format_float(float("nan")) == "–"
+    assert format_float(1234.5678) == "1235"
+    assert format_integer(1234567) == "1,234,567"
+    assert format_integer(2**100) == "about 10^30"

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from creases.show.studio._limits import Limits
-from creases.show.viewer import decode
+from creases.show.viewer import decode_frame
 from studio_page import DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
 
 
@@ -36,7 +36,7 @@ def test_a_run_of_every_kind_of_problem_gives_a_frame(problem):
     assert page.status["state"] == "paused"
     last = page.run["moments"][-1]
     (frame,) = page.send("frame", moment=last["id"], slice=0)
-    header, arrays = decode(frame)
+    header, arrays = decode_frame(frame)
     assert header["moment"] == last["id"]
     if problem is LINE:
         assert header["kind"] == "line"
@@ -138,7 +138,7 @@ def test_more_than_two_inputs_have_the_slices_asked_for():
     assert told["slice"] == 2
     for number in range(3):
         (frame,) = page.send("frame", moment=page.run["moments"][-1]["id"], slice=number)
-        assert decode(frame)[0]["slice"] == number
+        assert decode_frame(frame)[0]["slice"] == number
     (again,) = page.send("slice", columns=[2, 3])
     assert again["slice"] == 1
     assert page.as_told()

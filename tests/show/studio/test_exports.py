@@ -12,7 +12,7 @@ import pytest
 
 import creases
 from creases.show.studio._exports import Export
-from creases.show.viewer import decode
+from creases.show.viewer import decode_frame
 from studio_page import CSV, DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
 
 
@@ -32,7 +32,7 @@ def test_the_report_is_one_page_with_the_run_and_its_code_in_it(ended):
     page = export.content.decode()
     assert export.name.endswith(".html")
     packed = re.search(r'id="creases-report">([^<]+)<', page)[1]
-    header, frames = decode(zlib.decompress(base64.b64decode(packed)))
+    header, frames = decode_frame(zlib.decompress(base64.b64decode(packed)))
     run = header["run"]
     assert run["records"] == ended.run["records"]
     assert run["epochs"] == ended.run["epochs"]

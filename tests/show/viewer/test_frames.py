@@ -10,7 +10,15 @@ from torch import nn
 
 import creases
 from creases.errors import FileError
-from creases.show.viewer import decode, encode, line_frame, on_slice, plane_frame, report, report_html
+from creases.show.viewer import (
+    decode_frame,
+    encode_frame,
+    line_frame,
+    plane_frame,
+    project_on_slice,
+    render_report,
+    report_frame,
+)
 
 
 def network(*widths, bend=nn.ReLU, dtype=torch.float64):
@@ -23,8 +31,8 @@ def network(*widths, bend=nn.ReLU, dtype=torch.float64):
 
 def test_arrays_of_every_type_come_back_and_start_at_multiples_of_four():
     given = {"a": ("u1", np.arange(5)), "b": ("f4", np.ones((2, 3))), "c": ("i4", [-1]), "d": ("u4", np.zeros((0, 2)))}
-    data = encode({"kind": "x", "name": "é"}, given)
-    header, arrays = decode(data)
+    data = encode_frame({"kind": "x", "name": "é"}, given)
+    header, arrays = decode_frame(data)
     assert header == {"kind": "x", "name": "é"}
     assert int.from_bytes(data[4:8], "little") % 4 == 0
     for name, (_, values) in given.items():
@@ -33,13 +41,13 @@ def test_arrays_of_every_type_come_back_and_start_at_multiples_of_four():
 
 
 def test_numbers_beyond_float32_become_its_largest():
-    _, arrays = decode(encode({}, {"a": ("f4", np.array([1e300, -1e300, 1e-300]))}))
+    _, arrays = decode_frame(encode_frame({}, {"a": ("f4", np.array([1e300, -1e300, 1e-300]))}))
     assert arrays["a"].tolist() == [float(np.finfo(np.float32).max), -float(np.finfo(np.float32).max), 0.0]
 
 
 def test_other_bytes_are_refused():
-    with pytest.raises(FileError, match="no frame of the viewer"):
-        decode(b"PK\x03\x04....")
+    with pytest.raises(FileError, match="cannot decode the frame: it does not start with CRZ1"):
+        decode_frame(b"PK\x03\x04....")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +63,7 @@ def test_other_bytes_are_refused():
 )
 def test_a_plane_frame_holds_the_partition_and_its_boundary(net):
     part = creases.plane(net, [(-3, 1), (10, 14)])
-    header, a = decode(plane_frame(part, about={"moment": 7, "slice": 0}))
+    header, a = decode_frame(plane_frame(part, about={"moment": 7, "slice": 0}))
     assert header["moment"] == 7
     assert header["outputs"] == net.n_out
     assert [layer["width"] for layer in header["layers"]] == np.diff(net.unit_starts).tolist()
@@ -76,7 +84,7 @@ def test_a_plane_frame_holds_the_partition_and_its_boundary(net):
 
 def test_weights_are_sent_of_chains_of_affine_maps_and_relus_alone():
     box = [(-1, 1), (-1, 1)]
-    _, a = decode(plane_frame(creases.plane(network(2, 8, 5, 2), box)))
+    _, a = decode_frame(plane_frame(creases.plane(network(2, 8, 5, 2), box)))
     assert [a[name].shape for name in ("W0", "b0", "W1", "b1", "W2", "b2")] == [
         (8, 2),
         (8,),
@@ -87,7 +95,7 @@ def test_weights_are_sent_of_chains_of_affine_maps_and_relus_alone():
     ]
     residual = creases.read(Residual(), input_shape=(2,))
     for other in (network(2, 5, 2, bend=nn.LeakyReLU), network(2, 5, 2, bend=nn.Hardtanh), residual):
-        _, a = decode(plane_frame(creases.plane(other, box)))
+        _, a = decode_frame(plane_frame(creases.plane(other, box)))
         assert "W0" not in a
         assert "patterns" in a
 
@@ -106,7 +114,7 @@ class Residual(nn.Module):
 
 def test_unit_numbers_run_through_all_layers():
     part = creases.plane(network(2, 8, 5, 2), [(-3, 3), (-3, 3)])
-    header, a = decode(plane_frame(part))
+    header, a = decode_frame(plane_frame(part))
     units = set(a["edge_units"].tolist()) - {-1}
     assert max(units) >= 8
     sides = np.unpackbits(a["patterns"], axis=1, bitorder="little")[:, : part.net.n_units]
@@ -119,21 +127,23 @@ def test_layers_are_called_as_growth_records_call_places():
     named.add_module("hidden1", nn.Linear(2, 3))
     named.add_module("bend1", nn.ReLU())
     named.add_module("output", nn.Linear(3, 2))
-    assert decode(plane_frame(creases.plane(creases.read(named))))[0]["layers"] == [{"name": "hidden1", "width": 3}]
+    assert decode_frame(plane_frame(creases.plane(creases.read(named))))[0]["layers"] == [
+        {"name": "hidden1", "width": 3}
+    ]
     arrays = creases.read([(np.eye(2), np.zeros(2)), (np.eye(2), np.zeros(2)), (np.ones((1, 2)), np.zeros(1))])
-    names = [layer["name"] for layer in decode(plane_frame(creases.plane(arrays)))[0]["layers"]]
+    names = [layer["name"] for layer in decode_frame(plane_frame(creases.plane(arrays)))[0]["layers"]]
     assert names == ["layer 1", "layer 2"]
 
 
 def test_layers_that_only_have_numbers_are_counted():
     plain = creases.read(nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1)))
-    names = [layer["name"] for layer in decode(plane_frame(creases.plane(plain)))[0]["layers"]]
+    names = [layer["name"] for layer in decode_frame(plane_frame(creases.plane(plain)))[0]["layers"]]
     assert names == ["layer 1", "layer 2"]  # not 0 and 2, where they stand among all modules
 
 
 def test_a_regression_has_no_boundary_and_every_region_is_one_part():
     part = creases.plane(network(2, 6, 1), [(-3, 3), (-3, 3)])
-    _, a = decode(plane_frame(part, decides=False))
+    _, a = decode_frame(plane_frame(part, decides=False))
     assert a["boundary_edges"].shape == (0, 2)
     assert len(a["vertices"]) == len(part.vertices)
     assert np.array_equal(a["part_region"], np.arange(part.count))
@@ -146,7 +156,7 @@ def test_samples_are_shown_at_the_nearest_point_of_a_slice():
     net, origin, basis = network(5, 4, 2), rng.normal(size=5), rng.normal(size=(5, 2))
     spread, X = np.array([1.0, 10.0, 0.1, 1.0, 1000.0]), rng.normal(size=(7, 5))
     part = creases.plane(net, [(-1, 3), (-2, 2)], origin, basis)
-    _, a = decode(plane_frame(part, points=X, spread=spread))
+    _, a = decode_frame(plane_frame(part, points=X, spread=spread))
     t = part.box[:, 0] + a["points"] * np.diff(part.box, axis=1)[:, 0]
     away = np.linalg.norm((X - part.points(t.astype(float))) / spread, axis=1)
     assert np.allclose(a["distance"], away, atol=1e-4)
@@ -158,7 +168,7 @@ def test_samples_are_shown_at_the_nearest_point_of_a_slice():
 def test_samples_on_the_slice_are_where_they_are():
     rng = np.random.default_rng(1)
     origin, basis, t = rng.normal(size=4), rng.normal(size=(4, 2)), rng.normal(size=(6, 2))
-    found, distance = on_slice(origin + t @ basis.T, origin, basis, [1.0, 2.0, 3.0, 4.0])
+    found, distance = project_on_slice(origin + t @ basis.T, origin, basis, [1.0, 2.0, 3.0, 4.0])
     assert np.allclose(found, t)
     assert np.allclose(distance, 0)
 
@@ -166,7 +176,7 @@ def test_samples_on_the_slice_are_where_they_are():
 @pytest.mark.parametrize("net", [network(1, 8, 5, 2), network(1, 1), network(1, 3, 1, dtype=torch.float32)])
 def test_a_line_frame_bends_where_the_network_does(net):
     part = creases.line(net, [-4.0], [6.0])
-    header, a = decode(line_frame(part))
+    header, a = decode_frame(line_frame(part))
     assert header["range"] == [-4.0, 6.0]
     assert len(a["x"]) == part.count + 1
     assert np.allclose(a["values"], np.asarray(net(a["x"][:, None].copy())), atol=1e-4)
@@ -178,22 +188,22 @@ def test_a_line_frame_bends_where_the_network_does(net):
 
 def test_a_line_through_more_inputs_goes_by_t():
     net = network(3, 6, 2)
-    header, a = decode(line_frame(creases.line(net, [0.0, 0, 0], [1.0, 2, 3])))
+    header, a = decode_frame(line_frame(creases.line(net, [0.0, 0, 0], [1.0, 2, 3])))
     assert header["range"] == [0.0, 1.0]
     assert np.allclose(a["values"][-1], net([1.0, 2, 3]), atol=1e-5)
 
 
 def test_a_report_is_one_page_with_its_frames():
     part = plane_frame(creases.plane(network(2, 3, 2)), about={"moment": 0, "slice": 0})
-    packed = report({"problem": {"name": "</script>"}}, {"0": part})
-    header, arrays = decode(packed)
+    packed = report_frame({"problem": {"name": "</script>"}}, {"0": part})
+    header, arrays = decode_frame(packed)
     assert json.dumps(header["run"])
     assert arrays["0"].tobytes() == part
-    page = report_html("<!--title--><!--style--><!--script-->", "'</script>'", "a{}", "a < b", packed)
+    page = render_report("<!--title--><!--style--><!--script-->", "'</script>'", "a{}", "a < b", packed)
     assert page.count("</script>") == 2
     assert "a &lt; b" in page
 
 
 def test_a_page_without_its_marks_is_refused():
-    with pytest.raises(FileError, match="<!--script--> is missing; build the viewer anew"):
-        report_html("<!--title--><!--style-->", "", "", "", b"")
+    with pytest.raises(FileError, match="<!--script--> is missing; build the viewer again"):
+        render_report("<!--title--><!--style-->", "", "", "", b"")

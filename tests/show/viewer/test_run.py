@@ -10,7 +10,7 @@ from creases.growth.experiment._run import run
 from creases.growth.experiment._settings import Settings
 from creases.growth.experiment._split import load_split
 from creases.problems import Problem
-from creases.show.viewer import epochs_json, moment_json, plain, problem_json, record_json, run_json
+from creases.show.viewer import epochs_json, moment_json, problem_json, record_json, run_json, to_json
 
 SETTINGS = Settings(data="xor_circles", epochs=60, when="15", hidden=(3,))
 
@@ -98,4 +98,4 @@ def test_epochs_are_columns_of_equal_length(outcome):
 
 def test_what_json_has_not_becomes_null_a_list_or_text():
     given = {1: np.float32(2), "a": [np.inf, np.array([1, 2])], "b": (True, None), "c": SETTINGS.hidden, "d": 1j}
-    assert plain(given) == {"1": 2.0, "a": [None, [1, 2]], "b": [True, None], "c": [3], "d": "1j"}
+    assert to_json(given) == {"1": 2.0, "a": [None, [1, 2]], "b": [True, None], "c": [3], "d": "1j"}

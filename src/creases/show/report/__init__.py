@@ -1,8 +1,8 @@
-"""``creases report``: one HTML file of a result, with the viewer in it."""
+"""Reports: a result as one HTML file, with the viewer inlined."""
 
 from creases.show.report._comparisons import write_comparison_report
 from creases.show.report._growth import write_growth_report
-from creases.show.report._maps import write_map_report
+from creases.show.report._maps import write_map_report, write_partition_report
 from creases.show.report._measures import MEASURES, format_number, measure_title, pair_rows, plot_measure
 from creases.show.report._slices import choose_slices
 from creases.show.report._sweeps import write_sweep_report
@@ -17,5 +17,6 @@ __all__ = [
     "write_comparison_report",
     "write_growth_report",
     "write_map_report",
+    "write_partition_report",
     "write_sweep_report",
 ]

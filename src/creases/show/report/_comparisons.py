@@ -1,6 +1,6 @@
-"""The report of a comparison: the folder of ``creases compare`` in, one HTML file out.
+"""Reports of comparisons: a folder in, one HTML file out.
 
-Where the networks are kept with it and are small, each is mapped: on its inputs, or on a plane through three samples.
+Small networks that the comparison saved are map_networks, on their inputs or on a plane through three samples.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 
 from creases.compare import Similarity
 from creases.errors import FileError
-from creases.show.report._measures import MEASURES, capital, format_number, measure_title, pair_rows, plot_measure
-from creases.show.report._pictures import both
-from creases.show.report._planes import Planes, mapped
-from creases.show.report._still import check_name, write_sections, write_viewer
+from creases.show.report._comparison_planes import Planes, map_networks
+from creases.show.report._measures import MEASURES, capitalize, format_number, measure_title, pair_rows, plot_measure
+from creases.show.report._rendering import render_themes
+from creases.show.report._static_pages import check_html_name, write_sections, write_viewer
 from creases.show.report._subject import Section
 
 NAME = "comparison.json"
 
-#: What a comparison's numbers must have; networks and samples may be missing.
+#: Required entries of a comparison; networks and samples are optional.
 _PARTS = ("accuracy", "agreement", "cka", "distance", "cross_entropy", "mapped")
 _NEEDED = ("names", "samples", "samples_of", "changes", "decided_differently", *_PARTS)
 
@@ -34,25 +34,36 @@ def write_comparison_report(folder: Path, out: Path) -> Path:
     Parameters
     ----------
     folder
-        That ``creases compare ... --out`` wrote.
+        A folder that ``creases compare`` wrote.
+    out
+        The HTML file to write.
+
+    Returns
+    -------
+    Path
+        The file written.
     """
-    check_name(out)
-    told = _read(folder / NAME)
-    found = Similarity(
-        tuple(told["names"]),
-        told["samples"],
-        *(None if told[part] is None else np.array(told[part], np.float64) for part in _PARTS),  # type: ignore[arg-type]
+    check_html_name(out)
+    comparison = _read(folder / NAME)
+    similarity = Similarity(
+        tuple(comparison["names"]),
+        comparison["samples"],
+        *(None if comparison[part] is None else np.array(comparison[part], np.float64) for part in _PARTS),  # type: ignore[arg-type]
     )
-    planes = mapped(folder, told)
+    planes = map_networks(folder, comparison)
     sections = [
-        _networks(found, planes),
+        _networks(similarity, planes),
         *([planes.difference] if planes is not None and planes.difference is not None else []),
-        *_changes(found, told, folder),
-        *_measures(found),
-        *([{"title": "Make it again", "code": shlex.join(told["command"])}] if told.get("command") else []),
+        *_changes(similarity, comparison, folder),
+        *_measures(similarity),
+        *(
+            [{"title": "How to reproduce it", "code": shlex.join(comparison["command"])}]
+            if comparison.get("command")
+            else []
+        ),
     ]
-    name = f"{len(found.names)} networks compared"
-    lead = f"{', '.join(found.names)}, at {told['samples_of']}."
+    name = f"{len(similarity.names)} networks compared"
+    lead = f"{', '.join(similarity.names)}, at {comparison['samples_of']}."
     if planes is None:
         return write_sections(out, name, lead, sections)
     problem = {**planes.problem, "name": name, "about": lead}
@@ -62,67 +73,72 @@ def write_comparison_report(folder: Path, out: Path) -> Path:
 
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise FileError(f"folder: there is no {path}; give the folder that creases compare wrote with --out")
+        raise FileError(f"cannot read {path}: there is no such file; give a folder that creases compare wrote")
     try:
-        told = json.loads(path.read_text("utf-8"))
-        missing = [name for name in _NEEDED if name not in told]
+        comparison = json.loads(path.read_text("utf-8"))
+        missing = [name for name in _NEEDED if name not in comparison]
     except (OSError, ValueError, TypeError) as error:
-        raise FileError(f"folder: {path} is damaged: {error}") from None
+        raise FileError(f"cannot read {path}: it is damaged: {error}") from None
     if missing:
-        raise FileError(f"folder: {path} is damaged, or written by another version: it has no {', '.join(missing)}")
-    return dict(told)
+        raise FileError(f"cannot read {path}: it is damaged or of another version, without {', '.join(missing)}")
+    return dict(comparison)
 
 
-def _networks(found: Similarity, planes: Planes | None) -> Section:
-    """A line for each network: how often it is right, and what it has of regions."""
-    columns = ["network", *(["right"] if found.accuracy is not None else [])]
+def _networks(similarity: Similarity, planes: Planes | None) -> Section:
+    """Return a row for each network: its accuracy, its size and its regions."""
+    columns = ["network", *(["accuracy"] if similarity.accuracy is not None else [])]
     columns += ["parameters", "units", f"regions {planes.where}"] if planes is not None else []
     rows = []
-    for i, name in enumerate(found.names):
-        row = [name] + ([f"{100 * found.accuracy[i]:.2f} %"] if found.accuracy is not None else [])
+    for i, name in enumerate(similarity.names):
+        row = [name] + ([f"{100 * similarity.accuracy[i]:.2f} %"] if similarity.accuracy is not None else [])
         if planes is not None:
             more = (planes.parameters[i], planes.units[i], planes.counts[i]) if i < len(planes.counts) else ()
             row += [f"{count:,}" for count in more] or ["–"] * 3
         rows.append(row)
-    return {"title": "The networks", "table": {"columns": columns, "rows": rows}}
+    return {"title": "Networks", "table": {"columns": columns, "rows": rows}}
 
 
-def _changes(found: Similarity, told: dict[str, Any], folder: Path) -> list[Section]:
-    """What changed from the first network to the second at the samples, and those that they decide differently."""
-    a, b, *_ = found.names
-    sections: list[Section] = [{"title": f"From {a} (a) to {b} (b)", "text": " ".join(told["changes"])}]
-    listed, all_ = told.get("listed", []), len(told["decided_differently"])
+def _changes(similarity: Similarity, comparison: dict[str, Any], folder: Path) -> list[Section]:
+    """Return the changes between the first two networks at the samples, and the samples they classify differently."""
+    a, b, *_ = similarity.names
+    sections: list[Section] = [{"title": f"From {a} (a) to {b} (b)", "text": " ".join(comparison["changes"])}]
+    listed, count = comparison.get("listed", []), len(comparison["decided_differently"])
     if not listed:
         return sections
-    left = f", {len(listed)} of {all_}" if len(listed) < all_ else ""
+    left = f", {len(listed)} of {count}" if len(listed) < count else ""
     heads = {"sample": "sample", "a": "a says", "b": "b says", "truth": "truth"}
     keys = [key for key in heads if key in listed[0]]
     rows = [[str(row[key]) for key in keys] for row in listed]
-    section: Section = {"title": f"Decided differently{left}, the most changed first"}
+    section: Section = {"title": f"Classified differently{left}, the largest changes first"}
     drawn = folder / "differences.png"
     if drawn.is_file():
-        section["text"] = "Below each image a's class, b's class and, in brackets, the true one."
+        section["text"] = "Below each image are the class of a, the class of b and, in parentheses, the true class."
         section["picture"] = f"data:image/png;base64,{base64.b64encode(drawn.read_bytes()).decode()}"
     return [*sections, {**section, "table": {"columns": [heads[key] for key in keys], "rows": rows}}]
 
 
-def _measures(found: Similarity) -> list[Section]:
-    """Of two networks each measure's number, of more a heat map and a table of each."""
-    if len(found.names) == 2:
-        pair = pair_rows(found)
-        text = " ".join(f"{capital(name)}: {meaning}." for name, meaning, _ in pair)
-        table = {"columns": ["measure", "value"], "rows": [[capital(name), value] for name, _, value in pair]}
-        return [{"title": "How alike", "text": text, "table": table}]
-    order = found.order()
+def _measures(similarity: Similarity) -> list[Section]:
+    """Return the value of each measure for two networks, or heat maps and tables for more."""
+    if len(similarity.names) == 2:
+        pair = pair_rows(similarity)
+        text = " ".join(f"{capitalize(name)}: {meaning}." for name, meaning, _ in pair)
+        table = {"columns": ["measure", "value"], "rows": [[capitalize(name), value] for name, _, value in pair]}
+        return [{"title": "Similarity", "text": text, "table": table}]
+    order = similarity.order()
     sections: list[Section] = []
     for key, meaning in MEASURES.items():
-        values = getattr(found, key)
+        values = getattr(similarity, key)
         if values is None:
             continue
-        rows = [[found.names[i], *(format_number(values[i, j]) for j in order)] for i in order]
-        table = {"columns": ["", *(found.names[i] for i in order)], "rows": rows}
-        drawn = both(lambda key=key: plot_measure(found, key))  # type: ignore[misc]
+        rows = [[similarity.names[i], *(format_number(values[i, j]) for j in order)] for i in order]
+        table = {"columns": ["", *(similarity.names[i] for i in order)], "rows": rows}
+        drawn = render_themes(lambda key=key: plot_measure(similarity, key))  # type: ignore[misc]
         sections.append(
-            {"title": capital(measure_title(key)), "text": f"{capital(meaning)}.", "picture": drawn, "table": table}
+            {
+                "title": capitalize(measure_title(key)),
+                "text": f"{capitalize(meaning)}.",
+                "picture": drawn,
+                "table": table,
+            }
         )
     return sections

@@ -1,10 +1,10 @@
-"""The report of a growth run: its folder in, one HTML file out."""
+"""Reports of growth runs: a folder in, one HTML file out."""
 
 from __future__ import annotations
 
 import shlex
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._typing import Progress
 from creases.errors import InputError
 from creases.growth.experiment import MODEL_FILE, SavedRun, Snapshot, TableSplit, data_box, load_run
+from creases.regions import line, plane
 from creases.show.report._growth_sections import growth_sections
-from creases.show.report._hardest import hardest_rows
+from creases.show.report._hardest_samples import hardest_rows
 from creases.show.report._page import write_page
 from creases.show.report._slices import Slice, choose_slices, slice_frame
 from creases.show.viewer._run import moment_json, run_json
@@ -24,29 +26,29 @@ if TYPE_CHECKING:
     from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
 
-#: What the frames may take together, compressed, in bytes: a third more in the file.
+#: Largest size of all frames together, compressed, in bytes; base64 adds a third in the file.
 BUDGET = 3_000_000
 
-#: Moments that there should be room for; else fewer slices are shown.
+#: Number of moments that must fit; otherwise fewer slices are shown.
 TIMES = 20
 
-#: Frames that are made at most: a moment has one for each slice.
+#: Largest number of frames: a moment has one for each slice.
 FRAMES = 240
 
-#: Rows of the data that are shown: on the inputs themselves, and on slices, where every frame holds them.
+#: Largest number of samples shown: on the input space, and on slices, where every frame has them.
 ROWS, ROWS_ON_SLICES = 2000, 500
 
-#: Numbers that the rows may have together.
+#: Largest number of values of all samples shown.
 NUMBERS = 60_000
 
 
 @dataclass(frozen=True)
-class Written:
-    """What was written."""
+class ReportSummary:
+    """Size and content of a written report."""
 
     path: Path
     bytes: int
-    moments: tuple[int, int]  #: in the report, and in the run's folder
+    moments: tuple[int, int]  #: in the report, and in the folder of the run
     rows: tuple[int, int]  #: in the report, and in the data
     slices: tuple[str, ...]
     ended: bool  #: whether the run had ended
@@ -58,27 +60,33 @@ def write_growth_report(
     *,
     columns: Sequence[str] = (),
     through: Sequence[str] = (),
-    progress: Callable[[str], None] = lambda step: None,
-) -> Written:
+    progress: Progress | None = None,
+) -> ReportSummary:
     """Write the report of the growth run in a folder to an HTML file.
 
     Parameters
     ----------
     folder
-        Made by ``creases grow``; the run may have been stopped on its way.
+        A folder that ``creases grow`` wrote; the run may have been interrupted.
     columns, through
         Slices of a problem of more than two inputs: pairs of columns (``"length,width"``), planes through three rows
         (``"3,17,40"``). By default pairs of the columns that matter most, and a plane through typical rows.
     progress
-        Called with the name of each step as it begins.
+        Called as each step begins.
+
+    Returns
+    -------
+    ReportSummary
+        Size and content of the report.
     """
-    progress("reading the run")
+    report = progress or _ignore
+    report("reading the run", 0, None)
     run, name = load_run(Path(folder)), Path(folder).resolve().name
     asked = [word for text in columns for word in ("--columns", text)]
     asked += [word for text in through for word in ("--through", text)]
     again = f"{run.settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html', *asked])}"
-    given: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
-    return write_run_report(run, path, model=f"{name}/{MODEL_FILE}", again=again, **given)
+    options: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
+    return write_run_report(run, path, model=f"{name}/{MODEL_FILE}", again=again, **options)
 
 
 def write_run_report(
@@ -89,49 +97,68 @@ def write_run_report(
     again: str,
     columns: Sequence[str] = (),
     through: Sequence[str] = (),
-    progress: Callable[[str], None] = lambda step: None,
-) -> Written:
-    """Write the report of a growth run at hand.
+    progress: Progress | None = None,
+) -> ReportSummary:
+    """Write the report of a growth run in memory.
 
     Parameters
     ----------
     model
-        The file that the network is in, for whoever loads it.
+        File of the network, for the instructions how to load it.
     again
-        Commands or code that make the run again.
+        Commands or code that repeat the run.
     columns, through, progress
-        As for :func:`write_growth_report`.
+        As in :func:`write_growth_report`.
+
+    Returns
+    -------
+    ReportSummary
+        Size and content of the report.
     """
+    report = progress or _ignore
     if not run.history.epochs:
-        raise InputError("run: has not been trained for an epoch yet; there is nothing to report")
+        raise InputError("run", "have at least one epoch", "none")
     planes = choose_slices(run.net, run.data, columns, through)
     rows = _shown_rows(run)
-    progress("mapping the network")
+    report("mapping the network", 0, None)
     if not columns and not through:
-        planes = _affordable(run, planes, rows)
-    frames, moments, last = _replay(run, planes, rows, progress)
-    progress("looking at the network")
+        planes = _drop_slices(run, planes, rows)
+    frames, moments, last = _replay(run, planes, rows, report)
+    report("analyzing the network", 0, None)
     sections = growth_sections(run, last, model, again)
     counts = {"moments": (len(moments), len(run.moments)), "rows": (len(rows), len(run.data.problem.X))}
     sections.append(_about(counts, planes))
-    told = run_json(
-        run.data, run.settings, run.history, moments, rows=rows, sections=sections, slices=[one.name for one in planes]
+    content = run_json(
+        run.data,
+        run.settings,
+        run.history,
+        moments,
+        rows=rows,
+        sections=sections,
+        slices=[plane.name for plane in planes],
     )
-    told["kept"] = run.epoch  # of an unfinished run, too, there is a network that the report is about
-    progress("writing the page")
-    write_page(path, told, frames, f"{run.data.problem.name}: a growth run")
-    names = tuple(one.name for one in planes if one.name)
-    return Written(
+    content["kept"] = run.epoch  # an unfinished run has a network to report, too
+    report("writing the page", 0, None)
+    write_page(path, content, frames, f"{run.data.problem.name}: a growth run")
+    names = tuple(plane.name for plane in planes if plane.name)
+    return ReportSummary(
         Path(path), Path(path).stat().st_size, counts["moments"], counts["rows"], names, bool(run.history.ended)
     )
 
 
-def _affordable(run: SavedRun, planes: list[Slice], rows: NDArray[np.int64]) -> list[Slice]:
-    """Slices, fewer where the networks are so large that hardly a moment would fit in: the first and the last stay."""
+def _ignore(what: str, done: int, total: int | None) -> None:
+    """Do nothing: the default progress."""
+
+
+def _drop_slices(run: SavedRun, planes: list[Slice], rows: NDArray[np.int64]) -> list[Slice]:
+    """Drop slices, except the first and the last, until enough moments of a large network fit."""
     last = run.moments[-1]
     while len(planes) > 2:
         partitions = _partitions(last.net, planes, run.data)
-        frames = [slice_frame(one, run.data, moment=last.id, number=k, rows=rows) for k, one in enumerate(partitions)]
+        frames = [
+            slice_frame(partition, run.data, moment=last.id, number=k, rows=rows)
+            for k, partition in enumerate(partitions)
+        ]
         if min(TIMES, len(run.moments)) * sum(len(zlib.compress(frame)) for frame in frames) <= BUDGET:
             break
         planes = [*planes[:-2], planes[-1]]
@@ -139,76 +166,75 @@ def _affordable(run: SavedRun, planes: list[Slice], rows: NDArray[np.int64]) -> 
 
 
 def _replay(
-    run: SavedRun, planes: Sequence[Slice], rows: NDArray[np.int64], progress: Callable[[str], None]
+    run: SavedRun, planes: Sequence[Slice], rows: NDArray[np.int64], progress: Progress
 ) -> tuple[dict[str, bytes], list[dict[str, Any]], LinePartition | PlanePartition]:
-    """Frames by name, as many moments as there is room for, and the first partition of the last network."""
+    """Return frames by name, the moments that fit, and the first partition of the last network."""
     frames: dict[str, bytes] = {}
-    told: dict[int, dict[str, Any]] = {}
+    moments: dict[int, dict[str, Any]] = {}
     used, last = 0, None
     order = sorted(run.moments, key=lambda moment: _priority(moment, run.moments[-1]))
-    for number, moment in enumerate(order[: max(1, FRAMES // max(1, len(planes)))], 1):
-        progress(f"mapping the network: moment {number}")
+    chosen = order[: max(1, FRAMES // max(1, len(planes)))]
+    for number, moment in enumerate(chosen, 1):
+        progress("mapping the network", number, len(chosen))
         partitions = _partitions(moment.net, planes, run.data)
-        own = {
+        of_moment = {
             f"{moment.id}/{k}" if k else f"{moment.id}": slice_frame(
                 partition, run.data, moment=moment.id, number=k, rows=rows
             )
             for k, partition in enumerate(partitions)
         }
-        used += sum(len(zlib.compress(frame)) for frame in own.values())
-        if used > BUDGET and told:
+        used += sum(len(zlib.compress(frame)) for frame in of_moment.values())
+        if used > BUDGET and moments:
             break
-        frames |= own
-        told[moment.id] = moment_json(moment, partitions[0].count)
+        frames |= of_moment
+        moments[moment.id] = moment_json(moment, partitions[0].count)
         last = partitions[0] if last is None else last
     assert last is not None
-    return frames, [told[moment.id] for moment in run.moments if moment.id in told], last
+    return frames, [moments[moment.id] for moment in run.moments if moment.id in moments], last
 
 
 def _priority(moment: Snapshot, last: Snapshot) -> tuple[int, int]:
-    """What goes into a report first: the end, the start, what growth steps gave, then what was between them."""
+    """Return the sort key of a moment: the end, the start, growth steps, then training."""
     if moment is last or moment.kind == "start":
         return (0 if moment is last else 1), 0
     return 2 if moment.kind == "grown" else 3, -moment.level
 
 
 def _partitions(net: Network, planes: Sequence[Slice], data: TableSplit) -> list[LinePartition | PlanePartition]:
-    import creases
-
     if not planes:
         ((low, high),) = data_box(data.problem.X)
-        return [creases.line(net, [low], [high])]
-    return [creases.plane(net, one.box, one.origin, one.basis) for one in planes]
+        return [line(net, [low], [high])]
+    return [plane(net, cut.box, cut.origin, cut.basis) for cut in planes]
 
 
 def _shown_rows(run: SavedRun) -> NDArray[np.int64]:
-    """Rows of X that the report shows: all, or those that are spoken of and others drawn at random."""
+    """Return the rows of X to show: all, or those mentioned and a random sample of the others."""
     problem = run.data.problem
     n, d = problem.X.shape
-    most = min(ROWS if d <= 2 else ROWS_ON_SLICES, max(100, NUMBERS // d))
-    if n <= most:
+    max_rows = min(ROWS if d <= 2 else ROWS_ON_SLICES, max(100, NUMBERS // d))
+    if n <= max_rows:
         return np.arange(n)
     numbers = np.arange(n) if problem.rows is None else problem.rows
-    spoken = [one.explanation["why"]["instance"] for one in run.history.records if one.explanation.get("why")]
+    mentioned = [step.explanation["why"]["instance"] for step in run.history.records if step.explanation.get("why")]
     wanted = {int(row) for rows in hardest_rows(run.net, run.data).values() for row in rows}
-    wanted |= set(np.flatnonzero(np.isin(numbers, spoken)).tolist())
+    wanted |= set(np.flatnonzero(np.isin(numbers, mentioned)).tolist())
     others = [row for row in np.random.default_rng(0).permutation(n).tolist() if row not in wanted]
-    return np.sort([*wanted, *others][: max(most, len(wanted))])
+    return np.sort([*wanted, *others][: max(max_rows, len(wanted))])
 
 
 def _about(counts: dict[str, tuple[int, int]], planes: Sequence[Slice]) -> dict[str, Any]:
-    """What the report holds, and what it leaves out to stay small."""
+    """Return the section about the content of the report, and what it omits to stay small."""
     kept, all_ = counts["moments"]
     rows, n = counts["rows"]
-    of_all = f"of the {all_} networks that the run wrote down: so the file stays small"
-    said = [f"The timeline has {kept} {of_all if kept < all_ else 'networks on the way of the run'}."]
+    of_all = f"of the {all_} networks that the run saved, to keep the file small"
+    sentences = [f"The timeline has {kept} {of_all if kept < all_ else 'networks of the run'}."]
     if rows < n:
-        said.append(f"Pictures show {rows} of the {n} rows: those spoken of, and others drawn at random.")
+        sentences.append(f"Plots show {rows} of the {n} rows: those mentioned, and a random sample of the others.")
     if planes and planes[0].name:
-        said.append(
-            "Slices are planes through the inputs: along two columns all others are at their medians; a plane through "
-            "three rows is measured in standard deviations. Regions are exact on the slice. Each row is shown at the "
-            "point of the slice nearest to it."
+        sentences.append(
+            "Slices are planes through the input space: along two columns, with all others at their medians, or "
+            "through three rows, in units of standard deviations. Regions are exact on the slice. Each row is shown at "
+            "its nearest point of the slice."
         )
-    said.append("The page is whole: it needs no server and no network access.")
-    return {"title": "About this report", "text": " ".join(said)}
+    sentences.append("The page is self-contained: it needs no server and no network access.")
+    return {"title": "About this report", "text": " ".join(sentences)}

@@ -1,13 +1,9 @@
-"""One HTML file that needs nothing else: headings, words, tables and pictures, for a browser without a network."""
+"""Parts of a self-contained HTML page: headings, paragraphs, tables and images."""
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from html import escape
-
-from matplotlib.figure import Figure
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2933; --paper: #ffffff; --faint: #6b7785; --line: #d9dee4; }
@@ -31,7 +27,7 @@ pre { overflow-x: auto; padding: .8rem 1rem; border: 1px solid var(--line); bord
 
 
 def page(title: str, parts: Sequence[str]) -> str:
-    """A whole page from its parts, as the functions below make them."""
+    """Return a page from its parts, the results of the functions below."""
     body = "\n".join(parts)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -42,28 +38,28 @@ def page(title: str, parts: Sequence[str]) -> str:
 
 
 def heading(text: str) -> str:
-    """The name of a section."""
+    """Return the heading of a section."""
     return f"<h2>{escape(text)}</h2>"
 
 
-def beside(sections: Sequence[Sequence[str]]) -> str:
-    """Sections, each of its parts, side by side where there is room."""
+def columns(sections: Sequence[Sequence[str]]) -> str:
+    """Return sections, each a list of parts, side by side if there is room."""
     inner = "\n".join("<section>\n" + "\n".join(parts) + "\n</section>" for parts in sections)
     return f'<div class="beside">\n{inner}\n</div>'
 
 
-def words(text: str, *, note: bool = False) -> str:
-    """A paragraph; a note is set apart."""
+def paragraph(text: str, *, note: bool = False) -> str:
+    """Return a paragraph; a note has a fainter color."""
     return f'<p class="note">{escape(text)}</p>' if note else f"<p>{escape(text)}</p>"
 
 
 def code(text: str) -> str:
-    """Commands or code, as they are."""
+    """Return a block of code."""
     return f"<pre>{escape(text)}</pre>"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; the first column is names, the others numbers."""
+    """Return a table whose first column has names and the others numbers."""
     top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
     lines = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>\n'
@@ -72,19 +68,10 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="wide"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table></div>'
 
 
-def picture(figure: Figure, words: str) -> str:
-    """A figure, drawn into the page, with what it shows in words."""
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=150)
-    coded = base64.b64encode(drawn.getvalue()).decode()
-    text = escape(words)
-    return f'<figure><img src="data:image/png;base64,{coded}" alt="{text}"><figcaption>{text}</figcaption></figure>'
-
-
-def image(address: str | Mapping[str, str], words: str) -> str:
-    """A picture that is drawn already, as a data address; or one for light paper and one for dark, by these names."""
+def image(address: str | Mapping[str, str], caption: str) -> str:
+    """Return an image by its data URI, or by those of the light and the dark theme."""
     light, dark = (address, None) if isinstance(address, str) else (address["light"], address["dark"])
-    img = f'<img src="{light}" alt="{escape(words)}">'
+    img = f'<img src="{light}" alt="{escape(caption)}">'
     if dark is None:
         return f"<figure>{img}</figure>"
     other = f'<source srcset="{dark}" media="(prefers-color-scheme: dark)">'

@@ -1,4 +1,4 @@
-"""The report of a map: every region of one network on a plane or an interval, and what they amount to."""
+"""Reports of maps: all regions of a network on a plane or an interval, with their statistics."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from creases.errors import FileError, InputError
 from creases.network import Network, read
 from creases.problems import Problem, match_outputs, read_table
 from creases.regions import LinePartition, PlanePartition, line, plane
+from creases.show.report._formatting import format_integer
 from creases.show.report._sections import network_sections
-from creases.show.report._still import check_name, write_viewer
+from creases.show.report._static_pages import check_html_name, write_viewer
 from creases.show.report._subject import ROWS, Section
-from creases.show.report._words import whole
 from creases.show.viewer import line_frame, plane_frame
 
 Partition = PlanePartition | LinePartition
 
-#: Files that are networks; an .npz file may be one, or a partition.
+#: File types of networks; an .npz file may be a network or a partition.
 NETWORKS = (".onnx", ".safetensors")
 
-#: Half the side of the box of a network that is given without one.
+#: Half the side of the default box of a network.
 HALF = 1.0
 
 
@@ -46,25 +46,34 @@ def write_map_report(
     Parameters
     ----------
     path
-        A partition that ``creases map --out map.npz`` or ``partition.save`` wrote, or a network of one or two inputs
-        (``.safetensors``, ``.onnx``, or ``.npz`` with W0, b0, ...).
+        A file of a partition, by ``partition.save``, or of a network of one or two inputs (``.safetensors``,
+        ``.onnx``, or ``.npz`` with W0, b0, ...).
+    out
+        The HTML file to write.
     box
-        ``[(lo, hi)] * n_in`` to map of a network; what is around the data unless given, [-1, 1] without any.
+        Box of inputs to map, for a network; by default the box around the data, or [-1, 1] without data.
     data, target
-        A table of samples, and its column of what to predict.
+        A table of samples, and the column to predict.
     command
-        That makes the report again.
+        The command that writes the report, to be shown in it.
+
+    Returns
+    -------
+    Path
+        The file written.
     """
-    check_name(out)
-    found = _opened(path)
-    net = found if isinstance(found, Network) else found.net
-    problem = None if data is None else _samples(data, target, net)
-    if isinstance(found, Network):
-        partition = _mapped(found, box, problem)
+    check_html_name(out)
+    result = _load(path)
+    net = result if isinstance(result, Network) else result.net
+    problem = None if data is None else _read_samples(data, target, net)
+    if isinstance(result, Network):
+        partition = _map(result, box, problem)
     elif box is not None:
-        raise InputError(f"box: {path.name} is a map, which has its box; leave it out, or map the network again")
+        raise InputError(
+            "box", "be None for a map, which has its box", f"a box for {path.name}", "map the network again"
+        )
     else:
-        partition = found
+        partition = result
     return write_partition_report(partition, out, name=path.stem, problem=problem, command=command)
 
 
@@ -73,74 +82,76 @@ def write_partition_report(
 ) -> Path:
     """Write the report of a partition.
 
-    Without samples the outputs are taken for those of classes, unless the network is a function of one number.
+    Without samples the outputs are assumed to be classes, unless the network has one input and one output.
     """
     net = partition.net
     classes = _classes(net, problem)
-    box = _around(partition, problem)
+    box = _enclosing_box(partition, problem)
     X, y = (None, None) if problem is None else (problem.X, problem.y)
     features = None if problem is None else problem.features
     sections = network_sections(net, box=box, X=X, y=y, features=features, classes=classes, partition=partition)
-    sections = [*sections, *_again(command)]
+    sections = [*sections, *_reproduction(command)]
     about = {"moment": 0, "slice": 0}
-    shown = _shown(problem if isinstance(partition, PlanePartition) or net.n_in == 1 else None)  # not beside a line
+    shown = _shown_rows(problem if isinstance(partition, PlanePartition) or net.n_in == 1 else None)  # not for a line
     if isinstance(partition, PlanePartition):
         points = problem.X[shown] if problem is not None and net.n_in > 2 else None
         frame = plane_frame(partition, decides=classes is not None, points=points, about=about)
     else:
         frame = line_frame(partition, about=about)
-    told = f"{whole(partition.count)} regions"
+    count = f"{format_integer(partition.count)} regions"
     return write_viewer(
-        out, f"{name}: {told}", _problem_json(net, name, problem, classes, shown), [frame], partition.count, sections
+        out, f"{name}: {count}", _problem_json(net, name, problem, classes, shown), [frame], partition.count, sections
     )
 
 
-def _opened(path: Path) -> Network | Partition:
-    """The network or partition of a file."""
+def _load(path: Path) -> Network | Partition:
+    """Load the network or partition of a file."""
     if not path.is_file():
-        raise FileError(f"path: there is no file {path}")
+        raise FileError(f"cannot read {path}: there is no such file")
     if path.suffix in NETWORKS:
         return read(path)
     if path.suffix != ".npz":
-        raise FileError(f"path: expected a map (.npz) or a network (.onnx, .safetensors, .npz), got {path.name!r}")
+        raise FileError(f"cannot read {path.name!r}: expected a map (.npz) or a network (.onnx, .safetensors, .npz)")
     try:
         with open_npz(path) as arrays:
             kind = str(arrays["kind"]) if "kind" in arrays else ""
     except (OSError, ValueError) as error:
-        raise FileError(f"path: {path} is not an .npz file that creases wrote, or damaged: {error}") from None
+        raise FileError(f"cannot read {path}: it is not an .npz file of creases, or damaged: {error}") from None
     if not kind:
         return read(path)
     if kind != "LinePartition":
         return PlanePartition.load(path)
-    found = LinePartition.load(path)
-    if found.infinite:
-        raise InputError(f"path: {path.name} is of a whole line, which no picture shows; save that of a segment")
-    return found
+    partition = LinePartition.load(path)
+    if partition.infinite:
+        raise InputError("path", "be a map of a segment", f"{path.name}, which is of an infinite line")
+    return partition
 
 
-def _mapped(net: Network, box: Sequence[Sequence[float]] | None, problem: Problem | None) -> Partition:
+def _map(net: Network, box: Sequence[Sequence[float]] | None, problem: Problem | None) -> Partition:
     if net.n_in not in (1, 2):
         raise InputError(
-            f"path: the network has {net.n_in} inputs, so a plane must be chosen: creases map MODEL --through a.npy "
-            "b.npy c.npy --out map.npz, then creases report map.npz"
+            "path",
+            "be a network of one or two inputs, or a map",
+            f"a network of {net.n_in} inputs",
+            "map a slice first, by creases.plane with origin and basis, and save it",
         )
     limits = [(-HALF, HALF)] * net.n_in if problem is None else _data_box(problem.X)
     ends = check_box(limits if box is None else box, net.n_in)
     return line(net, ends[:, 0], ends[:, 1]) if net.n_in == 1 else plane(net, ends)
 
 
-def _samples(data: Path, target: str | None, net: Network) -> Problem:
-    """The table's rows, with their classes as the network numbers them."""
+def _read_samples(data: Path, target: str | None, net: Network) -> Problem:
+    """Read the rows of a table, with classes numbered as the outputs of the network."""
     problem = read_table(data, target)
     if problem.X.shape[1] != net.n_in:
         raise InputError(
-            f"data: {data.name} has {problem.X.shape[1]} columns to predict from, the network takes {net.n_in} numbers"
+            "data", f"have {net.n_in} input columns, as the network", f"{problem.X.shape[1]} in {data.name}"
         )
     return match_outputs(problem, net.n_out)
 
 
 def _classes(net: Network, problem: Problem | None) -> tuple[str, ...] | None:
-    """Names of the classes that the outputs decide between; None where they are values."""
+    """Return the class names of the outputs; None for regression."""
     if problem is not None:
         return problem.classes
     return None if net.n_in == net.n_out == 1 else tuple(f"class {index}" for index in range(max(2, net.n_out)))
@@ -152,8 +163,8 @@ def _data_box(X: Floats) -> list[tuple[float, float]]:
     return data_box(X)
 
 
-def _around(partition: Partition, problem: Problem | None) -> Any:
-    """The box of inputs that units are judged over: that of the partition, of the data, or of what the slice holds."""
+def _enclosing_box(partition: Partition, problem: Problem | None) -> Any:
+    """Return the box of inputs for statements about units: around the partition and, on a slice, the data."""
     if isinstance(partition, LinePartition):
         ends = np.stack([partition.a, partition.b])
     else:
@@ -165,8 +176,8 @@ def _around(partition: Partition, problem: Problem | None) -> Any:
     return np.stack([low, np.where(high > low, high, low + 1e-9 * (1 + np.abs(low)))], axis=1)
 
 
-def _shown(problem: Problem | None) -> NDArray[np.int64]:
-    """Samples that are drawn: all, or as many as sections look at."""
+def _shown_rows(problem: Problem | None) -> NDArray[np.int64]:
+    """Return the rows to draw: all, or as many as the sections use."""
     if problem is None:
         return np.zeros(0, np.int64)
     rows = np.arange(len(problem.X))
@@ -195,5 +206,5 @@ def _problem_json(
     }
 
 
-def _again(command: Sequence[str]) -> list[Section]:
-    return [{"title": "Make it again", "code": shlex.join(command)}] if command else []
+def _reproduction(command: Sequence[str]) -> list[Section]:
+    return [{"title": "How to reproduce it", "code": shlex.join(command)}] if command else []

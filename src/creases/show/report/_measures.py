@@ -1,4 +1,4 @@
-"""How alike networks are, in words: the measures of a comparison, what each means, their numbers as a page has them."""
+"""The similarity measures of a comparison: names, meanings and values."""
 
 from __future__ import annotations
 
@@ -9,66 +9,66 @@ import numpy as np
 if TYPE_CHECKING:
     from creases.compare import Similarity
 
-#: Measures by name, with what their numbers mean.
+#: Measures by name, with their meaning.
 MEASURES = {
-    "agreement": "share of samples that both put into the same class",
-    "cka": "centred kernel alignment of coefficients: 1 where pieces are alike up to rotation and scale",
+    "agreement": "share of samples with the same predicted class",
+    "cka": "centered kernel alignment of coefficients: 1 if pieces are equal up to rotation and scale",
     "distance": "mean squared distance of coefficients, scaled: 0 for equal networks",
-    "cross_entropy": "of softmax outputs: how badly a column's network stands in for a row's; the diagonal: itself",
-    "mapped": "of a row's coefficients, by the best linear map to a column's; the diagonal its own",
+    "cross_entropy": "cross-entropy of softmax outputs, a column's network for a row's; on the diagonal its own",
+    "mapped": "accuracy of a row's coefficients after the best linear map to a column's; on the diagonal its own",
 }
 
-#: Measures of which small values mean that networks are alike.
-APART = ("distance", "cross_entropy")
+#: Measures whose small values mean similar networks.
+DISTANCES = ("distance", "cross_entropy")
 
-#: Measures that have the networks' accuracies on the diagonal of their heat map.
+#: Measures with the accuracies on the diagonal of their heat map.
 WITH_ACCURACY = ("agreement", "cka", "distance")
 
 
 def measure_title(key: str) -> str:
-    """A measure's name for people."""
+    """Return the name of a measure for humans."""
     return {"cka": "CKA", "cross_entropy": "cross-entropy", "mapped": "accuracy after mapping"}.get(key, key)
 
 
 def format_number(value: Any) -> str:
-    """A cell of a table."""
+    """Format a value for a table."""
     return "-" if np.isnan(value) else f"{value:.3g}"
 
 
-def capital(text: str) -> str:
-    """A text with its first letter as sentences have it."""
+def capitalize(text: str) -> str:
+    """Capitalize the first letter of a text."""
     return text[:1].upper() + text[1:]
 
 
-def pair_rows(found: Similarity) -> list[tuple[str, str, str]]:
-    """Each measure of two networks a and b, its meaning, and its value, both ways where that differs."""
+def pair_rows(similarity: Similarity) -> list[tuple[str, str, str]]:
+    """Return name, meaning and value of each measure of two networks, both values if asymmetric."""
     rows = []
     for key, meaning in MEASURES.items():
-        values = getattr(found, key)
+        values = getattr(similarity, key)
         if values is not None:
-            there, back = format_number(values[0, 1]), format_number(values[1, 0])
+            forward, backward = format_number(values[0, 1]), format_number(values[1, 0])
             pair = {
-                "cross_entropy": "of softmax outputs: b in place of a, a in place of b",
-                "mapped": "of coefficients by the best linear map: a to b, b to a",
+                "cross_entropy": "cross-entropy of softmax outputs: b in place of a, a in place of b",
+                "mapped": "accuracy of coefficients after the best linear map: a to b, b to a",
             }.get(key)
-            rows.append((measure_title(key), pair or meaning, f"{there}, {back}" if pair else there))
+            rows.append((measure_title(key), pair or meaning, f"{forward}, {backward}" if pair else forward))
     return rows
 
 
-def plot_measure(found: Similarity, key: str) -> Any:
-    """The heat map of a measure, like networks beside each other."""
+def plot_measure(similarity: Similarity, key: str) -> Any:
+    """Plot the heat map of a measure, with similar networks side by side."""
     from creases.show import plot_similarity
     from creases.show.style import new_figure
 
-    size = 2.6 + 0.5 * len(found.names)
+    size = 2.6 + 0.5 * len(similarity.names)
     figure, (ax,) = new_figure(size + 0.8, size)
     plot_similarity(
-        getattr(found, key),
-        found.names,
+        getattr(similarity, key),
+        similarity.names,
         ax=ax,
-        accuracy=found.accuracy if key in WITH_ACCURACY else None,
-        distance=key in APART,
-        order=found.order(),
+        accuracy=similarity.accuracy if key in WITH_ACCURACY else None,
+        distance=key in DISTANCES,
+        order=similarity.order(),
         label=measure_title(key),
     )
     return figure

@@ -1,4 +1,4 @@
-"""A report as one HTML file: the built viewer with a run and its frames in it."""
+"""Write a report as one HTML file: the built viewer with a run and its frames inlined."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 from creases._files import write_atomically
 from creases.errors import FileError
-from creases.show.viewer._frames import report, report_html
+from creases.show.viewer._frames import render_report, report_frame
 
 
-def page(run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> str:
-    """The page of a run (web/PROTOCOL.md, "Run") with its frames by name; opened in a browser it asks for nothing."""
+def render_page(run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> str:
+    """Return the page of a run (web/PROTOCOL.md, "Run") and its frames by name; it loads nothing else."""
     built = files("creases.show.viewer") / "built"
     try:
         html, script, style = ((built / name).read_text("utf-8") for name in ("report.html", "studio.js", "studio.css"))
     except OSError as problem:
-        raise FileError(f"viewer: {problem.filename} is missing; install creases anew") from None
-    return report_html(html, script, style, title, report(run, frames))
+        raise FileError(f"cannot read the viewer: {problem.filename} is missing; reinstall creases") from None
+    return render_report(html, script, style, title, report_frame(run, frames))
 
 
 def write_page(path: str | Path, run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> Path:
-    """Write the page, whole or not at all."""
-    text = page(run, frames, title)
+    """Write the page atomically."""
+    text = render_page(run, frames, title)
     with write_atomically(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return Path(path)

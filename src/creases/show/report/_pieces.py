@@ -1,4 +1,4 @@
-"""The pieces themselves: their coefficients as a picture, and how few of them would do."""
+"""The linear pieces: dual plots of their coefficients, and compression to fewer pieces."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from matplotlib.figure import Figure
 
 from creases.compare import Compression, coefficients, compress, decisions
 from creases.regions import PlanePartition
-from creases.show.report._pictures import both
+from creases.show.report._formatting import format_percent, pluralize
+from creases.show.report._rendering import render_themes
 from creases.show.report._subject import Section, Subject
-from creases.show.report._words import counted, percent
 
-#: Numbers of pieces that the network is compressed to.
+#: Numbers of pieces for compression.
 KS = (1, 2, 3, 5, 10, 20, 50, 100)
 
-#: Numbers that the coefficients of samples may be, dots that a dual plot may have, and outputs that have one.
+#: Largest numbers of coefficients, of dots of a dual plot, and of dual plots.
 _NUMBERS, _DOTS, _DUALS = 2**22, 20_000, 2
 
 
 def dual_sections(subject: Subject) -> list[Section]:
-    """Each region's slopes as a point, for the first outputs (Figure 7.5)."""
+    """Return dual plots of the first outputs (the dissertation, Figure 7.5)."""
     partition = subject.partition
     if not isinstance(partition, PlanePartition) or partition.count > _DOTS or not subject.net.n_units:
         return []
@@ -31,18 +31,18 @@ def dual_sections(subject: Subject) -> list[Section]:
     for j in outputs:
         name = subject.output_name(j)
         text = (
-            f"Every region as a dot, placed by the slopes of {name} there and as large as the region. A line joins "
-            "neighbours, at a right angle to the crease between them; the longer, the sharper the fold. Dots in one "
-            "place are regions with the same slopes."
+            f"Each region is a dot, at the slopes of {name} and with the area of the region. A line joins neighbors, "
+            "at a right angle to the crease between them; the longer, the sharper the fold. Dots at the same position "
+            "are regions with the same slopes."
         )
         if len(outputs) < subject.net.n_out:
             text += f" Shown for {len(outputs)} of {subject.net.n_out} outputs."
-        drawn = both(partial(_dual, subject, partition, j))
+        drawn = render_themes(partial(_plot_dual, subject, partition, j))
         sections.append({"title": f"Dual plot of {name}", "text": text, "picture": drawn})
     return sections
 
 
-def _dual(subject: Subject, partition: PlanePartition, output: int) -> Figure:
+def _plot_dual(subject: Subject, partition: PlanePartition, output: int) -> Figure:
     from creases.show import plot_dual
     from creases.show.style import new_figure
 
@@ -56,8 +56,8 @@ def _dual(subject: Subject, partition: PlanePartition, output: int) -> Figure:
 
 
 def compression_sections(subject: Subject) -> list[Section]:
-    """Accuracy with the pieces of each output clustered to k, on every other sample."""
-    found = _compressed(subject)
+    """Return the accuracy with the pieces of each output clustered to k, on every other sample."""
+    found = _compress(subject)
     if found is None:
         return []
 
@@ -70,26 +70,29 @@ def compression_sections(subject: Subject) -> list[Section]:
         return figure
 
     enough = [k for k, share in zip(found.k, found.accuracy, strict=True) if share >= found.original - 0.01]
-    measure = "of the samples right" if subject.y is not None else "of the samples decided as before"
+    measure = "accuracy" if subject.y is not None else "agreement with itself"
     text = (
         f"How many of its pieces does the network need? For each output the coefficients at every other of "
-        f"{subject.looked} are clustered to k; the samples between them take the nearest centre. The network itself "
-        f"has {percent(found.original)} {measure}"
+        f"{subject.samples_text} are clustered to k; the other samples use the nearest center. The network itself "
+        f"has {format_percent(found.original)} {measure}"
     )
-    text += f"; {counted(enough[0], 'piece')} for each output " if enough else "; no number tried "
+    text += f"; {pluralize(enough[0], 'piece')} for each output " if enough else "; no number tried "
     text += ("come" if not enough or enough[0] > 1 else "comes") + " within 1 % of it."
     columns = ["k", *map(str, found.k), "all"]
-    table = {"columns": columns, "rows": [["right", *map(percent, found.accuracy), percent(found.original)]]}
-    return [{"title": "How many pieces it takes", "text": text, "table": table, "picture": both(draw)}]
+    table = {
+        "columns": columns,
+        "rows": [["accuracy", *map(format_percent, found.accuracy), format_percent(found.original)]],
+    }
+    return [{"title": "How many pieces it needs", "text": text, "table": table, "picture": render_themes(draw)}]
 
 
-def _compressed(subject: Subject) -> Compression | None:
-    """None where outputs are no classes, or there are too few samples to divide."""
+def _compress(subject: Subject) -> Compression | None:
+    """Compress the network; None for regression, or if there are too few samples."""
     X, net = subject.X, subject.net
     if subject.classes is None or X is None or len(X) < 8 or not net.n_units:
         return None
-    most = max(8, _NUMBERS // (net.n_out * (net.n_in + 1)))
-    X, y = X[:most], None if subject.y is None else np.asarray(subject.y)[:most].astype(np.int64)
+    rows = max(8, _NUMBERS // (net.n_out * (net.n_in + 1)))
+    X, y = X[:rows], None if subject.y is None else np.asarray(subject.y)[:rows].astype(np.int64)
     found = coefficients(net, X, dtype=torch.float64)
     labels = decisions(found.values).cpu().numpy() if y is None else y
     train, test = (coefficients(net, X[first::2], dtype=torch.float64) for first in (0, 1))

@@ -1,4 +1,4 @@
-"""The sections of a report that are about one network: certificate, regions, units, pieces, sensitivity."""
+"""The sections about a network: certificate, regions, units, pieces, sensitivity."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition
-from creases.show.report._census import census_sections
 from creases.show.report._certificate import certificate_section
 from creases.show.report._pieces import compression_sections, dual_sections
+from creases.show.report._region_census import census_sections
 from creases.show.report._sensitivity import sensitivity_sections
 from creases.show.report._spline import spline_sections
 from creases.show.report._subject import Section, Subject
@@ -26,25 +26,25 @@ def network_sections(
     classes: Sequence[Any] | None = None,
     partition: PlanePartition | LinePartition | None = None,
 ) -> list[Section]:
-    """Sections (title, text, table, picture) of a report about a network, in the viewer's JSON.
+    """Return the sections (title, text, table, picture) about a network, as JSON for the viewer.
 
-    The work is bounded: at most 2,000 samples are looked at, and the texts say so.
+    At most 2,000 samples are used, which the texts mention.
 
     Parameters
     ----------
     net
-        Any network.
+        The network.
     box
-        ``[(lo, hi)] * n_in``: where it is looked at.
+        Box of inputs to analyze, (lo, hi) or a pair for each input.
     X, y
-        Samples (n, n_in) and their classes, as numbers, or values (n,).
+        Samples (n, n_in) and their class numbers or targets (n,).
     features, classes
-        Names of the inputs and of the classes. Without classes the outputs are values, not decisions.
+        Names of the inputs and of the classes; None for regression.
     partition
-        That is shown; of a network of one or two inputs it is made unless given. A slice through more inputs gets its
-        own certificate and census.
+        The partition shown; computed by default for one or two inputs. A slice gets its own certificate and
+        statistics.
     """
-    subject = Subject.of(net, box, partition, X, y, features, classes)
+    subject = Subject.from_data(net, box, partition, X, y, features, classes)
     return [
         certificate_section(subject),
         *census_sections(subject),

@@ -1,4 +1,4 @@
-"""Slices of a growth run's inputs that its report shows: pairs of columns, planes through three samples."""
+"""Slices of the input space of a growth run: along two columns, or through three samples."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.growth.experiment import TableSplit, data_box
 from creases.regions.geometry import slice_through
-from creases.show.viewer._frames import line_frame, on_slice, plane_frame
+from creases.show.viewer._frames import line_frame, plane_frame, project_on_slice
 
 if TYPE_CHECKING:
     from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
 
 
-#: Columns whose pairs are shown unless others are asked for.
+#: Number of columns whose pairs are shown by default.
 COLUMNS = 3
 
-#: Samples that tell which columns matter.
-LOOK = 500
+#: Number of samples to rank the columns with.
+RANKING_ROWS = 500
 
-#: The share of samples on each side that a slice through three of them need not reach, and how far it goes beyond.
-LEFT_OUT, MARGIN = 0.02, 0.1
+#: Share of samples on each side that may be outside a slice through three of them, and the margin of its box.
+OUTSIDE, MARGIN = 0.02, 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """A box of the plane ``x = origin + basis t``, in the inputs' own units."""
+    """A box of the plane ``x = origin + basis t``, in the original units."""
 
     name: str
     origin: Floats  #: (d,)
@@ -45,34 +45,32 @@ class Slice:
 def choose_slices(
     net: Network, data: TableSplit, columns: Sequence[str] = (), samples: Sequence[str] = ()
 ) -> list[Slice]:
-    """The slices to show: those asked for (``"length,width"``; rows ``"3,17,40"``), else those that tell most.
+    """Return the slices to show: given ones (``"length,width"``; rows ``"3,17,40"``), or the most informative.
 
-    A problem of two inputs is one slice, one of one input none.
+    A problem of two inputs is a single slice, a problem of one input has none.
     """
     X = data.problem.X
     if X.shape[1] <= 2:
-        asked = "--columns" if columns else "--through" if samples else ""
-        if asked:
-            raise InputError(
-                f"{asked}: {data.problem.name} has {X.shape[1]} inputs, which are shown whole; leave it out"
-            )
+        param = "columns" if columns else "through" if samples else ""
+        if param:
+            raise InputError(param, "be empty for one or two inputs, which need no slice", f"{X.shape[1]} inputs")
         return [Slice("", np.zeros(2), np.eye(2), np.array(data_box(X)))] if X.shape[1] == 2 else []
     if columns or samples:
-        pairs = [_columns(text, data) for text in columns]
+        pairs = [_parse_columns(text, data) for text in columns]
         return [
-            *(of_columns(data, *pair) for pair in pairs),
-            *(of_rows(net, data, _rows(text, data)) for text in samples),
+            *(slice_along_columns(data, *pair) for pair in pairs),
+            *(slice_through_rows(net, data, _parse_rows(text, data)) for text in samples),
         ]
     best = np.argsort(-relevance(net, data), kind="stable")[:COLUMNS]
-    found = [of_columns(data, *sorted((i, j))) for i, j in combinations(best.tolist(), 2)]
+    chosen = [slice_along_columns(data, *sorted((i, j))) for i, j in combinations(best.tolist(), 2)]
     typical = typical_rows(net, data)
-    with suppress(InputError):  # where the three lie on one line
-        found += [of_rows(net, data, typical)] if len(typical) == 3 else []
-    return found
+    with suppress(InputError):  # if the three are collinear
+        chosen += [slice_through_rows(net, data, typical)] if len(typical) == 3 else []
+    return chosen
 
 
-def of_columns(data: TableSplit, i: int, j: int) -> Slice:
-    """The plane along two columns, all others at their medians."""
+def slice_along_columns(data: TableSplit, i: int, j: int) -> Slice:
+    """Return the plane along two columns, with all others at their medians."""
     X, names = data.problem.X, data.problem.features
     origin, basis = np.median(X, axis=0), np.zeros((X.shape[1], 2))
     origin[[i, j]] = 0.0
@@ -80,17 +78,17 @@ def of_columns(data: TableSplit, i: int, j: int) -> Slice:
     return Slice(f"{names[i]} × {names[j]}", origin, basis, np.array(data_box(X[:, [i, j]])))
 
 
-def of_rows(net: Network, data: TableSplit, rows: Sequence[int]) -> Slice:
-    """The plane through three samples, with them and most others in its box.
+def slice_through_rows(net: Network, data: TableSplit, rows: Sequence[int]) -> Slice:
+    """Return the plane through three samples, with a box that contains them and most others.
 
-    t counts standard deviations, so that no column's units decide alone.
+    Coordinates are in standard deviations, so that no column dominates by its unit.
     """
     X, numbers, spread = data.problem.X, table_rows(data), data.scaling.spread
     _, basis, t = slice_through(net, list(data.scaling.inputs(X[list(rows)])))
     origin, directions = X[rows[0]], basis * spread[:, None]
-    most = np.quantile(on_slice(X, origin, directions, spread)[0], [LEFT_OUT, 1 - LEFT_OUT], axis=0)
-    there = np.concatenate([t, most])
-    low, high = there.min(axis=0), there.max(axis=0)
+    bulk = np.quantile(project_on_slice(X, origin, directions, spread)[0], [OUTSIDE, 1 - OUTSIDE], axis=0)
+    extent = np.concatenate([t, bulk])
+    low, high = extent.min(axis=0), extent.max(axis=0)
     pad = MARGIN * (high - low)
     name = "through {} {}, {} and {}".format(f"{data.names['instance']}s", *(int(numbers[row]) for row in rows))
     return Slice(name, origin, directions, np.stack([low - pad, high + pad], axis=1))
@@ -104,7 +102,7 @@ def slice_frame(
     number: int,
     rows: NDArray[np.int64] | None = None,
 ) -> bytes:
-    """The viewer's frame of a moment's network on its slice of this number, with these rows of the data (or all)."""
+    """Encode the partition of a moment on a slice as a frame, with some rows of the data (or all)."""
     from creases.regions import LinePartition
 
     about, X = {"moment": moment, "slice": number}, data.problem.X
@@ -116,11 +114,11 @@ def slice_frame(
 
 
 def relevance(net: Network, data: TableSplit) -> Floats:
-    """How much each column matters (d,): what its distance from its median contributes to what decides, in the mean.
+    """Return the relevance (d,) of each column: its mean contribution to the prediction.
 
-    That is |slope times distance|, over training rows; for classes the slope of the largest output less the second's.
+    That is the mean of |slope times distance from the median| over training rows; for classes the slope of the margin.
     """
-    rows = data.train[:: max(1, len(data.train) // LOOK)]
+    rows = data.train[:: max(1, len(data.train) // RANKING_ROWS)]
     X = data.problem.X[rows]
     J = np.concatenate([part.J for part in net.jacobians(X)])  # (n, m, d)
     if data.problem.classes is not None and J.shape[1] > 1:
@@ -132,8 +130,8 @@ def relevance(net: Network, data: TableSplit) -> Floats:
 
 
 def typical_rows(net: Network, data: TableSplit) -> list[int]:
-    """Three rows: the most typical of three classes (of two: with the hardest); by value: low, middle, high."""
-    from creases.show.report._hardest import losses
+    """Return three rows: typical samples of three classes (of two, with the hardest), or by low to high targets."""
+    from creases.show.report._hardest_samples import losses
 
     problem, rows = data.problem, data.train
     if problem.classes is None:
@@ -141,48 +139,46 @@ def typical_rows(net: Network, data: TableSplit) -> list[int]:
         return [int(order[round(share * (len(order) - 1))]) for share in (0.1, 0.5, 0.9)]
     scaled, y = data.scaling.inputs(problem.X), problem.y
     counts = np.bincount(y[rows])
-    found = []
-    for one in np.argsort(-counts, kind="stable")[:3]:
-        own = rows[y[rows] == one]
-        if len(own):
-            away = np.linalg.norm(scaled[own] - scaled[own].mean(axis=0), axis=1)
-            found.append(int(own[away.argmin()]))
+    chosen = []
+    for kind in np.argsort(-counts, kind="stable")[:3]:
+        of_class = rows[y[rows] == kind]
+        if len(of_class):
+            away = np.linalg.norm(scaled[of_class] - scaled[of_class].mean(axis=0), axis=1)
+            chosen.append(int(of_class[away.argmin()]))
     hardest = rows[np.argsort(-losses(net, data)[rows], kind="stable")]
-    return [*found, *(int(row) for row in hardest if row not in found)][:3]
+    return [*chosen, *(int(row) for row in hardest if row not in chosen)][:3]
 
 
 def table_rows(data: TableSplit) -> NDArray[np.int64]:
-    """The number of each sample in its table."""
+    """Return the row number of each sample in its table."""
     return np.arange(len(data.problem.X)) if data.problem.rows is None else data.problem.rows
 
 
-def _columns(text: str, data: TableSplit) -> tuple[int, int]:
+def _parse_columns(text: str, data: TableSplit) -> tuple[int, int]:
     names = list(data.problem.features)
     numbers = {str(index): index for index in range(len(names))} | {name: index for index, name in enumerate(names)}
     words = text.split(",")
     pairs = [(",".join(words[:k]).strip(), ",".join(words[k:]).strip()) for k in range(1, len(words))]
-    for first, second in pairs:  # a name may have commas of its own
+    for first, second in pairs:  # a name may contain commas
         i, j = numbers.get(first), numbers.get(second)
         if i is not None and j is not None and i != j:
             return i, j
     unknown = [word for word in map(str.strip, words) if word not in numbers]
     if unknown and len(pairs) == 1:
-        raise InputError(
-            f"--columns: there is no column {unknown[0]!r}; give two of {', '.join(names)}, or their numbers"
-        )
-    raise InputError(f"--columns: expected two different columns such as {names[0]},{names[1]}, got {text!r}")
+        raise InputError("columns", f"be two of {', '.join(names)}, or their numbers", repr(unknown[0]))
+    raise InputError("columns", f"be two different columns such as {names[0]},{names[1]}", repr(text))
 
 
-def _rows(text: str, data: TableSplit) -> list[int]:
+def _parse_rows(text: str, data: TableSplit) -> list[int]:
     numbers = table_rows(data).tolist()
     try:
         wanted = [int(word) for word in text.split(",")]
     except ValueError:
         wanted = []
     if len(set(wanted)) != 3 or len(wanted) != 3:
-        raise InputError(f"--through: expected the numbers of three rows such as 0,1,2, got {text!r}")
+        raise InputError("through", "be the numbers of three rows such as 0,1,2", repr(text))
     places = {number: place for place, number in enumerate(numbers)}
     for number in wanted:
         if number not in places:
-            raise InputError(f"--through: there is no row {number}; rows are from {numbers[0]} to {numbers[-1]}")
+            raise InputError("through", f"be rows from {numbers[0]} to {numbers[-1]}", f"row {number}")
     return [places[number] for number in wanted]

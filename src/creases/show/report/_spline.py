@@ -1,21 +1,21 @@
-"""A network of one input as a spline: its breakpoints, how much the slope grows there, and whose they are."""
+"""Breakpoints of a network of one input, with the changes of slope and the units."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from creases.regions import LinePartition
+from creases.show.report._formatting import format_float, pluralize
 from creases.show.report._subject import Section, Subject
-from creases.show.report._words import counted, number
 
-#: Breakpoints that are listed, at most, and outputs whose slopes are.
+#: Largest numbers of breakpoints and of outputs listed.
 LISTED, OUTPUTS = 100, 4
 
 
 def spline_sections(subject: Subject) -> list[Section]:
-    """The breakpoints of a network of one input, from left to right; of very many the sharpest."""
+    """Return the breakpoints of a network of one input from left to right; of very many the sharpest."""
     partition = subject.partition
-    if not isinstance(partition, LinePartition) or not subject.whole:
+    if not isinstance(partition, LinePartition) or not subject.covers_inputs:
         return []
     width = float(partition.b[0] - partition.a[0])
     slopes = partition.pieces().J[:, :, 0] / width  # (k + 1, m)
@@ -26,17 +26,22 @@ def spline_sections(subject: Subject) -> list[Section]:
     names = [subject.output_name(j) for j in range(min(OUTPUTS, partition.net.n_out))]
     columns = [subject.features[0], "units", *(f"Δ slope of {name}" for name in names)]
     rows = [
-        [number(x[i], 6), ", ".join(map(str, partition.units(i))), *(number(jumps[i, j]) for j in range(len(names)))]
+        [
+            format_float(x[i], 6),
+            ", ".join(map(str, partition.units(i))),
+            *(format_float(jumps[i, j]) for j in range(len(names))),
+        ]
         for i in shown.tolist()
     ]
-    text = f"A function of one input is a broken line. It has {counted(len(x), 'breakpoint')} in the interval"
+    text = f"A function of one input is a linear spline. It has {pluralize(len(x), 'breakpoint')} in the interval"
     ends = [
-        f"{number(slopes[0, j])} at the left end and {number(slopes[-1, j])} at the right" for j in range(len(names))
+        f"{format_float(slopes[0, j])} at the left end and {format_float(slopes[-1, j])} at the right"
+        for j in range(len(names))
     ]
     text += "; its slope is " + "; ".join(
         f"{end}{f' ({name})' if len(names) > 1 else ''}" for name, end in zip(names, ends, strict=True)
     )
-    text += ". A delta-slope says how much it grows at a breakpoint."
+    text += ". A delta-slope is the change of the slope at a breakpoint."
     if len(shown) < len(x):
         text += f" Listed are the {len(shown)} sharpest."
     if len(names) < partition.net.n_out:

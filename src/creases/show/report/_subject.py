@@ -1,4 +1,4 @@
-"""What the sections of a report are about: a network, where it is looked at, and samples."""
+"""The subject of the sections of a report: a network, a box of inputs, and samples."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from creases._validation import check_box
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.show.report._words import counted
+from creases.show.report._formatting import pluralize
 
 Section = dict[str, Any]
 
-#: Samples that sections look at, at most.
+#: Largest number of samples that sections use.
 ROWS = 2000
 
 
@@ -31,12 +31,12 @@ class Subject:
     partition: PlanePartition | LinePartition | None
     X: Floats | None  #: (n, n_in) samples, at most ROWS of them
     y: NDArray[Any] | None  #: (n,) classes or values
-    rows: int  #: of all samples there are
+    rows: int  #: number of all samples
     features: tuple[str, ...]
-    classes: tuple[str, ...] | None  #: names of the classes; None: the outputs are values
+    classes: tuple[str, ...] | None  #: class names; None for regression
 
     @classmethod
-    def of(
+    def from_data(
         cls,
         net: Network,
         box: Any,
@@ -46,71 +46,71 @@ class Subject:
         features: Sequence[str] | None,
         classes: Sequence[Any] | None,
     ) -> Subject:
-        """Checked; the partition of a network of one or two inputs is made unless given."""
+        """Validate the data; compute the partition of a network of one or two inputs if it is None."""
         limits = check_box(box, net.n_in)
         if partition is None and net.n_in == 1:
             partition = line(net, limits[:, 0], limits[:, 1])
         elif partition is None and net.n_in == 2:
             partition = plane(net, limits)
-        points, known = _samples(net, X, y)
+        points, known = _check_samples(net, X, y)
         rows = 0 if points is None else len(points)
         if points is not None and rows > ROWS:
             chosen = np.sort(np.random.default_rng(0).choice(rows, ROWS, replace=False))
             points, known = points[chosen], None if known is None else known[chosen]
         names = tuple(features) if features else tuple(f"x{i + 1}" for i in range(net.n_in))
         if len(names) != net.n_in:
-            raise InputError(f"features: expected {net.n_in} names, one for each input, got {len(names)}")
-        told = None if classes is None else tuple(map(str, classes))
-        return cls(net, limits, partition, points, known, rows, names, told)
+            raise InputError("features", f"have {net.n_in} names, one for each input", str(len(names)))
+        class_names = None if classes is None else tuple(map(str, classes))
+        return cls(net, limits, partition, points, known, rows, names, class_names)
 
     @property
-    def whole(self) -> bool:
-        """Whether the partition is one of the inputs themselves, not of a slice through more."""
+    def covers_inputs(self) -> bool:
+        """Whether the partition is of the input space, not of a slice."""
         partition = self.partition
         if isinstance(partition, PlanePartition):
-            own = np.array_equal(partition.basis, np.eye(2)) and not partition.origin.any()
-            return self.net.n_in == 2 and own
+            is_identity = np.array_equal(partition.basis, np.eye(2)) and not partition.origin.any()
+            return self.net.n_in == 2 and is_identity
         return partition is not None and self.net.n_in == 1
 
     @property
-    def t(self) -> Floats | None:
-        """The samples in the partition's coordinates, (n, 2) or (n, 1); None where they do not lie on it."""
-        if self.X is None or not self.whole:
+    def coordinates(self) -> Floats | None:
+        """The samples in coordinates of the partition, (n, 2) or (n, 1); None for a slice."""
+        if self.X is None or not self.covers_inputs:
             return None
         if isinstance(self.partition, LinePartition):
             return (self.X - self.partition.a) / (self.partition.b - self.partition.a)
         return self.X
 
     @property
-    def where(self) -> str:
-        """In words what the partition is of."""
+    def domain_text(self) -> str:
+        """The domain of the partition in words."""
         if isinstance(self.partition, LinePartition):
-            return "the interval" if self.whole else "the line"
-        return "the box" if self.whole else "the slice"
+            return "the interval" if self.covers_inputs else "the line"
+        return "the box" if self.covers_inputs else "the slice"
 
     @property
-    def looked(self) -> str:
-        """In words at how many samples sections look."""
+    def samples_text(self) -> str:
+        """The number of samples used, in words."""
         shown = 0 if self.X is None else len(self.X)
-        return counted(shown, "sample") + ("" if shown == self.rows else f" (drawn from {self.rows:,})")
+        return pluralize(shown, "sample") + ("" if shown == self.rows else f" (drawn from {self.rows:,})")
 
     def class_name(self, index: int) -> str:
-        """The name of a class."""
+        """Return the name of a class."""
         return self.classes[index] if self.classes and index < len(self.classes) else f"class {index}"
 
     def output_name(self, index: int) -> str:
-        """The name of an output: that of the class it stands for, where it does."""
+        """Return the name of an output: that of its class, if it has one."""
         if self.classes and len(self.classes) == self.net.n_out:
             return self.classes[index]
         return "output" if self.net.n_out == 1 else f"output {index}"
 
 
-def parameters(net: Network) -> int:
-    """How many numbers were learned: weights and biases, not the indices that pooling gathers by."""
+def count_parameters(net: Network) -> int:
+    """Count the parameters of a network: weights and biases, not indices of pooling."""
     return sum(t.numel() for step in net.steps for t in step.tensors.values() if t.is_floating_point())
 
 
-def _samples(net: Network, X: Any, y: Any) -> tuple[Floats | None, NDArray[Any] | None]:
+def _check_samples(net: Network, X: Any, y: Any) -> tuple[Floats | None, NDArray[Any] | None]:
     if X is None:
         return None, None
     points = np.asarray(X, np.float64)
@@ -118,9 +118,9 @@ def _samples(net: Network, X: Any, y: Any) -> tuple[Floats | None, NDArray[Any] 
         return None, None
     points = points.reshape(len(points), -1)
     if points.shape[1] != net.n_in:
-        raise InputError(f"X: expected samples of {net.n_in} numbers, got {points.shape[1]}")
+        raise InputError("X", f"have {net.n_in} columns, one for each input", str(points.shape[1]))
     known = None if y is None else np.asarray(y)
     if known is not None and len(known) != len(points):
-        raise InputError(f"y: expected {len(points)} of them, one for each sample, got {len(known)}")
+        raise InputError("y", f"have {len(points)} values, one for each sample", str(len(known)))
     finite = np.isfinite(points).all(axis=1)
     return (points[finite], None if known is None else known[finite]) if finite.any() else (None, None)

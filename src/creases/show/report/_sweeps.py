@@ -1,4 +1,4 @@
-"""The report of a sweep: the folder of ``creases sweep`` in, one HTML file out."""
+"""Reports of sweeps: a folder in, one HTML file out."""
 
 from __future__ import annotations
 
@@ -13,32 +13,39 @@ from matplotlib.figure import Figure
 from creases.errors import FileError
 from creases.lab import ERROR, KEY, SEED, Status, Sweep, format_duration
 from creases.show.figures._sweeps import format_value, heatmap_cells, heatmap_size, plot_heatmap
-from creases.show.report._pictures import both
-from creases.show.report._still import check_name, write_sections
+from creases.show.report._formatting import format_float, format_integer, pluralize
+from creases.show.report._rendering import render_themes
+from creases.show.report._static_pages import check_html_name, write_sections
 from creases.show.report._subject import Section
-from creases.show.report._words import counted, number, whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Heat maps, results that have tables, rows of a table of best and worst, and kinds of failures, at most.
+#: Largest numbers of heat maps, results in tables, rows of extreme results, and kinds of failures.
 MAPS, RESULTS, ROWS, FAILURES = 12, 4, 8, 10
 
-#: Values of a parameter that have a column or a row each in a heat map, or a line in a table of means.
+#: Largest number of values of a parameter in a heat map or a table of means.
 LEVELS = 40
 
 
 def write_sweep_report(folder: Path, out: Path) -> Path:
-    """Write the report of a sweep to an HTML file; the sweep may be at work, or have been stopped.
+    """Write the report of a sweep to an HTML file; the sweep may be running or interrupted.
 
     Parameters
     ----------
     folder
-        That ``creases sweep`` or :meth:`creases.lab.Sweep.run` wrote.
+        A folder that ``creases sweep`` or :meth:`creases.lab.Sweep.run` wrote.
+    out
+        The HTML file to write.
+
+    Returns
+    -------
+    Path
+        The file written.
     """
-    check_name(out)
+    check_html_name(out)
     if not folder.is_dir():
-        raise FileError(f"folder: there is no folder {folder}")
+        raise FileError(f"cannot read {folder}: there is no such folder")
     sweep = Sweep.open(folder)
     status, table, failures = sweep.status(), sweep.table(), sweep.failures()
     parameters = [name for name in dict.fromkeys(name for job in sweep.jobs for name in job) if name in table.columns]
@@ -51,44 +58,44 @@ def write_sweep_report(folder: Path, out: Path) -> Path:
         *_means(table, varied, results),
         *_extremes(table, [name for name in parameters if table[name].map(format_value).nunique() > 1], results),
         *_failures(sweep, failures),
-        _again(sweep, status),
+        _next_steps(sweep, status),
     ]
-    lead = f"{sweep.definition['function']}: {whole(status.done)} of {counted(status.jobs, 'job')} done"
-    lead += f", {whole(status.failed)} failed." if status.failed else "."
+    lead = f"{sweep.definition['function']}: {format_integer(status.done)} of {pluralize(status.jobs, 'job')} done"
+    lead += f", {format_integer(status.failed)} failed." if status.failed else "."
     return write_sections(out, f"Sweep {folder.resolve().name}", lead, sections)
 
 
 def _overview(sweep: Sweep, status: Status, table: pd.DataFrame) -> Section:
-    """What was swept: how far it is, what it took, and the values of every parameter."""
-    rows = [["done", f"{whole(status.done)} of {counted(status.jobs, 'job')}"]]
-    rows += [["failed", whole(status.failed)]] if status.failed else []
-    rows += [["left", whole(status.waiting)]] if status.waiting else []
-    rows += [["at work on it", status.running]] if status.running else []
+    """Return the overview: progress, time, and the values of every parameter."""
+    rows = [["done", f"{format_integer(status.done)} of {pluralize(status.jobs, 'job')}"]]
+    rows += [["failed", format_integer(status.failed)]] if status.failed else []
+    rows += [["left", format_integer(status.waiting)]] if status.waiting else []
+    rows += [["running on", status.running]] if status.running else []
     seconds = sweep.job_seconds()
     if len(seconds):
-        told = [_time(float(value)) for value in (seconds.sum(), np.median(seconds), seconds.max())]
-        rows.append(["time of all jobs, of one (median), of the longest", ", ".join(told)])
-    rows += [["rows of results", whole(len(table))], ["seed", str(sweep.seed)]]
+        times = [_format_time(float(value)) for value in (seconds.sum(), np.median(seconds), seconds.max())]
+        rows.append(["time of all jobs, of one (median), of the longest", ", ".join(times)])
+    rows += [["rows of results", format_integer(len(table))], ["seed", str(sweep.seed)]]
     values: dict[str, dict[str, None]] = {}
     for job in sweep.jobs:
         for name, value in job.items():
             values.setdefault(name, {})[format_value(value)] = None
-    rows += [[f"parameter {name}", _listed(list(own))] for name, own in values.items()]
+    rows += [[f"parameter {name}", _format_list(list(listed))] for name, listed in values.items()]
     return {"title": "Overview", "table": {"columns": ["what", "value"], "rows": rows}}
 
 
-def _time(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds < 1 else format_duration(seconds)
 
 
-def _listed(values: list[str], most: int = 12) -> str:
-    """Values after one another; of many the first, and how many there are."""
-    told = ", ".join(value or "none" for value in values[:most])
-    return told if len(values) <= most else f"{told}, … ({len(values):,} values)"
+def _format_list(values: list[str], max_values: int = 12) -> str:
+    """Return the values separated by commas; of many the first ones and their number."""
+    text = ", ".join(value or "none" for value in values[:max_values])
+    return text if len(values) <= max_values else f"{text}, … ({len(values):,} values)"
 
 
 def _heat_maps(table: pd.DataFrame, varied: list[str], results: list[str]) -> list[Section]:
-    """Each result over pairs of parameters, as far as there is room."""
+    """Return heat maps of the results over pairs of parameters."""
     wanted = product(results, combinations(varied, 2))
     sections: list[Section] = []
     for result, (first, second) in islice(wanted, MAPS):
@@ -103,22 +110,22 @@ def _heat_maps(table: pd.DataFrame, varied: list[str], results: list[str]) -> li
             plot_heatmap(table, x, y, result, ax=ax)
             return figure
 
-        sections.append({"title": f"{result} over {x} and {y}", "picture": both(draw)})
+        sections.append({"title": f"{result} over {x} and {y}", "picture": render_themes(draw)})
     left = len(results) * len(list(combinations(varied, 2))) - MAPS
     if left > 0 and sections:
-        sections[-1]["text"] = f"{counted(left, 'more heat map')} can be drawn with creases sweep heat."
+        sections[-1]["text"] = f"{pluralize(left, 'more heat map')} can be drawn with creases sweep heat."
     return sections
 
 
 def _means(table: pd.DataFrame, varied: list[str], results: list[str]) -> list[Section]:
-    """For each parameter that varies, the mean of the results for each of its values."""
+    """Return the mean results for each value of each varied parameter."""
     sections: list[Section] = []
     shown = results[:RESULTS]
     for name in varied if shown else []:
         groups = table.groupby(table[name].map(format_value), sort=False)
         rows = [
-            [str(value), whole(len(own)), *(number(float(own[result].mean())) for result in shown)]
-            for value, own in groups
+            [str(value), format_integer(len(group)), *(format_float(float(group[result].mean())) for result in shown)]
+            for value, group in groups
         ]
         columns = [name, "rows", *shown]
         sections.append({"title": f"Means by {name}", "table": {"columns": columns, "rows": rows}})
@@ -126,42 +133,42 @@ def _means(table: pd.DataFrame, varied: list[str], results: list[str]) -> list[S
 
 
 def _extremes(table: pd.DataFrame, parameters: list[str], results: list[str]) -> list[Section]:
-    """The rows with the highest and the lowest value of the first result; which is best, the report cannot know."""
+    """Return the rows with the highest and the lowest values of the first result; either may be best."""
     if not results:
         return []
     first, shown = results[0], results[:RESULTS]
     ordered = table[np.isfinite(table[first].to_numpy(np.float64))].sort_values(first, ascending=False, kind="stable")
     sections: list[Section] = []
-    for title, own in ((f"Highest {first}", ordered), (f"Lowest {first}", ordered[::-1])):
+    for title, group in ((f"Highest {first}", ordered), (f"Lowest {first}", ordered[::-1])):
         rows = [
-            [format_value(row[name]) or "–" for name in (*parameters, *shown)] for _, row in own.head(ROWS).iterrows()
+            [format_value(row[name]) or "–" for name in (*parameters, *shown)] for _, row in group.head(ROWS).iterrows()
         ]
         sections.append({"title": title, "table": {"columns": [*parameters, *shown], "rows": rows}})
     return sections if len(ordered) else []
 
 
 def _failures(sweep: Sweep, failures: pd.DataFrame) -> list[Section]:
-    """Each kind of error with how often it occurred and the first job it stopped; of the first, the traceback."""
+    """Return the kinds of errors with their counts and first jobs, and the first traceback."""
     if failures.empty:
         return []
     jobs = dict(zip(sweep.keys, sweep.jobs, strict=True))
     rows = []
     lines = failures[ERROR].map(lambda text: text.splitlines()[-1])
-    for line, own in islice(failures.groupby(lines, sort=False), FAILURES):
-        job = ", ".join(f"{name} {format_value(value)}" for name, value in jobs[own[KEY].iloc[0]].items())
-        rows.append([str(line), whole(len(own)), job])
-    text = f"{counted(len(failures), 'job')} failed; they are done again when the sweep is run again."
-    table = {"columns": ["error", "jobs", "the first"], "rows": rows}
+    for line, group in islice(failures.groupby(lines, sort=False), FAILURES):
+        job = ", ".join(f"{name} {format_value(value)}" for name, value in jobs[group[KEY].iloc[0]].items())
+        rows.append([str(line), format_integer(len(group)), job])
+    text = f"{pluralize(len(failures), 'job')} failed; running the sweep again repeats them."
+    table = {"columns": ["error", "jobs", "first job"], "rows": rows}
     return [{"title": "Failures", "text": text, "table": table, "code": str(failures[ERROR].iloc[0])}]
 
 
-def _again(sweep: Sweep, status: Status) -> Section:
-    """How to go on with it, and to take its results along."""
+def _next_steps(sweep: Sweep, status: Status) -> Section:
+    """Return how to continue the sweep and how to get its results."""
     python = f"from creases.lab import Sweep\nsweep = Sweep.open({str(sweep.folder)!r})"
     if status.done < status.jobs:
-        text = "The sweep has not ended. Give the command that began it again, or go on with it in Python; then:"
+        text = "The sweep has not ended. Repeat the command that started it, or continue it in Python:"
         python += "\nsweep.run()"
     else:
-        text = "All jobs are done. Their results, in Python or as a file:"
+        text = "All jobs are done. To get the results in Python or as a file:"
     command = shlex.join(["creases", "sweep", "table", str(sweep.folder), "--out", "table.csv"])
-    return {"title": "Its results", "text": text, "code": f"{python}\nsweep.table()\n\n{command}"}
+    return {"title": "Results", "text": text, "code": f"{python}\nsweep.table()\n\n{command}"}

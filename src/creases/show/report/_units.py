@@ -1,74 +1,75 @@
-"""Unit cards: which units are dead, always on, or double another, and what each has of the picture."""
+"""Properties of the units: dead, always on, or duplicates, with crease sizes and weights."""
 
 from __future__ import annotations
 
 from creases.certify import OFF, ON, UNDECIDED, UnitFacts, unit_facts
 from creases.regions import LinePartition
+from creases.show.report._formatting import format_float, format_integer, format_percent, pluralize
 from creases.show.report._subject import Section, Subject
-from creases.show.report._words import counted, number, percent, whole
 
-#: Units that are listed, at most: first those that there is something to say of.
+#: Largest number of units listed; those with a note come first.
 LISTED = 100
 
 
 def units_section(subject: Subject) -> Section:
-    """A table of units, and in words how many are dead, always on, duplicates."""
+    """Return a table of units, with the numbers of dead, always-on and duplicate units."""
     net = subject.net
     if not net.n_units:
         return {"title": "Units", "text": "There are no hidden units: the network is one affine function."}
-    found = unit_facts(net, subject.box, X=subject.X, partition=subject.partition)
-    notes = [_notes(found, unit) for unit in range(net.n_units)]
+    facts = unit_facts(net, subject.box, X=subject.X, partition=subject.partition)
+    notes = [_notes(facts, unit) for unit in range(net.n_units)]
     order = sorted(range(net.n_units), key=lambda unit: not notes[unit])
     shown = sorted(order[:LISTED])
     crease = "breakpoints" if isinstance(subject.partition, LinePartition) else "crease length"
     columns = ["unit", "layer", "note"]
     columns += ["on for"] if subject.X is not None else []
-    columns += [crease] if found.crease_size is not None else []
+    columns += [crease] if facts.crease_size is not None else []
     columns += ["weights in", "weights out"]
     rows = []
     for unit in shown:
-        own = net.unit(unit)
-        row = [str(unit), str(own.bend + 1), "; ".join(notes[unit])]
-        row += [percent(found.active_fraction[unit])] if subject.X is not None else []
-        row += [number(found.crease_size[unit])] if found.crease_size is not None else []
-        rows.append([*row, number(found.norm_in[unit]), number(found.norm_out[unit])])
-    text = _summary(subject, found)
+        place = net.unit(unit)
+        row = [str(unit), str(place.bend + 1), "; ".join(notes[unit])]
+        row += [format_percent(facts.active_fraction[unit])] if subject.X is not None else []
+        row += [format_float(facts.crease_size[unit])] if facts.crease_size is not None else []
+        rows.append([*row, format_float(facts.norm_in[unit]), format_float(facts.norm_out[unit])])
+    text = _summary(subject, facts)
     if len(shown) < net.n_units:
         rest = net.n_units - len(shown)
-        text += f" Listed are {len(shown)}, those with a note first; the other {whole(rest)} are left out."
+        text += f" {len(shown)} are listed, those with a note first; the other {format_integer(rest)} are omitted."
     return {"title": "Units", "text": text, "table": {"columns": columns, "rows": rows}}
 
 
-def _notes(found: UnitFacts, unit: int) -> list[str]:
-    """What there is to say of a unit."""
+def _notes(facts: UnitFacts, unit: int) -> list[str]:
+    """Return the notes about a unit."""
     notes = []
-    if found.side[unit] == OFF:
+    if facts.side[unit] == OFF:
         notes.append("dead: off everywhere")
-    elif found.side[unit] == ON:
+    elif facts.side[unit] == ON:
         notes.append("always on: no crease here")
-    elif found.active_fraction[unit] == 0:
+    elif facts.active_fraction[unit] == 0:
         notes.append("off for all data")
-    elif found.active_fraction[unit] == 1:
+    elif facts.active_fraction[unit] == 1:
         notes.append("on for all data")
-    if found.same_crease[unit] >= 0:
-        kind = "duplicate of" if found.orientation[unit] > 0 else "mirror of"
-        notes.append(f"{kind} unit {found.same_crease[unit]}: the same crease")
-    elif found.parallel[unit] >= 0 and found.side[unit] != OFF:
-        notes.append(f"parallel to unit {found.parallel[unit]}")
-    if found.norm_out[unit] == 0:
-        notes.append("nothing reads it")
+    if facts.same_crease[unit] >= 0:
+        kind = "duplicate of" if facts.orientation[unit] > 0 else "mirror of"
+        notes.append(f"{kind} unit {facts.same_crease[unit]}: the same crease")
+    elif facts.parallel[unit] >= 0 and facts.side[unit] != OFF:
+        notes.append(f"parallel to unit {facts.parallel[unit]}")
+    if facts.norm_out[unit] == 0:
+        notes.append("unused: all outgoing weights are 0")
     return notes
 
 
-def _summary(subject: Subject, found: UnitFacts) -> str:
-    dead, on = int((found.side == OFF).sum()), int((found.side == ON).sum())
-    twins, still = int((found.same_crease >= 0).sum()), int((found.side == UNDECIDED).sum())
-    proof = "Proved over the whole box" if subject.whole else "Proved by bounds over the box"
-    text = f"{counted(subject.net.n_units, 'unit')}. {proof}: {whole(dead)} dead, {whole(on)} always on"
-    text += f"; {whole(still)} could not be decided" if still else ""
-    text += f". {whole(twins) if twins else 'None'} with the same crease as an earlier one of the layer."
+def _summary(subject: Subject, facts: UnitFacts) -> str:
+    dead, on = int((facts.side == OFF).sum()), int((facts.side == ON).sum())
+    twins, still = int((facts.same_crease >= 0).sum()), int((facts.side == UNDECIDED).sum())
+    proof = "Proved over the whole box" if subject.covers_inputs else "Proved by bounds over the box"
+    text = f"{pluralize(subject.net.n_units, 'unit')}. {proof}: {format_integer(dead)} dead"
+    text += f", {format_integer(on)} always on"
+    text += f"; {format_integer(still)} could not be decided" if still else ""
+    text += f". {format_integer(twins) if twins else 'None'} with the same crease as an earlier unit of the layer."
     if subject.X is not None:
-        silent = int(((found.active_fraction == 0) & (found.side != OFF)).sum())
-        text += f" {counted(silent, 'unit')} more off for all data ({subject.looked})." if silent else ""
-        text += f" Shares are of {subject.looked}."
+        silent = int(((facts.active_fraction == 0) & (facts.side != OFF)).sum())
+        text += f" {pluralize(silent, 'unit')} more off for all data ({subject.samples_text})." if silent else ""
+        text += f" Shares are of {subject.samples_text}."
     return text

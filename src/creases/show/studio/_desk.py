@@ -16,7 +16,7 @@ from creases.show.studio._limits import Limits
 from creases.show.studio._live import Live
 from creases.show.studio._method import make_settings
 from creases.show.viewer import epochs_json, problem_json
-from creases.show.viewer._run import measure
+from creases.show.viewer._run import score_name
 
 State = Literal["idle", "running", "paused", "ended"]
 
@@ -224,7 +224,7 @@ def _proposed(problem: Problem) -> dict[str, Any]:
     return {
         "problem": problem_json(problem),
         "setting": {},
-        "measure": measure(problem.task),
+        "measure": score_name(problem.task),
         "epochs": epochs_json([]),
         "records": [],
         "moments": [],

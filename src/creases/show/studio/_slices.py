@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import creases
 from creases.errors import InputError
 from creases.growth.experiment import TableSplit, data_box
-from creases.show.report._slices import Slice, choose_slices, of_columns, of_rows, slice_frame, table_rows
+from creases.show.report._slices import (
+    Slice,
+    choose_slices,
+    slice_along_columns,
+    slice_frame,
+    slice_through_rows,
+    table_rows,
+)
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
 
 def first_slices(net: Network, data: TableSplit) -> list[Slice]:
     """What is shown at first: none for one input, the whole plane of two, that of the first two columns of more."""
-    return choose_slices(net, data) if data.problem.X.shape[1] <= 2 else [of_columns(data, 0, 1)]
+    return choose_slices(net, data) if data.problem.X.shape[1] <= 2 else [slice_along_columns(data, 0, 1)]
 
 
 def asked_slice(asked: Mapping[str, Any], net: Network, data: TableSplit) -> Slice:
@@ -31,13 +38,13 @@ def asked_slice(asked: Mapping[str, Any], net: Network, data: TableSplit) -> Sli
         if not _different(rows, 3) or not set(rows) <= set(numbers):
             raise InputError(f"rows: expected three different numbers from {numbers[0]} to {numbers[-1]}, got {rows}")
         try:
-            return of_rows(net, data, [numbers.index(row) for row in rows])
+            return slice_through_rows(net, data, [numbers.index(row) for row in rows])
         except InputError:
             raise InputError(f"rows {rows} lie on one line and span no plane; choose another") from None
     columns: Any = asked.get("columns")
     if not _different(columns, 2) or not all(0 <= k < d for k in columns):
         raise InputError(f"columns: expected two different ones, got {columns}")
-    return of_columns(data, *columns)
+    return slice_along_columns(data, *columns)
 
 
 def draw(

@@ -1,20 +1,29 @@
-"""What the report and the studio share: the built viewer, and the bytes and JSON that it is given (web/PROTOCOL.md)."""
+"""The built viewer of reports and studio, and its input as bytes and JSON (web/PROTOCOL.md)."""
 
-from creases.show.viewer._frames import decode, encode, line_frame, on_slice, plane_frame, report, report_html
-from creases.show.viewer._run import epochs_json, moment_json, plain, problem_json, record_json, run_json
+from creases.show.viewer._frames import (
+    decode_frame,
+    encode_frame,
+    line_frame,
+    plane_frame,
+    project_on_slice,
+    render_report,
+    report_frame,
+)
+from creases.show.viewer._run import epochs_json, moment_json, problem_json, record_json, run_json, score_name, to_json
 
 __all__ = [
-    "decode",
-    "encode",
+    "decode_frame",
+    "encode_frame",
     "epochs_json",
     "line_frame",
     "moment_json",
-    "on_slice",
-    "plain",
     "plane_frame",
     "problem_json",
+    "project_on_slice",
     "record_json",
-    "report",
-    "report_html",
+    "render_report",
+    "report_frame",
     "run_json",
+    "score_name",
+    "to_json",
 ]

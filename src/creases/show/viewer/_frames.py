@@ -1,4 +1,4 @@
-"""Frames: a partition, or a whole report, as bytes that the viewer reads (web/PROTOCOL.md)."""
+"""Frames: partitions and reports as bytes for the viewer (web/PROTOCOL.md)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 MAGIC = b"CRZ1"
 
-#: The viewer's names of the types that arrays are sent as.
+#: Types of arrays by their names in frames.
 _TYPES = {"u1": np.uint8, "u4": np.uint32, "i4": np.int32, "f4": np.float32}
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def encode(header: Mapping[str, Any], arrays: Mapping[str, tuple[str, ArrayLike]]) -> bytes:
-    """A header and named arrays (type, values) as one frame: magic, length of the header, header, arrays.
+def encode_frame(header: Mapping[str, Any], arrays: Mapping[str, tuple[str, ArrayLike]]) -> bytes:
+    """Encode a header and named arrays (type, values) as a frame: magic, length of the header, header, arrays.
 
-    Everything is little-endian, and every array starts at a multiple of 4 bytes from the start of the frame's body.
-    Numbers beyond float32 become its largest.
+    All numbers are little-endian, and every array starts at a multiple of 4 bytes. Numbers beyond the range of float32
+    become its largest.
     """
     placed, body, at = {}, [], 0
     for name, (kind, values) in arrays.items():
@@ -49,10 +49,10 @@ def encode(header: Mapping[str, Any], arrays: Mapping[str, tuple[str, ArrayLike]
     return b"".join([MAGIC, struct.pack("<I", len(text)), text, *body])
 
 
-def decode(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays of a frame: what :func:`encode` was given."""
+def decode_frame(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Decode a frame: return its header and its arrays, the arguments of :func:`encode_frame`."""
     if data[:4] != MAGIC:
-        raise FileError("frame: these bytes are no frame of the viewer")
+        raise FileError("cannot decode the frame: it does not start with CRZ1")
     (size,) = struct.unpack("<I", data[4:8])
     header = json.loads(data[8 : 8 + size])
     arrays = {}
@@ -71,19 +71,18 @@ def plane_frame(
     spread: ArrayLike = 1.0,
     about: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """A plane partition as a frame.
+    """Encode a plane partition as a frame.
 
     Parameters
     ----------
     partition
-        From :func:`creases.plane`, of a network of any number of inputs.
+        A result of :func:`creases.plane`, for any number of inputs.
     decides
-        Whether the outputs decide between classes; a regression has no boundary, and every region is one part.
+        Whether the outputs are classes; for regression there is no boundary, and each region is one part.
     points, spread
-        Inputs (n, n_in) to show on the slice, each at its nearest point of it; distances are counted in the inputs'
-        spreads (n_in,).
+        Inputs (n, n_in) to show at their nearest points of the slice; distances are in units of ``spread`` (n_in,).
     about
-        Goes into the header: moment, slice.
+        More entries of the header: moment, slice.
     """
     J, y = partition.pieces()
     low, size = partition.box[:, 0], np.diff(partition.box, axis=1)[:, 0]
@@ -111,16 +110,16 @@ def plane_frame(
         **_weights(partition.net),
     }
     if points is not None:
-        t, distance = on_slice(points, partition.origin, partition.basis, spread)
+        t, distance = project_on_slice(points, partition.origin, partition.basis, spread)
         arrays |= {"points": ("f4", (t - low) / size), "distance": ("f4", distance)}
-    return encode(header, arrays)
+    return encode_frame(header, arrays)
 
 
 def line_frame(partition: LinePartition, *, about: Mapping[str, Any] | None = None) -> bytes:
-    """A network on the segment from a to b as a frame; by x where the input is one number, else by t from 0 to 1."""
+    """Encode a network on a segment as a frame; in x for one input, otherwise in t from 0 to 1."""
     (J, y), ends = partition.pieces(), partition.ends
-    own = len(partition.a) == 1
-    low, width = (float(partition.a[0]), float(partition.b[0] - partition.a[0])) if own else (0.0, 1.0)
+    one_input = len(partition.a) == 1
+    low, width = (float(partition.a[0]), float(partition.b[0] - partition.a[0])) if one_input else (0.0, 1.0)
     values = np.concatenate([y[:1], partition.values, J[-1:, :, 0] + y[-1:]])  # at t = 0, the breakpoints, t = 1
     header = {
         "kind": "line",
@@ -138,17 +137,17 @@ def line_frame(partition: LinePartition, *, about: Mapping[str, Any] | None = No
         "patterns": ("u1", partition.patterns),
         **_weights(partition.net),
     }
-    return encode(header, arrays)
+    return encode_frame(header, arrays)
 
 
-def report(run: Mapping[str, Any], frames: Mapping[str, bytes]) -> bytes:
-    """A whole run as one frame: the run's JSON in the header, the frames by name as arrays of bytes."""
+def report_frame(run: Mapping[str, Any], frames: Mapping[str, bytes]) -> bytes:
+    """Encode a run and its frames as one frame: the JSON of the run in the header, the frames as arrays."""
     arrays = {name: ("u1", np.frombuffer(data, np.uint8)) for name, data in frames.items()}
-    return encode({"kind": "report", "run": run}, arrays)
+    return encode_frame({"kind": "report", "run": run}, arrays)
 
 
-def report_html(page: str, script: str, style: str, title: str, data: bytes) -> str:
-    """The report as one HTML file: the built page with its script and style, and the report's bytes, put in."""
+def render_report(page: str, script: str, style: str, title: str, data: bytes) -> str:
+    """Return a report as one HTML file: the built page with script, style and data inlined."""
     packed = base64.b64encode(zlib.compress(data, 9)).decode()
     inlined = f'<script type="text/plain" id="creases-report">{packed}</script>'
     code = script.replace("</script", "<\\/script")
@@ -158,17 +157,19 @@ def report_html(page: str, script: str, style: str, title: str, data: bytes) -> 
         "<!--script-->": f'{inlined}\n<script type="module">{code}</script>',
     }
     for mark, text in parts.items():
-        head, found, tail = page.partition(mark)
-        if not found:
-            raise FileError(f"page: {mark} is missing; build the viewer anew")
+        head, separator, tail = page.partition(mark)
+        if not separator:
+            raise FileError(f"cannot fill the page of the viewer: {mark} is missing; build the viewer again")
         page = head + text + tail
     return page
 
 
-def on_slice(points: ArrayLike, origin: Floats, basis: Floats, spread: ArrayLike = 1.0) -> tuple[Floats, Floats]:
-    """Slice coordinates (n, 2) of the points of a plane nearest to inputs (n, n_in), and how far they are (n,).
+def project_on_slice(
+    points: ArrayLike, origin: Floats, basis: Floats, spread: ArrayLike = 1.0
+) -> tuple[Floats, Floats]:
+    """Project inputs (n, n_in) on a plane: return slice coordinates (n, 2) and distances (n,).
 
-    Inputs are measured in their spreads (n_in,), so that a column in large numbers does not decide alone.
+    Inputs are scaled by ``spread`` (n_in,), so that no column dominates by its unit.
     """
     scale = np.asarray(spread, np.float64)
     away = (np.asarray(points, np.float64) - origin) / scale
@@ -178,19 +179,19 @@ def on_slice(points: ArrayLike, origin: Floats, basis: Floats, spread: ArrayLike
 
 
 def _decision(partition: PlanePartition) -> tuple[Floats, dict[str, tuple[str, ArrayLike]]]:
-    """Vertices (V, 2) with the boundary's own after the partition's, and the arrays of boundary and parts."""
-    found = partition.boundary()
-    return found.vertices, {
-        "boundary_edges": ("u4", found.edges),
-        "part_corners": ("u4", found.part_corners),
-        "part_starts": ("u4", found.part_starts),
-        "part_class": ("u1", np.minimum(found.part_class, 255)),
-        "part_region": ("u4", found.part_region),
+    """Return vertices (V, 2), those of the boundary last, and the arrays of boundary and parts."""
+    decision = partition.boundary()
+    return decision.vertices, {
+        "boundary_edges": ("u4", decision.edges),
+        "part_corners": ("u4", decision.part_corners),
+        "part_starts": ("u4", decision.part_starts),
+        "part_class": ("u1", np.minimum(decision.part_class, 255)),
+        "part_region": ("u4", decision.part_region),
     }
 
 
 def _no_decision(partition: PlanePartition) -> tuple[Floats, dict[str, tuple[str, ArrayLike]]]:
-    """The same where nothing is decided: no boundary, every region a part."""
+    """Return the same without a decision: no boundary, each region is a part."""
     return partition.vertices, {
         "boundary_edges": ("u4", np.zeros((0, 2))),
         "part_corners": ("u4", partition.corners),
@@ -201,7 +202,7 @@ def _no_decision(partition: PlanePartition) -> tuple[Floats, dict[str, tuple[str
 
 
 def _layers(net: Network) -> list[dict[str, Any]]:
-    """Name and width of every bend; its name is that of the layer before it, as growth records call places."""
+    """Return name and width of each bend; its name is that of the layer before it, the place of growth records."""
     feeds = [net.steps[i].inputs[0] - 1 for i in net.bends]
     names = [net.steps[i].path if i >= 0 else "" for i in feeds]
     if len(set(names) - {""}) < len(names) or any(name.split(".")[-1].isdecimal() for name in names):
@@ -212,14 +213,14 @@ def _layers(net: Network) -> list[dict[str, Any]]:
 
 
 def _weights(net: Network) -> dict[str, tuple[str, ArrayLike]]:
-    """Weights W0, W1, ... (out, in) and biases b0, b1, ...; none unless affine maps and relus take turns."""
-    turns = ["linear", "relu"] * (len(net.steps) // 2) + ["linear"]
+    """Return weights W0, W1, ... (out, in) and biases b0, b1, ...; none unless affine maps and ReLUs alternate."""
+    alternating = ["linear", "relu"] * (len(net.steps) // 2) + ["linear"]
     chain = all(step.inputs == (i,) and len(step.shape) == 1 for i, step in enumerate(net.steps))
-    if not chain or [step.op for step in net.steps] != turns or any(step.leak is not None for step in net.steps):
+    if not chain or [step.op for step in net.steps] != alternating or any(step.leak is not None for step in net.steps):
         return {}
-    found: dict[str, tuple[str, ArrayLike]] = {}
+    weights: dict[str, tuple[str, ArrayLike]] = {}
     for k, step in enumerate(net.steps[::2]):
-        found[f"W{k}"] = ("f4", step.tensors["weight"].detach().cpu().double().numpy())
+        weights[f"W{k}"] = ("f4", step.tensors["weight"].detach().cpu().double().numpy())
         if step.offset is not None:
-            found[f"b{k}"] = ("f4", step.offset.detach().cpu().double().expand(step.shape).numpy())
-    return found
+            weights[f"b{k}"] = ("f4", step.offset.detach().cpu().double().expand(step.shape).numpy())
+    return weights

@@ -1,4 +1,4 @@
-"""The instances that a network finds hardest."""
+"""The samples with the largest losses."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from creases.network import Network
 
 
-#: Instances of each part of the data.
-EACH = 5
+#: Number of samples of each part of the data.
+ROWS = 5
 
-#: Columns whose values are shown.
-VALUES = 6
+#: Number of columns shown.
+COLUMNS = 6
 
 
 def losses(net: Network, data: TableSplit) -> Floats:
-    """The loss of every sample (n,): cross-entropy; for regression the squared error in the target's own units."""
+    """Return the loss (n,) of each sample: cross-entropy, or the squared error in the units of the target."""
     from scipy.special import log_softmax
 
     problem, f = data.problem, np.asarray(net(data.problem.X), np.float64).reshape(len(data.problem.X), -1)
@@ -35,48 +35,48 @@ def losses(net: Network, data: TableSplit) -> Floats:
 
 
 def hardest_rows(net: Network, data: TableSplit) -> dict[str, list[int]]:
-    """The rows of X with the largest loss in each part of the data, the hardest first."""
+    """Return the rows of X with the largest losses in each part of the data, in descending order."""
     loss = losses(net, data)
     parts = {"test": data.test, "validation": data.validation, "training": data.train}
-    return {name: rows[np.argsort(-loss[rows], kind="stable")[:EACH]].tolist() for name, rows in parts.items()}
+    return {name: rows[np.argsort(-loss[rows], kind="stable")[:ROWS]].tolist() for name, rows in parts.items()}
 
 
 def hardest_section(net: Network, data: TableSplit, columns: Sequence[int]) -> Section:
-    """A table of the hardest instances with the values of some columns."""
+    """Return a table of the hardest samples with the values of some columns."""
     problem, loss = data.problem, losses(net, data)
     f = np.asarray(net(problem.X), np.float64).reshape(len(problem.X), -1)
     numbers = np.arange(len(problem.X)) if problem.rows is None else problem.rows
-    shown = sorted(columns[:VALUES])
+    shown = sorted(columns[:COLUMNS])
     instance = data.names["instance"]
-    told = ["error"] if problem.classes is None else ["margin", "loss"]
-    found = []
+    measures = ["error"] if problem.classes is None else ["margin", "loss"]
+    table = []
     for part, rows in hardest_rows(net, data).items():
         for row in rows:
             values = [format_number(problem.X[row, column]) for column in shown]
-            found.append([part, str(numbers[row]), *values, *_judged(data, f[row], row, loss[row])])
-    heads = ["data", instance, *(problem.features[column] for column in shown), problem.target or _asked(problem)]
+            table.append([part, str(numbers[row]), *values, *_prediction_cells(data, f[row], row, loss[row])])
+    heads = ["data", instance, *(problem.features[column] for column in shown), problem.target or _target_name(problem)]
     text = (
-        f"The {instance}s with the largest error in each part of the data, in the target's own units."
+        f"The {instance}s with the largest error in each part of the data, in the units of the target."
         if problem.classes is None
-        else f"The {instance}s with the largest loss in each part of the data. The margin is the output of the right "
-        "class less the largest other: below 0 the decision is wrong."
+        else f"The {instance}s with the largest loss in each part of the data. The margin is the output of the true "
+        "class minus the largest other: a negative margin is a misclassification."
     )
     if len(shown) < len(problem.features):
-        text += f" Of {len(problem.features)} columns the {len(shown)} that matter most are shown."
+        text += f" The {len(shown)} most relevant of {len(problem.features)} columns are shown."
     text += f" {instance.capitalize()}s are numbered from 0."
     return {
-        "title": "Hardest instances",
+        "title": "Hardest samples",
         "text": text,
-        "table": {"columns": [*heads, "predicted", *told], "rows": found},
+        "table": {"columns": [*heads, "predicted", *measures], "rows": table},
     }
 
 
-def _asked(problem: Problem) -> str:
+def _target_name(problem: Problem) -> str:
     return "value" if problem.classes is None else "class"
 
 
-def _judged(data: TableSplit, f: Floats, row: int, loss: float) -> list[str]:
-    """What a sample is, what it was taken for, and by how much."""
+def _prediction_cells(data: TableSplit, f: Floats, row: int, loss: float) -> list[str]:
+    """Return true and predicted class, margin and loss of a sample; target, prediction and error for regression."""
     y, classes = data.problem.y[row], data.problem.classes
     if classes is None:
         return [format_number(y), format_number(f[0]), format_number(f[0] - y)]

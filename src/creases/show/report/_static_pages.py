@@ -1,4 +1,4 @@
-"""Reports of what does not change with time: the viewer with partitions and no growth, or a page of sections alone."""
+"""Reports without a timeline: the viewer with partitions only, or a page of sections."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from creases.errors import InputError
 from creases.show.report import _html as page
 from creases.show.report._page import write_page
 from creases.show.report._subject import Section
-from creases.show.viewer import epochs_json, plain
+from creases.show.viewer import epochs_json, to_json
 
 
-def check_name(out: Path) -> None:
-    """Refuse a name that is no page's, before any work."""
+def check_html_name(out: Path) -> None:
+    """Check that a file name ends in .html, before any work."""
     if out.suffix not in (".html", ".htm"):
-        raise InputError(f"out: expected a name ending in .html, got {out.name!r}")
+        raise InputError("out", "end in .html", repr(out.name))
 
 
 def write_viewer(
@@ -30,18 +30,18 @@ def write_viewer(
     slices: Sequence[str] = (),
     slices_are: str = "Slice",
 ) -> Path:
-    """Write a report with the viewer: one moment, in one frame for each slice.
+    """Write a report with the viewer: one network, one frame for each slice.
 
     Parameters
     ----------
     problem
-        As the viewer's run has it: name, about, task, features, classes, X, y, split.
+        The problem of the viewer's run: name, about, task, features, classes, X, y, split.
     frames
-        Of the slices, in the order of their names.
+        Frames of the slices, in the order of their names.
     regions
-        Of the first slice.
+        Number of regions of the first slice.
     slices, slices_are
-        Names of the slices where there are several, and what they are.
+        Names of several slices, and the label of their list.
     """
     run = {
         "problem": problem,
@@ -55,13 +55,13 @@ def write_viewer(
         "sections": sections,
         **({"slices": list(slices), "slices_are": slices_are} if len(slices) > 1 else {}),
     }
-    named = {"0" if k == 0 else f"0/{k}": data for k, data in enumerate(frames)}
-    return write_page(out, plain(run), named, title)
+    frames_by_name = {"0" if k == 0 else f"0/{k}": data for k, data in enumerate(frames)}
+    return write_page(out, to_json(run), frames_by_name, title)
 
 
 def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
-    """Write a report of sections alone: a page without a program in it."""
-    parts = [page.words(lead, note=True), page.beside([_parts(section) for section in sections])]
+    """Write a report that has sections only: a page without scripts."""
+    parts = [page.paragraph(lead, note=True), page.columns([_parts(section) for section in sections])]
     with write_atomically(out) as temporary:
         temporary.write_text(page.page(title, parts), "utf-8")
     return out
@@ -70,7 +70,7 @@ def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]
 def _parts(section: Section) -> list[str]:
     parts = [page.heading(section["title"])]
     if "text" in section:
-        parts.append(page.words(section["text"]))
+        parts.append(page.paragraph(section["text"]))
     if "picture" in section:
         parts.append(page.image(section["picture"], section["title"]))
     if "table" in section:
