@@ -25,13 +25,13 @@ def load_spline_kernels() -> None:
     """The same for the kernels of the best fit, and of gradient descent in float64."""
     from creases.lab import Batch
     from creases.splines import optimal_fit
-    from creases.splines.batches import _batches as batched
+    from creases.splines.batches import gradient_descent
     from creases.splines.free_knots import _optimal_kernel as optimal_kernel
 
     _announce(optimal_kernel)
     x = [0.0, 0.1, 0.3, 0.4, 0.7, 0.9, 1.0]
     optimal_fit(x, [place**2 for place in x], 3)
-    batched.gradient_descent(Batch.initial(1, [1, 1, 1], seed=0, dtype="float64"), x, x, steps=1, lr=0.1)
+    gradient_descent(Batch.initial(1, [1, 1, 1], seed=0, dtype="float64"), x, x, steps=1, lr=0.1)
 
 
 def _announce(module: ModuleType) -> None:

@@ -19,6 +19,7 @@ True
 from creases.splines import batches, dynamics, free_knots, initialisation, landscape, relocation
 from creases.splines._convert import from_module, to_module, to_shallow, to_spline
 from creases.splines._deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
+from creases.splines._fit import SplineFit, fit
 from creases.splines._multivariate import Hyperplanes, to_hyperplanes
 from creases.splines._spline import Pieces, Shallow, Spline
 from creases.splines.dynamics import Breakpoints, History, Tracker, breakpoints
@@ -37,12 +38,14 @@ __all__ = [
     "RelocationResult",
     "Shallow",
     "Spline",
+    "SplineFit",
     "Tracker",
     "ZeroIntervals",
     "batches",
     "breakpoints",
     "deep_breakpoints",
     "dynamics",
+    "fit",
     "free_knots",
     "from_module",
     "initialisation",

@@ -1,4 +1,4 @@
-"""``creases spline``: a network of one input trained, and the best function with as many breakpoints beside it."""
+"""``creases spline``: train a network on a curve and compare it with the best fit."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from creases.errors import InputError
 
 if TYPE_CHECKING:
     from creases.cli.spline._data import Data
-    from creases.cli.spline._result import Result
-    from creases.cli.spline._training import Plan
+    from creases.splines import SplineFit
 
 PICTURES, NETWORKS = (".png", ".svg"), (".safetensors", ".onnx")
 
 
 class Init(StrEnum):
-    """First weights."""
+    """Methods that set the initial weights."""
 
     torch = "torch"
     uniform = "uniform"
@@ -40,69 +39,72 @@ def fit_spline(
     target: Annotated[
         str | None,
         typer.Option(
-            help="The curve: sine, quadratic, cubic, chirp, arctan or sawtooth; of DATA, the column to predict (else "
-            "the last)."
+            help="The curve: sine, quadratic, cubic, chirp, arctan or sawtooth; with DATA, the column to predict "
+            "(default: the last)."
         ),
     ] = None,
     x: Annotated[str | None, typer.Option("--x", metavar="COLUMN", help="The column of DATA to predict from.")] = None,
-    width: Annotated[int, typer.Option(help="Units of the network, each with a breakpoint.")] = 40,
-    steps: Annotated[int, typer.Option(help="Steps of gradient descent, on all data at once.")] = 10_000,
-    lr: Annotated[float, typer.Option(help="Learning rate; x is scaled to [-3, 3], y to deviation 1.")] = 0.01,
-    init: Annotated[Init, typer.Option(help="First weights: as torch draws them, or by their breakpoints.")] = (
-        Init.torch
-    ),
+    width: Annotated[int, typer.Option(help="Number of units, each with a breakpoint.")] = 40,
+    steps: Annotated[int, typer.Option(help="Number of full-batch gradient steps.")] = 10_000,
+    lr: Annotated[float, typer.Option(help="Learning rate; x is scaled to [-3, 3], y to standard deviation 1.")] = 0.01,
+    init: Annotated[Init, typer.Option(help="Initial weights.")] = (Init.torch),
     relocate: Annotated[
-        bool, typer.Option("--relocate", help="Ten times, move the breakpoints that do least to where most is missing.")
+        bool,
+        typer.Option("--relocate", help="Move the least useful breakpoints to where the error is largest, ten times."),
     ] = False,
-    points: Annotated[int, typer.Option(help="Points of the curve to train on.")] = 100,
-    noise: Annotated[float, typer.Option(help="Deviation of what is added to the curve's points.")] = 0.0,
-    test: Annotated[float, typer.Option(help="Share of DATA's rows that is only tested with.")] = 0.2,
+    points: Annotated[int, typer.Option(help="Number of training points on the curve.")] = 100,
+    noise: Annotated[float, typer.Option(help="Standard deviation of the noise added to the curve.")] = 0.0,
+    test: Annotated[float, typer.Option(help="Fraction of the rows of DATA held out for testing.")] = 0.2,
     missing: Annotated[
-        Missing, typer.Option(help="Missing values: refuse them, drop those rows, or put the column's mean.")
+        Missing, typer.Option(help="Missing values: refuse them, drop those rows, or fill in the column's mean.")
     ] = Missing.error,
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether a CSV file's first row has the names.")
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the first weights, the noise and the rows held out.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the initial weights, the noise and the held-out rows.")] = 0,
     files: Annotated[
         list[Path] | None,
         typer.Option(
             "--out",
-            help="Where to write the picture (.png, .svg) and the network (.safetensors, .onnx); may be repeated.",
+            help="Write the picture (.png, .svg) or the network (.safetensors, .onnx) to a file; may be repeated.",
             show_default=False,
         ),
     ] = None,
-    animate: Annotated[Path | None, typer.Option(metavar="FILE", help="A .gif or .mp4 of the training.")] = None,
+    animate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an animation of the training (.gif, .mp4).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Train a network of one input and find the best piecewise-linear function with as many breakpoints.
+    """Train a network of one input and find the best fit with as many breakpoints.
 
     creases spline --target sine --width 40 --out sine.png
     """
     from creases.cli.spline import _data as data
     from creases.cli.spline import _result as result
-    from creases.cli.spline import _training as training
 
     paths = files or []
-    output.check_outputs(paths, (*PICTURES, *NETWORKS))
-    output.check_outputs([] if animate is None else [animate], (".gif", ".mp4"), "--animate")
-    plan = training.Plan(width, steps, lr, init.value, relocate, seed)
+    output.check_outputs(paths, (*PICTURES, *NETWORKS), "files")
+    output.check_outputs([] if animate is None else [animate], (".gif", ".mp4"), "animate")
+    settings = {"width": width, "steps": steps, "lr": lr, "init": init.value, "relocate": relocate, "seed": seed}
     if table is None:
         if x is not None:
-            raise InputError("--x: is for tables: creases spline table.csv --x COLUMN --target COLUMN")
-        found = data.curve_data(target or "sine", points=points, noise=noise, seed=seed)
+            raise InputError(
+                "x", "be used with a table only", hint="run: creases spline table.csv --x COLUMN --target COLUMN"
+            )
+        curve = data.curve_data(target or "sine", points=points, noise=noise, seed=seed)
     else:
-        found = data.table_data(
+        curve = data.table_data(
             table, target=target, column=x, test=test, seed=seed, missing=missing.value, header=header
         )
-    fit = run(found, plan, paths, animate)
-    summary = fit.summary()
+    fit = fit_and_write(curve, settings, paths, animate)
+    summary = result.summarize(fit, curve, settings)
     written = [str(path) for path in (*paths, *([] if animate is None else [animate]))]
     if as_json:
         print_json({**summary, "files": written})
         return
-    title = f"{found.name}, {found.output} by {found.input}: {len(found.x):,} data, {width} units, {steps:,} steps"
-    print_table(title, result.rows(summary), ("", "at first", "trained", "best fit"))
+    title = f"{curve.name}, {curve.output} by {curve.input}: {len(curve.x):,} samples, {width} units, {steps:,} steps"
+    print_table(title, result.table_rows(summary), ("", "initial", "trained", "best fit"))
     for remark in result.remarks(summary):
         out.print(remark, style="dim", soft_wrap=True)
     if written:
@@ -111,41 +113,29 @@ def fit_spline(
         note("nothing was written; name files with --out fit.png --animate training.gif")
 
 
-def run(data: Data, plan: Plan, paths: list[Path], animate: Path | None) -> Result:
-    """Train, fit, and write what was asked for."""
+def fit_and_write(data: Data, settings: dict[str, Any], paths: list[Path], animate: Path | None) -> SplineFit:
+    """Fit the data and write the files that were asked for."""
     from threadpoolctl import threadpool_limits
 
     from creases.cli._kernels import load_spline_kernels
-    from creases.cli.spline._result import Result
-    from creases.cli.spline._training import train
     from creases.show import animate_tracks
-    from creases.splines import optimal_fit
+    from creases.splines import fit
 
-    shown = f" of {plan.steps:,} steps"
     with show_progress(3 + len(paths) + (animate is not None)) as begin, threadpool_limits(1):  # arrays are small
         begin("loading the kernels")
         load_spline_kernels()
-        begin("training")
-        trained = train(
-            data.x,
-            data.y,
-            plan,
-            film=animate is not None,
-            progress=lambda done: begin(f"training: {done:,}{shown}"),
-        )
-        begin("finding the best fit")
-        fit = Result(data, plan, trained, optimal_fit(data.x, data.y, plan.width + 1))
+        found = fit(data.x, data.y, **settings, record=animate is not None, progress=begin)
         for path in paths:
             begin(f"writing {path.name}")
-            write(fit, path)
-        if animate is not None and trained.film is not None:
+            write(found, data, path)
+        if animate is not None and found.history is not None:
             begin(f"drawing {animate.name}")
-            animate_tracks(trained.film, animate, names=(data.input, data.output), **drawn(data))
-    return fit
+            animate_tracks(found.history, animate, names=(data.input, data.output), **drawing_options(data))
+    return found
 
 
-def drawn(data: Data) -> dict[str, Any]:
-    """What pictures show of the data, from the first to the last: beyond them steep pieces would dwarf the rest."""
+def drawing_options(data: Data) -> dict[str, Any]:
+    """Return what pictures show: the data's range only, since beyond it steep pieces would dwarf the rest."""
     return {
         "data": (data.x, data.y),
         "target": data.target,
@@ -153,14 +143,14 @@ def drawn(data: Data) -> dict[str, Any]:
     }
 
 
-def write(fit: Result, path: Path) -> None:
-    """The picture, or the network in the data's own units."""
-    import creases
+def write(found: SplineFit, data: Data, path: Path) -> None:
+    """Write the picture, or the network in the units of the data."""
+    from creases.network import read
     from creases.show import plot_spline, save_figure
     from creases.splines import to_module
 
-    data, net = fit.data, fit.trained.net
     if path.suffix in NETWORKS:
-        creases.read(to_module(net), input_shape=(1,)).save(path)
+        read(to_module(found.net), input_shape=(1,)).save(path)
         return
-    save_figure(plot_spline(net, optimum=fit.best, names=(data.input, data.output), **drawn(data)), path)
+    names = (data.input, data.output)
+    save_figure(plot_spline(found.net, optimum=found.best, names=names, **drawing_options(data)), path)

@@ -1,96 +1,80 @@
-"""What a training came to, beside the best function with as many breakpoints."""
+"""The result of ``creases spline`` as numbers, table and sentences."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
-from creases._typing import Floats
 from creases.cli.spline._data import Data
-from creases.cli.spline._training import Plan, Trained
-from creases.splines import OptimalFit, Shallow, Spline, roughness, to_spline
+from creases.splines import OptimalFit, Shallow, SplineFit, roughness, to_spline
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
-    """A trained network and the best fit with as many breakpoints, on the same data."""
-
-    data: Data
-    plan: Plan
-    trained: Trained
-    best: OptimalFit
-
-    def summary(self) -> dict[str, Any]:
-        """Numbers for machines; errors are mean squared ones, in the data's own units."""
-        trained, data = self.trained, self.data
-        first, net, best = (self._about(f) for f in (trained.first, trained.net, self.best))
-        form = to_spline(trained.net)
-        bound = self.best.lower_bound
-        return {
-            "data": {
-                "name": data.name,
-                "input": data.input,
-                "output": data.output,
-                "train": len(data.x),
-                "test": len(data.test_x),
-                "range": [float(data.x[0]), float(data.x[-1])],
-            },
-            "plan": asdict(self.plan),
-            "first": first,
-            "network": {**net, "at": form.beta.tolist(), "delta_slopes": form.mu.tolist()},
-            "best_fit": {
-                **best,
-                "pieces": self.best.pieces.count,
-                "at": self.best.knots.tolist(),
-                "least_possible_error": None if bound is None else bound / len(data.x),
-            },
-            "gap": net["training_error"] - best["training_error"],
-            "births": trained.history.births,
-            "deaths": trained.history.deaths,
-            "crossings": trained.history.crossings,
-            "relocated": trained.moves,
-            "halvings": trained.halvings,
-        }
-
-    def _about(self, function: Shallow | OptimalFit) -> dict[str, Any]:
-        form: Spline = function.spline() if isinstance(function, OptimalFit) else to_spline(function)
-        data = self.data
-        inside = (form.beta > data.x[0]) & (form.beta < data.x[-1])
-        return {
-            "training_error": error(function, data.x, data.y),
-            "test_error": error(function, data.test_x, data.test_y) if len(data.test_x) else None,
-            "breakpoints": len(form.beta),
-            "breakpoints_in_range": int(inside.sum()),
-            "roughness": roughness(form),
-        }
+def summarize(fit: SplineFit, data: Data, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers as JSON has them; errors are mean squared errors in the units of the data."""
+    net, best = to_spline(fit.net), fit.best
+    return {
+        "data": {
+            "name": data.name,
+            "input": data.input,
+            "output": data.output,
+            "train": len(data.x),
+            "test": len(data.test_x),
+            "range": [float(data.x[0]), float(data.x[-1])],
+        },
+        "plan": settings,
+        "first": _measures(fit.initial, fit.initial_error, data),
+        "network": {
+            **_measures(fit.net, fit.error, data),
+            "at": net.beta.tolist(),
+            "delta_slopes": net.mu.tolist(),
+        },
+        "best_fit": {
+            **_measures(best, fit.best_error, data),
+            "pieces": best.pieces.count,
+            "at": best.knots.tolist(),
+            "least_possible_error": None if best.lower_bound is None else best.lower_bound / len(data.x),
+        },
+        "gap": fit.gap,
+        "births": fit.births,
+        "deaths": fit.deaths,
+        "crossings": fit.crossings,
+        "relocated": fit.n_relocated,
+        "halvings": fit.n_halvings,
+    }
 
 
-def error(function: Shallow | OptimalFit, x: Floats, y: Floats) -> float:
-    """Mean squared error."""
-    return float(((function(x) - y) ** 2).mean())
+def _measures(function: Shallow | OptimalFit, training_error: float, data: Data) -> dict[str, Any]:
+    form = function.spline() if isinstance(function, OptimalFit) else to_spline(function)
+    inside = (form.beta > data.x[0]) & (form.beta < data.x[-1])
+    return {
+        "training_error": training_error,
+        "test_error": float(((function(data.test_x) - data.test_y) ** 2).mean()) if len(data.test_x) else None,
+        "breakpoints": len(form.beta),
+        "breakpoints_in_range": int(inside.sum()),
+        "roughness": roughness(form),
+    }
 
 
-def rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The summary for people: what it is, of the network at first and trained, of the best fit."""
-    three = [summary[name] for name in ("first", "network", "best_fit")]
-    table = [("training error", *(f"{one['training_error']:.3g}" for one in three))]
-    if three[0]["test_error"] is not None:
-        table.append(("test error", *(f"{one['test_error']:.3g}" for one in three)))
-    table.append(("breakpoints among the data", *(str(one["breakpoints_in_range"]) for one in three)))
-    table.append(("roughness", *(f"{one['roughness']:.3g}" for one in three)))
+def table_rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the rows of the printed table: a name, then the initial network, the trained one and the best fit."""
+    columns = [summary[name] for name in ("first", "network", "best_fit")]
+    table = [("training error", *(f"{column['training_error']:.3g}" for column in columns))]
+    if columns[0]["test_error"] is not None:
+        table.append(("test error", *(f"{column['test_error']:.3g}" for column in columns)))
+    table.append(("breakpoints among the samples", *(str(column["breakpoints_in_range"]) for column in columns)))
+    table.append(("roughness", *(f"{column['roughness']:.3g}" for column in columns)))
     return table
 
 
 def remarks(summary: dict[str, Any]) -> list[str]:
-    """What the table leaves out, in sentences."""
+    """Return sentences about what the table leaves out."""
     gap, least = summary["gap"], summary["best_fit"]["training_error"]
-    times = f", {gap / least + 1:.3g} times its error" if gap > 0 and least > 1e-12 * gap else ""
-    moved = f"; relocated: {summary['relocated']}" if summary["plan"]["relocate"] else ""
-    said = [
-        f"Gap to the best fit, which has {summary['best_fit']['pieces']} pieces: {gap:.3g}{times}.",
-        f"Breakpoints on their way crossed data {summary['crossings']:,} times; births: {summary['births']}, deaths: "
-        f"{summary['deaths']}{moved}.",
+    ratio = f", {gap / least + 1:.3g} times its error" if gap > 0 and least > 1e-12 * gap else ""
+    relocated = f", relocated: {summary['relocated']}" if summary["plan"]["relocate"] else ""
+    sentences = [
+        f"Gap to the best fit, which has {summary['best_fit']['pieces']} pieces: {gap:.3g}{ratio}.",
+        f"Breakpoints moved past a sample {summary['crossings']:,} times; births: {summary['births']}, deaths: "
+        f"{summary['deaths']}{relocated}.",
     ]
     if summary["halvings"]:
-        said.append(f"Halvings of the learning rate, where steps were too long: {summary['halvings']}.")
-    return said
+        sentences.append(f"The learning rate was halved {summary['halvings']} times because the error rose.")
+    return sentences

@@ -3,7 +3,7 @@
 from creases.splines.initialisation._distributions import product_normal, product_uniform, ratio_uniform
 from creases.splines.initialisation._goodness_of_fit import GoodnessOfFit, KSTest, goodness_of_fit
 from creases.splines.initialisation._initial_distribution import InitialDistribution, Scheme, initial_distribution
-from creases.splines.initialisation._initialise import Method, initialise
+from creases.splines.initialisation._initialise import METHODS, Method, initialise
 from creases.splines.initialisation._lonely import (
     LonelySimulation,
     Spacing,
@@ -16,6 +16,7 @@ from creases.splines.initialisation._lonely import (
 from creases.splines.initialisation._roughness import RoughnessDistribution, roughness, roughness_distribution
 
 __all__ = [
+    "METHODS",
     "GoodnessOfFit",
     "InitialDistribution",
     "KSTest",

@@ -14,7 +14,7 @@ from creases.splines._layers import Layers, hidden_layers, parameter_array, writ
 from creases.splines.initialisation._curvature import curvature_quantiles
 
 Method = Literal["uniform", "curvature", "spiky", "torch", "he", "glorot"]
-_METHODS = ("uniform", "curvature", "spiky", "torch", "he", "glorot")
+METHODS = ("uniform", "curvature", "spiky", "torch", "he", "glorot")
 
 
 def initialise(
@@ -56,12 +56,12 @@ def initialise(
     >>> bool(abs(beta).max() <= 3)
     True
     """
-    if how not in _METHODS:
-        raise InputError(f"how: expected one of {', '.join(map(repr, _METHODS))}, got {how!r}")
+    if how not in METHODS:
+        raise InputError(f"how: expected one of {', '.join(map(repr, METHODS))}, got {how!r}")
     layers = hidden_layers(model)
     points = _points(x, layers.enter.in_features)
     # Each way draws its own numbers: else breakpoints would depend on weights that were drawn by the same seed before.
-    rng = np.random.default_rng([seed, 1 + _METHODS.index(how)])
+    rng = np.random.default_rng([seed, 1 + METHODS.index(how)])
     if how == "spiky":
         write_parameter(layers.leave.weight, parameter_array(layers.leave.weight) * check_number(kappa, "kappa"))
     elif how in ("uniform", "curvature"):
