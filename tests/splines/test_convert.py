@@ -170,15 +170,15 @@ def test_weights_of_low_precision_are_read_as_they_are(dtype: torch.dtype) -> No
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)), "model: expected one input, got 2"),
-        (lambda: nn.Sequential(nn.Linear(1, 3), nn.ReLU(), nn.Linear(3, 2)), "model: expected one output, got 2"),
+        (lambda: nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)), "model must have one input, got 2"),
+        (lambda: nn.Sequential(nn.Linear(1, 3), nn.ReLU(), nn.Linear(3, 2)), "model must have one output, got 2"),
         (
             lambda: nn.Sequential(nn.Linear(1, 3), nn.ReLU(), nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1)),
-            "model: 3 comes behind another bend.*splines.deep_breakpoints",
+            "model must have one level of bends, got a bend after another one at 3.*splines.deep_breakpoints",
         ),
         (
             lambda: nn.Sequential(nn.Linear(1, 4), nn.Unflatten(1, (1, 4)), nn.MaxPool1d(4), nn.Flatten()),
-            "model: 2 takes a maximum of several values",
+            "model must have units that bend a single value, got a maximum of several at 2",
         ),
     ],
 )
@@ -190,19 +190,25 @@ def test_other_models_are_refused_by_name(make, message: str) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Shallow([1.0], [1.0, 2.0], [1.0]), r"b: expected shape \(1,\), got \(2,\)"),
-        (lambda: Shallow([np.nan], [1.0], [1.0]), "w: expected finite numbers, got nan"),
-        (lambda: Shallow([1.0], [1.0], [1.0], c0="a"), "c0: expected an array of numbers"),
-        (lambda: Spline(0, 0, [0.0], [1.0], [0.5]), r"s: expected orientations \+1 or -1, got 0.5"),
-        (lambda: Spline(0, 0, [0.0], [1.0], [1], scale=[0.0]), r"scale: expected \|w\| > 0"),
-        (lambda: Spline([0, 1], 0, [0.0], [1.0], [1]), "o0: expected one finite number"),
-        (lambda: Pieces([1.0, 1.0], [0, 0, 0], [0, 0, 0]), "knots: expected increasing numbers"),
-        (lambda: Pieces.through([], [], 0, 0), "knots: expected at least one knot"),
-        (lambda: splines.to_spline(Shallow([1e200], [1.0], [1e200])), "overflow float64; scale the network down"),
-        (lambda: splines.to_shallow(Pieces([], [0.0], [0.0]), "stored"), "gauge: 'stored' needs the |w| of a network"),
-        (lambda: splines.to_shallow(Pieces([], [0.0], [0.0]), "flat"), "gauge: expected 'stored', 'unit' or"),
-        (lambda: splines.to_shallow(3), "spline: expected a Spline or Pieces, got int"),
-        (lambda: splines.to_module(Spline(0, 0, [], [], [])), "function: expected Shallow or Planes, got Spline"),
+        (lambda: Shallow([1.0], [1.0, 2.0], [1.0]), r"b must have shape \(1,\), got \(2,\)"),
+        (lambda: Shallow([np.nan], [1.0], [1.0]), "w must be finite, got nan"),
+        (lambda: Shallow([1.0], [1.0], [1.0], c0="a"), "c0 must be a finite number, got 'a'"),
+        (lambda: Spline(0, 0, [0.0], [1.0], [0.5]), r"s must be \+1 or -1, got 0.5"),
+        (lambda: Spline(0, 0, [0.0], [1.0], [1], scale=[0.0]), r"scale must be positive, got 0.0"),
+        (lambda: Spline([0, 1], 0, [0.0], [1.0], [1]), r"o0 must be a finite number, got \[0, 1\]"),
+        (lambda: Pieces([1.0, 1.0], [0, 0, 0], [0, 0, 0]), "knots must be strictly increasing"),
+        (lambda: Pieces.through([], [], 0, 0), "knots must be strictly increasing and have at least one entry"),
+        (
+            lambda: splines.to_spline(Shallow([1e200], [1.0], [1e200])),
+            "shallow must have weights whose products fit into float64; scale the network down",
+        ),
+        (lambda: splines.to_shallow(Pieces([], [0.0], [0.0]), "stored"), r"gauge must be 'unit' or 'balanced' for a spline that has no stored \|w\|, got 'stored'"),
+        (
+            lambda: splines.to_shallow(Pieces([], [0.0], [0.0]), "flat"),
+            "gauge must be 'stored', 'unit' or 'balanced', got 'flat'",
+        ),
+        (lambda: splines.to_shallow(3), "spline must be a Spline or Pieces, got int"),
+        (lambda: splines.to_module(Spline(0, 0, [], [], [])), "function must be Shallow or Hyperplanes, got Spline"),
     ],
 )
 def test_wrong_numbers_are_refused_by_name(make, message: str) -> None:

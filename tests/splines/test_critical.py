@@ -85,5 +85,5 @@ def test_a_perfect_fit_is_a_minimum_at_every_scale(case):
 
 
 def test_a_wrong_tolerance_is_named():
-    with pytest.raises(InputError, match="tol: expected 0 or more, got -1"):
-        critical_point(random_net(0), X, X, tol=-1)
+    with pytest.raises(InputError, match="tolerance must be a finite number at least 0, got -1"):
+        critical_point(random_net(0), X, X, tolerance=-1)

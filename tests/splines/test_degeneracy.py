@@ -61,7 +61,7 @@ CASES = {  # of the third unit: w, b, v; the degeneracy
     "complementary": ((-2.0, -2.1, -1.5), ("complementary patterns", (0, 2), 1)),
     "all": ((0.1, 1.0, -1.5), ("all active", (2,), 1)),
     "dead": ((0.1, -1.0, -1.5), ("none active", (2,), 2)),
-    "single": ((1.0, -1.9, -1.5), ("single datum", (2,), 1)),
+    "single": ((1.0, -1.9, -1.5), ("single sample", (2,), 1)),
     "v": ((1.0, -0.9, 0.0), ("no output weight", (2,), 1)),
     "w on": ((0.0, 0.7, -1.5), ("no input weight", (2,), 1)),
     "w off": ((0.0, -0.7, -1.5), ("no input weight", (2,), 2)),
@@ -83,7 +83,7 @@ def test_each_degeneracy_adds_its_zero_eigenvalues_and_names_its_units(name):
 
 def test_an_inner_piece_of_one_datum_names_the_units_around_it():
     net = Shallow([1.0, 1.0], [-0.2, -0.5], [1.0, 1.0])  # X has 1/3 between 0.2 and 0.5
-    assert kinds(net) == {("single datum", (0, 1)): 1}
+    assert kinds(net) == {("single sample", (0, 1)): 1}
     assert zeros(net) == 1
 
 
@@ -166,7 +166,7 @@ def test_a_network_without_units_has_the_rank_of_its_line():
 
 
 def test_without_data_there_is_nothing_to_tell():
-    with pytest.raises(InputError, match="x: expected at least one datum"):
+    with pytest.raises(InputError, match="x must have at least one sample"):
         degeneracies(Shallow([1.0], [0.0], [1.0]), [])
 
 

@@ -151,28 +151,31 @@ def test_sampling_is_repeatable() -> None:
     [
         (
             lambda: splines.initialisation.initial_distribution("he", 3),
-            "sb: 'he' has no biases, so every breakpoint is at 0",
+            "sb must be a number for 'he', got None; without biases every breakpoint is at 0",
         ),
         (
             lambda: splines.initialisation.initial_distribution("he", 3, sb=0.0),
-            "sb: expected a standard deviation above 0, got 0.0; without",
+            "sb must be a standard deviation above 0, got 0.0; without",
         ),
-        (lambda: splines.initialisation.initial_distribution("torch", 3, sb=1.0), "sb: torch's own scheme says it"),
+        (
+            lambda: splines.initialisation.initial_distribution("torch", 3, sb=1.0),
+            "sb must be None for 'torch', which sets it to 1 / sqrt\\(3\\), got 1.0",
+        ),
         (
             lambda: splines.initialisation.initial_distribution("lecun", 3),
-            "scheme: expected 'he', 'glorot' or 'torch', got 'lecun'",
+            "scheme must be 'he', 'glorot' or 'torch', got 'lecun'",
         ),
-        (lambda: splines.initialisation.initial_distribution("torch", 0), "width: expected a positive whole number"),
-        (lambda: InitialDistribution(3, False, np.nan, 1.0, 1.0), "sw: expected one finite number"),
+        (lambda: splines.initialisation.initial_distribution("torch", 0), "width must be a positive integer, got 0"),
+        (lambda: InitialDistribution(3, False, np.nan, 1.0, 1.0), "sw must be a finite number, got nan"),
         (
             lambda: splines.initialisation.goodness_of_fit(Shallow([0.0], [1.0], [1.0]), LAWS["he"]),
-            "networks: expected units",
+            "networks must have units with a breakpoint",
         ),
         (
             lambda: splines.initialisation.roughness_distribution(LAWS["he"]).tail(-1.0),
-            "excess: the bound is for at least 0, got -1.0",
+            "excess must be at least 0, got -1.0",
         ),
-        (lambda: splines.roughness(3), "function: expected a Spline or Shallow, got int"),
+        (lambda: splines.roughness(3), "function must be a Spline or Shallow, got int"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(make, message: str) -> None:

@@ -62,7 +62,9 @@ def test_a_flow_of_no_time_stays():
 
 def test_a_unit_without_weight_is_refused_by_the_closed_flow_and_carried_by_the_other():
     net = Shallow([0.0, 1.0], [1.0, 0.5], [1.0, 1.0])
-    with pytest.raises(InputError, match=r"net: unit 0 has w = 0 and no breakpoint; .* parameter_flow"):
+    with pytest.raises(
+        InputError, match=r"net must have a breakpoint for every unit, got w = 0 for unit 0; .* parameter_flow"
+    ):
         closed_flow(net, [0.0, 1.0], [1.0, 0.0], 0.1, 10)
     flow = parameter_flow(net, [0.0, 1.0], [1.0, 0.0], 0.1, 10)
     assert np.isnan(flow.beta[0, 0])
@@ -73,16 +75,24 @@ def test_a_weight_that_goes_through_zero_is_followed_by_its_weights_only():
     net, x, y = Shallow([0.1], [1.0], [1.0]), np.array([1.0, 2.0]), np.array([0.5, -1.0])
     flow = parameter_flow(net, x, y, 0.5, 500)
     assert flow.beta[0, 0] < 0 < flow.beta[-1, 0]
-    with pytest.raises(InputError, match=r"steps: unit 0 may lose its weight w.* parameter_flow"):
+    with pytest.raises(
+        InputError,
+        match=r"steps must be large enough for no weight w to reach 0 within a step, got unit 0.* parameter_flow",
+    ):
         closed_flow(net, x, y, 0.5, 500)
 
 
 def test_steps_that_are_too_long_are_named():
-    with pytest.raises(InputError, match="steps: the flow overflows after time"):
+    with pytest.raises(
+        InputError, match="steps must be large enough for the flow not to overflow, got an overflow after time"
+    ):
         parameter_flow(Shallow([1.0], [1.0], [1.0], c1=1.0), [10.0, 20.0], [0.0, 0.0], 1000.0, 1000)
 
 
-@pytest.mark.parametrize(("time", "steps", "message"), [(-1.0, 1, "time: expected 0 or more"), (1.0, 0, "steps: ")])
+@pytest.mark.parametrize(
+    ("time", "steps", "message"),
+    [(-1.0, 1, "time must be a finite number at least 0"), (1.0, 0, "steps must be a positive integer")],
+)
 def test_wrong_times_are_named(time, steps, message):
     net, x, y = case(0)
     with pytest.raises(InputError, match=message):

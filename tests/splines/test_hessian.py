@@ -70,11 +70,11 @@ def test_the_splines_hessian_can_be_positive_definite_and_the_networks_never_is(
 
 
 def test_without_breakpoint_there_is_no_splines_hessian():
-    with pytest.raises(InputError, match="net: unit 1 has w = 0 and no breakpoint"):
+    with pytest.raises(InputError, match="net must have a breakpoint for every unit, got w = 0 for unit 1"):
         spline_hessian(Shallow([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]), [1.0], [1.0])
 
 
 @pytest.mark.parametrize("call", [hessian, spline_hessian])
 def test_what_overflows_is_refused(call):
-    with pytest.raises(InputError, match="net: its products with the data overflow float64"):
+    with pytest.raises(InputError, match="net must have products with the data that fit into float64"):
         call(Shallow([1e100], [0.0], [1e200]), [1.0, 2.0], [0.0, 0.0])

@@ -159,7 +159,7 @@ def test_curvature_of_any_data_gives_places_within_their_range(
     try:
         found = curvature_quantiles(x * scale, y * scale, q)
     except InputError as error:
-        assert "at least 5 points that are apart" in str(error)  # noqa: PT017
+        assert "at least 5 different values for 'curvature'" in str(error)  # noqa: PT017
         return
     assert (np.diff(found) >= 0).all()
     assert x.min() * scale <= found[0]
@@ -184,24 +184,39 @@ def without_bias() -> nn.Module:
 @pytest.mark.parametrize(
     ("model", "x", "options", "message"),
     [
-        (small(), X, {"how": "flat"}, "how: expected one of 'uniform', 'curvature'"),
-        (small(), X, {"how": "curvature"}, "y: 'curvature' needs the targets"),
-        (small(), X, {"how": "curvature", "y": X[:5]}, r"y: expected shape \(60,\), got \(5,\)"),
-        (small(), X, {"how": "curvature", "y": X * np.nan}, "y: expected finite numbers, got nan"),
-        (small(), X[:4], {"how": "curvature", "y": X[:4] ** 2}, "x: curvature needs at least 5 points that are apart"),
+        (
+            small(),
+            X,
+            {"method": "flat"},
+            "method must be 'uniform', 'curvature', 'spiky', 'torch', 'he' or 'glorot', got 'flat'",
+        ),
+        (small(), X, {"method": "curvature"}, r"y must be the targets \(n,\) for 'curvature', got None"),
+        (small(), X, {"method": "curvature", "y": X[:5]}, r"y must have shape \(60,\), got \(5,\)"),
+        (small(), X, {"method": "curvature", "y": X * np.nan}, "y must be finite, got nan"),
+        (
+            small(),
+            X[:4],
+            {"method": "curvature", "y": X[:4] ** 2},
+            "x must have at least 5 different values for 'curvature', got 4",
+        ),
         (
             small(4, 2),
             np.eye(2),
-            {"how": "curvature", "y": [1, 2]},
-            "how: 'curvature' is for one input, the model has 2",
+            {"method": "curvature", "y": [1, 2]},
+            "model must have one input for 'curvature', got 2",
         ),
-        (small(4, 2), X, {}, r"x: expected shape \(n, 2\) with n >= 1, got \(60,\)"),
-        (small(), [], {}, r"x: expected shape \(n, 1\) or \(n,\) with n >= 1"),
-        (small(), [1.0, np.nan], {}, "x: expected finite numbers, got NaN or infinity"),
-        (small(), [1.0, 1.0], {}, "x: expected at least two different points, all are equal"),
-        (small(), X, {"how": "spiky", "kappa": np.inf}, "kappa: expected one finite number"),
-        (without_bias(), X, {}, "model: layer '0' has no bias, so every breakpoint is at 0"),
-        (nn.Linear(1, 1), X, {}, "model: expected one hidden layer"),
+        (small(4, 2), X, {}, r"x must have shape \(n, 2\) with n >= 1, got \(60,\)"),
+        (small(), [], {}, r"x must have shape \(n, 1\) or \(n,\) with n >= 1"),
+        (small(), [1.0, np.nan], {}, "x must be finite; remove NaN and infinite entries"),
+        (small(), [1.0, 1.0], {}, "x must have at least two different values, got one"),
+        (small(), X, {"method": "spiky", "kappa": np.inf}, "kappa must be a finite number, got inf"),
+        (
+            without_bias(),
+            X,
+            {},
+            "model must have a bias in its first layer, got none in '0'; all breakpoints would be at 0",
+        ),
+        (nn.Linear(1, 1), X, {}, "model must have one hidden layer"),
         (
             nn.Sequential(nn.Linear(1, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1)),
             X,
@@ -212,10 +227,10 @@ def without_bias() -> nn.Module:
             nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1)),
             X,
             {},
-            "comes behind another bend",
+            "got a bend after another one",
         ),
-        (nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, 2)), X, {}, "model: expected one output, got 2"),
-        ("model", X, {}, "model: expected a torch.nn.Module, got str"),
+        (nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, 2)), X, {}, "model must have one output, got 2"),
+        ("model", X, {}, "model must be a torch.nn.Module, got str"),
     ],
 )
 def test_what_cannot_be_initialised_is_refused_by_name(model, x, options, message: str) -> None:

@@ -93,11 +93,13 @@ def test_few_data_and_no_breakpoints_are_ordinary():
 
 
 def test_wrong_data_are_refused():
-    with pytest.raises(InputError, match="x: expected at least one datum, got none"):
+    with pytest.raises(InputError, match="x must have at least one sample, got none"):
         minimum_norm_spline([], [], [0.0])
-    with pytest.raises(InputError, match="ridge: expected 0 or more, got -1"):
+    with pytest.raises(InputError, match="ridge must be a finite number at least 0, got -1"):
         minimum_norm_spline([1.0], [1.0], [0.0], ridge=-1)
-    with pytest.raises(InputError, match="beta: expected finite numbers, got inf"):
+    with pytest.raises(InputError, match="beta must be finite, got inf"):
         minimum_norm_spline([1.0], [1.0], [np.inf])
-    with pytest.raises(InputError, match="x: expected at least two numbers, all different; merge data with the same x"):
+    with pytest.raises(
+        InputError, match="x must have at least two values, all different; merge samples with the same x"
+    ):
         natural_cubic_spline([1.0, 1.0], [1.0, 2.0])

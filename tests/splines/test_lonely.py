@@ -87,14 +87,14 @@ def test_units_interlaced_with_the_data_interpolate_them(x, seed):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lonely_probability(0, 3), "n: expected a positive whole number"),
-        (lambda: lonely_fraction(3, -1), "h: expected a positive whole number"),
-        (lambda: lonely_fraction(3, 3, "cauchy"), "how: expected one of 'spaced', 'uniform'"),
-        (lambda: simulate_lonely(3, 3, "even"), "how: expected one of 'spaced', 'uniform', 'cauchy'"),
-        (lambda: simulate_lonely(3, 3, interval=(1, 1)), "interval: expected two finite numbers"),
-        (lambda: interlacing_spline([1.0, 1.0], [0.0, 1.0]), "x: expected at least one datum, and no two at one place"),
-        (lambda: is_lonely([np.nan], [0.0]), "x: NaN among the data"),
-        (lambda: is_lonely([0.0], [[0.0]]), "breakpoints: expected the leading axes of x"),
+        (lambda: lonely_probability(0, 3), "n must be a positive integer, got 0"),
+        (lambda: lonely_fraction(3, -1), "h must be an integer, at least 0, got -1"),
+        (lambda: lonely_fraction(3, 3, "cauchy"), "placement must be 'spaced' or 'uniform', got 'cauchy'"),
+        (lambda: simulate_lonely(3, 3, "even"), "placement must be 'spaced', 'uniform' or 'cauchy', got 'even'"),
+        (lambda: simulate_lonely(3, 3, interval=(1, 1)), "interval must be two finite numbers"),
+        (lambda: interlacing_spline([1.0, 1.0], [0.0, 1.0]), "x must have at least one value, all different"),
+        (lambda: is_lonely([np.nan], [0.0]), "x must have no NaN, got 1 of them"),
+        (lambda: is_lonely([0.0], [[0.0]]), "breakpoints must have the leading axes of x"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):

@@ -140,12 +140,12 @@ def test_without_data_the_loss_is_zero_everywhere():
 
 
 def test_a_unit_without_breakpoint_is_refused():
-    with pytest.raises(InputError, match="unit: unit 1 has no breakpoint"):
+    with pytest.raises(InputError, match="unit must have a breakpoint, got unit 1 with w = 0"):
         loss_slice(Shallow([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]), 1, [1.0], [1.0])
-    with pytest.raises(InputError, match="unit: expected a number from 0 to 0"):
+    with pytest.raises(InputError, match="unit must be an integer from 0 to 0"):
         loss_slice(Spline(0, 0, [0.5], [1.0], [1.0]), 1, [1.0], [1.0])
 
 
 def test_what_overflows_is_refused():
-    with pytest.raises(InputError, match="spline: its products with the data overflow float64"):
+    with pytest.raises(InputError, match="spline must have products with the data that fit into float64"):
         loss_slice(Spline(0, 0, [0.5], [1e200], [1.0]), 0, [1.0], [1.0])

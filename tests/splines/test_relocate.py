@@ -47,14 +47,14 @@ def without(net, unit):
 def test_relocation_never_raises_the_error_and_fits_as_the_ridge_regression(case):
     net, x, y = case
     for bias in (True, False):
-        found = relocate(net, x, y, moves=0, bias=bias)
+        found = relocate(net, x, y, max_moves=0, bias=bias)
         errors = ((net(x) - y) ** 2).sum(), ((found.net(x) - y) ** 2).sum()
-        assert found.before == pytest.approx(errors[0], rel=1e-9, abs=1e-12)
-        assert found.after == pytest.approx(errors[1], rel=1e-6, abs=1e-9)
-        assert found.after <= found.before
+        assert found.error_before == pytest.approx(errors[0], rel=1e-9, abs=1e-12)
+        assert found.error_after == pytest.approx(errors[1], rel=1e-6, abs=1e-9)
+        assert found.error_after <= found.error_before
         moved = relocate(net, x, y, bias=bias)
-        assert moved.after <= found.after * (1 + 1e-9)
-        assert [move.after < 0.99 * move.before for move in moved.moves] == [True] * len(moved.moves)
+        assert moved.error_after <= found.error_after * (1 + 1e-9)
+        assert [move.error_after < 0.99 * move.error_before for move in moved.moves] == [True] * len(moved.moves)
         assert bias or moved.net.c0 == net.c0
         assert (moved.net.c1, moved.net.width) == (net.c1, net.width)
 
@@ -64,7 +64,7 @@ def test_the_unit_that_goes_is_the_one_whose_loss_costs_least():
     for _ in range(20):
         net = Shallow(*rng.normal(size=(3, 6)), leak=rng.choice([0.0, 0.1]))
         y = rng.normal(size=60)
-        found = relocate(net, X, y, moves=1, gain=0.0)
+        found = relocate(net, X, y, max_moves=1, gain=0.0)
         costs = [least(without(net, i), X, y, 60e-5) for i in range(6)]
         assert [move.unit for move in found.moves] == [np.argmin(costs)]
 
@@ -74,7 +74,7 @@ def test_the_new_place_gains_more_than_any_other():
     middles = (X[1:] + X[:-1]) / 2
     for _ in range(10):
         net = Shallow(*rng.normal(size=(3, 5)))
-        move = relocate(net, X, Y, moves=1, gain=0.0).moves[0]
+        move = relocate(net, X, Y, max_moves=1, gain=0.0).moves[0]
         size = np.median(np.abs(net.w))
 
         def moved(place, net=net, unit=move.unit, size=size):
@@ -83,7 +83,7 @@ def test_the_new_place_gains_more_than_any_other():
             return replace(net, w=w, b=b)
 
         objectives = [least(moved(place), X, Y, 60e-5) for place in middles]
-        assert move.now == pytest.approx(middles[np.argmin(objectives)])
+        assert move.new == pytest.approx(middles[np.argmin(objectives)])
 
 
 @settings(max_examples=60, deadline=None)
@@ -142,7 +142,7 @@ def test_the_optimizer_starts_afresh():
     model = model_of()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     train(model, optimizer, 20)
-    Relocation().now(model, X, Y, optimizer)
+    Relocation().apply(model, X, Y, optimizer)
     for state in optimizer.state.values():
         assert all(not value.any() for value in state.values())
 
@@ -154,7 +154,7 @@ def test_a_block_in_which_the_error_rises_is_taken_back_with_half_the_rate():
     saved = copy.deepcopy(model.state_dict())
     optimizer.param_groups[0]["lr"] = 1e6
     train(model, optimizer, 10, relocation)
-    assert relocation.halvings == 1
+    assert relocation.n_halvings == 1
     assert optimizer.param_groups[0]["lr"] == 5e5
     assert all(torch.equal(saved[name], value) for name, value in model.state_dict().items())
 
@@ -179,7 +179,7 @@ def test_a_growth_run_can_call_it():
 
 def test_skips_stay_as_they_are_and_the_function_written_is_the_one_reported():
     model = to_module(Shallow([1.0, -1.0, 0.5], [0.1, 0.2, -0.3], [0.3, -0.2, 0.1], 0.5, c1=0.7))
-    found = Relocation().now(model, X, Y)
+    found = Relocation().apply(model, X, Y)
     assert from_module(model)(X) == pytest.approx(found.net(X), abs=1e-12)
     assert from_module(model).c1 == 0.7
 
@@ -189,27 +189,27 @@ def test_data_at_few_places_are_ordinary(x):
     net = Shallow([1.0, 0.0], [0.5, 1.0], [1.0, 0.0])
     found = relocate(net, x, np.arange(len(x), dtype=float))
     assert np.isfinite(found.net(x)).all()
-    assert found.after <= found.before
+    assert found.error_after <= found.error_before
 
 
 def test_wrong_arguments_are_refused():
     net = Shallow([1.0], [0.0], [1.0])
-    with pytest.raises(InputError, match="x, net: expected data and units, got 0 data and 1 units"):
+    with pytest.raises(InputError, match="x must have at least one sample, got none"):
         relocate(net, [], [])
-    with pytest.raises(InputError, match="x, net: expected data and units, got 1 data and 0 units"):
+    with pytest.raises(InputError, match="net must have at least one unit, got none"):
         relocate(Shallow([], [], []), [1.0], [1.0])
-    with pytest.raises(InputError, match=r"ridge, gain: expected ridge > 0 and 0 <= gain < 1, got 0 and 0.01"):
+    with pytest.raises(InputError, match=r"ridge must be a finite number above 0, got 0"):
         relocate(net, X, Y, ridge=0)
-    with pytest.raises(InputError, match="y: expected finite numbers, got nan"):
+    with pytest.raises(InputError, match="y must be finite, got nan"):
         relocate(net, X, np.full(60, np.nan))
-    with pytest.raises(InputError, match="every: expected a positive whole number, got 0"):
+    with pytest.raises(InputError, match="every must be a positive integer, got 0"):
         Relocation(every=0)
-    with pytest.raises(InputError, match=r"x: expected shape \(n,\) or \(n, 1\), got \(60, 2\)"):
-        Relocation().now(model_of(), np.zeros((60, 2)), Y)
-    with pytest.raises(InputError, match="model: expected one hidden layer"):
-        Relocation().now(nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1), nn.ReLU(), nn.Linear(1, 1)).eval(), X, Y)
+    with pytest.raises(InputError, match=r"x must have shape \(n,\) or \(n, 1\), got \(60, 2\)"):
+        Relocation().apply(model_of(), np.zeros((60, 2)), Y)
+    with pytest.raises(InputError, match="model must have one hidden layer"):
+        Relocation().apply(nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1), nn.ReLU(), nn.Linear(1, 1)).eval(), X, Y)
     with pytest.raises(InputError, match="optimizer must hold parameters of the model, got none of them"):
-        Relocation().now(model_of(), X, Y, torch.optim.SGD(model_of().parameters(), lr=0.1))
+        Relocation().apply(model_of(), X, Y, torch.optim.SGD(model_of().parameters(), lr=0.1))
 
 
 def test_relocation_ends_near_the_optimum_where_gradient_descent_does_not():

@@ -114,7 +114,7 @@ def test_a_shallow_network_keeps_its_breakpoints_through_training():
 
 
 def test_breakpoints_at_the_start_and_births_and_deaths_are_those_at_the_end():
-    tracker = Tracker(every=5, limit=7)
+    tracker = Tracker(every=5, max_frames=7)
     history = train(mlp(1, 6, 6, 6, 1, seed=3), tracker, 400, lr=0.1)
     counts = history.counts
     assert history.births + history.deaths > 0
@@ -141,7 +141,7 @@ def test_crossings_of_data_are_told_in_the_order_they_happen():
     tracker = Tracker([0.5, 0.2, -1.0])
     for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
         tracker(Shallow([1.0], [-beta], [1.0]))
-    told = [(event.step, event.kind, event.x, event.datum) for event in tracker.history().events()]
+    told = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events()]
     assert told == [
         (2, "death", 0.1, -1),
         (2, "birth", 0.6, -1),
@@ -151,7 +151,7 @@ def test_crossings_of_data_are_told_in_the_order_they_happen():
     tracker = Tracker([0.5, 0.2, -1.0], gate=1.0)
     for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
         tracker(Shallow([1.0], [-beta], [1.0]))
-    told = [(event.step, event.kind, event.x, event.datum) for event in tracker.history().events()]
+    told = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events()]
     assert told == [
         (2, "crossing", 0.2, 1),
         (2, "crossing", 0.5, 0),
@@ -172,7 +172,7 @@ def test_a_weight_that_goes_through_zero_is_a_death_and_a_birth():
 
 
 def test_frames_are_bounded_and_span_the_whole_training():
-    tracker = Tracker(limit=10)
+    tracker = Tracker(max_frames=10)
     for step in range(1000):
         tracker(Shallow([1.0], [-step / 1000], [1.0]))
     history = tracker.history()
@@ -184,7 +184,7 @@ def test_frames_are_bounded_and_span_the_whole_training():
 
 
 def test_the_latest_events_are_kept_and_all_are_counted():
-    tracker = Tracker([0.0], limit=1)
+    tracker = Tracker([0.0], max_frames=1)
     for step in range(300):
         tracker(Shallow([1.0], [0.01 * (-1) ** step], [1.0]))
     history = tracker.history()
@@ -226,20 +226,20 @@ def test_wrong_files_are_named(tmp_path):
     (tmp_path / "bad.npz").write_bytes(b"no zip")
     with pytest.raises(FileError, match=r"bad\.npz: not a history"):
         History.load(tmp_path / "bad.npz")
-    with pytest.raises(InputError, match=r"path: a history's name must end in \.npz or \.json, got 'h\.txt'"):
+    with pytest.raises(InputError, match=r"path must end in \.npz or \.json, got 'h\.txt'"):
         Tracker().history().save(tmp_path / "h.txt")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Tracker(every=0), "every: expected a positive whole number"),
-        (lambda: Tracker(limit=0.5), "limit: expected a positive whole number"),
-        (lambda: Tracker(gate=-1), "gate: expected 0 or more"),
-        (lambda: Tracker([np.nan]), "x: expected finite numbers"),
-        (lambda: Tracker()(mlp(2, 3, 1)), "model: expected one input"),
-        (lambda: Tracker()(mlp(1, 3, 2)), "model: expected one output"),
-        (lambda: Tracker()(mlp(1, 3, 3, 2)), "model: expected one input and one output"),
+        (lambda: Tracker(every=0), "every must be a positive integer, got 0"),
+        (lambda: Tracker(max_frames=0.5), "max_frames must be a positive integer, got 0.5"),
+        (lambda: Tracker(gate=-1), "gate must be a finite number at least 0, got -1"),
+        (lambda: Tracker([np.nan]), "x must be finite, got nan"),
+        (lambda: Tracker()(mlp(2, 3, 1)), "model must have one input and one output, got 2 and 1"),
+        (lambda: Tracker()(mlp(1, 3, 2)), "model must have one output, got 2"),
+        (lambda: Tracker()(mlp(1, 3, 3, 2)), "model must have one input and one output, got 1 and 2"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):

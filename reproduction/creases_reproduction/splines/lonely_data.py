@@ -12,7 +12,7 @@ import numpy as np
 
 from creases import splines
 from creases.problems import INTERVAL
-from creases.splines.initialisation import Spacing, lonely_fraction, simulate_lonely
+from creases.splines.initialisation import Placement, lonely_fraction, simulate_lonely
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
 from creases_reproduction.splines.networks import by_scale
@@ -96,7 +96,7 @@ class Lonely:
     """The share of data that are alone in their piece, for one width and one way the breakpoints lie."""
 
     ratio: float  #: units for each datum
-    how: Spacing
+    how: Placement
     formula: float | None  #: none for Cauchy breakpoints
     mean: float  #: drawn
     spread: float  #: standard deviation from draw to draw
@@ -112,7 +112,7 @@ def lonely_table(
     the whole line, so that a good part lies where no data are.
     """
     table = []
-    ways: tuple[Spacing, ...] = ("spaced", "uniform", "cauchy")
+    ways: tuple[Placement, ...] = ("spaced", "uniform", "cauchy")
     for how in ways:
         for ratio in ratios:
             drawn = simulate_lonely(n, ratio * n, how, interval=INTERVAL, trials=trials, seed=seed)

@@ -34,7 +34,7 @@ def train_relocating(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: floa
     for begin in range(0, steps, every):
         if begin:
             batch = stack_networks(
-                [splines.relocate(unstack_network(batch, i), x, y, moves=moves).net for i in range(batch.count)]
+                [splines.relocate(unstack_network(batch, i), x, y, max_moves=moves).net for i in range(batch.count)]
             )
         batch = train_by_descent(batch, x, y, steps=min(every, steps - begin), lr=rates)
     return batch

@@ -1,10 +1,27 @@
-"""Networks of one input as splines: breakpoints and slopes.
+"""One-dimensional networks as linear splines.
 
-A shallow network ``c0 + c1 x + sum v_i phi(w_i x + b_i)`` (``Shallow``) is a continuous piecewise-linear function,
-given by its breakpoints, delta-slopes and orientations (``Spline``) or by its affine function on every interval
-(``Pieces``). "The lecture" here is "Understanding Neural Nets as Splines", whose theorems these files are named after
-and, where they are wrong, correct.
+A shallow network ``c0 + c1 x + sum v_i phi(w_i x + b_i)`` (:class:`Shallow`) is a continuous piecewise-linear function.
+The same function is given by its breakpoints, delta-slopes and orientations (:class:`Spline`), or by its affine
+function on every interval (:class:`Pieces`).
 
+Convert    :func:`from_module`, :func:`to_module`, :func:`to_spline`, :func:`to_shallow`; :func:`to_hyperplanes` for
+           several inputs; :func:`deep_breakpoints` for deep networks
+Fit        :func:`fit` trains a network and compares it with the best fit, :func:`optimal_fit`; :func:`initialise`
+           sets where breakpoints start; :class:`Tracker` records them in a training loop and :class:`Relocation`
+           moves them
+Theory     :mod:`~creases.splines.initialisation`: how breakpoints are distributed at first;
+           :mod:`~creases.splines.dynamics`: how they move; :mod:`~creases.splines.landscape`: the loss around a
+           network; :mod:`~creases.splines.free_knots`: the best fit; :mod:`~creases.splines.batches`: many networks
+           at once
+
+Much of this implements, and where needed corrects, theorems of the lecture "Understanding Neural Nets as Splines" [1]_.
+
+References
+----------
+.. [1] Ankit B. Patel, "Understanding Neural Nets as Splines", lecture, ELEC/COMP 576.
+
+Examples
+--------
 >>> import torch
 >>> from creases import splines
 >>> model = torch.nn.Sequential(torch.nn.Linear(1, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1)).double()

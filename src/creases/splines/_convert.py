@@ -1,20 +1,21 @@
-"""From torch modules to splines and back, exactly.
+"""Convert torch modules to splines and back, exactly.
 
-Every way is the algebra of one unit, ``v phi(w x + b) = mu (x - beta) [s (x - beta) > 0]`` and what a leak adds to the
-linear part, so nothing is fitted and errors are those of rounding.
+Every conversion is the algebra of one unit, ``v phi(w x + b) = mu (x - beta) [s (x - beta) > 0]`` plus what a leak adds
+to the linear part, so nothing is fitted and errors are rounding errors.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from creases._typing import Floats
+from creases._validation import check_choice
 from creases.errors import InputError
-from creases.network import Network, read
+from creases.network import as_network
 from creases.splines._coefficients import coefficients
 from creases.splines._multivariate import Hyperplanes
 from creases.splines._spline import Pieces, Shallow, Spline
@@ -23,13 +24,13 @@ Gauge = Literal["stored", "unit", "balanced"]
 
 
 def from_module(model: Any) -> Shallow:
-    """The weights of a network of one input, one output and no bend behind another.
+    """Return the weights of a network with one input, one output and one level of bends.
 
     Parameters
     ----------
     model
-        What :func:`creases.read` reads, or the network it gave. Its bends are ReLU, leaky ReLU, PReLU, abs, clamps
-        (two units each); linear paths around them become the skip ``c1``.
+        A network, a torch module or a file name. Its bends may be ReLU, leaky ReLU, PReLU, abs and clamps (two units
+        each); linear paths around them become the skip ``c1``.
 
     Examples
     --------
@@ -39,18 +40,18 @@ def from_module(model: Any) -> Shallow:
     >>> from_module(model).width
     5
     """
-    net = model if isinstance(model, Network) else read(model)
+    net = as_network(model)
     if net.n_in != 1:
-        raise InputError(f"model: expected one input, got {net.n_in}; for several there is splines.to_hyperplanes")
+        raise InputError("model", "have one input", str(net.n_in), "use splines.to_hyperplanes for several inputs")
     W, b, v, c0, c, leak = coefficients(net)
     return Shallow(W[:, 0], b, v, c0, float(c[0]), leak)
 
 
 def to_module(function: Shallow | Hyperplanes, *, dtype: torch.dtype = torch.float64) -> nn.Module:
-    """A torch module of these weights, trainable; creases get weights of length 1.
+    """Return a trainable torch module with the given weights; hyperplanes get weights of length 1.
 
-    ``Sequential(Linear, bend, Linear)``, with a linear layer beside it where there is a skip, and that layer alone
-    where there are no units. The bend is ReLU, LeakyReLU or, for units with different leaks, PReLU.
+    The module is ``Sequential(Linear, bend, Linear)``, with a linear layer beside it if there is a skip, and that layer
+    alone if there are no units. The bend is ReLU, LeakyReLU or, for units with different leaks, PReLU.
     """
     if isinstance(function, Hyperplanes):
         W, b, v, leak = function.xi, -function.gamma, function.mu, np.zeros(len(function.mu))
@@ -60,7 +61,10 @@ def to_module(function: Shallow | Hyperplanes, *, dtype: torch.dtype = torch.flo
         c0, c = function.c0, np.array([[function.c1]])
     else:
         raise InputError(
-            f"function: expected Shallow or Planes, got {type(function).__name__}; network_of makes Shallow of splines"
+            "function",
+            "be Shallow or Hyperplanes",
+            type(function).__name__,
+            "use splines.to_shallow for a Spline first",
         )
     if not len(v):
         return _linear(c, [c0], dtype)
@@ -69,23 +73,23 @@ def to_module(function: Shallow | Hyperplanes, *, dtype: torch.dtype = torch.flo
 
 
 class WithSkip(nn.Module):
-    """``body(x) + skip(x)``."""
+    """The sum of two modules, ``body(x) + skip(x)``."""
 
     def __init__(self, body: nn.Module, skip: nn.Module) -> None:
         super().__init__()
         self.body, self.skip = body, skip
 
     def forward(self, x: Tensor) -> Tensor:
-        """Values (n, 1) at x (n, d)."""
+        """Return the values (n, 1) at x (n, d)."""
         out: Tensor = self.body(x) + self.skip(x)
         return out
 
 
 def to_spline(shallow: Shallow) -> Spline:
-    """Breakpoints ``-b/w``, delta-slopes ``(1 - leak) w v``, orientations ``sign w`` and the linear part.
+    """Return the breakpoints ``-b/w``, delta-slopes ``(1 - leak) w v``, orientations ``sign w`` and linear part.
 
-    A unit whose breakpoint is nowhere (w = 0, or so small that ``b/w`` overflows) is affine and goes to the linear
-    part; one with v = 0 stays, with delta-slope 0.
+    A unit without a breakpoint (w = 0, or so small that ``b/w`` overflows) is affine and is added to the linear part;
+    one with v = 0 is kept, with delta-slope 0.
     """
     w, b, v, leak = shallow.w, shallow.b, shallow.v, shallow.leak
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -95,33 +99,37 @@ def to_spline(shallow: Shallow) -> Spline:
         slope = np.where(bent | (b <= 0), leak, 1.0)  # of what each unit adds to the linear part
         o0, o1 = shallow.c0 + (slope * v * b).sum(), shallow.c1 + (slope * v * w).sum()
     if not np.isfinite([o0, o1, *mu[bent]]).all():
-        raise InputError("shallow: products of its weights overflow float64; scale the network down")
+        raise InputError("shallow", "have weights whose products fit into float64", hint="scale the network down")
     return Spline(float(o0), float(o1), beta[bent], mu[bent], np.sign(w[bent]), np.abs(w[bent]))
 
 
 def to_shallow(spline: Spline | Pieces, gauge: Gauge = "unit", *, skip: bool = True) -> Shallow:
-    """A ReLU network that is the function.
+    """Return a ReLU network that computes a spline.
 
     Parameters
     ----------
     spline
-        Pieces get one unit for each knot, active on the side away from 0.
+        A spline, or pieces: these get one unit per knot, active on the side away from 0.
     gauge
-        How a delta-slope is shared between w and v, which the function does not see. ``"unit"``: |w| = 1.
-        ``"balanced"``: ``w^2 + b^2 = v^2``, where gradient flow stays; a unit without a jump becomes w = b = v = 0.
+        How a delta-slope is split into w and v, which does not change the function. ``"unit"``: |w| = 1.
+        ``"balanced"``: ``w^2 + b^2 = v^2``, which gradient flow preserves; a unit without a jump becomes w = b = v = 0.
         ``"stored"``: the |w| of the network that the spline comes from.
     skip
-        Whether the network may have a linear skip c1. If not and there is a linear part, the breakpoint nearest to 0
-        gets a unit of the other orientation too (rounding then is that of the linear part there); a function without
-        breakpoints gets two units at 0.
+        Whether the network may have a linear skip c1. If not, a linear part is represented by a second unit, of the
+        other orientation, at the breakpoint nearest to 0; a function without breakpoints gets two units at 0.
     """
     if not isinstance(spline, Spline | Pieces):
-        raise InputError(f"spline: expected a Spline or Pieces, got {type(spline).__name__}")
-    if gauge not in ("stored", "unit", "balanced"):
-        raise InputError(f"gauge: expected 'stored', 'unit' or 'balanced', got {gauge!r}")
+        raise InputError("spline", "be a Spline or Pieces", type(spline).__name__)
+    check_choice(gauge, get_args(Gauge), "gauge")
     form = spline.spline() if isinstance(spline, Pieces) else spline
     if gauge == "stored" and form.scale is None:
-        raise InputError("gauge: 'stored' needs the |w| of a network, which this spline does not have; take 'unit'")
+        raise InputError(
+            "gauge",
+            "be 'unit' or 'balanced' for a spline that has no stored |w|",
+            "'stored'",
+            "use {0}",
+            [("gauge", "unit")],
+        )
     if not skip:
         form = _without_skip(form)
     w = form.s * _lengths(form, gauge)
@@ -130,28 +138,28 @@ def to_shallow(spline: Spline | Pieces, gauge: Gauge = "unit", *, skip: bool = T
 
 
 def _without_skip(form: Spline) -> Spline:
-    """``o1 x = o1 beta + o1 (x - beta) [x > beta] + o1 (x - beta) [x < beta]``: two units in place of the slope."""
+    """Replace the slope o1 by two units: ``o1 x = o1 beta + o1 (x - beta) [x > beta] + o1 (x - beta) [x < beta]``."""
     if form.o1 == 0:
         return form
     o1 = form.o1
     if not form.width:
-        return Spline(form.o0, 0.0, np.zeros(2), np.full(2, o1), np.array([1.0, -1.0]), _and_last(form.scale, 2))
+        return Spline(form.o0, 0.0, np.zeros(2), np.full(2, o1), np.array([1.0, -1.0]), _append_scale(form.scale, 2))
     k = int(np.abs(form.beta).argmin())  # near 0 the constant o1 beta is small
     mu = np.append(form.mu, o1)
     mu[k] += o1
     beta, s = np.append(form.beta, form.beta[k]), np.append(form.s, -form.s[k])
-    return Spline(form.o0 + o1 * form.beta[k], 0.0, beta, mu, s, _and_last(form.scale, 1, k))
+    return Spline(form.o0 + o1 * form.beta[k], 0.0, beta, mu, s, _append_scale(form.scale, 1, k))
 
 
-def _and_last(scale: Floats | None, more: int, like: int | None = None) -> Floats | None:
-    """Stored |w| for new units too: that of a unit, or 1."""
+def _append_scale(scale: Floats | None, more: int, like: int | None = None) -> Floats | None:
+    """Append the stored |w| of new units: that of a given unit, or 1."""
     if scale is None:
         return None
     return np.append(scale, np.full(more, 1.0 if like is None else scale[like]))
 
 
 def _lengths(form: Spline, gauge: Gauge) -> Floats:
-    """|w| (H,) of a gauge."""
+    """Return |w| (H,) in a gauge."""
     if gauge == "balanced":
         return np.asarray(np.sqrt(np.abs(form.mu) / np.hypot(1.0, form.beta)))
     return form.scale if gauge == "stored" and form.scale is not None else np.ones(form.width)

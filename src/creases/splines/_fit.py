@@ -217,7 +217,7 @@ class _Training:
     def _relocate(self) -> float:
         result = relocate(self.net, self.t, self.u)
         self.net, self.n_relocated = result.net, self.n_relocated + len(result.moves)
-        return result.after / len(self.t)
+        return result.error_after / len(self.t)
 
     def _record(self, step: int) -> None:
         self.tracker(self.net, step)

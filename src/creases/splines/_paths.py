@@ -1,4 +1,4 @@
-"""Changes of side followed through a network of one input to its output: jumps in slope, and which paths are open."""
+"""Trace where units change side through a network of one input: slope changes at the output, and open paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from creases.regions.geometry import SIGN_TOLERANCE
 
 
 class Slopes(NamedTuple):
-    """Pre-activations of one bend on every region: derivatives, the size of their terms, whether they are all zero."""
+    """The pre-activations of one bend on every region: derivatives, the size of their terms, whether they are zero."""
 
     dz: Tensor  #: (R, U)
     size: Tensor  #: (R, U)
@@ -25,16 +25,16 @@ class Slopes(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Units that change side, one row for each and each place: n in all."""
+    """The n changes of side of units."""
 
-    place: Ints  #: (n,) number of the breakpoint on the line; it lies between the regions ``place`` and ``place + 1``
+    place: Ints  #: (n,) index of the breakpoint on the line, between the regions ``place`` and ``place + 1``
     bend: Ints  #: (n,)
-    unit: Ints  #: (n,) number in its bend
+    unit: Ints  #: (n,) index in its bend
     direction: Ints  #: (n,) +1 turns on from left to right, -1 off
 
     @classmethod
-    def of(cls, net: Network, part: LinePartition, sides: list[Tensor]) -> Changes:
-        """All changes of a partition, from left to right; sides (R, *units) of every bend."""
+    def from_partition(cls, net: Network, part: LinePartition, sides: list[Tensor]) -> Changes:
+        """Return all changes of a partition, from left to right; sides (R, *units) of every bend."""
         place = np.repeat(np.arange(len(part.breakpoints)), np.diff(part.unit_starts))
         bend = np.searchsorted(net.unit_starts, part.unit_ids, side="right") - 1
         on = np.concatenate([np.zeros((part.count, 0), bool), *(side.flatten(1).numpy() for side in sides)], axis=1)
@@ -43,53 +43,53 @@ class Changes(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """What each change does to the output."""
+    """The effect of each change on the output."""
 
-    jump: Floats  #: (n,) in the slope, from left to right
+    jump: Floats  #: (n,) slope change from left to right
     size: Floats  #: (n,) sum of the magnitudes of the jump's terms
     active: NDArray[np.bool_]  #: (n,) whether a path of open units leads from it to the output
 
 
-_Known = tuple[Tensor, Tensor, Tensor, Tensor]  # value, size of its terms, derivative, size of its terms
+_Value = tuple[Tensor, Tensor, Tensor, Tensor]  # value, size of its terms, derivative, size of its terms
 
 
 def regional_slopes(net: Network, ends: Floats, sides: list[Tensor]) -> list[Slopes]:
-    """Derivatives of all pre-activations on the regions between ``ends`` (R + 1,), given the sides of every bend."""
-    found: list[Slopes] = []
+    """Return the derivatives of all pre-activations on the regions between ``ends`` (R + 1,)."""
+    regional: list[Slopes] = []
 
-    def through(i: int, inputs: list[_Known]) -> _Known:
+    def through(i: int, inputs: list[_Value]) -> _Value:
         step = net.steps[i]
         z, size, dz, dsize = (list(column) for column in zip(*inputs, strict=True))
         if not step.is_bend:
             return step.apply(z), step.magnitude(size), step.linear(dz), step.linear_magnitude(dsize)
-        side = sides[len(found)]
+        side = sides[len(regional)]
         zero = (z[0].abs() <= SIGN_TOLERANCE * size[0]) & (dz[0].abs() <= SIGN_TOLERANCE * dsize[0]) & ~side
-        found.append(Slopes(dz[0].flatten(1), dsize[0].flatten(1), zero.flatten(1)))
+        regional.append(Slopes(dz[0].flatten(1), dsize[0].flatten(1), zero.flatten(1)))
         value, slope = (apply_sides("relu", torch.where(zero, 0, a[0]), side, step.leak) for a in (z, dz))
         bounds = [apply_sides("relu", a[0], side, _magnitude(step)) for a in (size, dsize)]
         return value, bounds[0], slope, bounds[1]
 
     points = torch.from_numpy(_inner_points(ends)).reshape(-1, *net.input_shape)
-    one = torch.ones_like(points)
-    propagate(net, {0: (points, points.abs(), one, one)}, through)
-    return found
+    ones = torch.ones_like(points)
+    propagate(net, {0: (points, points.abs(), ones, ones)}, through)
+    return regional
 
 
 def _inner_points(ends: Floats) -> Floats:
-    """A point inside each region (R,)."""
+    """Return a point inside each region, (R,)."""
     if len(ends) == 2:
         return np.zeros(1)
     return np.concatenate([[ends[1] - 1], ends[1:-2] / 2 + ends[2:-1] / 2, [ends[-2] + 1]])
 
 
-_Carried = tuple[Tensor, Tensor, Tensor]  # jump, size of its terms, 1 where a path leads and 0 elsewhere
+_Change = tuple[Tensor, Tensor, Tensor]  # jump, size of its terms, 1 where a path leads and 0 elsewhere
 
 
 def trace_changes(net: Network, sides: list[Tensor], slopes: list[Slopes], changes: Changes) -> Effects:
-    """What every change does to the output of a network with one output.
+    """Return the effect of every change on the output of a network with one output.
 
-    Where bends behind each other change side at one place, a unit's jump is taken with all earlier bends as they are on
-    the right and all later ones as on the left: so the jumps add up to the difference of the slopes.
+    Where successive bends change side at the same breakpoint, a unit's slope change is computed with all earlier bends
+    as they are on the right and all later ones as on the left: so the changes add up to the difference of the slopes.
     """
     n = len(changes.place)
     effects = Effects(np.zeros(n), np.zeros(n), np.zeros(n, bool))
@@ -105,7 +105,7 @@ def trace_changes(net: Network, sides: list[Tensor], slopes: list[Slopes], chang
 
 
 def _to_output(net: Network, bend: int, sides: list[Tensor], slopes: Slopes, rows: Changes) -> tuple[Floats, ...]:
-    """Jump, size and path (n,) at the output for changes of one bend."""
+    """Return slope change, size and path (n,) at the output for changes of one bend."""
     at = net.bends[bend]
     left, unit, way = (torch.from_numpy(a) for a in (rows.place, rows.unit, rows.direction))
     on = left + (way > 0)  # the region where the unit is on
@@ -113,7 +113,7 @@ def _to_output(net: Network, bend: int, sides: list[Tensor], slopes: Slopes, row
     gain = torch.ones(len(unit)).double() if leak is None else 1 - leak.expand(net.steps[at].shape).flatten()[unit]
     remaining = iter(range(bend + 1, len(net.bends)))
 
-    def through(i: int, inputs: list[_Carried]) -> _Carried:
+    def through(i: int, inputs: list[_Change]) -> _Change:
         step = net.steps[i]
         jump, size, path = (list(column) for column in zip(*inputs, strict=True))
         if not step.is_bend:
@@ -134,8 +134,8 @@ def _to_output(net: Network, bend: int, sides: list[Tensor], slopes: Slopes, row
         return out.reshape(-1, *net.steps[at].shape)
 
     later = {value for step in net.steps[at + 1 :] for value in step.inputs if value <= at}
-    nothing = {value: torch.zeros(len(unit), *net.shapes[value], dtype=torch.float64) for value in later}
-    values: dict[int, _Carried] = {value: (zero, zero, zero) for value, zero in nothing.items()}
+    zeros = {value: torch.zeros(len(unit), *net.shapes[value], dtype=torch.float64) for value in later}
+    values: dict[int, _Change] = {value: (zero, zero, zero) for value, zero in zeros.items()}
     jump, size = way * gain * slopes.dz[left + 1, unit], gain.abs() * slopes.size[left + 1, unit]
     values[at + 1] = (start(jump), start(size), start((gain != 0).double()))
     out = propagate(net, values, through, at + 1)[len(net.steps)]

@@ -1,4 +1,4 @@
-"""Data of one input made ready for fits: sorted, merged where x repeats, on scales of order 1."""
+"""Samples of one input prepared for fits: sorted, merged where x repeats, scaled to order 1."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from creases.splines._spline import Pieces
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """n distinct places with a mean value and a weight each, and how they are scaled to order 1.
+    """The n distinct inputs with a mean target and a weight each, and their scaling to order 1.
 
     ``t = (x - x_0) / width`` runs from 0 to 1; ``u = (y - mean) / height``. Squared errors in u, with the scaled
-    weights, times ``size`` and plus ``within`` are those of the given data.
+    weights, times ``size`` and plus ``within`` are those of the original samples.
     """
 
     x: Floats  #: (n,) increasing
     y: Floats  #: (n,) weighted means of the y at each x
-    w: Floats  #: (n,) sums of the weights at each x, over the largest of all data
+    w: Floats  #: (n,) sums of the weights at each x, divided by the largest weight
     t: Floats  #: (n,)
     u: Floats  #: (n,)
     mean: float
@@ -33,10 +33,12 @@ class Samples:
 
     @property
     def width(self) -> float:
+        """Range of x."""
         return float(self.x[-1] - self.x[0])
 
     @property
     def size(self) -> float:
+        """Factor from scaled squared errors to those of the samples."""
         return self.top * self.height**2
 
     @property
@@ -44,19 +46,18 @@ class Samples:
         """Weighted sum of squares of u."""
         return float(self.w @ self.u**2)
 
-    def at(self, places: Floats) -> Floats:
-        """Places t in terms of x; those of data exactly."""
-        datum = np.minimum(np.searchsorted(self.t, places), len(self.t) - 1)
-        return np.where(self.t[datum] == places, self.x[datum], self.x[0] + places * self.width)
+    def unscale(self, t: Floats) -> Floats:
+        """Return scaled inputs t in the units of x; those of samples exactly."""
+        sample = np.minimum(np.searchsorted(self.t, t), len(self.t) - 1)
+        return np.where(self.t[sample] == t, self.x[sample], self.x[0] + t * self.width)
 
     def error(self, function: Pieces) -> float:
-        """Weighted sum of squared errors of a function on the given data."""
+        """Return the weighted sum of squared errors of a function on the samples."""
         return self.top * float(self.w @ (function(self.x) - self.y) ** 2) + self.within
 
-    def fitted(self, knots: Floats) -> Pieces | None:
-        """The least-squares function with inner knots at places t (the ends are 0 and 1); None where x cannot tell
-        two of them apart."""
-        inner = self.at(knots[1:-1])
+    def fit(self, knots: Floats) -> Pieces | None:
+        """Return the least-squares function with knots t, from 0 to 1; None if two of them are equal as x."""
+        inner = self.unscale(knots[1:-1])
         all_x = np.concatenate([self.x[:1], inner, self.x[-1:]])
         if not (np.diff(all_x) > 0).all():
             return None
@@ -68,25 +69,25 @@ class Samples:
         with np.errstate(over="ignore"):
             slopes = np.diff(values) / np.diff(all_x)
         if not np.isfinite(slopes).all():
-            raise InputError("x: its range is so small that slopes overflow float64; scale x up or y down")
+            raise InputError("x", "have a range wide enough that slopes fit into float64", hint="scale x up or y down")
         if not len(inner):
             return Pieces(inner, slopes, values[:1] - slopes * self.x[0])
         return Pieces.through(inner, values[1:-1], float(slopes[0]), float(slopes[-1]))
 
 
 def merge_samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> Samples:
-    """Data (N,) and weights, in any order, with repeated x, made ready."""
+    """Return samples (N,) with weights, in any order and with repeated x, sorted, merged and scaled."""
     places = check_vector(x, "x")
     values = check_vector(y, "y", len(places))
     if not len(places):
-        raise InputError("x: expected at least one datum, got none")
+        raise InputError("x", "have at least one sample", "none")
     w = np.ones(len(places)) if weights is None else check_vector(weights, "weights", len(places))
     if (w < 0).any() or not w.any():
-        raise InputError(f"weights: expected numbers >= 0, one of them positive, got {w.min()}")
-    kept = w > 0
-    distinct, which = np.unique(places[kept], return_inverse=True)
-    values, top = values[kept], float(w.max())
-    w = w[kept] / top
+        raise InputError("weights", "be non-negative with at least one positive entry", f"a minimum of {w.min()}")
+    positive = w > 0
+    distinct, which = np.unique(places[positive], return_inverse=True)
+    values, top = values[positive], float(w.max())
+    w = w[positive] / top
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.bincount(which, weights=w).astype(np.float64)
         means = np.bincount(which, weights=w * values) / sums
@@ -95,8 +96,8 @@ def merge_samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) 
         within = top * float(w @ (values - means[which]) ** 2)
         squares, width = top * (height * height) * w.sum() + within, distinct[-1] - distinct[0]
     if not np.isfinite(squares):
-        raise InputError("y: its squared errors overflow float64; scale y or weights down")
+        raise InputError("y", "have squared errors that fit into float64", hint="scale y or weights down")
     if not np.isfinite(width):
-        raise InputError("x: its range overflows float64; scale x down")
+        raise InputError("x", "have a range that fits into float64", hint="scale x down")
     t = (distinct - distinct[0]) / (width or 1.0)
     return Samples(distinct, means, sums, t, (means - mean) / height, mean, height, top, within)

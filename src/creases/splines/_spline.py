@@ -1,8 +1,8 @@
-"""A function of one input in its three forms: network, breakpoints with delta-slopes, pieces.
+"""The three forms of a continuous piecewise-linear function: network, breakpoints with delta-slopes, pieces.
 
 ``Shallow`` is the network ``c0 + c1 x + sum_i v_i phi(w_i x + b_i)``; ``Spline`` the same function by its breakpoints
 ``beta``, delta-slopes ``mu`` and orientations ``s`` (the lecture's BDSO form); ``Pieces`` the affine function of every
-interval. :mod:`creases.splines._convert` goes from one to another.
+interval. :mod:`creases.splines._convert` converts between them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _BLOCK = 2**22  # entries (inputs times units) of one block of an evaluation
 
 @dataclass(frozen=True, eq=False)
 class Shallow:
-    """Weights of a network of one input with one hidden layer: ``f(x) = c0 + c1 x + sum_i v_i phi(w_i x + b_i)``.
+    """A network of one input with one hidden layer: ``f(x) = c0 + c1 x + sum_i v_i phi(w_i x + b_i)``.
 
-    ``phi(z)`` is z where z > 0 and ``leak z`` elsewhere. Anything array-like is taken; one leak is that of all units.
+    ``phi(z)`` is z where z > 0 and ``leak z`` elsewhere. Fields may be any array-like; one leak applies to all units.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Shallow:
     b: Floats  #: (H,) biases
     v: Floats  #: (H,) weights to the output
     c0: float = 0.0  #: bias of the output
-    c1: float = 0.0  #: weight of the linear skip; 0 is none
+    c1: float = 0.0  #: weight of the linear skip; 0 for none
     leak: Floats = 0.0  # type: ignore[assignment]  #: (H,) slopes of the units on their negative side
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class Shallow:
         return len(self.w)
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """Values at x, of x's shape."""
+        """Return the values at x, in the shape of x."""
 
         def units(part: Floats) -> Floats:
             z = part[:, None] * self.w + self.b  # (n, H)
@@ -65,7 +65,7 @@ class Shallow:
 
 @dataclass(frozen=True, eq=False)
 class Spline:
-    """Breakpoints, delta-slopes, orientations: ``f(x) = o0 + o1 x + sum_i mu_i (x - beta_i) [s_i (x - beta_i) > 0]``.
+    """A spline by its breakpoints: ``f(x) = o0 + o1 x + sum_i mu_i (x - beta_i) [s_i (x - beta_i) > 0]``.
 
     Examples
     --------
@@ -79,46 +79,46 @@ class Spline:
     o1: float  #: slope of the linear part
     beta: Floats  #: (H,) breakpoints, in any order
     mu: Floats  #: (H,) delta-slopes, ``(1 - leak) w v`` of the units
-    s: Floats  #: (H,) orientations: +1 active on the right of its breakpoint, -1 on the left
-    scale: Floats | None = None  #: (H,) the units' |w|, where the function comes from a network
+    s: Floats  #: (H,) orientations: +1 if active right of the breakpoint, -1 if left
+    scale: Floats | None = None  #: (H,) |w| of the units, if the function comes from a network
 
     def __post_init__(self) -> None:
         beta = check_vector(self.beta, "beta")
         s = check_vector(self.s, "s", len(beta))
         if not np.isin(s, (-1.0, 1.0)).all():
-            raise InputError(f"s: expected orientations +1 or -1, got {s[~np.isin(s, (-1.0, 1.0))][0]}")
+            raise InputError("s", "be +1 or -1", f"{s[~np.isin(s, (-1.0, 1.0))][0]}")
         _set(self, beta=beta, mu=check_vector(self.mu, "mu", len(beta)), s=s)
         _set(self, o0=check_number(self.o0, "o0"), o1=check_number(self.o1, "o1"))
         if self.scale is not None:
             scale = check_vector(self.scale, "scale", len(beta))
             if not (scale > 0).all():
-                raise InputError(f"scale: expected |w| > 0 of every unit, got {scale.min()}")
+                raise InputError("scale", "be positive", f"{scale.min()}")
             _set(self, scale=scale)
 
     @property
     def width(self) -> int:
-        """Number of breakpoints H, coinciding ones and those without a jump included."""
+        """Number of breakpoints H, including coinciding ones and those without a slope change."""
         return len(self.beta)
 
     @property
     def jumps(self) -> Floats:
-        """(H,) how much the slope grows at each breakpoint from left to right: ``s mu``, which is ``|w| v``."""
+        """Slope change (H,) at each breakpoint from left to right: ``s mu``, which is ``|w| v``."""
         return self.s * self.mu
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """Values at x, of x's shape."""
+        """Return the values at x, in the shape of x."""
 
         def units(part: Floats) -> Floats:
-            way = part[:, None] - self.beta  # (n, H)
-            return np.asarray(np.where(self.s * way > 0, way, 0.0) @ self.mu)
+            offset = part[:, None] - self.beta  # (n, H)
+            return np.asarray(np.where(self.s * offset > 0, offset, 0.0) @ self.mu)
 
         return _evaluate(x, self.o0, self.o1, units, self.width)
 
     def pieces(self) -> Pieces:
-        """The affine function of every interval; breakpoints that are equal are one knot, however small its jump."""
+        """Return the affine function of every interval; equal breakpoints share one knot, whatever its slope change."""
         knots, which = np.unique(self.beta, return_inverse=True)
         jumps = np.bincount(which, weights=self.jumps, minlength=len(knots)).astype(np.float64)
-        # Outwards from the piece at 0: far breakpoints with large jumps then cost it no digits.
+        # Outwards from the piece at 0, so that it loses no digits to distant breakpoints with large slope changes.
         middle, left = self.o1 + self.mu[self.s * self.beta < 0].sum(), int(np.searchsorted(knots, 0.0))
         middle += self.mu[(self.beta == 0) & (self.s < 0)].sum()  # a knot at 0 is on its right
         before, after = np.cumsum(-jumps[:left][::-1])[::-1], np.cumsum(jumps[left:])
@@ -127,10 +127,10 @@ class Spline:
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """A continuous piecewise-linear function by its K knots: slope and offset of the K + 1 intervals between them.
+    """A continuous piecewise-linear function by its K knots and the slopes and values of its K + 1 pieces.
 
-    Each piece is kept by its slope and its value at its *anchor*, the point of its interval nearest to 0 (a knot, or 0
-    itself), and evaluated as ``value + slope (x - anchor)``: offsets alone lose digits far from 0.
+    Each piece is stored by its slope and its value at its *anchor*, the point of its interval nearest to 0 (a knot, or
+    0 itself), and evaluated as ``value + slope (x - anchor)``: offsets at 0 would lose digits far from it.
     """
 
     knots: Floats  #: (K,) increasing
@@ -140,20 +140,20 @@ class Pieces:
     def __post_init__(self) -> None:
         knots = check_vector(self.knots, "knots")
         if not (np.diff(knots) > 0).all():
-            raise InputError("knots: expected increasing numbers, all different")
+            raise InputError("knots", "be strictly increasing")
         slopes, values = (check_vector(getattr(self, name), name, len(knots) + 1) for name in ("slopes", "values"))
         _set(self, knots=knots, slopes=slopes, values=values)
 
     @classmethod
     def through(cls, knots: ArrayLike, values: ArrayLike, left: float, right: float) -> Pieces:
-        """The function with given values (K,) at K >= 1 knots, and slopes ``left`` before and ``right`` after them."""
+        """Return the function with values (K,) at K >= 1 knots, and slopes ``left`` before and ``right`` after them."""
         x = check_vector(knots, "knots")
         y = check_vector(values, "values", len(x))
         if not len(x) or not (np.diff(x) > 0).all():
-            raise InputError("knots: expected at least one knot, increasing and all different")
+            raise InputError("knots", "be strictly increasing and have at least one entry")
         inner = np.diff(y) / np.diff(x)
         slopes = np.concatenate([[check_number(left, "left")], inner, [check_number(right, "right")]])
-        # A piece that ends at 0 or before has its right knot for anchor, others their left one, or 0 between the two.
+        # The anchor of a piece that ends at 0 or before is its right knot; of others it is the left one, or 0.
         at = anchors(x)
         near = np.clip(np.arange(len(slopes)) - (at >= 0), 0, len(x) - 1)
         return cls(x, slopes, y[near] + slopes * (at - x[near]))
@@ -165,30 +165,30 @@ class Pieces:
 
     @property
     def anchors(self) -> Floats:
-        """(K + 1,) the point of each interval that is nearest to 0."""
+        """The point (K + 1,) of each interval that is nearest to 0."""
         return anchors(self.knots)
 
     @property
     def offsets(self) -> Floats:
-        """(K + 1,) value that each piece would have at 0: piece p is ``slopes[p] x + offsets[p]``."""
+        """Value (K + 1,) that each piece would have at 0: piece p is ``slopes[p] x + offsets[p]``."""
         return self.values - self.slopes * self.anchors
 
     @property
     def jumps(self) -> Floats:
-        """(K,) how much the slope grows at each knot."""
+        """Slope change (K,) at each knot."""
         return np.diff(self.slopes)
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """Values at x, of x's shape."""
+        """Return the values at x, in the shape of x."""
         points = check_numbers(x, "x")
         p = np.searchsorted(self.knots, points)
         with np.errstate(invalid="ignore"):  # a slope of 0 at infinity
             return np.asarray(self.values[p] + self.slopes[p] * (points - self.anchors[p]))
 
     def spline(self) -> Spline:
-        """The same function by breakpoints and delta-slopes, every unit active on the side away from 0.
+        """Return the same function by breakpoints and delta-slopes, every unit active on the side away from 0.
 
-        The linear part then is the piece at 0, which far knots cost no digits.
+        The linear part then is the piece at 0, which loses no digits to distant knots.
         """
         s = np.where(self.knots < 0, -1.0, 1.0)
         p = int(np.searchsorted(self.knots, 0.0))
@@ -196,18 +196,18 @@ class Pieces:
 
 
 def anchors(knots: Floats) -> Floats:
-    """(K + 1,) the point nearest to 0 of each interval that K increasing knots leave."""
+    """Return the point nearest to 0, (K + 1,), of each interval between K increasing knots."""
     return np.asarray(np.clip(0.0, np.append(-np.inf, knots), np.append(knots, np.inf)))
 
 
 def _set(instance: Any, **values: Any) -> None:
-    """Fill fields of a frozen dataclass while it is being made."""
+    """Set fields of a frozen dataclass during initialization."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
 
 
 def _evaluate(x: ArrayLike, c0: float, c1: float, units: Callable[[Floats], Floats], width: int) -> Floats:
-    """``c0 + c1 x`` and what the units add, a block of inputs at a time."""
+    """Return ``c0 + c1 x`` plus the sum of the units, one block of inputs at a time."""
     points = check_numbers(x, "x")
     flat = points.reshape(-1)
     rows = max(1, _BLOCK // max(1, width))

@@ -1,4 +1,12 @@
-"""How breakpoints move while a network trains."""
+"""How breakpoints move during training.
+
+Record     :class:`Tracker` records the breakpoints in a training loop, as a :class:`History`; :func:`breakpoints` are
+           those at one moment, :func:`match_breakpoints` pairs them with those at another
+Flow       :func:`velocities` under gradient flow, which :func:`parameter_flow` and :func:`closed_flow` integrate;
+           :func:`metric`, :func:`invariants` and :func:`spline_gradient` behind them; the tangent kernel :func:`ntk`
+Kernel     :func:`minimum_norm_spline`: the limit of training with fixed breakpoints; :func:`natural_cubic_spline`;
+           other activations, :class:`PowerReLU` and :class:`SaturatingReLU`, with :func:`minimum_norm_fit`
+"""
 
 from creases.splines.dynamics._activations import Activation, PowerReLU, SaturatingReLU, minimum_norm_fit
 from creases.splines.dynamics._breakpoints import Breakpoints, breakpoints, match_breakpoints

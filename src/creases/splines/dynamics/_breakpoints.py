@@ -1,4 +1,4 @@
-"""The breakpoints of a model at one moment, each with the unit it belongs to, and which of them went where since."""
+"""The breakpoints of a model at one moment, and their matching with those at another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from creases._typing import Bools, Floats, Ints
-from creases.network import Network, read
+from creases.network import as_network
 from creases.splines._convert import from_module, to_spline
 from creases.splines._deep import deep_breakpoints
 from creases.splines._spline import Pieces, Shallow
@@ -17,40 +17,45 @@ from creases.splines._spline import Pieces, Shallow
 
 @dataclass(frozen=True, eq=False)
 class Breakpoints:
-    """k breakpoints, and the function they are of. A unit of a deep network may have none or many."""
+    """The k breakpoints of a function; a unit of a deep network may have none or many."""
 
     x: Floats  #: (k,)
-    jump: Floats  #: (k,) what each adds to the slope from left to right
-    layer: Ints  #: (k,) number of the unit's bend
-    unit: Ints  #: (k,) number of the unit in its bend
-    direction: Ints  #: (k,) +1 where it turns on from left to right, -1 where off
-    active: Bools  #: (k,) whether the output sees it
-    pieces: Pieces
+    jump: Floats  #: (k,) slope change from left to right
+    layer: Ints  #: (k,) index of the unit's bend
+    unit: Ints  #: (k,) index of the unit in its bend
+    direction: Ints  #: (k,) +1: the unit turns on from left to right; -1: off
+    active: Bools  #: (k,) whether it reaches the output
+    pieces: Pieces  #: the function
 
     @property
     def owners(self) -> Ints:
-        """(k, 3) layer, unit and direction: breakpoints of different owners are never the same one, moved."""
+        """Layer, unit and direction (k, 3); only breakpoints with the same owner can match."""
         return np.stack([self.layer, self.unit, self.direction], -1)
 
 
 def breakpoints(model: Any) -> Breakpoints:
-    """The breakpoints of a model of one input and one output: what :func:`creases.read` reads, or ``Shallow``.
+    """Return the breakpoints of a model with one input and one output.
 
-    A unit without weight has none, as has a deep one that never changes side.
+    A unit with zero weights has none, nor has a unit of a deep network that never changes side.
+
+    Parameters
+    ----------
+    model
+        A network, a torch module or a file name, or a :class:`~creases.splines.Shallow`.
     """
     if isinstance(model, Shallow):
-        return _shallow(model)
-    net = model if isinstance(model, Network) else read(model)
+        return _shallow_breakpoints(model)
+    net = as_network(model)
     if len(net.bends) == 1 and net.steps[net.bends[0]].op == "relu" and net.n_in == 1:
-        return _shallow(from_module(net))
-    found = deep_breakpoints(net)
-    return Breakpoints(found.x, found.jump, found.layer, found.unit, found.direction, found.active, found.pieces)
+        return _shallow_breakpoints(from_module(net))
+    deep = deep_breakpoints(net)
+    return Breakpoints(deep.x, deep.jump, deep.layer, deep.unit, deep.direction, deep.active, deep.pieces)
 
 
 def match_breakpoints(before: Breakpoints, after: Breakpoints, gate: float) -> tuple[Ints, Ints]:
-    """Which breakpoints (m,) before are which (m,) after: as many as can be, by the least way gone in all.
+    """Return which breakpoints (m,) before match which (m,) after: as many as possible, with the least total distance.
 
-    Two can be one only if they have the same owner and ``|arctan x - arctan x'| <= gate``.
+    Two can match only if they have the same owner and ``|arctan x - arctan x'| <= gate``.
     """
     owners = np.concatenate([before.owners, after.owners])
     _, owner = np.unique(owners, axis=0, return_inverse=True)
@@ -59,10 +64,10 @@ def match_breakpoints(before: Breakpoints, after: Breakpoints, gate: float) -> t
     old, new = np.arctan(before.x), np.arctan(after.x)
     alone = (had == 1) & (has == 1)
     pairs = [(_members(first, alone), _members(second, alone))]
-    for one in np.flatnonzero((had > 0) & (has > 0) & ~alone).tolist():
-        i, j = np.flatnonzero(first == one), np.flatnonzero(second == one)
-        way = np.abs(old[i][:, None] - new[j])
-        row, column = linear_sum_assignment(np.where(way <= gate, way, 4.0 * max(way.shape)))  # pi is the longest way
+    for group in np.flatnonzero((had > 0) & (has > 0) & ~alone).tolist():
+        i, j = np.flatnonzero(first == group), np.flatnonzero(second == group)
+        distance = np.abs(old[i][:, None] - new[j])  # pi at most
+        row, column = linear_sum_assignment(np.where(distance <= gate, distance, 4.0 * max(distance.shape)))
         pairs.append((i[row], j[column]))
     i, j = (np.concatenate(part) for part in zip(*pairs, strict=True))
     near = np.abs(old[i] - new[j]) <= gate
@@ -70,12 +75,12 @@ def match_breakpoints(before: Breakpoints, after: Breakpoints, gate: float) -> t
 
 
 def _members(owner: Ints, wanted: Bools) -> Ints:
-    """Those whose owner is wanted, in the order of owners (each has one)."""
+    """Return the breakpoints of wanted owners, which have one each, in the order of owners."""
     index = np.flatnonzero(wanted[owner])
     return index[np.argsort(owner[index])]
 
 
-def _shallow(net: Shallow) -> Breakpoints:
+def _shallow_breakpoints(net: Shallow) -> Breakpoints:
     form = to_spline(net)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         unit = np.flatnonzero(np.isfinite(net.b / net.w))

@@ -1,6 +1,6 @@
-"""Gradient flow integrated with fixed steps: in the weights, or in (beta, m, d), where it closes.
+"""Gradient flow integrated with fixed steps: in the weights, or in (beta, m, d), where it is closed.
 
-Steps are fixed because breakpoints slide along data, where the flow has kinks that a step-size control would chase.
+Steps are fixed because breakpoints slide along samples, where the flow has kinks that slow adaptive steps down.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from creases.splines._residuals import residuals
 from creases.splines._spline import Shallow
 from creases.splines.dynamics._velocities import closed_velocities, invariants, squared_weights, velocities
 
-_HUGE = 1e50  # where a step was too long: products of such weights overflow
+_HUGE = 1e50  # a step was too long: products of such weights overflow
 
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """A gradient flow at T + 1 equal times, the start included."""
+    """A gradient flow at T + 1 equally spaced times, including the start."""
 
     time: Floats  #: (T + 1,)
     beta: Floats  #: (T + 1, H) breakpoints, NaN where w = 0
@@ -33,8 +33,20 @@ class Flow:
 
 
 def parameter_flow(net: Shallow, x: Any, y: Any, time: float, steps: int) -> Flow:
-    """Gradient flow of the weights for a time, by ``steps`` Runge-Kutta steps (classical, order 4) of equal length."""
-    x, y, step = _arguments(x, y, time, steps)
+    """Integrate the gradient flow of the weights by classical Runge-Kutta steps of equal length.
+
+    Parameters
+    ----------
+    net
+        The network at the start.
+    x, y
+        Samples (N,).
+    time
+        How long to integrate.
+    steps
+        Number of steps, each of order 4.
+    """
+    x, y, step = _check_arguments(x, y, time, steps)
 
     def network(state: Floats) -> Shallow:
         w, b, v = state[:-2].reshape(3, -1)
@@ -53,15 +65,17 @@ def parameter_flow(net: Shallow, x: Any, y: Any, time: float, steps: int) -> Flo
 
 
 def closed_flow(net: Shallow, x: Any, y: Any, time: float, steps: int) -> Flow:
-    """The same flow in each unit's (beta, m = w v), its invariant d held: the weights are never looked at again.
+    """Integrate the same flow in each unit's (beta, m = w v), with its invariant d fixed, without using the weights.
 
-    Refused for a unit without weight, and where one loses it on the way: its breakpoint goes through infinity, which
-    only the weights can follow (:func:`parameter_flow`).
+    A unit whose weight w is 0, or becomes 0 on the way, is refused: its breakpoint moves through infinity, which only
+    :func:`parameter_flow` can follow. Parameters are those of :func:`parameter_flow`.
     """
-    x, y, step = _arguments(x, y, time, steps)
+    x, y, step = _check_arguments(x, y, time, steps)
     if (net.w == 0).any():
         unit = int(np.argmax(net.w == 0))
-        raise InputError(f"net: unit {unit} has w = 0 and no breakpoint; remove it, or integrate with parameter_flow")
+        raise InputError(
+            "net", "have a breakpoint for every unit", f"w = 0 for unit {unit}", "remove it or use parameter_flow"
+        )
     d, sign = invariants(net), np.sign(net.w)
 
     def network(state: Floats) -> Shallow:
@@ -69,56 +83,60 @@ def closed_flow(net: Shallow, x: Any, y: Any, time: float, steps: int) -> Flow:
         w = sign * np.sqrt(squared_weights(beta, m, d)[0])
         lost = ~np.isfinite(m / w)
         if lost.any():
-            raise _leap(int(lost.argmax()))
+            raise _lost_weight(int(lost.argmax()))
         return Shallow(w, -beta * w, m / w, state[-2], state[-1], net.leak)
 
     def derivative(state: Floats) -> Floats:
         beta, m = state[:-2].reshape(2, -1)
-        found = residuals(network(state), x, y)
-        d_beta, d_m = closed_velocities(beta, m, d, found.r1, found.rx)
-        return np.concatenate([d_beta, d_m, [-found.e.sum(), -(found.e @ found.x) if net.c1 != 0 else 0.0]])
+        errors = residuals(network(state), x, y)
+        d_beta, d_m = closed_velocities(beta, m, d, errors.r1, errors.rx)
+        return np.concatenate([d_beta, d_m, [-errors.e.sum(), -(errors.e @ errors.x) if net.c1 != 0 else 0.0]])
 
     state = np.concatenate([-net.b / net.w, net.w * net.v, [net.c0, net.c1]])
     nets = [net]
     for t in range(steps):
-        now, found = nets[-1], residuals(nets[-1], x, y)
-        lost = np.abs(now.w) <= step * np.abs(now.v * found.rx)  # w may be through 0 by the end of the step
+        current, rx = nets[-1], residuals(nets[-1], x, y).rx
+        lost = np.abs(current.w) <= step * np.abs(current.v * rx)  # w may pass 0 within the step
         if lost.any():
-            raise _leap(int(lost.argmax()))
+            raise _lost_weight(int(lost.argmax()))
         state = _step(derivative, state, step, t * step)
         nets.append(network(state))
     return _record(nets, x, y, step)
 
 
 def _step(derivative: Callable[[Floats], Floats], state: Floats, h: float, time: float) -> Floats:
-    """One Runge-Kutta step of length h from a time."""
+    """Take one Runge-Kutta step of length h."""
 
-    def at(move: Floats) -> Floats:
-        if not (np.abs(state + move) < _HUGE).all():
-            raise InputError(f"steps: the flow overflows after time {time:.6g}; take more steps")
-        return np.asarray(state + move)
+    def shift(by: Floats) -> Floats:
+        if not (np.abs(state + by) < _HUGE).all():
+            raise InputError(
+                "steps",
+                "be large enough for the flow not to overflow",
+                f"an overflow after time {time:.6g}",
+                "increase it",
+            )
+        return np.asarray(state + by)
 
     with np.errstate(over="ignore", invalid="ignore"):
         k1 = derivative(state)
-        k2 = derivative(at(h / 2 * k1))
-        k3 = derivative(at(h / 2 * k2))
-        k4 = derivative(at(h * k3))
-        return at(h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+        k2 = derivative(shift(h / 2 * k1))
+        k3 = derivative(shift(h / 2 * k2))
+        k4 = derivative(shift(h * k3))
+        return shift(h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
 
 
-def _leap(unit: int) -> InputError:
+def _lost_weight(unit: int) -> InputError:
     return InputError(
-        f"steps: unit {unit} may lose its weight w, and with it its breakpoint, within a step; take more steps, or "
-        "integrate with parameter_flow"
+        "steps",
+        "be large enough for no weight w to reach 0 within a step",
+        f"unit {unit}, which may lose its breakpoint",
+        "increase it or use parameter_flow",
     )
 
 
-def _arguments(x: Any, y: Any, time: float, steps: int) -> tuple[Floats, Floats, float]:
+def _check_arguments(x: Any, y: Any, time: float, steps: int) -> tuple[Floats, Floats, float]:
     x, y = check_samples(x, y)
-    time = check_number(time, "time")
-    if time < 0:
-        raise InputError(f"time: expected 0 or more, got {time}")
-    return x, y, time / check_count(steps, "steps")
+    return x, y, check_number(time, "time", least=0) / check_count(steps, "steps")
 
 
 def _record(nets: list[Shallow], x: Floats, y: Floats, step: float) -> Flow:

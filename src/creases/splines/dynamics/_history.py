@@ -1,4 +1,4 @@
-"""What a tracker saw: breakpoints and delta-slopes through training, with births, deaths and crossings of data."""
+"""The breakpoints of a model during training, with births, deaths and crossings of samples."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ EVENTS: tuple[EventKind, ...] = ("birth", "death", "crossing")
 
 
 class Event(NamedTuple):
-    """Something that happened to a breakpoint between two looks, told at the later one."""
+    """A birth, death or crossing between two records, at the step of the later one."""
 
     step: int
     kind: EventKind
-    track: int  #: the breakpoint's number
-    x: float  #: where it was born, was last seen, or the datum is
-    datum: int  #: the datum it crossed; -1 for births and deaths
+    track: int  #: number of the breakpoint
+    x: float  #: the first or last position, or the sample's
+    sample: int  #: index of the sample it crossed; -1 for births and deaths
 
 
 class Frame(NamedTuple):
     """The breakpoints at one step."""
 
     step: int
-    track: Ints  #: (k,) the breakpoint's number, the same as long as it lives
+    track: Ints  #: (k,) number of each breakpoint, the same as long as it lives
     x: Floats  #: (k,)
-    jump: Floats  #: (k,) what each adds to the slope from left to right
+    jump: Floats  #: (k,) slope change from left to right
     layer: Ints  #: (k,)
     unit: Ints  #: (k,)
     direction: Ints  #: (k,) +1: its unit turns on from left to right
-    active: Bools  #: (k,) whether the output sees it
+    active: Bools  #: (k,) whether it reaches the output
     pieces: Pieces  #: the function
 
 
 class Track(NamedTuple):
-    """One breakpoint through the frames it lives in."""
+    """One breakpoint in all frames in which it exists."""
 
     step: Ints  #: (n,)
     x: Floats  #: (n,)
@@ -57,7 +57,7 @@ class Track(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """T frames as flat arrays: frame t has rows ``starts[t]:starts[t + 1]``; :class:`Tracker` makes one."""
+    """The T frames that a :class:`Tracker` recorded, as flat arrays; frame t is ``starts[t]:starts[t + 1]``."""
 
     steps: Ints  #: (T,)
     starts: Ints  #: (T + 1,)
@@ -68,43 +68,43 @@ class History:
     unit: Ints
     direction: Ints
     active: Bools
-    knot_starts: Ints  #: (T + 1,) of the functions' knots; each has one slope and one value more than knots
+    knot_starts: Ints  #: (T + 1,) of the knots of each function, which has one slope and one value more than knots
     knots: Floats
     slopes: Floats
     values: Floats
     event_step: Ints  #: (E,) the latest events
-    event_kind: Ints  #: (E,) number in ``EVENTS``
+    event_kind: Ints  #: (E,) index in ``EVENTS``
     event_track: Ints
     event_x: Floats
-    event_datum: Ints
-    totals: Ints  #: (3,) all births, deaths and crossings, also those no longer among the events
-    data: Floats  #: (N,) inputs that crossings are of
+    event_sample: Ints
+    totals: Ints  #: (3,) all births, deaths and crossings, including those no longer among the events
+    data: Floats  #: (N,) inputs of the samples
 
     def __len__(self) -> int:
         return len(self.steps)
 
     @property
     def births(self) -> int:
-        """Breakpoints that appeared."""
+        """Number of breakpoints that appeared."""
         return int(self.totals[0])
 
     @property
     def deaths(self) -> int:
-        """Breakpoints that vanished."""
+        """Number of breakpoints that vanished."""
         return int(self.totals[1])
 
     @property
     def crossings(self) -> int:
-        """How often a breakpoint went past a datum."""
+        """How often a breakpoint moved past a sample."""
         return int(self.totals[2])
 
     @property
     def counts(self) -> Ints:
-        """(T,) number of breakpoints in every frame."""
+        """Number of breakpoints (T,) in every frame."""
         return np.diff(self.starts)
 
     def frame(self, t: int) -> Frame:
-        """The breakpoints of frame t, of T."""
+        """Return the breakpoints of frame t."""
         t = check_index(t, len(self), "t")
         rows = slice(int(self.starts[t]), int(self.starts[t + 1]))
         first, last = int(self.knot_starts[t]), int(self.knot_starts[t + 1])
@@ -114,7 +114,7 @@ class History:
         return Frame(step=int(self.steps[t]), pieces=pieces, **{name: getattr(self, name)[rows] for name in names})
 
     def tracks(self) -> dict[int, Track]:
-        """Every breakpoint of the frames, by its number."""
+        """Return every breakpoint of the frames by its number."""
         step = np.repeat(self.steps, self.counts)
         order = np.argsort(self.track, kind="stable")
         numbers, first = np.unique(self.track[order], return_index=True)
@@ -125,13 +125,13 @@ class History:
         }
 
     def events(self) -> list[Event]:
-        """The latest births, deaths and crossings, in order."""
-        columns = (self.event_step, self.event_kind, self.event_track, self.event_x, self.event_datum)
+        """Return the latest births, deaths and crossings, in order."""
+        columns = (self.event_step, self.event_kind, self.event_track, self.event_x, self.event_sample)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        return [Event(step, EVENTS[kind], track, x, datum) for step, kind, track, x, datum in rows]
+        return [Event(step, EVENTS[kind], track, x, sample) for step, kind, track, x, sample in rows]
 
     def save(self, path: str | Path) -> Path:
-        """Write to a ``.npz`` or ``.json`` file, whole or not at all."""
+        """Write the history to a ``.npz`` or ``.json`` file, atomically."""
         path = Path(path)
         _check_name(path)
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -144,7 +144,7 @@ class History:
 
     @classmethod
     def load(cls, path: str | Path) -> History:
-        """Read back what :meth:`save` wrote."""
+        """Read a history that :meth:`save` wrote."""
         path = Path(path)
         _check_name(path)
         arrays: dict[str, NDArray[Any]]
@@ -156,19 +156,20 @@ class History:
                 with np.load(path, allow_pickle=False) as stored:
                     arrays = {name: stored[name] for name in stored.files}
         except FileNotFoundError:
-            raise FileError(f"{path}: no such file") from None
+            raise FileError(f"cannot read {path}: no such file") from None
         except (OSError, EOFError, ValueError, TypeError, AttributeError, BadZipFile) as error:
-            raise FileError(f"{path}: not a history that creases wrote, or damaged: {error}") from None
+            raise FileError(f"cannot read {path}: not a history saved by creases, or damaged: {error}") from None
         wanted = {field.name for field in fields(cls)}
         if arrays.keys() != wanted:
-            missing = ", ".join(sorted(wanted - arrays.keys())) or "more than belongs there"
-            raise FileError(f"{path}: not a history that creases wrote, or of another version: it has no {missing}")
+            missing = ", ".join(sorted(wanted - arrays.keys()))
+            problem = f"it has no {missing}" if missing else "it has unknown fields"
+            raise FileError(f"cannot read {path}: not a history saved by this version of creases: {problem}")
         return cls(**arrays)
 
 
 def _check_name(path: Path) -> None:
     if path.suffix not in (".npz", ".json"):
-        raise InputError(f"path: a history's name must end in .npz or .json, got {path.name!r}")
+        raise InputError("path", "end in .npz or .json", repr(path.name))
 
 
 def _dtype(cls: type[History], name: str) -> type:

@@ -1,4 +1,4 @@
-"""The tangent kernel of a shallow network, exactly: how the error at one input moves the function at another."""
+"""The neural tangent kernel of a shallow network, exactly."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from creases.splines._spline import Shallow
 
 
 def ntk(net: Shallow, x: Any, other: Any = None) -> Floats:
-    """The neural tangent kernel K (n, n') between inputs x (n,) and ``other`` (n',), x itself unless given.
+    """Return the neural tangent kernel K (n, n') between inputs x (n,) and ``other`` (n',), by default x itself.
 
-    ``K(x, x') = sum_i v_i^2 a_i a_i' (1 + x x') + sum_i phi_i phi_i' + 1``, and ``x x'`` more where there is a skip
-    (c1 is not 0): the inner product of the function's gradients in the weights. Under gradient flow of
-    ``1/2 sum e^2`` the function moves by ``f' = -K e``.
+    ``K(x, x') = sum_i v_i^2 a_i a_i' (1 + x x') + sum_i phi_i phi_i' + 1``, plus ``x x'`` if there is a skip (c1 is not
+    0): the inner product of the function's gradients in the weights. Under gradient flow of ``1/2 sum e^2`` the
+    function changes by ``f' = -K e``.
 
+    Examples
+    --------
     >>> ntk(Shallow([1.0], [0.0], [2.0]), [1.0, -1.0])
     array([[10.,  1.],
            [ 1.,  1.]])

@@ -9,53 +9,53 @@ from creases._typing import Floats
 from creases._validation import check_vector
 from creases.splines._samples import Samples
 
-#: Knots of the grid where the data leave it open: all distinct x, or as many of them, evenly by rank.
+#: Size of the default grid: all distinct x, or this many of them, evenly spaced by rank.
 GRID = 600
 
-#: Fits that a search gives, at most.
-TRIALS = 30
+#: Largest number of fits that a search returns.
+MAX_FITS = 30
 
-#: Of the data's sum of squares: errors closer than that are ties.
-EXACT = 1e-13
+#: Errors closer than this, relative to the sum of squares of the data, are ties.
+TIE_TOLERANCE = 1e-13
 
 
-def first_grid(data: Samples, given: ArrayLike | None) -> Floats:
-    """Grid of places t, from 0 to 1."""
-    if given is None:
+def initial_grid(data: Samples, grid: ArrayLike | None) -> Floats:
+    """Return the grid of scaled inputs t, from 0 to 1."""
+    if grid is None:
         ranks = np.linspace(0, len(data.t) - 1, min(len(data.t), GRID)).round().astype(np.int64)
         return data.t[ranks]
-    places = (check_vector(given, "grid") - data.x[0]) / data.width
+    places = (check_vector(grid, "grid") - data.x[0]) / data.width
     return np.union1d(places[(places > 0) & (places < 1)], [0.0, 1.0])
 
 
 def search_grid(data: Samples, grid: Floats, pieces: int) -> tuple[list[Floats], float, float]:
-    """Knots of the best fits on the grid, best first; the least error; that of lines not joined."""
+    """Return the knots of the best fits on the grid, best first, the least error, and that of separate lines."""
     from creases.splines.free_knots import _optimal_kernel as kernel
     from creases.splines.free_knots._polish_kernel import descend
 
     start = kernel.greedy(grid, kernel.cell_moments(grid, data.t, data.u, data.w), pieces)
     upper = descend(grid, start, data.t, data.u, data.w)
-    found, errors, bound = search_below(data, grid, pieces, upper, np.inf)
+    knots, errors, bound = search_below(data, grid, pieces, upper, np.inf)
     least = max(min([upper, *errors[:1]]), 0.0)
-    return [*found, grid[start]], least, min(bound, least)
+    return [*knots, grid[start]], least, min(bound, least)
 
 
 def search_below(
     data: Samples, grid: Floats, pieces: int, upper: float, budget: float
 ) -> tuple[list[Floats], Floats, float]:
-    """Knots and errors of fits on the grid as good as ``upper``, best first; the error of lines not joined.
+    """Return knots and errors of fits on the grid as good as ``upper``, best first, and the error of separate lines.
 
-    No fits where ``upper`` is 0 but for rounding, or where there is more to do than ``budget``.
+    There are no fits if ``upper`` is 0 up to rounding, or if the search exceeds ``budget``.
     """
     from creases.splines.free_knots import _optimal_kernel as kernel
 
     moments = kernel.cell_moments(grid, data.t, data.u, data.w)
     errors = kernel.line_errors(grid, moments)
     rest = kernel.rest_bounds(errors, pieces)
-    tie = EXACT * data.total
+    tie = TIE_TOLERANCE * data.total
     if upper <= tie:
         return [], np.zeros(0), float(rest[pieces, 0])
     bound = upper * (1 + 1e-9) + 10 * tie
-    chosen, found = kernel.envelopes(grid, moments, errors, rest, pieces, bound, 0.1 * tie, budget)
-    order = np.argsort(found)
-    return [grid[row] for row in chosen[order[:TRIALS]]], found[order], float(rest[pieces, 0])
+    chosen, fit_errors = kernel.envelopes(grid, moments, errors, rest, pieces, bound, 0.1 * tie, budget)
+    order = np.argsort(fit_errors)
+    return [grid[row] for row in chosen[order[:MAX_FITS]]], fit_errors[order], float(rest[pieces, 0])

@@ -1,4 +1,4 @@
-"""The best continuous piecewise-linear fit with k pieces: what gradient descent can be measured against."""
+"""The best continuous piecewise-linear fit with a given number of pieces."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from creases._typing import Floats
 from creases._validation import check_count
 from creases.splines._samples import merge_samples
 from creases.splines._spline import Pieces, Spline
-from creases.splines.free_knots._grid_search import EXACT, first_grid, search_grid
+from creases.splines.free_knots._grid_search import TIE_TOLERANCE, initial_grid, search_grid
 from creases.splines.free_knots._off_grid import refine_knots
 
 
 @dataclass(frozen=True, eq=False)
 class OptimalFit:
-    """A continuous piecewise-linear least-squares fit, and how good any other can be.
+    """A continuous piecewise-linear least-squares fit, and a bound on the error of any other.
 
-    ``lower_bound <= least error of any such fit <= sse <= grid_sse``, up to rounding (1e-12 of the data's weighted sum
-    of squares about their mean).
+    ``lower_bound <= least error of any such fit <= sse <= grid_sse``, up to rounding (1e-12 of the weighted sum of
+    squares of y about its mean).
     """
 
     pieces: Pieces  #: the function
     sse: float  #: its weighted sum of squared errors
-    grid_sse: float  #: the least one with all knots on the grid, which is exact
-    lower_bound: float | None  #: least error of as many lines not joined; None where the grid leaves out some x
+    grid_sse: float  #: the least possible with all knots on the grid
+    lower_bound: float | None  #: least error of as many separate lines; None if the grid does not contain every x
 
     @property
     def knots(self) -> Floats:
-        """(at most k - 1,) places where the slope may change."""
+        """Knots, at most k - 1, at which the slope may change."""
         return self.pieces.knots
 
     def spline(self) -> Spline:
-        """The function by its breakpoints and delta-slopes."""
+        """Return the function by its breakpoints and delta-slopes."""
         return self.pieces.spline()
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """Values at x, of x's shape."""
+        """Return the values at x, in the shape of x."""
         return self.pieces(x)
 
 
@@ -51,27 +51,33 @@ def optimal_fit(
     grid: ArrayLike | None = None,
     polish: bool = True,
 ) -> OptimalFit:
-    """The continuous piecewise-linear function of at most ``pieces`` pieces with the least squared error.
+    """Return the continuous piecewise-linear function with at most ``pieces`` pieces and the least squared error.
 
-    Knots are first chosen on a grid, and there the result is a global optimum: a dynamic program over (piece, knot)
-    whose states hold, as the lower envelope of quadratics, the least error for every value at the knot, and drop what
-    a greedy fit's error and the error of lines not joined rule out. From the best of these fits and others the knots
-    then descend off the grid to places that no other place for any one of them improves, and the best of all that was
-    found is sought again on finer grids. A network of H units realises every such function of H pieces (H - 1 knots).
+    Knots are first chosen on a grid, where the result is a global optimum: a dynamic program over (piece, knot) keeps,
+    as a lower envelope of quadratics, the least error for every value at the knot, and prunes by the error of a greedy
+    fit and of separate lines. From these fits and others the knots then descend off the grid until moving any one of
+    them does not help, and the best of all are combined on finer grids. A network of H units computes every such
+    function with H pieces (H - 1 knots).
 
     Parameters
     ----------
     x, y
-        (N,) data in any order; x may repeat.
+        Samples (N,) in any order; x may repeat.
     pieces
-        k, at least 1. Fewer than k + 1 distinct x are interpolated (repeated ones at their mean) by fewer pieces.
+        The number of pieces k. With fewer than k + 1 distinct x, these are interpolated (repeated ones at their mean)
+        by fewer pieces.
     weights
-        (N,), not negative: the error is ``sum_n weights_n (f(x_n) - y_n)^2``. 1 where not given.
+        Non-negative weights (N,), 1 by default: the error is ``sum_n weights_n (f(x_n) - y_n)^2``.
     grid
-        Where knots may lie before they are polished; the least and largest x are added, what lies beyond them dropped.
-        Where not given: the distinct x, and of more than 600 these evenly by rank.
+        Where knots may lie before they are polished; the least and largest x are added, and entries beyond them are
+        dropped. By default all distinct x, or 600 of them, evenly spaced by rank.
     polish
-        False: knots stay on the grid.
+        Whether knots may leave the grid.
+
+    Returns
+    -------
+    OptimalFit
+        The function, its error, and a lower bound on the error of any other.
 
     Examples
     --------
@@ -86,12 +92,12 @@ def optimal_fit(
     data = merge_samples(x, y, weights)
     if len(data.x) == 1:
         return OptimalFit(Pieces(np.zeros(0), np.zeros(1), data.y), data.within, data.within, data.within)
-    knots = first_grid(data, grid)
+    knots = initial_grid(data, grid)
     pieces = min(pieces, len(knots) - 1)
     trials, least, bound = search_grid(data, knots, pieces)
-    function = best_on_grid = next(made for made in map(data.fitted, trials) if made is not None)
-    if polish and pieces > 1 and least > EXACT * data.total:
-        moved = data.fitted(refine_knots(data, knots, trials))
+    function = best_on_grid = next(function for function in map(data.fit, trials) if function is not None)
+    if polish and pieces > 1 and least > TIE_TOLERANCE * data.total:
+        moved = data.fit(refine_knots(data, knots, trials))
         function = min((moved or function, function), key=data.error)
     return OptimalFit(
         function,

@@ -1,12 +1,12 @@
-"""Compiled dynamic program of the optimal continuous piecewise-linear fit (numba; imported only when first used).
+"""Compiled dynamic program for the optimal continuous piecewise-linear fit (numba; imported only when first used).
 
 A state is (s, j): s pieces end at grid knot j with the value q. Its least error is a minimum of convex quadratics
-``a q^2 + 2 b q + c`` in q, one per way to get there that is best for some q. From (s - 1, i) with the value p one more
-piece costs ``C_ij(p, q)``, a quadratic form; p goes out in closed form, so that each quadratic of (s - 1, i) gives one
-candidate for (s, j), and of the candidates only the lower envelope is kept.
+``a q^2 + 2 b q + c`` in q, one per path to it that is best for some q. From (s - 1, i) with the value p, one more
+piece costs ``C_ij(p, q)``, a quadratic form; p is eliminated in closed form, so that each quadratic of (s - 1, i) gives
+one candidate for (s, j), and only the lower envelope of the candidates is kept.
 
-Data belong to cells (g_{c-1}, g_c] of the grid (the first cell is closed). Moments are taken about the right end of a
-cell, in ``d = g_c - x >= 0``: shifting them to a knot further right only adds positive terms, so nothing cancels.
+Samples belong to cells (g_{c-1}, g_c] of the grid (the first cell is closed). Moments are computed about the right end
+of a cell, in ``d = g_c - x >= 0``: shifting them to a knot further right only adds positive terms, so nothing cancels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ INF = np.inf
 
 @jit
 def cell_moments(grid: Floats, x: Floats, y: Floats, w: Floats) -> Floats:
-    """Sums of w times 1, d, d^2, y, d y, y^2 over each cell: (M, 6); row 0 is empty. x is sorted."""
+    """Return the sums of w times 1, d, d^2, y, d y, y^2 over each cell, (M, 6); row 0 is empty. x is sorted."""
     moments = np.zeros((len(grid), 6))
     cell = 1
     for n in range(len(x)):
@@ -39,7 +39,7 @@ def cell_moments(grid: Floats, x: Floats, y: Floats, w: Floats) -> Floats:
 
 @jit_internal
 def _gather(grid: Floats, moments: Floats, j: int, out: Floats) -> None:
-    """Moments about knot j of all data in (g_i, g_j], for every i < j: rows of ``out``."""
+    """Compute the moments about knot j of all samples in (g_i, g_j], for every i < j, into rows of ``out``."""
     for column in range(6):
         out[j, column] = 0.0
     for i in range(j - 1, -1, -1):
@@ -56,7 +56,7 @@ def _gather(grid: Floats, moments: Floats, j: int, out: Floats) -> None:
 
 @jit
 def line_errors(grid: Floats, moments: Floats) -> Floats:
-    """Least squared error of one free line on the data in (g_i, g_j]: (M, M), used for i < j."""
+    """Return the least squared error of a separate line on the samples in (g_i, g_j], (M, M), for i < j."""
     size = len(grid)
     errors = np.zeros((size, size))
     sums = np.zeros((size, 6))
@@ -74,7 +74,7 @@ def line_errors(grid: Floats, moments: Floats) -> Floats:
 
 @jit
 def rest_bounds(errors: Floats, pieces: int) -> Floats:
-    """Least error to the right of knot j with r free lines, not joined: (pieces + 1, M). No joined fit does better."""
+    """Return the least error right of knot j with r separate lines, (pieces + 1, M): a bound for continuous fits."""
     size = len(errors)
     rest = np.full((pieces + 1, size), INF)
     rest[0, size - 1] = 0.0
@@ -86,17 +86,17 @@ def rest_bounds(errors: Floats, pieces: int) -> Floats:
 
 
 @jit_internal
-def joined(sums: Floats, i: int, length: float, a: float, b: float, c: float) -> tuple[float, float, float]:
-    """The quadratic in q after one more piece from a quadratic in p, with the best p for each q.
+def extend(sums: Floats, i: int, length: float, a: float, b: float, c: float) -> tuple[float, float, float]:
+    """Return the quadratic in q after one more piece from a quadratic in p, with the best p for each q.
 
-    A value q that the data see with less than 1e-11 of their weight is taken for free: what is left is rounding.
+    A value q that matters to less than 1e-11 of the weight of the samples is treated as free: the rest is rounding.
     """
     n, d, dd = sums[i, 0], sums[i, 1] / length, sums[i, 2] / (length * length)
     y, dy = sums[i, 3], sums[i, 4] / length
     pp, pq, qq = dd, d - dd, n - 2 * d + dd
     bp, bq = b - dy, dy - y
     total = a + pp
-    if total <= 1e-15 * (n + a):  # p is free: nothing left of q sees it
+    if total <= 1e-15 * (n + a):  # p is free: nothing left of q depends on it
         total, pq, bp = 1.0, 0.0, 0.0
     ratio = pq / total
     seen, least = qq - pq * ratio, c + sums[i, 5] - bp * bp / total
@@ -112,7 +112,7 @@ def _least(a: float, b: float, c: float) -> float:
 
 @jit
 def greedy(grid: Floats, moments: Floats, pieces: int) -> Ints:
-    """A fit to start from: the dynamic program that keeps one quadratic per state. Grid indices of pieces + 1 knots."""
+    """Return a greedy fit, as grid indices of pieces + 1 knots: the dynamic program with one quadratic per state."""
     size = len(grid)
     a, b, c = np.zeros((pieces + 1, size)), np.zeros((pieces + 1, size)), np.full((pieces + 1, size), INF)
     best, parent = np.full((pieces + 1, size), INF), np.zeros((pieces + 1, size), np.int64)
@@ -124,7 +124,7 @@ def greedy(grid: Floats, moments: Floats, pieces: int) -> Ints:
             for i in range(s - 1, j):
                 if best[s - 1, i] == INF:
                     continue
-                na, nb, nc = joined(sums, i, grid[j] - grid[i], a[s - 1, i], b[s - 1, i], c[s - 1, i])
+                na, nb, nc = extend(sums, i, grid[j] - grid[i], a[s - 1, i], b[s - 1, i], c[s - 1, i])
                 low = _least(na, nb, nc)
                 if low < best[s, j]:
                     best[s, j], parent[s, j] = low, i
@@ -138,7 +138,7 @@ def greedy(grid: Floats, moments: Floats, pieces: int) -> Ints:
 
 @jit_internal
 def _lower(da: float, db: float, dc: float) -> tuple[float, float, bool]:
-    """Where ``da q^2 + 2 db q + dc < 0``: between the two numbers; or, where the flag is set, outside them."""
+    """Return where ``da q^2 + 2 db q + dc < 0``: between two numbers or, if the flag is set, outside them."""
     if da == 0:
         if db == 0:
             return (-INF, INF, False) if dc < 0 else (INF, -INF, False)
@@ -153,13 +153,13 @@ def _lower(da: float, db: float, dc: float) -> tuple[float, float, bool]:
 
 @jit_internal
 def _insert(
-    starts: Floats, ids: Ints, count: int, made: Floats, who: Ints, rows: Floats, new: int, slack: float
+    starts: Floats, ids: Ints, count: int, new_starts: Floats, new_ids: Ints, rows: Floats, new: int, slack: float
 ) -> int:
-    """Put a quadratic, row ``new`` with the interval of q it is good for, into a lower envelope.
+    """Insert a quadratic, row ``new`` with the interval of q where it is valid, into a lower envelope.
 
-    The envelope is given by the starts of its intervals and their owners; the new one is in ``made`` and ``who``, and
-    its length is returned: 0 where nothing changed. The quadratic takes over only where it is lower by more than
-    ``slack``, so that ties and rounding make no slivers.
+    The envelope is given by the starts of its intervals and their owners; the new one is written to ``new_starts`` and
+    ``new_ids``, and its length is returned, 0 if nothing changed. The quadratic replaces others only where it is lower
+    by more than ``slack``, so that ties and rounding make no slivers.
     """
     begin, end = rows[new, 3], rows[new, 4]
     k, above = 0, count  # the last interval that starts at ``begin`` or before, or the first
@@ -182,35 +182,37 @@ def _insert(
         if low >= high:
             low, high = left, left
         if size == 0 and (high == left and not outside) | (low == left and high == right and outside):
-            continue  # nothing gained so far
+            continue  # no gain so far
         if size == 0:
             for before in range(at):
-                made[before], who[before] = starts[before], ids[before]
+                new_starts[before], new_ids[before] = starts[before], ids[before]
             size = at
-        size = _push(made, who, size, starts[at], left, old)
-        size = _push(made, who, size, left, low, new if outside else old)
-        size = _push(made, who, size, low, high, old if outside else new)
-        size = _push(made, who, size, high, right, new if outside else old)
-        size = _push(made, who, size, right, starts[at + 1] if at + 1 < count else INF, old)
+        size = _push(new_starts, new_ids, size, starts[at], left, old)
+        size = _push(new_starts, new_ids, size, left, low, new if outside else old)
+        size = _push(new_starts, new_ids, size, low, high, old if outside else new)
+        size = _push(new_starts, new_ids, size, high, right, new if outside else old)
+        size = _push(new_starts, new_ids, size, right, starts[at + 1] if at + 1 < count else INF, old)
         k = at
     if size > 0:
         for at in range(k + 1, count):
-            size = _push(made, who, size, starts[at], starts[at + 1] if at + 1 < count else INF, ids[at])
+            size = _push(new_starts, new_ids, size, starts[at], starts[at + 1] if at + 1 < count else INF, ids[at])
     return size
 
 
 @jit_internal
-def _push(made: Floats, who: Ints, size: int, begin: float, end: float, owner: int) -> int:
-    """Append an interval to an envelope, if it is one, and its owner is not that of the interval before."""
-    if begin < end and (size == 0 or who[size - 1] != owner):
-        made[size], who[size] = begin, owner
+def _push(new_starts: Floats, new_ids: Ints, size: int, begin: float, end: float, owner: int) -> int:
+    """Append an interval to an envelope unless it is empty or has the same owner as the previous one."""
+    if begin < end and (size == 0 or new_ids[size - 1] != owner):
+        new_starts[size], new_ids[size] = begin, owner
         size += 1
     return size
 
 
 @jit_internal
-def _reach(sums: Floats, i: int, length: float, a: float, b: float, left: float, right: float) -> tuple[float, float]:
-    """Values q at the new knot for which the best value p at the knot before lies between left and right."""
+def _valid_values(
+    sums: Floats, i: int, length: float, a: float, b: float, left: float, right: float
+) -> tuple[float, float]:
+    """Return the values q at the new knot for which the best value p at the previous knot is between left and right."""
     dd = sums[i, 2] / (length * length)
     pq = sums[i, 1] / length - dd
     total, bp = a + dd, b - sums[i, 4] / length
@@ -223,10 +225,10 @@ def _reach(sums: Floats, i: int, length: float, a: float, b: float, left: float,
 def envelopes(
     grid: Floats, moments: Floats, errors: Floats, rest: Floats, pieces: int, bound: float, slack: float, budget: float
 ) -> tuple[Ints, Floats]:
-    """The best fits on the grid among those with an error of at most ``bound``.
+    """Return the best fits on the grid among those with an error of at most ``bound``.
 
-    Returns the knots (n, pieces + 1), as grid indices, of the best fit for each place of the last inner knot, and
-    their errors (n,); none where it takes looks at more than ``budget`` quadratics.
+    These are the knots (n, pieces + 1), as grid indices, of the best fit for each place of the last inner knot, and
+    their errors (n,); none if more than ``budget`` quadratics would have to be examined.
     """
     size = len(grid)
     pool, links = np.zeros((1024, 5)), np.zeros((1024, 2), np.int64)  # quadratic, interval of q; parent, its knot
@@ -245,7 +247,7 @@ def envelopes(
             if s == pieces:
                 for i in range(s - 1, j):
                     for old in range(begin[s - 1, i], begin[s - 1, i] + count[s - 1, i]):
-                        a, b, c = joined(sums, i, grid[j] - grid[i], pool[old, 0], pool[old, 1], pool[old, 2])
+                        a, b, c = extend(sums, i, grid[j] - grid[i], pool[old, 0], pool[old, 1], pool[old, 2])
                         if _least(a, b, c) < min(final[i], level):
                             final[i], final_parent[i] = _least(a, b, c), old
                 continue
@@ -267,7 +269,7 @@ def envelopes(
                     lows[s, j] = min(lows[s, j], _least(rows[row, 0], rows[row, 1], rows[row, 2]))
                     used += 1
             count[s, j] = used - begin[s, j]
-    return _traced(final, final_parent, links, pieces), final[final < INF]
+    return _trace_back(final, final_parent, links, pieces), final[final < INF]
 
 
 @jit_internal
@@ -285,13 +287,14 @@ def _state(
     slack: float,
     budget: float,
 ) -> tuple[Floats, Ints, Floats, Ints, float]:
-    """The envelope of one state: rows of quadratics and of their origins; starts of the intervals and their owners;
-    what it took, in quadratics looked at (it ends early where that is more than ``budget``).
+    """Return the envelope of one state.
 
-    Row 0 is the level above which nothing can be part of a fit within the bound.
+    It consists of the rows of quadratics, their parents, the starts of the intervals and their owners, and the cost in
+    quadratics examined (it stops early if that exceeds ``budget``). Row 0 is the level above which nothing can be part
+    of a fit within the bound.
     """
     rows, parents = np.zeros((256, 5)), np.zeros((256, 2), np.int64)
-    starts, ids, made, who = np.zeros(256), np.zeros(256, np.int64), np.zeros(256), np.zeros(256, np.int64)
+    starts, ids, new_starts, new_ids = np.zeros(256), np.zeros(256, np.int64), np.zeros(256), np.zeros(256, np.int64)
     rows[0, 2], starts[0] = level, -INF
     filled, used, seen = 1, 1, 0.0
     for i in range(s - 1, j):
@@ -301,30 +304,30 @@ def _state(
             break
         length = grid[j] - grid[i]
         for old in range(begin[i], begin[i] + count[i]):
-            a, b, c = joined(sums, i, length, pool[old, 0], pool[old, 1], pool[old, 2])
-            seen += 1 + filled / 16  # the longer an envelope, the longer a look
+            a, b, c = extend(sums, i, length, pool[old, 0], pool[old, 1], pool[old, 2])
+            seen += 1 + filled / 16  # insertion takes longer into a longer envelope
             if _least(a, b, c) > level:
                 continue
             if used == len(rows):
                 rows, parents = np.concatenate((rows, rows)), np.concatenate((parents, parents))
             if 3 * filled + 3 > len(starts):
-                starts, made = np.concatenate((starts, starts)), np.concatenate((made, made))
-                ids, who = np.concatenate((ids, ids)), np.concatenate((who, who))
+                starts, new_starts = np.concatenate((starts, starts)), np.concatenate((new_starts, new_starts))
+                ids, new_ids = np.concatenate((ids, ids)), np.concatenate((new_ids, new_ids))
             rows[used, 0], rows[used, 1], rows[used, 2] = a, b, c
-            rows[used, 3], rows[used, 4] = _reach(
+            rows[used, 3], rows[used, 4] = _valid_values(
                 sums, i, length, pool[old, 0], pool[old, 1], pool[old, 3], pool[old, 4]
             )
-            longer = _insert(starts, ids, filled, made, who, rows, used, slack)
+            longer = _insert(starts, ids, filled, new_starts, new_ids, rows, used, slack)
             if longer > 0:
                 parents[used, 0], parents[used, 1] = old, i
-                starts, made, ids, who, filled = made, starts, who, ids, longer
+                starts, new_starts, ids, new_ids, filled = new_starts, starts, new_ids, ids, longer
                 used += 1
     return rows, parents, starts[:filled], ids[:filled], seen
 
 
 @jit_internal
-def _traced(final: Floats, final_parent: Ints, links: Ints, pieces: int) -> Ints:
-    """Knots of the fits found, back from the last."""
+def _trace_back(final: Floats, final_parent: Ints, links: Ints, pieces: int) -> Ints:
+    """Return the knots of the fits, from the last to the first."""
     knots = np.zeros((len(final[final < INF]), pieces + 1), np.int64)
     row = 0
     for i in range(len(final)):

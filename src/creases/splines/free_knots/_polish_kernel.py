@@ -1,4 +1,4 @@
-"""Compiled fits at given knots, and the descent from them to better ones (numba; imported only when first used).
+"""Compiled kernels for fits at given knots and the descent to better ones (numba; imported only when first used).
 
 A continuous piecewise-linear function with knots t_0 < ... < t_k is a sum of its values at the knots times hat
 functions; the normal equations of its least-squares values are tridiagonal.
@@ -13,12 +13,12 @@ from creases._typing import Floats, Ints
 from creases.splines.free_knots._placement_kernel import exchange, place_round
 
 ROUNDS = 100
-GAIN = 1e-9  # what lowers the error by less, relatively, is no gain
+GAIN = 1e-9  # relative decreases of the error below this do not count
 
 
 @jit
 def error_at(knots: Floats, x: Floats, y: Floats, w: Floats) -> float:
-    """Squared error of the best values at the knots, summed over residuals. x is sorted; the end knots enclose it."""
+    """Return the squared error of the best values at the knots. x is sorted; the end knots enclose it."""
     size = len(knots)
     diagonal, above, right = np.zeros(size), np.zeros(size), np.zeros(size)
     piece = 0
@@ -31,7 +31,7 @@ def error_at(knots: Floats, x: Floats, y: Floats, w: Floats) -> float:
         diagonal[piece + 1] += w[n] * t * t
         right[piece] += w[n] * (1 - t) * y[n]
         right[piece + 1] += w[n] * t * y[n]
-    ridge = 0.0  # a knot that no datum sees would divide by zero
+    ridge = 0.0  # a knot without samples would divide by zero
     for k in range(size):
         ridge = max(ridge, 1e-14 * diagonal[k])
     diagonal[0] += ridge
@@ -62,21 +62,21 @@ def descend(grid: Floats, chosen: Ints, x: Floats, y: Floats, w: Floats) -> floa
     while moved:
         moved = False
         for k in range(1, len(knots) - 1):
-            here = chosen[k]
+            best_place = chosen[k]
             for place in range(chosen[k - 1] + 1, chosen[k + 1]):
                 knots[k] = grid[place]
                 error = error_at(knots, x, y, w)
                 if error < best * (1 - 1e-12):
-                    best, here, moved = error, place, True
-            chosen[k], knots[k] = here, grid[here]
+                    best, best_place, moved = error, place, True
+            chosen[k], knots[k] = best_place, grid[best_place]
     return best
 
 
 @jit_internal
 def _crossings(knots: Floats, x: Floats, y: Floats, w: Floats, to: Floats) -> None:
-    """Where the best lines of neighbouring pieces, each alone, cross, into ``to``; a knot beside a free line stays."""
+    """Compute where the separate best lines of neighbouring pieces cross, into ``to``; knots at free lines stay."""
     n, last = 0, len(knots) - 1
-    x1, y1, m1, known = 0.0, 0.0, 0.0, False  # of the piece before: mean, mean, slope, whether it has one
+    x1, y1, m1, known = 0.0, 0.0, 0.0, False  # of the previous piece: means, slope, whether it has one
     for c in range(last):
         start, mass, x2, y2 = n, 0.0, 0.0, 0.0
         while n < len(x) and (x[n] <= knots[c + 1] or c == last - 1):
@@ -90,13 +90,13 @@ def _crossings(knots: Floats, x: Floats, y: Floats, w: Floats, to: Floats) -> No
             for i in range(start, n):
                 spread += w[i] * (x[i] - x2) ** 2
                 cross += w[i] * (x[i] - x2) * (y[i] - y2)
-        here = spread > 1e-26 * mass
-        m2 = cross / spread if here else 0.0
+        sloped = spread > 1e-26 * mass
+        m2 = cross / spread if sloped else 0.0
         if c > 0:
             to[c] = knots[c]
-            if known and here and m1 != m2:
+            if known and sloped and m1 != m2:
                 to[c] = min(max(x1 + (y2 - y1 - m2 * (x2 - x1)) / (m1 - m2), knots[0]), knots[last])
-        x1, y1, m1, known = x2, y2, m2, here
+        x1, y1, m1, known = x2, y2, m2, sloped
 
 
 @jit_internal
@@ -109,22 +109,23 @@ def _increasing(knots: Floats) -> bool:
 
 @jit_internal
 def _joint(knots: Floats, x: Floats, y: Floats, w: Floats, best: float) -> float:
-    """Steps of all inner knots towards the crossings, halved until the error falls; ``knots`` in place.
+    """Move all inner knots towards the crossings, with steps halved until the error decreases; ``knots`` in place.
 
     These are Gauss-Newton steps (Muggeo 2003, "segmented" regression): ``J (x - t - d)_+`` is ``J (x - t)_+ - J d [x >
-    t]`` for small d, exactly so while no datum is passed, and with free jumps at the knots pieces are lines apart.
+    t]`` for small d, exactly so while no sample is passed, and with free jumps at the knots the pieces are separate
+    lines.
     """
     to, trial = knots.copy(), knots.copy()
     for _ in range(ROUNDS):
         _crossings(knots, x, y, w, to)
-        share, error = 1.0, np.inf
-        while share > 2e-4:
+        fraction, error = 1.0, np.inf
+        while fraction > 2e-4:
             for k in range(1, len(knots) - 1):
-                trial[k] = knots[k] + share * (to[k] - knots[k])
+                trial[k] = knots[k] + fraction * (to[k] - knots[k])
             error = error_at(trial, x, y, w) if _increasing(trial) else np.inf
             if error < best * (1 - GAIN):
                 break
-            share /= 2
+            fraction /= 2
         if not error < best * (1 - GAIN):
             break
         for k in range(1, len(knots) - 1):
@@ -135,10 +136,10 @@ def _joint(knots: Floats, x: Floats, y: Floats, w: Floats, best: float) -> float
 
 @jit
 def polish(knots: Floats, x: Floats, y: Floats, w: Floats) -> float:
-    """Move the inner knots to a minimum of the error that no better place for any one of them lowers; in place.
+    """Move the inner knots to a minimum of the error that moving any single knot does not improve; in place.
 
-    Joint steps, which are quick where knots depend on each other; the best place of each knot between its neighbours,
-    which may be beyond data; and, where these gain nothing, the best exchange of one knot for one anywhere.
+    Alternates joint steps, which are fast where knots depend on each other; the best place of each knot between its
+    neighbours, which may be past samples; and, if neither helps, the best exchange of one knot for one anywhere.
     """
     best = error_at(knots, x, y, w)
     for _ in range(ROUNDS):

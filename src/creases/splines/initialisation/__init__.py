@@ -1,4 +1,12 @@
-"""How the breakpoints of a new network are distributed."""
+"""The breakpoints of a network before training.
+
+Set           :func:`initialise` sets the weights of a torch module by where its breakpoints lie
+Distribution  :func:`initial_distribution` of breakpoints and delta-slopes, tested by :func:`goodness_of_fit`;
+              :func:`roughness` and its :func:`roughness_distribution`; ``product_normal``, ``product_uniform`` and
+              ``ratio_uniform`` as scipy distributions
+Lonely        samples that share their piece with no other: :func:`is_lonely`, :func:`lonely_probability`,
+              :func:`lonely_fraction`, :func:`simulate_lonely`, :func:`interlacing_spline`
+"""
 
 from creases.splines.initialisation._distributions import product_normal, product_uniform, ratio_uniform
 from creases.splines.initialisation._goodness_of_fit import GoodnessOfFit, KSTest, goodness_of_fit
@@ -6,7 +14,7 @@ from creases.splines.initialisation._initial_distribution import InitialDistribu
 from creases.splines.initialisation._initialise import METHODS, Method, initialise
 from creases.splines.initialisation._lonely import (
     LonelySimulation,
-    Spacing,
+    Placement,
     interlacing_spline,
     is_lonely,
     lonely_fraction,
@@ -22,9 +30,9 @@ __all__ = [
     "KSTest",
     "LonelySimulation",
     "Method",
+    "Placement",
     "RoughnessDistribution",
     "Scheme",
-    "Spacing",
     "goodness_of_fit",
     "initial_distribution",
     "initialise",

@@ -1,8 +1,8 @@
-"""Distributions that random weights give breakpoints and delta-slopes, as scipy distributions.
+"""Distributions of breakpoints and delta-slopes of random networks, as scipy distributions.
 
 For ``beta = -b / w`` and ``mu = w v``: with independent normal weights beta is Cauchy, mu a product of normals (density
 ``K0``), and mu given beta Laplace; with uniform weights they are a ratio and a product of uniforms, and mu given beta
-is triangular. The four that scipy has are its own; the other ones are here.
+is triangular. Those that scipy lacks are defined here.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _ProductUniform(_Continuous):  # type: ignore[misc]
         return 0.0, 1 / 9, 0.0, 81 / 25 - 3
 
 
-#: Product of two independent standard normals; ``scale`` is the product of their deviations.
+#: Product of two independent standard normals; ``scale`` is the product of their standard deviations.
 product_normal = _ProductNormal(name="product_normal")
 
 #: Ratio of two independent uniforms on [-1, 1].

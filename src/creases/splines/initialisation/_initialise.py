@@ -1,49 +1,50 @@
-"""First weights of a shallow network, chosen by where its breakpoints lie."""
+"""Initial weights of a shallow network, set by where its breakpoints lie."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from torch import nn
 
 from creases._typing import Floats
-from creases._validation import check_number, check_numbers
+from creases._validation import check_choice, check_finite, check_number, check_numbers
 from creases.errors import InputError
 from creases.splines._layers import Layers, hidden_layers, parameter_array, write_parameter
 from creases.splines.initialisation._curvature import curvature_quantiles
 
 Method = Literal["uniform", "curvature", "spiky", "torch", "he", "glorot"]
-METHODS = ("uniform", "curvature", "spiky", "torch", "he", "glorot")
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 def initialise(
-    model: nn.Module, x: Any, how: Method = "uniform", *, y: Any = None, seed: int = 0, kappa: float = 20.0
+    model: nn.Module, x: Any, method: Method = "uniform", *, y: Any = None, seed: int = 0, kappa: float = 20.0
 ) -> None:
     """Set the weights of a model with one hidden layer, in place.
 
     Parameters
     ----------
     model
-        Linear, a (leaky) ReLU, linear, one output; a linear skip may go around them. Any code may hold them together.
+        A module with a linear layer, a (leaky) ReLU and a linear layer with one output; a linear skip may go around
+        them.
     x
-        Data (n,) or (n, d) that the model will be trained on.
-    how
-        What is set; the rest stays as it is.
+        Inputs (n,) or (n, d) of the training samples.
+    method
+        What to set; the rest is not changed.
 
-        * ``"uniform"``: biases, so that breakpoints are uniform over the range of the data. With several inputs the
-          crease of each unit is, over the range of the data along its own normal.
-        * ``"curvature"``: biases, so that breakpoints have a density like ``|f''|^(2/5)`` of the target y, the best one
-          for squared error with many pieces. One input only.
-        * ``"spiky"``: outgoing weights are multiplied by ``kappa``.
-        * ``"torch"``, ``"he"``, ``"glorot"``: all weights, drawn as these schemes do; the output's bias is zero for the
-          last two. Their hidden biases, which must not be zero in one dimension, are as large as ``w . x`` usually is.
+        * ``"uniform"``: the biases, so that breakpoints are uniform over the range of the samples. With several inputs,
+          the crease of each unit is uniform over their range along its normal.
+        * ``"curvature"``: the biases, so that the density of breakpoints is proportional to ``|f''|^(2/5)`` for the
+          target y, which is optimal for squared error with many pieces. One input only.
+        * ``"spiky"``: the outgoing weights, multiplied by ``kappa``.
+        * ``"torch"``, ``"he"``, ``"glorot"``: all weights, by these schemes. For the last two the output's bias is
+          zero, and the hidden biases, which must not be zero in one dimension, are as large as ``w . x`` on average.
     y
-        Targets (n,), for ``"curvature"``.
+        Targets (n,), required for ``"curvature"``.
     seed
-        Of the numbers that are drawn; the state of torch's own generator is left alone.
+        Seed of the random numbers; torch's global generator is not used.
     kappa
-        For ``"spiky"``.
+        Factor for ``"spiky"``.
 
     Examples
     --------
@@ -56,65 +57,65 @@ def initialise(
     >>> bool(abs(beta).max() <= 3)
     True
     """
-    if how not in METHODS:
-        raise InputError(f"how: expected one of {', '.join(map(repr, METHODS))}, got {how!r}")
+    check_choice(method, METHODS, "method")
     layers = hidden_layers(model)
-    points = _points(x, layers.enter.in_features)
-    # Each way draws its own numbers: else breakpoints would depend on weights that were drawn by the same seed before.
-    rng = np.random.default_rng([seed, 1 + METHODS.index(how)])
-    if how == "spiky":
+    points = _check_inputs(x, layers.enter.in_features)
+    # Each method has its own random numbers, so that breakpoints do not depend on weights drawn with the same seed.
+    rng = np.random.default_rng([seed, 1 + METHODS.index(method)])
+    if method == "spiky":
         write_parameter(layers.leave.weight, parameter_array(layers.leave.weight) * check_number(kappa, "kappa"))
-    elif how in ("uniform", "curvature"):
-        _place(layers.enter, points, how, y, rng)
+    elif method in ("uniform", "curvature"):
+        _set_biases(layers.enter, points, method, y, rng)
     else:
-        _draw(layers, points, how, rng)
+        _draw_weights(layers, points, method, rng)
 
 
-def _points(x: Any, d: int) -> Floats:
-    """Data (n, d), checked."""
+def _check_inputs(x: Any, d: int) -> Floats:
+    """Return inputs as (n, d)."""
     points = check_numbers(x, "x")
     points = points[:, None] if points.ndim == 1 and d == 1 else points
     if points.ndim != 2 or points.shape[1] != d or not len(points):
-        raise InputError(f"x: expected shape (n, {d}){' or (n,)' if d == 1 else ''} with n >= 1, got {points.shape}")
-    if not np.isfinite(points).all():
-        raise InputError("x: expected finite numbers, got NaN or infinity")
+        raise InputError("x", f"have shape (n, {d}){' or (n,)' if d == 1 else ''} with n >= 1", f"{points.shape}")
+    check_finite(points, "x")
     return points
 
 
-def _place(enter: nn.Linear, points: Floats, how: str, y: Any, rng: np.random.Generator) -> None:
-    """Move every unit's crease, by its bias; a unit without weights first gets some."""
+def _set_biases(enter: nn.Linear, points: Floats, method: str, y: Any, rng: np.random.Generator) -> None:
+    """Set the position of every unit's crease by its bias; a unit with zero weights first gets random ones."""
     if (points == points[0]).all():
-        raise InputError("x: expected at least two different points, all are equal")
+        raise InputError("x", "have at least two different values", "one")
     W = parameter_array(enter.weight)  # (H, d)
-    none = ~W.any(axis=1)
-    W[none] = rng.standard_normal((int(none.sum()), W.shape[1]))
+    zero = ~W.any(axis=1)
+    W[zero] = rng.standard_normal((int(zero.sum()), W.shape[1]))
     along = points @ W.T  # (n, H): b = -along puts the crease through that point
-    if how == "uniform":
+    if method == "uniform":
         low, high = along.min(axis=0), along.max(axis=0)
         offsets = low + (high - low) * rng.random(len(W))
     else:
         if W.shape[1] > 1:
-            raise InputError(f"how: 'curvature' is for one input, the model has {W.shape[1]}; take 'uniform'")
+            raise InputError(
+                "model", "have one input for 'curvature'", str(W.shape[1]), "use {0}", [("method", "uniform")]
+            )
         if y is None:
-            raise InputError("y: 'curvature' needs the targets (n,)")
-        strata = (rng.permutation(len(W)) + rng.random(len(W))) / len(W)  # evenly spread, in no order
+            raise InputError("y", "be the targets (n,) for 'curvature'", "None")
+        strata = (rng.permutation(len(W)) + rng.random(len(W))) / len(W)  # evenly spread, in random order
         offsets = W[:, 0] * curvature_quantiles(points[:, 0], y, strata)
     write_parameter(enter.weight, W)
     write_parameter(enter.bias, -offsets)
 
 
-def _draw(layers: Layers, points: Floats, how: str, rng: np.random.Generator) -> None:
-    """New weights of a scheme for all of both layers."""
+def _draw_weights(layers: Layers, points: Floats, method: str, rng: np.random.Generator) -> None:
+    """Draw all weights of both layers by a scheme."""
     H, d = layers.enter.weight.shape
-    if how == "torch":
+    if method == "torch":
         for layer, fan_in in ((layers.enter, d), (layers.leave, H)):
             for parameter in layer.parameters(recurse=False):
                 write_parameter(parameter, rng.uniform(-1, 1, tuple(parameter.shape)) / np.sqrt(fan_in))
         return
-    sw, sv = (2 / d, 2 / H) if how == "he" else (2 / (d + H), 2 / (H + 1))  # variances
-    usual = (points**2).sum(axis=1).mean() or 1.0  # so b is as large as w . x is, on average over the data
+    sw, sv = (2 / d, 2 / H) if method == "he" else (2 / (d + H), 2 / (H + 1))  # variances
+    size = (points**2).sum(axis=1).mean() or 1.0  # makes b as large as w . x, on average over the samples
     write_parameter(layers.enter.weight, rng.standard_normal((H, d)) * np.sqrt(sw))
-    write_parameter(layers.enter.bias, rng.standard_normal(H) * np.sqrt(sw * usual))
+    write_parameter(layers.enter.bias, rng.standard_normal(H) * np.sqrt(sw * size))
     write_parameter(layers.leave.weight, rng.standard_normal((1, H)) * np.sqrt(sv))
     if layers.leave.bias is not None:
         write_parameter(layers.leave.bias, np.zeros(1))

@@ -1,4 +1,4 @@
-"""Roughness ``rho = sum_i mu_i^2``, its mean and variance at initialisation, and how rarely it is large."""
+"""The roughness ``rho = sum_i mu_i^2`` of a network, and its distribution at initialisation."""
 
 from __future__ import annotations
 
@@ -16,37 +16,42 @@ from creases.splines.initialisation._initial_distribution import InitialDistribu
 
 @dataclass(frozen=True)
 class RoughnessDistribution:
-    """Mean and variance of rho over random weights (Theorem 2 of the lecture)."""
+    """Mean and variance of the roughness over random weights."""
 
     mean: float
     variance: float
 
     def tail(self, excess: ArrayLike) -> Floats:
-        """Cantelli's bound on ``P(rho - mean >= excess)``: ``1 / (1 + excess^2 / variance)``."""
-        by = check_numbers(excess, "excess")
-        if (by < 0).any():
-            raise InputError(f"excess: the bound is for at least 0, got {by.min()}")
-        return np.asarray(1 / (1 + by**2 / self.variance))
+        """Return Cantelli's bound on ``P(rho - mean >= excess)``: ``1 / (1 + excess^2 / variance)``."""
+        values = check_numbers(excess, "excess")
+        if (values < 0).any():
+            raise InputError("excess", "be at least 0", str(values.min()))
+        return np.asarray(1 / (1 + values**2 / self.variance))
 
 
 def roughness(function: Spline | Shallow) -> float:
-    """``rho = sum_i mu_i^2`` over the units, coinciding ones apart."""
+    """Return the roughness ``rho = sum_i mu_i^2``, with coinciding breakpoints counted separately."""
     if isinstance(function, Shallow):
         bent = function.w != 0
         mu = ((1 - function.leak) * function.w * function.v)[bent]
     elif isinstance(function, Spline):
         mu = function.mu
     else:
-        raise InputError(f"function: expected a Spline or Shallow, got {type(function).__name__}")
+        raise InputError("function", "be a Spline or Shallow", type(function).__name__)
     return float((mu**2).sum())
 
 
-def roughness_distribution(law: InitialDistribution) -> RoughnessDistribution:
-    """Mean and variance of rho when the weights have a law.
+def roughness_distribution(distribution: InitialDistribution) -> RoughnessDistribution:
+    """Return mean and variance of the roughness at initialisation (Theorem 2 of the lecture [1]_).
 
-    ``mu^2`` has mean ``sw^2 sv^2`` and mean square ``k^2 sw^4 sv^4``, k the kurtosis of the weights: 3 for normal ones,
-    9/5 for uniform ones. He: 4 and 128 / H. Glorot: 4 H / (H + 1)^2 and 128 H / (H + 1)^4. torch: 1/9, 56 / (2025 H).
+    ``mu^2`` has mean ``sw^2 sv^2`` and mean square ``k^2 sw^4 sv^4``, where k is the kurtosis of the weights: 3 for
+    normal ones, 9/5 for uniform ones. He: 4 and 128 / H. Glorot: 4 H / (H + 1)^2 and 128 H / (H + 1)^4. torch: 1/9 and
+    56 / (2025 H).
+
+    References
+    ----------
+    .. [1] Ankit B. Patel, "Understanding Neural Nets as Splines", lecture, ELEC/COMP 576.
     """
-    square = (law.sw * law.sv) ** 2
-    kurtosis = 9 / 5 if law.uniform else 3.0
-    return RoughnessDistribution(law.width * square, law.width * (kurtosis**2 - 1) * square**2)
+    square, H = (distribution.sw * distribution.sv) ** 2, distribution.width
+    kurtosis = 9 / 5 if distribution.uniform else 3.0
+    return RoughnessDistribution(H * square, H * (kurtosis**2 - 1) * square**2)

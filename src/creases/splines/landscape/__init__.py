@@ -1,4 +1,4 @@
-"""The loss around a network: Hessian, degeneracies, critical points."""
+"""The loss around a shallow network of one input: residuals, Hessian, degeneracies, critical points, slices."""
 
 from creases.splines._residuals import Residuals, residuals
 from creases.splines.landscape._critical import CriticalPoint, critical_point

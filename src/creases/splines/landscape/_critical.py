@@ -1,4 +1,4 @@
-"""What a point of the loss is: critical or not, a minimum or a strict saddle, and how flat around."""
+"""Classify points of the loss: critical or not, minimum or strict saddle, and how degenerate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from creases._typing import Floats
 from creases._validation import check_number
-from creases.errors import InputError
 from creases.splines._residuals import residuals
 from creases.splines._spline import Shallow
 from creases.splines.landscape._degeneracy import Degeneracy, degeneracies
@@ -23,47 +22,49 @@ class CriticalPoint:
 
     kind: Kind
     loss: float
-    gradient: Floats  #: (p,) in w, b, v, c0 and, where there is a skip, c1; 0 where it is rounding
-    saddles: tuple[int, ...]  #: units with v = 0 that would be of use: rx or r1 is not 0
-    on_data: tuple[int, ...]  #: units with a breakpoint on a datum, where the loss has a kink
+    gradient: Floats  #: (p,) in w, b, v, c0 and, if there is a skip, c1; 0 up to rounding
+    saddles: tuple[int, ...]  #: units with v = 0 that could lower the loss: rx or r1 is not 0
+    on_data: tuple[int, ...]  #: units with a breakpoint on a sample, where the loss has a kink
     degeneracies: tuple[Degeneracy, ...]  #: causes of zero eigenvalues of the Gram matrix beyond the gauge
-    gauge: int  #: zero eigenvalues that every network has, one for each unit
+    gauge: int  #: zero eigenvalues that every network has, one per unit
 
     @property
     def zeros(self) -> int:
         """Zero eigenvalues of the Gram matrix; at a minimum, of the Hessian."""
-        return self.gauge + sum(one.extra for one in self.degeneracies)
+        return self.gauge + sum(degeneracy.extra for degeneracy in self.degeneracies)
 
 
-def critical_point(net: Shallow, x: Any, y: Any, *, tol: float = 1e-8) -> CriticalPoint:
-    """Look at the loss of a network on data x (N,), y (N,), at the network's own weights.
+def critical_point(net: Shallow, x: Any, y: Any, *, tolerance: float = 1e-8) -> CriticalPoint:
+    """Classify the loss of a network on samples x (N,), y (N,) at its weights.
 
-    A critical point is a ``"minimum"`` where every unit's ``rx`` and ``r1`` vanish: then the errors are orthogonal to
-    all that the units can add without breaking elsewhere, and the loss falls nowhere near. A unit with v = 0 may have
-    a vanishing gradient and yet rx or r1 that are not 0: a ``"strict saddle"``, the Hessian has a negative eigenvalue.
-    With a breakpoint on a datum the loss is ``"not smooth"`` there, whatever its gradient on the left.
+    A critical point is a ``"minimum"`` if ``rx`` and ``r1`` of every unit vanish: then the errors are orthogonal to all
+    that the units can add without moving past a sample, and the loss decreases in no direction. A unit with v = 0 may
+    have a vanishing gradient although rx or r1 is not 0: a ``"strict saddle"``, where the Hessian has a negative
+    eigenvalue. With a breakpoint on a sample the loss is ``"not smooth"`` there, whatever its gradient on the left.
 
     Parameters
     ----------
-    tol
-        What counts as 0: sums of errors below ``tol`` times the sum of the absolute values of their terms, or below
-        ``tol`` times what they would be for errors as large as the targets.
+    net
+        The network.
+    x, y
+        Samples (N,).
+    tolerance
+        Sums of errors count as 0 if they are below ``tolerance`` times the sum of the absolute values of their terms,
+        or below ``tolerance`` times what they would be for errors as large as the targets.
 
     Examples
     --------
     >>> x = [-2.0, -1.0, 1.0, 2.0]
-    >>> found = critical_point(Shallow([1.0], [0.0], [1.0]), x, [0.0, 0.0, 1.0, 2.0])
-    >>> found.kind, found.loss, found.zeros
+    >>> point = critical_point(Shallow([1.0], [0.0], [1.0]), x, [0.0, 0.0, 1.0, 2.0])
+    >>> point.kind, point.loss, point.zeros
     ('minimum', 0.0, 1)
     """
-    tol = check_number(tol, "tol")
-    if tol < 0:
-        raise InputError(f"tol: expected 0 or more, got {tol}")
-    found = residuals(net, x, y)
-    e, x = found.e, found.x
-    reach = np.maximum(np.abs(e), np.abs(net(x) - e))  # the larger of error and target
+    tolerance = check_number(tolerance, "tolerance", least=0)
+    errors = residuals(net, x, y)
+    e, x = errors.e, errors.x
+    scale = np.maximum(np.abs(e), np.abs(net(x) - e))  # the larger of error and target
     line = np.stack([np.ones(len(x)), x]) if net.c1 != 0 else np.ones((1, len(x)))
-    rx, r1, out, tail = (_cleared(rows, e, reach, tol) for rows in (found.a * x, found.a, found.phi, line))
+    rx, r1, out, tail = (_significant(rows, e, scale, tolerance) for rows in (errors.a * x, errors.a, errors.phi, line))
     gradient = np.concatenate([net.v * rx, net.v * r1, out, tail])
     useful = (net.v == 0) & ((rx != 0) | (r1 != 0))
     saddles = () if gradient.any() else tuple(np.flatnonzero(useful).tolist())
@@ -73,10 +74,10 @@ def critical_point(net: Shallow, x: Any, y: Any, *, tol: float = 1e-8) -> Critic
         kind = "not critical"
     if on_data:
         kind = "not smooth"
-    return CriticalPoint(kind, found.loss, gradient, saddles, on_data, degeneracies(net, x), net.width)
+    return CriticalPoint(kind, errors.loss, gradient, saddles, on_data, degeneracies(net, x), net.width)
 
 
-def _cleared(rows: Floats, e: Floats, reach: Floats, tol: float) -> Floats:
-    """``rows @ e``, 0 where it is small beside the sizes of what enters it."""
+def _significant(rows: Floats, e: Floats, scale: Floats, tolerance: float) -> Floats:
+    """Return ``rows @ e``, 0 where it is small compared with its terms."""
     sums = rows @ e
-    return np.where(np.abs(sums) <= tol * (np.abs(rows) @ reach), 0.0, sums)
+    return np.where(np.abs(sums) <= tolerance * (np.abs(rows) @ scale), 0.0, sums)

@@ -1,11 +1,12 @@
-"""Where the Gram part of the Hessian loses rank beyond the gauge, why, and which units are responsible.
+"""The rank of the Gram part of the Hessian: where it is deficient beyond the gauge, why, and due to which units.
 
-The gradients of a unit with ``v != 0`` span ``{a_i, x a_i}``, a its slopes at the data: two dimensions, so rank
-``2 H + 1`` (one more with a skip) is the most, and the other eigenvalues are the gauge's zeros. Units only tell data
-apart by the gap between data in which they break. With k such gaps in use, all functions constant on the k + 1 pieces
-are spanned; modulo these, ``x a_i`` is the row of a's values on the pieces with two different data or more. The rank is
-``(k + 1) + rank(M)``, M those rows (a row of ones more for a skip), and rank(M) is a count too: rows that change at
-different places are independent, and two at one place span the row of ones as well unless they are proportional.
+The gradients of a unit with ``v != 0`` span ``{a_i, x a_i}``, where a are its slopes at the samples: two dimensions, so
+the rank is at most ``2 H + 1`` (one more with a skip), and the other eigenvalues are the zeros of the gauge. Units
+differ only by the gap between samples that contains their breakpoint. If k gaps contain one, all functions constant on
+the k + 1 pieces are spanned; modulo these, ``x a_i`` is the row of the values of a on the pieces with at least two
+different samples. The rank is ``(k + 1) + rank(M)``, where M are those rows (and a row of ones for a skip), and rank(M)
+is a count too: rows that change at different places are independent, and two that change at the same place span the row
+of ones as well unless they are proportional.
 """
 
 from __future__ import annotations
@@ -23,54 +24,56 @@ from creases.splines._residuals import check_overflow, unit_values
 from creases.splines._spline import Shallow
 
 Kind = Literal[
-    "no input weight",  # w = 0: a constant, or nothing
-    "none active",  # sees no datum
-    "no output weight",  # v = 0: where it breaks does not matter
-    "shared pattern",  # sees the same data as another
-    "complementary patterns",  # sees the data that another does not
-    "all active",  # sees all data: its bias is the output's
-    "single datum",  # one of its pieces has one datum, through which the line may turn
+    "no input weight",  # w = 0: a constant, or zero
+    "none active",  # active on no sample
+    "no output weight",  # v = 0: its breakpoint does not matter
+    "shared pattern",  # active on the same samples as another
+    "complementary patterns",  # active where another is not
+    "all active",  # active on all samples: its bias is the output's
+    "single sample",  # one of its pieces has a single sample, about which the line can turn
 ]
 
 
 @dataclass(frozen=True)
 class Degeneracy:
-    """Zero eigenvalues of the Gram matrix beyond the gauge, with one cause."""
+    """Zero eigenvalues of the Gram matrix beyond the gauge that have a common cause."""
 
     kind: Kind
-    units: tuple[int, ...]  #: the unit that adds less than two dimensions, after those before it that are in its way
-    extra: int  #: how many
+    units: tuple[int, ...]  #: the unit that adds less than two dimensions, preceded by the units that already span them
+    extra: int  #: number of zero eigenvalues
 
 
 def degeneracies(net: Shallow, x: Any) -> tuple[Degeneracy, ...]:
-    """Each cause of zero eigenvalues beyond the gauge, at a network and inputs x (N,).
+    """Return the causes of zero eigenvalues beyond the gauge, for a network and inputs x (N,).
 
-    Units are taken in turn, those with ``v != 0`` first; each is asked which of its two dimensions are new, so the
-    ``extra`` add up to what the rank is short of, exactly. (For units with v = 0 alone this is decided in float64:
-    their one vector, phi, may lie in what the others span.)
+    Units are processed in turn, those with ``v != 0`` first; each either adds two new dimensions or is reported, so the
+    ``extra`` add up to the rank deficiency exactly. (Only for units with v = 0 is this decided in floating point:
+    whether their vector phi lies in the span of the others.)
 
+    Examples
+    --------
     >>> net = Shallow([1.0, 1.0, -1.0], [0.0, 0.1, 9.0], [1.0, 1.0, 1.0])
-    >>> [(found.kind, found.units, found.extra) for found in degeneracies(net, [-2.0, -1.0, 1.0, 2.0])]
+    >>> [(each.kind, each.units, each.extra) for each in degeneracies(net, [-2.0, -1.0, 1.0, 2.0])]
     [('shared pattern', (0, 1), 2), ('all active', (2,), 1)]
     """
     x = np.unique(check_column(x, "x"))
     if not len(x):
-        raise InputError("x: expected at least one datum, got none")
-    rows = _Rows(net, x)
-    found = [] if rows.line or net.c1 == 0 else [Degeneracy("single datum", (), 1)]  # one datum shows no slope
-    found += [rows.take(i) for i in np.flatnonzero(net.v != 0).tolist()]
-    found += _without_output(net, x, rows)
-    return tuple(one for one in found if one.extra)
+        raise InputError("x", "have at least one sample", "none")
+    rows = _Span(net, x)
+    causes = [] if rows.line or net.c1 == 0 else [Degeneracy("single sample", (), 1)]  # a single sample has no slope
+    causes += [rows.add(i) for i in np.flatnonzero(net.v != 0).tolist()]
+    causes += _without_output(net, x, rows)
+    return tuple(cause for cause in causes if cause.extra)
 
 
 def gram_rank(net: Shallow, x: Any) -> int:
-    """Rank of the Gram part of the Hessian, and of the tangent kernel at x (N,): see the module."""
-    most = 2 * net.width + (2 if net.c1 != 0 else 1)
-    return most - sum(one.extra for one in degeneracies(net, x))
+    """Return the rank of the Gram part of the Hessian, which is that of the tangent kernel, at x (N,)."""
+    max_rank = 2 * net.width + (2 if net.c1 != 0 else 1)
+    return max_rank - sum(cause.extra for cause in degeneracies(net, x))
 
 
-class _Rows:
-    """What the units taken so far span: places where they break, and whether the row of ones is among them."""
+class _Span:
+    """The span of the units added so far: their gaps, and whether it contains the row of ones."""
 
     def __init__(self, net: Shallow, x: Floats) -> None:
         self.net, self.n = net, len(x)
@@ -80,27 +83,27 @@ class _Rows:
         bends = (self.count > 0) & (self.count < self.n) & (net.leak != 1)
         self.gap = np.where(bends, np.where(self.on[:, -1], self.n - self.count, self.count), 0)  # 0: none
         cuts = np.unique(np.concatenate([[0], self.gap[net.v != 0], [self.n]]))
-        big = np.diff(cuts) > 1  # pieces with two data or more
+        big = np.diff(cuts) > 1  # pieces with at least two samples
         self.big = int(big.sum())
         self.column = dict(zip(cuts.tolist(), np.concatenate([[0], np.cumsum(big)]).tolist(), strict=True))
-        self.line = net.c1 != 0 and self.big > 0  # whether ones is spanned: a skip is a row of ones
+        self.line = net.c1 != 0 and self.big > 0  # whether the row of ones is spanned: a skip is one
         self.gaps: dict[int, list[int]] = {}  # units by gap
         self.columns: dict[int, list[int]] = {}  # units by where their row of M changes
-        self.whole: list[int] = []  # units that see all data
-        self.slopes = [np.ones(len(x))] if self.line else []  # slopes of a at the data, of the units whose row was new
+        self.all_active: list[int] = []  # units active on all samples
+        self.slopes = [np.ones(len(x))] if self.line else []  # slopes at the samples of the units whose row was new
 
-    def take(self, i: int) -> Degeneracy:
-        """Take unit i (v != 0) in, and say what it adds less than two dimensions for."""
+    def add(self, i: int) -> Degeneracy:
+        """Add unit i (v != 0) and return why it adds less than two dimensions, if it does."""
         gap, before = int(self.gap[i]), self.gaps.get(int(self.gap[i]), [])
-        level = int(gap > 0 and not before)  # a new function that is constant on the pieces
+        level = int(gap > 0 and not before)  # whether it adds a function that is constant on the pieces
         slope, rivals = self._slope(i, gap)
         if slope:
             self.slopes.append(np.where(self.on[i], 1.0, self.net.leak[i]))
-        twins = [j for j in (before if gap else self.whole) if (self.on[j] == self.on[i]).all()]
+        twins = [j for j in (before if gap else self.all_active) if (self.on[j] == self.on[i]).all()]
         if gap:
             self.gaps.setdefault(gap, []).append(i)
         elif self.count[i] == self.n:
-            self.whole.append(i)
+            self.all_active.append(i)
         kind: Kind
         others: list[int]
         if self.net.w[i] == 0:
@@ -114,11 +117,11 @@ class _Rows:
         elif not gap:
             kind, others = "all active", []
         else:
-            kind, others = "single datum", rivals
+            kind, others = "single sample", rivals
         return Degeneracy(kind, (*others, i), 2 - level - slope)
 
     def _slope(self, i: int, gap: int) -> tuple[int, list[int]]:
-        """Whether the row of ``x a_i`` is new, and the units before it whose rows change where it does."""
+        """Return whether the row of ``x a_i`` is new, and the earlier units whose rows change at the same place."""
         left, right = self._values(i)
         column = self.column[gap]
         if gap and 0 < column < self.big:
@@ -138,20 +141,20 @@ class _Rows:
         return 1, rivals
 
     def _values(self, i: int) -> tuple[float, float]:
-        """Slopes of unit i's bend left and right of its gap; equal where it has none."""
+        """Return the slopes of unit i left and right of its gap; equal if it has none."""
         leak = float(self.net.leak[i])
         return 1.0 if self.on[i, 0] else leak, 1.0 if self.on[i, -1] else leak
 
 
-def _without_output(net: Shallow, x: Floats, rows: _Rows) -> list[Degeneracy]:
-    """Units with v = 0: each adds its phi, if that is new to what is spanned, and no second dimension."""
+def _without_output(net: Shallow, x: Floats, rows: _Span) -> list[Degeneracy]:
+    """Return the degeneracies of units with v = 0: each adds its phi, if that is new, and no second dimension."""
     silent = np.flatnonzero(net.v == 0)
     if not len(silent):
         return []
     basis = _basis(x, rows)
     units = unit_values(net, x)[1]
     check_overflow("net", units[silent])
-    found = []
+    causes = []
     for i in silent.tolist():
         phi = units[i] / (np.linalg.norm(units[i]) or 1.0)
         rest = phi - basis @ (basis.T @ phi)
@@ -164,14 +167,14 @@ def _without_output(net: Shallow, x: Floats, rows: _Rows) -> list[Degeneracy]:
             kind = "no input weight"
         elif rows.count[i] == 0:
             kind = "none active"
-        found.append(Degeneracy(kind, (i,), 1 if new else 2))
-    return found
+        causes.append(Degeneracy(kind, (i,), 1 if new else 2))
+    return causes
 
 
-def _basis(x: Floats, rows: _Rows) -> Floats:
-    """Orthonormal columns (n, r) that span what the units with v != 0, the bias and the skip do.
+def _basis(x: Floats, rows: _Span) -> Floats:
+    """Return orthonormal columns (n, r) with the span of the units with v != 0, the bias and the skip.
 
-    Piece by piece: constants, and x about the piece's middle, which the new rows of M combine.
+    On each piece they are constants, and x about the middle of the piece, combined by the new rows of M.
     """
     cuts = sorted(rows.column)
     inner = x.copy()

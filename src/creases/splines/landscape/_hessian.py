@@ -1,8 +1,8 @@
-"""The Hessian of the loss of a shallow network, ``l = 1/2 sum e^2``: a Gram matrix, and terms of the residuals.
+"""The Hessian of the loss ``l = 1/2 sum e^2`` of a shallow network: a Gram matrix plus residual terms.
 
-Between breakpoints the function is linear in each of (w, b), v and c alone, so ``H = Z'Z + R``: Z (N, p) are the
-function's gradients at the data, the lecture's generating vectors, and R couples ``w_i`` with ``v_i`` by ``rx_i`` and
-``b_i`` with ``v_i`` by ``r1_i``. At a critical point R vanishes for units with ``v_i != 0``.
+Between breakpoints the function is linear in each of (w, b), v and c, so ``H = Z'Z + R``: Z (N, p) are the gradients of
+the function at the samples, which the lecture calls generating vectors, and R couples ``w_i`` with ``v_i`` by
+``rx_i`` and ``b_i`` with ``v_i`` by ``r1_i``. At a critical point R vanishes for units with ``v_i != 0``.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from creases.splines._spline import Shallow
 
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """Second derivatives of the loss, p x p, in two parts; at a breakpoint on a datum those of its left side.
+    """The Hessian of the loss in two parts; at a breakpoint on a sample, that of its left side.
 
-    Rows in the network's form: w (H), b (H), v (H), c0 and, where there is a skip, c1. In the spline's form: beta (H),
-    m = w v (H), c0, c1.
+    The p parameters of a network are w (H), b (H), v (H), c0 and, if there is a skip, c1; those of a spline are
+    beta (H), m = w v (H), c0 and c1.
     """
 
     gram: Floats  #: (p, p) Z'Z, positive semidefinite
@@ -32,12 +32,12 @@ class Hessian:
 
     @property
     def matrix(self) -> Floats:
-        """The Hessian itself, (p, p)."""
+        """The Hessian, (p, p)."""
         return self.gram + self.residual
 
 
 def generating_vectors(net: Shallow, x: Any) -> Floats:
-    """Z (N, p): gradients of the function at x (N,) in ``w, b, v, c0[, c1]``: ``v x a``, ``v a``, ``phi``, 1, x."""
+    """Return the gradients Z (N, p) of the function at x (N,) in ``w, b, v, c0[, c1]``: ``v x a, v a, phi, 1[, x]``."""
     x = check_column(x, "x")
     a, phi = unit_values(net, x)
     tail = [np.ones((1, len(x))), x[None]] if net.c1 != 0 else [np.ones((1, len(x)))]
@@ -46,40 +46,51 @@ def generating_vectors(net: Shallow, x: Any) -> Floats:
 
 
 def hessian(net: Shallow, x: Any, y: Any) -> Hessian:
-    """The Hessian in the network's parameters, w, b, v, c0 and, where there is a skip, c1.
+    """Return the Hessian of the loss in the parameters w, b, v, c0 and, if there is a skip, c1.
 
-    At every critical point H of its eigenvalues are 0: the loss does not see w and b scaled up and v down.
+    At every critical point H of its eigenvalues are 0, because scaling w and b up and v down does not change the loss.
 
-    >>> found = hessian(Shallow([1.0], [0.0], [1.0]), [1.0, 2.0], [1.0, 2.0])  # a perfect fit
-    >>> found.residual.any(), found.gram.tolist()
+    Parameters
+    ----------
+    net
+        The network.
+    x, y
+        Samples (N,).
+
+    Examples
+    --------
+    >>> H = hessian(Shallow([1.0], [0.0], [1.0]), [1.0, 2.0], [1.0, 2.0])  # a perfect fit
+    >>> H.residual.any(), H.gram.tolist()
     (np.False_, [[5.0, 3.0, 5.0, 3.0], [3.0, 2.0, 3.0, 2.0], [5.0, 3.0, 5.0, 3.0], [3.0, 2.0, 3.0, 2.0]])
     """
-    found = residuals(net, x, y)
-    Z = generating_vectors(net, found.x)
+    errors = residuals(net, x, y)
+    Z = generating_vectors(net, errors.x)
     i, H = np.arange(net.width), net.width
     R = np.zeros((Z.shape[1], Z.shape[1]))
-    R[i, 2 * H + i] = R[2 * H + i, i] = found.rx
-    R[H + i, 2 * H + i] = R[2 * H + i, H + i] = found.r1
+    R[i, 2 * H + i] = R[2 * H + i, i] = errors.rx
+    R[H + i, 2 * H + i] = R[2 * H + i, H + i] = errors.r1
     return Hessian(_gram(Z), R)
 
 
 def spline_hessian(net: Shallow, x: Any, y: Any) -> Hessian:
-    """The Hessian in each unit's breakpoint and ``m = w v`` and in c0[, c1]: the same loss without the gauge.
+    """Return the Hessian of the loss in each unit's breakpoint and ``m = w v`` and in c0[, c1].
 
-    This one can be positive definite. Its generating vectors are ``-m a``, ``(x - beta) a``, 1, x; beta and m of a
-    unit are coupled by ``-r1``.
+    Without the gauge it can be positive definite. Its generating vectors are ``-m a``, ``(x - beta) a``, 1, x; beta and
+    m of a unit are coupled by ``-r1``.
     """
     if (net.w == 0).any():
-        raise InputError(f"net: unit {int(np.argmax(net.w == 0))} has w = 0 and no breakpoint; remove it")
-    found = residuals(net, x, y)
+        raise InputError(
+            "net", "have a breakpoint for every unit", f"w = 0 for unit {int(np.argmax(net.w == 0))}", "remove it"
+        )
+    errors = residuals(net, x, y)
     with np.errstate(over="ignore", invalid="ignore"):
         beta, m = -net.b / net.w, net.w * net.v
     check_overflow("net", beta, m)
-    rows = [-m[:, None] * found.a, (found.x - beta[:, None]) * found.a, np.ones((1, len(found.x)))]
-    Z = np.concatenate([*rows, found.x[None]] if net.c1 != 0 else rows).T
+    rows = [-m[:, None] * errors.a, (errors.x - beta[:, None]) * errors.a, np.ones((1, len(errors.x)))]
+    Z = np.concatenate([*rows, errors.x[None]] if net.c1 != 0 else rows).T
     i, H = np.arange(net.width), net.width
     R = np.zeros((Z.shape[1], Z.shape[1]))
-    R[i, H + i] = R[H + i, i] = -found.r1
+    R[i, H + i] = R[H + i, i] = -errors.r1
     return Hessian(_gram(Z), R)
 
 

@@ -1,4 +1,7 @@
-"""Move breakpoints that do little to where most is missing."""
+"""Move the least useful breakpoints to where the error is largest.
+
+:func:`relocate` moves breakpoints of a network once; :class:`Relocation` does it repeatedly in a training loop.
+"""
 
 from creases.splines.relocation._callback import Relocation
 from creases.splines.relocation._relocate import Move, RelocationResult, relocate

@@ -1,4 +1,4 @@
-"""Relocation of bad breakpoints during training: an object to call in the loop."""
+"""Relocation of breakpoints in a training loop."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ from creases.splines.relocation._relocate import RelocationResult, relocate
 
 
 class Relocation:
-    """Moves bad breakpoints of a model of one input while it trains, in place.
+    """Relocation of the breakpoints of a model of one input during training, in place.
 
-    Call it after every step. Each ``every``-th call fits the outgoing weights and relocates (:func:`relocate`), and the
-    optimizer starts afresh with what was set. Fitted weights can be large, and steps that were short enough before can
-    then be too long: after every ``block`` calls, if the sum of squared errors rose or is no number, the model and the
-    optimizer go back to where the block began, with half the learning rate. So training is meant to be on all data at
-    once, with the mean squared error.
+    Call it after every step. Every ``every``-th call runs :func:`relocate` and resets the optimizer's state of what was
+    changed. Fitted weights can be large, so that the learning rate becomes too large: after every ``block`` calls, if
+    the sum of squared errors has increased or is not finite, the model and the optimizer are restored to the start of
+    the block, with half the learning rate. Training is therefore meant to be full-batch, on the mean squared error.
 
     Parameters
     ----------
     every
-        Calls from one relocation to the next.
+        Calls between relocations.
     block
-        Calls from one look at the error to the next.
-    moves, ridge, gain
+        Calls between checks of the error.
+    max_moves, ridge, gain
         As for :func:`relocate`.
 
     Examples
@@ -57,37 +56,47 @@ class Relocation:
     """
 
     def __init__(
-        self, *, every: int = 1000, block: int = 100, moves: int = 3, ridge: float = 1e-5, gain: float = 0.01
+        self, *, every: int = 1000, block: int = 100, max_moves: int = 3, ridge: float = 1e-5, gain: float = 0.01
     ) -> None:
-        self.every, self.block, self.moves = (
-            check_count(value, name) for value, name in ((every, "every"), (block, "block"), (moves, "moves"))
+        self.every, self.block, self.max_moves = (
+            check_count(value, name) for value, name in ((every, "every"), (block, "block"), (max_moves, "max_moves"))
         )
         self.ridge, self.gain = ridge, gain
-        self.steps = 0  #: calls so far
-        self.halvings = 0  #: blocks that were taken back
+        self.steps = 0  #: number of calls so far
+        self.n_halvings = 0  #: blocks that were undone
         self.history: list[tuple[int, RelocationResult]] = []  #: each relocation with the number of calls before it
-        self._saved: _Saved | None = None
+        self._snapshot: _Snapshot | None = None
 
     def __call__(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None = None) -> RelocationResult | None:
-        """Count a step; the relocation, where there was one."""
+        """Count a step and relocate if it is due; return the result if so."""
         self.steps += 1
         if self.steps % self.block == 0:
-            self._look(model, x, y, optimizer)
-        return self.now(model, x, y, optimizer) if self.steps % self.every == 0 else None
+            self._check_error(model, x, y, optimizer)
+        return self.apply(model, x, y, optimizer) if self.steps % self.every == 0 else None
 
-    def now(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None = None) -> RelocationResult:
-        """Relocate at once: data x, y are (n,) or (n, 1)."""
+    def apply(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None = None) -> RelocationResult:
+        """Relocate breakpoints now.
+
+        Parameters
+        ----------
+        model
+            A torch module with one input, one hidden layer and one output.
+        x, y
+            Samples, (n,) or (n, 1).
+        optimizer
+            The optimizer of the model's parameters, whose state is reset where weights change.
+        """
         check_optimizer(optimizer, model)
         layers = hidden_layers(model)
-        found = relocate(
+        result = relocate(
             from_module(model),
             *check_samples(x, y),
-            moves=self.moves,
+            max_moves=self.max_moves,
             ridge=self.ridge,
             gain=self.gain,
             bias=layers.leave.bias is not None,
         )
-        net = found.net
+        net = result.net
         new = {layers.enter.weight: net.w[:, None], layers.enter.bias: net.b, layers.leave.weight: net.v[None]}
         if layers.leave.bias is not None:
             new[layers.leave.bias] = np.array([net.c0])
@@ -95,56 +104,56 @@ class Relocation:
             write_parameter(parameter, values)
             if optimizer is not None:
                 reset_optimizer_state(optimizer, parameter)
-        self.history.append((self.steps, found))
-        self._saved = _Saved(model, optimizer, _error(model, x, y))
-        return found
+        self.history.append((self.steps, result))
+        self._snapshot = _Snapshot(model, optimizer, _error(model, x, y))
+        return result
 
     def callback(self, x: Any, y: Any) -> Callable[[Any], None]:
-        """For the growth loop, ``grow(..., callbacks=[relocation.callback(x, y)])``: counts an epoch as a call.
+        """Return a callback for ``creases.grow(..., callbacks=[...])``, which counts every epoch as a call.
 
-        What it is called with must have the attributes ``model`` and ``optimizer``.
+        It is called with an object that has the attributes ``model`` and ``optimizer``.
         """
 
-        def relocated(state: Any) -> None:
+        def relocate_after_epoch(state: Any) -> None:
             self(state.model, x, y, state.optimizer)
 
-        return relocated
+        return relocate_after_epoch
 
-    def _look(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None) -> None:
-        """Take the block back if the error rose; else remember where the next one begins."""
+    def _check_error(self, model: nn.Module, x: Any, y: Any, optimizer: Optimizer | None) -> None:
+        """Undo the block if the error increased, else save the start of the next one."""
         error = _error(model, x, y)
-        if self._saved and self._saved.fits(model) and error > self._saved.error * (1 + 1e-6):
-            self._saved.restore(model, optimizer)
-            self.halvings += 1
+        if self._snapshot and self._snapshot.fits(model) and error > self._snapshot.error * (1 + 1e-6):
+            self._snapshot.restore(model, optimizer)
+            self.n_halvings += 1
         else:
-            self._saved = _Saved(model, optimizer, error)
+            self._snapshot = _Snapshot(model, optimizer, error)
 
 
-class _Saved:
-    """A model and its optimizer as they were at the beginning of a block."""
+class _Snapshot:
+    """A model and its optimizer at the start of a block."""
 
     def __init__(self, model: nn.Module, optimizer: Optimizer | None, error: float) -> None:
         self.error = error
         self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
-        self.memory = deepcopy(optimizer.state_dict()) if optimizer is not None else None
+        self.optimizer_state = deepcopy(optimizer.state_dict()) if optimizer is not None else None
 
     def fits(self, model: nn.Module) -> bool:
-        """Whether the model still has the shapes it had."""
-        now = model.state_dict()
-        return now.keys() == self.weights.keys() and all(now[k].shape == self.weights[k].shape for k in now)
+        """Return whether the model still has the same shapes."""
+        state = model.state_dict()
+        return state.keys() == self.weights.keys() and all(state[k].shape == self.weights[k].shape for k in state)
 
     def restore(self, model: nn.Module, optimizer: Optimizer | None) -> None:
-        """Go back, with half the learning rate there is now."""
+        """Restore the model and the optimizer, with half the current learning rate."""
         model.load_state_dict(self.weights)
-        if optimizer is not None and self.memory is not None:
+        if optimizer is not None and self.optimizer_state is not None:
             rates = [group["lr"] for group in optimizer.param_groups]
-            optimizer.load_state_dict(self.memory)
+            optimizer.load_state_dict(self.optimizer_state)
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * 0.5
 
 
 def _error(model: nn.Module, x: Any, y: Any) -> float:
-    """Sum of squared errors of the model as it is; infinite where it is no number."""
+    """Return the sum of squared errors of the model; infinite if it is not finite."""
     parameter = next(model.parameters())
     places, targets = check_samples(x, y)
     points = torch.as_tensor(places, dtype=parameter.dtype, device=parameter.device)

@@ -1,4 +1,4 @@
-"""Moving the least useful breakpoint to where the residual needs one most."""
+"""Move the least useful breakpoints of a network to where they reduce the error most."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from creases.splines._spline import Shallow
 
 @dataclass(frozen=True)
 class Move:
-    """One unit's breakpoint taken to another place, and the outgoing weights of all units fitted again."""
+    """The move of one unit's breakpoint, after which all outgoing weights are fitted again."""
 
     unit: int
-    was: float  #: its breakpoint before; NaN where the unit had none (w = 0)
-    now: float
-    before: float  #: sum of squared errors without the move
-    after: float
+    old: float  #: the breakpoint before; NaN if the unit had none (w = 0)
+    new: float
+    error_before: float  #: sum of squared errors without the move
+    error_after: float
 
 
 @dataclass(frozen=True, eq=False)
 class RelocationResult:
-    """A network whose outgoing weights were fitted and whose bad breakpoints were moved."""
+    """A network after :func:`relocate`."""
 
     net: Shallow
     moves: tuple[Move, ...]
-    before: float  #: sum of squared errors as given
-    after: float
+    error_before: float  #: sum of squared errors of the original network
+    error_after: float
 
 
 def relocate(
@@ -40,71 +40,78 @@ def relocate(
     x: ArrayLike,
     y: ArrayLike,
     *,
-    moves: int = 3,
+    max_moves: int = 3,
     ridge: float = 1e-5,
     gain: float = 0.01,
     bias: bool = True,
 ) -> RelocationResult:
-    """Fit the outgoing weights, then move bad breakpoints while the error falls, and balance the units' scales.
+    """Fit the outgoing weights, then move the least useful breakpoints while the error decreases.
 
-    A move takes the unit that costs least to lose, ``v_i^2 / (G^-1)_ii`` with G the ridge regression's Gram matrix, to
-    the middle between two neighbouring x where a new unit, facing right, gains most: ``(r . phi)^2 / phi' M phi`` with
-    M the projection off what the other units span. The new unit has ``|w|`` the median of all. Both formulas are exact
-    for the ridge regression's objective. Afterwards every unit is scaled so that ``w^2 + b^2 = v^2``, which leaves the
-    function as it is.
+    A move takes the unit whose removal costs least, ``v_i^2 / (G^-1)_ii`` with G the Gram matrix of the ridge
+    regression, to the midpoint between two neighbouring x where a new unit, active on the right, gains most:
+    ``(r . phi)^2 / phi' M phi`` with M the projection orthogonal to the other units. The new unit's ``|w|`` is the
+    median of all. Both formulas are exact for the objective of the ridge regression. Finally every unit is scaled so
+    that ``w^2 + b^2 = v^2``, which does not change the function.
 
     Parameters
     ----------
     net
-        Its skip ``c1`` stays as it is.
+        The network; its skip ``c1`` is not changed.
     x, y
-        (N,) data.
-    moves
-        How many, at most.
+        Samples (N,).
+    max_moves
+        Largest number of moves.
     ridge
-        Penalty ``ridge N ||v||^2`` of the fit.
+        Factor of the penalty ``ridge N ||v||^2`` of the fit.
     gain
-        A move is kept if it lowers the sum of squared errors by this share at least; the first that does not ends it.
+        Fraction by which a move must reduce the sum of squared errors; the first that does not is undone and the last.
     bias
-        Whether the output's bias ``c0``, which no penalty falls on, is fitted too.
+        Whether to fit the output's bias ``c0`` too, without a penalty.
+
+    Returns
+    -------
+    RelocationResult
+        The new network, the moves, and the errors before and after.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from creases.splines import Shallow
-    >>> from creases.splines.relocation._relocate import relocate
+    >>> from creases.splines import Shallow, relocate
     >>> x = np.linspace(-1, 1, 41)
-    >>> net = Shallow(w=[1, -1, 1], b=[0, 0, 5], v=[1, 1, 0])  # |x|; the third unit's breakpoint is off the data
+    >>> net = Shallow(w=[1, -1, 1], b=[0, 0, 5], v=[1, 1, 0])  # |x|; the third breakpoint is beyond the samples
     >>> moved = relocate(net, x, np.abs(x) + np.maximum(x - 0.52, 0))
-    >>> [(move.unit, round(move.now, 3)) for move in moved.moves]
+    >>> [(move.unit, round(move.new, 3)) for move in moved.moves]
     [(2, 0.525)]
     """
     places = check_vector(x, "x")
-    data = _Data(places, check_vector(y, "y", len(places)) - net.c1 * places, ridge * max(len(places), 1), bias)
-    if not len(places) or net.width == 0:
-        raise InputError(f"x, net: expected data and units, got {len(places)} data and {net.width} units")
-    if check_number(ridge, "ridge") <= 0 or not 0 <= check_number(gain, "gain") < 1:
-        raise InputError(f"ridge, gain: expected ridge > 0 and 0 <= gain < 1, got {ridge} and {gain}")
+    values = check_vector(y, "y", len(places))
+    ridge, gain = check_number(ridge, "ridge", above=0), check_number(gain, "gain", least=0, below=1)
+    data = _Samples(places, values - net.c1 * places, ridge * max(len(places), 1), bias)
+    if net.width == 0:
+        raise InputError("net", "have at least one unit", "none")
+    if not len(places):
+        raise InputError("x", "have at least one sample", "none")
     before = data.error(net)
-    fitted = data.refitted(net)
+    fitted = data.refit(net)
     net, error = (fitted, data.error(fitted)) if data.error(fitted) < before else (net, before)
-    done: list[Move] = []
-    while len(done) < moves:
-        unit, place = data.worst(fitted), data.wanted(fitted, data.worst(fitted))
+    moves: list[Move] = []
+    while len(moves) < max_moves:
+        unit = data.least_useful(fitted)
+        place = data.best_place(fitted, unit)
         if place is None:
             break
-        trial = data.refitted(_moved(fitted, unit, place))
+        trial = data.refit(_move_breakpoint(fitted, unit, place))
         after = data.error(trial)
         if not after < (1 - gain) * error:
             break
-        was = -fitted.b[unit] / fitted.w[unit] if fitted.w[unit] else np.nan
-        done.append(Move(unit, float(was), place, error, after))
+        old = -fitted.b[unit] / fitted.w[unit] if fitted.w[unit] else np.nan
+        moves.append(Move(unit, float(old), place, error, after))
         net, fitted, error = trial, trial, after
-    return RelocationResult(balance_units(net), tuple(done), before, error)
+    return RelocationResult(balance_units(net), tuple(moves), before, error)
 
 
 def balance_units(net: Shallow) -> Shallow:
-    """The same function with ``w^2 + b^2 = v^2`` for every unit that has both sides of it."""
+    """Return the same function with ``w^2 + b^2 = v^2`` for every unit for which neither side is 0."""
     norms = np.hypot(net.w, net.b)
     some = (norms > 0) & (net.v != 0)
     scale = np.sqrt(np.abs(net.v), where=some, out=np.ones_like(norms))
@@ -113,37 +120,37 @@ def balance_units(net: Shallow) -> Shallow:
 
 
 @dataclass(frozen=True, eq=False)
-class _Data:
-    """Data (N,) and how outgoing weights are fitted to them."""
+class _Samples:
+    """Samples (N,), and how outgoing weights are fitted to them."""
 
     x: Floats
-    y: Floats  #: without the skip's part
+    y: Floats  #: targets minus the skip
     penalty: float
     bias: bool
 
     def features(self, net: Shallow) -> Floats:
-        """What the units give, (N, H), less its mean where a bias takes that up."""
+        """Return the values of the units, (N, H), centred if the bias is fitted."""
         z = self.x[:, None] * net.w + net.b
-        return self.free(np.where(z > 0, z, net.leak * z))
+        return self.centre(np.where(z > 0, z, net.leak * z))
 
-    def free(self, values: Floats) -> Floats:
-        """Values (N, ...) less what a bias takes up."""
+    def centre(self, values: Floats) -> Floats:
+        """Return values (N, ...) minus their mean if the bias is fitted."""
         return values - values.mean(axis=0) if self.bias else values
 
     def target(self, net: Shallow) -> Floats:
-        """What the units are fitted to, (N,)."""
-        return self.free(self.y) if self.bias else self.y - net.c0
+        """Return what the units are fitted to, (N,)."""
+        return self.centre(self.y) if self.bias else self.y - net.c0
 
     def error(self, net: Shallow) -> float:
-        """Sum of squared errors."""
+        """Return the sum of squared errors."""
         return float(((replace(net, c1=0.0)(self.x) - self.y) ** 2).sum())
 
     def gram(self, features: Floats) -> Floats:
-        """Of features (N, H), with the penalty: (H, H)."""
+        """Return the Gram matrix (H, H) of features (N, H), with the penalty."""
         return np.asarray(features.T @ features + self.penalty * np.eye(features.shape[1]))
 
-    def refitted(self, net: Shallow) -> Shallow:
-        """The network with the ridge regression's outgoing weights."""
+    def refit(self, net: Shallow) -> Shallow:
+        """Return the network with the outgoing weights of the ridge regression."""
         features = self.features(net)
         v = cho_solve(cho_factor(self.gram(features)), features.T @ self.target(net))
         fitted = replace(net, v=v)
@@ -151,35 +158,35 @@ class _Data:
             return fitted
         return replace(fitted, c0=net.c0 + float((self.y - replace(fitted, c1=0.0)(self.x)).mean()))
 
-    def worst(self, net: Shallow) -> int:
-        """The unit that costs least to lose."""
+    def least_useful(self, net: Shallow) -> int:
+        """Return the unit whose removal costs least."""
         inverse = cho_solve(cho_factor(self.gram(self.features(net))), np.eye(net.width))
         return int(np.argmin(net.v**2 / np.diag(inverse)))
 
-    def wanted(self, net: Shallow, gone: int) -> float | None:
-        """The middle between data where a unit gains most in place of another; None where there is no middle."""
+    def best_place(self, net: Shallow, unit: int) -> float | None:
+        """Return the midpoint between samples to which moving a unit gains most; None if there is none."""
         distinct = np.unique(self.x)
-        middles = distinct[:-1] + np.diff(distinct) / 2
-        if not len(middles):
+        midpoints = distinct[:-1] + np.diff(distinct) / 2
+        if not len(midpoints):
             return None
-        size = _usual(net)
-        z = size * (self.x[:, None] - middles)
-        new = self.free(np.where(z > 0, z, net.leak[gone] * z))  # (N, middles)
-        others = np.delete(self.features(net), gone, axis=1)
+        size = _median_weight(net)
+        z = size * (self.x[:, None] - midpoints)
+        new = self.centre(np.where(z > 0, z, net.leak[unit] * z))  # (N, midpoints)
+        others = np.delete(self.features(net), unit, axis=1)
         off = new - others @ cho_solve(cho_factor(self.gram(others)), others.T @ new)
         gains = (self.target(net) @ off) ** 2 / ((new * off).sum(axis=0) + self.penalty)
-        return float(middles[np.argmax(gains)])
+        return float(midpoints[np.argmax(gains)])
 
 
-def _moved(net: Shallow, unit: int, place: float) -> Shallow:
-    """The network with one unit facing right from a place."""
+def _move_breakpoint(net: Shallow, unit: int, place: float) -> Shallow:
+    """Return the network with one unit's breakpoint at a place, active on the right."""
     w, b = net.w.copy(), net.b.copy()
-    w[unit] = _usual(net)
+    w[unit] = _median_weight(net)
     b[unit] = -w[unit] * place
     return replace(net, w=w, b=b)
 
 
-def _usual(net: Shallow) -> float:
-    """Median |w| of the units that have a breakpoint."""
+def _median_weight(net: Shallow) -> float:
+    """Return the median |w| of the units that have a breakpoint."""
     sizes = np.abs(net.w[net.w != 0])
     return float(np.median(sizes)) if len(sizes) else 1.0

@@ -190,11 +190,11 @@ def test_a_unit_without_weight_has_no_breakpoint_to_move():
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ([1.0, 2.0], [1.0], "y: expected one target per input, got 1 for 2 inputs"),
-        ([np.nan], [1.0], "x: expected finite numbers, got nan"),
-        ([1.0], [np.inf], "y: expected finite numbers, got inf"),
-        (np.zeros((2, 2)), [1.0, 1.0], r"x: expected shape \(n,\) or \(n, 1\), got \(2, 2\)"),
-        (["a"], [1.0], "x: expected an array of numbers"),
+        ([1.0, 2.0], [1.0], "y must have one target per input, got 1 for 2 inputs"),
+        ([np.nan], [1.0], "x must be finite, got nan"),
+        ([1.0], [np.inf], "y must be finite, got inf"),
+        (np.zeros((2, 2)), [1.0, 1.0], r"x must have shape \(n,\) or \(n, 1\), got \(2, 2\)"),
+        (["a"], [1.0], "x must be an array of numbers"),
     ],
 )
 def test_wrong_data_are_named(x, y, message):
@@ -204,14 +204,14 @@ def test_wrong_data_are_named(x, y, message):
 
 def test_the_closed_law_refuses_a_unit_without_weight():
     zero = np.zeros(1)
-    with pytest.raises(InputError, match="m: unit 0 has w = 0"):
+    with pytest.raises(InputError, match="m must belong to units that have a breakpoint, got w = 0 for unit 0"):
         closed_velocities(zero, zero, -np.ones(1), zero, zero)
 
 
 @pytest.mark.parametrize("call", [velocities, residuals, spline_gradient, lambda net, x, y: ntk(net, x)])
 def test_what_overflows_is_refused(call):
     net = Shallow([1e200, 1.0], [0.0, 1.0], [1e200, 1.0])
-    with pytest.raises(InputError, match="net: its products with the data overflow float64"):
+    with pytest.raises(InputError, match="net must have products with the data that fit into float64"):
         call(net, [1.0, 2.0], [0.0, 0.0])
 
 

@@ -172,15 +172,15 @@ def test_the_fit_is_a_spline_too():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([], [], 2), "x: expected at least one datum, got none"),
-        (([1.0, np.nan], [1, 2], 2), "x: expected finite numbers, got nan"),
-        (([1, 2], [1, np.inf], 2), "y: expected finite numbers, got inf"),
-        (([1, 2], [1, 2, 3], 2), r"y: expected shape \(2,\), got \(3,\)"),
-        (([1, 2], [1, 2], 0), "pieces: expected a positive whole number, got 0"),
-        (([1, 2], [1, 2], 1.5), "pieces: expected a positive whole number, got 1.5"),
-        (([1, 2], [1e200, -1e200], 1), "y: its squared errors overflow float64; scale y or weights down"),
-        (([-1.5e308, 1.5e308], [1, 2], 1), "x: its range overflows float64; scale x down"),
-        (([0.0, 1e-300], [1e100, -1e100], 1), "x: its range is so small that slopes overflow"),
+        (([], [], 2), "x must have at least one sample, got none"),
+        (([1.0, np.nan], [1, 2], 2), "x must be finite, got nan"),
+        (([1, 2], [1, np.inf], 2), "y must be finite, got inf"),
+        (([1, 2], [1, 2, 3], 2), r"y must have shape \(2,\), got \(3,\)"),
+        (([1, 2], [1, 2], 0), "pieces must be a positive integer, got 0"),
+        (([1, 2], [1, 2], 1.5), "pieces must be a positive integer, got 1.5"),
+        (([1, 2], [1e200, -1e200], 1), "y must have squared errors that fit into float64; scale y or weights down"),
+        (([-1.5e308, 1.5e308], [1, 2], 1), "x must have a range that fits into float64; scale x down"),
+        (([0.0, 1e-300], [1e100, -1e100], 1), "x must have a range wide enough that slopes fit into float64"),
     ],
 )
 def test_wrong_data_are_refused(arguments, message):
@@ -189,9 +189,13 @@ def test_wrong_data_are_refused(arguments, message):
 
 
 def test_wrong_weights_and_grids_are_refused():
-    with pytest.raises(InputError, match=r"weights: expected numbers >= 0, one of them positive, got -1.0"):
+    with pytest.raises(
+        InputError, match=r"weights must be non-negative with at least one positive entry, got a minimum of -1.0"
+    ):
         optimal_fit([1, 2], [1, 2], 1, weights=[1, -1])
-    with pytest.raises(InputError, match=r"weights: expected numbers >= 0, one of them positive, got 0.0"):
+    with pytest.raises(
+        InputError, match=r"weights must be non-negative with at least one positive entry, got a minimum of 0.0"
+    ):
         optimal_fit([1, 2], [1, 2], 1, weights=[0, 0])
-    with pytest.raises(InputError, match="grid: expected finite numbers, got nan"):
+    with pytest.raises(InputError, match="grid must be finite, got nan"):
         optimal_fit([1, 2], [1, 2], 1, grid=[np.nan])

@@ -31,14 +31,14 @@ def test_squared_errors_are_means_over_the_data():
 
 def test_what_is_not_shallow_or_not_alike_is_refused():
     for widths in ([1, 2, 2, 1], [2, 3, 1], [1, 3, 2]):
-        with pytest.raises(InputError, match="batch: expected one input, one hidden layer and one output"):
+        with pytest.raises(InputError, match="batch must have one input, one hidden layer and one output, got widths"):
             unstack_network(Batch.initial(1, widths, seed=0), 0)
     one = Shallow([1], [0], [1])
     others = Shallow([1, 1], [0, 0], [1, 1]), Shallow([1], [0], [1], leak=0.1), Shallow([1], [0], [1], c1=1)
     for other in others:
-        with pytest.raises(InputError, match="nets: expected networks of one width, with one leak for all units"):
+        with pytest.raises(InputError, match="nets must have the same width, the same leak for all units and no skip"):
             stack_networks([one, other])
-    with pytest.raises(InputError, match="nets: expected networks of one width"):
+    with pytest.raises(InputError, match="nets must have the same width"):
         stack_networks([])
 
 

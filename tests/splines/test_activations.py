@@ -82,15 +82,15 @@ def test_least_weights_of_powers_give_natural_splines_of_odd_degree(lam):
 
 
 def test_wrong_responses_are_refused():
-    with pytest.raises(InputError, match="lam: expected a positive number, got 0"):
+    with pytest.raises(InputError, match="lam must be a finite number above 0, got 0"):
         PowerReLU(0)
-    with pytest.raises(InputError, match="width: expected a positive number, got -1"):
+    with pytest.raises(InputError, match="width must be a finite number above 0, got -1"):
         SaturatingReLU(-1)
-    with pytest.raises(InputError, match=r"spacing: expected a whole part of the width 1.0, got 0.3"):
+    with pytest.raises(InputError, match=r"spacing must divide the width 1.0 evenly, got 0.3"):
         SaturatingReLU(1.0).density(np.zeros(5), 0.3)
-    with pytest.raises(InputError, match="spacing: expected a positive number, got 0"):
+    with pytest.raises(InputError, match="spacing must be a finite number above 0, got 0"):
         PowerReLU(2.0).density(np.zeros(5), 0)
-    with pytest.raises(InputError, match=r"lam: expected a positive whole number, got 1.5"):
+    with pytest.raises(InputError, match=r"lam must be a positive integer, got 1.5"):
         minimum_norm_fit([1.0], [1.0], [0.0], 1.5)
     assert PowerReLU(2.0).density([], 0.1).tolist() == []
 

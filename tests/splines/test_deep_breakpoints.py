@@ -193,7 +193,7 @@ def test_slopes_that_leak_one_bend_nothing() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (nn.Linear(2, 1), "model: expected one input and one output, got 2 and 1"),
+        (nn.Linear(2, 1), "model must have one input and one output, got 2 and 1"),
         (nn.Sequential(nn.Linear(1, 4), nn.Unflatten(1, (1, 4)), nn.MaxPool1d(4), nn.Flatten()), "use creases.line"),
     ],
 )
