@@ -202,7 +202,10 @@ def test_other_models_are_refused_by_name(make, message: str) -> None:
             lambda: splines.to_spline(Shallow([1e200], [1.0], [1e200])),
             "shallow must have weights whose products fit into float64; scale the network down",
         ),
-        (lambda: splines.to_shallow(Pieces([], [0.0], [0.0]), "stored"), r"gauge must be 'unit' or 'balanced' for a spline that has no stored \|w\|, got 'stored'"),
+        (
+            lambda: splines.to_shallow(Pieces([], [0.0], [0.0]), "stored"),
+            r"gauge must be 'unit' or 'balanced' for a spline that has no stored \|w\|, got 'stored'",
+        ),
         (
             lambda: splines.to_shallow(Pieces([], [0.0], [0.0]), "flat"),
             "gauge must be 'stored', 'unit' or 'balanced', got 'flat'",
