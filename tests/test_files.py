@@ -29,7 +29,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path, err
 
 def test_a_missing_folder_is_named(tmp_path):
     with (
-        pytest.raises(FileError, match=r"there is no folder .*nowhere; make it first"),
+        pytest.raises(FileError, match=r"there is no folder .*nowhere; create it first"),
         write_atomically(tmp_path / "nowhere/a"),
     ):
         pass

@@ -1,4 +1,4 @@
-"""Compiling loops (numba; import this only where compiled loops are, so that numba comes up late)."""
+"""Just-in-time compilation with numba; import this only in modules of kernels, as numba takes long to import."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def jit(function: F) -> F:
-    """The function compiled, kept on disk between runs; it runs beside other threads.
+    """Compile a function, cache it on disk and release the GIL while it runs.
 
-    (Loops over numbers compile quickly; slices take seconds.)
+    Loops over scalars compile quickly; array slices take seconds.
     """
-    return _kept(numba.njit(cache=True, nogil=True)(function), function)
+    return _cache_by_room(numba.njit(cache=True, nogil=True)(function), function)
 
 
 def jit_internal(function: F) -> F:
-    """As :func:`jit`, for functions that only compiled ones call: without a way in from Python, sooner ready."""
+    """Compile a function that only compiled functions call; without a Python wrapper it compiles faster."""
     options: Any = {"cache": True, "no_cpython_wrapper": True, "error_model": "numpy"}
-    return _kept(numba.njit(**options)(function), function)
+    return _cache_by_room(numba.njit(**options)(function), function)
 
 
-def _kept(made: Any, function: F) -> F:
-    """What numba made, kept for as long as no source of its room changes.
+def _cache_by_room(dispatcher: Any, function: F) -> F:
+    """Make the cache of a compiled function depend on all source files of its room.
 
-    numba looks at the function's own file only, and would go on with old code of what is compiled into it from others.
+    By default numba checks only the file of the function itself and would reuse stale machine code of functions
+    inlined from other files. It has no public way to change that, so this sets a private field; a test would notice if
+    it were renamed.
     """
-    made._cache._cache_file._source_stamp = source_stamp(function)
-    return made  # type: ignore[no-any-return]
+    dispatcher._cache._cache_file._source_stamp = source_stamp(function)
+    return dispatcher  # type: ignore[no-any-return]
 
 
 def source_stamp(function: Callable[..., Any]) -> tuple[tuple[str, int, int], ...]:
-    """Name, time of change and size of every source file of the room that a function is in."""
+    """Return the name, modification time and size of every source file in the room of a function."""
     room = Path(inspect.getfile(function)).parent
     while room.parent != Path(__file__).parent and room != room.parent:
         room = room.parent

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Reading and atomic writing of files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from creases.errors import FileError
 
 @contextmanager
 def write_atomically(path: str | Path) -> Iterator[Path]:
-    """A temporary name beside ``path`` to write to; on success it becomes ``path``, on any error nothing is left.
+    """Yield a temporary path to write to, which replaces ``path`` on success and is deleted on any error.
 
-    The temporary name has the ending of ``path``, so writers that look at it do the right thing.
+    It is in the same folder and has the same suffix, for writers that choose the format by it.
     """
     path = Path(path)
     if not path.parent.is_dir():
-        raise FileError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+        raise FileError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder; give the name of a file")
+        raise FileError(f"cannot write {path}: it is a folder; pass the name of a file")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     except OSError as error:
@@ -45,17 +45,17 @@ def write_atomically(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def open_npz(path: str | Path) -> Iterator[NpzFile]:
-    """The arrays of an .npz file; OSError or ValueError says what is wrong, also with what is read on the way."""
-    with Path(path).open("rb") as file:  # numpy leaves a file that it cannot read open
+    """Yield the arrays of an .npz file; a damaged file raises OSError or ValueError, also when an array is read."""
+    with Path(path).open("rb") as file:  # numpy does not close a file that it cannot read
         try:
             with np.load(file, allow_pickle=False) as arrays:
                 yield arrays
         except (EOFError, TypeError, BadZipFile, zlib.error) as error:
-            raise ValueError(str(error) or "it is cut short") from None
+            raise ValueError(str(error) or "it is truncated") from None
 
 
 def write_json(value: Mapping[str, Any], path: str | Path) -> Path:
-    """Write JSON, whole or not at all."""
+    """Write JSON atomically."""
     with write_atomically(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1) + "\n")
     return Path(path)

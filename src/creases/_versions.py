@@ -1,16 +1,16 @@
-"""Versions of what results depend on, for their accounts."""
+"""Versions of the packages that results depend on."""
 
 from __future__ import annotations
 
 import platform
 from importlib import metadata
 
-#: Of a package that is run from its sources, without having been installed.
+#: Version of a package that runs from its sources without being installed.
 NOT_INSTALLED = "not installed"
 
 
 def version(package: str) -> str:
-    """A package's version; "not installed" where it has none, so that no work is lost for want of it."""
+    """Return a package's version, ``NOT_INSTALLED`` if it has none."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -18,5 +18,5 @@ def version(package: str) -> str:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Python's version and those of some packages, by name."""
+    """Return the versions of Python and of some packages, by name."""
     return {"python": platform.python_version()} | {package: version(package) for package in packages}

@@ -15,6 +15,7 @@ from creases.errors import InputError
 from creases.growth import Grower
 from creases.growth._training import Metrics
 from creases.growth.methods import Random
+from creases.network.surgery import count_parameters
 from growth_runs import Residual, adam, classes, conv, mlp, normed, same_tensors, trained, values
 
 
@@ -55,11 +56,11 @@ def test_models_of_many_kinds_grow(make, shape, how):
     model = make()
     x, y = classes(80, shape)
     dtype = next(model.parameters()).dtype
-    before, size = copy.deepcopy(model), creases.growth._state.parameters(model)
+    before, size = copy.deepcopy(model), count_parameters(model)
     grower = Grower(model, adam(model), (x, y), "classification", how=how, when=5, recycle=False)
     trained(grower, (x.to(dtype), y), 17)
     assert grower.history.records
-    assert creases.growth._state.parameters(model) > size
+    assert count_parameters(model) > size
     assert all(parameter.dtype == dtype for parameter in model.parameters())
     assert type(model) is type(before)
     assert [name for name, _ in model.named_modules()] == [name for name, _ in before.named_modules()]
@@ -202,7 +203,7 @@ def test_targets_that_are_not_the_models_are_refused(model, data, loss, says):
 
 
 def test_inputs_that_are_not_the_models_are_refused():
-    with pytest.raises(InputError, match=r"model: does not run on an example of shape \(2, 5\)"):
+    with pytest.raises(InputError, match=r"model must run on an example of shape \(2, 5\)"):
         Grower(mlp(3, 2, 2), None, classes(10, (5,)), "classification")
 
 

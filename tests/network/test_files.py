@@ -69,7 +69,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch) -> None:
 def test_places_that_cannot_be_written_are_named(tmp_path) -> None:
     with pytest.raises(FileError, match=r"saved as \.safetensors or \.onnx files, got suffix '\.pt'"):
         networks()[1].save(tmp_path / "net.pt")
-    with pytest.raises(FileError, match=r"there is no folder .*make it first"):
+    with pytest.raises(FileError, match=r"there is no folder .*create it first"):
         networks()[1].save(tmp_path / "no" / "net.safetensors")
 
 

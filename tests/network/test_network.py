@@ -147,11 +147,11 @@ def test_a_list_of_arrays_is_an_mlp() -> None:
 @pytest.mark.parametrize(
     ("layers", "why"),
     [
-        ([], "expected at least one"),
-        ([(np.eye(2), np.zeros(3))], r"must be W \(out, in\) and b \(out,\)"),
-        ([(np.eye(2), np.zeros(2)), (np.ones((1, 3)), [0])], "layer 1 takes 3 inputs but layer 0 gives 2"),
-        ([(np.array([[np.nan]]), [0])], "NaN or infinite"),
-        ([1, 2], "must be a pair"),
+        ([], "at least one .* pair, got an empty list"),
+        ([(np.eye(2), np.zeros(3))], r"must have W \(out, in\) and b \(out,\)"),
+        ([(np.eye(2), np.zeros(2)), (np.ones((1, 3)), [0])], "layer 1 with 3 inputs after layer 0 with 2 outputs"),
+        ([(np.array([[np.nan]]), [0])], "finite weights, got NaN or infinity in layer 0"),
+        ([1, 2], "must be a list of pairs"),
     ],
 )
 def test_bad_arrays_are_named(layers: list, why: str) -> None:

@@ -392,9 +392,7 @@ def test_smooth_operators_are_named() -> None:
 
 def test_a_final_softmax_is_refused_with_the_way_to_cut_it() -> None:
     proto = model([node("MatMul", "x w", "logits"), node("Softmax", "logits")], ["b", 3], {"w": f(3, 2)})
-    with pytest.raises(
-        ReadError, match=r"Softmax_y \(Softmax\): .*classification is unchanged.*\['x'\], \['logits'\]\)"
-    ):
+    with pytest.raises(ReadError, match=r"Softmax_y \(Softmax\): .*predictions do not change.*\['x'\], \['logits'\]\)"):
         creases.read(proto)
 
 
@@ -417,7 +415,7 @@ def test_graphs_that_are_not_one_function_of_one_tensor_are_refused() -> None:
     outputs.graph.output.append(helper.make_tensor_value_info("x", DOUBLE, ["b", 3]))
     with pytest.raises(ReadError, match=r"one output, got 2 \(y, x\)"):
         creases.read(outputs)
-    with pytest.raises(FileError, match="its input 'nobody' is not made by any node"):
+    with pytest.raises(FileError, match="no earlier node computes its input 'nobody'"):
         creases.read(model([node("Relu", "nobody")], ["b", 3]))
     with pytest.raises(ReadError, match="ReduceMean_y"):
         creases.read(model([node("ReduceMean", "x", axes=[0])], ["b", 3], opset=13))
@@ -425,19 +423,21 @@ def test_graphs_that_are_not_one_function_of_one_tensor_are_refused() -> None:
 
 def test_free_sizes_are_asked_for() -> None:
     proto = model([node("GlobalAveragePool", "x")], ["b", 3, "h", "w"])
-    with pytest.raises(InputError, match=r"input_shape: model leaves sizes free, \(3, 0, 0\)"):
+    with pytest.raises(InputError, match=r"input_shape must be given, as model has variable sizes, \(3, 0, 0\)"):
         creases.read(proto)
     assert creases.read(proto, (3, 5, 5)).n_out == 3
-    with pytest.raises(InputError, match=r"input_shape: the file's own is \(3, 0, 0\) \(0: free\), got \(4, 5, 5\)"):
+    with pytest.raises(
+        InputError, match=r"input_shape must agree with the file's, \(3, 0, 0\) \(0: variable\), got \(4, 5, 5\)"
+    ):
         creases.read(proto, (4, 5, 5))
 
 
 def test_bad_weights_and_files_are_named(tmp_path) -> None:
-    with pytest.raises(InputError, match="initializer 'w' has NaN or infinite"):
+    with pytest.raises(InputError, match="NaN or infinite entries in initializer 'w'"):
         creases.read(model([node("MatMul", "x w")], ["b", 2], {"w": np.full((2, 2), np.nan)}))
     path = tmp_path / "bad.onnx"
     path.write_bytes(b"this is no protobuf")
-    with pytest.raises(FileError, match=r"bad\.onnx: is not a readable ONNX file"):
+    with pytest.raises(FileError, match=r"cannot read .*bad\.onnx as an ONNX file"):
         creases.read(path)
     path.write_bytes(b"")
     with pytest.raises((FileError, ReadError)):
@@ -455,5 +455,5 @@ def test_without_the_onnx_package_the_extra_is_named(tmp_path, monkeypatch) -> N
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match=r"pip install creases\[onnx\]"):
+    with pytest.raises(FileError, match=r"pip install creases\[onnx\]"):
         creases.read(path)

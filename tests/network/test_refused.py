@@ -148,9 +148,7 @@ def test_writing_into_tensors_is_refused() -> None:
 )
 def test_a_final_softmax_is_refused_with_the_way_to_drop_it(layer: nn.Module) -> None:
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2), layer)
-    with pytest.raises(
-        ReadError, match=r"3 \(\w+\): .*at the very end.*classification is unchanged.*read\(model\[:-1\]\)"
-    ):
+    with pytest.raises(ReadError, match=r"3 \(\w+\): .*at the end.*predictions do not change.*read\(model\[:-1\]\)"):
         creases.read(model)
     assert creases.read(model[:-1]).n_out == 2
 
@@ -164,9 +162,9 @@ def test_a_final_softmax_of_another_model_is_refused_with_the_way_to_drop_it() -
         def forward(self, x: Tensor) -> Tensor:
             return self.prob(self.fc(x)).squeeze(-1)
 
-    with pytest.raises(ReadError, match=r"at the very end.*set model\.prob = torch\.nn\.Identity\(\)"):
+    with pytest.raises(ReadError, match=r"at the end.*set model\.prob = torch\.nn\.Identity\(\)"):
         creases.read(Model())
-    with pytest.raises(ReadError, match=r"at the very end.*Let forward return what enters it"):
+    with pytest.raises(ReadError, match=r"at the end.*Let forward return what enters it"):
         creases.read(Lambda(lambda x: F.log_softmax(x, 1)), (3,))
 
 
@@ -198,9 +196,9 @@ def test_models_that_are_not_one_function_of_one_tensor_are_refused() -> None:
         creases.read(Lambda(lambda x: (x, x)), (2,))
     with pytest.raises(ReadError, match="output does not depend on its input"):
         creases.read(Lambda(lambda x: torch.zeros(2, 2)), (2,))
-    with pytest.raises(ReadError, match=r"add \(add\): the model does something else on another batch"):
+    with pytest.raises(ReadError, match=r"add \(add\): the model computes another function on another batch"):
         creases.read(Lambda(lambda x: x + random.random()), (2,))
-    with pytest.raises(ReadError, match=r"mul \(scale\): the model does something else on another batch"):
+    with pytest.raises(ReadError, match=r"mul \(scale\): the model computes another function on another batch"):
         creases.read(Lambda(lambda x: x.relu() * len(x)), (2,))
 
 
@@ -216,15 +214,15 @@ def test_hooks_are_refused() -> None:
 def test_bad_weights_are_named() -> None:
     model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     model[0].bias.data[1] = float("nan")
-    with pytest.raises(InputError, match=r"model: '0\.bias' has NaN or infinite entries"):
+    with pytest.raises(InputError, match=r"finite weights, got NaN or infinite entries in '0\.bias'"):
         creases.read(model)
     model[0].bias.data[1] = 0
     model[1].running_var[0] = float("inf")
-    with pytest.raises(InputError, match=r"model: '1\.running_var' has NaN or infinite entries"):
+    with pytest.raises(InputError, match=r"NaN or infinite entries in '1\.running_var'"):
         creases.read(model)
-    with pytest.raises(InputError, match=r"model: '0\.weight' has no size yet; run the model once"):
+    with pytest.raises(InputError, match=r"got lazy '0\.weight'; run the model once"):
         creases.read(nn.Sequential(nn.LazyLinear(2)))
-    with pytest.raises(InputError, match="is complex"):
+    with pytest.raises(InputError, match="real weights, got complex"):
         creases.read(nn.Linear(2, 2, dtype=torch.complex64))
 
 

@@ -1,4 +1,4 @@
-"""A tape: the steps of a network while it is being read, each tried at once on example values."""
+"""The builder of a program: it adds steps while a model is read, and runs each at once on example values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Const = Tensor | float | int | bool
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value of the network being read: its number, and what it is at the example inputs."""
+    """A value of the program being built: its number, and its entries at the example inputs."""
 
     number: int
     example: Tensor  #: (batch, *shape), float64
@@ -34,38 +34,37 @@ class Value:
         return prod(self.shape)
 
 
-class Tape:
-    """Writes steps down. Every method returns the value that the step (or steps) it wrote gives."""
+class ProgramBuilder:
+    """Builds a program step by step. Methods that add steps return the resulting value."""
 
     def __init__(self, example: Tensor) -> None:
         self.steps: list[Step] = []
         self.input = Value(0, example)
-        self.path = ""  #: where in the model the steps being written come from
+        self.path = ""  #: the place in the model that new steps come from
 
     @property
     def batch(self) -> int:
+        """Number of example inputs."""
         return len(self.input.example)
 
     def error(self, why: str) -> ReadError:
-        """Why the operation being read cannot be; the reader adds its place."""
+        """Return an error that says why an operation cannot be read; the reader adds its place."""
         return ReadError(why)
 
     def emit(self, op: str, inputs: Sequence[Value], options: dict[str, Any] | None = None, **tensors: Tensor) -> Value:
-        """Write one step and try it on the examples."""
-        tensors = {name: _plain(tensor) for name, tensor in tensors.items()}
+        """Add a step and run it on the examples."""
+        tensors = {name: _detached_copy(tensor) for name, tensor in tensors.items()}
         for name, tensor in tensors.items():
             if not torch.isfinite(tensor).all():
-                raise self.error(
-                    f"the {name} of this step has NaN or infinite entries; a partition needs finite numbers"
-                )
+                raise self.error(f"the {name} of this step has NaN or infinite entries; weights must be finite")
         numbers = tuple(value.number for value in inputs)
         step = Step(op, numbers, (), options or {}, tensors, self.path)
         example = step.apply([value.example for value in inputs])
         self.steps.append(Step(op, numbers, tuple(example.shape[1:]), options or {}, tensors, self.path))
         return Value(len(self.steps), example)
 
-    def program(self, output: Value) -> list[Step]:
-        """The steps that the output needs, renumbered."""
+    def needed_steps(self, output: Value) -> list[Step]:
+        """Return the steps that an output depends on, renumbered."""
         needed = {output.number}
         for number in range(output.number, 0, -1):
             if number in needed:
@@ -80,13 +79,13 @@ class Tape:
     # -- constants ----------------------------------------------------------------------------------------------------
 
     def constant(self, c: Const, like: Value) -> Tensor:
-        """A constant operand of ``like`` without a batch axis: float64, at most as many axes as the value has."""
-        tensor = _plain(c if isinstance(c, Tensor) else torch.tensor(c, dtype=torch.float64)).to(torch.float64)
+        """Return a constant operand of the value ``like`` without a batch axis, in float64."""
+        tensor = _detached_copy(c if isinstance(c, Tensor) else torch.tensor(c, dtype=torch.float64)).to(torch.float64)
         axes = like.example.ndim
         if tensor.ndim > axes:
             raise self.error(
-                f"a constant of shape {tuple(tensor.shape)} meets a value of shape (batch, *{like.shape}): "
-                "the batch axis would not stay in front"
+                f"a constant of shape {tuple(tensor.shape)} is combined with a value of shape (batch, *{like.shape}), "
+                "so the batch axis would not stay in front"
             )
         if tensor.ndim < axes:
             return tensor
@@ -95,7 +94,7 @@ class Tape:
         return tensor[0]
 
     def fill(self, c: Tensor) -> Value:
-        """A value that is the constant ``c`` (without batch axis) at every input."""
+        """Add a value that is the constant ``c`` (without batch axis) at every input."""
         index = torch.zeros(c.shape, dtype=torch.int64)
         zero = self.emit("gather", [self.input], index=index)
         return self.emit("scale", [zero], factor=torch.zeros((), dtype=torch.float64), offset=c.to(torch.float64))
@@ -103,14 +102,14 @@ class Tape:
     # -- affine -------------------------------------------------------------------------------------------------------
 
     def scale(self, x: Value, factor: Const, offset: Tensor | None = None) -> Value:
-        """``factor x + offset``; a factor of one and no offset is no step."""
+        """Add ``factor x + offset``; a factor of 1 without offset adds no step."""
         c = self.constant(factor, x)
         if offset is None:
             return x if bool((c == 1).all()) and _broadcast(c, x) == x.shape else self.emit("scale", [x], factor=c)
         return self.emit("scale", [x], factor=c, offset=offset)
 
     def shift(self, x: Value, c: Const, sign: int = 1) -> Value:
-        """``sign x + c``."""
+        """Add ``sign x + c``."""
         offset = self.constant(c, x)
         shape = _broadcast(offset, x)
         if shape != x.shape:
@@ -120,7 +119,7 @@ class Tape:
         return self.emit("add", [x], {"signs": [sign]}, offset=offset)
 
     def add(self, values: Sequence[Value], signs: Sequence[int]) -> Value:
-        """Sum of values with signs; their batch axes must line up."""
+        """Add a signed sum of values; their batch axes must line up."""
         if len({len(value.shape) for value in values}) > 1:
             shapes = " and ".join(f"(batch, *{value.shape})" for value in values)
             raise self.error(
@@ -129,27 +128,28 @@ class Tape:
         return self.emit("add", values, {"signs": list(signs)})
 
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        """Change the shape; ``shape`` does not count the batch."""
         shape = [int(n) for n in shape]
         return x if tuple(shape) == x.shape else self.emit("reshape", [x], {"shape": shape})
 
     def permute(self, x: Value, dims: Sequence[int]) -> Value:
-        """Axes in a new order; ``dims`` does not count the batch."""
+        """Reorder the axes; ``dims`` does not count the batch."""
         dims = list(dims)
         return x if dims == sorted(dims) else self.emit("permute", [x], {"dims": dims})
 
     def gather(self, x: Value, index: Tensor) -> Value:
-        """Entries of the flattened value; an index that is a reshape is written as one."""
+        """Select entries of the flattened value; an index that amounts to a reshape becomes one."""
         if index.numel() == x.size and torch.equal(index.flatten(), torch.arange(x.size)):
             return self.reshape(x, index.shape)
         return self.emit("gather", [x], index=index)
 
-    def move(self, x: Value, moved: Callable[[Tensor], Any]) -> Any:
-        """A pure movement of entries, found by applying it to the entries' own numbers.
+    def move(self, x: Value, function: Callable[[Tensor], Any]) -> Any:
+        """Rearrange entries as a function does, which is found by applying it to the entries' indices.
 
-        ``moved`` may return a tensor or a tuple or list of them; so does this.
+        ``function`` may return a tensor or a tuple or list of them; so does this method.
         """
         numbers = torch.arange(self.batch * x.size, dtype=torch.float64).reshape(self.batch, *x.shape)
-        out = moved(numbers)
+        out = function(numbers)
         if isinstance(out, Tensor):
             return self.gather(x, self._index(out, x.size))
         return tuple(self.gather(x, self._index(part, x.size)) for part in out)
@@ -158,7 +158,7 @@ class Tape:
         first = torch.arange(self.batch, dtype=torch.float64) * size
         if out.ndim == 0 or len(out) != self.batch:
             raise self.error(
-                f"the batch axis must stay in front; here a batch of {self.batch} becomes {tuple(out.shape)}"
+                f"the batch axis must stay in front, but a batch of {self.batch} becomes {tuple(out.shape)}"
             )
         out = out - first.reshape(-1, *(1,) * (out.ndim - 1))
         if not ((out >= 0) & (out < max(size, 1)) & (out == out[:1])).all():
@@ -166,18 +166,18 @@ class Tape:
         return out[0].long()
 
     def linear(self, x: Value, weight: Tensor, bias: Tensor | None = None) -> Value:
-        """``weight`` (out, in) applied along the last axis."""
+        """Apply ``weight`` (out, in) along the last axis."""
         if bias is None:
             return self.emit("linear", [x], weight=weight)
         return self.emit("linear", [x], weight=weight, offset=bias)
 
-    def dense(self, x: Value, function: Callable[[Tensor], Tensor], limit: int = 2**24) -> Value:
-        """Any linear function of one value, as the matrix found by applying it to unit vectors."""
+    def dense(self, x: Value, function: Callable[[Tensor], Tensor], max_entries: int = 2**24) -> Value:
+        """Apply a linear function as a dense matrix, which is found by applying it to unit vectors."""
         basis = torch.eye(x.size, dtype=torch.float64).reshape(x.size, *x.shape)
         out = function(basis)
         if out.ndim == 0 or len(out) != x.size:
             raise self.error("the batch axis must stay in front")
-        if out.numel() > limit:
+        if out.numel() > max_entries:
             raise self.error(f"this operation would need a dense matrix of {out.numel()} entries; use a Linear or Conv")
         flat = self.linear(self.reshape(x, (x.size,)), out.reshape(x.size, -1).T)
         return self.reshape(flat, out.shape[1:])
@@ -185,40 +185,40 @@ class Tape:
     # -- bends --------------------------------------------------------------------------------------------------------
 
     def relu(self, x: Value, leak: Const = 0.0) -> Value:
-        """``x`` where it is positive, ``leak x`` elsewhere; a leak of one is no bend."""
+        """Add a leaky ReLU: ``x`` where it is positive, ``leak x`` elsewhere; a leak of 1 adds no bend."""
         slope = torch.as_tensor(leak, dtype=torch.float64)
         if bool((slope == 1).all()):
             return x
-        if not x.shape:  # units have a position: give them an axis
+        if not x.shape:  # units need an axis for their position
             return self.reshape(self.relu(self.reshape(x, (1,)), slope), ())
         return self.emit("relu", [x]) if not slope.any() else self.emit("relu", [x], leak=slope)
 
     def choice(self, x: Value) -> Value:
-        """Maximum over the last axis; one candidate is no choice."""
+        """Add a maximum over the last axis; a single candidate adds no bend."""
         if x.shape[-1] == 1:
             return self.reshape(x, x.shape[:-1])
-        if len(x.shape) == 1:  # units have a position: give them an axis
+        if len(x.shape) == 1:  # units need an axis for their position
             return self.reshape(self.emit("choice", [self.reshape(x, (1, *x.shape))]), ())
         return self.emit("choice", [x])
 
     def maximum(self, values: Sequence[Value]) -> Value:
-        """Maximum of several values, entry by entry."""
+        """Add the elementwise maximum of several values."""
         if len({len(value.shape) for value in values}) > 1:
             raise self.error("values with different numbers of axes: their batch axes do not line up")
         return self.choice(self.emit("stack", values))
 
     def above(self, x: Value, c: Const) -> Value:
-        """``max(x, c) = c + relu(x - c)``."""
+        """Add ``max(x, c) = c + relu(x - c)``."""
         low = self.constant(c, x)
         return self.shift(self.relu(self.shift(x, -low)), low)
 
     def below(self, x: Value, c: Const) -> Value:
-        """``min(x, c) = c - relu(c - x)``."""
+        """Add ``min(x, c) = c - relu(c - x)``."""
         high = self.constant(c, x)
         return self.shift(self.relu(self.shift(x, high, -1)), high, -1)
 
     def clamp(self, x: Value, low: Const | None, high: Const | None) -> Value:
-        """``min(max(x, low), high) = low + relu(x - low) - relu(x - high)``."""
+        """Add ``min(max(x, low), high) = low + relu(x - low) - relu(x - high)``."""
         if low is None and high is None:
             return x
         if high is None:
@@ -235,7 +235,7 @@ def _broadcast(c: Tensor, x: Value) -> tuple[int, ...]:
     return tuple(torch.broadcast_shapes(c.shape, x.shape))  # type: ignore[no-untyped-call]
 
 
-def _plain(tensor: Tensor) -> Tensor:
-    """A tensor of its own on the CPU, without history; floating point as float64."""
+def _detached_copy(tensor: Tensor) -> Tensor:
+    """Return a detached copy on the CPU; floating point as float64."""
     tensor = tensor.detach().cpu()
     return tensor.to(torch.float64).clone() if tensor.is_floating_point() else tensor.clone()

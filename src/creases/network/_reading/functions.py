@@ -1,4 +1,4 @@
-"""A network from any function written in torch operations: run it on traced examples, and check on others."""
+"""Reading functions written in torch operations: run on traced examples, verified on others."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from torch.utils._pytree import tree_leaves
 
 from creases.errors import CreasesError, ReadError
 from creases.network._network import Network
-from creases.network._reading.operators.refused import MONOTONE, at_the_end
-from creases.network._reading.traced import Recorder, Traced, Unreadable
+from creases.network._reading.operators.refused import MONOTONE, final_advice
+from creases.network._reading.traced import Recorder, TracedTensor, Unreadable
 from creases.network.program._step import Step
 
 Function = Callable[[Any], Any]
 
-#: Largest disagreement of the whole network with the function on fresh inputs, relative to the largest output.
-_VERIFIED = 1e-9
+#: Largest difference between network and function on new inputs, relative to the largest output.
+_TOLERANCE = 1e-9
 
 
-class Run(NamedTuple):
-    """What one run gave: the steps written down, the examples and the function's own values there."""
+class TracedRun(NamedTuple):
+    """A traced run of a function: the recorded steps, the examples and the function's outputs."""
 
     steps: list[Step]
     x: Tensor
@@ -38,16 +38,16 @@ def read_function(
     follow: Callable[[Recorder], AbstractContextManager[None]] = lambda recorder: nullcontext(),
     batches: tuple[int, int] = (2, 3),
 ) -> Network:
-    """A network from a function of a batch (b, *shape) written in torch operations.
+    """Read a function of a batch (b, *shape) that is written in torch operations.
 
     Parameters
     ----------
     removal
-        How to remove the last operation, given its place, for advice.
+        Returns advice on how to remove the last operation, given its path.
     follow
-        Entered for each run: may keep the recorder's place up to date.
+        A context manager entered for each run, which may keep the recorder's place up to date.
     batches
-        Sizes of the batches to read with and to check with.
+        Sizes of the batches to read and to verify with.
     """
     with torch.no_grad(), torch.random.fork_rng(devices=[]), torch.device("cpu"):
         first, second = (
@@ -68,7 +68,7 @@ def _run(
     x: Tensor,
     follow: Callable[[Recorder], AbstractContextManager[None]],
     removal: Callable[[str], str],
-) -> Run:
+) -> TracedRun:
     """Run the function on traced example values."""
     recorder = Recorder(x)
     with follow(recorder):
@@ -82,39 +82,40 @@ def _run(
                 f"{recorder.place}: fails on a batch of shape ({len(x)}, {shape}): {problem}. Is input_shape right?"
             ) from problem
     value = _value(out, removal)
-    tape = recorder.tape
-    tape.path = "output"
-    return Run(tape.program(value if value.shape else tape.reshape(value, (1,))), x, out)
+    builder = recorder.builder
+    builder.path = "output"
+    return TracedRun(builder.needed_steps(value if value.shape else builder.reshape(value, (1,))), x, out)
 
 
 def _value(out: Any, removal: Callable[[str], str]) -> Any:
-    """The value that a model gave as its output."""
+    """Return the value that a model returned as its output."""
     if not isinstance(out, Tensor):
-        parts = [part.value for part in tree_leaves(out) if isinstance(part, Traced)]
+        parts = [part.value for part in tree_leaves(out) if isinstance(part, TracedTensor)]
         for part in parts:
             if isinstance(part, Unreadable):
                 raise ReadError(part.why)
         raise ReadError(
-            f"model: its output is a {type(out).__name__}, not a tensor; wrap it in a module that returns one tensor"
+            f"cannot read the model: its output is a {type(out).__name__}, not a tensor; wrap it in a module that "
+            "returns a single tensor"
         )
-    if not isinstance(out, Traced):
-        raise ReadError("model: its output does not depend on its input through operations that torch can follow")
+    if not isinstance(out, TracedTensor):
+        raise ReadError("cannot read the model: its output does not depend on its input through torch operations")
     if not isinstance(out.value, Unreadable):
         return out.value
     end = out.value
-    raise ReadError(at_the_end(end.name, end.place, removal(end.path)) if end.name in MONOTONE else end.why)
+    raise ReadError(final_advice(end.name, end.place, removal(end.path)) if end.name in MONOTONE else end.why)
 
 
-def _verify(net: Network, run: Run) -> None:
-    """The network must agree with the function on fresh inputs and in another batch size."""
+def _verify(net: Network, run: TracedRun) -> None:
+    """Check that the network agrees with the function on new inputs in a batch of another size."""
     with torch._C.DisableTorchFunctionSubclass():
         value, expected = net(run.x).flatten(), run.out.flatten()
         scale = max(1e-300, float(expected.abs().max())) if expected.numel() else 1.0
-        if value.shape == expected.shape and (value - expected).abs().max() <= _VERIFIED * scale:
+        if value.shape == expected.shape and (value - expected).abs().max() <= _TOLERANCE * scale:
             return
     raise ReadError(
-        f"{_first_difference(net.steps, run.steps)}: the model does something else on another batch; it must treat the "
-        "samples of a batch one by one, without random numbers and without counting calls"
+        f"{_first_difference(net.steps, run.steps)}: the model computes another function on another batch; it must "
+        "treat samples independently, without random numbers and without counting calls"
     )
 
 

@@ -1,4 +1,4 @@
-"""Reading torch modules: a copy of the model is run on traced example values."""
+"""Reading torch modules: a copy of the model runs on traced example values."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only c
 
 
 def read_module(model: nn.Module, input_shape: tuple[int, ...] | None) -> Network:
-    """A torch module as a network: its function in eval mode, in float64. The module itself is left alone."""
+    """Read a torch module: its function in eval mode, in float64. The module itself does not change."""
     model = getattr(model, "_orig_mod", model)  # of torch.compile
-    _check(model)
-    ours = _copy(model)
-    shape = probe_input_shape(ours) if input_shape is None else input_shape
+    _check_module(model)
+    twin = _copy(model)
+    shape = probe_input_shape(twin) if input_shape is None else input_shape
     return read_function(
-        ours, shape, removal=lambda path: _removal(ours, path), follow=lambda recorder: _followed(ours, recorder)
+        twin, shape, removal=lambda path: _removal_advice(twin, path), follow=lambda recorder: _follow(twin, recorder)
     )
 
 
-def _check(model: nn.Module) -> None:
-    """Refuse what can be seen without running the model."""
+def _check_module(model: nn.Module) -> None:
+    """Refuse a model that certainly cannot be read, without running it."""
     if isinstance(model, torch.jit.ScriptModule):
-        raise ReadError("model: TorchScript cannot be followed; pass the module it was made from, or an ONNX file")
+        raise ReadError("cannot read TorchScript; pass the original module, or an ONNX file")
     required = [
         p.name
         for p in inspect.signature(model.forward).parameters.values()
@@ -44,55 +44,55 @@ def _check(model: nn.Module) -> None:
     ]
     if len(required) > 1:
         raise ReadError(
-            f"model: its forward takes several inputs ({', '.join(required)}); "
-            "wrap it in a module that takes one tensor"
+            f"cannot read a model whose forward takes several inputs ({', '.join(required)}); "
+            "wrap it in a module that takes a single tensor"
         )
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         if is_lazy(tensor):
-            raise InputError(f"model: {name!r} has no size yet; run the model once before reading it")
+            raise InputError("model", "have initialized parameters", f"lazy {name!r}", "run the model once first")
         if tensor.is_complex():
-            raise InputError(f"model: {name!r} is complex; a network has real weights")
+            raise InputError("model", "have real weights", f"complex {name!r}")
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise InputError(f"model: {name!r} has NaN or infinite entries; a partition needs finite weights")
+            raise InputError("model", "have finite weights", f"NaN or infinite entries in {name!r}")
     for path, module in model.named_modules():
         hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
         if any(type(hook).__name__ not in _WEIGHT_HOOKS for hook in hooks):
             raise ReadError(
                 f"{path or 'model'} ({type(module).__name__}): has forward hooks, which may change values; remove them "
-                "before reading (handle.remove()) and add them again after"
+                "before reading (handle.remove()) and add them again afterwards"
             )
 
 
 def _copy(model: nn.Module) -> nn.Module:
-    """The model in eval mode, in float64, on the CPU."""
+    """Return a copy of the model in eval mode, in float64, on the CPU."""
     computed = (t for m in model.modules() for t in vars(m).values() if isinstance(t, Tensor) and not t.is_leaf)
     memo: dict[int, Any] = {id(tensor): tensor.detach().clone() for tensor in computed}  # deepcopy refuses these
     try:
         return copy.deepcopy(model, memo).eval().to("cpu", torch.float64)
     except Exception as problem:
         raise ReadError(
-            f"model: cannot be copied ({problem}); creases reads a copy and leaves the model alone"
+            f"cannot copy the model ({problem}); creases reads a copy so that the model itself does not change"
         ) from None
 
 
 @contextmanager
-def _followed(model: nn.Module, recorder: Recorder) -> Iterator[None]:
+def _follow(model: nn.Module, recorder: Recorder) -> Iterator[None]:
     """Keep the recorder's place up to date while the model runs."""
     outer: list[tuple[str, str, bool, str]] = []
     paths = {module: path for path, module in model.named_modules()}
 
     def enter(module: nn.Module, args: Any) -> None:
         path = paths[module]
-        outer.append((recorder.module, recorder.place, recorder.inside, recorder.tape.path))
+        outer.append((recorder.module, recorder.place, recorder.inside, recorder.builder.path))
         recorder.module = path
         recorder.place = f"{path or 'model'} ({type(module).__name__})"
-        recorder.inside = _is_torchs(module)
-        if isinstance(module, nn.MultiheadAttention):  # it would fail on the way, at a transpose
+        recorder.inside = _is_torch_layer(module)
+        if isinstance(module, nn.MultiheadAttention):  # it would fail later, at a transpose
             raise ReadError(f"{recorder.place}: {refusal('scaled_dot_product_attention')}")
-        recorder.tape.path = recorder.name(path or type(module).__name__.lower()) if recorder.inside else path
+        recorder.builder.path = recorder.name(path or type(module).__name__.lower()) if recorder.inside else path
 
     def leave(module: nn.Module, args: Any, out: Any) -> None:
-        recorder.module, recorder.place, recorder.inside, recorder.tape.path = outer.pop()
+        recorder.module, recorder.place, recorder.inside, recorder.builder.path = outer.pop()
 
     handles = [module.register_forward_pre_hook(enter) for module in paths]
     handles += [module.register_forward_hook(leave) for module in paths]
@@ -103,15 +103,15 @@ def _followed(model: nn.Module, recorder: Recorder) -> Iterator[None]:
             handle.remove()
 
 
-def _is_torchs(module: nn.Module) -> bool:
-    """A layer of torch's own, whose operations go under its name; containers only hold others."""
+def _is_torch_layer(module: nn.Module) -> bool:
+    """Return whether a module is a layer of torch, whose operations are named after it, rather than a container."""
     return type(module).__module__.startswith("torch.nn") and not isinstance(module, nn.Sequential)
 
 
-def _removal(model: nn.Module, path: str) -> str:
-    """How to read a module without its last operation."""
+def _removal_advice(model: nn.Module, path: str) -> str:
+    """Return advice on how to read a module without its last operation."""
     if isinstance(model, nn.Sequential) and path == list(model._modules)[-1]:
         return "Read the model without it: creases.read(model[:-1])."
-    if path and _is_torchs(model.get_submodule(path)):
+    if path and _is_torch_layer(model.get_submodule(path)):
         return f"On a copy of the model set model.{path} = torch.nn.Identity(), and read that."
     return "Let forward return what enters it instead."

@@ -1,4 +1,4 @@
-"""Weights in an ``.npz`` file: W0, b0, W1, b1, ..., and perhaps a number ``leak``."""
+"""Reading weights from an ``.npz`` file: W0, b0, W1, b1, ..., and optionally a number ``leak``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading ONNX files: the graph is run node by node with torch operations, and so read as a torch model is."""
+"""Reading ONNX files: the graph runs node by node with torch operations and is traced like a torch model."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from creases.network._network import Network
 from creases.network._reading.functions import read_function
 from creases.network._reading.onnx.node import Node
 from creases.network._reading.onnx.operators import OPERATORS
-from creases.network._reading.traced import Recorder, Traced
+from creases.network._reading.traced import Recorder, TracedTensor
 
-#: Files whose steps have at most this many entries in all are checked against ONNX's own evaluator when read.
-_CHECKED = 20_000
+#: Networks whose values have at most this many entries in total are compared with ONNX's reference evaluator.
+_MAX_COMPARED = 20_000
 
 
 def read_onnx(model: Any, input_shape: Sequence[int] | None = None) -> Network:
-    """An ONNX file (path) or ``onnx.ModelProto`` as a network.
+    """Read an ONNX file (path) or ``onnx.ModelProto``.
 
-    The first axis of the graph's input is the batch, free or of a fixed size; ``input_shape`` (without it) is needed
-    only when the file leaves other sizes free.
+    The first axis of the graph's input is the batch, of variable or fixed size; ``input_shape`` (without it) is needed
+    only if other sizes are variable.
     """
     onnx = _onnx()
     source = str(model) if isinstance(model, str | Path) else "model"
@@ -33,13 +33,13 @@ def read_onnx(model: Any, input_shape: Sequence[int] | None = None) -> Network:
         try:
             model = onnx.load(model)
         except Exception as problem:
-            raise FileError(f"{source}: is not a readable ONNX file: {problem}") from problem
+            raise FileError(f"cannot read {source} as an ONNX file: {problem}") from problem
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
     graph = Graph(model, source)
     shape, batch = graph.input_shape(input_shape)
     net = read_function(graph, shape, removal=graph.removal, batches=(batch, batch) if batch else (2, 3))
-    _compare(model, net, graph, batch or 2)
+    _compare_with_reference(model, net, graph, batch or 2)
     return net
 
 
@@ -53,7 +53,7 @@ def _onnx() -> Any:
 
 
 class Graph:
-    """An ONNX graph as a function of one tensor."""
+    """An ONNX graph as a function of a tensor."""
 
     def __init__(self, model: Any, source: str) -> None:
         onnx = _onnx()
@@ -64,16 +64,16 @@ class Graph:
         for tensor in graph.initializer:
             self.constants[tensor.name] = constant(onnx.numpy_helper.to_array(tensor), f"initializer {tensor.name!r}")
         if len(graph.sparse_initializer):
-            raise ReadError(f"{source}: sparse initializers cannot be read; export the model with dense weights")
+            raise ReadError(f"cannot read {source}: it has sparse initializers; export the model with dense weights")
         inputs = [
             value for value in graph.input if value.name not in self.constants
         ]  # old files list weights as inputs
         if len(inputs) != 1:
             names = ", ".join(value.name for value in inputs) or "none"
-            raise ReadError(f"{source}: expected a graph with one input, got {len(inputs)} ({names})")
+            raise ReadError(f"cannot read {source}: the graph must have one input, got {len(inputs)} ({names})")
         if len(graph.output) != 1:
             names = ", ".join(value.name for value in graph.output)
-            raise ReadError(f"{source}: expected a graph with one output, got {len(graph.output)} ({names})")
+            raise ReadError(f"cannot read {source}: the graph must have one output, got {len(graph.output)} ({names})")
         self.input, self.output = inputs[0], graph.output[0].name
         self.nodes = [self._node(node, i) for i, node in enumerate(graph.node)]
 
@@ -96,49 +96,49 @@ class Graph:
 
     # -- shapes -------------------------------------------------------------------------------------------------------
 
-    def input_shape(self, given: Sequence[int] | None) -> tuple[tuple[int, ...], int]:
-        """Shape of one input and the size of the batch, 0 if that is free."""
+    def input_shape(self, shape: Sequence[int] | None) -> tuple[tuple[int, ...], int]:
+        """Return the shape of one input and the size of the batch, 0 if that is variable."""
         tensor = self.input.type.tensor_type
         dims = [d.dim_value if d.HasField("dim_value") and d.dim_value > 0 else 0 for d in tensor.shape.dim]
-        if given is None and not (tensor.HasField("shape") and dims):
-            raise InputError(f"input_shape: {self.source} does not say it; give it without the batch axis")
-        if given is not None and (not dims or tuple(given) == tuple(dims)):
-            return tuple(int(n) for n in given), 1 if dims else 0  # a file without batch axis: its one sample gets one
+        if shape is None and not (tensor.HasField("shape") and dims):
+            raise InputError(
+                "input_shape", f"be given for {self.source}, which lacks it", hint="pass it without the batch axis"
+            )
+        if shape is not None and (not dims or tuple(shape) == tuple(dims)):
+            return tuple(int(n) for n in shape), 1 if dims else 0  # a file without batch axis: its sample gets one
         if len(dims) == 1 and dims[0]:
             return (dims[0],), 1
-        shape = tuple(dims[1:])
-        if given is not None:
-            given = tuple(int(n) for n in given)
-            if len(given) != len(shape) or any(n and n != g for n, g in zip(shape, given, strict=True)):
-                raise InputError(f"input_shape: the file's own is {shape} (0: free), got {given}")
-            shape = given
-        if 0 in shape:
-            raise InputError(f"input_shape: {self.source} leaves sizes free, {shape} (0: free); give all of them")
-        return shape, dims[0]
+        sizes = tuple(dims[1:])  # 0: variable
+        if shape is not None:
+            shape = tuple(int(n) for n in shape)
+            if len(shape) != len(sizes) or any(n and n != given for n, given in zip(sizes, shape, strict=True)):
+                raise InputError("input_shape", f"agree with the file's, {sizes} (0: variable)", f"{shape}")
+            sizes = shape
+        if 0 in sizes:
+            raise InputError("input_shape", f"be given, as {self.source} has variable sizes, {sizes} (0: variable)")
+        return sizes, dims[0]
 
     # -- running ------------------------------------------------------------------------------------------------------
 
     def __call__(self, x: Tensor) -> Any:
-        """The graph's output for a batch (b, *input_shape)."""
+        """Return the graph's output for a batch (b, *input_shape)."""
         values: dict[str, Any] = {"": None, self.input.name: x, **self.constants}
-        recorder = x.recorder if isinstance(x, Traced) else None
+        recorder = x.recorder if isinstance(x, TracedTensor) else None
         for node in self.nodes:
             if recorder is not None:
-                _stand(recorder, node)
+                _enter_node(recorder, node)
             missing = [name for name in node.inputs if name not in values]
             if missing:
-                raise FileError(
-                    f"{self.source}, node {node.name}: its input {missing[0]!r} is not made by any node before it"
-                )
+                raise FileError(f"{self.source}, node {node.name}: no earlier node computes its input {missing[0]!r}")
             out = OPERATORS[node.op](node, *(values[name] for name in node.inputs))
             outs = out if isinstance(out, tuple | list) else (out,)
             values.update(zip(node.outputs, outs, strict=False))
         if self.output not in values:
-            raise FileError(f"{self.source}: its output {self.output!r} is not made by any node")
+            raise FileError(f"{self.source}: no node computes its output {self.output!r}")
         return values[self.output]
 
     def removal(self, path: str) -> str:
-        """How to read the file without its last node."""
+        """Return advice on how to read the file without its last node."""
         before = next((node.inputs[0] for node in self.nodes if node.name == path), "")
         return (
             "Cut the file before it: onnx.utils.extract_model(path, new_path, "
@@ -146,28 +146,28 @@ class Graph:
         )
 
 
-def _stand(recorder: Recorder, node: Node) -> None:
+def _enter_node(recorder: Recorder, node: Node) -> None:
     recorder.module, recorder.place, recorder.inside = node.name, f"{node.name} ({node.op})", True
-    recorder.tape.path = recorder.name(node.name)
+    recorder.builder.path = recorder.name(node.name)
 
 
 def constant(array: Any, what: str) -> Tensor:
-    """An array of the file as a tensor; floating point as float64."""
+    """Return an array of the file as a tensor; floating point as float64."""
     array = np.array(array)
     if array.dtype.kind == "f" or str(array.dtype) in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         array = array.astype(np.float64)
         if not np.isfinite(array).all() and array.size > 1:
-            raise InputError(f"model: {what} has NaN or infinite entries; a partition needs finite weights")
+            raise InputError("model", "have finite weights", f"NaN or infinite entries in {what}")
     return torch.from_numpy(array)
 
 
-def _compare(model: Any, net: Network, graph: Graph, batch: int) -> None:
-    """Check a small network against ONNX's own evaluator, in the file's own precision.
+def _compare_with_reference(model: Any, net: Network, graph: Graph, batch: int) -> None:
+    """Compare a small network with ONNX's reference evaluator, in the file's precision.
 
-    Not with batch normalisation before opset 14: the evaluator then mixes the batch's statistics in.
+    Networks with batch normalization before opset 14 are skipped: the evaluator uses the batch's statistics there.
     """
     old_norm = graph.opset < 14 and any(node.op == "BatchNormalization" for node in graph.nodes)
-    if old_norm or sum(int(np.prod(step.shape)) for step in net.steps) > _CHECKED:
+    if old_norm or sum(int(np.prod(step.shape)) for step in net.steps) > _MAX_COMPARED:
         return
     onnx = _onnx()
     from onnx.reference import ReferenceEvaluator
@@ -179,11 +179,11 @@ def _compare(model: Any, net: Network, graph: Graph, batch: int) -> None:
         inputs = {graph.input.name: x[0] if dims == len(net.input_shape) else x}
         expected: Any = np.asarray(next(iter(ReferenceEvaluator(model).run(None, inputs))))
     except (NotImplementedError, RuntimeError, TypeError, ValueError):
-        return  # the evaluator does not run every file; the steps were checked one by one
+        return  # the evaluator does not run every file; each step was verified on its own
     value = net(x.astype(np.float64)).reshape(np.shape(expected))
     scale = max(1.0, float(np.abs(expected).max(initial=0)))
     precision = float(np.finfo(dtype).eps) ** 0.5
     if not np.abs(value - expected).max(initial=0) <= precision * scale:
         raise ReadError(
-            f"{graph.source}: the network read gives other values than ONNX's evaluator; please report this file"
+            f"{graph.source}: the network's values differ from those of ONNX's evaluator; please report this file"
         )

@@ -1,4 +1,4 @@
-"""ONNX's layers as torch operations: convolution, normalisation, pooling, resizing."""
+"""ONNX layers as torch operations: convolution, normalization, pooling, resizing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
 
 def _pads(node: Node, x: Tensor, kernel: Sequence[int]) -> list[tuple[int, int]]:
-    """Padding before and behind each spatial axis."""
+    """Return the padding at the start and end of each spatial axis."""
     axes = len(kernel)
     mode = node.get("auto_pad", "NOTSET")
     if mode in ("NOTSET", ""):
@@ -36,16 +36,16 @@ def _pads(node: Node, x: Tensor, kernel: Sequence[int]) -> list[tuple[int, int]]
     return sides
 
 
-def _padded(x: Tensor, pads: Sequence[tuple[int, int]], mode: str = "constant") -> tuple[Tensor, list[int]]:
-    """Padding that torch's layers can do themselves, after doing what they cannot (different before and behind)."""
-    if all(before == behind for before, behind in pads):
+def _pad_uneven(x: Tensor, pads: Sequence[tuple[int, int]], mode: str = "constant") -> tuple[Tensor, list[int]]:
+    """Apply padding that differs between start and end, which torch's layers lack; return the padding left to them."""
+    if all(before == after for before, after in pads):
         return x, [before for before, _ in pads]
     return F.pad(x, [n for side in reversed(pads) for n in side], mode=mode), [0] * len(pads)
 
 
 def _conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     axes = weight.ndim - 2
-    x, padding = _padded(x, _pads(node, x, weight.shape[2:]))
+    x, padding = _pad_uneven(x, _pads(node, x, weight.shape[2:]))
     strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
     return _CONV[axes](x, weight, bias, strides, padding, dilations, node.get("group", 1))  # type: ignore[no-any-return]
 
@@ -69,14 +69,14 @@ def _batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor
 
 
 def _max_pool(node: Node, x: Tensor) -> Tensor:
-    """Max-pool; where the padding differs before and behind, the edge is repeated, which no maximum notices."""
+    """Apply max-pooling; uneven padding repeats the edge, which does not change a maximum."""
     kernel = node.get("kernel_shape")
     axes = len(kernel)
     dilations = node.get("dilations", [1] * axes)
     pads = _pads(node, x, kernel)
-    x, padding = _padded(x, pads, mode="replicate")
-    if any(d > 1 for d in dilations) and any(before != behind for before, behind in pads):
-        raise node.error("a dilated max-pool with different padding before and behind cannot be read")
+    x, padding = _pad_uneven(x, pads, mode="replicate")
+    if any(d > 1 for d in dilations) and any(before != after for before, after in pads):
+        raise node.error("a dilated max-pool with uneven padding cannot be read")
     if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
         raise node.error("its padding is more than half of its window")
     strides = node.get("strides", [1] * axes)
@@ -84,7 +84,7 @@ def _max_pool(node: Node, x: Tensor) -> Tensor:
 
 
 def _average_pool(node: Node, x: Tensor) -> Tensor:
-    """Average pool; where torch cannot count the padding, by the ratio to the average of ones."""
+    """Apply average pooling; if torch cannot count the padding, divide by the average of ones."""
     kernel = node.get("kernel_shape")
     axes = len(kernel)
     if any(d > 1 for d in node.get("dilations", [1] * axes)):
@@ -92,32 +92,32 @@ def _average_pool(node: Node, x: Tensor) -> Tensor:
     strides, ceil = node.get("strides", [1] * axes), bool(node.get("ceil_mode", 0))
     include = bool(node.get("count_include_pad", 0))
     pads = _pads(node, x, kernel)
-    padded, padding = _padded(x, pads)
+    padded, padding = _pad_uneven(x, pads)
     if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
         raise node.error("its padding is more than half of its window")
     out = _AVG_POOL[axes](padded, kernel, strides, padding, ceil, include)
-    if include or all(before == behind for before, behind in pads):
+    if include or all(before == after for before, after in pads):
         return out  # type: ignore[no-any-return]
-    ones, _ = _padded(torch.ones(1, 1, *x.shape[2:], dtype=torch.float64), pads)
+    ones, _ = _pad_uneven(torch.ones(1, 1, *x.shape[2:], dtype=torch.float64), pads)
     return out / _AVG_POOL[axes](ones, kernel, strides, padding, ceil, include)  # type: ignore[no-any-return]
 
 
 def _resize(node: Node, x: Tensor, *inputs: Tensor | None) -> Tensor:
-    """Nearest and linear resizing, in the variants that torch has too."""
+    """Apply nearest or linear resizing, in the variants that torch supports."""
     if node.op == "Upsample" or node.opset < 11:
         scales, sizes = (inputs[0] if inputs else None), None
-        given = node.get("scales") if scales is None else scales.tolist()
+        factors = node.get("scales") if scales is None else scales.tolist()
         transform, rounding = "asymmetric", "floor"
     else:
         scales, sizes = (list(inputs) + [None] * 3)[1:3]
-        given = scales.tolist() if scales is not None and scales.numel() else None
+        factors = scales.tolist() if scales is not None and scales.numel() else None
         transform = node.get("coordinate_transformation_mode", "half_pixel")
         rounding = node.get("nearest_mode", "round_prefer_floor")
     if node.get("axes") is not None or node.get("antialias", 0):
         raise node.error("resizing with axes or antialias cannot be read")
     axes = x.ndim - 2
     size = [int(n) for n in sizes.tolist()][2:] if sizes is not None else None
-    factors = [float(f) for f in given][2:] if size is None and given is not None else None
+    factors = [float(f) for f in factors][2:] if size is None and factors is not None else None
     mode = node.get("mode", "nearest")
     if mode == "nearest" and (transform, rounding) == ("asymmetric", "floor"):
         return F.interpolate(x, size, factors, "nearest")
@@ -130,7 +130,7 @@ def _resize(node: Node, x: Tensor, *inputs: Tensor | None) -> Tensor:
     )
 
 
-def _over_space(x: Tensor) -> list[int]:
+def _spatial_axes(x: Tensor) -> list[int]:
     return list(range(2, x.ndim))
 
 
@@ -140,8 +140,8 @@ LAYERS: dict[str, Callable[..., Any]] = {
     "BatchNormalization": _batch_norm,
     "MaxPool": _max_pool,
     "AveragePool": _average_pool,
-    "GlobalAveragePool": lambda node, x: x.mean(_over_space(x), keepdim=True),
-    "GlobalMaxPool": lambda node, x: x.amax(_over_space(x), keepdim=True),
+    "GlobalAveragePool": lambda node, x: x.mean(_spatial_axes(x), keepdim=True),
+    "GlobalMaxPool": lambda node, x: x.amax(_spatial_axes(x), keepdim=True),
     "Resize": _resize,
     "Upsample": _resize,
     "LayerNormalization": lambda node, x, *_: F.layer_norm(x, x.shape[node.get("axis", -1) :]),

@@ -1,4 +1,4 @@
-"""One node of an ONNX graph."""
+"""Nodes of an ONNX graph."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ class Node:
 
     op: str
     name: str
-    inputs: tuple[str, ...]  #: names; "" for an optional input left out
+    inputs: tuple[str, ...]  #: names; "" for an omitted optional input
     outputs: tuple[str, ...]
     attributes: dict[str, Any]
     opset: int
 
     def get(self, attribute: str, default: Any = None) -> Any:
+        """Return an attribute."""
         return self.attributes.get(attribute, default)
 
     def number(self, attribute: str, default: float) -> float:
-        """A floating-point attribute; ONNX's are of single precision, and so are its defaults."""
+        """Return a floating-point attribute in single precision, which ONNX's attributes and defaults have."""
         return float(np.float32(self.attributes.get(attribute, default)))
 
     def error(self, why: str) -> ReadError:
+        """Return an error that names the node."""
         return ReadError(f"{self.name} ({self.op}): {why}")
 
     def integers(self, attribute: str, tensor: Any, default: Any = None) -> Any:
-        """Integers that older opsets give as an attribute and newer ones as an input, which must be constant."""
-        from creases.network._reading.traced import Traced
+        """Return integers that older opsets store as an attribute and newer ones as a constant input."""
+        from creases.network._reading.traced import TracedTensor
 
         if tensor is None:
             return self.get(attribute, default)
-        if isinstance(tensor, Traced):
+        if isinstance(tensor, TracedTensor):
             raise self.error(f"its {attribute} depend on the network's input")
         return [int(n) for n in tensor.reshape(-1).tolist()]

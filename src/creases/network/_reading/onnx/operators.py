@@ -1,7 +1,7 @@
-"""ONNX's operators as torch operations, by name: ``operator(node, *inputs)``.
+"""ONNX operators as torch operations, by name: ``operator(node, *inputs)``.
 
-Inputs are tensors, traced or constant, and None for an optional input left out. What torch does with constants alone is
-folded on the way. Operators that are not piecewise linear are here too: torch's own refusal says why.
+Inputs are tensors, traced or constant, and None for an omitted optional input. Operations on constants are folded.
+Operators that are not piecewise linear are listed as well: the torch operation is then refused with a reason.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 from creases.network._reading.onnx.layers import LAYERS
 from creases.network._reading.onnx.node import Node
 from creases.network._reading.onnx.shapes import SHAPES
-from creases.network._reading.traced import Traced
+from creases.network._reading.traced import TracedTensor
 
 Operator = Callable[..., Any]
 
@@ -27,18 +27,18 @@ _INTEGERS = {2: torch.uint8, 3: torch.int8, 5: torch.int16, 6: torch.int32, 7: t
 
 
 def _gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
-    """``alpha A' B' + beta C``, A' and B' perhaps transposed."""
+    """Compute ``alpha A' B' + beta C``, A' and B' possibly transposed."""
     a = a.mT if node.get("transA", 0) else a
     b = b.mT if node.get("transB", 0) else b
     alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
-    if c is not None and c.ndim == 1 and not isinstance(b, Traced):
+    if c is not None and c.ndim == 1 and not isinstance(b, TracedTensor):
         return F.linear(a, (b * alpha).mT, c * beta)  # one step
     out = a @ b * alpha
     return out if c is None else out + c * beta
 
 
 def _prelu(node: Node, x: Tensor, slope: Tensor) -> Tensor:
-    """Leaky ReLU with a slope tensor; torch's own where there is one slope or one for each channel."""
+    """Apply a leaky ReLU with a slope tensor, by torch's PReLU if there is one slope or one per channel."""
     if slope.numel() == 1:
         return F.prelu(x, slope.reshape(1))
     channels = x.ndim > 1 and slope.numel() == x.shape[1]
@@ -74,11 +74,11 @@ def _constant(node: Node) -> Tensor:
     for name in ("value", "value_float", "value_floats", "value_int", "value_ints"):
         value = node.get(name)
         if value is not None:
-            return value if isinstance(value, Tensor) else torch.tensor(value, dtype=_kind(name))
+            return value if isinstance(value, Tensor) else torch.tensor(value, dtype=_dtype(name))
     raise node.error("holds no number; only numeric constants can be read")
 
 
-def _kind(name: str) -> torch.dtype:
+def _dtype(name: str) -> torch.dtype:
     return torch.float64 if "float" in name else torch.int64
 
 

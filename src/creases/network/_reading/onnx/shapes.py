@@ -1,4 +1,4 @@
-"""ONNX's operators on shapes and axes as torch operations."""
+"""ONNX operators on shapes and axes as torch operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from creases.network._reading.onnx.node import Node
-from creases.network._reading.traced import Traced
+from creases.network._reading.traced import TracedTensor
 
 _PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
 
@@ -23,9 +23,9 @@ def _flatten(node: Node, x: Tensor) -> Tensor:
 
 
 def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:
-    """Reshape; 0 keeps a size. A batch of one written into the target stands for any batch.
+    """Reshape; 0 keeps a size. A batch size of 1 in the target represents any batch.
 
-    A value of a file made for one sample keeps its batch axis when the target has none.
+    A value of a file for a single sample keeps its batch axis if the target has none.
     """
     target = list(node.integers("shape", shape))
     if not node.get("allowzero", 0):
@@ -40,20 +40,22 @@ def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:
 
 
 def _squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    given = node.integers("axes", axes)
-    gone = [axis for axis, n in enumerate(x.shape) if n == 1] if given is None else [axis % x.ndim for axis in given]
-    return x.squeeze(tuple(axis for axis in gone if axis or not _is_one_sample(x)))
+    listed = node.integers("axes", axes)
+    listed = (
+        [axis for axis, n in enumerate(x.shape) if n == 1] if listed is None else [axis % x.ndim for axis in listed]
+    )
+    return x.squeeze(tuple(axis for axis in listed if axis or not _is_one_sample(x)))
 
 
 def _is_one_sample(x: Tensor) -> bool:
-    """A value of the network in a file that is made for a batch of one."""
-    return isinstance(x, Traced) and len(x) == 1
+    """Return whether a tensor is a network value in a file for a batch of one."""
+    return isinstance(x, TracedTensor) and len(x) == 1
 
 
 def _unsqueeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    given = node.integers("axes", axes)
-    rank = x.ndim + len(given)
-    for axis in sorted(axis % rank for axis in given):
+    listed = node.integers("axes", axes)
+    rank = x.ndim + len(listed)
+    for axis in sorted(axis % rank for axis in listed):
         x = x.unsqueeze(axis)
     return x
 
@@ -80,23 +82,23 @@ def _gather(node: Node, x: Tensor, indices: Tensor) -> Tensor:
 
 def _split(node: Node, x: Tensor, sizes: Tensor | None = None) -> Sequence[Tensor]:
     axis = node.get("axis", 0)
-    given = node.integers("split", sizes)
-    if given is None:
+    parts = node.integers("split", sizes)
+    if parts is None:
         count = node.get("num_outputs", len(node.outputs))
-        given = -(-x.shape[axis] // count)  # the last part may be smaller
-    return torch.split(x, given, dim=axis)
+        parts = -(-x.shape[axis] // count)  # the last part may be smaller
+    return torch.split(x, parts, dim=axis)
 
 
 def _pad(
     node: Node, x: Tensor, pads: Tensor | None = None, value: Tensor | None = None, axes: Tensor | None = None
 ) -> Tensor:
-    given = node.integers("pads", pads)
-    if given is None:
-        given = node.get("paddings")  # opset 1
-    on = [axis % x.ndim for axis in node.integers("axes", axes, list(range(x.ndim)))]
+    amounts = node.integers("pads", pads)
+    if amounts is None:
+        amounts = node.get("paddings")  # opset 1
+    padded = [axis % x.ndim for axis in node.integers("axes", axes, list(range(x.ndim)))]
     sides = [(0, 0)] * x.ndim
-    for i, axis in enumerate(on):
-        sides[axis] = (given[i], given[len(on) + i])
+    for i, axis in enumerate(padded):
+        sides[axis] = (amounts[i], amounts[len(padded) + i])
     mode = node.get("mode", "constant")
     if mode not in _PAD_MODES:
         raise node.error(f"padding mode {mode!r} cannot be read")
@@ -104,11 +106,11 @@ def _pad(
         sides.pop(0)
     if not sides:
         return x
-    amounts = [n for side in reversed(sides) for n in side]
+    trailing = [n for side in reversed(sides) for n in side]
     if mode == "constant":
         fill = node.get("value", 0.0) if value is None else float(value)
-        return F.pad(x, amounts, value=fill)
-    return F.pad(x, amounts, mode=_PAD_MODES[mode])
+        return F.pad(x, trailing, value=fill)
+    return F.pad(x, trailing, mode=_PAD_MODES[mode])
 
 
 def _transpose(node: Node, x: Tensor) -> Tensor:
@@ -128,16 +130,16 @@ def _expand(node: Node, x: Tensor, shape: Tensor) -> Tensor:
 
 def _reduce(function: Callable[[Tensor, list[int], bool], Tensor]) -> Callable[..., Tensor]:
     def operator(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
-        given = node.integers("axes", axes)
-        if not given and node.get("noop_with_empty_axes", 0):
+        listed = node.integers("axes", axes)
+        if not listed and node.get("noop_with_empty_axes", 0):
             return x
-        return function(x, list(given) if given else list(range(x.ndim)), bool(node.get("keepdims", 1)))
+        return function(x, list(listed or range(x.ndim)), bool(node.get("keepdims", 1)))
 
     return operator
 
 
 def _depth_to_space(node: Node, x: Tensor) -> Tensor:
-    """Blocks of channels to space, depth first (DCR) or column first (CRD, torch's pixel shuffle)."""
+    """Rearrange blocks of channels in space, depth first (DCR) or column first (CRD, torch's pixel shuffle)."""
     size = node.get("blocksize")
     if node.get("mode", "DCR") == "CRD":
         return F.pixel_shuffle(x, size)

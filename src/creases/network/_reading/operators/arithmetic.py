@@ -1,4 +1,4 @@
-"""Sums, differences, scalings and products with constants."""
+"""Reading arithmetic: sums, differences, and products with constants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from creases.network._reading.builder import Const, Tape, Value
+from creases.network._reading.builder import Const, ProgramBuilder, Value
 
 Operand = Value | Const
 _PRODUCT = (
@@ -16,131 +16,136 @@ _PRODUCT = (
 )
 
 
-def add(tape: Tape, input: Operand, other: Operand, *, alpha: float = 1) -> Value:
-    """``input + alpha other``."""
+def add(builder: ProgramBuilder, input: Operand, other: Operand, *, alpha: float = 1) -> Value:
+    """Read ``input + alpha other``."""
     if isinstance(input, Value) and isinstance(other, Value):
         if alpha in (1, -1):
-            return tape.add([input, other], [1, int(alpha)])
-        return tape.add([input, tape.scale(other, alpha)], [1, 1])
+            return builder.add([input, other], [1, int(alpha)])
+        return builder.add([input, builder.scale(other, alpha)], [1, 1])
     if not isinstance(other, Value):
         assert isinstance(input, Value)
-        return tape.shift(input, _times(other, alpha))
+        return builder.shift(input, _times(other, alpha))
     assert not isinstance(input, Value)
     if alpha in (1, -1):
-        return tape.shift(other, input, int(alpha))
-    return tape.shift(tape.scale(other, alpha), input)
+        return builder.shift(other, input, int(alpha))
+    return builder.shift(builder.scale(other, alpha), input)
 
 
-def sub(tape: Tape, input: Operand, other: Operand, *, alpha: float = 1) -> Value:
-    """``input - alpha other``."""
-    return add(tape, input, other, alpha=-alpha)
+def sub(builder: ProgramBuilder, input: Operand, other: Operand, *, alpha: float = 1) -> Value:
+    """Read ``input - alpha other``."""
+    return add(builder, input, other, alpha=-alpha)
 
 
-def rsub(tape: Tape, input: Operand, other: Operand, *, alpha: float = 1) -> Value:
-    """``other - alpha input``."""
-    return add(tape, other, input, alpha=-alpha)
+def rsub(builder: ProgramBuilder, input: Operand, other: Operand, *, alpha: float = 1) -> Value:
+    """Read ``other - alpha input``."""
+    return add(builder, other, input, alpha=-alpha)
 
 
-def mul(tape: Tape, input: Operand, other: Operand) -> Value:
-    """A value times a constant."""
+def mul(builder: ProgramBuilder, input: Operand, other: Operand) -> Value:
+    """Read a value times a constant."""
     if isinstance(input, Value) and isinstance(other, Value):
-        raise tape.error(_PRODUCT)
+        raise builder.error(_PRODUCT)
     x, c = (input, other) if isinstance(input, Value) else (other, input)
     assert isinstance(x, Value)
-    return tape.scale(x, c)  # type: ignore[arg-type]
+    return builder.scale(x, c)  # type: ignore[arg-type]
 
 
-def div(tape: Tape, input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Value:
-    """A value divided by a constant."""
+def div(builder: ProgramBuilder, input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Value:
+    """Read a value divided by a constant."""
     if rounding_mode is not None:
-        raise tape.error(f"rounding_mode={rounding_mode!r} is not continuous")
+        raise builder.error(f"rounding_mode={rounding_mode!r} is not continuous")
     if isinstance(other, Value):
-        raise tape.error("divides by a network value, so the network is not piecewise linear")
+        raise builder.error("divides by a network value, so the network is not piecewise linear")
     assert isinstance(input, Value)
-    return tape.scale(input, 1 / torch.as_tensor(other, dtype=torch.float64))
+    return builder.scale(input, 1 / torch.as_tensor(other, dtype=torch.float64))
 
 
-def rdiv(tape: Tape, input: Operand, other: Operand) -> Value:
-    """``other / input``: never piecewise linear."""
-    return div(tape, other, input)
+def rdiv(builder: ProgramBuilder, input: Operand, other: Operand) -> Value:
+    """Refuse ``other / input``, which is never piecewise linear."""
+    return div(builder, other, input)
 
 
-def neg(tape: Tape, input: Value) -> Value:
-    return tape.scale(input, -1.0)
+def neg(builder: ProgramBuilder, input: Value) -> Value:
+    """Read ``-input``."""
+    return builder.scale(input, -1.0)
 
 
-def power(tape: Tape, input: Operand, exponent: Operand) -> Value:
-    """Only the first power is piecewise linear."""
+def power(builder: ProgramBuilder, input: Operand, exponent: Operand) -> Value:
+    """Read a power; only the first is piecewise linear."""
     if isinstance(exponent, Tensor | Value) or exponent != 1 or not isinstance(input, Value):
-        raise tape.error("powers are not piecewise linear; use abs or relu")
+        raise builder.error("powers are not piecewise linear; use abs or relu")
     return input
 
 
-def linear(tape: Tape, input: Operand, weight: Operand, bias: Operand | None = None) -> Value:
-    """``input weight^T + bias``."""
+def linear(builder: ProgramBuilder, input: Operand, weight: Operand, bias: Operand | None = None) -> Value:
+    """Read ``input weight^T + bias``."""
     if isinstance(weight, Value) or isinstance(bias, Value) or not isinstance(input, Value):
-        raise tape.error(_PRODUCT if isinstance(input, Value) else "its weights depend on the input")
+        raise builder.error(_PRODUCT if isinstance(input, Value) else "its weights depend on the input")
     assert isinstance(weight, Tensor)
     if not input.shape:
-        raise tape.error("acts along the batch axis")
+        raise builder.error("acts along the batch axis")
     if weight.ndim == 1:  # torch allows a vector: one output without an axis
-        out = linear(tape, input, weight[None], bias)
-        return tape.reshape(out, out.shape[:-1])
-    return tape.linear(input, weight, None if bias is None else torch.as_tensor(bias))
+        out = linear(builder, input, weight[None], bias)
+        return builder.reshape(out, out.shape[:-1])
+    return builder.linear(input, weight, None if bias is None else torch.as_tensor(bias))
 
 
-def matmul(tape: Tape, input: Operand, other: Operand) -> Value:
-    """``input @ other`` where one of them is a constant."""
+def matmul(builder: ProgramBuilder, input: Operand, other: Operand) -> Value:
+    """Read ``input @ other`` if one of them is a constant."""
     if isinstance(input, Value) and isinstance(other, Value):
-        raise tape.error(_PRODUCT)
+        raise builder.error(_PRODUCT)
     if isinstance(input, Value):
         assert isinstance(other, Tensor)
         if other.ndim <= 2 and input.shape:
-            return linear(tape, input, other.mT if other.ndim == 2 else other)
-        flipped = matmul(tape, other.mT, _swapped(tape, input))  # x @ C = (C^T x^T)^T
-        return _swapped(tape, flipped)
+            return linear(builder, input, other.mT if other.ndim == 2 else other)
+        transposed = matmul(builder, other.mT, _transpose(builder, input))  # x @ C = (C^T x^T)^T
+        return _transpose(builder, transposed)
     assert isinstance(other, Value)
     assert isinstance(input, Tensor)
     if len(other.shape) < 2:
-        raise tape.error("contracts the batch axis; put the network value on the left, x @ matrix")
+        raise builder.error("contracts the batch axis; put the network value on the left, x @ matrix")
     if input.ndim == 1:
-        out = matmul(tape, input[None], other)
-        return tape.reshape(out, (*out.shape[:-2], out.shape[-1]))
-    return tape.emit("matmul", [other], matrix=tape.constant(input, other))
+        out = matmul(builder, input[None], other)
+        return builder.reshape(out, (*out.shape[:-2], out.shape[-1]))
+    return builder.emit("matmul", [other], matrix=builder.constant(input, other))
 
 
-def addmm(tape: Tape, input: Operand, mat1: Operand, mat2: Operand, *, beta: float = 1, alpha: float = 1) -> Value:
-    """``beta input + alpha (mat1 @ mat2)``."""
-    product = tape.scale(matmul(tape, mat1, mat2), alpha)
-    return add(tape, product, input, alpha=beta)
+def addmm(
+    builder: ProgramBuilder, input: Operand, mat1: Operand, mat2: Operand, *, beta: float = 1, alpha: float = 1
+) -> Value:
+    """Read ``beta input + alpha (mat1 @ mat2)``."""
+    product = builder.scale(matmul(builder, mat1, mat2), alpha)
+    return add(builder, product, input, alpha=beta)
 
 
-def where(tape: Tape, condition: Operand, input: Operand, other: Operand) -> Value:
-    """Entries of ``input`` where a constant mask says so, of ``other`` elsewhere."""
+def where(builder: ProgramBuilder, condition: Operand, input: Operand, other: Operand) -> Value:
+    """Read a selection of entries of ``input`` and ``other`` by a constant mask."""
     if isinstance(condition, Value):
-        raise tape.error("its condition depends on the input; write the bend as relu, clamp, abs, maximum or minimum")
+        raise builder.error(
+            "its condition depends on the input; write the bend as relu, clamp, abs, maximum or minimum"
+        )
     mask = torch.as_tensor(condition).to(torch.float64)
     parts = [
-        mul(tape, part, weight) if isinstance(part, Value) else torch.as_tensor(part, dtype=torch.float64) * weight
+        mul(builder, part, weight) if isinstance(part, Value) else torch.as_tensor(part, dtype=torch.float64) * weight
         for part, weight in ((input, mask), (other, 1 - mask))
     ]
-    return add(tape, parts[0], parts[1])
+    return add(builder, parts[0], parts[1])
 
 
-def masked_fill(tape: Tape, input: Operand, mask: Operand, value: Operand) -> Value:
-    """``value`` where a constant mask says so."""
-    return where(tape, mask, value, input)
+def masked_fill(builder: ProgramBuilder, input: Operand, mask: Operand, value: Operand) -> Value:
+    """Read a replacement of entries by ``value`` where a constant mask is true."""
+    return where(builder, mask, value, input)
 
 
 def _times(c: Const, alpha: float) -> Const:
     return c if alpha == 1 else torch.as_tensor(c, dtype=torch.float64) * alpha
 
 
-def _swapped(tape: Tape, x: Value) -> Value:
+def _transpose(builder: ProgramBuilder, x: Value) -> Value:
     axes = list(range(len(x.shape)))
     if len(axes) < 2:
-        raise tape.error("contracts the batch axis")
-    return tape.permute(x, [*axes[:-2], axes[-1], axes[-2]])
+        raise builder.error("contracts the batch axis")
+    return builder.permute(x, [*axes[:-2], axes[-1], axes[-2]])
 
 
 HANDLERS: dict[str, Callable[..., Any]] = {
@@ -170,7 +175,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "linear": linear,
     "matmul": matmul,
     "__matmul__": matmul,
-    "__rmatmul__": lambda tape, input, other: matmul(tape, other, input),
+    "__rmatmul__": lambda builder, input, other: matmul(builder, other, input),
     "mm": matmul,
     "bmm": matmul,
     "mv": matmul,

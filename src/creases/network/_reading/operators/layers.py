@@ -1,4 +1,4 @@
-"""Layers with weights: convolutions, batch normalisation, dropout that is off; padding and interpolation."""
+"""Reading layers: convolution, batch normalization, dropout, padding, interpolation."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network._reading.builder import Tape, Value
+from creases.network._reading.builder import ProgramBuilder, Value
 
 Sizes = int | Sequence[int]
 
 
 def sizes(n: Sizes, axes: int) -> list[int]:
-    """One number for all axes, or one for each."""
-    given = [int(n)] if isinstance(n, int) else [int(part) for part in n]
-    return given * axes if len(given) == 1 else given
+    """Return a size for each axis, given one for all or one for each."""
+    values = [int(n)] if isinstance(n, int) else [int(part) for part in n]
+    return values * axes if len(values) == 1 else values
 
 
 def conv(
-    tape: Tape,
+    builder: ProgramBuilder,
     input: Value,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -30,26 +30,26 @@ def conv(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Value:
-    """Convolution, weight (out, in / groups, *kernel)."""
+    """Read a convolution with weight (out, in / groups, *kernel)."""
     axes = weight.ndim - 2
-    _check_weights(tape, input, weight, axes)
+    _check_weights(builder, input, weight, axes)
     dilations = sizes(dilation, axes)
     if isinstance(padding, str):
         total = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
         total = total if padding == "same" else [0] * axes
         before = [n // 2 for n in total]
-        if any(n % 2 for n in total):  # torch puts the odd one behind
+        if any(n % 2 for n in total):  # torch pads one more at the end
             sides = [(b, n - b) for b, n in zip(before, total, strict=True)]
-            input = pad(tape, input, [n for side in reversed(sides) for n in side])
+            input = pad(builder, input, [n for side in reversed(sides) for n in side])
             before = [0] * axes
     else:
         before = sizes(padding, axes)
     options = {"stride": sizes(stride, axes), "padding": before, "dilation": dilations, "groups": int(groups)}
-    return tape.emit("conv", [input], options, weight=weight, **_offset(bias, axes))
+    return builder.emit("conv", [input], options, weight=weight, **_offset(bias, axes))
 
 
 def conv_transpose(
-    tape: Tape,
+    builder: ProgramBuilder,
     input: Value,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -59,9 +59,9 @@ def conv_transpose(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Value:
-    """Transposed convolution, weight (in, out / groups, *kernel)."""
+    """Read a transposed convolution with weight (in, out / groups, *kernel)."""
     axes = weight.ndim - 2
-    _check_weights(tape, input, weight, axes)
+    _check_weights(builder, input, weight, axes)
     options = {
         "stride": sizes(stride, axes),
         "padding": sizes(padding, axes),
@@ -69,11 +69,11 @@ def conv_transpose(
         "dilation": sizes(dilation, axes),
         "groups": int(groups),
     }
-    return tape.emit("conv_transpose", [input], options, weight=weight, **_offset(bias, axes))
+    return builder.emit("conv_transpose", [input], options, weight=weight, **_offset(bias, axes))
 
 
 def batch_norm(
-    tape: Tape,
+    builder: ProgramBuilder,
     input: Value,
     running_mean: Tensor | None,
     running_var: Tensor | None,
@@ -84,10 +84,10 @@ def batch_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = False,
 ) -> Value:
-    """Batch normalisation with its running statistics: one scaling and one offset for each channel."""
+    """Read a batch normalization with running statistics: a factor and an offset per channel."""
     if training or running_mean is None or running_var is None:
-        raise tape.error(
-            "normalises by statistics of the batch, so a sample's output depends on the others; "
+        raise builder.error(
+            "normalizes by statistics of the batch, so a sample's output depends on the others; "
             "use track_running_stats=True and eval mode"
         )
     factor = (running_var.double() + eps).rsqrt()
@@ -97,34 +97,38 @@ def batch_norm(
     if bias is not None:
         offset = offset + bias
     shape = (-1, *(1,) * (len(input.shape) - 1))
-    return tape.scale(input, factor.detach().reshape(shape), offset.detach().reshape(shape))
+    return builder.scale(input, factor.detach().reshape(shape), offset.detach().reshape(shape))
 
 
-def dropout(tape: Tape, input: Value, p: float = 0.5, training: bool = True, inplace: bool = False) -> Value:
-    """Nothing, when it is off."""
+def dropout(
+    builder: ProgramBuilder, input: Value, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Value:
+    """Read a dropout that is off, as the identity."""
     if training and p > 0:
-        raise tape.error(
+        raise builder.error(
             "drops entries at random even in eval mode; write F.dropout(x, p, training=self.training) or use nn.Dropout"
         )
     return input
 
 
-def pad(tape: Tape, input: Value, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Value:
-    """Padding; a constant other than zero is in the offset."""
+def pad(
+    builder: ProgramBuilder, input: Value, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Value:
+    """Read a padding; a constant other than zero goes into the offset."""
     pads = [int(n) for n in pad]
     if len(pads) // 2 > len(input.shape):
-        raise tape.error("pads the batch axis")
+        raise builder.error("pads the batch axis")
     if mode != "constant":
-        return tape.move(input, lambda numbers: F.pad(numbers, pads, mode=mode))  # type: ignore[no-any-return]
+        return builder.move(input, lambda numbers: F.pad(numbers, pads, mode=mode))  # type: ignore[no-any-return]
     options = {"pads": pads}
     if not value:
-        return tape.emit("pad", [input], options) if any(pads) else input
+        return builder.emit("pad", [input], options) if any(pads) else input
     ones = torch.ones(1, *input.shape, dtype=torch.float64)
-    return tape.emit("pad", [input], options, offset=value * (1 - F.pad(ones, pads)[0]))
+    return builder.emit("pad", [input], options, offset=value * (1 - F.pad(ones, pads)[0]))
 
 
 def interpolate(
-    tape: Tape,
+    builder: ProgramBuilder,
     input: Value,
     size: Sizes | None = None,
     scale_factor: float | Sequence[float] | None = None,
@@ -133,9 +137,9 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Value:
-    """Nearest-neighbour interpolation moves entries; every other mode is a linear map."""
+    """Read an interpolation: nearest-neighbor moves entries, every other mode is a linear map."""
 
-    def resized(x: Tensor) -> Tensor:
+    def resize(x: Tensor) -> Tensor:
         return F.interpolate(
             x,
             size,
@@ -147,34 +151,39 @@ def interpolate(
         )
 
     if mode.startswith("nearest"):
-        return tape.move(input, resized)  # type: ignore[no-any-return]
+        return builder.move(input, resize)  # type: ignore[no-any-return]
     axes = len(input.shape) - 1
     options: dict[str, Any] = {"mode": mode, "align_corners": align_corners, "antialias": antialias}
     if size is not None or recompute_scale_factor:
-        options["size"] = list(resized(input.example[:1]).shape[2:])
+        options["size"] = list(resize(input.example[:1]).shape[2:])
     else:
         assert scale_factor is not None
         factors = [scale_factor] * axes if isinstance(scale_factor, int | float) else scale_factor
         options["scale"] = [float(factor) for factor in factors]
-    return tape.emit("interpolate", [input], options)
+    return builder.emit("interpolate", [input], options)
 
 
 def unfold(
-    tape: Tape, input: Value, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+    builder: ProgramBuilder,
+    input: Value,
+    kernel_size: Sizes,
+    dilation: Sizes = 1,
+    padding: Sizes = 0,
+    stride: Sizes = 1,
 ) -> Value:
-    """Sliding windows as columns (F.unfold), or Tensor.unfold(dimension, size, step)."""
+    """Read sliding windows as columns (F.unfold)."""
     if len(input.shape) != 3 or padding == 0 or not any(sizes(padding, 2)):
-        return tape.move(input, lambda numbers: F.unfold(numbers, kernel_size, dilation, 0, stride))  # type: ignore[no-any-return, arg-type]
+        return builder.move(input, lambda numbers: F.unfold(numbers, kernel_size, dilation, 0, stride))  # type: ignore[no-any-return, arg-type]
     rows, columns = sizes(padding, 2)
-    padded = pad(tape, input, [columns, columns, rows, rows])
-    return tape.move(padded, lambda numbers: F.unfold(numbers, kernel_size, dilation, 0, stride))  # type: ignore[no-any-return, arg-type]
+    padded = pad(builder, input, [columns, columns, rows, rows])
+    return builder.move(padded, lambda numbers: F.unfold(numbers, kernel_size, dilation, 0, stride))  # type: ignore[no-any-return, arg-type]
 
 
-def _check_weights(tape: Tape, input: Any, weight: Any, axes: int) -> None:
+def _check_weights(builder: ProgramBuilder, input: Any, weight: Any, axes: int) -> None:
     if not isinstance(input, Value) or isinstance(weight, Value):
-        raise tape.error("its weights depend on the input, so the network is not piecewise linear")
+        raise builder.error("its weights depend on the input, so the network is not piecewise linear")
     if len(input.shape) != axes + 1:
-        raise tape.error(
+        raise builder.error(
             f"needs values of shape (batch, channels, *{axes} axes), got (batch, *{input.shape}); check input_shape"
         )
 

@@ -1,14 +1,14 @@
-"""Operations that need no handler of their own, by name."""
+"""Names of torch operations that need no handler."""
 
 from __future__ import annotations
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
-#: Questions whose answers do not depend on a tensor's entries; they are passed on to torch.
+#: Queries whose results do not depend on a tensor's entries; torch answers them.
 QUERIES = words(
     """
     shape size dim ndim ndimension dtype device numel nelement element_size itemsize layout stride storage_offset
@@ -19,7 +19,7 @@ QUERIES = words(
     """
 )
 
-#: The tensor itself. Changes of floating-point precision are rounding, not part of the function.
+#: Identities. Changes of floating-point precision are rounding, not part of the function.
 IDENTITY_FUNCTIONS = words(
     """
     clone contiguous detach detach_ data cpu cuda to type type_as float double half bfloat16 requires_grad_ retain_grad
@@ -27,7 +27,7 @@ IDENTITY_FUNCTIONS = words(
     """
 )
 
-#: Pure movements of entries (one tensor in, its entries out, some twice or not at all).
+#: Rearrangements of the entries of one tensor, some of which may repeat or drop.
 MOVES = words(
     """
     view reshape flatten ravel unflatten squeeze unsqueeze view_as reshape_as expand expand_as broadcast_to repeat tile
@@ -38,5 +38,5 @@ MOVES = words(
     """
 )
 
-#: Linear operations without a step of their own: read as a dense matrix.
+#: Linear operations without a corresponding step: read as a dense matrix.
 DENSE = words("einsum tensordot inner cumsum diff trapezoid trapz tril triu fold")

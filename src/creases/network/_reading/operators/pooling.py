@@ -1,4 +1,4 @@
-"""Pooling: averages are affine, maxima are choices among the entries of a window."""
+"""Reading pooling: averages are affine, maxima are choices among the entries of a window."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network._reading.builder import Tape, Value
+from creases.network._reading.builder import ProgramBuilder, Value
 from creases.network._reading.operators.layers import Sizes, sizes
 
 _ADAPTIVE_MAX = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}
@@ -18,7 +18,7 @@ _MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
 def avg_pool(
-    tape: Tape,
+    builder: ProgramBuilder,
     input: Value,
     kernel_size: Sizes,
     stride: Sizes | None = None,
@@ -27,7 +27,7 @@ def avg_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Value:
-    """Average over windows."""
+    """Read an average over windows."""
     axes = len(input.shape) - 1
     kernel = sizes(kernel_size, axes)
     options: dict[str, Any] = {
@@ -39,17 +39,17 @@ def avg_pool(
     }
     if divisor_override:
         options["divisor"] = int(divisor_override)
-    return tape.emit("avg_pool", [input], options)
+    return builder.emit("avg_pool", [input], options)
 
 
-def adaptive_avg_pool(tape: Tape, input: Value, output_size: Any) -> Value:
-    """Average over windows that cover the input."""
+def adaptive_avg_pool(builder: ProgramBuilder, input: Value, output_size: Any) -> Value:
+    """Read an average over windows that cover the input."""
     axes = len(input.shape) - 1
-    return tape.emit("adaptive_avg_pool", [input], {"size": _output_size(output_size, input.shape[-axes:])})
+    return builder.emit("adaptive_avg_pool", [input], {"size": _output_size(output_size, input.shape[-axes:])})
 
 
 def max_pool(
-    tape: Tape,
+    builder: ProgramBuilder,
     input: Value,
     kernel_size: Sizes,
     stride: Sizes | None = None,
@@ -58,7 +58,7 @@ def max_pool(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Value:
-    """Maximum over windows: a choice; positions outside the input repeat the window's first entry."""
+    """Read a maximum over windows; positions outside the input repeat the window's first entry."""
     axes = len(input.shape) - 1
     kernel = sizes(kernel_size, axes)
     strides = sizes(stride, axes) if stride else kernel
@@ -68,11 +68,11 @@ def max_pool(
     for i in range(axes):
         first = torch.arange(out[i]) * strides[i] - pads[i]
         windows.append(first[:, None] + torch.arange(kernel[i]) * dilations[i])
-    return _choose(tape, input, windows)
+    return _choose(builder, input, windows)
 
 
-def adaptive_max_pool(tape: Tape, input: Value, output_size: Any, return_indices: bool = False) -> Value:
-    """Maximum over windows that cover the input."""
+def adaptive_max_pool(builder: ProgramBuilder, input: Value, output_size: Any, return_indices: bool = False) -> Value:
+    """Read a maximum over windows that cover the input."""
     axes = len(input.shape) - 1
     out = _output_size(output_size, input.shape[-axes:])
     windows = []
@@ -81,11 +81,11 @@ def adaptive_max_pool(tape: Tape, input: Value, output_size: Any, return_indices
         last = ((torch.arange(count) + 1) * n + count - 1) // count  # exclusive
         window = first[:, None] + torch.arange(int((last - first).max()))
         windows.append(torch.where(window < last[:, None], window, -1))
-    return _choose(tape, input, windows)
+    return _choose(builder, input, windows)
 
 
-def _choose(tape: Tape, x: Value, windows: Sequence[Tensor]) -> Value:
-    """Choice among the entries of product windows; ``windows``: for each axis (positions, entries), outside = none."""
+def _choose(builder: ProgramBuilder, x: Value, windows: Sequence[Tensor]) -> Value:
+    """Add a choice among the entries of windows, given for each axis by indices (positions, entries)."""
     channels, *grid = x.shape
     axes = len(grid)
     index = torch.zeros((1,) * (2 * axes), dtype=torch.int64)
@@ -99,13 +99,13 @@ def _choose(tape: Tape, x: Value, windows: Sequence[Tensor]) -> Value:
     first = index.gather(-1, inside.int().argmax(-1, keepdim=True))
     index = torch.where(inside, index, first)
     start = torch.arange(channels).reshape(-1, *(1,) * index.ndim) * prod(grid)
-    return tape.choice(tape.gather(x, start + index))
+    return builder.choice(builder.gather(x, start + index))
 
 
 def _output_size(size: Any, grid: Sequence[int]) -> list[int]:
-    given = [size] * len(grid) if isinstance(size, int) or size is None else list(size)
-    given = given * len(grid) if len(given) == 1 else given
-    return [n if part is None else int(part) for part, n in zip(given, grid, strict=True)]
+    parts = [size] * len(grid) if isinstance(size, int) or size is None else list(size)
+    parts = parts * len(grid) if len(parts) == 1 else parts
+    return [n if part is None else int(part) for part, n in zip(parts, grid, strict=True)]
 
 
 HANDLERS: dict[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""Operations that are not continuous piecewise-linear functions, and what to do about each."""
+"""Operations that are not continuous piecewise-linear functions, with advice for each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATISTICS = (
     """,
 )
 _POSITIONS = (
-    "is not continuous: it gives positions or an order, not values; let the model return the values",
+    "is not continuous: it returns positions or an order, not values; let the model return the values",
     """
     argmax argmin argsort topk sort median mode kthvalue unique searchsorted bucketize nonzero count_nonzero
     max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices
@@ -48,12 +48,12 @@ _PRODUCTS = (
     """,
 )
 _RECURRENT = (
-    "is a recurrent layer, which cannot be read: LSTM and GRU are not piecewise linear; write a recurrence with ReLU "
-    "out as Linear and relu",
+    "is a recurrent layer, which cannot be read: LSTM and GRU are not piecewise linear; unroll a recurrence with ReLU "
+    "into Linear and relu",
     "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell",
 )
 _RANDOM = (
-    "draws random numbers, so the model is not one function; switch it off in eval mode",
+    "draws random numbers, so the model is not a function of its input; switch it off in eval mode",
     "rand_like randn_like randint_like bernoulli multinomial normal uniform exponential gumbel_softmax",
 )
 _DATA = (
@@ -69,29 +69,29 @@ _WRITES = (
     "__setitem__ index_put index_add index_copy index_fill scatter scatter_add masked_scatter copy fill zero",
 )
 
-#: Refused where their result is used: at the very end of a model there is better advice (:func:`at_the_end`).
-_LATER = (_SMOOTH, _STATISTICS, _POSITIONS, _COMPARISON, _PRODUCTS, _RECURRENT)
-REFUSED = frozenset(name for _, names in _LATER for name in words(names))
+#: Refused only where their result is used: for the last operation there is better advice (:func:`final_advice`).
+_DEFERRED = (_SMOOTH, _STATISTICS, _POSITIONS, _COMPARISON, _PRODUCTS, _RECURRENT)
+REFUSED = frozenset(name for _, names in _DEFERRED for name in words(names))
 
-#: Refused at once: what would follow is not torch's.
+#: Refused immediately: what follows is not a torch operation.
 CONDITIONS = words(_DATA[1])
 
-_REASON = {name: why for why, names in (*_LATER, _RANDOM, _DATA, _WRITES) for name in words(names)}
+_REASON = {name: why for why, names in (*_DEFERRED, _RANDOM, _DATA, _WRITES) for name in words(names)}
 
-#: Final operations that leave the classification as it is.
+#: Final operations that do not change the predicted class.
 MONOTONE = words("softmax log_softmax sigmoid logsigmoid log_sigmoid expit tanh argmax")
 
 
 def refusal(name: str) -> str:
-    """Why an operation cannot be read, and what to do."""
+    """Return why an operation cannot be read, and what to do."""
     return _REASON.get(
         name, "is not an operation that creases reads; write it with affine operations, relu, clamp, abs, max or min"
     )
 
 
-def at_the_end(name: str, place: str, removal: str) -> str:
-    """Advice for a model that ends in an operation which does not change the classification."""
+def final_advice(name: str, place: str, removal: str) -> str:
+    """Return advice for a model whose last operation does not change the predicted class."""
     return (
-        f"{place}: {name} at the very end of a model is not piecewise linear. Drop it: classification is unchanged, as "
-        f"it keeps the order of the outputs. {removal}"
+        f"{place}: {name} at the end of a model is not piecewise linear. Remove it: predictions do not change, as it "
+        f"keeps the order of the outputs. {removal}"
     )

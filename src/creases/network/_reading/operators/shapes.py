@@ -1,4 +1,4 @@
-"""Operations on axes: order, concatenation, sums and means."""
+"""Reading operations on axes: order, concatenation, sums and means."""
 
 from __future__ import annotations
 
@@ -8,65 +8,71 @@ from typing import Any
 
 from torch import Tensor
 
-from creases.network._reading.builder import Tape, Value
+from creases.network._reading.builder import ProgramBuilder, Value
 
 
-def axis(tape: Tape, dim: int, ndim: int) -> int:
-    """An axis without the batch, counted from 0; ``dim`` and ``ndim`` count the batch."""
+def axis(builder: ProgramBuilder, dim: int, ndim: int) -> int:
+    """Return an axis counted without the batch; ``dim`` and ``ndim`` count the batch."""
     dim = int(dim) % ndim
     if dim == 0:
-        raise tape.error("acts along the batch axis, so a sample's output depends on the others")
+        raise builder.error("acts along the batch axis, so a sample's output depends on the others")
     return dim - 1
 
 
-def axes(tape: Tape, dims: int | Sequence[int] | None, x: Value) -> list[int]:
-    """Axes without the batch; None is all of them, the batch included, and so refused."""
+def axes(builder: ProgramBuilder, dims: int | Sequence[int] | None, x: Value) -> list[int]:
+    """Return axes counted without the batch; None means all axes including the batch, which is refused."""
     if dims is None or (not isinstance(dims, int) and not len(dims)):
-        raise tape.error("reduces over all axes, the batch too; give the axes, for example dim=1 or x.flatten(1)")
+        raise builder.error("reduces over all axes, the batch too; give the axes, for example dim=1 or x.flatten(1)")
     listed = [dims] if isinstance(dims, int) else list(dims)
-    return sorted(axis(tape, dim, x.example.ndim) for dim in listed)
+    return sorted(axis(builder, dim, x.example.ndim) for dim in listed)
 
 
-def permute(tape: Tape, input: Value, *dims: Any) -> Value:
+def permute(builder: ProgramBuilder, input: Value, *dims: Any) -> Value:
+    """Read a permutation of axes."""
     order = list(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else list(dims)
     order = [dim % input.example.ndim for dim in order]
     if order[0] != 0:
-        raise tape.error(f"moves the batch axis: permute{tuple(order)}; it must stay in front")
-    return tape.permute(input, [dim - 1 for dim in order[1:]])
+        raise builder.error(f"moves the batch axis: permute{tuple(order)}; it must stay in front")
+    return builder.permute(input, [dim - 1 for dim in order[1:]])
 
 
-def transpose(tape: Tape, input: Value, dim0: int, dim1: int) -> Value:
+def transpose(builder: ProgramBuilder, input: Value, dim0: int, dim1: int) -> Value:
+    """Read an exchange of two axes."""
     order = list(range(input.example.ndim))
     order[dim0], order[dim1] = order[dim1], order[dim0]
-    return permute(tape, input, order)
+    return permute(builder, input, order)
 
 
-def cat(tape: Tape, tensors: Sequence[Value | Tensor], dim: int = 0) -> Value:
-    values = _values(tape, tensors)
-    return tape.emit("concat", values, {"dim": axis(tape, dim, values[0].example.ndim)})
+def cat(builder: ProgramBuilder, tensors: Sequence[Value | Tensor], dim: int = 0) -> Value:
+    """Read a concatenation."""
+    values = _values(builder, tensors)
+    return builder.emit("concat", values, {"dim": axis(builder, dim, values[0].example.ndim)})
 
 
-def stack(tape: Tape, tensors: Sequence[Value | Tensor], dim: int = 0) -> Value:
-    values = _values(tape, tensors)
-    at = axis(tape, dim, values[0].example.ndim + 1)
+def stack(builder: ProgramBuilder, tensors: Sequence[Value | Tensor], dim: int = 0) -> Value:
+    """Read a stack of tensors along a new axis."""
+    values = _values(builder, tensors)
+    at = axis(builder, dim, values[0].example.ndim + 1)
     last = len(values[0].shape)
-    stacked = tape.emit("stack", values)
+    stacked = builder.emit("stack", values)
     order = list(range(last))
     order.insert(at, last)
-    return tape.permute(stacked, order)
+    return builder.permute(stacked, order)
 
 
-def total(tape: Tape, input: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
-    return tape.emit("sum", [input], {"dims": axes(tape, dim, input), "keepdim": bool(keepdim)})
+def total(builder: ProgramBuilder, input: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
+    """Read a sum over axes."""
+    return builder.emit("sum", [input], {"dims": axes(builder, dim, input), "keepdim": bool(keepdim)})
 
 
-def mean(tape: Tape, input: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
-    count = prod(input.shape[i] for i in axes(tape, dim, input))
-    return tape.scale(total(tape, input, dim, keepdim), 1 / count)
+def mean(builder: ProgramBuilder, input: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
+    """Read a mean over axes."""
+    count = prod(input.shape[i] for i in axes(builder, dim, input))
+    return builder.scale(total(builder, input, dim, keepdim), 1 / count)
 
 
-def _values(tape: Tape, tensors: Sequence[Value | Tensor]) -> list[Value]:
-    """Values and constants together, the constants made values; the batch axis of a constant is taken off."""
+def _values(builder: ProgramBuilder, tensors: Sequence[Value | Tensor]) -> list[Value]:
+    """Return values and constants as values; constants lose their batch axis."""
     like = next(part for part in tensors if isinstance(part, Value))
     values = []
     for part in tensors:
@@ -75,11 +81,11 @@ def _values(tape: Tape, tensors: Sequence[Value | Tensor]) -> list[Value]:
             continue
         if part.ndim == 1 and not part.numel():
             continue  # torch.cat skips the old empty tensor
-        if part.ndim != like.example.ndim or len(part) != tape.batch:
-            raise tape.error(f"a constant of shape {tuple(part.shape)} has no batch axis")
-        values.append(tape.fill(tape.constant(part, like)))
+        if part.ndim != like.example.ndim or len(part) != builder.batch:
+            raise builder.error(f"a constant of shape {tuple(part.shape)} has no batch axis")
+        values.append(builder.fill(builder.constant(part, like)))
     if len({len(value.shape) for value in values}) > 1:
-        raise tape.error("values with different numbers of axes")
+        raise builder.error("values with different numbers of axes")
     return values
 
 
@@ -91,7 +97,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "cat": cat,
     "concat": cat,
     "concatenate": cat,
-    "hstack": lambda tape, tensors: cat(tape, tensors, 1),
+    "hstack": lambda builder, tensors: cat(builder, tensors, 1),
     "stack": stack,
     "sum": total,
     "mean": mean,
