@@ -70,7 +70,7 @@ def _report(asked: Asked) -> bytes:
     model, again = f"{asked.stem}.safetensors", script(asked.given, live)
     return _written(
         "report.html",
-        lambda path: write_run_report(run, path, model=model, again=again, progress=lambda step: asked.sign()),
+        lambda path: write_run_report(run, path, model=model, again=again, progress=lambda *_: asked.sign()),
     )
 
 
@@ -96,7 +96,7 @@ def _animation(asked: Asked) -> bytes:
             path,
             history=live.history,
             frames=PICTURES,
-            progress=lambda _, done, count: asked.sign(),
+            progress=lambda *_: asked.sign(),
             **shown,
         ),
     )
