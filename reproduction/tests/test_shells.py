@@ -11,7 +11,7 @@ import pytest
 from creases.errors import InputError
 from creases.lab import Batch
 from creases.regions.enclosures import expanded_simplex, hyperoctahedron
-from creases.regions.enclosures._enclosures import between
+from creases.regions.enclosures._enclosures import intermediate_polytope
 from creases_reproduction.experiment import stored_table
 from creases_reproduction.linearity.shells_dimensions import THRESHOLDS, shells_dimensions, train_on_shells
 from creases_reproduction.linearity.shells_hyperparameters import (
@@ -71,7 +71,7 @@ def test_a_seeds_networks_are_the_same_every_time():
     ("model", "kind"),
     [
         (hyperoctahedron, "hyperoctahedron"),
-        (partial(between, small=2), "between"),
+        (partial(intermediate_polytope, small=2), "between"),
         (expanded_simplex, "expanded simplex"),
     ],
 )

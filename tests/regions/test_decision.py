@@ -14,7 +14,7 @@ import creases
 from creases.errors import InputError
 from creases.regions import decision_polytopes
 from creases.regions.enclosures import enclosure, expanded_simplex, hyperoctahedron
-from creases.regions.enclosures._enclosures import between, face_counts
+from creases.regions.enclosures._enclosures import face_counts, intermediate_polytope
 
 MODELS = {"hyperoctahedron": hyperoctahedron, "expanded simplex": expanded_simplex}
 
@@ -92,7 +92,7 @@ def test_convex_functions_enclose_what_scipy_makes_of_all_their_halfspaces(n, wi
 def test_from_three_dimensions_on_n_plus_1_units_enclose_more_than_two_kinds(n):
     kinds, counts = [], set()
     for small in range(1, n + 2):
-        (found,) = decision_polytopes(creases.read(between(n, small), (n,)), inside=0)
+        (found,) = decision_polytopes(creases.read(intermediate_polytope(n, small), (n,)), inside=0)
         assert (len(found.vertices), len(found.normals)) == face_counts(n, small)
         assert found.convex
         kinds.append(found.kind)

@@ -12,9 +12,9 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 from creases.errors import InputError
 from creases.regions.enclosures import enclosure, expanded_simplex, hyperoctahedron
 from creases.regions.enclosures._enclosures import (
-    between,
     face_counts,
     facet_distance,
+    intermediate_polytope,
     shell_volume,
     simplex_directions,
 )
@@ -99,7 +99,7 @@ def test_one_small_weight_is_a_hyperoctahedron_and_all_small_weights_an_expanded
             faces = enclosure(kind, n).f_vector
             assert face_counts(n, small) == (faces[0], faces[-1])
     x = np.random.default_rng(0).normal(size=(100, 3))
-    np.testing.assert_array_equal(values(between(3, 1), x), values(hyperoctahedron(3), x))
+    np.testing.assert_array_equal(values(intermediate_polytope(3, 1), x), values(hyperoctahedron(3), x))
 
 
 # -- what section 4.1 prints -------------------------------------------------------------------------------------------
@@ -173,7 +173,10 @@ def test_equation_4_17_tends_to_the_power_of_two_over_the_root_of_e(n):
         (lambda: hyperoctahedron(2, C=float("nan")), "C must be a finite number above 1"),
         (lambda: expanded_simplex(2, leak=1.0), "leak must be a finite number at least 0 and below 1, got 1.0"),
         (lambda: enclosure("cube", 3), "kind must be 'hyperoctahedron' or 'expanded simplex', got 'cube'"),
-        (lambda: between(3, 5), r"small must be a number of units with small weights, from 1 to n \+ 1 = 4, got 5"),
+        (
+            lambda: intermediate_polytope(3, 5),
+            r"small must be a number of units with small weights, from 1 to n \+ 1 = 4, got 5",
+        ),
         (lambda: facet_distance(0, 3), "k must be a number of active units, from 1 to n = 3, got 0"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -207,9 +206,7 @@ def test_stretches_that_fit_in_memory_give_the_same_line(monkeypatch: pytest.Mon
     net = pooled()
     a, b = ends_of(net)
     whole = [line(net, a, b, infinite=infinite) for infinite in (False, True)]
-    monkeypatch.setattr(
-        import_module("creases.regions._line.line"), "default_memory", lambda: 1
-    )  # the least: 64 knots at a time
+    monkeypatch.setattr("creases.regions._line.line.memory_limit", lambda: 1)  # the least: 64 knots at a time
     for one in whole:
         other = line(net, a, b, infinite=one.infinite)
         np.testing.assert_allclose(other.breakpoints, one.breakpoints, rtol=1e-12)

@@ -15,7 +15,7 @@ from conformance import check_plane
 from creases.errors import FileError, InputError
 from creases.regions import PlanePartition
 from creases.regions._plane import complex as planar
-from creases.regions._plane.complex import Complex, rectangle
+from creases.regions._plane.complex import Complex, box_mesh
 from creases.regions._plane.device import DeviceComplex
 from reference import exact_regions, load_case, load_counts, lp_regions
 from strategies import Case, cases
@@ -27,7 +27,9 @@ PLANES = [name for name, case in load_counts().items() if case["widths"][0] == 2
 
 def on_device(net: creases.Network, box, monkeypatch) -> PlanePartition:
     """The partition by tensor operations, as on a GPU."""
-    monkeypatch.setattr(Complex, "of", lambda mesh, memory=None: DeviceComplex.of(mesh, torch.device("cpu")))
+    monkeypatch.setattr(
+        Complex, "from_mesh", lambda mesh, memory=None: DeviceComplex.from_mesh(mesh, torch.device("cpu"))
+    )
     found = creases.plane(net, box)
     monkeypatch.undo()
     return found
@@ -294,7 +296,7 @@ def test_a_choice_on_a_device_is_the_same(monkeypatch) -> None:
     net = image_network()
     origin, basis = np.random.default_rng(1).normal(size=(3, 16))[0], np.random.default_rng(2).normal(size=(16, 2))
     kernel = creases.plane(net, UNIT, origin, basis)
-    monkeypatch.setattr(Complex, "of", classmethod(_device_once(Complex.of.__func__)))
+    monkeypatch.setattr(Complex, "from_mesh", classmethod(_device_once(Complex.from_mesh.__func__)))
     assert patterns(creases.plane(net, UNIT, origin, basis)) == patterns(kernel)
 
 
@@ -306,7 +308,7 @@ def _device_once(original):
         if made:
             return original(cls, mesh, memory)
         made.append(True)
-        return DeviceComplex.of(mesh, torch.device("cpu"))
+        return DeviceComplex.from_mesh(mesh, torch.device("cpu"))
 
     return of
 
@@ -433,8 +435,8 @@ def test_bad_slices_are_refused() -> None:
 
 
 def test_the_single_region_of_a_box_is_the_box() -> None:
-    mesh = rectangle(np.array([[0.0, 2.0], [1.0, 2.0]]))
-    assert Complex.of(mesh).mesh().corners.tolist() == [0, 1, 2, 3]
+    mesh = box_mesh(np.array([[0.0, 2.0], [1.0, 2.0]]))
+    assert Complex.from_mesh(mesh).mesh().corners.tolist() == [0, 1, 2, 3]
 
 
 def test_where_candidates_tie_on_a_whole_region_the_first_is_chosen() -> None:

@@ -37,13 +37,13 @@ def narrow(scale: Scale) -> Numbers:
     reaches = []
     for shape, seed, inside in product(shapes, range(trials), (0, 1)):
         box = [(-64.0, 64.0)] * shape[0]
-        reaches += [one.reach for one in decision_polytopes(random_network(shape, seed), box, inside=inside)]
+        reaches += [one.extent for one in decision_polytopes(random_network(shape, seed), box, inside=inside)]
     (wider,) = decision_polytopes(creases.read(hyperoctahedron(2), (2,)), inside=0)
     cut = sum(reach == "cut off" for reach in reaches)  # leaves the box: whether it ends beyond is not known
     return {
         **count_failures(reach != "bounded" for reach in reaches),
         "leave the box": cut,
-        "one unit more": wider.reach,
+        "one unit more": wider.extent,
     }
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 import creases
 from creases.regions import DecisionPolytope, decision_polytopes
-from creases.regions.enclosures import between, enclosure, expanded_simplex, face_counts, hyperoctahedron
+from creases.regions.enclosures import enclosure, expanded_simplex, face_counts, hyperoctahedron, intermediate_polytope
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, drawing, judge_cases, judge_rows, row, rows_picture
@@ -28,7 +28,7 @@ def enclosed(model: nn.Module, n: int) -> DecisionPolytope:
 def sufficient(scale: Scale) -> Numbers:
     """Whether networks of n + 1 units in one layer enclose a bounded set, for n = 1 to 4 (5), with and without leak."""
     cases = product(range(1, 6 if scale == "full" else 4), (hyperoctahedron, expanded_simplex), (0.0, 0.1))
-    return count_failures(enclosed(make(n, leak=leak), n).reach == "bounded" for n, make, leak in cases)
+    return count_failures(enclosed(make(n, leak=leak), n).extent == "bounded" for n, make, leak in cases)
 
 
 def one_dimension(scale: Scale) -> Numbers:
@@ -76,7 +76,7 @@ def polygons(scale: Scale) -> Numbers:
         W = np.vstack([W, -draw.uniform(0.2, 2, 2) @ W])
         layers = [(W, draw.normal(size=3)), (draw.uniform(0.2, 2, (1, 3)), -draw.uniform(0.5, 8, 1))]
         for one in decision_polytopes(creases.read(layers), [(-256.0, 256.0)] * 2, inside=0):
-            if one.reach == "bounded":
+            if one.extent == "bounded":
                 name = f"{len(one.vertices)} corners" if one.convex else "not convex"
                 counts[name] = counts.get(name, 0) + 1
     return {"trials": trials, "counts": counts}
@@ -155,7 +155,7 @@ def other_shapes(scale: Scale) -> Numbers:
     """Vertices and facets of what n + 1 units can enclose, by how many of their weights are small, at n = 3 and 4."""
     found = {}
     for n in (3, 4) if scale == "full" else (3,):
-        shapes = [enclosed(between(n, small), n) for small in range(1, n + 2)]
+        shapes = [enclosed(intermediate_polytope(n, small), n) for small in range(1, n + 2)]
         listed = [[len(one.vertices), len(one.normals), kind_of(one)] for one in shapes]
         assert [one[:2] for one in listed] == [list(face_counts(n, small)) for small in range(1, n + 2)]
         found[str(n)] = listed

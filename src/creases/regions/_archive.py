@@ -1,4 +1,4 @@
-"""Results in ``.npz`` files: flat arrays, and the network they are about; nothing pickled."""
+"""Results in ``.npz`` files: flat arrays and the network they belong to, without pickling."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ R = TypeVar("R", bound=Result)
 
 
 def save(result: Result, path: str | Path) -> Path:
-    """Write a result to a ``.npz`` file, whole or not at all."""
+    """Write a result to a ``.npz`` file, atomically."""
     path = Path(path)
     arrays = {f.name: np.asarray(getattr(result, f.name)) for f in fields(result) if f.name != "net"}
     arrays |= {"kind": np.array(type(result).__name__), "network": np.frombuffer(result.net.to_bytes(), np.uint8)}
@@ -37,7 +37,7 @@ def save(result: Result, path: str | Path) -> Path:
 
 
 def load(kind: type[R], path: str | Path) -> R:
-    """Read back a result of a kind that :func:`save` wrote."""
+    """Read a result of a class that :func:`save` wrote."""
     try:
         with open_npz(path) as data:
             arrays = {key: data[key] for key in data.files}
@@ -45,12 +45,12 @@ def load(kind: type[R], path: str | Path) -> R:
         raise FileError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: not an .npz file that creases wrote, or damaged: {error}") from None
-    found = str(arrays.pop("kind", ""))
-    if found != kind.__name__:
-        raise FileError(f"{path}: expected a saved {kind.__name__}, found {found or 'something else'}")
+    name = str(arrays.pop("kind", ""))
+    if name != kind.__name__:
+        raise FileError(f"{path}: expected a saved {kind.__name__}, got {name or 'something else'}")
     missing = {"network", *(f.name for f in fields(kind) if f.name != "net")} - arrays.keys()
     if missing:
         raise FileError(f"{path}: damaged, or written by another version: it has no {', '.join(sorted(missing))}")
     net = Network.from_bytes(arrays.pop("network").tobytes(), str(path))
-    made: Callable[..., R] = kind
-    return made(net=net, **{name: array if array.ndim else array.item() for name, array in arrays.items()})
+    build: Callable[..., R] = kind
+    return build(net=net, **{name: array if array.ndim else array.item() for name, array in arrays.items()})

@@ -19,15 +19,15 @@ from creases.regions._tolerance import SIGN_TOLERANCE
 
 @dataclass(frozen=True, eq=False)
 class Boundary:
-    """The decision boundary in a plane, and the part of every region that each class has.
+    """The decision boundary in a plane, and the parts of regions where each class is decided.
 
-    With one output the decision is its sign: class 1 where it is positive, class 0 elsewhere.
+    A network of one output decides by its sign: class 1 where it is positive, class 0 elsewhere.
     """
 
     vertices: Floats  #: (V, 2) in slice coordinates: those of the partition, then those of the boundary
     edges: NDArray[np.int32]  #: (S, 2) the boundary's segments
     classes: NDArray[np.int16]  #: (S, 2) the class left and right of each segment
-    regions: NDArray[np.int32]  #: (S, 2) the region left and right of each segment (the same, but along a crease)
+    regions: NDArray[np.int32]  #: (S, 2) the region left and right of each segment (the same, except along a crease)
     part_corners: NDArray[np.int32]  #: corners of all parts, counter-clockwise
     part_starts: NDArray[np.int32]  #: (P + 1,)
     part_class: NDArray[np.int16]  #: (P,)
@@ -45,12 +45,12 @@ class Boundary:
         return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).sum())
 
     def areas(self) -> Floats:
-        """Area that each class has in the box: (largest class + 1,)."""
+        """Return the area where each class is decided in the box: (largest class + 1,)."""
         parts = polygon_areas(self.vertices, self.part_corners, self.part_starts)
         return np.bincount(self.part_class, weights=parts).astype(np.float64, copy=False)
 
     def polylines(self) -> list[Floats]:
-        """The boundary as polylines (n, 2), each between one pair of classes; a closed one ends where it starts."""
+        """Return the boundary as polylines (n, 2), each between one pair of classes; a closed one ends at its start."""
         lines: list[Floats] = []
         pairs = np.sort(self.classes, axis=1)
         for pair in np.unique(pairs, axis=0):
@@ -59,12 +59,12 @@ class Boundary:
 
 
 def _chains(edges: list[list[int]]) -> list[list[int]]:
-    """Edges joined end to end: chains from open ends first, then closed ones; a chain stops where others meet it."""
+    """Join edges end to end: chains from open ends first, then closed ones; a chain stops where others meet it."""
     at: dict[int, set[int]] = {}
     for e, (a, b) in enumerate(edges):
         at.setdefault(a, set()).add(e)
         at.setdefault(b, set()).add(e)
-    ends = {v: len(here) for v, here in at.items() if len(here) != 2}
+    ends = {v: len(edges_at) for v, edges_at in at.items() if len(edges_at) != 2}
     chains = []
     for start in [*(v for v, count in ends.items() for _ in range(count)), *(a for a, _ in edges)]:
         if not at[start]:
@@ -80,21 +80,21 @@ def _chains(edges: list[list[int]]) -> list[list[int]]:
 
 
 def output_term_sizes(net: Network, x: Floats) -> Floats:
-    """Sum of the magnitudes of the terms of each output (n_out,), its largest over points (n, n_in)."""
+    """Return the sum of the magnitudes of each output's terms, (n_out,), at its largest over points (n, n_in)."""
     net = net.to(torch.float64)
     points = torch.from_numpy(x).to(net.device)
     block = max(1, 2**28 // (8 * max(net.sizes)))
     with torch.no_grad():
-        walk = ForwardPass(net, points[:block], zero=SIGN_TOLERANCE)
-        while walk.advance() is not None:
+        forward = ForwardPass(net, points[:block], zero=SIGN_TOLERANCE)
+        while forward.advance() is not None:
             for start in range(block, len(points), block):
-                walk.update_range(walk.run(points[start : start + block]))
-        terms: Floats = walk.output_terms.cpu().numpy()
+                forward.update_range(forward.run(points[start : start + block]))
+        terms: Floats = forward.output_terms.cpu().numpy()
     return terms
 
 
 def _contenders(mesh: Mesh, values: Floats) -> NDArray[np.int64]:
-    """Outputs that may be the largest somewhere: in some region no other is larger at all corners than it at any."""
+    """Return outputs that may be the largest: in some region no other is larger at all corners than it at any."""
     possible = np.zeros(values.shape[1], bool)
     block = max(1, 2**26 // values.shape[1])
     for first in range(0, len(mesh.starts) - 1, block):
@@ -107,11 +107,12 @@ def _contenders(mesh: Mesh, values: Floats) -> NDArray[np.int64]:
 
 
 def plane_boundary(mesh: Mesh, values: Floats, terms: Floats) -> Boundary:
-    """One more bend on a partition with outputs ``values`` (V, m) at its vertices: their largest, or one's sign.
+    """Cut a partition where the largest of its outputs changes, or where a single output changes sign.
 
-    ``terms`` (m,) are the sizes that decide what is zero, as :func:`output_terms` gives them.
+    ``values`` (V, m) are the outputs at the vertices, ``terms`` (m,) the sizes of :func:`output_term_sizes`, relative
+    to which a value counts as zero.
     """
-    part = Complex.of(mesh)
+    part = Complex.from_mesh(mesh)
     choice = values.shape[1] > 1
     classes = _contenders(mesh, values) if choice else np.arange(2)
     z = torch.from_numpy(values[:, None, classes] if choice else values)

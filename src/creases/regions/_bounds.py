@@ -1,4 +1,4 @@
-"""How many regions a ReLU network of given widths can have: bounds, as exact integers."""
+"""Bounds on the number of regions of a ReLU network of given widths, as exact integers."""
 
 from __future__ import annotations
 
@@ -18,28 +18,27 @@ class Bounds:
 
     d: int  #: number of inputs
     widths: tuple[int, ...]  #: of the hidden layers
-    zaslavsky: int  #: regions that the first layer alone can make: exact for one hidden layer
-    product: int  #: upper, eq. (2.26) with k = d
-    lower: int | None  #: lower, eq. (2.27); None when a layer is narrower than the input
-    montufar_2014: int  #: upper: a side for every unit
-    montufar_2017: int  #: upper: no layer sees more dimensions than the narrowest before it
-    serra_2018: (
-        int  #: upper: ... nor more than the units that are on; not for a leaky ReLU, which never loses a dimension
-    )
+    zaslavsky: int  #: regions of the first layer alone: exact for one hidden layer
+    product: int  #: upper bound, eq. 2.26 of the dissertation with k = d
+    lower: int | None  #: lower bound, eq. 2.27; None when a layer is narrower than the input
+    montufar_2014: int  #: upper bound: two sides for every unit
+    montufar_2017: int  #: upper bound: a layer's input has no more dimensions than the narrowest layer before it
+    #: upper bound: ... nor more than the active units; not for a leaky ReLU, which never loses a dimension
+    serra_2018: int
 
     @property
     def upper(self) -> int:
-        """The least of the upper bounds: for ReLU. With a leak ``montufar_2017`` is the least that holds."""
+        """The least upper bound, for ReLUs; with a leak ``montufar_2017`` is the least that holds."""
         return min(self.product, self.montufar_2014, self.montufar_2017, self.serra_2018)
 
 
 def bounds(widths: Sequence[int], d: int | None = None) -> Bounds:
-    """Bounds on the number of regions of a fully connected ReLU network.
+    """Bound the number of regions of a fully connected ReLU network.
 
     Parameters
     ----------
     widths
-        Of the hidden layers; without ``d`` of all layers, input and output included.
+        Widths of the hidden layers; without ``d`` those of all layers, input and output included.
     d
         Number of inputs.
 
@@ -48,23 +47,27 @@ def bounds(widths: Sequence[int], d: int | None = None) -> Bounds:
     With hidden widths n_1 .. n_L and n_0 = d:
 
     - Zaslavsky (1975): n hyperplanes in d dimensions make at most ``sum_{j <= d} C(n, j)`` regions.
-    - Dissertation eq. (2.26): ``prod_l sum_{i <= k} C(n_l, i)``. The text asks k to be at most every width; it is a
-      bound when k is the input dimension, the dimension of what a layer can cut (with k = 1, d = 3 and widths 5, 1 it
-      would be 12, and the first layer alone makes 26).
-    - Eq. (2.27), Montufar et al. 2014: some weights reach
+    - The dissertation, eq. 2.26 [1]_: ``prod_l sum_{i <= k} C(n_l, i)``. The text requires k to be at most every width;
+      it is a bound when k is the input dimension, the dimension of what a layer can cut (with k = 1, d = 3 and widths
+      5, 1 it would be 12, and the first layer alone makes 26).
+    - Eq. 2.27, Montufar et al. 2014: some weights reach
       ``prod_{l < L} floor(n_l / d)^d  sum_{j <= d} C(n_L, j)``, for widths of at least d.
     - Montufar et al. 2014: at most ``2^(n_1 + ... + n_L)``; Montufar 2017: ``prod_l sum_{j <= d_l} C(n_l, j)`` with
       ``d_l = min(n_0, ..., n_(l-1))``.
     - Serra, Tjandraatmadja & Ramalingam 2018, theorem 1: the sum over all j_1 .. j_L of ``prod_l C(n_l, j_l)`` with
       ``j_l <= min(n_0, n_1 - j_1, ..., n_(l-1) - j_(l-1), n_l)``.
 
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
+
     Examples
     --------
-    >>> from creases.regions._bounds import bounds
+    >>> from creases.regions import bounds
     >>> bounds([16, 16], d=2).serra_2018
     18769
     """
-    hidden, n_in = _check(widths, d)
+    hidden, n_in = _check_widths(widths, d)
     enough = all(n >= n_in for n in hidden)
     folds = prod((n // n_in) ** n_in for n in hidden[:-1]) if enough else 0
     dims = [min((n_in, *hidden[:i])) for i in range(len(hidden))]
@@ -81,7 +84,7 @@ def bounds(widths: Sequence[int], d: int | None = None) -> Bounds:
 
 
 def _arrangement(n: int, d: int) -> int:
-    """Most regions of n hyperplanes in d dimensions."""
+    """Return the most regions that n hyperplanes make in d dimensions."""
     return sum(comb(n, j) for j in range(min(n, d) + 1))
 
 
@@ -96,7 +99,7 @@ def _serra(widths: tuple[int, ...], d: int) -> int:
     return count(0, d)
 
 
-def _check(widths: Sequence[int], d: int | None) -> tuple[tuple[int, ...], int]:
+def _check_widths(widths: Sequence[int], d: int | None) -> tuple[tuple[int, ...], int]:
     if not isinstance(widths, Iterable):
         raise InputError("widths", "be a list of positive integers", repr(widths))
     numbers = tuple(widths) if d is None else (d, *widths)
@@ -106,5 +109,5 @@ def _check(widths: Sequence[int], d: int | None) -> tuple[tuple[int, ...], int]:
         raise InputError(
             "widths", "be the input, hidden and output widths, at least two numbers, without d", f"{list(widths)}"
         )
-    whole = tuple(int(n) for n in numbers)
-    return (whole[1:-1] if d is None else whole[1:]), whole[0]
+    first, *rest = (int(n) for n in numbers)
+    return tuple(rest[:-1] if d is None else rest), first

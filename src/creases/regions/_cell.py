@@ -21,14 +21,14 @@ from creases.regions._explanation import Explanation, NearestBoundary, NearestCr
 from creases.regions._halfspaces import (
     SAME_PLANE,
     chebyshev,
+    facet_center,
     irredundant,
     maximize,
     nearest_point,
-    on_facet,
     same_plane,
 )
 from creases.regions._local_rows import LocalRows
-from creases.regions._neighbor import facet_ties, first_of_equals, point_ties, sides_toward, vanishing
+from creases.regions._neighbor import canonical_sides, facet_ties, point_ties, sides_toward, zero_rows
 from creases.regions._polytope import check_point, region_polytope
 from creases.regions._tolerance import SIGN_TOLERANCE
 
@@ -144,10 +144,10 @@ class Cell:
             raise InputError("row", "be a crease", f"{row}, a side of the box with no region beyond it")
         part = self._local
         index = int(np.flatnonzero(part.rows == row)[0])
-        middle = part.lift(on_facet(part.N, part.s, index)[0])
+        middle = part.lift(facet_center(part.N, part.s, index)[0])
         normal = self.Q[row] / np.linalg.norm(self.Q[row])
         middle = middle - (self.Q[row] @ middle - self.p[row]) / np.linalg.norm(self.Q[row]) * normal
-        rows = np.concatenate([part.rows[same_plane(part.N, part.s, index)], vanishing(self.Q, self.p)])
+        rows = np.concatenate([part.rows[same_plane(part.N, part.s, index)], zero_rows(self.Q, self.p)])
         tied = facet_ties(self.net, self.sides, self.units[rows], self.across[rows])
         sides = sides_toward(self.net, self.sides, tied, normal)
         box = self.units < 0
@@ -286,7 +286,7 @@ def _inward_direction(box: Floats | None, x: Floats) -> Floats:
 
 def _cell(net: Network, x: Floats, sides: NDArray[np.int16], box: tuple[Floats, Floats]) -> Cell:
     part = region_polytope(net, sides)
-    first = first_of_equals(part, sides)
+    first = canonical_sides(part, sides)
     if (first != sides).any():
         part, sides = region_polytope(net, first), first
     (Q, p), none = box, np.full(len(box[1]), -1)

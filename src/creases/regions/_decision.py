@@ -1,8 +1,7 @@
-"""Where a network decides for a class: each connected part of that set as a polytope, exactly."""
+"""The set where a network decides for a class, as exact polytopes: one for each connected part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -21,22 +20,22 @@ from creases.network import Network, as_network
 from creases.regions._halfspaces import SAME_PLANE, maximize
 from creases.regions._incidence import f_vector, minimal_kind
 from creases.regions._polytope import region_polytope
-from creases.regions._space.boundary import Decided, decided
-from creases.regions._space.lattice import Faces, faces_of
+from creases.regions._space.boundary import ClassParts, split_by_class
+from creases.regions._space.lattice import Faces, number_faces
 from creases.regions._space.space import VERTEX_DIMENSIONS, SpacePartition, space
 
 Shape = Literal["hyperoctahedron", "expanded simplex", "other", "unbounded", "cut off"]
 
-#: Without a box given, one that grows fourfold at most so often.
-GROWTHS = 12
+#: How often the default box is enlarged fourfold, at most.
+MAX_ENLARGEMENTS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionPolytope:
-    """A connected part of where one class is decided; its facets are flat and meet in creases.
+    """A connected part of the set where one class is decided; its facets are flat and meet in creases.
 
-    An ``"unbounded"`` one reaches to infinity, a ``"cut off"`` one out of the box, no one knows how far: of both, the
-    arrays tell what is in the box.
+    An ``"unbounded"`` one extends to infinity, a ``"cut off"`` one leaves the box, by an unknown distance: for both the
+    arrays describe the part in the box.
     """
 
     vertices: Floats  #: (V, n) where facets meet in a point
@@ -44,8 +43,8 @@ class DecisionPolytope:
     offsets: Floats  #: (F,) ``normals @ x <= offsets`` just inside each facet
     incidence: NDArray[np.bool_]  #: (F, V) which vertices are on which facets
     volume: float
-    reach: Literal["bounded", "unbounded", "cut off"]
-    parts: tuple[Floats, ...]  #: the convex parts (k, n) it has of regions, by their corners
+    extent: Literal["bounded", "unbounded", "cut off"]
+    parts: tuple[Floats, ...]  #: its convex parts, one for each region it meets, by their corners (k, n)
     faces: tuple[Floats, ...]  #: the convex pieces (k, n) of its boundary, by their corners
 
     def __repr__(self) -> str:
@@ -54,16 +53,16 @@ class DecisionPolytope:
 
     @cached_property
     def kind(self) -> Shape:
-        """Which of the two polytopes that n + 1 units can put around a ball it is, combinatorially, or what else."""
-        if self.reach != "bounded":
-            return self.reach
+        """Its combinatorial type: one of the two smallest enclosures of n + 1 units, or another."""
+        if self.extent != "bounded":
+            return self.extent
         kind = minimal_kind(self.incidence, self.vertices.shape[1]) if self.convex else None
         return kind or "other"
 
     @cached_property
     def convex(self) -> bool:
-        """Whether it lies on one side of every facet's plane, up to rounding; False unless it is bounded."""
-        if self.reach != "bounded":
+        """Whether it is on one side of every facet's plane, up to rounding; False unless it is bounded."""
+        if self.extent != "bounded":
             return False
         corners = np.concatenate(self.faces)
         size = np.ptp(corners, axis=0).max()
@@ -75,32 +74,30 @@ class DecisionPolytope:
         return f_vector(self.incidence) if self.convex else None
 
     def radii(self, center: Any = None) -> tuple[float, float]:
-        """Radius of the largest ball about a point inside it, and of the smallest around it.
+        """Return the radii of the largest ball about a point inside it, and of the smallest around it.
 
-        ``center`` (n,) is the origin unless given. The first is 0 for a point outside, the second infinite when the
+        ``center`` (n,) defaults to the origin. The first is 0 for a point outside, the second infinite when the
         polytope is not bounded.
         """
         n = self.vertices.shape[1]
         c = np.zeros(n) if center is None else check_points(center, n, "center")[0]
         inside = any(_distance(part - c) <= 1e-12 * (1 + np.abs(part - c).max()) for part in self.parts)
         inner = min((_distance(face - c) for face in self.faces), default=inf) if inside else 0.0
-        outer = float(np.linalg.norm(self.vertices - c, axis=1).max()) if self.reach == "bounded" else inf
+        outer = float(np.linalg.norm(self.vertices - c, axis=1).max()) if self.extent == "bounded" else inf
         return inner, outer
 
 
-def decision_polytopes(
-    net: Network, box: Sequence[Sequence[float]] | Floats | None = None, *, inside: int = 1
-) -> tuple[DecisionPolytope, ...]:
-    """Where a network decides for a class, as polytopes: one for each connected part, the largest first.
+def decision_polytopes(net: Network, box: Any = None, *, inside: int = 1) -> tuple[DecisionPolytope, ...]:
+    """Return the set where a network decides for a class as polytopes, one for each connected part, largest first.
 
     Parameters
     ----------
     net
-        From :func:`creases.read`, of at most six inputs. With one output class 1 is where it is positive, class 0
-        elsewhere; with more, the class is the largest output.
+        A network, torch module or file name, of at most six inputs. With one output class 1 is where it is positive,
+        class 0 elsewhere; with more, the class is the largest output.
     box
-        ``[(lo, hi)] * n``: where to look. Unless given, [-1, 1] on every axis, and then fourfold as often as a part is
-        cut off by the box (a part wholly outside is not seen).
+        ``(lo, hi)`` for all inputs, or a pair for each: where to look. By default [-1, 1] on every axis, enlarged
+        fourfold while a part is cut off by the box (a part entirely outside is not seen).
     inside
         The class.
 
@@ -108,10 +105,10 @@ def decision_polytopes(
     --------
     >>> import creases
     >>> from creases.regions.enclosures import expanded_simplex
-    >>> (found,) = creases.regions.decision_polytopes(creases.read(expanded_simplex(3), (3,)), inside=0)
-    >>> found, found.f_vector
+    >>> (polytope,) = creases.regions.decision_polytopes(creases.read(expanded_simplex(3), (3,)), inside=0)
+    >>> polytope, polytope.f_vector
     (DecisionPolytope(expanded simplex in 3 dimensions, 12 vertices, 14 facets), (12, 24, 14))
-    >>> [round(radius, 6) for radius in found.radii()]  # the inner one: sqrt(1 / 2)
+    >>> [round(radius, 6) for radius in polytope.radii()]  # the inner one: sqrt(1 / 2)
     [0.707107, 1.0]
     """
     net = as_network(net)
@@ -125,25 +122,25 @@ def decision_polytopes(
         )
     if box is not None:
         return _polytopes(space(net, box, method="vertices"), inside)
-    for power in range(GROWTHS + 1):
-        found = _polytopes(space(net, [(-(4.0**power), 4.0**power)] * net.n_in, method="vertices"), inside)
-        if all(one.reach != "cut off" for one in found):
+    for power in range(MAX_ENLARGEMENTS + 1):
+        polytopes = _polytopes(space(net, (-(4.0**power), 4.0**power), method="vertices"), inside)
+        if all(polytope.extent != "cut off" for polytope in polytopes):
             break
-    return found
+    return polytopes
 
 
 def _polytopes(partition: SpacePartition, inside: int) -> tuple[DecisionPolytope, ...]:
-    """One for each connected part of the class's set."""
-    done = decided(partition)
-    n, faces = done.lattice.n, faces_of(done.lattice)
-    own = done.classes == inside
+    """Return a polytope for each connected part of the set of a class."""
+    done = split_by_class(partition)
+    n, faces = done.lattice.n, number_faces(done.lattice)
+    is_inside = done.classes == inside
     beside = faces.cofaces(n)  # (facets, 2), twice the same part at the box
-    joint = own[beside].all(axis=1)
-    component = _components(len(own), beside[joint])
+    joint = is_inside[beside].all(axis=1)
+    component = _components(len(is_inside), beside[joint])
     volumes = faces.volumes(done.lattice.data[: done.lattice.n_vertices, :n])
-    at_box = np.zeros(len(own), bool)
+    at_box = np.zeros(len(is_inside), bool)
     at_box[beside[beside[:, 0] == beside[:, 1], 0]] = True
-    which = np.unique(component[own])
+    which = np.unique(component[is_inside])
     found = [
         _polytope(partition, done, faces, np.flatnonzero(component == one), beside, volumes, at_box) for one in which
     ]
@@ -152,52 +149,52 @@ def _polytopes(partition: SpacePartition, inside: int) -> tuple[DecisionPolytope
 
 def _polytope(
     partition: SpacePartition,
-    done: Decided,
+    done: ClassParts,
     faces: Faces,
     parts: Ints,
     beside: Ints,
     volumes: Floats,
     at_box: NDArray[np.bool_],
 ) -> DecisionPolytope:
-    """The polytope that some parts of regions make up."""
+    """Return the polytope that some parts of regions make up."""
     n = done.lattice.n
     points = done.lattice.data[: done.lattice.n_vertices, :n]
-    mine = np.zeros(len(done.classes), bool)
-    mine[parts] = True
-    walls = np.flatnonzero(mine[beside].sum(axis=1) == 1)  # one side in it, the other not
-    pairs = np.where(mine[beside[walls, :1]], beside[walls], beside[walls, ::-1])  # inside first
+    belongs = np.zeros(len(done.classes), bool)
+    belongs[parts] = True
+    walls = np.flatnonzero(belongs[beside].sum(axis=1) == 1)  # one side in it, the other not
+    pairs = np.where(belongs[beside[walls, :1]], beside[walls], beside[walls, ::-1])  # inside first
     corners = _corners(faces, n - 1, walls)
     N, s = _planes(partition, done, pairs)
     group = _flat_groups(N, s, corners, points)
     first = np.unique(group, return_index=True)[1] if len(group) else np.zeros(0, np.int64)
     on = np.zeros((len(first), len(points)), bool)
-    for g, own in zip(group, corners, strict=True):
-        on[g, own] = True
+    for g, face in zip(group, corners, strict=True):
+        on[g, face] = True
     candidates = np.flatnonzero(on.sum(axis=0) >= n)
     meet = [v for v in candidates if np.linalg.matrix_rank(N[first][on[:, v]], tol=SAME_PLANE) == n]
-    reach = _reach(partition, done, parts[at_box[parts]])
+    extent = _extent(partition, done, parts[at_box[parts]])
     return DecisionPolytope(
         vertices=points[meet],
         normals=N[first],
         offsets=s[first],
         incidence=on[:, meet],
-        volume=inf if reach == "unbounded" else float(volumes[parts].sum()),
-        reach=reach,
-        parts=tuple(points[own] for own in _corners(faces, n, parts)),
-        faces=tuple(points[own] for own in corners),
+        volume=inf if extent == "unbounded" else float(volumes[parts].sum()),
+        extent=extent,
+        parts=tuple(points[part] for part in _corners(faces, n, parts)),
+        faces=tuple(points[face] for face in corners),
     )
 
 
 def _corners(faces: Faces, k: int, which: Ints) -> list[NDArray[np.int32]]:
-    """Vertices of some faces of dimension k."""
+    """Return the vertices of some faces of dimension k."""
     if k == 0:
         return [np.array([v], np.int32) for v in which]
     corners, starts = faces.corners(k)
     return [corners[starts[f] : starts[f + 1]] for f in which]
 
 
-def _planes(partition: SpacePartition, done: Decided, pairs: Ints) -> tuple[Floats, Floats]:
-    """Normals (F, n), from the inside out, and offsets of faces between parts (F, 2) of different classes.
+def _planes(partition: SpacePartition, done: ClassParts, pairs: Ints) -> tuple[Floats, Floats]:
+    """Return normals (F, n), outward, and offsets of faces between parts (F, 2) of different classes.
 
     The classes tie on the plane of a face, in the region inside or, where they tie in all of that, in the one beyond.
     """
@@ -220,27 +217,27 @@ def _planes(partition: SpacePartition, done: Decided, pairs: Ints) -> tuple[Floa
 
 
 def _flat_groups(N: Floats, s: Floats, corners: list[NDArray[np.int32]], points: Floats) -> Ints:
-    """Number of the facet of each boundary face: those that are in one plane and share a ridge are one facet."""
+    """Return the facet of each boundary face: faces in one plane that share a ridge are one facet."""
     if not corners:
         return np.zeros(0, np.int64)
     used = points[np.concatenate(corners)]
     size = max(float(np.ptp(used, axis=0).max()), np.finfo(float).tiny)
-    away = s - N @ used.mean(axis=0)  # offsets seen from the middle, in units of its size
+    away = s - N @ used.mean(axis=0)  # offsets relative to the middle
     near = np.abs(N[:, None] - N[None]).max(axis=2) <= SAME_PLANE
     near &= np.abs(away[:, None] - away[None]) <= SAME_PLANE * size
-    sets = [set(own.tolist()) for own in corners]
+    sets = [set(face.tolist()) for face in corners]
     pairs = [(i, j) for i, j in np.argwhere(np.triu(near, 1)) if len(sets[i] & sets[j]) >= max(1, points.shape[1] - 1)]
     return _components(len(corners), np.array(pairs, np.int64).reshape(-1, 2))
 
 
 def _components(count: int, pairs: Ints) -> Ints:
-    """Number of the connected part that each of ``count`` things is in, (count,)."""
+    """Return the connected component of each of ``count`` nodes, (count,)."""
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (count, count))
     return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def _reach(partition: SpacePartition, done: Decided, outer: Ints) -> Literal["bounded", "unbounded", "cut off"]:
-    """Whether the set goes on for ever in one of its parts that the box cuts."""
+def _extent(partition: SpacePartition, done: ClassParts, outer: Ints) -> Literal["bounded", "unbounded", "cut off"]:
+    """Return whether the set extends to infinity in one of its parts at the border of the box."""
     if not len(outer):
         return "bounded"
     sides = partition.sides()
@@ -262,7 +259,7 @@ def _has_direction(N: Floats) -> bool:
 
 
 def _distance(points: Floats) -> float:
-    """Distance of the origin from the convex hull of points (k, n).
+    """Return the distance of the origin from the convex hull of points (k, n).
 
     Non-negative least squares of ``[points^T; 1^T] u`` to ``(0, ..., 0, 1)``: by its optimality conditions
     ``points^T u / sum u`` is the nearest point of the hull.

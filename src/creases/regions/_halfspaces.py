@@ -1,4 +1,4 @@
-"""Halfspaces ``N w <= s`` around the origin: linear programs (HiGHS) and least distance, for cells.
+"""Half-spaces ``N w <= s`` around the origin: linear programs (HiGHS) and nearest points.
 
 Rows of N have length 1, so ``s`` are distances; callers choose the unit of length so that they are neither tiny nor
 huge, because the tolerances of a linear program are absolute.
@@ -15,10 +15,10 @@ from scipy.optimize import linprog, nnls
 from creases._typing import Floats, Ints
 from creases.errors import CreasesError
 
-#: Feasibility and optimality tolerance asked of HiGHS, the tightest it takes.
+#: Feasibility and optimality tolerance of HiGHS, the tightest it accepts.
 LP_TOLERANCE = 1e-10
 
-#: Rows are one plane when their normals and distances agree to this.
+#: Rows describe the same plane when their normals and distances agree to this.
 SAME_PLANE = 1e-9
 
 #: A row is redundant when leaving it out moves the set by less than this.
@@ -26,13 +26,13 @@ REDUNDANT = 1e-9
 
 
 class UndecidedError(CreasesError):
-    """A linear program that HiGHS does not finish: its rows are too far apart in size for the tolerance asked."""
+    """A linear program that HiGHS cannot solve: its rows are too different in size for the required tolerance."""
 
 
 def maximize(c: Floats, N: Floats, s: Floats) -> tuple[float, Floats | None]:
-    """Largest ``c w`` over ``N w <= s`` and where: ``(inf, None)`` when unbounded, ``(-inf, None)`` when empty.
+    """Maximize ``c w`` over ``N w <= s``: ``(inf, None)`` when unbounded, ``(-inf, None)`` when empty.
 
-    Raises :class:`Undecided` where HiGHS gives no answer.
+    Raises :class:`UndecidedError` where HiGHS gives no answer.
     """
     if not len(N):
         return (np.inf, None) if np.any(c) else (0.0, np.zeros(len(c)))
@@ -58,9 +58,9 @@ def _linprog(c: Floats, N: Floats, s: Floats, *, presolve: bool) -> Any:
 
 
 def chebyshev(N: Floats, s: Floats, *, cap: float = np.inf) -> tuple[Floats, float]:
-    """Center and radius of a largest ball in ``N w <= s``, at most ``cap`` in radius.
+    """Return the center and radius of a largest ball in ``N w <= s``, at most ``cap`` in radius.
 
-    The radius is negative when the set is empty, and infinite when it holds balls of every size.
+    The radius is negative when the set is empty, and infinite when it contains balls of every size.
     """
     d = N.shape[1]
     rows, last = np.column_stack([N, np.ones(len(N))]), np.eye(1, d + 1, d)
@@ -71,17 +71,17 @@ def chebyshev(N: Floats, s: Floats, *, cap: float = np.inf) -> tuple[Floats, flo
 
 
 def same_plane(N: Floats, s: Floats, row: int) -> NDArray[np.bool_]:
-    """Which rows (c,) are in the plane of one of them, on the same side."""
+    """Return which rows (c,) describe the same half-space as one of them."""
     same: NDArray[np.bool_] = (np.abs(N - N[row]).max(axis=1) <= SAME_PLANE) & (np.abs(s - s[row]) <= SAME_PLANE)
     return same
 
 
-def on_facet(N: Floats, s: Floats, row: int) -> tuple[Floats, float]:
-    """Center and radius of a largest disc in the facet of one row: a point of its relative interior."""
+def facet_center(N: Floats, s: Floats, row: int) -> tuple[Floats, float]:
+    """Return the center, a point of the relative interior, and the radius of a largest disc in the facet of a row."""
     normal = N[row]
     others = np.delete(N, row, axis=0)
     along = others @ normal
-    flat = _turned(others - along[:, None] * normal, normal)  # the other rows within the facet's plane
+    flat = _rotate(others - along[:, None] * normal, normal)  # the other rows within the facet's plane
     lengths = np.linalg.norm(flat, axis=1)
     room = np.delete(s, row) - s[row] * along
     parallel = lengths <= 1e-9  # the same plane, or one on the far side: no edge of the facet
@@ -89,13 +89,13 @@ def on_facet(N: Floats, s: Floats, row: int) -> tuple[Floats, float]:
     center, radius = chebyshev(
         flat[~parallel] / lengths[~parallel, None], room[~parallel] / lengths[~parallel], cap=size
     )
-    return _turned(center[None], normal, back=True)[0] + s[row] * normal, radius
+    return _rotate(center[None], normal, back=True)[0] + s[row] * normal, radius
 
 
-def _turned(rows: Floats, normal: Floats, *, back: bool = False) -> Floats:
-    """Rows (c, d) orthogonal to ``normal`` in coordinates (c, d - 1) of the plane orthogonal to it, or ``back``.
+def _rotate(rows: Floats, normal: Floats, *, back: bool = False) -> Floats:
+    """Map rows (c, d) orthogonal to ``normal`` to coordinates (c, d - 1) of the plane orthogonal to it, or ``back``.
 
-    A linear program with a direction that no row is about may return any point along it, however far. The plane's
+    A linear program with a direction that no row constrains may return any point along it, however far. The plane's
     coordinates are all but one of a reflection that takes the normal to that axis.
     """
     axis = int(np.abs(normal).argmax())
@@ -109,18 +109,18 @@ def _turned(rows: Floats, normal: Floats, *, back: bool = False) -> Floats:
 
 
 def irredundant(N: Floats, s: Floats, inside: Floats) -> Ints:
-    """Rows without which ``N w <= s`` would be larger; ``inside`` is a point of its interior.
+    """Return the rows without which ``N w <= s`` would be larger; ``inside`` is a point of its interior.
 
-    Each row is decided by a certificate from non-negative least squares, some hundred times quicker than a linear
-    program in many dimensions, and by a linear program where that is not clear.
+    Each row is decided by a certificate from non-negative least squares, about a hundred times faster than a linear
+    program in many dimensions, and by a linear program where that is inconclusive.
     """
     rows = _tightest(N, s)
     N, s = N[rows], s[rows] - N[rows] @ inside
     keep = np.ones(len(rows), bool)
-    for i in reversed(range(len(rows))):  # of rows that can each spare the other the first stays
+    for i in reversed(range(len(rows))):  # of two rows that make each other redundant the first stays
         keep[i] = False
         others, room = N[keep], s[keep] / s[i]
-        beyond = _reaches_beyond(N[i], others, room)
+        beyond = _extends_beyond(N[i], others, room)
         if beyond is None:
             value, _ = maximize(N[i], np.vstack([others, N[i]]), np.append(room, 2.0))
             beyond = value > 1 + REDUNDANT
@@ -128,8 +128,8 @@ def irredundant(N: Floats, s: Floats, inside: Floats) -> Ints:
     return rows[keep]
 
 
-def _reaches_beyond(normal: Floats, N: Floats, s: Floats) -> bool | None:
-    """Whether ``N w <= s`` reaches beyond ``normal w = 1``, None when that is not clear.
+def _extends_beyond(normal: Floats, N: Floats, s: Floats) -> bool | None:
+    """Return whether ``N w <= s`` extends beyond ``normal w = 1``, None when inconclusive.
 
     Least distance to ``normal w >= 1 + gap`` within the set: a solution is a witness that it does; the multipliers of
     an unsolvable problem (Farkas) write the row as a combination of others, a witness that it does not.
@@ -152,14 +152,14 @@ def _reaches_beyond(normal: Floats, N: Floats, s: Floats) -> bool | None:
 
 
 def _tightest(N: Floats, s: Floats) -> Ints:
-    """Of rows with the same normal only the tightest, the first of equal ones."""
+    """Return, of rows with the same normal, the tightest, the first of equal ones."""
     order = np.lexsort((np.arange(len(s)), np.round(np.log1p(s), 12)))
     _, first = np.unique(np.round(N[order], 12) + 0.0, axis=0, return_index=True)
     return np.sort(order[first])
 
 
 def nearest_point(N: Floats, s: Floats) -> Floats | None:
-    """The point of ``N w <= s`` nearest to the origin, None when there is none (within 1e7 units of length).
+    """Return the point of ``N w <= s`` nearest to the origin, None when there is none within 1e7 units of length.
 
     Lawson & Hanson, Solving Least Squares Problems, ch. 23: non-negative least squares of ``[-N, -s]^T u`` to
     ``(0, ..., 0, 1)``; its residual r gives ``w = -r[:d] / r[d]``. The rows it finds tight are then solved for exactly.

@@ -12,10 +12,10 @@ Incidence = NDArray[np.bool_]
 
 
 def f_vector(incidence: Incidence) -> tuple[int, ...]:
-    """Number of faces of dimension 0, ..., n - 1 of a polytope with vertices (V) on facets (F): ``incidence`` (F, V).
+    """Return the number of faces of dimension 0, ..., n - 1 of a polytope, from its incidence matrix.
 
-    Every face is the set of vertices that some facets share; its dimension is one more than that of the largest face
-    within it.
+    ``incidence`` (F, V) says which vertices are on which facets. Every face is the set of vertices that some facets
+    share; its dimension is one more than that of the largest face within it.
 
     Examples
     --------
@@ -36,9 +36,9 @@ def f_vector(incidence: Incidence) -> tuple[int, ...]:
 
 
 def minimal_kind(incidence: Incidence, n: int) -> Kind | None:
-    """Which of the two polytopes that n + 1 units can enclose this is, up to its angles and lengths; None: neither.
+    """Return which of the two smallest enclosures of n + 1 units this is combinatorially, None for neither.
 
-    A segment (n = 1) is both, and counts as the first.
+    A segment (n = 1) is both, and counts as a hyperoctahedron.
     """
     if _is_hyperoctahedron(incidence, n):
         return "hyperoctahedron"
@@ -61,7 +61,7 @@ def _is_expanded_simplex(incidence: Incidence, n: int) -> bool:
     """Whether the vertices are the pairs (i, j), i != j, of n + 1 numbers, and the facets S x (not S) for all sets S.
 
     Facets S = {i} and S = all but j are those of n vertices; such a pair shares the vertex (i, j), or none for i = j;
-    two of a kind share none. This names numbers and vertices, and every facet can be looked at.
+    two of a kind share none. This names numbers and vertices, so that every facet can be checked.
     """
     m = n + 1
     if n < 2 or incidence.shape != (2**m - 2, n * m):
@@ -71,12 +71,16 @@ def _is_expanded_simplex(incidence: Incidence, n: int) -> bool:
     steps = shortest_path(shared, unweighted=True, indices=0) if len(ends) == 2 * m else np.full(1, np.inf)
     if not np.isfinite(steps).all():
         return False
-    one, two = np.flatnonzero(steps % 2 == 0), np.flatnonzero(steps % 2 == 1)
-    if len(one) != m or len(two) != m or not (np.sort(shared[one][:, two], axis=1) == np.sort(1 - np.eye(m))).all():
+    even, odd = np.flatnonzero(steps % 2 == 0), np.flatnonzero(steps % 2 == 1)
+    if len(even) != m or len(odd) != m or not (np.sort(shared[even][:, odd], axis=1) == np.sort(1 - np.eye(m))).all():
         return False
-    partner = shared[one][:, two].argmin(axis=1)
-    if len(np.unique(partner)) != m or not (ends[one].sum(axis=0) == 1).all() or not (ends[two].sum(axis=0) == 1).all():
+    partner = shared[even][:, odd].argmin(axis=1)
+    if (
+        len(np.unique(partner)) != m
+        or not (ends[even].sum(axis=0) == 1).all()
+        or not (ends[odd].sum(axis=0) == 1).all()
+    ):
         return False
-    i, j = ends[one].argmax(axis=0), ends[two[partner]].argmax(axis=0)  # the name of each vertex
+    i, j = ends[even].argmax(axis=0), ends[odd[partner]].argmax(axis=0)  # the name of each vertex
     S = np.stack([incidence[:, i == number].any(axis=1) for number in range(m)], axis=1)
     return bool((incidence == (S[:, i] & ~S[:, j])).all()) and len(np.unique(S, axis=0)) == len(S)

@@ -1,4 +1,4 @@
-"""Finding the region of a point: by its pattern, or where rounding leaves that open by the sides units may have."""
+"""Locating points: by their pattern or, where rounding makes it ambiguous, by the sides that units may have."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from torch import Tensor
 from creases._typing import Floats
 from creases.network import Network
 from creases.network.program import ForwardPass, memory_limit, pack_sides
-from creases.regions._space.stations import Stations
+from creases.regions._space.forward_rows import ForwardRows
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 
 def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
-    """Packed patterns (n, n_bytes) at points (n, n_in), units that are zero by the tolerance policy on side 0."""
+    """Return packed patterns (n, n_bytes) at points (n, n_in); units that are zero within the tolerance have side 0."""
     widest = max(net.sizes)
     room = 2**24 if net.device.type == "cpu" else memory_limit()  # on a CPU: what stays in its cache
     block = max(1, room // (8 * (4 * widest + net.n_units)))
@@ -28,16 +28,16 @@ def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
 def _block_patterns(net: Network, x: Tensor) -> NDArray[np.uint8]:
     sides = [np.zeros((len(x), 0), np.int8)]
     with torch.no_grad():
-        walk = ForwardPass(net, x, zero=SIGN_TOLERANCE)
-        while (z := walk.advance()) is not None:
-            choice = net.steps[net.bends[walk.bend]].op == "choice"
-            side = z.argmax(dim=-1).to(torch.int16) if choice else z > SIGN_TOLERANCE * walk.terms
+        forward = ForwardPass(net, x, zero=SIGN_TOLERANCE)
+        while (z := forward.advance()) is not None:
+            choice = net.steps[net.bends[forward.bend]].op == "choice"
+            side = z.argmax(dim=-1).to(torch.int16) if choice else z > SIGN_TOLERANCE * forward.terms
             sides.append(side.flatten(1).cpu().numpy())
     return pack_sides(net, np.concatenate(sides, axis=1))
 
 
 class PatternIndex:
-    """Looks regions up by their pattern."""
+    """Index of regions by their pattern."""
 
     def __init__(self, patterns: NDArray[np.uint8]) -> None:
         keys = _keys(patterns)
@@ -45,7 +45,7 @@ class PatternIndex:
         self._keys = keys[self._order]
 
     def find(self, patterns: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Region with each pattern (n, n_bytes): (n,), -1 where there is none."""
+        """Return the region of each pattern (n, n_bytes): (n,), -1 where there is none."""
         keys = _keys(patterns)
         at = np.searchsorted(self._keys, keys)
         at[at == len(self._keys)] = 0
@@ -53,58 +53,59 @@ class PatternIndex:
 
 
 def _keys(patterns: NDArray[np.uint8]) -> NDArray[Any]:
-    """Rows as single comparable values. (Byte strings drop zeros at their end; at equal lengths that confuses none.)"""
+    """Return rows as comparable byte strings; of equal length, so that dropped trailing zeros do not matter."""
     padded = np.zeros((len(patterns), max(1, patterns.shape[1])), np.uint8)
     padded[:, : patterns.shape[1]] = patterns
     return padded.view(f"S{padded.shape[1]}").ravel()
 
 
 def near_regions(net: Network, sides: NDArray[np.integer], points: Floats) -> NDArray[np.int64]:
-    """For each point (n, n_in) a region that has it up to rounding, (n,), -1: none; ``sides`` (R, n_units).
+    """Return for each point (n, n_in) a region that contains it up to rounding, -1 for none: (n,).
 
-    A unit that is zero at a point, but for rounding, may have either side there: the point is on its crease, or the
-    unit is zero on a whole region. What is taken for rounding is widened until a region is found, to 1e-8 of the terms.
+    ``sides`` (R, n_units) are those of the regions. A unit that is zero at a point, up to rounding, may have either
+    side there: the point is on its crease, or the unit is zero on a region. The tolerance is widened until a region
+    matches, up to 1e-8 of the terms.
     """
-    found = np.full(len(points), -1, np.int64)
+    regions = np.full(len(points), -1, np.int64)
     if not len(sides):
-        return found
+        return regions
     for scale in (1, 2**8, 2**16, 2**24):
-        lost = np.flatnonzero(found < 0)
+        lost = np.flatnonzero(regions < 0)
         for block in np.array_split(lost, 1 + len(lost) // 1000):
             if len(block):
-                found[block] = _agreeing(net, sides, points[block], scale * SIGN_TOLERANCE)
-    return found
+                regions[block] = _matching_regions(net, sides, points[block], scale * SIGN_TOLERANCE)
+    return regions
 
 
-def _agreeing(net: Network, sides: NDArray[np.integer], points: Floats, zero: float) -> NDArray[np.int64]:
-    """For each point the first region whose sides are all allowed there, -1: none."""
-    allowed = _allowed(net, torch.from_numpy(points), zero)
-    found = np.full(len(points), -1, np.int64)
+def _matching_regions(net: Network, sides: NDArray[np.integer], points: Floats, zero: float) -> NDArray[np.int64]:
+    """Return for each point the first region whose sides are all allowed there, -1 for none."""
+    allowed = _allowed_sides(net, torch.from_numpy(points), zero)
+    regions = np.full(len(points), -1, np.int64)
     size = 1 + 10**6 // (1 + net.n_units)
     for start in range(0, len(sides), size):
         wrong = np.zeros((len(points), len(sides[start : start + size])), np.float32)
         for bend, may in enumerate(allowed):
-            own = sides[start : start + size, net.unit_starts[bend] : net.unit_starts[bend + 1]]  # (regions, units)
-            taken = own[..., None] == np.arange(may.shape[2])
-            wrong += (~may).reshape(len(points), -1).astype(np.float32) @ taken.reshape(len(own), -1).T
+            part = sides[start : start + size, net.unit_starts[bend] : net.unit_starts[bend + 1]]  # (regions, units)
+            taken = part[..., None] == np.arange(may.shape[2])
+            wrong += (~may).reshape(len(points), -1).astype(np.float32) @ taken.reshape(len(part), -1).T
         best = wrong.argmin(axis=1)
-        fits = (found < 0) & (wrong[np.arange(len(points)), best] == 0)
-        found[fits] = start + best[fits]
-    return found
+        fits = (regions < 0) & (wrong[np.arange(len(points)), best] == 0)
+        regions[fits] = start + best[fits]
+    return regions
 
 
-def _allowed(net: Network, x: Tensor, zero: float) -> list[NDArray[np.bool_]]:
-    """For each bend the sides (n, units, K) that its units may have at the points."""
-    stations, rows, out = Stations(net), x, []
+def _allowed_sides(net: Network, x: Tensor, zero: float) -> list[NDArray[np.bool_]]:
+    """Return for each bend the sides (n, units, K) that its units may have at the points."""
+    forward, rows, out = ForwardRows(net), x, []
     with torch.no_grad():
-        for station in range(len(net.bends)):
-            rows, terms = stations.advance(station - 1, rows)
-            columns = stations.pre_activations(station)
+        for bend in range(len(net.bends)):
+            rows, terms = forward.advance(bend - 1, rows)
+            columns = forward.pre_activations(bend)
             z, limit = rows[:, columns].numpy(), zero * terms[columns].numpy()
-            if net.steps[net.bends[station]].op == "relu":
+            if net.steps[net.bends[bend]].op == "relu":
                 out.append(np.stack([z <= limit, z >= -limit], axis=2))
                 continue
-            K = net.candidates[station]
+            K = net.candidates[bend]
             z, limit = z.reshape(len(z), -1, K), limit.reshape(-1, K)
             out.append(z >= z.max(axis=2, keepdims=True) - 2 * limit.max(axis=1)[:, None])
     return out

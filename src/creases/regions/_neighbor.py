@@ -1,4 +1,4 @@
-"""The region next to a point or a facet: what ties there, and the sides one takes on leaving it in a direction."""
+"""The region next to a point or a facet: which units tie there, and their sides on leaving it in a direction."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Sides = NDArray[np.int16]
 
 
 def point_ties(net: Network, point: Tensor) -> list[Tensor]:
-    """What ties at one point (n_in,): for each bend, units at zero (*units), for a choice the largest (*units, K)."""
-    walk = ForwardPass(net, point[None], zero=SIGN_TOLERANCE)
+    """Return the ties at a point (n_in,): for each bend units at zero (*units), or largest candidates (*units, K)."""
+    forward = ForwardPass(net, point[None], zero=SIGN_TOLERANCE)
     out: list[Tensor] = []
-    while (z := walk.advance()) is not None:
-        z, size = z[0], walk.terms[0]
-        if net.steps[net.bends[walk.bend]].op == "relu":
+    while (z := forward.advance()) is not None:
+        z, size = z[0], forward.terms[0]
+        if net.steps[net.bends[forward.bend]].op == "relu":
             out.append(is_zero(z, size))
         else:
             best, where = z.max(dim=-1, keepdim=True)
@@ -35,14 +35,17 @@ def point_ties(net: Network, point: Tensor) -> list[Tensor]:
 def facet_ties(
     net: Network, sides: NDArray[np.integer], units: NDArray[np.integer], across: NDArray[np.integer]
 ) -> list[Tensor]:
-    """As :func:`ties_at`, where units (c,) of a region with given sides (n_units,) tie with their sides ``across``."""
+    """Return the ties on a facet, where units (c,) of a region tie between their sides and ``across`` (c,).
+
+    ``sides`` (n_units,) are those of the region; the result is as that of :func:`point_ties`.
+    """
     out = []
     for bend, (start, stop) in enumerate(zip(net.unit_starts[:-1], net.unit_starts[1:], strict=True)):
-        here = (start <= units) & (units < stop)
+        in_bend = (start <= units) & (units < stop)
         step, K = net.steps[net.bends[bend]], net.candidates[bend]
         tied = np.zeros((stop - start, K), bool)
-        tied[units[here] - start, across[here]] = True
-        tied[units[here] - start, sides[units[here]]] = True
+        tied[units[in_bend] - start, across[in_bend]] = True
+        tied[units[in_bend] - start, sides[units[in_bend]]] = True
         relu = step.op == "relu"
         both = torch.from_numpy(tied.any(axis=1) if relu else tied).to(net.device)
         out.append(both.reshape(step.shape if relu else (*step.shape, K)))
@@ -52,10 +55,10 @@ def facet_ties(
 def sides_toward(
     net: Network, sides: NDArray[np.integer], tied: Sequence[Tensor], direction: NDArray[np.float64]
 ) -> NDArray[np.int16]:
-    """Sides just beyond a point in a direction: exact, no step is taken.
+    """Return the sides just beyond a point in a direction: exact, without taking a step.
 
     A unit that is not tied keeps its side. A tied one takes the side of its derivative along the direction, which
-    depends on the new sides of the units before it; a derivative of zero (by the tolerance policy) is side 0, or the
+    depends on the new sides of the units before it; a derivative of zero (within the tolerance) means side 0, or the
     first of the candidates that rise the most.
 
     Parameters
@@ -63,7 +66,7 @@ def sides_toward(
     sides
         (n_units,) at the point.
     tied
-        For each bend what ties at the point, as :func:`ties_at` gives it.
+        For each bend the ties at the point, as :func:`point_ties` returns them.
     direction
         (n_in,)
     """
@@ -74,7 +77,7 @@ def sides_toward(
         i = len(new)
         decide = _relu if net.steps[net.bends[i]].op == "relu" else _choice
         new.append(decide(*pair, old[i], tied[i]))
-        ray.take(new[i])
+        ray.pass_bend(new[i])
     return np.concatenate([np.zeros(0, np.int16), *(side.flatten().to(torch.int16).cpu().numpy() for side in new)])
 
 
@@ -90,14 +93,14 @@ def _choice(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:
     return torch.where(tied.sum(dim=-1) > 1, first, old)
 
 
-def first_of_equals(part: Polytope, sides: NDArray[np.int16]) -> Sides:
-    """Sides with those of units that tie on the whole region (a zero row) set to the first that ties."""
-    nothing = vanishing(part.Q, part.p)
+def canonical_sides(part: Polytope, sides: NDArray[np.int16]) -> Sides:
+    """Return sides in which units that tie on the whole region (a zero row) have the first tied side."""
+    rows = zero_rows(part.Q, part.p)
     sides = sides.copy()
-    np.minimum.at(sides, part.units[nothing], part.across[nothing])
+    np.minimum.at(sides, part.units[rows], part.across[rows])
     return sides
 
 
-def vanishing(Q: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Rows of ``Q x <= p`` that are ``0 <= 0``: their units tie on the whole region."""
+def zero_rows(Q: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the rows of ``Q x <= p`` that are ``0 <= 0``: their units tie on the whole region."""
     return np.flatnonzero(~Q.any(axis=1) & (p == 0))

@@ -30,33 +30,33 @@ from creases.regions._tolerance import SIGN_TOLERANCE
 
 @dataclass(frozen=True)
 class Polytope:
-    """The closed set ``Q x <= p`` where given sides hold, and the piece ``J x + y`` there."""
+    """The closed set ``Q x <= p`` where a pattern of sides holds, and the piece ``J x + y`` there."""
 
     Q: Floats  #: (c, d), one row per relu unit and K - 1 per choice among K, in the order of the units
     p: Floats  #: (c,)
-    units: NDArray[np.int64]  #: (c,) the unit that each row is about
+    units: NDArray[np.int64]  #: (c,) the unit of each row
     across: NDArray[np.int16]  #: (c,) the side its unit takes beyond the row
     J: Floats  #: (m, d)
     y: Floats  #: (m,)
 
 
 def check_point(net: Network, x: Any, name: str = "x") -> Floats:
-    """``x`` as one finite point (n_in,) in float64, or an error that names ``name``."""
+    """Return ``x`` as one finite point (n_in,) in float64."""
     batch, _ = net.as_batch(x, name)
     if len(batch) != 1:
         raise InputError(name, f"be one point of shape {net.input_shape}", f"{len(batch)} of them")
-    kept = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)  # not rounded to the network's dtype
-    point: Floats = kept.detach().cpu().to(torch.float64).reshape(-1).numpy()
+    exact = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)  # not rounded to the network's dtype
+    point: Floats = exact.detach().cpu().to(torch.float64).reshape(-1).numpy()
     if not np.isfinite(point).all():
-        where = int(np.argmin(np.isfinite(point)))
-        raise InputError(name, "be finite", f"{point[where]} at index {where}")
+        index = int(np.argmin(np.isfinite(point)))
+        raise InputError(name, "be finite", f"{point[index]} at index {index}")
     return point
 
 
 def region_polytope(net: Network, sides: NDArray[np.integer]) -> Polytope:
-    """The polytope of given sides (n_units,); it may be empty, no network need take these sides anywhere.
+    """Return the polytope where units have the given sides (n_units,); it may be empty.
 
-    Every unit has its rows, also those that bound nothing: a zero normal is no constraint.
+    Every unit has rows, also those that bound nothing: a zero normal is no constraint.
     """
     sides = np.asarray(sides)
     if sides.shape != (net.n_units,):
@@ -77,7 +77,7 @@ def _no_rows(net: Network) -> tuple[NDArray[Any], ...]:
 def _rows(
     net: Network, bend: int, side: Tensor, coefficients: tuple[Tensor, Tensor], size: Tensor
 ) -> tuple[NDArray[Any], ...]:
-    """Rows Q, p, units, across of one bend, from its pre-activations ``A x + c`` and the size (2, n) of their terms."""
+    """Return Q, p, units, across of one bend, from its pre-activations ``A x + c`` and their term sizes (2, n)."""
     (A, c), (first, count) = coefficients, (net.unit_starts[bend], side.numel())
     units = np.arange(first, first + count)
     if net.steps[net.bends[bend]].op == "relu":
@@ -101,7 +101,7 @@ def _rows(
 
 
 def _magnitudes(net: Network, sides: Sequence[Tensor], bends: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
-    """For each bend the size (2, n) of the terms of its pre-activations' gradients and of their constants.
+    """Return for each bend the term sizes (2, n) of its pre-activations' gradients and constants.
 
     The gradient of a sum is at most as long as the sum of its terms' gradients; the lengths, one number for each value,
     go through the network with the magnitudes of its weights. What cancels passes on the size of what it was made of.
@@ -116,8 +116,8 @@ def _magnitudes(net: Network, sides: Sequence[Tensor], bends: Sequence[tuple[Ten
             return torch.stack([gradient, constant if step.offset is None else constant + step.offset.abs()])
         bend, size = len(out), inputs[0].flatten(1)
         A, c = bends[bend]
-        own = torch.stack([A.norm(dim=1), c.abs()])
-        carried = torch.where(own <= SIGN_TOLERANCE * size, size, own).reshape(inputs[0].shape)
+        value = torch.stack([A.norm(dim=1), c.abs()])
+        carried = torch.where(value <= SIGN_TOLERANCE * size, size, value).reshape(inputs[0].shape)
         out.append(size)
         return apply_sides(step.op, carried, sides[bend][None], step.leak).abs()
 
@@ -167,7 +167,7 @@ def _blocks(net: Network, rows: int) -> list[slice]:
 def _affine(
     net: Network, sides: Sequence[Tensor], x: Tensor, *, offset: bool = False, stop: int | None = None
 ) -> list[Tensor]:
-    """The map that sides select, at ``x`` (n, d): what enters bends up to ``stop``, then the output; (n, .) each."""
+    """Evaluate the map of these sides at ``x`` (n, d): inputs of the bends up to ``stop``, then the output."""
     out: list[Tensor] = []
 
     def through(i: int, inputs: list[Tensor]) -> Tensor:

@@ -13,7 +13,7 @@ Pair = tuple[Tensor, Tensor]  # values, and the sums of the magnitudes of their 
 
 
 class Ray:
-    """Carries a direction (n_in,) through the linear parts of a network, bend by bend, on sides taken one by one."""
+    """Carries a direction (n_in,) through the linear parts of a network, bend by bend, on sides set one by one."""
 
     def __init__(self, net: Network, direction: Tensor) -> None:
         start = direction.reshape(1, *net.input_shape)
@@ -23,7 +23,7 @@ class Ray:
         self._values: dict[int, Pair] = {0: (start, start.abs())}
 
     def advance(self) -> Pair | None:
-        """Go to the next bend: derivatives (*shape) of its pre-activations, their terms' size; None at the end."""
+        """Go to the next bend: derivatives (*shape) of its pre-activations and their term sizes; None at the end."""
         self._bend += 1
         if self._bend == len(self.net.bends):
             return None
@@ -33,8 +33,8 @@ class Ray:
         dz, size = self._values[self.net.steps[stop].inputs[0]]
         return dz[0], size[0]
 
-    def take(self, side: Tensor) -> Tensor:
-        """Go through the bend where the ray stands, on these sides (*units): derivatives of its outputs (*units)."""
+    def pass_bend(self, side: Tensor) -> Tensor:
+        """Pass the current bend on these sides (*units), and return the derivatives (*units) of its outputs."""
 
         def through(i: int, inputs: list[Pair]) -> Pair:
             step, (dz, size) = self.net.steps[i], inputs[0]
@@ -53,5 +53,5 @@ class Ray:
 
 
 def is_zero(z: Tensor, size: Tensor) -> Tensor:
-    """Whether values are zero by the tolerance policy, given the size of their terms."""
+    """Whether values are zero within the tolerance, given the size of their terms."""
     return z.abs() <= SIGN_TOLERANCE * size

@@ -1,4 +1,4 @@
-"""Slices: planes ``x = origin + basis t`` through input space, checked."""
+"""Slices: planes ``x = origin + basis t`` through input space."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from creases.regions._polytope import check_point
 
 
 def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Floats, Floats]:
-    """Origin (n_in,) and basis (n_in, 2); for networks of two inputs both may be left out."""
+    """Return the origin (n_in,) and basis (n_in, 2) of a plane; for networks of two inputs both may be None."""
     if basis is None:
         if net.n_in != 2:
             raise InputError(
@@ -39,7 +39,10 @@ def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Floats, Floats]:
 
 
 def slice_through(net: Network, points: Sequence[Any]) -> tuple[Floats, Floats, Floats]:
-    """Gram-Schmidt on three points (eq. 6.2): origin a, an orthonormal basis, and the points' coordinates (3, 2)."""
+    """Return the plane through three points: origin a, an orthonormal basis, and the points' coordinates (3, 2).
+
+    Gram-Schmidt, as in eq. 6.2 of the dissertation (Ben Sattelberg, "Local Linearity of ReLU Neural Networks", 2026).
+    """
     a, b, c = (check_point(net, point, name) for point, name in zip(points, "abc", strict=True))
     first = float(np.linalg.norm(b - a))
     if first == 0:

@@ -1,4 +1,4 @@
-"""A small network as a difference of two max-polynomials (tropical rational function), dissertation section 5.4.
+"""A small network as a difference of two max-polynomials, a tropical rational function.
 
 Every output is ``F(x) - G(x)`` with ``F = max_k (a_k x + c_k)`` and G alike, both convex: ``F - G`` is one way to write
 any piecewise-linear function. Weighted sums of units are Minkowski sums of terms, so their number grows fast.
@@ -7,7 +7,7 @@ any piecewise-linear function. Weighted sums of units are Minkowski sums of term
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -27,7 +27,7 @@ MARGIN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Tropical:
-    """For each output two lists of terms (k, d + 1), slopes and a constant: the output is ``max F - max G``."""
+    """For each output two lists of terms (k, d + 1), slopes and a constant; the output is ``max F - max G``."""
 
     F: tuple[Floats, ...]
     G: tuple[Floats, ...]
@@ -40,13 +40,13 @@ class Tropical:
         return tuple((len(f), len(g)) for f, g in zip(self.F, self.G, strict=True))
 
     def evaluate(self, x: PointsLike) -> Floats:
-        """Outputs (n, m) at points (n, d)."""
+        """Return the outputs (n, m) at points (n, d)."""
         points = Network([], self.input_shape).as_batch(x)[0].to(torch.float64).flatten(1).cpu().numpy()
         return np.stack([_value(f, points) - _value(g, points) for f, g in zip(self.F, self.G, strict=True)], axis=1)
 
 
 def tropical(net: Network, *, prune: bool = True, max_terms: int = 20_000) -> Tropical:
-    """Write a small fully connected network as a difference of max-polynomials.
+    """Write a small fully connected network as a difference of max-polynomials [1]_.
 
     With pre-activations ``z = W h + b``, ``h = F - G`` and W split into positive and negative parts:
     ``F_z = W+ F + W- G + b`` and ``G_z = W+ G + W- F`` (Minkowski sums of terms); a ReLU makes ``(max(F, G), G)``, one
@@ -56,19 +56,22 @@ def tropical(net: Network, *, prune: bool = True, max_terms: int = 20_000) -> Tr
     Parameters
     ----------
     net
-        A chain of linear steps and (leaky) ReLUs.
+        A network, torch module or file name: a chain of linear layers and (leaky) ReLUs.
     prune
-        Remove terms that are nowhere the largest; without it only those with equal slopes are joined.
+        Remove terms that are nowhere the largest; without it only terms with equal slopes are merged.
     max_terms
-        An error says so when a polynomial would have more terms than this at any time.
+        The most terms that a polynomial may have at any time; more raise an error.
+
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
+       section 5.4.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from creases.network._reading.arrays import from_arrays
-    >>> from creases.regions._tropical import tropical
-    >>> xor = from_arrays([(np.ones((2, 2)), [2.0, 0.0]), ([[1.0, -2.0]], [-1.0])])  # eq. (5.21), b corrected
-    >>> tropical(xor).n_terms  # max(-1, 1 + s) - max(0, 2 s), s = x1 + x2
+    >>> import creases
+    >>> xor = creases.read([([[1.0, 1.0], [1.0, 1.0]], [2.0, 0.0]), ([[1.0, -2.0]], [-1.0])])  # eq. 5.21, b corrected
+    >>> creases.tropical(xor).n_terms  # max(-1, 1 + s) - max(0, 2 s), s = x1 + x2
     ((2, 2),)
     """
     net = as_network(net).to(torch.float64)
@@ -77,20 +80,20 @@ def tropical(net: Network, *, prune: bool = True, max_terms: int = 20_000) -> Tr
     d = net.n_in
     F = [np.eye(1, d + 1, i) for i in range(d)]
     G = [np.zeros((1, d + 1)) for _ in range(d)]
-    tidy = _Tidy(prune, max_terms)
+    simplify = _Simplifier(prune, max_terms)
     for step in steps:
         if step.op == "linear":
-            F, G = _linear(step, F, G, tidy)
+            F, G = _linear(step, F, G, simplify)
         else:
             leak = np.broadcast_to(0.0 if step.leak is None else step.leak.cpu().numpy(), step.shape)
-            pairs = [_relu(f, g, float(a), tidy) for f, g, a in zip(F, G, leak, strict=True)]
+            pairs = [_relu(f, g, float(a), simplify) for f, g, a in zip(F, G, leak, strict=True)]
             F, G = [f for f, _ in pairs], [g for _, g in pairs]
-    found = Tropical(tuple(F), tuple(G), net.input_shape, 0.0)
-    return Tropical(found.F, found.G, found.input_shape, _error(net, found))
+    form = Tropical(tuple(F), tuple(G), net.input_shape, 0.0)
+    return replace(form, error=_error(net, form))
 
 
 def _chain(net: Network) -> list[Step]:
-    """The steps, when they are linear maps and ReLUs one after the other."""
+    """Return the steps if they are linear maps and ReLUs, one after another."""
     for i, step in enumerate(net.steps):
         if step.op not in ("linear", "relu") or step.inputs != (i,) or len(step.shape) != 1:
             raise InputError(
@@ -103,14 +106,14 @@ def _chain(net: Network) -> list[Step]:
 
 
 @dataclass(frozen=True)
-class _Tidy:
-    """Keeps polynomials small: joins equal slopes, removes terms that are never the largest."""
+class _Simplifier:
+    """Keeps polynomials small: merges equal slopes, removes terms that are never the largest."""
 
     prune: bool
     max_terms: int
 
     def add(self, p: Floats, q: Floats) -> Floats:
-        """Terms of the sum of two max-polynomials: all sums of a term of each."""
+        """Return the terms of the sum of two max-polynomials: all sums of a term of each."""
         if len(p) * len(q) > self.max_terms:
             raise InputError(
                 "max_terms",
@@ -125,7 +128,7 @@ class _Tidy:
         return _prune(terms) if self.prune and len(terms) > 1 else terms
 
 
-def _linear(step: Step, F: list[Floats], G: list[Floats], tidy: _Tidy) -> tuple[list[Floats], list[Floats]]:
+def _linear(step: Step, F: list[Floats], G: list[Floats], simplify: _Simplifier) -> tuple[list[Floats], list[Floats]]:
     weight = step.tensors["weight"].cpu().numpy()
     offset = np.zeros(len(weight)) if step.offset is None else np.broadcast_to(step.offset.cpu().numpy(), len(weight))
     above, below = [], []
@@ -134,25 +137,25 @@ def _linear(step: Step, F: list[Floats], G: list[Floats], tidy: _Tidy) -> tuple[
         pairs = [(w, f, g) if w > 0 else (-w, g, f) for w, f, g in zip(row, F, G, strict=True) if w != 0]
         start = zero.copy()
         start[0, -1] = b
-        above.append(reduce(tidy.add, [w * f for w, f, _ in pairs], start))
-        below.append(reduce(tidy.add, [w * g for w, _, g in pairs], zero))
+        above.append(reduce(simplify.add, [w * f for w, f, _ in pairs], start))
+        below.append(reduce(simplify.add, [w * g for w, _, g in pairs], zero))
     return above, below
 
 
-def _relu(f: Floats, g: Floats, leak: float, tidy: _Tidy) -> tuple[Floats, Floats]:
+def _relu(f: Floats, g: Floats, leak: float, simplify: _Simplifier) -> tuple[Floats, Floats]:
     """``z > 0 ? z : leak z`` of ``z = f - g``, with M = max(f, g); the parts keep non-negative weights for any leak."""
-    both = tidy(np.vstack([f, g]))
+    both = simplify(np.vstack([f, g]))
     if leak == 0:
         return both, g
     if leak < 0:  # z + |leak| (...): (1 - leak) M - (g - leak f)
-        return (1 - leak) * both, tidy.add(g, -leak * f)
+        return (1 - leak) * both, simplify.add(g, -leak * f)
     if leak <= 1:
-        return (f if leak == 1 else tidy.add((1 - leak) * both, leak * f)), g
-    return leak * f, tidy.add(g, (leak - 1) * both)
+        return (f if leak == 1 else simplify.add((1 - leak) * both, leak * f)), g
+    return leak * f, simplify.add(g, (leak - 1) * both)
 
 
 def _join(terms: Floats) -> Floats:
-    """Of terms with equal slopes (up to rounding) the one with the largest constant."""
+    """Keep, of terms with equal slopes (up to rounding), the one with the largest constant."""
     slopes = terms[:, :-1]
     scale = np.abs(slopes).max(initial=0) or 1.0
     order = np.argsort(-terms[:, -1], kind="stable")
@@ -161,11 +164,11 @@ def _join(terms: Floats) -> Floats:
 
 
 def _prune(terms: Floats) -> Floats:
-    """Terms that are somewhere the largest, by more than MARGIN of the range of their constants."""
-    keep, given = np.ones(len(terms), bool), terms
+    """Keep terms that are the largest somewhere, by more than MARGIN of the range of their constants."""
+    keep, original = np.ones(len(terms), bool), terms
     spread = np.ptp(terms, axis=0)
     terms = (terms - terms.min(axis=0)) / np.where(spread > 0, spread, 1.0)  # other units of x and of values
-    for k in np.flatnonzero(~_seen(terms)):
+    for k in np.flatnonzero(~_clearly_largest(terms)):
         keep[k] = False
         others = terms[keep]
         if not len(others):
@@ -179,30 +182,30 @@ def _prune(terms: Floats) -> Floats:
             keep[k] = margin > MARGIN
         except UndecidedError:  # a term too many changes nothing, one too few might
             keep[k] = True
-    return given[keep]
+    return original[keep]
 
 
-def _seen(terms: Floats) -> NDArray[np.bool_]:
-    """Terms that are clearly the largest at one of some points at all distances: they need no linear program."""
+def _clearly_largest(terms: Floats) -> NDArray[np.bool_]:
+    """Whether terms are clearly the largest at one of many points: these need no linear program."""
     d = terms.shape[1] - 1
     rng = np.random.default_rng(0)
     points = rng.normal(size=(64 * (d + 1), d)) * np.exp2(rng.integers(-4, 8, size=(64 * (d + 1), 1)))
     values = points @ terms[:, :-1].T + terms[:, -1]  # (points, terms)
-    seen = np.zeros(len(terms), bool)
+    largest = np.zeros(len(terms), bool)
     top = np.partition(values, -2, axis=1)
     clear = top[:, -1] - top[:, -2] > np.maximum(2 * MARGIN, 1e-12 * np.abs(values).max(axis=1))
-    seen[values.argmax(axis=1)[clear]] = True
-    return seen
+    largest[values.argmax(axis=1)[clear]] = True
+    return largest
 
 
 def _value(terms: Floats, points: Floats) -> Floats:
     return np.asarray((points @ terms[:, :-1].T + terms[:, -1]).max(axis=1))
 
 
-def _error(net: Network, found: Tropical) -> float:
+def _error(net: Network, form: Tropical) -> float:
     points = np.random.default_rng(0).normal(size=(256, net.n_in)) * 2
-    pairs: Sequence[tuple[Floats, Floats]] = list(zip(found.F, found.G, strict=True))
+    pairs: Sequence[tuple[Floats, Floats]] = list(zip(form.F, form.G, strict=True))
     size = np.stack([np.abs(_value(f, points)) + np.abs(_value(g, points)) for f, g in pairs], axis=1)
     exact = net(points).reshape(len(points), -1)
     largest = size.max(axis=0)
-    return float((np.abs(found.evaluate(points) - exact) / np.where(largest > 0, largest, 1.0)).max())
+    return float((np.abs(form.evaluate(points) - exact) / np.where(largest > 0, largest, 1.0)).max())

@@ -1,4 +1,4 @@
-"""Plane partitions in exact arithmetic: the network as integers, signs that are certain, a mesh without rounding."""
+"""Plane partitions in exact arithmetic: integer networks, certified signs, a mesh without rounding."""
 
 from creases.regions._exact.plane import exact_plane
 

@@ -23,7 +23,7 @@ class ExactMesh:
     def __init__(self, box: Floats) -> None:
         (x0, x1), (y0, y1) = [[float(end).as_integer_ratio() for end in side] for side in box]
         lines = [(0, y0[1], -y0[0]), (-x1[1], 0, x1[0]), (0, -y1[1], y1[0]), (x0[1], 0, -x0[0])]
-        self.points: list[Triple] = [meet(lines[i - 1], lines[i]) for i in range(4)]
+        self.points: list[Triple] = [intersect(lines[i - 1], lines[i]) for i in range(4)]
         self.positive: list[int] = [0] * 4
         self.negative: list[int] = [0] * 4
         self.ends: list[tuple[int, int]] = [(0, 1), (1, 2), (2, 3), (3, 0)]
@@ -32,11 +32,11 @@ class ExactMesh:
         self.halves: list[int] = [-1] * 4  #: first of the two edges that an edge was split into, -1 if whole
 
     def coordinates(self) -> Floats:
-        """All vertices (V, 2), each coordinate rounded once."""
+        """Return all vertices (V, 2), each coordinate rounded once."""
         return np.array([(x / w, y / w) for x, y, w in self.points], dtype=np.float64)
 
-    def whole(self, loop: list[int]) -> list[int]:
-        """A loop with every split edge replaced by its halves."""
+    def refine(self, loop: list[int]) -> list[int]:
+        """Return a loop with every split edge replaced by its halves."""
         halves = self.halves
         if all(halves[side >> 1] < 0 for side in loop):
             return loop
@@ -54,14 +54,14 @@ class ExactMesh:
         return out
 
     def corners(self, loop: list[int]) -> list[int]:
-        """Where each side of a loop begins."""
+        """Return the vertex where each side of a loop begins."""
         ends = self.ends
         return [ends[side >> 1][side & 1] for side in loop]
 
     def split(
         self, loop: list[int], test: int, line: Triple, unit: int, sign: Callable[[int, Triple], int]
     ) -> tuple[list[int], list[int]]:
-        """Cut a region by the line of a test that has both signs on it: the positive part and the negative one.
+        """Cut a region by the line of a test that has both signs on it, into the positive part and the negative one.
 
         ``sign(k, point)`` decides test k of the region at a new point exactly.
         """
@@ -92,7 +92,7 @@ class ExactMesh:
     def _cut(self, edge: int, line: Triple, bit: int, sign: Callable[[int, Triple], int]) -> None:
         """Split an edge where it crosses a line; every test's sign there follows from the ends or is decided."""
         a, b = self.ends[edge]
-        point = meet(self.lines[edge], line)
+        point = intersect(self.lines[edge], line)
         pa, na, pb, nb = self.positive[a], self.negative[a], self.positive[b], self.negative[b]
         positive, negative = (pa & ~nb) | (pb & ~na), (na & ~pb) | (nb & ~pa)
         open_tests = ((pa & nb) | (na & pb)) & ~bit
@@ -123,7 +123,7 @@ class ExactMesh:
 
         Groups are numbered from 0 in the order of their first region.
         """
-        loops = [self.whole(loop) for loop in loops]
+        loops = [self.refine(loop) for loop in loops]
         owner = {side: g for loop, g in zip(loops, group, strict=True) for side in loop}
         joined: list[dict[int, int]] = [{} for _ in range(max(group) + 1)]  # side by the corner where it begins
         used: set[int] = set()
@@ -140,7 +140,7 @@ class ExactMesh:
         return [self._straighten(sides, straight, made) for sides in joined]
 
     def _straighten(self, sides: dict[int, int], straight: set[int], made: dict[tuple[int, int], int]) -> list[int]:
-        """The loop of sides, those that continue each other through a straight vertex made one."""
+        """Return the loop of sides, with sides that continue each other through a straight vertex joined."""
         first = v = next(v for v in sides if v not in straight)
         loop: list[int] = []
         while True:
@@ -160,16 +160,16 @@ class ExactMesh:
                 return loop
 
 
-def meet(p: Triple, q: Triple) -> Triple:
-    """The point where two lines meet, free of common factors two."""
+def intersect(p: Triple, q: Triple) -> Triple:
+    """Return the point where two lines meet, without common factors of two."""
     a, b, c = p
     d, e, f = q
     x, y, w = b * f - c * e, c * d - a * f, a * e - b * d
-    return halved((x, y, w) if w > 0 else (-x, -y, -w))
+    return remove_twos((x, y, w) if w > 0 else (-x, -y, -w))
 
 
-def halved(triple: Triple) -> Triple:
-    """A triple divided by the largest power of two that divides all of it."""
+def remove_twos(triple: Triple) -> Triple:
+    """Divide a triple by the largest power of two that divides all of it."""
     a, b, c = triple
     both = a | b | c
     twos = (both & -both).bit_length() - 1

@@ -3,11 +3,11 @@
 Every sign of a pre-activation at a vertex is decided with respect to the float64 numbers as given (weights, offsets,
 leaks, box, origin, basis): by floating point where a rigorous error bound allows it, else in integers. Vertices are
 intersections of two exact lines, rounded once when they are reported. Regions of any thinness are kept, and what is
-identical, parallel or concurrent is recognised as exactly that.
+identical, parallel or concurrent is recognized as such.
 
-The work goes bend by bend. Signs at all vertices come from one bounded pass through the network; a region with both
-signs of some test is cut along the test's exact line; a new vertex lies on an edge, so most of its signs follow from
-the signs at the ends.
+The subdivision proceeds bend by bend. Signs at all vertices come from one bounded pass through the network; a region
+with both signs of some test is cut along the test's exact line; a new vertex is on an edge, so most of its signs follow
+from the signs at the ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from creases.regions._plane.plane import PlanePartition
 
 @dataclass
 class _Level:
-    """The regions after a bend: loops of sides, the region each came from, and the sides that the bend left on it."""
+    """The regions after a bend: loops of sides, the region each is part of, and the sides of the bend's units on it."""
 
     loops: list[list[int]] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
@@ -38,7 +38,7 @@ class _Level:
 
 
 def exact_plane(net: Network, box: Floats, origin: Floats, basis: Floats) -> PlanePartition:
-    """All regions of a network on the slice ``x = origin + basis t`` for t in a box, exactly.
+    """Return all regions of a network on the slice ``x = origin + basis t`` for t in a box, exactly.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def exact_plane(net: Network, box: Floats, origin: Floats, basis: Floats) -> Pla
     Returns
     -------
     PlanePartition
-        Its vertices are rounded once; its ``values`` are the network's own there.
+        Its vertices are rounded once; its ``values`` are the network's outputs there.
 
     Raises
     ------
@@ -65,13 +65,13 @@ def exact_plane(net: Network, box: Floats, origin: Floats, basis: Floats) -> Pla
     for bend in range(len(net.bends)):
         levels.append(_pass_bend(mesh, rows, SignTests(program, bend), levels))
     sides = [np.concatenate([np.zeros(0, np.int16), *_ancestors(levels, r)[1]]) for r in range(len(levels[-1].loops))]
-    return PlanePartition.of(
-        net, box, origin, basis, _finished(mesh, levels[-1].loops), pack_sides(net, np.array(sides))
+    return PlanePartition.from_mesh(
+        net, box, origin, basis, _as_mesh(mesh, levels[-1].loops), pack_sides(net, np.array(sides))
     )
 
 
 def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: SignTests, levels: list[_Level]) -> _Level:
-    """The regions after one more bend, children of one region next to each other."""
+    """Return the regions after one more bend, children of one region next to each other."""
     mesh.positive, mesh.negative, doubt = tests.signs(mesh.coordinates())
     before, after = levels[-1], _Level()
     for region, loop in enumerate(before.loops):
@@ -80,11 +80,11 @@ def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: SignTests, levels: list
             after.loops.append(part)
             after.parents.append(region)
             after.sides.append(sides)
-    return _joined(mesh, after) if tests.pairs else after
+    return _join_parts(mesh, after) if tests.pairs else after
 
 
 def _ancestors(levels: list[_Level], region: int) -> tuple[tuple[int, ...], list[NDArray[np.int16]]]:
-    """For each bend passed, the region that this one is part of and the sides there, first bend first."""
+    """Return, for each bend passed, the region that this one is part of and its sides, first bend first."""
     line, sides = [], []
     for level in levels[:0:-1]:
         line.append(region)
@@ -104,12 +104,12 @@ class _Cutter:
         self._lines: dict[int, Triple] = {}
 
     def cut(self, loop: list[int], doubt: list[int]) -> list[tuple[list[int], NDArray[np.int16]]]:
-        """The parts of the region, with the sides of the bend's units; settles what is in doubt at its corners."""
+        """Return the parts of the region with the sides of the bend's units; settles signs in doubt at its corners."""
         mesh, tests = self._mesh, self._tests
-        stack, out = [mesh.whole(loop)], []
+        stack, out = [mesh.refine(loop)], []
         self._settle(mesh.corners(stack[0]), doubt)
         while stack:
-            part = mesh.whole(stack.pop())
+            part = mesh.refine(stack.pop())
             above = below = 0
             for v in mesh.corners(part):
                 above |= mesh.positive[v]
@@ -147,8 +147,8 @@ class _Cutter:
         return (value > 0) - (value < 0)
 
 
-def _joined(mesh: ExactMesh, level: _Level) -> _Level:
-    """Parts of one region with the same sides, made one: a choice was cut along lines that only part of it needs."""
+def _join_parts(mesh: ExactMesh, level: _Level) -> _Level:
+    """Join parts of one region with equal sides: a choice was cut along lines that only part of it needs."""
     numbers: dict[tuple[int, bytes], int] = {}
     group, first = [], []
     for region, (parent, sides) in enumerate(zip(level.parents, level.sides, strict=True)):
@@ -161,9 +161,9 @@ def _joined(mesh: ExactMesh, level: _Level) -> _Level:
     return _Level(loops, [level.parents[r] for r in first], [level.sides[r] for r in first])
 
 
-def _finished(mesh: ExactMesh, loops: list[list[int]]) -> Mesh:
-    """The mesh of some loops as arrays, with the vertices and edges that they use."""
-    loops = [mesh.whole(loop) for loop in loops]
+def _as_mesh(mesh: ExactMesh, loops: list[list[int]]) -> Mesh:
+    """Return the mesh of some loops as arrays, with the vertices and edges that they use."""
+    loops = [mesh.refine(loop) for loop in loops]
     starts = np.cumsum([0, *(len(loop) for loop in loops)])
     sides = np.array([side for loop in loops for side in loop], np.int64)
     used, edge = np.unique(sides >> 1, return_inverse=True)

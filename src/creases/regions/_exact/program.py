@@ -42,7 +42,7 @@ class Affine:
     moves: bool  #: whether every entry of the output is 0 or an entry of one input, with either sign
 
     def bounded(self, inputs: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-        """Values (n, out) and rigorous bounds of their errors, from those of the inputs.
+        """Return values (n, out) and rigorous bounds of their errors, from those of the inputs.
 
         A sum of m products is wrong by at most ``m u / (1 - m u)`` times the sum of their magnitudes (Higham, 2002,
         section 3.1), whatever the order; the factor 1.001 covers the denominator and the rounding of the bound itself.
@@ -88,12 +88,12 @@ class ExactProgram:
         if step.leak is None:
             return 0
         leak = np.broadcast_to(step.leak.numpy(), step.shape).ravel()
-        whole, scale = integers(leak)
-        self.leak[i] = (leak, whole, scale)
+        numerators, scale = integers(leak)
+        self.leak[i] = (leak, numerators, scale)
         return scale
 
     def bounded(self, t: Floats, bend: int) -> tuple[Floats, Floats]:
-        """Pre-activations (n, entries) of a bend at points t (n, 2) that are each rounded once, and error bounds."""
+        """Return pre-activations (n, entries) of a bend at points t (n, 2), each rounded once, and error bounds."""
         origin, basis = self.slice
         size = _ROUNDING * np.abs(t) + _UNDERFLOW
         gamma = 8 * _ROUNDING
@@ -121,7 +121,7 @@ class ExactProgram:
 
 
 def integers(values: Floats) -> tuple[Integers, int]:
-    """Float64 numbers as integers over ``2**scale``, the scale the smallest that serves them all."""
+    """Return float64 numbers as integers over ``2**scale``, with the smallest common scale."""
     ratios = [v.as_integer_ratio() for v in values.ravel().tolist()]
     scale = max([d.bit_length() - 1 for _, d in ratios], default=0)
     out = np.empty(values.size, dtype=object)
@@ -130,7 +130,7 @@ def integers(values: Floats) -> tuple[Integers, int]:
 
 
 def _affine(step: Step, inputs: list[tuple[tuple[int, ...], int]]) -> tuple[Affine, int]:
-    """An affine step whose inputs have given shapes and scales, and the scale of its output."""
+    """Return an affine step as matrices, from its inputs' shapes and scales, and the scale of its output."""
     n_out = prod(step.shape)
     offset = torch.zeros(()) if step.offset is None else step.offset
     constants = np.broadcast_to(offset.numpy(), step.shape).astype(np.float64).ravel()
@@ -154,7 +154,7 @@ def _affine(step: Step, inputs: list[tuple[tuple[int, ...], int]]) -> tuple[Affi
 
 
 def _matrix(step: Step, shapes: list[tuple[int, ...]], k: int, n_out: int) -> Any:
-    """The linear part of a step in its k-th input as a CSR matrix (out, in): its values at the unit vectors."""
+    """Return the linear part of a step in its k-th input as a CSR matrix (out, in), from its unit vectors."""
     n_in = prod(shapes[k])
     if n_in * n_out > MATRIX_ENTRIES:
         raise InputError(

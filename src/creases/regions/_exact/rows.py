@@ -1,4 +1,4 @@
-"""Exact coefficients of a network's values on one region after another, computed when asked for and not before."""
+"""Exact coefficients of a network's values on one region after another, computed on demand."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class _Known:
 
 
 class RegionRows:
-    """Rows of the values of an :class:`ExactProgram` on the region where it stands.
+    """Rows of the values of an :class:`ExactProgram` on the current region.
 
-    A region is named by its line of ancestors, one for every bend passed. What depends only on ancestors shared with
-    the region before is kept: visiting regions in the order of their tree computes every row once.
+    A region is identified by its line of ancestors, one for every bend passed. Rows that depend only on ancestors
+    shared with the previous region are reused: visiting regions in tree order computes every row once.
     """
 
     def __init__(self, program: ExactProgram) -> None:
@@ -38,7 +38,7 @@ class RegionRows:
         self._sides: list[NDArray[np.int16]] = []
 
     def enter(self, line: tuple[int, ...], sides: list[NDArray[np.int16]]) -> None:
-        """Stand on a region: its ancestors after each bend by number, itself last, and the sides each bend left."""
+        """Move to a region, given its ancestors after each bend, itself last, and the sides of each bend's units."""
         common = 0
         while common < min(len(line), len(self._line)) and line[common] == self._line[common]:
             common += 1
@@ -47,7 +47,7 @@ class RegionRows:
         self._line, self._sides = line, sides
 
     def rows(self, value: int, index: Indices) -> Integers:
-        """Triples (len(index), 3) of some entries of a value."""
+        """Return the triples (len(index), 3) of some entries of a value."""
         if value == 0:
             return self._program.start[index]
         store = self._known[self._level[value]]
@@ -81,7 +81,7 @@ class RegionRows:
         return out
 
     def _support(self, value: int, index: Indices) -> NDArray[np.bool_]:
-        """Which entries of a value are not known to vanish: behind a relu without leak those on side 1."""
+        """Return which entries of a value are not known to be zero: after a relu without leak those on side 1."""
         i = value - 1
         if value and self._program.steps[i].op == "relu" and i not in self._program.leak:
             active: NDArray[np.bool_] = self._sides[self._program.net.bends.index(i)][index] == 1

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases.regions._exact.mesh import Triple, halved
+from creases.regions._exact.mesh import Triple, remove_twos
 from creases.regions._exact.program import ExactProgram
 from creases.regions._exact.rows import RegionRows
 
@@ -32,11 +32,11 @@ class SignTests:
         self.count = self.n_units * max(1, len(self.pairs))
 
     def unit(self, test: int) -> int:
-        """The unit, among all of the network, behind a test."""
+        """Return the unit, numbered over the whole network, of a test."""
         return self._first_unit + test // max(1, len(self.pairs))
 
     def signs(self, t: Floats) -> tuple[list[int], list[int], list[int]]:
-        """Tests above zero, below zero and in doubt at points (n, 2) that are each rounded once: n bit sets each."""
+        """Return the tests above zero, below zero and in doubt at points (n, 2), each rounded once: n bit sets each."""
         block = max(1, _BLOCK // max(1, self.count))
         out: tuple[list[int], list[int], list[int]] = ([], [], [])
         for start in range(0, len(t), block):
@@ -60,17 +60,17 @@ class SignTests:
         return gap, 1.001 * (bound + 2.0**-52 * np.abs(gap))
 
     def line(self, rows: RegionRows, test: int) -> Triple:
-        """A test's coefficients on the region where ``rows`` stands, up to a positive factor."""
+        """Return a test's coefficients on the current region of ``rows``, up to a positive factor."""
         if not self.pairs:
             a, b, c = rows.rows(self._value, np.array([test]))[0]
-            return halved((a, b, c))
+            return remove_twos((a, b, c))
         unit, (p, q) = test // len(self.pairs), self.pairs[test % len(self.pairs)]
         first = unit * self._program.net.candidates[self._bend]
         a, b, c = np.subtract(*rows.rows(self._value, np.array([first + p, first + q])))
-        return halved((a, b, c))
+        return remove_twos((a, b, c))
 
     def crossing(self, above: int, below: int) -> int:
-        """A test to split a region by, given the tests above and below zero somewhere on it; -1 if there is none."""
+        """Return a test to split a region by, from the tests above and below zero somewhere on it; -1 for none."""
         both = above & below
         while both:
             test = (both & -both).bit_length() - 1
@@ -86,7 +86,7 @@ class SignTests:
         return -1
 
     def _alive(self, unit: int, above: int, below: int) -> list[bool]:
-        """Which candidates of a choice are largest somewhere, as far as single rivals tell; the first of equals."""
+        """Return which candidates of a choice may be largest somewhere, judged by pairs; of equals the first."""
         alive = [True] * self._program.net.candidates[self._bend]
         for k, (p, q) in enumerate(self.pairs, start=unit * len(self.pairs)):
             if not below >> k & 1:
@@ -96,7 +96,7 @@ class SignTests:
         return alive
 
     def sides(self, above: int, below: int) -> NDArray[np.int16]:
-        """Sides (n_units,) on a region that no test needs to split."""
+        """Return the sides (n_units,) on a region that no test needs to split."""
         if not self.pairs:
             return self._bits(above).astype(np.int16)
         up, down = (self._bits(flags).reshape(self.n_units, -1) for flags in (above, below))

@@ -1,1 +1,1 @@
-"""Every region on a line."""
+"""Lines: all regions on a segment or an infinite line."""

@@ -19,7 +19,7 @@ Sides = NDArray[np.signedinteger[Any]]  # int8, int16 for choices among many
 
 
 class Ends(NamedTuple):
-    """What is known of pre-activations at the ends of all intervals.
+    """Pre-activations at the ends of all intervals.
 
     Their terms at knot i are at most ``weight[i] * size``. Rays: derivatives going outwards and the size of their
     terms, or None where the line ends at the knot.
@@ -40,13 +40,13 @@ class Cuts(NamedTuple):
     interval: Ints  #: (E,)
     unit: Ints  #: (E,)
     t: Floats  #: (E,)
-    slack: Floats  #: (E,) how far t may be off by the tolerance policy
+    slack: Floats  #: (E,) uncertainty of t by the tolerance
     old: Ints  #: (E,) the side before
     new: Ints  #: (E,) the side after
 
 
 def relu_cuts(ends: Ends) -> Cuts:
-    """Sides of relu units: 1 where positive. A unit that is zero all over an interval has side 0."""
+    """Return the sides of relu units: 1 where positive; 0 for a unit that is zero on a whole interval."""
     knots = _signs(ends.z, ends.weight[:, None] * ends.size)
     rows = [knots]
     if ends.before is not None:
@@ -68,25 +68,25 @@ def relu_cuts(ends: Ends) -> Cuts:
     slack[inner] = (
         SIGN_TOLERANCE * ends.size[u] * np.maximum(ends.weight[i], ends.weight[i + 1]) * width / np.abs(z0 - z1)
     )
-    for ray, knot, sense, here in _rays(ends, interval):
-        u = unit[here]
+    for ray, knot, sense, on_ray in _rays(ends, interval):
+        u = unit[on_ray]
         dz, size = ray[0][u], ray[1][u]
         way = -ends.z[knot, u] / dz
-        t[here] = ends.t[knot] + sense * way
-        slack[here] = SIGN_TOLERANCE * (ends.weight[knot] * ends.size[u] + way * size) / np.abs(dz)
+        t[on_ray] = ends.t[knot] + sense * way
+        slack[on_ray] = SIGN_TOLERANCE * (ends.weight[knot] * ends.size[u] + way * size) / np.abs(dz)
     new = (right[interval, unit] > 0).astype(np.int64)
     return Cuts(first, interval, unit, t, slack, 1 - new, new)
 
 
 def choice_cuts(ends: Ends) -> Cuts:
-    """Sides of choices: the upper envelope of K lines on every interval; of lines equal all over it, the first."""
-    best, clear = _winners(ends)
+    """Return the sides of choices: the upper envelope of K lines on every interval; of equal lines the first."""
+    best, clear = _largest_candidates(ends)
     lead = int(ends.before is not None)
     first = best[:-1]
     i, u = np.nonzero((best[1:] != first) | ~(clear[1:] & clear[:-1]))  # elsewhere one line is largest at both ends
     width, (w0, w1) = (ends.t[i + 1] - ends.t[i])[:, None], (ends.weight[i, None], ends.weight[i + 1, None])
     v0, v1, size = ends.z[i, u], ends.z[i + 1, u], ends.size[u]
-    part = _march(v0, v1 - v0, v1, w0 * size, w1 * size, limit=1.0)
+    part = _follow_envelope(v0, v1 - v0, v1, w0 * size, w1 * size, limit=1.0)
     first[i, u] = part.first
     e, at = part, part.pair
     t = np.minimum(ends.t[i[at]] + width[at, 0] * e.s, ends.t[i[at] + 1])
@@ -94,22 +94,22 @@ def choice_cuts(ends: Ends) -> Cuts:
     for ray, knot, sense in ((ends.before, 0, -1.0), (ends.after, -1, 1.0)):
         if ray is None:
             continue
-        e = _march(ends.z[knot], ray[0], ray[0], ends.weight[knot] * ends.size, ray[1], limit=np.inf)
+        e = _follow_envelope(ends.z[knot], ray[0], ray[0], ends.weight[knot] * ends.size, ray[1], limit=np.inf)
         t = ends.t[knot] + sense * e.s
-        here = np.full(len(t), 0 if sense < 0 else len(first) + lead)
-        if sense < 0:  # found outwards, wanted from left to right
+        interval = np.full(len(t), 0 if sense < 0 else len(first) + lead)
+        if sense < 0:  # traversed outwards, stored from left to right
             back = slice(None, None, -1)
             firsts.insert(0, e.last[None].astype(best.dtype))
-            events.insert(0, (here, e.pair[back], t[back], e.slack[back], e.new[back], e.old[back]))
+            events.insert(0, (interval, e.pair[back], t[back], e.slack[back], e.new[back], e.old[back]))
         else:
             firsts.append(e.first[None].astype(best.dtype))
-            events.append((here, e.pair, t, e.slack, e.old, e.new))
+            events.append((interval, e.pair, t, e.slack, e.old, e.new))
     columns = (np.concatenate(column) for column in zip(*events, strict=True))
     return Cuts(np.concatenate(firsts), *columns)
 
 
-def _winners(ends: Ends) -> tuple[Sides, NDArray[np.bool_]]:
-    """The first largest candidate (n, U) at every knot, and whether that is clear: ahead of the second, or equal."""
+def _largest_candidates(ends: Ends) -> tuple[Sides, NDArray[np.bool_]]:
+    """Return the first largest candidate (n, U) at every knot, and whether it leads clearly or is equal."""
     K = ends.z.shape[-1]
     top = ends.z[..., 0].copy()
     second = np.full_like(top, -np.inf)
@@ -129,7 +129,7 @@ def _signs(z: Floats, size: Floats) -> NDArray[np.int8]:
 
 
 def _rays(ends: Ends, interval: Ints) -> list[tuple[tuple[Floats, Floats], int, float, NDArray[np.bool_]]]:
-    """The rays there are: derivatives, their knot, the sense of t, and which crossings lie on them."""
+    """Return the rays: derivatives, their knot, the sense of t, and which crossings are on them."""
     last = len(ends.t) - 1 + (ends.before is not None)
     out = []
     if ends.before is not None:
@@ -139,7 +139,7 @@ def _rays(ends: Ends, interval: Ints) -> list[tuple[tuple[Floats, Floats], int, 
     return out
 
 
-class _Marched(NamedTuple):
+class _Envelope(NamedTuple):
     """Upper envelopes of P sets of lines: the largest line at both ends, and the changes between, in order for each."""
 
     first: Ints  #: (P,)
@@ -151,15 +151,15 @@ class _Marched(NamedTuple):
     new: Ints
 
 
-def _march(v: Floats, dv: Floats, end: Floats, size: Floats, end_size: Floats, *, limit: float) -> _Marched:
-    """Along the upper envelopes of lines ``v + s dv``, s from 0 to ``limit``; all arrays (P, K).
+def _follow_envelope(v: Floats, dv: Floats, end: Floats, size: Floats, end_size: Floats, *, limit: float) -> _Envelope:
+    """Follow the upper envelopes of lines ``v + s dv``, s from 0 to ``limit``; all arrays (P, K).
 
     ``end`` ranks the lines at the far end: their values at s = 1, or their slopes on a ray.
     """
     top = _among_largest(v, size, np.ones(v.shape, bool))
     first = _among_largest(end, end_size, top).argmax(axis=-1)  # the first of those that tie at both ends
     at, s = first.copy(), np.zeros(len(first))
-    active, found = np.flatnonzero(_exceeds(end, end_size, at[:, None]).any(axis=-1)), []
+    active, changes = np.flatnonzero(_exceeds(end, end_size, at[:, None]).any(axis=-1)), []
     while len(active):
         current = at[active, None]
         gap = np.take_along_axis(v[active], current, 1) - v[active]
@@ -173,26 +173,26 @@ def _march(v: Floats, dv: Floats, end: Floats, size: Floats, end_size: Floats, *
         way = np.minimum(np.maximum(way, s[active, None]), limit)
         way[~ahead] = np.inf
         nearest = way.argmin(axis=1)[:, None]
-        here = np.take_along_axis(way, nearest, 1)
-        far = here if np.isinf(limit) else np.ones_like(here)
+        nearest_s = np.take_along_axis(way, nearest, 1)
+        far = nearest_s if np.isinf(limit) else np.ones_like(nearest_s)
         terms = size[active] + far * end_size[active]
         terms = np.take_along_axis(terms, nearest, 1) + np.take_along_axis(terms, current, 1)
         slack = SIGN_TOLERANCE * terms / np.take_along_axis(speed, nearest, 1)
-        # Of lines that cross here together the steepest goes on.
-        chosen = np.where(way <= here + slack, end[active], -np.inf).argmax(axis=1)
-        found.append((active, here[:, 0], slack[:, 0], at[active], chosen))
-        at[active], s[active] = chosen, here[:, 0]
-    return _Marched(first, at, *_columns(found))
+        # Of lines that cross at the same point the steepest continues.
+        chosen = np.where(way <= nearest_s + slack, end[active], -np.inf).argmax(axis=1)
+        changes.append((active, nearest_s[:, 0], slack[:, 0], at[active], chosen))
+        at[active], s[active] = chosen, nearest_s[:, 0]
+    return _Envelope(first, at, *_columns(changes))
 
 
-def _columns(found: list[tuple[Any, ...]]) -> tuple[NDArray[Any], ...]:
-    if not found:
+def _columns(changes: list[tuple[Any, ...]]) -> tuple[NDArray[Any], ...]:
+    if not changes:
         return (np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    return tuple(np.concatenate(column) for column in zip(*found, strict=True))
+    return tuple(np.concatenate(column) for column in zip(*changes, strict=True))
 
 
 def _among_largest(values: Floats, size: Floats, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of the chosen candidates tie for the largest, by the tolerance policy."""
+    """Return which of the selected candidates tie for the largest, within the tolerance."""
     values = np.where(which, values, -np.inf)
     best = values.argmax(axis=-1)[..., None]
     gap = np.take_along_axis(values, best, -1) - values
@@ -200,6 +200,6 @@ def _among_largest(values: Floats, size: Floats, which: NDArray[np.bool_]) -> ND
 
 
 def _exceeds(values: Floats, size: Floats, current: Ints) -> NDArray[np.bool_]:
-    """Which candidates are larger than the current one, by more than the tolerance."""
+    """Return which candidates exceed the current one by more than the tolerance."""
     gap = values - np.take_along_axis(values, current, -1)
     return gap > SIGN_TOLERANCE * (size + np.take_along_axis(size, current, -1))

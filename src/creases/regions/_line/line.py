@@ -1,4 +1,4 @@
-"""Every breakpoint of a network on a line, exact.
+"""All breakpoints of a network on a line, exactly.
 
 Bend by bend: the knots found so far cut the line into intervals on which everything up to this bend is affine; the
 network's own values at the knots give the sign of every pre-activation there, and between knots of different sign
@@ -20,20 +20,20 @@ from creases.errors import InputError
 from creases.network import Network, as_network
 from creases.network.program import memory_limit, pack_sides, unit_of_bit
 from creases.regions._line.cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
+from creases.regions._line.forward_pass import LineForwardPass
 from creases.regions._line.partition import LinePartition
-from creases.regions._line.walk import LineWalk
 from creases.regions._polytope import check_point
 from creases.regions._ray import Pair, Ray
 from creases.regions._tolerance import EPS
 
 
 def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartition:
-    """Every breakpoint of a network on the segment from a to b, or on the whole line through them.
+    """Return all breakpoints of a network on the segment from a to b, or on the whole line through them.
 
     Parameters
     ----------
     net
-        Any network; the geometry is in float64.
+        A network, torch module or file name; the geometry is in float64.
     a, b
         Two different points, in the model's input shape or flattened: ``x = a + t (b - a)``.
     infinite
@@ -41,11 +41,9 @@ def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartiti
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from creases.network._reading.arrays import from_arrays
-    >>> from creases.regions._line.line import line
-    >>> net = from_arrays([(np.array([[1.0], [1.0]]), np.array([0.0, -1.0])), (np.array([[1.0, -2.0]]), np.zeros(1))])
-    >>> line(net, [-1.0], [3.0]).breakpoints.tolist()  # relu(x) - 2 relu(x - 1)
+    >>> import creases
+    >>> net = creases.read([([[1.0], [1.0]], [0.0, -1.0]), ([[1.0, -2.0]], [0.0])])  # relu(x) - 2 relu(x - 1)
+    >>> creases.line(net, [-1.0], [3.0]).breakpoints.tolist()
     [0.25, 0.5]
     """
     net = as_network(net)
@@ -61,24 +59,24 @@ def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartiti
     changed = np.flatnonzero((patterns[1:] != patterns[:-1]).any(axis=1))
     inner = t if infinite else t[1:-1]
     keep = np.append(0, changed + 1)  # the interval after each breakpoint, and the first
-    ids, starts = _responsible(work, patterns, changed)
+    ids, starts = _changing_units(work, patterns, changed)
     breakpoints = inner[changed]
     values = work(start + breakpoints[:, None] * direction).reshape(len(breakpoints), net.n_out)
     return LinePartition(work, start, stop, infinite, breakpoints, ids, starts, patterns[keep], values)
 
 
 def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tuple[Floats, NDArray[np.uint8]]:
-    """Knots and the pattern of every interval; knots may be no breakpoint after all."""
+    """Return knots and the pattern of every interval; a knot need not be a breakpoint."""
     t = np.zeros(1) if infinite else np.array([0.0, 1.0])
     track = _Track(net, start, direction)
     rays = [Ray(net, torch.from_numpy(sense * direction).to(net.device)) for sense in (-1.0, 1.0)]
     before, after = rays if infinite else (None, None)
-    reach = torch.from_numpy(np.abs(direction)).to(net.device) if infinite else None
-    todo = [_Part(t, LineWalk(net, *track.points(t), reach), before, after, [])]
+    slope = torch.from_numpy(np.abs(direction)).to(net.device) if infinite else None
+    todo = [_Part(t, LineForwardPass(net, *track.points(t), slope), before, after, [])]
     done: list[tuple[Floats, NDArray[np.uint8]]] = []
     while todo:
         part = todo.pop()
-        pair = part.walk.advance()
+        pair = part.forward.advance()
         if pair is None:
             done.append((part.t, part.patterns(net)))
             continue
@@ -90,7 +88,7 @@ def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tu
 
 
 class _Track:
-    """The line itself: points on it, how fine t can be told apart, how many knots fit in memory."""
+    """The line: its points, the resolution of t, and how many knots fit in memory."""
 
     def __init__(self, net: Network, start: Floats, direction: Floats) -> None:
         self.net, self.start, self.direction = net, start, direction
@@ -99,25 +97,27 @@ class _Track:
         self.limit = max(64, memory_limit() // (6 * 8 * widest + 4 * net.n_units))
 
     def points(self, t: Floats) -> Pair:
-        """Inputs (n, n_in) and their weights (n,)."""
+        """Return inputs (n, n_in) and their weights (n,)."""
         x = torch.from_numpy(self.start + t[:, None] * self.direction).to(self.net.device)
         return x, torch.from_numpy(1 + np.abs(t)).to(self.net.device)
 
     def resolution(self, t: Floats) -> Floats:
+        """Return the smallest change of t that moves x, at each t."""
         return np.asarray(4 * EPS * (self.coarse + np.abs(t)))
 
 
 @dataclass
 class _Part:
-    """A stretch of the line at one bend: its knots, the walk over them, and the sides on its intervals so far."""
+    """A stretch of the line at one bend: its knots, their forward pass, and the sides on its intervals so far."""
 
     t: Floats
-    walk: LineWalk
+    forward: LineForwardPass
     before: Ray | None
     after: Ray | None
     sides: list[tuple[Sides, Ints]]  # of each bend: sides (I', U), and which of them each interval has
 
     def patterns(self, net: Network) -> NDArray[np.uint8]:
+        """Return the packed patterns of all intervals."""
         count = len(self.t) - 1 + (self.before is not None) + (self.after is not None)
         blocks = []
         for rows in np.array_split(np.arange(count), 1 + count * net.n_units // 10**8):
@@ -126,7 +126,7 @@ class _Part:
         return np.concatenate(blocks)
 
     def split(self, limit: int) -> list[_Part]:
-        """The same in stretches of at most ``limit`` knots, so that values at the knots fit in memory."""
+        """Return the same in stretches of at most ``limit`` knots, so that values at the knots fit in memory."""
         n = len(self.t)
         if n <= limit:
             return [self]
@@ -136,16 +136,16 @@ class _Part:
             before, after = (self.before if i == 0 else None), (self.after if j == n - 1 else None)
             rows = slice(0 if before else i + lead, None if after else j + lead)
             sides = [(side, which[rows]) for side, which in self.sides]
-            parts.append(_Part(self.t[i : j + 1], self.walk.part(i, j + 1), before, after, sides))
+            parts.append(_Part(self.t[i : j + 1], self.forward.part(i, j + 1), before, after, sides))
         return parts
 
 
 def _refine(track: _Track, part: _Part, pair: Pair) -> None:
-    """Cut a stretch at the creases of the bend where its walk stands, and put down the sides."""
+    """Cut a stretch at the creases of the current bend, and record the sides."""
     bend = len(part.sides)
     step, K = track.net.steps[track.net.bends[bend]], track.net.candidates[bend]
     shape = (-1,) if step.op == "relu" else (-1, K)
-    before, after = (_ahead(ray, shape) for ray in (part.before, part.after))
+    before, after = (_advance_ray(ray, shape) for ray in (part.before, part.after))
     n = len(part.t)
     ends = Ends(part.t, _array(pair[0], n, *shape), 1 + np.abs(part.t), _array(pair[1], *shape), before, after)
     cuts = relu_cuts(ends) if step.op == "relu" else choice_cuts(ends)
@@ -156,7 +156,7 @@ def _refine(track: _Track, part: _Part, pair: Pair) -> None:
     place = np.empty(len(t), np.int64)
     place[order] = np.arange(len(t))
     if len(new):
-        part.walk.extend(*track.points(new), torch.from_numpy(place).to(track.net.device))
+        part.forward.extend(*track.points(new), torch.from_numpy(place).to(track.net.device))
         part.t = t[order]
         parent = np.cumsum(order < n) - 1 + lead  # of the interval to the right of each knot
         parent = np.concatenate([np.zeros(lead, np.int64), parent if part.after is not None else parent[:-1]])
@@ -165,15 +165,19 @@ def _refine(track: _Track, part: _Part, pair: Pair) -> None:
         parent = np.arange(len(cuts.first))
     sides = _sides(cuts, parent, place[knot] + lead)
     part.sides.append((sides, np.arange(len(sides))))
-    part.walk.reach = None
+    part.forward.min_size = None
     for ray, row in ((part.before, 0), (part.after, -1)):
         if ray is not None:
             kind = torch.bool if step.op == "relu" else torch.int64
-            slope = ray.take(torch.from_numpy(sides[row].copy()).to(track.net.device, kind).reshape(step.shape)).abs()
-            part.walk.reach = slope if part.walk.reach is None else torch.maximum(slope, part.walk.reach)
+            slope = ray.pass_bend(
+                torch.from_numpy(sides[row].copy()).to(track.net.device, kind).reshape(step.shape)
+            ).abs()
+            part.forward.min_size = (
+                slope if part.forward.min_size is None else torch.maximum(slope, part.forward.min_size)
+            )
 
 
-def _ahead(ray: Ray | None, shape: tuple[int, ...]) -> tuple[Floats, Floats] | None:
+def _advance_ray(ray: Ray | None, shape: tuple[int, ...]) -> tuple[Floats, Floats] | None:
     pair = None if ray is None else ray.advance()
     return None if pair is None else (_array(pair[0], *shape), _array(pair[1], *shape))
 
@@ -184,7 +188,7 @@ def _array(values: torch.Tensor, *shape: int) -> Floats:
 
 
 def _new_knots(track: _Track, part: _Part, cuts: Cuts) -> tuple[Ints, Floats]:
-    """For each cut its knot, an old one or one of the new, which are given too: those that coincide are one."""
+    """Return the knot of each cut, an old or a new one, and the new knots; cuts that coincide share a knot."""
     n, lead = len(part.t), int(part.before is not None)
     knot = np.empty(len(cuts.t), np.int64)
     left, right = cuts.interval - lead, cuts.interval - lead + 1  # knots at the ends of the interval; -1 and n: no end
@@ -203,7 +207,7 @@ def _new_knots(track: _Track, part: _Part, cuts: Cuts) -> tuple[Ints, Floats]:
 
 
 def _sides(cuts: Cuts, parent: Ints, place: Ints) -> Sides:
-    """Sides (I, U) on the new intervals: the parent's first side, changed from each cut on to the parent's end."""
+    """Return sides (I, U) on the new intervals: the parent's first side, changed at each cut up to the parent's end."""
     sides = cuts.first[parent]
     change = np.zeros((len(parent) + 1, sides.shape[1]), sides.dtype)
     step = (cuts.new - cuts.old).astype(sides.dtype)
@@ -214,8 +218,8 @@ def _sides(cuts: Cuts, parent: Ints, place: Ints) -> Sides:
     return sides
 
 
-def _responsible(net: Network, patterns: NDArray[np.uint8], changed: Ints) -> tuple[Ints, Ints]:
-    """Units that change side at each breakpoint, as (ids, starts)."""
+def _changing_units(net: Network, patterns: NDArray[np.uint8], changed: Ints) -> tuple[Ints, Ints]:
+    """Return the units that change side at each breakpoint, as (ids, starts)."""
     different = patterns[changed] ^ patterns[changed + 1]
     row, byte = np.nonzero(different)
     which, bit = np.nonzero(np.unpackbits(different[row, byte][:, None], axis=1, bitorder="little"))

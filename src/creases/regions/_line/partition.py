@@ -21,7 +21,7 @@ from creases.regions._line.cuts import Ends, choice_cuts, relu_cuts
 
 @dataclass(frozen=True, eq=False)
 class LineClasses:
-    """The line cut where the decision changes, with or without a breakpoint."""
+    """The intervals of a line on which the decision is constant; they need not end at breakpoints."""
 
     ends: Floats  #: (C + 1,) in t
     classes: Ints  #: (C,)
@@ -33,12 +33,12 @@ class LineBoundary:
 
     t: Floats  #: (S,)
     classes: Ints  #: (S, 2) the class before and after
-    regions: Ints  #: (S,) the region it lies in, the left one when at a breakpoint
+    regions: Ints  #: (S,) the region of each point, the left one at a breakpoint
 
 
 @dataclass(frozen=True, eq=False)
 class LinePartition:
-    """All k breakpoints on ``x = a + t (b - a)`` and the k + 1 regions between them; :func:`line` makes one."""
+    """All k breakpoints on ``x = a + t (b - a)`` and the k + 1 regions between them, as :func:`line` returns them."""
 
     net: Network
     a: Floats  #: (d,)
@@ -62,56 +62,56 @@ class LinePartition:
         return np.concatenate([[outer[0]], self.breakpoints, [outer[1]]])
 
     def units(self, i: int) -> Ints:
-        """The units that change side at breakpoint i."""
+        """Return the units that change side at breakpoint i."""
         i = check_index(i, len(self.breakpoints), "i")
         return self.unit_ids[self.unit_starts[i] : self.unit_starts[i + 1]]
 
     def points(self, t: ArrayLike) -> Floats:
-        """Inputs (n, d) at parameters t (n,)."""
+        """Return the inputs (n, d) at parameters t (n,)."""
         return self.a + check_numbers(t, "t").reshape(-1, 1) * (self.b - self.a)
 
     def pieces(self) -> Piece:
-        """The network on every region as a function of t: J (k + 1, m, 1), y (k + 1, m), f = J t + y."""
+        """Return the network on every region as a function of t: J (k + 1, m, 1), y (k + 1, m), f = J t + y."""
         return pattern_pieces(self.net, self.patterns, self.a, (self.b - self.a)[:, None])
 
     def locate(self, t: ArrayLike) -> Ints:
-        """The region (n,) of each parameter t (n,), the right one at a breakpoint; -1 outside the segment."""
+        """Return the region (n,) of each parameter t (n,), the right one at a breakpoint; -1 outside the segment."""
         t = check_numbers(t, "t")
         if t.ndim != 1 or np.isnan(t).any():
             raise InputError(
                 "t", "have shape (n,) and no NaN", f"shape {t.shape}{' with NaN' if np.isnan(t).any() else ''}"
             )
         ends = self.ends
-        found = np.searchsorted(self.breakpoints, t, side="right")
-        return np.where((t >= ends[0]) & (t <= ends[-1]), found, -1)
+        region = np.searchsorted(self.breakpoints, t, side="right")
+        return np.where((t >= ends[0]) & (t <= ends[-1]), region, -1)
 
     def classes(self) -> LineClasses:
-        """Where each class decides: the first largest output, for one output 1 where it is positive, else 0.
+        """Return the class on every interval: the first largest output, for one output 1 where positive, else 0.
 
-        Exact also where the decision changes inside a region. Where outputs are equal all over a region the first of
+        Exact also where the decision changes inside a region. Where outputs are equal on a whole region the first of
         them decides.
         """
         t, label, _ = self._decisions()
         return LineClasses(np.concatenate([self.ends[:1], t, self.ends[-1:]]), label)
 
     def boundary(self) -> LineBoundary:
-        """Every t where the decision changes."""
+        """Return every t where the decision changes."""
         t, label, region = self._decisions()
         return LineBoundary(t, np.column_stack([label[:-1], label[1:]]), region)
 
     def _decisions(self) -> tuple[Floats, Ints, Ints]:
-        """Changes of class: where (S,), classes around them (S + 1,), regions they are in (S,)."""
+        """Return the changes of class: their t (S,), the classes around them (S + 1,), their regions (S,)."""
         t, z, before, after = self._knots()
         if z.shape[1] > 1:  # one choice among m outputs, or one sign
             z = z[:, None]
             before, after = (None if dz is None else dz[None] for dz in (before, after))
         rays = [None if dz is None else (dz, np.full_like(dz, np.abs(dz).max())) for dz in (before, after)]
         weights, size = np.abs(z).reshape(len(z), -1).max(axis=1), np.ones(z.shape[1:])
-        if not self.infinite:  # the terms tell what cancels; far out on a whole line only the values themselves do
+        if not self.infinite:  # relative to the terms; far out on an infinite line, to the values
             weights, size = np.ones(len(z)), output_term_sizes(self.net, self.points(t)).reshape(z.shape[1:])
         ends = Ends(t, z, weights, size, *rays)
         cuts = relu_cuts(ends) if z.ndim == 2 else choice_cuts(ends)
-        # Every interval starts with its first class, then come its cuts; what has no length goes, equals join.
+        # Every interval starts with its first class, then come its cuts; empty intervals go, equal neighbors join.
         starts = np.concatenate([[-np.inf], t]) if self.infinite else t[:-1]
         where = np.concatenate([starts, cuts.t])
         label = np.concatenate([cuts.first[:, 0].astype(np.int64), cuts.new])
@@ -125,7 +125,7 @@ class LinePartition:
         return where[change], label[last], np.minimum(region[change], self.count - 1)
 
     def _knots(self) -> tuple[Floats, Floats, Floats | None, Floats | None]:
-        """Parameters and outputs that the decision is read from, and slopes going out of a whole line's ends."""
+        """Return knots, the outputs there, and the slopes beyond the ends of an infinite line."""
         if not self.infinite:
             outer = self.net(self.points([0.0, 1.0])).reshape(2, -1)
             return self.ends, np.concatenate([outer[:1], self.values, outer[1:]]), None, None
@@ -135,7 +135,7 @@ class LinePartition:
         return np.zeros(1), y, -J[0, :, 0], J[0, :, 0]
 
     def to_networkx(self) -> Any:
-        """A path (networkx): regions are nodes with ``start`` and ``end``, breakpoints edges with ``t``, ``units``."""
+        """Return a path graph: regions are nodes (``start``, ``end``), breakpoints edges (``t``, ``units``)."""
         import networkx
 
         ends = self.ends.tolist()
@@ -147,16 +147,16 @@ class LinePartition:
         return graph
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the network along the line with its breakpoints; see :mod:`creases.show`."""
+        """Plot the network along the line with its breakpoints; see :func:`creases.show.figures.plot_line`."""
         from creases.show.figures import plot_line
 
         return plot_line(self, ax=ax)
 
     def save(self, path: str | Path) -> Path:
-        """Write to a ``.npz`` file, the network included."""
+        """Write the partition to a ``.npz`` file, with its network."""
         return archive.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> LinePartition:
-        """Read back what :meth:`save` wrote."""
+        """Read a partition that :meth:`save` wrote."""
         return archive.load(cls, path)

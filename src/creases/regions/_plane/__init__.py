@@ -1,1 +1,1 @@
-"""Planes: how a box of the plane is subdivided by the creases of every bend."""
+"""Planes: a box subdivided by the creases of every bend."""

@@ -11,7 +11,7 @@ BLOCK = 2**22
 
 
 def pack(flags: Tensor) -> Tensor:
-    """Booleans (n, U) as words (n, ceil(U / 64))."""
+    """Pack booleans (n, U) into words (n, ceil(U / 64))."""
     n, units = flags.shape
     words = -(-units // 64)
     packed = torch.empty(n, 8 * words, dtype=torch.uint8, device=flags.device)
@@ -23,8 +23,8 @@ def pack(flags: Tensor) -> Tensor:
     return packed.view(torch.int64)
 
 
-def bit_at(words: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows and units of all bits that are set, by row, then unit."""
+def nonzero_bits(words: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the rows and units of all bits that are set, by row, then unit."""
     rows, units = [], []
     row, word = words.nonzero().T
     shifts = torch.arange(64, device=words.device)
@@ -42,13 +42,13 @@ def set_bits(words: Tensor, rows: Tensor, units: Tensor) -> None:
 
 
 def sign_at(pos: Tensor, neg: Tensor, rows: Tensor, units: Tensor) -> Tensor:
-    """1, 0 or -1: whether a unit's bit is set in ``pos`` or in ``neg``."""
+    """Return 1, -1 or 0: whether a unit's bit is set in ``pos``, in ``neg`` or in neither."""
     word, bit = units >> 6, units & 63
     return ((pos[rows, word] >> bit) & 1) - ((neg[rows, word] >> bit) & 1)
 
 
-def some_bit(words: Tensor, turn: int) -> Tensor:
-    """A unit of each row (n,), -1 where the row is empty; ``turn`` says at which word to begin to look."""
+def pick_bit(words: Tensor, turn: int) -> Tensor:
+    """Return a unit of each row (n,), -1 where the row is empty; ``turn`` is the word to start from."""
     n, count = words.shape
     if not count:
         return torch.full((n,), -1, dtype=torch.int64, device=words.device)

@@ -15,19 +15,19 @@ from creases._typing import Floats
 from creases.regions._plane.mesh import Mesh
 from creases.regions._tolerance import SIGN_TOLERANCE
 
-#: Bends wider than this are first narrowed to the units that change side at all.
+#: Bends wider than this are first reduced to the units that change side at all.
 WIDE = 1024
 
 
 @dataclass(frozen=True)
 class Signs:
-    """What one bend's subdivision left on the regions: enough to say every unit's side there."""
+    """Signs of the columns of one subdivision on the regions, which determine every unit's side there."""
 
     bend: int  #: which one
-    parent: NDArray[np.int32]  #: (R,) the region each came from
+    parent: NDArray[np.int32]  #: (R,) the region each is part of
     positive: NDArray[np.uint64]  #: (R, W) columns positive somewhere on it, as words
     negative: NDArray[np.uint64]  #: (R, W)
-    units: NDArray[np.int64] | None = None  #: the units the columns are about; all unless given
+    units: NDArray[np.int64] | None = None  #: the units of the columns; None for all
     sides: NDArray[np.int16] | None = None  #: then also the side (U,) of each unit that no region changes
 
 
@@ -45,18 +45,21 @@ class Complex:
     signs: list[Signs] = field(default_factory=list)  #: one for each pass of a bend's units so far
 
     @classmethod
-    def of(cls, mesh: Mesh, memory: int | None = None) -> Complex:
-        """A finished complex made ready to be subdivided."""
+    def from_mesh(cls, mesh: Mesh, memory: int | None = None) -> Complex:
+        """Prepare a finished complex for subdivision."""
         uncut = np.full(len(mesh.ends), -1, np.int32)
         corners = np.stack([mesh.corners, mesh.corner_edges], axis=1)
         return cls(mesh.vertices, mesh.ends, mesh.label, uncut, corners, mesh.starts, memory)
 
     @property
     def count(self) -> int:
+        """Number of regions."""
         return len(self.starts) - 1
 
     def subdivide(self, z: Tensor, terms: Tensor, bend: int, first_unit: int, *, choice: bool) -> Floats | None:
-        """Split the regions, in place, by the creases of one bend; raises :class:`Full` with nothing changed.
+        """Split the regions, in place, by the creases of one bend.
+
+        Raises :class:`MemoryLimitError`, with nothing changed, where the values would not fit.
 
         Parameters
         ----------
@@ -74,8 +77,8 @@ class Complex:
         """
         units = sides = None
         if choice or z.shape[1] > WIDE:
-            changing = Changing(SIGN_TOLERANCE * terms, choice=choice)
-            changing.see(z)
+            changing = ChangingUnits(SIGN_TOLERANCE * terms, choice=choice)
+            changing.update(z)
             units, sides = changing.units(), changing.sides()
             z, terms = z[:, units], terms[units]
         labels = first_unit + (np.arange(z.shape[1]) if units is None else units)
@@ -94,24 +97,24 @@ class Complex:
         sides: NDArray[np.int16] | None,
         memory: int | None,
     ) -> Floats:
-        """One pass: split by the units that the columns of ``z`` are about; see :meth:`subdivide`, :class:`Signs`."""
+        """Split by the units of the columns of ``z``, in one pass; see :meth:`subdivide` and :class:`Signs`."""
         tolerance = (SIGN_TOLERANCE * terms).cpu().numpy()
         pairs = np.zeros((0, 4), np.int64)
         if choice:
             z, tolerance, pairs = _differences(z, tolerance)
             labels = np.repeat(labels, len(pairs) // max(1, len(labels)))
-        room, most = 4 * len(z) + 1024, None  # for new vertices: pages are touched only when used
+        room, max_rows = 4 * len(z) + 1024, None  # for new vertices: pages are touched only when used
         if memory is not None:
-            most = memory // (8 * max(1, z.shape[1]))
-            room = max(len(z) + 8, min(room, most))
+            max_rows = memory // (8 * max(1, z.shape[1]))
+            room = max(len(z) + 8, min(room, max_rows))
         rows = np.empty((room, z.shape[1]))
         torch.from_numpy(rows)[: len(z)] = z
-        Z, signs = _split(self, rows, len(z), tolerance, pairs, labels.astype(np.int32), most)
+        Z, signs = _split(self, rows, len(z), tolerance, pairs, labels.astype(np.int32), max_rows)
         self.signs.append(Signs(bend, *signs, units, sides))
         return Z
 
     def mesh(self) -> Mesh:
-        """The complex without its cut edges."""
+        """Return the complex without its cut edges."""
         from creases.regions._plane import kernel
 
         ends, label, regions, corners, edges, starts = kernel.finish(
@@ -120,13 +123,13 @@ class Complex:
         return Mesh(self.vertices, ends, label, regions, corners[: starts[-1]], edges[: starts[-1]], starts)
 
 
-def by_unit(z: Tensor, *, choice: bool) -> Tensor:
-    """What enters a bend, (n, *units), as (n, U); for a choice (n, *units, K) as (n, U, K)."""
+def flatten_units(z: Tensor, *, choice: bool) -> Tensor:
+    """Return what enters a bend, (n, *units), as (n, U); for a choice (n, *units, K) as (n, U, K)."""
     return z.reshape(len(z), -1, z.shape[-1]) if choice else z.flatten(1)
 
 
-def rectangle(box: Floats) -> Mesh:
-    """The box (2, 2) as a complex of one region."""
+def box_mesh(box: Floats) -> Mesh:
+    """Return the box (2, 2) as a complex of one region."""
     (x0, x1), (y0, y1) = box
     corner = np.arange(4, dtype=np.int32)
     return Mesh(
@@ -140,12 +143,12 @@ def rectangle(box: Floats) -> Mesh:
     )
 
 
-class Full(Exception):
-    """The values at the vertices of a subdivision would take more memory than they may."""
+class MemoryLimitError(Exception):
+    """The values at the vertices of a subdivision would exceed the memory limit."""
 
 
-class Changing:
-    """Which units of a bend do not keep one side over all vertices, and the side of those that do."""
+class ChangingUnits:
+    """The units of a bend that change side between vertices, and the side of those that do not."""
 
     def __init__(self, tolerance: Tensor, *, choice: bool) -> None:
         self._tolerance = tolerance  # (U,) or (U, K)
@@ -153,8 +156,8 @@ class Changing:
         self._ever = torch.zeros_like(tolerance, dtype=torch.bool)  # positive (among the largest) somewhere
         self._not_always = torch.zeros_like(self._ever)  # negative (not among the largest) somewhere
 
-    def see(self, z: Tensor) -> None:
-        """Take in pre-activations (n, U) or (n, U, K)."""
+    def update(self, z: Tensor) -> None:
+        """Include pre-activations (n, U) or (n, U, K)."""
         if self._choice:
             largest = z >= z.amax(dim=-1, keepdim=True) - 2 * self._tolerance.amax(dim=-1, keepdim=True)
             self._ever |= largest.any(dim=0)
@@ -164,12 +167,12 @@ class Changing:
             self._not_always |= z.amin(dim=0) < -self._tolerance
 
     def sides(self) -> NDArray[np.int16]:
-        """Side of every unit (U,), meaningful for those that keep it."""
+        """Return the side of every unit (U,), meaningful for those that do not change."""
         side = (~self._not_always).int().argmax(dim=-1) if self._choice else self._ever
         return side.to(torch.int16).cpu().numpy()
 
     def units(self) -> NDArray[np.int64]:
-        """The units that change."""
+        """Return the units that change."""
         changes = self._ever & self._not_always
         if self._choice:
             always = ~self._not_always
@@ -187,16 +190,16 @@ def _split(
     tolerance: Floats,
     pairs: NDArray[np.int64],
     labels: NDArray[np.int32],
-    most: int | None,
+    max_rows: int | None,
 ) -> tuple[Floats, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
-    """Drive the kernel, making room whenever an array is full; at most ``most`` rows of values, if given."""
+    """Run the kernel, enlarging arrays that are full; values have at most ``max_rows`` rows, if given."""
     from creases.regions._plane import kernel
 
     pos, neg = kernel.pack_signs(Z[:nv], tolerance)
     W, room = pos.shape[1], len(Z)
-    X, pos, neg = (_grown(array, room) for array in (part.vertices, pos, neg))
+    X, pos, neg = (_enlarge(array, room) for array in (part.vertices, pos, neg))
     edges = 2 * len(part.kid) + 4 * room
-    ends, label, kid = (_grown(array, edges) for array in (part.ends, part.label, part.kid))
+    ends, label, kid = (_enlarge(array, edges) for array in (part.ends, part.label, part.kid))
     regions = 2 * part.count + room
     corners = np.zeros((2 * len(part.corners) + 4 * room, 2), np.int32)
     out: list[NDArray[Any]] = [corners, np.zeros(regions + 1, np.int32), np.empty(regions, np.int32)]
@@ -209,14 +212,14 @@ def _split(
         (*work, cut), at,
     ):  # fmt: skip
         if 2 * at[kernel.NV] > len(X):
-            if most is not None and 2 * len(X) > most:
-                raise Full  # all was done on copies
-            X, Z, pos, neg = (_grown(array, 2 * len(array)) for array in (X, Z, pos, neg))
+            if max_rows is not None and 2 * len(X) > max_rows:
+                raise MemoryLimitError  # all was done on copies
+            X, Z, pos, neg = (_enlarge(array, 2 * len(array)) for array in (X, Z, pos, neg))
         if 2 * at[kernel.NE] > len(kid):
-            ends, label, kid = (_grown(array, 2 * len(array)) for array in (ends, label, kid))
+            ends, label, kid = (_enlarge(array, 2 * len(array)) for array in (ends, label, kid))
         if 2 * at[kernel.NR] > len(out[1]) or at[kernel.NC] + at[kernel.NV] + 8 > len(out[0]):
-            out = [_grown(array, 2 * len(array)) for array in out]
-        work = [_grown(array, 2 * len(array)) for array in work]
+            out = [_enlarge(array, 2 * len(array)) for array in out]
+        work = [_enlarge(array, 2 * len(array)) for array in work]
     nv, ne, nc, nr = at[kernel.NV :]
     part.vertices = X[:nv]
     part.ends, part.label, part.kid = ends[:ne], label[:ne], kid[:ne]
@@ -225,8 +228,8 @@ def _split(
     return Z[:nv], (parent, positive, negative)
 
 
-def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
-    """The array with at least ``rows`` rows; those behind the old ones are not set."""
+def _enlarge(array: NDArray[Any], rows: int) -> NDArray[Any]:
+    """Return the array with at least ``rows`` rows; the added ones are not set."""
     if rows <= len(array):
         return array
     new = np.empty((rows, *array.shape[1:]), array.dtype)
@@ -235,7 +238,7 @@ def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 def _differences(z: Tensor, tolerance: Floats) -> tuple[Tensor, Floats, NDArray[np.int64]]:
-    """Differences of all pairs of candidates of every choice, and what the kernel needs to know of each pair."""
+    """Return the differences of all pairs of candidates of every choice, and the pairs for the kernel."""
     units, K = z.shape[1:]
     i, j = np.triu_indices(K, 1)
     flat = (z[:, :, i] - z[:, :, j]).flatten(1)
@@ -249,39 +252,42 @@ def _differences(z: Tensor, tolerance: Floats) -> tuple[Tensor, Floats, NDArray[
 def region_sides(
     signs: Sequence[Signs], bends: Sequence[tuple[int, int]], regions: NDArray[np.int64] | None = None
 ) -> list[NDArray[Any]]:
-    """Sides of all units on every region, or some: for each bend, given (units, candidates; 0: a relu), (R, units)."""
+    """Return the sides (R, units) of each bend on every region, or on some.
+
+    ``bends`` has for each bend its number of units and of candidates, 0 for a relu.
+    """
     out: list[NDArray[Any] | None] = [None] * len(bends)
-    for one in _on_regions(signs, np.arange(count(signs)) if regions is None else regions):
-        out[one.bend] = _sides(one, *bends[one.bend], out[one.bend])
+    for part in _on_regions(signs, np.arange(region_count(signs)) if regions is None else regions):
+        out[part.bend] = _sides(part, *bends[part.bend], out[part.bend])
     return [sides for sides in out if sides is not None]
 
 
 def region_bytes(signs: Sequence[Signs], widths: Sequence[int]) -> NDArray[np.uint8]:
-    """Patterns (R, sum of widths) of a network of relus, none of them wide, whose bends fill ``widths`` whole bytes."""
-    patterns = np.empty((count(signs), sum(widths)), np.uint8)
+    """Return patterns (R, sum of widths) of a network of relus, none wide, whose bends fill ``widths`` whole bytes."""
+    patterns = np.empty((region_count(signs), sum(widths)), np.uint8)
     start = 0
-    for width, found in zip(widths, _on_regions(signs, np.arange(count(signs))), strict=True):
-        patterns[:, start : start + width] = _bytes(found.positive)[:, :width]
+    for width, part in zip(widths, _on_regions(signs, np.arange(region_count(signs))), strict=True):
+        patterns[:, start : start + width] = _bytes(part.positive)[:, :width]
         start += width
     return patterns
 
 
-def count(signs: Sequence[Signs]) -> int:
-    """Number of regions after all passes."""
+def region_count(signs: Sequence[Signs]) -> int:
+    """Return the number of regions after all passes."""
     return len(signs[-1].parent) if signs else 1
 
 
 def _on_regions(signs: Sequence[Signs], index: NDArray[np.integer]) -> list[Signs]:
-    """The signs of each pass on given regions of the final complex, by way of the regions these came from."""
-    found = []
-    for one in reversed(signs):
-        found.append(replace(one, positive=one.positive[index], negative=one.negative[index]))
-        index = one.parent[index]
-    return found[::-1]
+    """Return the signs of each pass on regions of the final complex, through their parents."""
+    selected = []
+    for part in reversed(signs):
+        selected.append(replace(part, positive=part.positive[index], negative=part.negative[index]))
+        index = part.parent[index]
+    return selected[::-1]
 
 
 def _sides(signs: Signs, units: int, candidates: int, known: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Sides (R, units) of a bend after a pass; ``known``: those that an earlier pass gave."""
+    """Return the sides (R, units) of a bend after a pass; ``known``: those of an earlier pass."""
     if signs.units is not None and signs.sides is not None:
         sides = np.tile(signs.sides, (len(signs.positive), 1)) if known is None else known
         sides[:, signs.units] = _sides(replace(signs, units=None), len(signs.units), candidates)

@@ -1,4 +1,4 @@
-"""A plane partition made on the network's own device: tensors throughout, arrays only at the end."""
+"""Plane partitions on the network's device: tensors throughout, arrays only at the end."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ class DeviceComplex:
 
     @property
     def count(self) -> int:
+        """Number of regions."""
         return len(self.loops.sizes)
 
     @classmethod
-    def of(cls, mesh: Mesh, device: torch.device) -> DeviceComplex:
-        """A finished complex on a device, ready to be subdivided."""
+    def from_mesh(cls, mesh: Mesh, device: torch.device) -> DeviceComplex:
+        """Move a finished complex to a device, ready for subdivision."""
         parts = (mesh.vertices, mesh.ends, mesh.label, mesh.corners, mesh.corner_edges, mesh.starts)
         X, ends, label, corners, edges, starts = (torch.from_numpy(part).to(device) for part in parts)
         loops = Loops(corners.long(), edges.long(), starts.long())
         return cls(X, ends.long(), label.long(), loops)
 
     def mesh(self) -> Mesh:
-        """The complex as arrays."""
+        """Return the complex as arrays."""
         region, corners, edges = self.loops.region(), self.loops.corners, self.loops.edges
         sides = torch.full_like(self.ends, -1)
         sides[edges, (self.ends[edges, 0] != corners).long()] = region
@@ -48,9 +49,9 @@ class DeviceComplex:
     def subdivide(self, z: Tensor, terms: Tensor, bend: int, first_unit: int, *, choice: bool) -> Tensor | None:
         """As :meth:`Complex.subdivide`; a choice goes through the compiled kernel on the CPU."""
         if choice:
-            part = planar.Complex.of(self.mesh())
+            part = planar.Complex.from_mesh(self.mesh())
             part.subdivide(z.cpu(), terms.cpu(), bend, first_unit, choice=True)
-            fresh = DeviceComplex.of(part.mesh(), z.device)
+            fresh = DeviceComplex.from_mesh(part.mesh(), z.device)
             self.vertices, self.ends, self.label, self.loops = fresh.vertices, fresh.ends, fresh.label, fresh.loops
             self.signs += part.signs
             return None

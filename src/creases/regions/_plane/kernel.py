@@ -108,7 +108,7 @@ def _top_at(pos: Array, neg: Array, v: int, first: int, i: int, K: int) -> bool:
 
 @jit
 def _pick(cut: Array, W: int, verts: Array, n: int, pos: Array, neg: Array, pairs: Array) -> int:
-    """A unit that cuts the region, or -1. For a choice, a pair of candidates that are both the largest somewhere."""
+    """Return a unit that cuts the region, or -1; for a choice, a pair of candidates that are both largest somewhere."""
     for w in range(W):
         word = cut[w]
         while word != _ZERO:

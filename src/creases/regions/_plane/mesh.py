@@ -1,4 +1,4 @@
-"""Joining neighboring regions of a finished planar complex."""
+"""A finished planar complex, and joining its regions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Mesh:
 
 
 def components(mesh: Mesh, joined: NDArray[np.bool_]) -> Ints:
-    """Number of the group each region falls in when the given edges (E,) no longer separate: (R,)."""
+    """Return the group of each region, (R,), when the ``joined`` edges (E,) no longer separate regions."""
     left, right = mesh.regions[joined].T
     count = len(mesh.starts) - 1
     graph = coo_array((np.ones(len(left), bool), (left, right)), shape=(count, count))
@@ -34,11 +34,11 @@ def components(mesh: Mesh, joined: NDArray[np.bool_]) -> Ints:
 
 
 def join_regions(mesh: Mesh, group: Ints) -> Mesh:
-    """Regions of one group (convex together) become one; edges inside groups and vertices only they needed go."""
+    """Join the regions of each group (convex together); drops edges inside groups and vertices used only by them."""
     group_of = np.append(group, -1)  # so that -1, outside, stays -1
     regions = group_of[mesh.regions]
-    kept = regions[:, 0] != regions[:, 1]
-    joined = replace(mesh, ends=mesh.ends[kept], label=mesh.label[kept], regions=regions[kept])
+    outer = regions[:, 0] != regions[:, 1]
+    joined = replace(mesh, ends=mesh.ends[outer], label=mesh.label[outer], regions=regions[outer])
     return _loops(_straighten(joined), int(group.max()) + 1)
 
 
@@ -62,11 +62,11 @@ def _straighten(mesh: Mesh) -> Mesh:
         alive[f] = False
         if far in at:
             at[far] = [e if g == f else g for g in at[far]]
-    return _used(replace(mesh, ends=ends[alive], label=mesh.label[alive], regions=sides[alive]))
+    return _drop_unused(replace(mesh, ends=ends[alive], label=mesh.label[alive], regions=sides[alive]))
 
 
-def _used(mesh: Mesh) -> Mesh:
-    """Only the vertices that edges use."""
+def _drop_unused(mesh: Mesh) -> Mesh:
+    """Keep only the vertices that edges use."""
     used = np.zeros(len(mesh.vertices), bool)
     used[mesh.ends] = True
     number = np.cumsum(used, dtype=np.int32) - 1
@@ -74,7 +74,7 @@ def _used(mesh: Mesh) -> Mesh:
 
 
 def _loops(mesh: Mesh, count: int) -> Mesh:
-    """Corners of every region, by following its edges around it."""
+    """Return the mesh with the corners of every region, by following its edges around it."""
     following: list[dict[int, tuple[int, int]]] = [{} for _ in range(count)]
     for e, ((a, b), (left, right)) in enumerate(zip(mesh.ends.tolist(), mesh.regions.tolist(), strict=True)):
         if left >= 0:

@@ -1,4 +1,4 @@
-"""Every region of a plane through input space, exactly."""
+"""All regions of a plane through input space, exactly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,16 @@ from creases.regions import _archive as archive
 from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
 from creases.regions._locate import PatternIndex, pattern_at
 from creases.regions._plane.blocks import subdivide_in_blocks
-from creases.regions._plane.complex import Complex, Full, Signs, by_unit, count, rectangle, region_bytes, region_sides
+from creases.regions._plane.complex import (
+    Complex,
+    MemoryLimitError,
+    Signs,
+    box_mesh,
+    flatten_units,
+    region_bytes,
+    region_count,
+    region_sides,
+)
 from creases.regions._plane.device import DeviceComplex
 from creases.regions._plane.mesh import Mesh, components, join_regions
 from creases.regions._plane.polygons import best_polygon, polygon_areas
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
 
 Box = Sequence[Sequence[float]] | Floats
 
-#: Bytes that values at vertices may take on the CPU; with more to hold, units are worked on a few at a time.
+#: Bytes that values at vertices may take on the CPU; beyond that, units are processed a few at a time.
 MEMORY = 2**31
 
 
@@ -56,7 +65,7 @@ class PlanePartition:
     patterns: NDArray[np.uint8]  #: (R, n_bytes)
 
     @classmethod
-    def of(
+    def from_mesh(
         cls,
         net: Network,
         box: Floats,
@@ -66,7 +75,7 @@ class PlanePartition:
         patterns: NDArray[np.uint8],
         values: Floats | None = None,
     ) -> PlanePartition:
-        """A mesh with the patterns of its regions; the outputs at its vertices are computed unless given."""
+        """Build a partition from a mesh and the patterns of its regions; ``values`` are computed if not given."""
         if values is None:
             values = net.to(torch.float64)(origin + mesh.vertices @ basis.T).reshape(len(mesh.vertices), -1)
         edges = (mesh.ends, mesh.label, mesh.regions)
@@ -82,16 +91,16 @@ class PlanePartition:
         return f"PlanePartition({self.count} regions, {len(self.vertices)} vertices, {len(self.edges)} edges)"
 
     def polygon(self, region: int) -> Floats:
-        """Corners of one region (k, 2), counter-clockwise."""
+        """Return the corners of one region (k, 2), counter-clockwise."""
         region = check_index(region, self.count, "region")
         return self.vertices[self.corners[self.starts[region] : self.starts[region + 1]]]
 
     def areas(self) -> Floats:
-        """Area of every region in slice coordinates: (R,)."""
+        """Return the area of every region in slice coordinates: (R,)."""
         return polygon_areas(self.vertices, self.corners, self.starts)
 
     def centers(self) -> Floats:
-        """A point inside every region, the mean of its corners: (R, 2)."""
+        """Return a point inside every region, the mean of its corners: (R, 2)."""
         return np.add.reduceat(self.vertices[self.corners], self.starts[:-1]) / np.diff(self.starts)[:, None]
 
     @property
@@ -101,39 +110,39 @@ class PlanePartition:
         return Mesh(*parts, self.corners, self.corner_edges, self.starts)
 
     def points(self, t: Any) -> Floats:
-        """Points of input space (n, n_in) at slice coordinates (n, 2)."""
+        """Return the inputs (n, n_in) at slice coordinates (n, 2)."""
         return self.origin + check_points(t, 2, "t") @ self.basis.T
 
     def sides(self) -> NDArray[np.int16]:
-        """Side of every unit on every region: (R, n_units)."""
+        """Return the side of every unit on every region: (R, n_units)."""
         return self.net.unpack(self.patterns)
 
     def pieces(self) -> Piece:
-        """The affine function on every region, in slice coordinates: J (R, n_out, 2) and y (R, n_out)."""
+        """Return the affine function on every region, in slice coordinates: J (R, n_out, 2) and y (R, n_out)."""
         return pattern_pieces(self.net, self.patterns, self.origin, self.basis)
 
     def locate(self, points: Any) -> NDArray[np.int64]:
-        """Region of each point t (n, 2), -1 outside the box. On a crease: one of the regions beside it."""
+        """Return the region of each point t (n, 2), -1 outside the box; on a crease one of the adjacent regions."""
         t = check_points(points, 2)
-        found = np.full(len(t), -1, np.int64)
+        region = np.full(len(t), -1, np.int64)
         inside = np.flatnonzero(((t >= self.box[:, 0]) & (t <= self.box[:, 1])).all(axis=1))
         net = self.net.to(torch.float64)
-        found[inside] = self._index.find(pattern_at(net, torch.from_numpy(self.points(t[inside])).to(net.device)))
-        # A point on a crease, or a unit that is zero but for rounding: the pattern is no region's. Look where it lies.
-        lost = inside[found[inside] < 0]
-        found[lost] = best_polygon(self.vertices, self.corners, self.starts, t[lost])
-        return found
+        region[inside] = self._index.find(pattern_at(net, torch.from_numpy(self.points(t[inside])).to(net.device)))
+        # On a crease, or where a unit is zero up to rounding, no region has the pattern: search by position.
+        lost = inside[region[inside] < 0]
+        region[lost] = best_polygon(self.vertices, self.corners, self.starts, t[lost])
+        return region
 
     @cached_property
     def _index(self) -> PatternIndex:
         return PatternIndex(self.patterns)
 
     def boundary(self) -> Boundary:
-        """The decision boundary: where the two largest outputs tie (one output: where it is zero)."""
+        """Return the decision boundary: where the two largest outputs tie, or a single output is zero."""
         return plane_boundary(self.mesh, self.values, output_term_sizes(self.net, self.points(self.vertices)))
 
     def same_piece(self, *, tolerance: float = 1e-9) -> NDArray[np.int32]:
-        """Group of each region (R,) when neighbors with the same affine function are taken for one.
+        """Return a group number for each region (R,): neighbors with the same affine function share one.
 
         ``tolerance`` is relative to the largest coefficient. ``partition.same_piece().max() + 1`` counts the groups.
         """
@@ -147,7 +156,7 @@ class PlanePartition:
         return components(self.mesh, equal)
 
     def to_networkx(self) -> networkx.Graph[int]:
-        """Regions as nodes (area, center), shared edges as edges (unit, length)."""
+        """Return a graph with regions as nodes (area, center) and shared edges as edges (unit, length)."""
         import networkx
 
         graph: networkx.Graph[int] = networkx.Graph()
@@ -162,16 +171,16 @@ class PlanePartition:
         return graph
 
     def save(self, path: str | Path) -> Path:
-        """Write to a ``.npz`` file, the network included."""
+        """Write the partition to a ``.npz`` file, with its network."""
         return archive.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> PlanePartition:
-        """Read back what :meth:`save` wrote."""
+        """Read a partition that :meth:`save` wrote."""
         return archive.load(cls, path)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw it: see :func:`creases.show.plot_plane`."""
+        """Plot the partition: see :func:`creases.show.plot_plane`."""
         from creases.show import plot_plane
 
         return plot_plane(self, ax=ax, **options)
@@ -186,16 +195,16 @@ def plane(
     exact: bool = False,
     progress: Progress | None = None,
 ) -> PlanePartition:
-    """Every region of the network in a box of the plane ``x = origin + basis t``.
+    """Return all regions of a network in a box of the plane ``x = origin + basis t``.
 
     Parameters
     ----------
     net
-        From :func:`creases.read`; of any input dimension. On a GPU the whole subdivision runs there.
+        A network, torch module or file name, of any input dimension. On a GPU the whole subdivision runs there.
     box
-        ``[(lo, hi), (lo, hi)]``: bounds of t.
+        ``(lo, hi)`` for both coordinates of t, or a pair for each.
     origin, basis
-        A point (n_in,) and two directions (n_in, 2); for a network of two inputs, the input plane itself unless given.
+        A point (n_in,) and two directions (n_in, 2); for a network of two inputs the default is the input plane.
     exact
         Decide every sign in filtered exact arithmetic: no sliver is lost, no coincidence missed. Slower.
     progress
@@ -216,14 +225,18 @@ def plane(
         from creases.regions._exact import exact_plane
 
         return exact_plane(net, bounds, start, directions)
-    whole = rectangle(bounds)
-    part = Complex.of(whole, MEMORY) if net.device.type == "cpu" else DeviceComplex.of(whole, net.device)
-    values = _subdivided(net.to(torch.float64), part, start, directions, progress)
+    start_mesh = box_mesh(bounds)
+    part = (
+        Complex.from_mesh(start_mesh, MEMORY)
+        if net.device.type == "cpu"
+        else DeviceComplex.from_mesh(start_mesh, net.device)
+    )
+    values = _subdivide(net.to(torch.float64), part, start, directions, progress)
     mesh, patterns = part.mesh(), _patterns(net, part.signs)
     if any(net.steps[i].op == "choice" for i in net.bends):
-        mesh, patterns = _one_region_per_pattern(net, mesh, patterns)
-        return PlanePartition.of(net, bounds, start, directions, mesh, patterns)
-    return PlanePartition.of(net, bounds, start, directions, mesh, patterns, values)
+        mesh, patterns = _merge_by_pattern(net, mesh, patterns)
+        return PlanePartition.from_mesh(net, bounds, start, directions, mesh, patterns)
+    return PlanePartition.from_mesh(net, bounds, start, directions, mesh, patterns, values)
 
 
 def plane_through(
@@ -236,10 +249,21 @@ def plane_through(
     exact: bool = False,
     progress: Progress | None = None,
 ) -> PlanePartition:
-    """Every region of the network in the plane through three points (eq. 6.2: Gram-Schmidt, origin a).
+    """Return all regions of a network in the plane through three points.
 
-    The box holds the three points with ``margin`` times its size around them; their slice coordinates are
-    (0, 0), (|b - a|, 0) and those of c.
+    The origin is a, the basis follows by Gram-Schmidt: the points' slice coordinates are (0, 0), (|b - a|, 0) and
+    those of c.
+
+    Parameters
+    ----------
+    net
+        A network, torch module or file name.
+    a, b, c
+        Points in the model's input shape or flattened, not on one line.
+    margin
+        The box contains the three points and this fraction of their extent around them.
+    exact, progress
+        As for :func:`plane`.
     """
     net = as_network(net)
     origin, basis, t = slice_through(net, [a, b, c])
@@ -248,33 +272,33 @@ def plane_through(
     return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact, progress=progress)
 
 
-def _subdivided(
+def _subdivide(
     net: Network,
     part: Complex | DeviceComplex,
     origin: Floats,
     basis: Floats,
     progress: Progress | None,
 ) -> Floats:
-    """Subdivide the complex, in place, by every bend; the output (V, n_out) at its vertices."""
+    """Subdivide the complex, in place, by every bend, and return the output (V, n_out) at its vertices."""
     start, directions = (torch.from_numpy(a).to(net.device) for a in (origin, basis))
 
     def points(first: int, last: int | None = None) -> torch.Tensor:
         return start + torch.as_tensor(part.vertices[first:last], device=net.device) @ directions.T
 
     with torch.no_grad():
-        walk = ForwardPass(net, points(0), zero=SIGN_TOLERANCE)
-        while (z := walk.advance()) is not None:
+        forward = ForwardPass(net, points(0), zero=SIGN_TOLERANCE)
+        while (z := forward.advance()) is not None:
             known = len(part.vertices)
-            choice = net.steps[net.bends[walk.bend]].op == "choice"
-            flat, terms = by_unit(z, choice=choice), by_unit(walk.terms, choice=choice)[0]
+            choice = net.steps[net.bends[forward.bend]].op == "choice"
+            flat, terms = flatten_units(z, choice=choice), flatten_units(forward.terms, choice=choice)[0]
             try:
-                Z = part.subdivide(flat, terms, walk.bend, int(net.unit_starts[walk.bend]), choice=choice)
-            except Full:  # raised by Complex alone
-                return subdivide_in_blocks(net, cast(Complex, part), points, walk.bend, MEMORY, progress)
-            walk.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
+                Z = part.subdivide(flat, terms, forward.bend, int(net.unit_starts[forward.bend]), choice=choice)
+            except MemoryLimitError:  # raised by Complex alone
+                return subdivide_in_blocks(net, cast(Complex, part), points, forward.bend, MEMORY, progress)
+            forward.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
             if progress is not None:
                 progress("finding regions", part.count, None)
-        return walk.output.cpu().numpy()
+        return forward.output.cpu().numpy()
 
 
 def _patterns(net: Network, signs: Sequence[Signs]) -> NDArray[np.uint8]:
@@ -284,33 +308,33 @@ def _patterns(net: Network, signs: Sequence[Signs]) -> NDArray[np.uint8]:
     ]
     if not signs:
         return np.zeros((1, 0), np.uint8)
-    if all(units % 8 == 0 for units, _ in bends) and all(one.units is None for one in signs):
+    if all(units % 8 == 0 for units, _ in bends) and all(each.units is None for each in signs):
         return region_bytes(signs, [units // 8 for units, _ in bends])
     block = max(1, MEMORY // (4 * net.n_units))
-    parts = np.array_split(np.arange(count(signs)), 1 + count(signs) // block)
+    parts = np.array_split(np.arange(region_count(signs)), 1 + region_count(signs) // block)
     return np.concatenate([pack_sides(net, np.concatenate(region_sides(signs, bends, part), axis=1)) for part in parts])
 
 
-def _one_region_per_pattern(net: Network, mesh: Mesh, patterns: NDArray[np.uint8]) -> tuple[Mesh, NDArray[np.uint8]]:
-    """A choice is split along ties of pairs, also where a third candidate is larger: join what that cut in two.
+def _merge_by_pattern(net: Network, mesh: Mesh, patterns: NDArray[np.uint8]) -> tuple[Mesh, NDArray[np.uint8]]:
+    """Merge parts of regions: a choice is split along ties of pairs, also where a third candidate is larger.
 
-    An edge may so have been made by a unit that does not change there, when another does (windows that overlap): it
-    gets the first unit that does.
+    An edge may come from a unit that does not change there while another does (windows that overlap): it gets the first
+    unit that changes.
     """
     left, right = mesh.regions.T
     inner = (left >= 0) & (right >= 0)
     different = patterns[left] ^ patterns[right]
     changes = inner & different.any(axis=1)
     group = components(mesh, inner & ~changes)
-    kept = np.empty((group.max() + 1, patterns.shape[1]), np.uint8)
-    kept[group] = patterns
+    merged = np.empty((group.max() + 1, patterns.shape[1]), np.uint8)
+    merged[group] = patterns
     label = mesh.label.copy()
     label[changes] = _first_unit(net, different[changes])
-    return join_regions(replace(mesh, label=label), group), kept
+    return join_regions(replace(mesh, label=label), group), merged
 
 
 def _first_unit(net: Network, bits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Unit of the first bit that is set in each row (n, n_bytes)."""
+    """Return the unit of the first bit that is set in each row (n, n_bytes)."""
     byte = (bits != 0).argmax(axis=1)
     lowest = np.unpackbits(bits[np.arange(len(bits)), byte][:, None], axis=1, bitorder="little").argmax(axis=1)
     units: NDArray[np.int64] = unit_of_bit(net)[8 * byte + lowest]

@@ -2,7 +2,7 @@
 
 Every edge is cut by all units that change sign along it as soon as there is the edge. So a unit that cuts a region
 enters and leaves it at corners, regions do not depend on each other, and in every round each region that is still cut
-is halved along the chord of some unit of its own: about as many rounds as the logarithm of the number of cuts.
+is remove_twos along the chord of some unit of its own: about as many rounds as the logarithm of the number of cuts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from creases.regions._plane.bitsets import bit_at, pack, set_bits, sign_at, some_bit
+from creases.regions._plane.bitsets import nonzero_bits, pack, pick_bit, set_bits, sign_at
 
 #: Entries of a (rows, units) table that are worked on in one go.
 BLOCK = 2**28
@@ -26,7 +26,8 @@ class Rows:
     n: int
 
     @classmethod
-    def of(cls, data: Tensor) -> Rows:
+    def from_tensor(cls, data: Tensor) -> Rows:
+        """Start with the rows of a tensor."""
         return cls(data, len(data))
 
     @property
@@ -35,7 +36,7 @@ class Rows:
         return self.data[: self.n]
 
     def append(self, rows: Tensor) -> None:
-        """Add rows, in twice the room when there is none left."""
+        """Add rows; the capacity is doubled when it is exhausted."""
         if self.n + len(rows) > len(self.data):
             room = self.data.new_empty(max(2 * len(self.data), self.n + len(rows)), *self.data.shape[1:])
             room[: self.n] = self.all
@@ -55,12 +56,19 @@ class Points:
     limit: Tensor  #: (U,) below which a pre-activation is zero
 
     @classmethod
-    def of(cls, X: Tensor, z: Tensor, limit: Tensor) -> Points:
+    def from_values(cls, X: Tensor, z: Tensor, limit: Tensor) -> Points:
+        """Start with vertices (V, 2) and their pre-activations (V, U)."""
         pos, neg = pack(z > limit), pack(z < -limit)
-        return cls(Rows.of(X), Rows.of(torch.where(z.abs() <= limit, 0, z)), Rows.of(pos), Rows.of(neg), limit)
+        return cls(
+            Rows.from_tensor(X),
+            Rows.from_tensor(torch.where(z.abs() <= limit, 0, z)),
+            Rows.from_tensor(pos),
+            Rows.from_tensor(neg),
+            limit,
+        )
 
     def add_between(self, a: Tensor, b: Tensor, t: Tensor, pos: Tensor, neg: Tensor) -> None:
-        """Vertices at fraction t of the edges a -> b, with their signs."""
+        """Add vertices at fraction t of the edges a -> b, with their signs."""
         self.X.append(self.X.data[a] + t[:, None] * (self.X.data[b] - self.X.data[a]))
         self.pos.append(pos)
         self.neg.append(neg)
@@ -68,7 +76,7 @@ class Points:
         for i in range(0, len(a), block):
             p, q, f = a[i : i + block], b[i : i + block], t[i : i + block, None]
             self.Z.append(torch.lerp(self.Z.data[p], self.Z.data[q], f))
-        row, unit = bit_at(~(pos | neg))
+        row, unit = nonzero_bits(~(pos | neg))
         inside = unit < self.Z.data.shape[1]  # words have spare bits at the end
         self.Z.data[known + row[inside], unit[inside]] = 0
 
@@ -94,17 +102,17 @@ class Loops:
         return self.starts.diff()
 
     def region(self) -> Tensor:
-        """Region of each corner: (C,)."""
+        """Return the region of each corner: (C,)."""
         return torch.repeat_interleave(torch.arange(len(self.sizes), device=self.starts.device), self.sizes)
 
     def after(self) -> Tensor:
-        """For each corner the next one around its region: (C,)."""
+        """Return for each corner the next one around its region: (C,)."""
         after = torch.arange(1, len(self.corners) + 1, device=self.starts.device)
         after[self.starts[1:] - 1] = self.starts[:-1]
         return after
 
-    def take(self, regions: Tensor) -> Loops:
-        """Some of the regions."""
+    def select(self, regions: Tensor) -> Loops:
+        """Return some of the regions."""
         sizes = self.sizes[regions]
         starts = starts_of(sizes)
         shift = torch.repeat_interleave(self.starts[:-1][regions] - starts[:-1], sizes)
@@ -112,7 +120,7 @@ class Loops:
         return Loops(self.corners[index], self.edges[index], starts)
 
     def any(self, words: Tensor) -> Tensor:
-        """Bits set at some corner of each region, from the vertices' words (V, W): (R, W)."""
+        """Return the bits set at some corner of each region, from the vertices' words (V, W): (R, W)."""
         found = words[self.corners]
         left = torch.repeat_interleave(self.starts[1:], self.sizes) - torch.arange(
             len(self.corners), device=self.starts.device
@@ -126,12 +134,12 @@ class Loops:
 
 
 def starts_of(sizes: Tensor) -> Tensor:
-    """Where runs of given sizes (R,) begin, and the end of the last: (R + 1,)."""
+    """Return where runs of given sizes (R,) begin, and the end of the last: (R + 1,)."""
     return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
 
 
-def joined(parts: list[Loops]) -> Loops:
-    """The regions of all parts, one part after another."""
+def concatenate(parts: list[Loops]) -> Loops:
+    """Return the regions of all parts, one part after another."""
     sizes = torch.cat([part.sizes for part in parts])
     return Loops(
         torch.cat([part.corners for part in parts]), torch.cat([part.edges for part in parts]), starts_of(sizes)
@@ -141,7 +149,7 @@ def joined(parts: list[Loops]) -> Loops:
 def cut_edges(points: Points, ends: Rows, label: Rows, loops: Loops, first: int) -> Loops:
     """Cut edges from number ``first`` on where units change sign along them; coinciding crossings become one vertex."""
     a, b = ends.all[first:].T
-    e, u = bit_at(_crossing(points, a, b))
+    e, u = nonzero_bits(_crossing(points, a, b))
     if not len(e):
         return loops
     a, b = a[e], b[e]
@@ -189,7 +197,7 @@ def _signs_between(
     crossing = _crossing(points, a, b)
     pos = (points.pos.data[a] | points.pos.data[b]) & ~crossing
     neg = (points.neg.data[a] | points.neg.data[b]) & ~crossing
-    k, unit = bit_at(crossing)
+    k, unit = nonzero_bits(crossing)
     width = 64 * crossing.shape[1]
     key, order = torch.sort(e * width + u)
     at = vertex[order[torch.searchsorted(key, edge[k] * width + unit)]]
@@ -216,7 +224,7 @@ def _expanded(loops: Loops, first_end: Tensor, count: Tensor, start: Tensor, bas
 
 
 def _halves(loops: Loops, s: Tensor, ends: Rows, label: Rows, labels: Tensor) -> tuple[Loops, Tensor]:
-    """The two halves of every region, all positive ones first, and which regions (R,) could be split.
+    """Return the two halves of every region, all positive ones first, and which regions (R,) could be split.
 
     A region cannot be split where rounding left more than one run of a sign around it.
     """
@@ -227,7 +235,7 @@ def _halves(loops: Loops, s: Tensor, ends: Rows, label: Rows, labels: Tensor) ->
     runs = torch.bincount(region[starts_run], minlength=len(loops.sizes))
     fine = runs == 1
     good = fine.nonzero()[:, 0]
-    loops_fine = loops.take(good)
+    loops_fine = loops.select(good)
     keep = fine[region]
     s, region = s[keep], loops_fine.region()
     enter, leave = starts_run[keep].nonzero()[:, 0], ends_run[keep].nonzero()[:, 0]  # one each per region, in order
@@ -248,7 +256,7 @@ def _halves(loops: Loops, s: Tensor, ends: Rows, label: Rows, labels: Tensor) ->
         corners[at] = loops_fine.corners[mine]
         edges[at] = torch.where(place[mine] == span[region[mine]], chord[region[mine]], loops_fine.edges[mine])
         halves.append(Loops(corners, edges, target))
-    return joined(halves), fine
+    return concatenate(halves), fine
 
 
 def _demote(points: Points, loops: Loops, unit: Tensor) -> None:
@@ -268,8 +276,8 @@ def subdivide(
     Returns vertices, pre-activations, edges, their labels, regions, the region each came from, and the units positive
     somewhere on each as words (R, W).
     """
-    points = Points.of(X, z, limit)
-    edges, names = Rows.of(ends), Rows.of(label)
+    points = Points.from_values(X, z, limit)
+    edges, names = Rows.from_tensor(ends), Rows.from_tensor(label)
     work = cut_edges(points, edges, names, loops, 0)
     parent = torch.arange(len(work.sizes), device=z.device)
     done: list[Loops] = []
@@ -277,17 +285,17 @@ def subdivide(
     positive: list[Tensor] = []
     while len(parent):
         above = work.any(points.pos.data)
-        unit = some_bit(above & work.any(points.neg.data), len(done))
+        unit = pick_bit(above & work.any(points.neg.data), len(done))
         whole, cut = (unit < 0).nonzero()[:, 0], (unit >= 0).nonzero()[:, 0]
-        done.append(work.take(whole))
+        done.append(work.select(whole))
         parents.append(parent[whole])
         positive.append(above[whole])
-        work, unit, parent = work.take(cut), unit[cut], parent[cut]
+        work, unit, parent = work.select(cut), unit[cut], parent[cut]
         first = edges.n
         s = sign_at(points.pos.data, points.neg.data, work.corners, unit[work.region()])
         halves, fine = _halves(work, s, edges, names, labels[unit])
         rough = (~fine).nonzero()[:, 0]
-        _demote(points, work.take(rough), unit[rough])
+        _demote(points, work.select(rough), unit[rough])
         parent = torch.cat([parent[rough], parent[fine], parent[fine]])
-        work = cut_edges(points, edges, names, joined([work.take(rough), halves]), first)
-    return points.X.all, points.Z.all, edges.all, names.all, joined(done), torch.cat(parents), torch.cat(positive)
+        work = cut_edges(points, edges, names, concatenate([work.select(rough), halves]), first)
+    return points.X.all, points.Z.all, edges.all, names.all, concatenate(done), torch.cat(parents), torch.cat(positive)

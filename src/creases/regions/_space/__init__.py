@@ -1,1 +1,1 @@
-"""Every region in a box of n dimensions."""
+"""Space: all regions in a box of n dimensions."""

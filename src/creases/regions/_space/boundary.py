@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.regions._boundary import output_term_sizes
-from creases.regions._space.lattice import Lattice, faces_of, merged
+from creases.regions._space.lattice import Lattice, merge_regions, number_faces
 from creases.regions._space.lattice.lattice import runs
 from creases.regions._space.vertices import tournament
 from creases.regions._tolerance import SIGN_TOLERANCE
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 class SpaceBoundary:
     """The decision boundary as flat faces of dimension n - 1, each inside one region or between two.
 
-    With one output the decision is its sign: class 1 where it is positive, class 0 elsewhere.
+    A network of one output decides by its sign: class 1 where it is positive, class 0 elsewhere.
     """
 
-    vertices: Floats  #: (V, n) the partition's, and the boundary's own
+    vertices: Floats  #: (V, n) of the partition, and those of the boundary
     corners: NDArray[np.int32]  #: vertices of all faces
     starts: NDArray[np.int64]  #: (S + 1,) face s has corners[starts[s] : starts[s + 1]]
     classes: NDArray[np.int64]  #: (S, 2) the class on either side
-    regions: NDArray[np.int64]  #: (S, 2) the region on either side (the same, but along a crease)
+    regions: NDArray[np.int64]  #: (S, 2) the region on either side (the same, except along a crease)
 
     @property
     def count(self) -> int:
@@ -38,20 +38,20 @@ class SpaceBoundary:
         return len(self.classes)
 
     def face(self, s: int) -> Floats:
-        """Corners of one face (k, n), in no order."""
+        """Return the corners of one face (k, n), in no order."""
         return self.vertices[self.corners[self.starts[s] : self.starts[s + 1]]]
 
 
-class Decided(NamedTuple):
-    """The parts of regions that each class has."""
+class ClassParts(NamedTuple):
+    """The parts of regions where each class is decided."""
 
     lattice: Lattice
     classes: NDArray[np.int64]  #: (P,) the class of each part
     regions: NDArray[np.int64]  #: (P,) the region each is part of
 
 
-def decided(partition: SpacePartition) -> Decided:
-    """One more bend on the partition: the outputs' largest (one output: its sign)."""
+def split_by_class(partition: SpacePartition) -> ClassParts:
+    """Cut a partition where the largest output changes, or where a single output changes sign."""
     p, n = partition, len(partition.box)
     outputs = p.values.shape[1]
     size = SIGN_TOLERANCE * output_term_sizes(p.net, p.vertices) if p.count else np.zeros(outputs)
@@ -70,17 +70,17 @@ def decided(partition: SpacePartition) -> Decided:
         lattice.cut(n, column, 1, size, 0, 1)
     else:
         tournament(lattice, slice(n, n + outputs), outputs, size, column)
-        lattice = merged(lattice)
+        lattice = merge_regions(lattice)
     side = lattice.sides[: lattice.count, column].astype(np.int64)
     parent = np.ascontiguousarray(lattice.sides[: lattice.count, :column]).view(np.uint32)[:, 0].astype(np.int64)
-    return Decided(lattice, side, parent)
+    return ClassParts(lattice, side, parent)
 
 
 def space_boundary(partition: SpacePartition) -> SpaceBoundary:
-    """The faces between parts of different classes."""
-    lattice, side, parent = decided(partition)
+    """Return the faces between parts of different classes."""
+    lattice, side, parent = split_by_class(partition)
     n = lattice.n
-    faces = faces_of(lattice)
+    faces = number_faces(lattice)
     beside = faces.cofaces(n)
     between = np.flatnonzero((beside >= 0).all(axis=1) & (side[beside[:, 0]] != side[beside[:, 1]]))
     corners, starts = faces.corners(n - 1) if n > 1 else (np.arange(faces.counts[0]), np.arange(faces.counts[0] + 1))

@@ -1,8 +1,8 @@
-"""Partitions in many dimensions by linear programs: from region to region across facets, breadth first.
+"""Partitions in many dimensions by linear programs: a breadth-first traversal of regions across facets.
 
-Regions are found, not subdivided, so no vertices are needed: in ten dimensions a region has few facets and very many
-vertices. A region is known by its sides, and so is the one across a facet: sides of units whose crease is in the
-facet's plane change, the others stay.
+Regions are traversed, not subdivided, so no vertices are needed: in ten dimensions a region has few facets and very
+many vertices. A region is identified by its sides, and so is the one across a facet: the sides of units whose crease
+contains the facet change, the others stay.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from creases.network import Network
 from creases.network.program import pack_sides
 from creases.regions._cell import cell
 from creases.regions._halfspaces import chebyshev, irredundant, same_plane
-from creases.regions._neighbor import facet_ties, first_of_equals, sides_toward, vanishing
+from creases.regions._neighbor import canonical_sides, facet_ties, sides_toward, zero_rows
 from creases.regions._polytope import Polytope, region_polytope
 
 Sides = NDArray[np.int16]
 
-#: A region whose largest ball is smaller than this, with the box as [-1, 1]^n, is left out: below what HiGHS resolves.
+#: A region whose largest ball is smaller than this, with the box as [-1, 1]^n, is left out: HiGHS cannot resolve it.
 THIN = 1e-10
 
 
 @dataclass(frozen=True)
-class Found:
-    """One region and what lies across its facets."""
+class TraversedRegion:
+    """A region and its neighbors across facets."""
 
     pattern: bytes
     inner: Floats  #: (n,) center of its largest ball, with the box as a cube
     units: list[int]  #: the unit on each facet that has a region beyond it
     beyond: list[bytes]  #: that region's pattern
-    ways: dict[bytes, Sides]  #: the sides of the regions beyond that were not known
+    new: dict[bytes, Sides]  #: the sides of neighbors that were not known
 
 
-def regions_by_facets(
+def traverse_regions(
     net: Network, box: Floats, *, n_jobs: int = 1, deadline: float = np.inf
-) -> Iterator[Found | None]:
-    """Every region that can be reached from the box's center, nearest first; None last when the time is up."""
+) -> Iterator[TraversedRegion | None]:
+    """Yield every region that can be reached from the box's center, nearest first; None at the deadline."""
     start = cell(net, box.mean(axis=1), box=[(float(lo), float(hi)) for lo, hi in box]).sides
     known = {pack_sides(net, start[None]).tobytes()}
     todo = [start]
     while todo:
         batch, todo = todo[: 16 * n_jobs], todo[16 * n_jobs :]
-        for found in _expand_all(net, batch, box, known, n_jobs):
-            if found is None:
+        for region in _explore_all(net, batch, box, known, n_jobs):
+            if region is None:
                 continue
-            yield found
-            for pattern, sides in found.ways.items():
+            yield region
+            for pattern, sides in region.new.items():
                 if pattern not in known:
                     known.add(pattern)
                     todo.append(sides)
@@ -61,35 +61,36 @@ def regions_by_facets(
                 return
 
 
-def _expand_all(
+def _explore_all(
     net: Network, batch: list[Sides], box: Floats, known: set[bytes], n_jobs: int
-) -> Iterator[Found | None]:
+) -> Iterator[TraversedRegion | None]:
     if n_jobs == 1:
-        yield from (expand(net, sides, box, known) for sides in batch)
+        yield from (explore_region(net, sides, box, known) for sides in batch)
         return
     from joblib import Parallel, delayed
 
-    told = frozenset(known)
-    yield from Parallel(n_jobs=n_jobs)(delayed(expand)(net, sides, box, told) for sides in batch)
+    snapshot = frozenset(known)
+    yield from Parallel(n_jobs=n_jobs)(delayed(explore_region)(net, sides, box, snapshot) for sides in batch)
 
 
-def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found | None:
-    """The region with given sides and its neighbors, None when it is too thin to be seen.
+def explore_region(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> TraversedRegion | None:
+    """Return the region with given sides and its neighbors, None when it is too thin.
 
-    Across a facet where only its unit changes lies the region with that one side changed. If a region has that pattern
-    then it is the one (both are bounded by the same rows on the facet's plane); else the way across is looked at.
+    Across a facet where only its unit changes is the region with that one side changed. If a known region has that
+    pattern it is this one (both are bounded by the same rows on the facet's plane); otherwise the sides across the
+    facet are computed.
     """
     part = region_polytope(net, sides)
     middle, half = box.mean(axis=1), np.diff(box, axis=1)[:, 0] / 2
     N, s, rows = _rows(part, middle, half)
-    center, radius = _centre(N, s)
+    center, radius = _inner_ball(N, s)
     if radius <= THIN:
         return None
     room = np.maximum(s - N @ center, 1e-14)
     facets = irredundant(N, room / room.min(), np.zeros(len(center)))  # in the region's own scale
     units: list[int] = []
     beyond: list[bytes] = []
-    ways: dict[bytes, Sides] = {}
+    new: dict[bytes, Sides] = {}
     for facet in facets[rows[facets] >= 0].tolist():
         row = int(rows[facet])
         other = sides.copy()
@@ -98,16 +99,16 @@ def expand(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> Found 
         if pattern not in known:
             other = _across(net, sides, part, rows[same_plane(N, s, facet)], part.Q[row] / np.linalg.norm(part.Q[row]))
             pattern = pack_sides(net, other[None]).tobytes()
-            ways[pattern] = other
+            new[pattern] = other
         units.append(int(part.units[row]))
         beyond.append(pattern)
-    return Found(pack_sides(net, sides[None]).tobytes(), middle + half * center, units, beyond, ways)
+    return TraversedRegion(pack_sides(net, sides[None]).tobytes(), middle + half * center, units, beyond, new)
 
 
 def _rows(part: Polytope, middle: Floats, half: Floats) -> tuple[Floats, Floats, Ints]:
-    """``N w <= s`` with normals of length 1 and the box as [-1, 1]^n, and for each the row of Q, -1: a side of the box.
+    """Return ``N w <= s`` with normals of length 1 and the box as [-1, 1]^n, and the row of Q of each, -1: the box.
 
-    The box comes first: of equal rows the first counts, and where a crease runs along a side there is nothing beyond.
+    The box comes first: of equal rows the first counts, and a crease along a side of the box has no region beyond it.
     """
     N, s = part.Q * half, part.p - part.Q @ middle
     length = np.linalg.norm(N, axis=1)
@@ -117,24 +118,24 @@ def _rows(part: Polytope, middle: Floats, half: Floats) -> tuple[Floats, Floats,
     return np.vstack([eye, -eye, N]), np.append(np.ones(sides), s), np.append(np.full(sides, -1), rows)
 
 
-def _centre(N: Floats, s: Floats) -> tuple[Floats, float]:
-    """Center and radius of a largest ball in ``N w <= s``; of a small region found coarsely, then in its own scale."""
+def _inner_ball(N: Floats, s: Floats) -> tuple[Floats, float]:
+    """Return the center and radius of a largest ball in ``N w <= s``; for a small region refined in its own scale."""
     center, radius = chebyshev(N, s, cap=1.0)
     for _ in range(2):
         if not THIN < radius < 1e-3:
             break
         room = np.maximum(s - N @ center, 0.0) / radius
         near = room < 1e6
-        step, grown = chebyshev(N[near], room[near], cap=1e3)
-        if not 0 < grown < np.inf:
+        step, factor = chebyshev(N[near], room[near], cap=1e3)
+        if not 0 < factor < np.inf:
             break
-        center, radius = center + radius * step, radius * grown
+        center, radius = center + radius * step, radius * factor
     return center, radius
 
 
 def _across(net: Network, sides: Sides, part: Polytope, rows: Ints, normal: Floats) -> Sides:
-    """Sides beyond a facet on which the given rows lie; what is zero on the whole region may also change."""
-    rows = np.concatenate([rows[rows >= 0], vanishing(part.Q, part.p)])
+    """Return the sides beyond the facet of given rows; units that are zero on the whole region may also change."""
+    rows = np.concatenate([rows[rows >= 0], zero_rows(part.Q, part.p)])
     tied = facet_ties(net, sides, part.units[rows], part.across[rows])
     new = sides_toward(net, sides, tied, normal)
-    return first_of_equals(region_polytope(net, new), new)
+    return canonical_sides(region_polytope(net, new), new)

@@ -1,9 +1,9 @@
-"""Every region of a box in n dimensions, exactly."""
+"""All regions of a box in n dimensions, exactly."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +22,15 @@ from creases.regions import _archive as archive
 from creases.regions._locate import PatternIndex, near_regions, pattern_at
 from creases.regions._space import vertices as space_vertices
 from creases.regions._space.boundary import SpaceBoundary, space_boundary
-from creases.regions._space.lattice import Faces, Lattice, faces_of, joined
-from creases.regions._space.vertices import Expired, finish_all, finished, load_kernels, opened, whole_box
+from creases.regions._space.lattice import Faces, Lattice, join_lattices, number_faces
+from creases.regions._space.vertices import (
+    TimeLimitError,
+    box_block,
+    finish_block,
+    finish_blocks,
+    load_kernels,
+    split_block,
+)
 
 if TYPE_CHECKING:
     import networkx
@@ -31,13 +38,13 @@ if TYPE_CHECKING:
 
 Method = Literal["auto", "vertices", "lp"]
 
-#: Up to this many dimensions "auto" keeps all vertices.
+#: Up to this many dimensions method="auto" computes vertices.
 VERTEX_DIMENSIONS = 6
 
 
 @dataclass(frozen=True, eq=False)
 class SpacePartition:
-    """All regions of a network in a box, or those that were found (``complete``).
+    """The regions of a network in a box; all of them if ``complete``.
 
     With ``method="lp"`` regions have no vertices: the arrays of vertices and faces are empty.
     """
@@ -78,17 +85,17 @@ class SpacePartition:
             raise InputError("method", f"be 'vertices' for {what}", "'lp', whose regions have no vertices")
 
     def f_vector(self) -> tuple[int, ...]:
-        """Number of faces of dimension 0 (vertices), 1 (edges), ..., n (regions)."""
+        """Return the number of faces of dimension 0 (vertices), 1 (edges), ..., n (regions)."""
         self._need_vertices("f_vector")
         return tuple(int(count) for count in self.face_counts)
 
     def volumes(self) -> Floats:
-        """Volume of every region: (R,)."""
+        """Return the volume of every region: (R,)."""
         self._need_vertices("volumes")
         return self.flat.volumes(self.vertices)
 
     def sides(self) -> NDArray[np.int16]:
-        """Side of every unit on every region: (R, n_units)."""
+        """Return the side of every unit on every region: (R, n_units)."""
         return self.net.unpack(self.patterns)
 
     @cached_property
@@ -96,38 +103,38 @@ class SpacePartition:
         return self.net.to("cpu").to(torch.float64)
 
     def pieces(self) -> Piece:
-        """The affine function on every region: J (R, n_out, n) and y (R, n_out), in float64."""
+        """Return the affine function on every region: J (R, n_out, n) and y (R, n_out), in float64."""
         n = len(self.box)
         return pattern_pieces(self._net, self.patterns, np.zeros(n), np.eye(n))
 
     def locate(self, points: Any) -> NDArray[np.int64]:
-        """Region of each point (k, n): (k,), -1 outside the box or where no region was found.
+        """Return the region of each point (k, n): (k,), -1 outside the box or where no region is known.
 
-        On a crease: one of the regions beside it.
+        On a crease it is one of the adjacent regions.
         """
         x = check_points(points, len(self.box))
-        found = np.full(len(x), -1, np.int64)
+        region = np.full(len(x), -1, np.int64)
         inside = np.flatnonzero(((x >= self.box[:, 0]) & (x <= self.box[:, 1])).all(axis=1))
         if not self.count or not len(inside):
-            return found
-        found[inside] = self._index.find(pattern_at(self._net, torch.from_numpy(x[inside])))
-        # A point on a crease, or a unit that is zero but for rounding: the pattern may be no region's.
-        lost = inside[found[inside] < 0]
+            return region
+        region[inside] = self._index.find(pattern_at(self._net, torch.from_numpy(x[inside])))
+        # On a crease, or where a unit is zero up to rounding, no region may have the pattern.
+        lost = inside[region[inside] < 0]
         if len(lost):
-            found[lost] = near_regions(self._net, self.sides(), x[lost])
-        return found
+            region[lost] = near_regions(self._net, self.sides(), x[lost])
+        return region
 
     @cached_property
     def _index(self) -> PatternIndex:
         return PatternIndex(self.patterns)
 
     def boundary(self) -> SpaceBoundary:
-        """The decision boundary: where the two largest outputs tie (one output: where it is zero)."""
+        """Return the decision boundary: where the two largest outputs tie, or a single output is zero."""
         self._need_vertices("boundary")
         return space_boundary(self)
 
     def to_networkx(self) -> networkx.Graph[int]:
-        """Regions as nodes (inner, a point inside), shared facets as edges (unit)."""
+        """Return a graph with regions as nodes (``inner``: a point inside) and shared facets as edges (unit)."""
         import networkx
 
         graph: networkx.Graph[int] = networkx.Graph()
@@ -138,24 +145,24 @@ class SpacePartition:
         return graph
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw it, in three dimensions: see :func:`creases.show.plot_space`."""
+        """Plot the partition, in three dimensions: see :func:`creases.show.plot_space`."""
         from creases.show import plot_space
 
         return plot_space(self, ax=ax, **options)
 
     def save(self, path: str | Path) -> Path:
-        """Write to a ``.npz`` file, the network included."""
+        """Write the partition to a ``.npz`` file, with its network."""
         return archive.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> SpacePartition:
-        """Read back what :meth:`save` wrote."""
+        """Read a partition that :meth:`save` wrote."""
         return archive.load(cls, path)
 
 
 def space(
     net: Network,
-    box: Sequence[Sequence[float]] | Floats | None = None,
+    box: Any = None,
     *,
     method: Method = "auto",
     n_jobs: int = 1,
@@ -163,32 +170,30 @@ def space(
     max_seconds: float | None = None,
     progress: Progress | None = None,
 ) -> SpacePartition:
-    """Every region of the network in a box of its input space.
+    """Return all regions of a network in a box of its input space.
 
     Parameters
     ----------
     net
-        From :func:`creases.read`.
+        A network, torch module or file name.
     box
-        ``[(lo, hi)] * n``, one pair for every input; [-1, 1] on every axis unless given.
+        ``(lo, hi)`` for all inputs, or a pair for each; [-1, 1] on every axis by default.
     method
-        ``"vertices"`` subdivides the box with all its faces, no linear program, quick up to about six dimensions.
-        ``"lp"`` goes from region to region across facets, for more; its regions have no vertices. ``"auto"`` chooses by
-        the dimension.
+        ``"vertices"`` subdivides the box with all its faces, without linear programs: fast up to about six dimensions.
+        ``"lp"`` traverses regions across facets, for more dimensions; its regions have no vertices. ``"auto"`` chooses
+        by the dimension.
     n_jobs
         Number of processes that share the work.
     max_regions, max_seconds
-        Stop there: the result has the regions found so far, ``complete`` is False and ``ended`` says why.
+        Stop at this limit: the result has the regions so far, ``complete`` is False and ``ended`` says why.
     progress
         Called with the number of regions so far and ``max_regions``, now and then.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from creases.network._reading.arrays import from_arrays
-    >>> from creases.regions._space.space import space
-    >>> net = from_arrays([(np.eye(3), np.zeros(3)), (np.ones((1, 3)), np.zeros(1))])
-    >>> space(net, box=[(-1, 1)] * 3).f_vector()
+    >>> import creases
+    >>> net = creases.read([([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 0, 0]), ([[1, 1, 1]], [0])])
+    >>> creases.space(net, box=(-1, 1)).f_vector()
     (27, 54, 36, 8)
     """
     job = _Job(net, box, method, n_jobs, max_regions, max_seconds, progress)
@@ -197,22 +202,23 @@ def space(
 
 def iter_space(
     net: Network,
-    box: Sequence[Sequence[float]] | Floats | None = None,
+    box: Any = None,
     *,
     n_jobs: int = 1,
     max_regions: int | None = None,
     max_seconds: float | None = None,
 ) -> Iterator[SpacePartition]:
-    """The regions of :func:`space` (method ``"vertices"``) in blocks as they are finished, with bounded memory.
+    """Yield the regions of :func:`space` (method ``"vertices"``) in blocks, with bounded memory.
 
     Each block is a partition of its own, of regions that no other block has, with the pairs among them; ``complete`` is
-    False but for a block that is the whole box. When the budget ends the stream, its last block's ``ended`` says so.
+    False except for a block that is the whole box. If a limit ends the stream, the ``ended`` of its last block says so.
+    Arguments are those of :func:`space`.
     """
     yield from _Job(net, box, "vertices", n_jobs, max_regions, max_seconds, None).blocks()
 
 
 class _Job:
-    """A partition to be made: checked arguments, the clock, the budget."""
+    """The computation of a partition: validated arguments and limits."""
 
     def __init__(
         self,
@@ -236,19 +242,19 @@ class _Job:
         self.n_jobs, self.max_regions, self.max_seconds = n_jobs, max_regions, max_seconds
         self.progress: Progress = progress or (lambda what, done, total: None)
         if max_seconds is not None and self.method == "vertices":
-            load_kernels()  # compiling, on a fresh machine, is not on the clock
+            load_kernels()  # compilation, on a fresh machine, does not count
         self.deadline = np.inf if max_seconds is None else time.time() + max_seconds
         self.ended = ""
 
     # -- by vertices --------------------------------------------------------------------------------------------------
 
     def by_vertices(self) -> SpacePartition:
-        """The partition from the face lattice of the box, cut unit by unit."""
+        """Return the partition from the face lattice of the box, cut unit by unit."""
         parts = list(self._lattices())
-        return self._from_lattice(joined(parts) if parts else self._nothing(), self.ended)
+        return self._from_lattice(join_lattices(parts) if parts else self._empty(), self.ended)
 
     def blocks(self) -> Iterator[SpacePartition]:
-        """The same as a stream of partitions of parts of the box."""
+        """Yield partitions of parts of the box."""
         last: Lattice | None = None
         for i, lattice in enumerate(self._lattices()):
             if last is not None:
@@ -256,19 +262,19 @@ class _Job:
             last = lattice
             number = i
         if last is None:
-            yield self._from_lattice(self._nothing(), self.ended)
+            yield self._from_lattice(self._empty(), self.ended)
         else:
             yield self._from_lattice(last, self.ended or (f"block {number} of a stream" if number else ""))
 
     def _lattices(self) -> Iterator[Lattice]:
-        """Finished parts of the box, no more regions in all than asked for; sets ``ended``."""
-        found = 0
+        """Yield finished parts of the box, at most ``max_regions`` regions in all; sets ``ended``."""
+        count = 0
         for lattice in self._parts():
-            if self.max_regions is not None and found + lattice.count > self.max_regions:
+            if self.max_regions is not None and count + lattice.count > self.max_regions:
                 self.ended = f"max_regions={self.max_regions} reached"
-                lattice = lattice.part(np.arange(self.max_regions - found))
-            found += lattice.count
-            self.progress("finding regions", found, self.max_regions)
+                lattice = lattice.part(np.arange(self.max_regions - count))
+            count += lattice.count
+            self.progress("finding regions", count, self.max_regions)
             if lattice.count:
                 yield lattice
             if self.ended.startswith("max_regions"):
@@ -278,33 +284,35 @@ class _Job:
         limit = space_vertices.BLOCK
         if self.max_regions is not None or self.max_seconds is not None:  # finish something early
             limit = min(1024, self.max_regions or limit)
-        block = whole_box(self.work, self.box)
+        block = box_block(self.work, self.box)
         late = f"max_seconds={self.max_seconds} reached"
         if self.n_jobs == 1:
             try:
-                yield from (done.lattice for done in finished(self.work, [block], limit=limit, deadline=self.deadline))
-            except Expired:
+                yield from (
+                    done.lattice for done in finish_blocks(self.work, [block], limit=limit, deadline=self.deadline)
+                )
+            except TimeLimitError:
                 self.ended = late
             return
         from joblib import Parallel, delayed
 
-        todo = opened(self.work, block, 8 * self.n_jobs)
+        todo = split_block(self.work, block, 8 * self.n_jobs)
         with Parallel(n_jobs=self.n_jobs) as run:
             while todo:
-                # In rounds: what is handed out is finished, so with a budget of regions little is handed out at a time.
+                # In rounds: a job that was started is finished, so with max_regions only a few are started at a time.
                 size = len(todo) if self.max_regions is None else 2 * self.n_jobs
                 batch, todo = todo[:size], todo[size:]
-                for lattice, in_time in run(delayed(finish_all)(self.work, b, limit, self.deadline) for b in batch):
+                for lattice, in_time in run(delayed(finish_block)(self.work, b, limit, self.deadline) for b in batch):
                     if not in_time:
                         self.ended = late
                     if lattice is not None:
                         yield lattice
 
-    def _nothing(self) -> Lattice:
-        return whole_box(self.work, self.box).lattice.part(np.zeros(0, np.int64))
+    def _empty(self) -> Lattice:
+        return box_block(self.work, self.box).lattice.part(np.zeros(0, np.int64))
 
     def _from_lattice(self, lattice: Lattice, ended: str) -> SpacePartition:
-        faces = faces_of(lattice)
+        faces = number_faces(lattice)
         corners, starts = faces.corners(self.n)
         data = lattice.data[: lattice.n_vertices]
         vertices, values = data[:, : self.n].copy(), data[:, self.n :].copy()
@@ -322,33 +330,33 @@ class _Job:
     # -- by linear programs -------------------------------------------------------------------------------------------
 
     def by_facets(self) -> SpacePartition:
-        """The partition found from region to region, by linear programs."""
-        from creases.regions._space.facets import Found, regions_by_facets
+        """Return the partition by traversing regions across facets, with linear programs."""
+        from creases.regions._space.facets import TraversedRegion, traverse_regions
 
-        found: list[Found] = []
-        for one in regions_by_facets(self.work, self.box, n_jobs=self.n_jobs, deadline=self.deadline):
-            if one is None:
+        regions: list[TraversedRegion] = []
+        for region in traverse_regions(self.work, self.box, n_jobs=self.n_jobs, deadline=self.deadline):
+            if region is None:
                 self.ended = f"max_seconds={self.max_seconds} reached"
-            elif len(found) == self.max_regions:
+            elif len(regions) == self.max_regions:
                 self.ended = f"max_regions={self.max_regions} reached"
             else:
-                found.append(one)
-                self.progress("finding regions", len(found), self.max_regions)
+                regions.append(region)
+                self.progress("finding regions", len(regions), self.max_regions)
                 continue
             break
-        number = {one.pattern: i for i, one in enumerate(found)}
+        number = {region.pattern: i for i, region in enumerate(regions)}
         facets = {
             (min(i, number[other]), max(i, number[other])): unit
-            for i, one in enumerate(found)
-            for unit, other in zip(one.units, one.beyond, strict=True)
+            for i, region in enumerate(regions)
+            for unit, other in zip(region.units, region.beyond, strict=True)
             if other in number
         }
         n, m = self.n, self.net.n_out
-        patterns = np.frombuffer(b"".join(one.pattern for one in found), np.uint8).reshape(len(found), -1)
-        nothing = np.zeros(0, np.int32)
+        patterns = np.frombuffer(b"".join(region.pattern for region in regions), np.uint8).reshape(len(regions), -1)
+        empty = np.zeros(0, np.int32)
         return SpacePartition(
-            self.net, self.box, np.zeros((0, n)), np.zeros((0, m)), nothing, np.zeros(len(found) + 1, np.int64),
+            self.net, self.box, np.zeros((0, n)), np.zeros((0, m)), empty, np.zeros(len(regions) + 1, np.int64),
             patterns, np.array(list(facets), np.int64).reshape(-1, 2), np.array(list(facets.values()), np.int32),
-            np.array([one.inner for one in found]), not self.ended, self.ended, np.zeros(n + 1, np.int64),
-            np.zeros(1, np.int64), nothing, nothing,
+            np.array([region.inner for region in regions]), not self.ended, self.ended, np.zeros(n + 1, np.int64),
+            np.zeros(1, np.int64), empty, empty,
         )  # fmt: skip

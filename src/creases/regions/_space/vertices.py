@@ -1,7 +1,7 @@
 """Partitions in n dimensions without linear programs: the face lattice, cut unit by unit, in blocks.
 
-A complex that has grown large is taken apart, and its parts are finished one after another, depth first: memory stays
-bounded, finished regions stream out, and parts can go to other processes.
+A complex that has grown large is split, and its parts are finished one after another, depth first: memory stays
+bounded, finished regions are yielded early, and parts can go to other processes.
 """
 
 from __future__ import annotations
@@ -15,67 +15,67 @@ import torch
 
 from creases._typing import Floats
 from creases.network import Network
-from creases.regions._space.lattice import Lattice, box_lattice, joined, merged
-from creases.regions._space.stations import Stations
+from creases.regions._space.forward_rows import ForwardRows
+from creases.regions._space.lattice import Lattice, box_lattice, join_lattices, merge_regions
 from creases.regions._tolerance import SIGN_TOLERANCE
 
-#: A complex with more regions than this is taken apart.
+#: A complex with more regions than this is split.
 BLOCK = 100_000
 
 
-class Expired(Exception):
-    """The time is up."""
+class TimeLimitError(Exception):
+    """The deadline has passed."""
 
 
 @dataclass
 class Block:
-    """A part of the box on its way through the network."""
+    """A part of the box, subdivided up to some bend of the network."""
 
     lattice: Lattice
-    station: int  #: the bend it stands at; -1 the input, ``len(net.bends)`` the end
-    unit: int = 0  #: the next unit of that bend to cut by
-    tolerance: Floats | None = None  #: of the bend's units, once it has begun
+    bend: int  #: the current bend; -1 is the input, ``len(net.bends)`` the end
+    unit: int = 0  #: the next unit of that bend
+    tolerance: Floats | None = None  #: of the bend's units, once the bend is entered
 
 
 def load_kernels() -> None:
-    """Have the compiled loops ready: on a machine that never ran them they take seconds to compile."""
+    """Load the compiled loops: on a machine that never ran them they take seconds to compile."""
     box_lattice(np.array([[-1.0, 1.0]]), 1).cut(0, 0, 1, np.zeros(1), 0, 1)
 
 
-def whole_box(net: Network, box: Floats) -> Block:
-    """The box (n, 2) before the first bend."""
+def box_block(net: Network, box: Floats) -> Block:
+    """Return the box (n, 2) before the first bend."""
     kind = np.uint8 if max(net.candidates, default=2) <= 256 else np.uint16
     lattice = box_lattice(box, net.n_units, kind)
     rows = lattice.data[: lattice.n_vertices]
-    lattice.with_data(np.concatenate([rows, rows], axis=1))  # coordinates, then the rows at the station: the input
+    lattice.set_data(np.concatenate([rows, rows], axis=1))  # coordinates, then the row: the input
     return Block(lattice, -1)
 
 
-def finished(net: Network, todo: list[Block], *, limit: int = BLOCK, deadline: float = np.inf) -> Iterator[Block]:
-    """Finish blocks, the last first, taking apart those that grow over ``limit`` regions; ``todo`` is used up.
+def finish_blocks(net: Network, todo: list[Block], *, limit: int = BLOCK, deadline: float = np.inf) -> Iterator[Block]:
+    """Finish blocks, the last first, splitting those with more than ``limit`` regions; empties ``todo``.
 
-    Raises :class:`Expired` when the clock passes ``deadline`` (``time.time``).
+    Raises :class:`TimeLimitError` when ``time.time()`` passes ``deadline``.
     """
-    stations = Stations(net)
+    forward = ForwardRows(net)
     with torch.no_grad():
         while todo:
             block = todo.pop()
-            parts = _work(stations, block, limit, deadline)
+            parts = _advance(forward, block, limit, deadline)
             if parts is None:
                 yield block
             else:
                 todo.extend(parts)
 
 
-def opened(net: Network, block: Block, parts: int) -> list[Block]:
-    """The block taken on, bend after bend, until it can be taken apart into about so many parts."""
-    stations = Stations(net)
+def split_block(net: Network, block: Block, parts: int) -> list[Block]:
+    """Advance a block, bend after bend, until it can be split into about so many parts."""
+    forward = ForwardRows(net)
     todo, done = [block], list[Block]()
     with torch.no_grad():
         while todo and len(todo) + len(done) < parts:
             todo.sort(key=lambda b: b.lattice.count)
             block = todo.pop()
-            new = _work(stations, block, max(4, 2 * parts), np.inf)
+            new = _advance(forward, block, max(4, 2 * parts), np.inf)
             if new is None:
                 done.append(block)
             else:
@@ -83,59 +83,58 @@ def opened(net: Network, block: Block, parts: int) -> list[Block]:
     return done + todo
 
 
-def _work(stations: Stations, block: Block, limit: int, deadline: float) -> list[Block] | None:
-    """Take a block to the network's end in place (None), or until it is too large: then its parts."""
-    net = stations.net
-    while block.station < len(net.bends):
+def _advance(forward: ForwardRows, block: Block, limit: int, deadline: float) -> list[Block] | None:
+    """Advance a block to the network's end, in place (None), or until it is too large, and return its parts."""
+    net = forward.net
+    while block.bend < len(net.bends):
         if block.tolerance is None:
             if block.lattice.count > limit:
                 return _parts(block)
-            _begin(stations, block)
-            if block.station == len(net.bends):
+            _enter_bend(forward, block)
+            if block.bend == len(net.bends):
                 break
             block.lattice.compact()
-        bend = block.station
-        if net.steps[net.bends[bend]].op == "choice":
-            _choose(stations, block, deadline)
-        elif not _cut(stations, block, limit, deadline):
+        if net.steps[net.bends[block.bend]].op == "choice":
+            _choose(forward, block, deadline)
+        elif not _cut(forward, block, limit, deadline):
             return _parts(block)
         block.unit, block.tolerance = 0, None
     return None
 
 
 def _parts(block: Block) -> list[Block]:
-    return [Block(part, block.station, block.unit, block.tolerance) for part in block.lattice.halves()]
+    return [Block(part, block.bend, block.unit, block.tolerance) for part in block.lattice.split()]
 
 
-def _begin(stations: Stations, block: Block) -> None:
-    """Go to the next bend: its pre-activations at the vertices; those within rounding of 0 become 0."""
+def _enter_bend(forward: ForwardRows, block: Block) -> None:
+    """Go to the next bend: its pre-activations at the vertices; those within the tolerance of 0 become 0."""
     lattice, n = block.lattice, block.lattice.n
     data = lattice.data[: lattice.n_vertices]
-    rows, terms = stations.advance(block.station, torch.from_numpy(data[:, n:]))
-    lattice.with_data(np.concatenate([data[:, :n], rows.numpy()], axis=1))
-    block.station += 1
-    if block.station < len(stations.net.bends):
-        columns = stations.pre_activations(block.station)
+    rows, terms = forward.advance(block.bend, torch.from_numpy(data[:, n:]))
+    lattice.set_data(np.concatenate([data[:, :n], rows.numpy()], axis=1))
+    block.bend += 1
+    if block.bend < len(forward.net.bends):
+        columns = forward.pre_activations(block.bend)
         block.tolerance = SIGN_TOLERANCE * terms[columns].numpy()
-        if stations.net.steps[stations.net.bends[block.station]].op == "relu":
-            _flatten(lattice.data[: len(data), n + columns.start : n + columns.stop], block.tolerance)
+        if forward.net.steps[forward.net.bends[block.bend]].op == "relu":
+            _snap_to_zero(lattice.data[: len(data), n + columns.start : n + columns.stop], block.tolerance)
 
 
-def _flatten(values: Floats, tolerance: Floats) -> None:
+def _snap_to_zero(values: Floats, tolerance: Floats) -> None:
     values[np.abs(values) <= tolerance] = 0.0
 
 
-def _cut(stations: Stations, block: Block, limit: int, deadline: float) -> bool:
-    """Cut by the units of a relu bend; False when the complex has grown over the limit before the last."""
+def _cut(forward: ForwardRows, block: Block, limit: int, deadline: float) -> bool:
+    """Cut by the units of a relu bend; False when the complex exceeds the limit before the last."""
     lattice, tolerance = block.lattice, block.tolerance
     assert tolerance is not None
-    column = lattice.n + stations.pre_activations(block.station).start
-    start = int(stations.net.unit_starts[block.station])
+    column = lattice.n + forward.pre_activations(block.bend).start
+    start = int(forward.net.unit_starts[block.bend])
     while block.unit < len(tolerance):
         if lattice.count > limit:
             return False
         if time.time() > deadline:
-            raise Expired
+            raise TimeLimitError
         stop = min(block.unit + _stride(lattice, limit, deadline), len(tolerance))
         lattice.cut(column, start, 1, tolerance, block.unit, stop)
         block.unit = stop
@@ -143,20 +142,20 @@ def _cut(stations: Stations, block: Block, limit: int, deadline: float) -> bool:
 
 
 def _stride(lattice: Lattice, limit: int, deadline: float) -> int:
-    """Units to cut by before the limit and the clock are looked at again: one cut at most doubles a complex."""
+    """Return how many units to cut by before the limits are checked again: a cut at most doubles a complex."""
     if lattice.count > 1000 and np.isfinite(deadline):
         return 1
     return max(1, min(64, limit // (4 * lattice.count)))
 
 
-def _choose(stations: Stations, block: Block, deadline: float) -> None:
-    """Cut by a choice bend, and unite regions that differ only in who won before the last round."""
+def _choose(forward: ForwardRows, block: Block, deadline: float) -> None:
+    """Cut by a choice bend, and merge regions that differ only in intermediate winners."""
     assert block.tolerance is not None
-    columns, n, K = stations.pre_activations(block.station), block.lattice.n, stations.net.candidates[block.station]
-    first = int(stations.net.unit_starts[block.station])
+    columns, n, K = forward.pre_activations(block.bend), block.lattice.n, forward.net.candidates[block.bend]
+    first = int(forward.net.unit_starts[block.bend])
     tournament(block.lattice, slice(n + columns.start, n + columns.stop), K, block.tolerance, first, deadline)
     if K > 2:
-        block.lattice = merged(block.lattice)
+        block.lattice = merge_regions(block.lattice)
 
 
 def tournament(
@@ -165,7 +164,7 @@ def tournament(
     """Cut where the largest of each K columns changes: candidate k against the largest before it, k = 1, 2, ...
 
     ``max(c_0, .., c_k) = m + relu(c_k - m)`` with ``m = max(c_0, .., c_k-1)``: each round is a relu bend, and the side
-    of a unit is the last candidate that won. Rounds also cut where neither candidate is the largest of all in the end.
+    of a unit is the last candidate that won. Rounds also cut where neither candidate is the largest in the end.
     """
     lattice.mark_walls()
     terms = tolerance.reshape(-1, K)
@@ -175,20 +174,20 @@ def tournament(
         candidates = rows[:, columns].reshape(len(rows), -1, K)
         lead = candidates[..., k] - candidates[..., :k].max(axis=2)
         limits = terms[:, k] + terms[:, :k].max(axis=1)
-        _flatten(lead, limits)
-        lattice.with_data(np.concatenate([rows, lead], axis=1))
+        _snap_to_zero(lead, limits)
+        lattice.set_data(np.concatenate([rows, lead], axis=1))
         for unit in range(len(limits)):
             if time.time() > deadline:
-                raise Expired
+                raise TimeLimitError
             lattice.cut(width, first_unit, k, limits, unit, unit + 1)
-    lattice.with_data(lattice.data[: lattice.n_vertices, :width])
+    lattice.set_data(lattice.data[: lattice.n_vertices, :width])
 
 
-def finish_all(net: Network, block: Block, limit: int, deadline: float) -> tuple[Lattice | None, bool]:
-    """One block finished (what another process does): its complex, and whether the time sufficed."""
+def finish_block(net: Network, block: Block, limit: int, deadline: float) -> tuple[Lattice | None, bool]:
+    """Finish one block, in another process: its complex, and whether it was done before the deadline."""
     done: list[Lattice] = []
     try:
-        done.extend(part.lattice for part in finished(net, [block], limit=limit, deadline=deadline))
-    except Expired:
-        return (joined(done) if done else None), False
-    return joined(done), True
+        done.extend(part.lattice for part in finish_blocks(net, [block], limit=limit, deadline=deadline))
+    except TimeLimitError:
+        return (join_lattices(done) if done else None), False
+    return join_lattices(done), True

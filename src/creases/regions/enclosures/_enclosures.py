@@ -1,15 +1,20 @@
 """The smallest networks around a ball: one hidden layer of n + 1 units, and the polytopes they enclose.
 
-Source 002, section 4.1: fewer units bound nothing; with n + 1 the zero set can be a hyperoctahedron (a square, an
-octahedron) or an expanded simplex (a hexagon, a cuboctahedron). Here are the weights of both in their most regular
-form, with circumradius 1, and what is known of their shape by formula. With y_i = u_i x the expanded simplex is the
+Fewer units bound nothing; with n + 1 the zero set can be a hyperoctahedron (a square, an octahedron) or an expanded
+simplex (a hexagon, a cuboctahedron): the dissertation, section 4.1 [1]_. This module has the weights of both in their
+most regular form, with circumradius 1, and formulas for their shape. With y_i = u_i x the expanded simplex is the
 section ``sum y = 0`` of the hyperoctahedron ``|y|_1 <= sqrt(2 (n + 1) / n)`` one dimension up.
 
-From three dimensions on there are others, which the source does not see. Scaled by positive numbers, the n + 1 units'
-pre-activations have a constant sum, ``sum y = beta`` (else nothing is bounded), and ``f = sum w_i relu(y_i) - t`` with
-all w_i > 0. For ``beta > 0`` what is enclosed depends on how many weights are small, ``w_i < t / beta``: one makes a
-hyperoctahedron, n + 1 (or ``beta <= 0``) an expanded simplex, and every number between a polytope of its own;
-:func:`between` is a network with it, :func:`face_counts` its vertices and facets.
+From three dimensions on there are others, which the dissertation does not mention. Scaled by positive numbers, the
+n + 1 units' pre-activations have a constant sum, ``sum y = beta`` (else nothing is bounded), and
+``f = sum w_i relu(y_i) - t`` with all w_i > 0. For ``beta > 0`` the enclosed set depends on how many weights are small,
+``w_i < t / beta``: one makes a hyperoctahedron, n + 1 (or ``beta <= 0``) an expanded simplex, and every number in
+between another polytope: :func:`intermediate_polytope` builds its network, :func:`face_counts` counts its vertices and
+facets.
+
+References
+----------
+.. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
 """
 
 from __future__ import annotations
@@ -42,11 +47,11 @@ class Enclosure:
 
     @property
     def ratio(self) -> float:
-        """Circumradius over inner radius: how far out a shell must begin to be told from the ball inside."""
+        """Circumradius over inner radius: how far out a shell must begin to be separable from the ball inside."""
         return 1 / self.inner_radius
 
     def vertices(self) -> Floats:
-        """All vertices (V, n)."""
+        """Return all vertices (V, n)."""
         if self.kind == "hyperoctahedron":
             return np.vstack([np.eye(self.n), -np.eye(self.n)])
         u = simplex_directions(self.n)
@@ -54,7 +59,7 @@ class Enclosure:
         return np.asarray((u[first] - u[last]) * sqrt(self.n / (2 * (self.n + 1))))
 
     def facets(self) -> tuple[Floats, Floats]:
-        """Outward normals (F, n) of length 1 and distances (F,) of all facets: ``normals @ x <= distances``."""
+        """Return outward unit normals (F, n) and distances (F,) of all facets: ``normals @ x <= distances``."""
         if self.kind == "hyperoctahedron":
             normals = np.array(list(product((-1.0, 1.0), repeat=self.n)))
         else:  # one for every choice of units that is neither none nor all
@@ -64,10 +69,10 @@ class Enclosure:
 
 
 def hyperoctahedron(n: int, *, C: float = 2.0, leak: float = 0.0) -> nn.Sequential:
-    """A network of n + 1 units that is negative within ``|x|_1 < 1``, zero on it and positive beyond.
+    """Build a network of n + 1 units that is negative within ``|x|_1 < 1`` and positive beyond.
 
-    ``f = 2 sum relu(x_i) + relu(C - sum x) - (C + 1)``: the crease of the last unit passes by at a distance, and the
-    unit makes the function fall where all others are off. With a leak a the weights 2 and 1 become 2 / (1 - a) and
+    ``f = 2 sum relu(x_i) + relu(C - sum x) - (C + 1)``: the crease of the last unit misses the polytope, and the unit
+    makes the function decrease where all others are off. With a leak a the weights 2 and 1 become 2 / (1 - a) and
     (1 + a) / (1 - a), and the zero set is the same.
 
     Parameters
@@ -89,7 +94,7 @@ def hyperoctahedron(n: int, *, C: float = 2.0, leak: float = 0.0) -> nn.Sequenti
     """
     n, leak, C = check_count(n, "n"), check_number(leak, "leak", least=0, below=1), check_number(C, "C", above=1)
     last = (1 + leak) / (1 - leak)
-    return _one_layer(
+    return _shallow_network(
         np.vstack([np.eye(n), -np.ones(n)]),
         np.append(np.zeros(n), C),
         np.append(np.full(n, 2 / (1 - leak)), last),
@@ -99,7 +104,7 @@ def hyperoctahedron(n: int, *, C: float = 2.0, leak: float = 0.0) -> nn.Sequenti
 
 
 def expanded_simplex(n: int, *, leak: float = 0.0) -> nn.Sequential:
-    """A network of n + 1 units that is negative within the expanded simplex of circumradius 1, positive beyond.
+    """Build a network of n + 1 units that is negative within the expanded simplex of circumradius 1, positive beyond.
 
     ``f = sum relu(u_i x) - sqrt((n + 1) / (2 n))``, u_i the directions of :func:`simplex_directions`; as they sum to 0,
     leaky bends only scale the sum by 1 - leak, and the weights by its inverse.
@@ -113,7 +118,7 @@ def expanded_simplex(n: int, *, leak: float = 0.0) -> nn.Sequential:
     [-0.816, 0.816]
     """
     n, leak = check_count(n, "n"), check_number(leak, "leak", least=0, below=1)
-    return _one_layer(
+    return _shallow_network(
         simplex_directions(n),
         np.zeros(n + 1),
         np.full(n + 1, 1 / (1 - leak)),
@@ -122,8 +127,8 @@ def expanded_simplex(n: int, *, leak: float = 0.0) -> nn.Sequential:
     )
 
 
-def between(n: int, small: int, *, C: float = 2.0) -> nn.Sequential:
-    """A network of n + 1 units, so many of them with small weights: its negative set has the :func:`face_counts`.
+def intermediate_polytope(n: int, small: int, *, C: float = 2.0) -> nn.Sequential:
+    """Build a network of n + 1 units with some small weights, whose negative set has the :func:`face_counts`.
 
     ``f = sum w_i relu(x_i) + relu(C - sum x) - (C + 1)`` with small - 1 weights w_i of 1 and the others 2; one small
     weight is :func:`hyperoctahedron`.
@@ -133,7 +138,7 @@ def between(n: int, small: int, *, C: float = 2.0) -> nn.Sequential:
     n
         Number of inputs.
     small
-        From 1 to n + 1.
+        Number of units with small weights, from 1 to n + 1.
     C
         Above 1.
     """
@@ -141,18 +146,18 @@ def between(n: int, small: int, *, C: float = 2.0) -> nn.Sequential:
     _check_small(small, n)
     weights = np.where(np.arange(n + 1) < n + 1 - small, 2.0, 1.0)
     offsets = np.append(np.zeros(n), check_number(C, "C", above=1))
-    return _one_layer(np.vstack([np.eye(n), -np.ones(n)]), offsets, weights, -C - 1, 0.0)
+    return _shallow_network(np.vstack([np.eye(n), -np.ones(n)]), offsets, weights, -C - 1, 0.0)
 
 
 def face_counts(n: int, small: int) -> tuple[int, int]:
-    """Number of vertices and of facets that n + 1 units enclose when so many of them have small weights.
+    """Return the numbers of vertices and facets that n + 1 units enclose when ``small`` of them have small weights.
 
     A vertex is on all creases but two: y_i > 0 > y_j with w_i small, or both positive with one small; a facet has
     the units of a set on, with a small one among them.
 
     Examples
     --------
-    >>> from creases.regions.enclosures._enclosures import face_counts
+    >>> from creases.regions.enclosures import face_counts
     >>> [face_counts(3, small) for small in (1, 2, 3, 4)]
     [(6, 8), (10, 12), (12, 14), (12, 14)]
     """
@@ -162,7 +167,7 @@ def face_counts(n: int, small: int) -> tuple[int, int]:
 
 
 def enclosure(kind: Kind, n: int) -> Enclosure:
-    """The shape of :func:`hyperoctahedron` or :func:`expanded_simplex`, by formula.
+    """Return the shape of :func:`hyperoctahedron` or :func:`expanded_simplex`, by formula.
 
     Examples
     --------
@@ -183,10 +188,10 @@ def enclosure(kind: Kind, n: int) -> Enclosure:
 
 
 def facet_distance(k: int, n: int) -> float:
-    """Distance d(k, n) from the center of an expanded simplex of circumradius 1 to a facet with k units on (eq. 4.6).
+    """Return the distance d(k, n) from the center of an expanded simplex to a facet with k units on (eq. 4.6).
 
-    The nearest has half of the n + 1 units on: ``sqrt(2 / (n + 1))`` for odd n, ``sqrt(2 (n + 1) / (n (n + 2)))`` for
-    even n (eq. 4.10).
+    The circumradius is 1. The nearest facet has half of the n + 1 units on: its distance is ``sqrt(2 / (n + 1))`` for
+    odd n, ``sqrt(2 (n + 1) / (n (n + 2)))`` for even n (eq. 4.10).
     """
     if not 1 <= k <= n:
         raise InputError("k", f"be a number of active units, from 1 to n = {n}", repr(k))
@@ -194,15 +199,15 @@ def facet_distance(k: int, n: int) -> float:
 
 
 def shell_volume(n: int, ratio: float) -> float:
-    """Volume between spheres of radius 1 and ``ratio`` in n dimensions (eqs. 4.14 to 4.16).
+    """Return the volume between spheres of radius 1 and ``ratio`` in n dimensions (eqs. 4.14 to 4.16).
 
-    In (4.16) the source leaves out the power n of the ratio.
+    Eq. 4.16 of the dissertation omits the power n of the ratio.
     """
     return exp(n / 2 * log(pi) - lgamma(n / 2 + 1)) * (ratio**n - 1)
 
 
 def simplex_directions(n: int) -> Floats:
-    """Directions (n + 1, n) from the center of a regular simplex to its corners, of length 1; they sum to 0.
+    """Return unit directions (n + 1, n) from the center of a regular simplex to its corners; they sum to 0.
 
     Examples
     --------
@@ -219,8 +224,8 @@ def simplex_directions(n: int) -> Floats:
     return np.asarray(basis / np.sqrt(k * (k + 1)) * sqrt((n + 1) / n))
 
 
-def _one_layer(W: Floats, b: Floats, v: Floats, c: float, leak: float) -> nn.Sequential:
-    """``v bend(W x + b) + c`` as a torch module in float64."""
+def _shallow_network(W: Floats, b: Floats, v: Floats, c: float, leak: float) -> nn.Sequential:
+    """Return ``v bend(W x + b) + c`` as a torch module in float64."""
     bend = nn.LeakyReLU(leak) if leak else nn.ReLU()
     layers = []
     for weight, bias in ((W, b), (v[None], np.array([c]))):

@@ -49,7 +49,7 @@ def face_corners(
 
 @jit
 def lowest_vertices(n_vertices: int, starts: Array, lists: Array, out: Array) -> None:
-    """The vertex with the smallest number of every face."""
+    """Compute the vertex with the smallest number of every face."""
     for f in range(len(out)):
         if f < n_vertices:
             out[f] = f
@@ -62,7 +62,7 @@ def lowest_vertices(n_vertices: int, starts: Array, lists: Array, out: Array) ->
 
 @jit
 def simplex_sums(vertices: Array, begin: int, starts: Array, lists: Array, lowest: Array, out: Array) -> None:
-    """n! times the volume of each region (numbered from ``begin``), by pulling its vertices.
+    """Compute n! times the volume of each region (numbered from ``begin``), by pulling its vertices.
 
     A face is the union of the cones from its lowest vertex over its facets that do not have this vertex; so down to
     edges, every chain of such choices is a simplex.
@@ -100,7 +100,7 @@ def simplex_sums(vertices: Array, begin: int, starts: Array, lists: Array, lowes
 
 @jit_internal
 def _determinant(M: Array) -> float:
-    """Determinant by elimination, in place."""
+    """Return the determinant by elimination, in place."""
     n = len(M)
     product = 1.0
     for i in range(n):

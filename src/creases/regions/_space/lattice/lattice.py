@@ -2,8 +2,8 @@
 
 Faces of every dimension are kept with their facets, so splitting by a crease is combinatorics once each vertex has its
 sign: a face with vertices strictly on both sides splits in two with a new face between, whose facets are the cuts of
-the face's own facets and what of the face lies on the crease already. Only vertices on cut edges are computed, once per
-edge. No linear program, and whatever the rounding, the parts tile the box.
+the face's facets and the part of the face that is on the crease already. Only vertices on cut edges are computed, once
+per edge. There is no linear program, and the parts tile the box whatever the rounding.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from creases._typing import Floats
 Ints = NDArray[np.integer]
 
 
-#: Faces that even a small complex has room for; growing takes longer than memory that stays unused.
+#: Capacity of even a small complex, in faces; reallocation costs more than memory that stays unused.
 ROOM = 16384
 
 
 @lru_cache(maxsize=1)
 def _kernel() -> Any:
-    """The compiled loops, imported when first used: numba takes a while to come up."""
+    """Import the compiled loops on first use: importing numba is slow."""
     from creases.regions._space.lattice import lattice_kernel
 
     return lattice_kernel
@@ -37,17 +37,17 @@ class Lattice:
     """A complex of regions with shared faces; :meth:`cut` cuts it by units.
 
     Facets of face f of dimension k = 1, ..., n are ``lists[k, starts[k, f] : starts[k, f] + sizes[k, f]]``, faces of
-    dimension k - 1. Arrays have more room than is used: ``counts[k]`` faces, ``ends[k]`` entries of lists.
+    dimension k - 1. Arrays have spare capacity: ``counts[k]`` faces and ``ends[k]`` entries of lists are in use.
 
     Attributes
     ----------
     data
         (room, columns): a row for each vertex; its coordinates, then values that are affine on every region.
     keys
-        (room,) uint64: names of vertices that do not depend on numbering, equal in complexes cut apart from each other.
+        (room,) uint64: names of vertices that do not depend on numbering, equal in all parts of a split complex.
     creases
         (room, 2): for each face of dimension n - 1 the unit whose crease it lies on, -1 on a side of the box, and the
-        wall that :meth:`mark_walls` made it part of, -1: none.
+        wall of :meth:`mark_walls` that it is part of, -1: none.
     sides
         (room, n_units): the side of every unit on every region.
     """
@@ -60,29 +60,30 @@ class Lattice:
         creases: NDArray[np.int32],
         sides: NDArray[Any],
     ) -> None:
-        """``faces``: for dimension 1, ..., n the sizes of the faces and their facets, one after another."""
+        """Create a complex; ``faces``: for dimension 1, ..., n the sizes of the faces and their facets, in sequence."""
         self.counts = np.array([len(data), *(len(sizes) for sizes, _ in faces)], np.int64)
         self.ends = np.array([0, *(len(lists) for _, lists in faces)], np.int64)
-        n, size = len(faces) + 1, 2 * int(self.counts.max()) + ROOM  # the same room for vertices, faces and regions
+        n, size = len(faces) + 1, 2 * int(self.counts.max()) + ROOM  # the same capacity for vertices, faces and regions
         self.starts, self.sizes = np.empty((n, size), np.int64), np.empty((n, size), np.int32)
         self.lists = np.empty((n, 4 * int(self.ends.max()) + 8 * ROOM), np.int32)
         for k, (sizes, lists) in enumerate(faces, 1):
             self.sizes[k, : len(sizes)] = sizes
             self.starts[k, : len(sizes)] = np.cumsum(sizes) - sizes
             self.lists[k, : len(lists)] = lists
-        self._work = _working((n, size))
-        self.keys, self.creases = _roomier(keys, (size,)), _roomier(creases, (size, 2))
-        self.sides = _roomier(sides, (size, sides.shape[1]))
-        self.with_data(data)
+        self._work = _work_arrays((n, size))
+        self.keys, self.creases = _enlarge(keys, (size,)), _enlarge(creases, (size, 2))
+        self.sides = _enlarge(sides, (size, sides.shape[1]))
+        self.set_data(data)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """To other processes go the faces, not the room around them."""
+        """Pickle the faces without spare capacity."""
         faces = [self.faces(k) for k in range(1, self.n + 1)]
         data, keys = self.data[: self.n_vertices], self.keys[: self.n_vertices]
         return Lattice, (data, keys, faces, self.creases[: self.counts[-2]], self.sides[: self.count])
 
     @property
     def n(self) -> int:
+        """Number of dimensions."""
         return len(self.counts) - 1
 
     @property
@@ -92,10 +93,11 @@ class Lattice:
 
     @property
     def n_vertices(self) -> int:
+        """Number of vertices."""
         return int(self.counts[0])
 
     def faces(self, k: int, ids: Ints | slice = slice(None)) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Sizes and facets, one after another, of faces of dimension k >= 1."""
+        """Return the sizes and facets, in sequence, of faces of dimension k >= 1."""
         sizes, starts = self.sizes[k, : self.counts[k]][ids], self.starts[k, : self.counts[k]][ids]
         lists = np.empty(int(sizes.sum()), np.int32)
         _kernel().gather(starts, sizes, self.lists[k], lists)
@@ -111,7 +113,7 @@ class Lattice:
         column, unit
             Column and number of the stage's first unit; the others follow.
         side
-            What regions where a unit is positive get in ``sides``; elsewhere these stay as they are.
+            The entry of ``sides`` for regions where a unit is positive; others are unchanged.
         tolerance
             For every unit of the stage: values at new vertices within it are 0.
         """
@@ -124,31 +126,31 @@ class Lattice:
                 self._grow()
 
     def _grow(self) -> None:
-        """Twice the room everywhere; memory that is not used costs nothing."""
+        """Double the capacity of all arrays; memory that is not touched costs nothing."""
         n, size, entries = self.n + 1, self.sizes.shape[1], self.lists.shape[1]
-        self.starts, self.sizes = (_roomier(array, (n, 2 * size)) for array in (self.starts, self.sizes))
-        self.lists = _roomier(self.lists, (n, 2 * entries))
-        self._work = _working((n, 2 * size))
-        self.sides = _roomier(self.sides, (2 * size, self.sides.shape[1]))
-        self.creases = _roomier(self.creases, (2 * size, 2))
-        self.keys = _roomier(self.keys, (2 * size,))
-        self.with_data(self.data[: self.n_vertices])
+        self.starts, self.sizes = (_enlarge(array, (n, 2 * size)) for array in (self.starts, self.sizes))
+        self.lists = _enlarge(self.lists, (n, 2 * entries))
+        self._work = _work_arrays((n, 2 * size))
+        self.sides = _enlarge(self.sides, (2 * size, self.sides.shape[1]))
+        self.creases = _enlarge(self.creases, (2 * size, 2))
+        self.keys = _enlarge(self.keys, (2 * size,))
+        self.set_data(self.data[: self.n_vertices])
 
-    def with_data(self, data: Floats) -> None:
-        """Take other values at the vertices: (n_vertices, columns)."""
-        self.data = _roomier(data, (self.sizes.shape[1], data.shape[1]))
+    def set_data(self, data: Floats) -> None:
+        """Replace the values at the vertices: (n_vertices, columns)."""
+        self.data = _enlarge(data, (self.sizes.shape[1], data.shape[1]))
 
     def mark_walls(self) -> None:
-        """Number the faces of dimension n - 1 that have a region on one side only; parts of them keep the number."""
+        """Mark the faces of dimension n - 1 with a region on one side only by numbers, which parts of them keep."""
         _, lists = self.faces(self.n)
         below = int(self.counts[-2])
         outer = np.bincount(lists, minlength=below) == 1
         self.creases[:below, 1] = np.where(outer, np.arange(below), -1)
 
-    # -- taking apart -------------------------------------------------------------------------------------------------
+    # -- splitting ----------------------------------------------------------------------------------------------------
 
     def compact(self) -> None:
-        """Give back the room of lists that are no longer in use."""
+        """Free the space of lists that are no longer in use."""
         for k in range(2, self.n + 1):
             if 2 * self.sizes[k, : self.counts[k]].sum() < self.ends[k]:
                 sizes, lists = self.faces(k)
@@ -157,7 +159,7 @@ class Lattice:
                 self.ends[k] = len(lists)
 
     def part(self, regions: Ints) -> Lattice:
-        """The complex of these regions alone, with all their faces."""
+        """Return the complex of these regions alone, with all their faces."""
         ids, faces = np.asarray(regions), []
         sides, creases = self.sides[ids], self.creases
         for k in range(self.n, 0, -1):
@@ -170,8 +172,8 @@ class Lattice:
                 creases = self.creases[ids]
         return Lattice(self.data[ids], self.keys[ids], faces[::-1], creases, sides)
 
-    def halves(self) -> tuple[Lattice, Lattice]:
-        """The complex as two of about equal number, cut across its longest axis."""
+    def split(self) -> tuple[Lattice, Lattice]:
+        """Split the regions into two complexes of about equal size, across the longest axis."""
         any_vertex = np.arange(self.n_vertices)
         for k in range(1, self.n + 1):
             any_vertex = any_vertex[self.lists[k, self.starts[k, : self.counts[k]]]]
@@ -183,7 +185,7 @@ class Lattice:
 
 
 def scramble(keys: NDArray[Any]) -> NDArray[np.uint64]:
-    """64-bit numbers scrambled (splitmix64), so that sums of them name sets."""
+    """Hash 64-bit numbers (splitmix64), so that their sums identify sets."""
     z = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -191,24 +193,24 @@ def scramble(keys: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def runs(starts: Ints, sizes: Ints) -> NDArray[np.int64]:
-    """Indices of all entries of runs, one run after another: run i has ``sizes[i]`` entries from ``starts[i]`` on."""
+    """Return the indices of all entries of runs: run i has ``sizes[i]`` entries from ``starts[i]`` on."""
     return np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
 
 
-def _working(shape: tuple[int, int]) -> tuple[NDArray[Any], ...]:
-    """What the compiled loops note of the faces of every dimension while they cut: masks, the cut ones, their parts."""
+def _work_arrays(shape: tuple[int, int]) -> tuple[NDArray[Any], ...]:
+    """Allocate working arrays of the compiled loops for the faces of every dimension: masks, cut faces, parts."""
     return tuple(np.empty(shape, kind) for kind in (np.uint8, np.int32, np.int32, np.int32))
 
 
-def _roomier(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array at the beginning of a larger one; the rest is not set."""
+def _enlarge(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Copy an array to the beginning of a larger one; the rest is not set."""
     new = np.empty([max(pair) for pair in zip(shape, array.shape, strict=True)], array.dtype)
     new[tuple(slice(size) for size in array.shape)] = array
     return new
 
 
 def box_lattice(box: Floats, n_units: int, dtype: type = np.uint8) -> Lattice:
-    """The box (n, 2) as a complex of one region, all sides 0."""
+    """Return the box (n, 2) as a complex of one region, all sides 0."""
     n = len(box)
     corners, faces = _cube(n)
     data = np.where(corners == 0, box[:, 0], box[:, 1])
@@ -219,7 +221,7 @@ def box_lattice(box: Floats, n_units: int, dtype: type = np.uint8) -> Lattice:
 
 @lru_cache(maxsize=8)
 def _cube(n: int) -> tuple[Ints, Sequence[tuple[Ints, Ints]]]:
-    """Corners (2^n, n) of the cube, and its faces of dimension 1..n as (sizes, facets)."""
+    """Return the corners (2^n, n) of the cube, and its faces of dimension 1..n as (sizes, facets)."""
     by_dimension: list[list[tuple[int, ...]]] = [[] for _ in range(n + 1)]
     for code in product((0, 1, 2), repeat=n):  # 2: this axis is free
         by_dimension[code.count(2)].append(code)

@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 @jit_internal
 def mixed(key: Any) -> Any:
-    """A 64-bit number scrambled (splitmix64): sums of scrambled numbers name sets."""
+    """Hash a 64-bit number (splitmix64): sums of hashes identify sets."""
     z = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,11 +1,11 @@
-"""Putting face lattices together: regions that belong together, and complexes that were cut apart.
+"""Merging regions of a face lattice, and joining face lattices that were split.
 
-``merged`` unites regions with the same sides. In a complex where regions meet face to face every point lies inside
-exactly one face, and that face is told by which regions (and outer walls) the point belongs to. So after regions are
+``merge_regions`` unites regions with the same sides. In a complex where regions meet face to face every point is inside
+exactly one face, which is determined by the regions (and outer walls) that contain the point. So after regions are
 united, old faces with the same set of regions around them are parts of one new face.
 
-``joined`` unites complexes that tile one box: faces are the same when they have the same vertices, vertices when they
-came about in the same way (their keys).
+``join_lattices`` unites complexes that tile one box: faces are the same when they have the same vertices, vertices when
+they have the same key, which encodes how they were computed.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ Keys = NDArray[np.uint64]
 
 
 def _sums(keys: Keys, sizes: Ints) -> Keys:
-    """Sum of the keys of each run of given size; no run is empty."""
+    """Return the sum of the keys of each run of given size; no run is empty."""
     return np.add.reduceat(keys, np.cumsum(sizes) - sizes) if len(sizes) else keys[:0]
 
 
-def merged(lattice: Lattice) -> Lattice:
-    """The complex with regions of equal sides united, one for every pattern; walls were marked before cutting."""
+def merge_regions(lattice: Lattice) -> Lattice:
+    """Return the complex with regions of equal sides united; walls were marked before cutting."""
     sides = lattice.sides[: lattice.count]
     _, first, label = np.unique(sides, axis=0, return_index=True, return_inverse=True)
     if len(first) == lattice.count:
         return lattice
     names = _surroundings(lattice, label.reshape(-1))
     numbers, chosen, taken = [], [], np.zeros(0, np.uint64)
-    for name in names[::-1]:  # a face whose surroundings are those of a larger face lies inside it
+    for name in names[::-1]:  # a face with the surroundings of a larger face is inside it
         unique, where, number = np.unique(name, return_index=True, return_inverse=True)
-        own = ~np.isin(unique, taken)
-        renumber = np.where(own, np.cumsum(own) - 1, -1)
+        is_new = ~np.isin(unique, taken)
+        renumber = np.where(is_new, np.cumsum(is_new) - 1, -1)
         numbers.append(renumber[number.reshape(-1)])
-        chosen.append(where[own])
+        chosen.append(where[is_new])
         taken = np.concatenate([taken, unique])
     numbers, chosen = numbers[::-1], chosen[::-1]
     faces = []
     for k in range(1, lattice.n + 1):
         sizes, lists = lattice.faces(k)
-        whole, part = np.repeat(numbers[k], sizes), numbers[k - 1][lists]
-        pairs = np.unique(np.stack([whole, part], axis=1)[(whole >= 0) & (part >= 0)], axis=0)
+        face, facet = np.repeat(numbers[k], sizes), numbers[k - 1][lists]
+        pairs = np.unique(np.stack([face, facet], axis=1)[(face >= 0) & (facet >= 0)], axis=0)
         faces.append((np.bincount(pairs[:, 0], minlength=len(chosen[k])), pairs[:, 1]))
-    if not (faces[0][0] == 2).all():  # rounding has left regions that do not meet face to face: tile as found
+    if not (faces[0][0] == 2).all():  # by rounding regions do not meet face to face: leave them unmerged
         return lattice
     creases = lattice.creases[chosen[-2]]
     _relabel(creases, faces[-1], sides[chosen[-1]])
@@ -57,7 +57,7 @@ def merged(lattice: Lattice) -> Lattice:
 
 
 def _relabel(creases: NDArray[np.int32], regions: tuple[Ints, Ints], sides: NDArray[Any]) -> None:
-    """Put facets on the crease of a unit that changes there: who cut first may have been outdone on both sides."""
+    """Label facets by a unit that changes there: the unit that cut first may not be the largest on either side."""
     sizes, lists = regions
     owner = np.repeat(np.arange(len(sizes)), sizes)
     order = np.argsort(lists, kind="stable")
@@ -68,7 +68,7 @@ def _relabel(creases: NDArray[np.int32], regions: tuple[Ints, Ints], sides: NDAr
 
 
 def _surroundings(lattice: Lattice, label: Ints) -> list[Keys]:
-    """For the faces of each dimension 0, ..., n a name for the set of united regions and walls they belong to."""
+    """Return, for the faces of each dimension, a key for the set of united regions and walls that contain them."""
     owner, inside = np.arange(lattice.count), label  # pairs (face, region label) of the dimension at hand
     names = [scramble(label)]
     walls = lattice.creases[: lattice.counts[-2], 1].astype(np.int64)
@@ -91,7 +91,7 @@ def _surroundings(lattice: Lattice, label: Ints) -> list[Keys]:
 
 
 def face_keys(lattice: Lattice) -> list[Keys]:
-    """Names of the faces of dimension 0, ..., n that do not depend on numbering."""
+    """Return keys of the faces of dimension 0, ..., n that do not depend on numbering."""
     keys = [lattice.keys[: lattice.n_vertices]]
     for k in range(1, lattice.n + 1):
         sizes, lists = lattice.faces(k)
@@ -99,8 +99,8 @@ def face_keys(lattice: Lattice) -> list[Keys]:
     return keys
 
 
-def joined(parts: Sequence[Lattice]) -> Lattice:
-    """One complex from several that tile a box between them, with equal columns of data."""
+def join_lattices(parts: Sequence[Lattice]) -> Lattice:
+    """Return one complex from several that together tile a box, with equal columns of data."""
     if len(parts) == 1:
         return parts[0]
     keys = [np.concatenate(same) for same in zip(*(face_keys(part) for part in parts), strict=True)]
@@ -115,14 +115,14 @@ def joined(parts: Sequence[Lattice]) -> Lattice:
         offsets = np.cumsum([0, *(part.counts[k - 1] for part in parts)])
         pieces = [part.faces(k) for part in parts]
         lists = np.concatenate([part[1] + offset for part, offset in zip(pieces, offsets[:-1], strict=True)])
-        faces.append(_taken(np.concatenate([part[0] for part in pieces]), numbers[k - 1][lists], chosen[k]))
+        faces.append(_select_lists(np.concatenate([part[0] for part in pieces]), numbers[k - 1][lists], chosen[k]))
     data: Floats = np.concatenate([part.data[: part.n_vertices] for part in parts])[chosen[0]]
     creases = np.concatenate([part.creases[: part.counts[-2]] for part in parts])[chosen[-2]]
     sides = np.concatenate([part.sides[: part.count] for part in parts])
     return Lattice(data, keys[0][chosen[0]], faces, creases, sides)
 
 
-def _taken(sizes: Ints, lists: Ints, ids: Ints) -> tuple[Ints, Ints]:
-    """Sizes and entries of some of the lists that follow each other."""
+def _select_lists(sizes: Ints, lists: Ints, ids: Ints) -> tuple[Ints, Ints]:
+    """Return the sizes and entries of some of consecutive lists."""
     starts = np.cumsum(sizes) - sizes
     return sizes[ids], lists[runs(starts[ids], sizes[ids])]

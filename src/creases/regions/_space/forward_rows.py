@@ -1,8 +1,10 @@
-"""A network as stations: what is known of a point at each bend, as one row of numbers.
+"""Values of a network at a growing set of vertices, as one row of numbers for each vertex and bend.
 
-At a bend a point has the bend's pre-activations and whatever else later steps still read (a residual's other branch).
-All of it is affine on every region found so far, so a row for a point between two others is the same mean of their
-rows: partition algorithms need not run new vertices through the network from its beginning.
+At a bend a vertex has the bend's pre-activations and whatever else later steps still read (a residual's other branch).
+All of it is affine on every region of the subdivision so far, so the row of a point between two vertices is the same
+mean of their rows: new vertices need not be run through the network from its input. That is why this is not a
+:class:`creases.network.program.ForwardPass`, which runs the points themselves: here the rows belong to the face
+lattice, which interpolates them in compiled loops, splits them among processes and drops those no longer used.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from creases.network import Network
 from creases.network.program import propagate
 
 
-class Stations:
-    """The bends of a network, numbered from 0, and its end, number ``len(net.bends)``; -1 is its input."""
+class ForwardRows:
+    """Takes rows from one bend to the next; bends are numbered from 0, -1 is the input, ``len(net.bends)`` the end."""
 
     def __init__(self, net: Network) -> None:
         self.net = net
@@ -30,31 +32,31 @@ class Stations:
             self._live.append(sorted(live))
         self._live[-1] = [len(net.steps)]
 
-    def pre_activations(self, station: int) -> slice:
-        """Which columns of the rows at a station enter its bend."""
-        value = self.net.steps[self._stops[station + 1]].inputs[0]
-        live = self._live[station + 1]
+    def pre_activations(self, bend: int) -> slice:
+        """Return the columns of the rows at a bend that enter it."""
+        value = self.net.steps[self._stops[bend + 1]].inputs[0]
+        live = self._live[bend + 1]
         start = sum(prod(self.net.shapes[v]) for v in live[: live.index(value)])
         return slice(start, start + prod(self.net.shapes[value]))
 
-    def advance(self, station: int, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows (V, columns) at one station to rows at the next, and the size of their terms.
+    def advance(self, bend: int, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Take rows (V, columns) from a bend to the next, and return them with the size of their terms.
 
-        The size (columns,) is a bound over all points of the sum of the magnitudes of each value's terms, counted from
-        the bend left behind.
+        The size (columns,) bounds, over all points, the sum of the magnitudes of each value's terms, counted from the
+        bend passed.
         """
         net, values, offset = self.net, {}, 0
-        for value in self._live[station + 1]:
+        for value in self._live[bend + 1]:
             shape = net.shapes[value]
             values[value] = rows[:, offset : offset + prod(shape)].reshape(-1, *shape)
             offset += prod(shape)
-        start, stop = self._stops[station + 1], self._stops[station + 2]
-        if station >= 0:  # through the bend where the rows stand
+        start, stop = self._stops[bend + 1], self._stops[bend + 2]
+        if bend >= 0:  # through the bend itself
             values = propagate(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, start + 1)
             start += 1
         sizes = {value: tensor.abs().amax(0, keepdim=True) for value, tensor in values.items()}
         values = propagate(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, stop)
         sizes = propagate(net, sizes, lambda i, inputs: net.steps[i].magnitude(inputs), start, stop)
-        live = self._live[station + 2]
+        live = self._live[bend + 2]
         size = torch.cat([sizes[value].flatten() for value in live])
         return torch.cat([values[value].reshape(len(rows), -1) for value in live], dim=1), size
