@@ -72,8 +72,8 @@ class Claim:
     id: str  #: "linearity/table-3.4": family, kind, number as printed
     place: str  #: where in the source: "Table 3.4", "Proposition 3.2", "section 3.4.2", "slide 23"
     says: str  #: the statement, in a sentence or two
-    printed: str  #: the printed numbers, as text; "" for a theorem
-    measure: Callable[[Scale], Numbers] | None  #: computes the numbers; None where that is not possible here
+    printed: str = ""  #: the printed numbers, as text; "" for a theorem
+    measure: Callable[[Scale], Numbers] | None = None  #: computes the numbers; None where that is not possible here
     judge: Callable[[Numbers], Judgement] | None = None
     picture: Callable[[Numbers], Picture] | None = None
     cannot: str = ""  #: why it cannot be computed here

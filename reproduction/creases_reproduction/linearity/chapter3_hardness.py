@@ -188,9 +188,8 @@ CLAIMS = [
         "linearity/section-3.4.2-five-bits",
         "section 3.4.2",
         "The swaps algorithm of section 3.3.1 is computationally infeasible for all functions of five bits.",
-        "",
-        five_bits,
-        judge_five_bits,
+        measure=five_bits,
+        judge=judge_five_bits,
         full="ten seconds of one core",
     ),
 ]

@@ -64,8 +64,17 @@ def image_claim(data: Any, figure: str, says: str, printed: str) -> Claim:
         return image_curves(found.table[found.table["data"] == data]), found.about | {"device": "cuda"}
 
     full = "two minutes of an H200, with the image files"
-    return Claim(f"linearity/figure-{figure}", f"Figure {figure}, section 3.4.5", says, printed, measure, judge_images,
-                 picture_images, full=full, from_table=from_table)  # fmt: skip
+    return Claim(
+        f"linearity/figure-{figure}",
+        f"Figure {figure}, section 3.4.5",
+        says,
+        printed=printed,
+        measure=measure,
+        judge=judge_images,
+        picture=picture_images,
+        full=full,
+        from_table=from_table,
+    )
 
 
 @cache

@@ -197,7 +197,15 @@ def sweep_claim(
     measure, from_table = from_sweep(numbers, quick)
     place, printed = more.get("place", "section 3.4.2"), more.get("printed", "")
     return Claim(
-        id, place, says, printed, measure, judge, picture, full="two minutes of 2 cores", from_table=from_table
+        id,
+        place,
+        says,
+        printed=printed,
+        measure=measure,
+        judge=judge,
+        picture=picture,
+        full="two minutes of 2 cores",
+        from_table=from_table,
     )
 
 
@@ -206,9 +214,8 @@ CLAIMS = [
         "linearity/section-3.4.2-invariance",
         "section 3.4.2",
         "With inputs -1 and 1 and weights symmetric about 0, all functions of a class are learned equally often.",
-        "",
-        same_class,
-        judge_same_class,
+        measure=same_class,
+        judge=judge_same_class,
         full="half a minute",
     ),
     sweep_claim(

@@ -232,8 +232,17 @@ def _claim(
     id: str, place: str, says: str, printed: str, run: Run, of: Of, judge: Callable[[Numbers], Judgement],
     picture: Callable[[Numbers], Picture], *, table: str, full: str,
 ) -> Claim:  # fmt: skip
-    return Claim(id, place, says, printed, lambda scale: of(run(scale).table), judge, picture, full=full,
-                 from_table=numbers_from_table(table, of))  # fmt: skip
+    return Claim(
+        id,
+        place,
+        says,
+        printed=printed,
+        measure=lambda scale: of(run(scale).table),
+        judge=judge,
+        picture=picture,
+        full=full,
+        from_table=numbers_from_table(table, of),
+    )
 
 
 _SETTINGS = {"table": "shells_hyperparameters", "full": "minutes of 2 cores"}

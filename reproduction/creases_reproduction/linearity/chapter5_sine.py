@@ -123,19 +123,67 @@ def picture_networks(numbers: Numbers) -> Picture:
 
 
 CLAIMS = [
-    Claim("linearity/equation-5.16", "(5.16)", "The zero function has mean squared error 0.5 to sine on [-pi, pi].", "0.5", zero,
-          judge_rows(1e-12), full="a second"),
-    Claim("linearity/figure-5.4", "Figure 5.4", "1, 3 and 9 lines between equally spaced points approximate sine better and "
-          "better.", "", lines, judge_lines, full="a second",
-          picture=lambda n: Picture(curves=[Curve("error", n["lines"], n["mse"])], x="lines", y="mse", log=True)),
-    Claim("linearity/table-5.1", "Table 5.1", "Starts until a network of each width and depth has learnt sine to a mean "
-          "squared error below 0.45 (the caption has 0.5).", "1 to 599, four sizes over 1000", sizes, judge_sizes,
-          picture_sizes, full="8 minutes of one core", from_table=sizes_from_table, misprints=("linearity/table-5.1",)),
-    Claim("linearity/section-5.3-depth", "section 5.3", "Deeper networks fail more often; wider ones less.", "", sizes,
-          judge_depth, picture_sizes, full="8 minutes of one core", from_table=sizes_from_table),
-    Claim("linearity/section-5.3-dead", "section 5.3", "Starts fail as all ReLUs of a layer are off: the network stays a "
-          "constant function.", "", dead, judge_dead, full="20 s"),
-    Claim("linearity/figure-5.5", "Figure 5.5", "The number of regions grows in width and in depth, with multiplicative "
-          "returns, and need not go with accuracy.", "", networks, judge_networks, picture_networks,
-          full="2 minutes of a core"),
-]  # fmt: skip
+    Claim(
+        "linearity/equation-5.16",
+        "(5.16)",
+        "The zero function has mean squared error 0.5 to sine on [-pi, pi].",
+        printed="0.5",
+        measure=zero,
+        judge=judge_rows(1e-12),
+        full="a second",
+    ),
+    Claim(
+        "linearity/figure-5.4",
+        "Figure 5.4",
+        "1, 3 and 9 lines between equally spaced points approximate sine better and better.",
+        measure=lines,
+        judge=judge_lines,
+        full="a second",
+        picture=lambda n: Picture(curves=[Curve("error", n["lines"], n["mse"])], x="lines", y="mse", log=True),
+    ),
+    Claim(
+        "linearity/table-5.1",
+        "Table 5.1",
+        (
+            "Starts until a network of each width and depth has learnt sine to a mean squared error below 0.45 (the "
+            "caption has 0.5)."
+        ),
+        printed="1 to 599, four sizes over 1000",
+        measure=sizes,
+        judge=judge_sizes,
+        picture=picture_sizes,
+        full="8 minutes of one core",
+        from_table=sizes_from_table,
+        misprints=("linearity/table-5.1",),
+    ),
+    Claim(
+        "linearity/section-5.3-depth",
+        "section 5.3",
+        "Deeper networks fail more often; wider ones less.",
+        measure=sizes,
+        judge=judge_depth,
+        picture=picture_sizes,
+        full="8 minutes of one core",
+        from_table=sizes_from_table,
+    ),
+    Claim(
+        "linearity/section-5.3-dead",
+        "section 5.3",
+        "Starts fail as all ReLUs of a layer are off: the network stays a constant function.",
+        measure=dead,
+        judge=judge_dead,
+        full="20 s",
+    ),
+    Claim(
+        "linearity/figure-5.5",
+        "Figure 5.5",
+        (
+            "The number of regions grows in width and in depth, with multiplicative returns, and need not go with "
+            "accuracy."
+        ),
+        measure=networks,
+        judge=judge_networks,
+        picture=picture_networks,
+        full="2 minutes of a core",
+    ),
+]

@@ -275,27 +275,99 @@ CLAIMS = [
     drawing("linearity/figure-6.2", "Figure 6.2", "Images of MNIST and CIFAR-10."),
     drawing("linearity/figure-6.8", "Figure 6.8", "Three near CIFAR-10 images, and the plane through them."),
     drawing("linearity/figure-6.9", "Figure 6.9", "Three near MNIST images, and the plane through them."),
-    Claim("linearity/section-6.1-images", "section 6.1", "There are about 10^1888 images of 28 x 28 pixels of 256 values.",
-          "256^(28 x 28) = 10^1888", mnist_images, judge_rows(0), full="a second"),
-    Claim("linearity/figure-6.4", "Figure 6.4", "Trained on circle against annulus, three units make three lines, seven regions "
-          "(six of them unbounded) and a hexagon as boundary; coefficients: a central point and six around.",
-          "7 regions, 6 sides", three, judge_three, full="10 s"),
-    Claim("linearity/section-6.2-smallest", "section 6.2", "One hidden layer of three units is the smallest network for circle "
-          "against annulus.", "3", smallest, judge_smallest, full="10 s"),
-    Claim("linearity/figure-6.5", "Figure 6.5", "Three hidden layers of eight units solve circle against annulus.", "",
-          lambda scale: deep_solution("circle", scale), judge_solution, full="10 s"),
-    Claim("linearity/figure-6.6", "Figure 6.6", "Three hidden layers of eight units solve circle against annulus with XOR.", "",
-          lambda scale: deep_solution("xor", scale), judge_solution, full="10 s"),
-    Claim("linearity/figure-6.7", "section 6.2, Figure 6.7", "The first layer's creases are straight lines; those of later "
-          "layers bend at creases of earlier ones.", "", bent, judge_bent, full="5 s"),
-    Claim("linearity/section-6.2-bottom-up", "section 6.2", "On the XOR circles the later layers shift much at first, the first "
-          "layer slowly.", "", shifts, judge_shifts, picture_shifts, full="20 s"),
-    Claim("linearity/equation-6.2", "(6.2)", "Gram-Schmidt gives orthonormal axes of the plane through three images.", "", grams,
-          judge_cases("triples of points"), full="a second"),
-    Claim("linearity/section-6.3-comparisons", "section 6.3", "To compare a point of a p x p grid with the one to its left and "
-          "those of the row above takes O(p^(3/2)) and not O(p^2).", "p^(3/2)", comparisons, judge_comparisons,
-          misprints=("linearity/section-6.3-comparisons",)),
-    Claim("linearity/figure-6.12", "Figure 6.12", "If the grid is tight enough each region is found once by comparing a point "
-          "with the one to its left and those of the row above from there on.", "", tight, judge_tight, full="20 s",
-          picture=lambda n: Picture(curves=[Curve(k, n["p"], n[k]) for k in ("seen", "counted")], x="p", y="regions")),
-]  # fmt: skip
+    Claim(
+        "linearity/section-6.1-images",
+        "section 6.1",
+        "There are about 10^1888 images of 28 x 28 pixels of 256 values.",
+        printed="256^(28 x 28) = 10^1888",
+        measure=mnist_images,
+        judge=judge_rows(0),
+        full="a second",
+    ),
+    Claim(
+        "linearity/figure-6.4",
+        "Figure 6.4",
+        (
+            "Trained on circle against annulus, three units make three lines, seven regions (six of them unbounded) "
+            "and a hexagon as boundary; coefficients: a central point and six around."
+        ),
+        printed="7 regions, 6 sides",
+        measure=three,
+        judge=judge_three,
+        full="10 s",
+    ),
+    Claim(
+        "linearity/section-6.2-smallest",
+        "section 6.2",
+        "One hidden layer of three units is the smallest network for circle against annulus.",
+        printed="3",
+        measure=smallest,
+        judge=judge_smallest,
+        full="10 s",
+    ),
+    Claim(
+        "linearity/figure-6.5",
+        "Figure 6.5",
+        "Three hidden layers of eight units solve circle against annulus.",
+        measure=lambda scale: deep_solution("circle", scale),
+        judge=judge_solution,
+        full="10 s",
+    ),
+    Claim(
+        "linearity/figure-6.6",
+        "Figure 6.6",
+        "Three hidden layers of eight units solve circle against annulus with XOR.",
+        measure=lambda scale: deep_solution("xor", scale),
+        judge=judge_solution,
+        full="10 s",
+    ),
+    Claim(
+        "linearity/figure-6.7",
+        "section 6.2, Figure 6.7",
+        "The first layer's creases are straight lines; those of later layers bend at creases of earlier ones.",
+        measure=bent,
+        judge=judge_bent,
+        full="5 s",
+    ),
+    Claim(
+        "linearity/section-6.2-bottom-up",
+        "section 6.2",
+        "On the XOR circles the later layers shift much at first, the first layer slowly.",
+        measure=shifts,
+        judge=judge_shifts,
+        picture=picture_shifts,
+        full="20 s",
+    ),
+    Claim(
+        "linearity/equation-6.2",
+        "(6.2)",
+        "Gram-Schmidt gives orthonormal axes of the plane through three images.",
+        measure=grams,
+        judge=judge_cases("triples of points"),
+        full="a second",
+    ),
+    Claim(
+        "linearity/section-6.3-comparisons",
+        "section 6.3",
+        (
+            "To compare a point of a p x p grid with the one to its left and those of the row above takes O(p^(3/2)) "
+            "and not O(p^2)."
+        ),
+        printed="p^(3/2)",
+        measure=comparisons,
+        judge=judge_comparisons,
+        misprints=("linearity/section-6.3-comparisons",),
+    ),
+    Claim(
+        "linearity/figure-6.12",
+        "Figure 6.12",
+        (
+            "If the grid is tight enough each region is found once by comparing a point with the one to its left and "
+            "those of the row above from there on."
+        ),
+        measure=tight,
+        judge=judge_tight,
+        full="20 s",
+        picture=lambda n: Picture(curves=[Curve(k, n["p"], n[k]) for k in ("seen", "counted")], x="p", y="regions"),
+    ),
+]

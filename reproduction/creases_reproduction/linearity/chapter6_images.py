@@ -272,41 +272,141 @@ def judge_less(numbers: Numbers) -> Judgement:
 
 
 CLAIMS = [
-    Claim("linearity/table-6.1", "Table 6.1", "Accuracies of linear, dense, simple and complex networks, trained by SGD and "
-          "AdamW on MNIST and CIFAR-10.", "25.43 to 98.95 %", accuracies, judge_accuracies, picture_accuracies,
-          full=FULL, from_table=accuracies_from_table),
-    Claim("linearity/table-6.1-pretrained", "Table 6.1", "Accuracies of ResNet-18, ResNet-152 and Inception-v3 with a "
-          "trained last layer.", "77.05 to 96.64 %", None, cannot=NO_WEIGHTS),
-    Claim("linearity/section-6.1-linear", "section 6.1", "Linear classification has upwards of 90 % of MNIST right.", "90 %",
-          accuracies, judge_linear, full=FULL, from_table=accuracies_from_table),
-    Claim("linearity/figure-6.3", "Figure 6.3", "Coefficients of convolutional networks are zero where the image is; those of "
-          "networks trained by AdamW are jagged.", "", judge=judge_coefficients, **look("mnist")),
-    Claim("linearity/figure-6.10", "Figure 6.10", "Dense networks on the plane through three near CIFAR-10 images have hundreds "
-          "or thousands of regions, more with SGD.", "hundreds or thousands",
-          lambda scale: cross_sections(scale, "cifar10"), judge_dense, full=FULL,
-          from_table=lambda: sections_from_table("cifar10")),
-    Claim("linearity/figure-6.11", "Figure 6.11", "Dense networks on the plane through three near MNIST images have hundreds or "
-          "thousands of regions, more with SGD.", "hundreds or thousands", lambda scale: cross_sections(scale, "mnist"),
-          judge_dense, full=FULL, from_table=lambda: sections_from_table("mnist")),
-    Claim("linearity/figure-6.13", "Figure 6.13", "Of convolutional networks activation patterns tell more regions apart than "
-          "Jacobians do.", "", lambda scale: cross_sections(scale, "cifar10"), judge_jacobians, full=FULL,
-          from_table=lambda: sections_from_table("cifar10")),
-    Claim("linearity/figure-6.14", "Figure 6.14", "MNIST: the direction along which an output varies most is blurry with SGD, "
-          "jagged with AdamW; dense networks' are like the linear one's.", "", judge=judge_directions, **look("mnist")),
-    Claim("linearity/figure-6.15", "Figure 6.15", "MNIST: the first direction explains networks trained by SGD better than "
-          "those by AdamW.", "", lambda scale: _explained(similarity("mnist", scale)), judge_explained, full=FULL,
-          from_table=lambda: (_explained(stored_similarity("mnist")), about("image_similarity", "mnist"))),
-    Claim("linearity/figure-6.16", "Figure 6.16", "MNIST: dense networks have one important direction and no more than 128; "
-          "simple convolutional networks' singular values drop more steeply than complex ones'.", "128",
-          judge=judge_spectrum, picture=picture_spectrum, **look("mnist")),
-    Claim("linearity/figure-6.17", "Figure 6.17", "CIFAR-10: the same directions; smoother with SGD.", "",
-          judge=judge_directions, **look("cifar10")),
-    Claim("linearity/figure-6.18", "Figure 6.18", "CIFAR-10: but for linear networks the first direction explains less than on "
-          "MNIST.", "", lambda scale: _explained(*(similarity(data, scale) for data in DATA)), judge_less, full=FULL,
-          from_table=lambda: (_explained(*map(stored_similarity, DATA)), about("image_similarity", "cifar10")),
-          misprints=("linearity/figure-6.18",)),
-    Claim("linearity/figure-6.19", "Figure 6.19", "CIFAR-10: singular values along the directions.", "128", judge=judge_spectrum,
-          picture=picture_spectrum, **look("cifar10"), misprints=("linearity/figure-6.18",)),
-    Claim("linearity/section-6.4-imagenet", "section 6.4", "Networks trained on ImageNet look at the whole image and have little "
-          "drop-off in singular values.", "", None, cannot=NO_WEIGHTS),
-]  # fmt: skip
+    Claim(
+        "linearity/table-6.1",
+        "Table 6.1",
+        "Accuracies of linear, dense, simple and complex networks, trained by SGD and AdamW on MNIST and CIFAR-10.",
+        printed="25.43 to 98.95 %",
+        measure=accuracies,
+        judge=judge_accuracies,
+        picture=picture_accuracies,
+        full=FULL,
+        from_table=accuracies_from_table,
+    ),
+    Claim(
+        "linearity/table-6.1-pretrained",
+        "Table 6.1",
+        "Accuracies of ResNet-18, ResNet-152 and Inception-v3 with a trained last layer.",
+        printed="77.05 to 96.64 %",
+        cannot=NO_WEIGHTS,
+    ),
+    Claim(
+        "linearity/section-6.1-linear",
+        "section 6.1",
+        "Linear classification has upwards of 90 % of MNIST right.",
+        printed="90 %",
+        measure=accuracies,
+        judge=judge_linear,
+        full=FULL,
+        from_table=accuracies_from_table,
+    ),
+    Claim(
+        "linearity/figure-6.3",
+        "Figure 6.3",
+        (
+            "Coefficients of convolutional networks are zero where the image is; those of networks trained by AdamW "
+            "are jagged."
+        ),
+        judge=judge_coefficients,
+        **look("mnist"),
+    ),
+    Claim(
+        "linearity/figure-6.10",
+        "Figure 6.10",
+        (
+            "Dense networks on the plane through three near CIFAR-10 images have hundreds or thousands of regions, "
+            "more with SGD."
+        ),
+        printed="hundreds or thousands",
+        measure=lambda scale: cross_sections(scale, "cifar10"),
+        judge=judge_dense,
+        full=FULL,
+        from_table=lambda: sections_from_table("cifar10"),
+    ),
+    Claim(
+        "linearity/figure-6.11",
+        "Figure 6.11",
+        (
+            "Dense networks on the plane through three near MNIST images have hundreds or thousands of regions, more "
+            "with SGD."
+        ),
+        printed="hundreds or thousands",
+        measure=lambda scale: cross_sections(scale, "mnist"),
+        judge=judge_dense,
+        full=FULL,
+        from_table=lambda: sections_from_table("mnist"),
+    ),
+    Claim(
+        "linearity/figure-6.13",
+        "Figure 6.13",
+        "Of convolutional networks activation patterns tell more regions apart than Jacobians do.",
+        measure=lambda scale: cross_sections(scale, "cifar10"),
+        judge=judge_jacobians,
+        full=FULL,
+        from_table=lambda: sections_from_table("cifar10"),
+    ),
+    Claim(
+        "linearity/figure-6.14",
+        "Figure 6.14",
+        (
+            "MNIST: the direction along which an output varies most is blurry with SGD, jagged with AdamW; dense "
+            "networks' are like the linear one's."
+        ),
+        judge=judge_directions,
+        **look("mnist"),
+    ),
+    Claim(
+        "linearity/figure-6.15",
+        "Figure 6.15",
+        "MNIST: the first direction explains networks trained by SGD better than those by AdamW.",
+        measure=lambda scale: _explained(similarity("mnist", scale)),
+        judge=judge_explained,
+        full=FULL,
+        from_table=lambda: (_explained(stored_similarity("mnist")), about("image_similarity", "mnist")),
+    ),
+    Claim(
+        "linearity/figure-6.16",
+        "Figure 6.16",
+        (
+            "MNIST: dense networks have one important direction and no more than 128; simple convolutional networks' "
+            "singular values drop more steeply than complex ones'."
+        ),
+        printed="128",
+        judge=judge_spectrum,
+        picture=picture_spectrum,
+        **look("mnist"),
+    ),
+    Claim(
+        "linearity/figure-6.17",
+        "Figure 6.17",
+        "CIFAR-10: the same directions; smoother with SGD.",
+        judge=judge_directions,
+        **look("cifar10"),
+    ),
+    Claim(
+        "linearity/figure-6.18",
+        "Figure 6.18",
+        "CIFAR-10: but for linear networks the first direction explains less than on MNIST.",
+        measure=lambda scale: _explained(*(similarity(data, scale) for data in DATA)),
+        judge=judge_less,
+        full=FULL,
+        from_table=lambda: (_explained(*map(stored_similarity, DATA)), about("image_similarity", "cifar10")),
+        misprints=("linearity/figure-6.18",),
+    ),
+    Claim(
+        "linearity/figure-6.19",
+        "Figure 6.19",
+        "CIFAR-10: singular values along the directions.",
+        printed="128",
+        judge=judge_spectrum,
+        picture=picture_spectrum,
+        **look("cifar10"),
+        misprints=("linearity/figure-6.18",),
+    ),
+    Claim(
+        "linearity/section-6.4-imagenet",
+        "section 6.4",
+        "Networks trained on ImageNet look at the whole image and have little drop-off in singular values.",
+        cannot=NO_WEIGHTS,
+    ),
+]

@@ -173,17 +173,57 @@ def judge_entropies(numbers: Numbers) -> Judgement:
 
 CLAIMS = [
     drawing("linearity/figure-7.1", "Figure 7.1", "XOR, and circle against annulus."),
-    Claim("linearity/figure-7.2", "section 7.2, Figure 7.2", "A network of three layers of eight units on circle against "
-          "annulus has 93 regions in the domain; its coefficients cluster into ten.", "93 regions, 10 clusters",
-          clusters,
-          judge_clusters, lambda n: Picture(rows=[Row(**n["regions"])], x="regions"), full="30 s"),
-    Claim("linearity/figure-7.5", "Figure 7.5", "XOR networks of 2, 20 and 100 units are no more accurate the larger they are, "
-          "but resolve finer; the smallest has three regions.", "3 regions", resolution, judge_resolution, full="20 s"),
-    Claim("linearity/figure-7.6", "section 7.3.1, Figure 7.6", "Coefficients of one XOR network map to those of another by a "
-          "linear map, nearly.", "", mapped, judge_mapped, full="20 s"),
-    Claim("linearity/equation-7.7", "sections 7.3.2 and 7.3.3, (7.5) to (7.7)", "CKA does not change with an orthogonal transform "
-          "or a uniform scaling, the distance not with a positive scaling.", "", invariances, judge_invariances,
-          full="a second", misprints=("linearity/equation-7.6",)),
-    Claim("linearity/equation-7.8", "(7.8), (7.9)", "Cross-entropy of outputs after softmax.", "", entropies, judge_entropies,
-          full="a second"),
-]  # fmt: skip
+    Claim(
+        "linearity/figure-7.2",
+        "section 7.2, Figure 7.2",
+        (
+            "A network of three layers of eight units on circle against annulus has 93 regions in the domain; its "
+            "coefficients cluster into ten."
+        ),
+        printed="93 regions, 10 clusters",
+        measure=clusters,
+        judge=judge_clusters,
+        picture=lambda n: Picture(rows=[Row(**n["regions"])], x="regions"),
+        full="30 s",
+    ),
+    Claim(
+        "linearity/figure-7.5",
+        "Figure 7.5",
+        (
+            "XOR networks of 2, 20 and 100 units are no more accurate the larger they are, but resolve finer; the "
+            "smallest has three regions."
+        ),
+        printed="3 regions",
+        measure=resolution,
+        judge=judge_resolution,
+        full="20 s",
+    ),
+    Claim(
+        "linearity/figure-7.6",
+        "section 7.3.1, Figure 7.6",
+        "Coefficients of one XOR network map to those of another by a linear map, nearly.",
+        measure=mapped,
+        judge=judge_mapped,
+        full="20 s",
+    ),
+    Claim(
+        "linearity/equation-7.7",
+        "sections 7.3.2 and 7.3.3, (7.5) to (7.7)",
+        (
+            "CKA does not change with an orthogonal transform or a uniform scaling, the distance not with a positive "
+            "scaling."
+        ),
+        measure=invariances,
+        judge=judge_invariances,
+        full="a second",
+        misprints=("linearity/equation-7.6",),
+    ),
+    Claim(
+        "linearity/equation-7.8",
+        "(7.8), (7.9)",
+        "Cross-entropy of outputs after softmax.",
+        measure=entropies,
+        judge=judge_entropies,
+        full="a second",
+    ),
+]

@@ -346,42 +346,140 @@ def _pair(number: int, name: str) -> tuple[tuple[str, DataName, str], ...]:
 
 
 CLAIMS = [
-    Claim("linearity/table-7.1", "Table 7.1", "Accuracies of the networks: Table 6.1 once more.", "25.43 to 98.95 %",
-          accuracies,
-          judge_accuracies, picture_accuracies, full=FULL, from_table=accuracies_from_table),
-    Claim("linearity/table-7.1-pretrained", "Table 7.1", "Accuracies of the pretrained networks.", "77.05 to 96.64 %", None,
-          cannot=NO_WEIGHTS),
-    Claim("linearity/section-7.2-overlap", "section 7.2", "Even simple networks on MNIST use a region for more than one input "
-          "for less than 1 % of the inputs.", "< 1 %", judge=judge_overlap, **of(overlap, "mnist")),
-    Claim("linearity/figure-7.3", "Figure 7.3", "MNIST: with one cluster networks do poorly, dense ones less so; accuracies "
-          "rise with clusters and come near the original for networks trained by SGD.", "", judge=judge_mnist_clusters,
-          picture=picture_clusters, **of(compression, "mnist")),
-    Claim("linearity/figure-7.4", "Figure 7.4", "CIFAR-10: the same; only dense networks come near the original accuracy.", "",
-          judge=judge_cifar_clusters, picture=picture_clusters, **of(compression, "cifar10")),
-    Claim("linearity/section-7.2-optimizers", "section 7.2", "Networks trained by SGD bear clustering much better than those by "
-          "AdamW.", "", judge=judge_optimizers, **of(compression, "mnist"), misprints=("linearity/section-7.2-decay",)),
-    Claim("linearity/figure-7.7", "Figure 7.7", "Mapped coefficients of a dense network match those of a convolutional one on "
-          "MNIST.", "", judge=judge_dense_to_conv, **of(maps, "mnist")),
-    Claim("linearity/figure-7.8", "Figure 7.8", "MNIST: mapping keeps a large part of the target's accuracy, but not to dense "
-          "networks trained by AdamW.", "a matrix that cannot be read", judge=judge_mnist_maps,
-          picture=picture_heat("mapped"), **of(maps, "mnist")),
-    Claim("linearity/figure-7.9", "Figure 7.9", "CIFAR-10: dense networks are alike; convolutional ones trained by SGD "
-          "represent each other and those by AdamW better than the latter do; from linear to dense the accuracy rises.",
-          "a matrix, half of which can be read", judge=judge_cifar_maps, picture=picture_heat("mapped"),
-          **of(maps, "cifar10")),
-    Claim("linearity/section-7.3-imagenet", "section 7.3", "ResNet-18 represents other networks, which do not represent it; "
-          "ResNet-152 and Inception-v3 are unlike the others.", "", None, cannot=NO_WEIGHTS),
-    *(Claim(f"linearity/figure-7.{n}", f"Figure 7.{n}", f"{what}: all that are not linear are alike by distance.", "",
-            judge=judge_distance, picture=picture_heat("distance"), **of(distance, data), misprints=("linearity/equation-7.6",))
-      for n, data, what in _pair(10, "Mean squared distance")),
-    *(Claim(f"linearity/figure-7.{n}", f"Figure 7.{n}", f"{what}: convolutional networks trained by SGD are a block, others "
-            "distinct; linear and dense ones are alike.", "", judge=judge_alignment, picture=picture_heat("cka"),
-            **of(alignment, data)) for n, data, what in _pair(12, "CKA")),
-    *(Claim(f"linearity/figure-7.{n}", f"Figures 7.{n} and 7.{int(n) + 1}", f"Cross-entropy, {data}: dense and convolutional "
-            "networks trained by SGD are alike, less so by AdamW and across.", "", judge=judge_entropy,
-            picture=picture_heat("cross entropy"), **of(entropy, data))
-      for n, data in zip(("14", "16"), DATA, strict=True)),
-    *(Claim(f"linearity/section-7.4-{data}", "section 7.4", f"Maps, CKA and cross-entropy tell alike which networks are alike, "
-            f"the distance is distinct ({data}).", "", judge=judge_agreement, **of(agreement, data))
-      for data in DATA),
-]  # fmt: skip
+    Claim(
+        "linearity/table-7.1",
+        "Table 7.1",
+        "Accuracies of the networks: Table 6.1 once more.",
+        printed="25.43 to 98.95 %",
+        measure=accuracies,
+        judge=judge_accuracies,
+        picture=picture_accuracies,
+        full=FULL,
+        from_table=accuracies_from_table,
+    ),
+    Claim(
+        "linearity/table-7.1-pretrained",
+        "Table 7.1",
+        "Accuracies of the pretrained networks.",
+        printed="77.05 to 96.64 %",
+        cannot=NO_WEIGHTS,
+    ),
+    Claim(
+        "linearity/section-7.2-overlap",
+        "section 7.2",
+        "Even simple networks on MNIST use a region for more than one input for less than 1 % of the inputs.",
+        printed="< 1 %",
+        judge=judge_overlap,
+        **of(overlap, "mnist"),
+    ),
+    Claim(
+        "linearity/figure-7.3",
+        "Figure 7.3",
+        (
+            "MNIST: with one cluster networks do poorly, dense ones less so; accuracies rise with clusters and come "
+            "near the original for networks trained by SGD."
+        ),
+        judge=judge_mnist_clusters,
+        picture=picture_clusters,
+        **of(compression, "mnist"),
+    ),
+    Claim(
+        "linearity/figure-7.4",
+        "Figure 7.4",
+        "CIFAR-10: the same; only dense networks come near the original accuracy.",
+        judge=judge_cifar_clusters,
+        picture=picture_clusters,
+        **of(compression, "cifar10"),
+    ),
+    Claim(
+        "linearity/section-7.2-optimizers",
+        "section 7.2",
+        "Networks trained by SGD bear clustering much better than those by AdamW.",
+        judge=judge_optimizers,
+        **of(compression, "mnist"),
+        misprints=("linearity/section-7.2-decay",),
+    ),
+    Claim(
+        "linearity/figure-7.7",
+        "Figure 7.7",
+        "Mapped coefficients of a dense network match those of a convolutional one on MNIST.",
+        judge=judge_dense_to_conv,
+        **of(maps, "mnist"),
+    ),
+    Claim(
+        "linearity/figure-7.8",
+        "Figure 7.8",
+        "MNIST: mapping keeps a large part of the target's accuracy, but not to dense networks trained by AdamW.",
+        printed="a matrix that cannot be read",
+        judge=judge_mnist_maps,
+        picture=picture_heat("mapped"),
+        **of(maps, "mnist"),
+    ),
+    Claim(
+        "linearity/figure-7.9",
+        "Figure 7.9",
+        (
+            "CIFAR-10: dense networks are alike; convolutional ones trained by SGD represent each other and those by "
+            "AdamW better than the latter do; from linear to dense the accuracy rises."
+        ),
+        printed="a matrix, half of which can be read",
+        judge=judge_cifar_maps,
+        picture=picture_heat("mapped"),
+        **of(maps, "cifar10"),
+    ),
+    Claim(
+        "linearity/section-7.3-imagenet",
+        "section 7.3",
+        (
+            "ResNet-18 represents other networks, which do not represent it; ResNet-152 and Inception-v3 are unlike "
+            "the others."
+        ),
+        cannot=NO_WEIGHTS,
+    ),
+    *(
+        Claim(
+            f"linearity/figure-7.{n}",
+            f"Figure 7.{n}",
+            f"{what}: all that are not linear are alike by distance.",
+            judge=judge_distance,
+            picture=picture_heat("distance"),
+            **of(distance, data),
+            misprints=("linearity/equation-7.6",),
+        )
+        for n, data, what in _pair(10, "Mean squared distance")
+    ),
+    *(
+        Claim(
+            f"linearity/figure-7.{n}",
+            f"Figure 7.{n}",
+            f"{what}: convolutional networks trained by SGD are a block, others "
+            "distinct; linear and dense ones are alike.",
+            judge=judge_alignment,
+            picture=picture_heat("cka"),
+            **of(alignment, data),
+        )
+        for n, data, what in _pair(12, "CKA")
+    ),
+    *(
+        Claim(
+            f"linearity/figure-7.{n}",
+            f"Figures 7.{n} and 7.{int(n) + 1}",
+            f"Cross-entropy, {data}: dense and convolutional "
+            "networks trained by SGD are alike, less so by AdamW and across.",
+            judge=judge_entropy,
+            picture=picture_heat("cross entropy"),
+            **of(entropy, data),
+        )
+        for n, data in zip(("14", "16"), DATA, strict=True)
+    ),
+    *(
+        Claim(
+            f"linearity/section-7.4-{data}",
+            "section 7.4",
+            f"Maps, CKA and cross-entropy tell alike which networks are alike, the distance is distinct ({data}).",
+            judge=judge_agreement,
+            **of(agreement, data),
+        )
+        for data in DATA
+    ),
+]

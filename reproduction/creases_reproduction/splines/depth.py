@@ -274,15 +274,15 @@ CLAIMS = [
         "splines/table-2",
         "Table 2",
         "40 units have about as many breakpoints in one layer as in several: depth adds little expressivity.",
-        (
+        printed=(
             "depth 1: 40; 2: 55.5, 50, 49.25, 49.25; 4: 68, 48.5, 42.5, 40.25; 5: 62.25, 44.5, 38, 31.5 "
             "(sine, sawtooth, arctan, quadratic)"
         ),
-        scale_experiment(
+        measure=scale_experiment(
             breakpoints_against_depth, summarize_spreads, seeds=3, targets=("sine", "quadratic"), steps=2000
         ),
-        judge_table_2,
-        table_2_rows,
+        judge=judge_table_2,
+        picture=table_2_rows,
         full="a minute of a core",
         misprints=("splines/table-2",),
     ),
@@ -290,23 +290,23 @@ CLAIMS = [
         "splines/curvature",
         "slide 'Breakpoints in Deeper Nets are more Attracted to Curvature'",
         "After training, breakpoints lie where the target is curved, more so in deeper networks.",
-        "final correlation at depth 1 / 4: sine .32 / .49, cubic -.89 / .69, sin(x^2 / 2) -.59 / -.21",
-        scale_experiment(curvature_correlation, _correlations, seeds=4, targets=("cubic", "sine"), steps=2000),
-        judge_curvature,
-        curvature_rows,
+        printed="final correlation at depth 1 / 4: sine .32 / .49, cubic -.89 / .69, sin(x^2 / 2) -.59 / -.21",
+        measure=scale_experiment(curvature_correlation, _correlations, seeds=4, targets=("cubic", "sine"), steps=2000),
+        judge=judge_curvature,
+        picture=curvature_rows,
         full="two minutes of a core",
     ),
     Claim(
         "splines/depth-error",
         "slide 'Going Deeper can improve error but doesn't always help'",
         "Deep networks of as many units have lower test losses on some targets, not on all.",
-        (
-            "shallow / deep: sine 42.95 / 31.48, arctan .01252 / .9795, sawtooth 156.9 / 148.1, cubic "
-            "3.608 / 56.77, quadratic 3.559 / 1.741"
+        printed=(
+            "shallow / deep: sine 42.95 / 31.48, arctan .01252 / .9795, sawtooth 156.9 / 148.1, cubic 3.608 / "
+            "56.77, quadratic 3.559 / 1.741"
         ),
-        scale_experiment(errors_by_depth, summarize_spreads, seeds=2, targets=("sine", "arctan"), steps=4000),
-        judge_depth,
-        depth_rows,
+        measure=scale_experiment(errors_by_depth, summarize_spreads, seeds=2, targets=("sine", "arctan"), steps=4000),
+        judge=judge_depth,
+        picture=depth_rows,
         full="a minute of a core",
     ),
 ]

@@ -239,13 +239,13 @@ CLAIMS = [
         "splines/table-1",
         "Table 1",
         "Breakpoints spread uniformly over the data give lower test losses than the standard initialisation.",
-        (
-            "sine 4.096 ± 2.25 (standard), 2.280 ± .457 (uniform); quadratic .1032 ± .0404, 1.1118 ± "
-            ".0248; in units that are not given"
+        printed=(
+            "sine 4.096 ± 2.25 (standard), 2.280 ± .457 (uniform); quadratic .1032 ± .0404, 1.1118 ± .0248; "
+            "in units that are not given"
         ),
-        scale_experiment(breakpoint_initialisation, summarize_spreads, seeds=3),
-        judge_table_1,
-        table_1_rows,
+        measure=scale_experiment(breakpoint_initialisation, summarize_spreads, seeds=3),
+        judge=judge_table_1,
+        picture=table_1_rows,
         full="half a minute of a core",
         misprints=("splines/table-1",),
     ),
@@ -253,21 +253,25 @@ CLAIMS = [
         "splines/spiky",
         "slide 'Spiky Inits are remembered'",
         "Spiky initialisations significantly increase the test loss.",
-        "shallow -> spiky: sine 42.95 -> 157.5, arctan .01252 -> 2.499, sawtooth 156.9 -> 150.1, cubic 3.608 -> 136.7, "
-        "quadratic 3.559 -> 150.6",
-        scale_experiment(spiky_initialisation, summarize_spreads, seeds=2, targets=("quadratic", "sine"), steps=4000),
-        judge_spiky,
-        spiky_rows,
+        printed=(
+            "shallow -> spiky: sine 42.95 -> 157.5, arctan .01252 -> 2.499, sawtooth 156.9 -> 150.1, cubic "
+            "3.608 -> 136.7, quadratic 3.559 -> 150.6"
+        ),
+        measure=scale_experiment(
+            spiky_initialisation, summarize_spreads, seeds=2, targets=("quadratic", "sine"), steps=4000
+        ),
+        judge=judge_spiky,
+        picture=spiky_rows,
         full="two minutes of a core",
     ),
     Claim(
         "splines/smoothness",
         "slides 'Impact of Width', 'Impact of Init Smoothness', 'Quantifying Implicit Regularization'",
         "Networks end the smoother, the smoother they start and the wider they are.",
-        "pictures",
-        scale_experiment(final_roughness, _roughness, seeds=2, steps=4000),
-        judge_smoothness,
-        smoothness_curves,
+        printed="pictures",
+        measure=scale_experiment(final_roughness, _roughness, seeds=2, steps=4000),
+        judge=judge_smoothness,
+        picture=smoothness_curves,
         full="a minute of a core",
     ),
 ]

@@ -98,9 +98,9 @@ def picture(numbers: Numbers) -> Picture:
 
 CLAIMS = [
     Claim(
-        id="splines/initialisation-gap",
-        place="slide '... but this can be Rescued by a Better Data-dependent Initialization of the Breakpoints'",
-        says="Breakpoints that start where the data are bring gradient descent nearer to what is possible.",
+        "splines/initialisation-gap",
+        "slide '... but this can be Rescued by a Better Data-dependent Initialization of the Breakpoints'",
+        "Breakpoints that start where the data are bring gradient descent nearer to what is possible.",
         printed="Table 1's losses; no gap to the optimum is printed",
         measure=measure,
         judge=judge,

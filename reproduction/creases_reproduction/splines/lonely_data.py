@@ -156,33 +156,32 @@ CLAIMS = [
         "splines/theorem-4a",
         "Theorem 4 (a) and the count",
         "A lonely partition has a global minimum of loss 0; there are C(H + 1, N) of them.",
-        "",
-        lonely_partitions,
-        judge_lonely,
+        measure=lonely_partitions,
+        judge=judge_lonely,
     ),
     Claim(
         "splines/theorem-4b",
         "Theorem 4 (b)",
         (
-            "With H uniformly spaced breakpoints and N uniform data the partition is lonely with "
-            "probability 1 - exp(-N^2 / (H + 1))."
+            "With H uniformly spaced breakpoints and N uniform data the partition is lonely with probability 1 - "
+            "exp(-N^2 / (H + 1))."
         ),
-        "1 - exp(-N^2 / (H + 1))",
-        lonely_probability,
-        judge_probability,
-        probability_rows,
+        printed="1 - exp(-N^2 / (H + 1))",
+        measure=lonely_probability,
+        judge=judge_probability,
+        picture=probability_rows,
         misprints=("splines/theorem-4",),
     ),
     Claim(
         "splines/figure-11",
         "Figure 11",
         (
-            "The share of data alone in their piece grows with overparametrisation, more for uniform "
-            "than for standard breakpoints."
+            "The share of data alone in their piece grows with overparametrisation, more for uniform than for "
+            "standard breakpoints."
         ),
-        "a picture",
-        scale_experiment(lonely_table, list_rows, trials=200),
-        judge_figure_11,
-        figure_11_curves,
+        printed="a picture",
+        measure=scale_experiment(lonely_table, list_rows, trials=200),
+        judge=judge_figure_11,
+        picture=figure_11_curves,
     ),
 ]

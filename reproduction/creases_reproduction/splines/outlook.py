@@ -15,51 +15,42 @@ CLAIMS = [
         "splines/radon",
         "Theorem 2, Corollaries 4 and 5, Lemmas 3 and 6 (D > 1)",
         "In several dimensions the density is an inverse dual Radon transform.",
-        "",
-        None,
         cannot=(
-            "stated 'under certain (strong) assumptions' that the slides do not give; in one dimension "
-            "see splines/responses"
+            "stated 'under certain (strong) assumptions' that the slides do not give; in one dimension see "
+            "splines/responses"
         ),
     ),
     Claim(
         "splines/directions",
         "slide 'Random vs. Adversarial Directions'",
         "Breakpoints along random and along adversarial directions move differently in training.",
-        "pictures",
-        None,
+        printed="pictures",
         cannot="network, data and directions are not given; only pictures are printed",
     ),
     Claim(
         "splines/gan-simgd",
         "slides 'Learning Dynamics in GANs', SimGD and Follow-the-Ridge",
         "Implicit regularisation makes a generator miss modes; a minimax algorithm helps.",
-        "pictures",
-        None,
+        printed="pictures",
         cannot=_GAN,
     ),
     Claim(
         "splines/gan-preconditioner",
         "slides 'Learning Dynamics in GANs', preconditioner",
         "A preconditioner makes the regularisation adaptive and covers more modes.",
-        "pictures",
-        None,
+        printed="pictures",
         cannot=_GAN,
     ),
     Claim(
         "splines/fourier",
         "last slide",
         "Implicit Fourier regularisation is responsible for high-frequency low-amplitude adversarial attacks.",
-        "",
-        None,
         cannot="a heading without formula, experiment or number",
     ),
     Claim(
         "splines/neurons",
         "slides on neuroscience",
         "Saturating responses and cell types shape what a neuronal network represents.",
-        "",
-        None,
         cannot="an outlook; nothing is stated that could be computed",
     ),
 ]

@@ -173,66 +173,60 @@ CLAIMS = [
         "splines/conversion",
         "slides 'A simple neural net example', 'Recasting'",
         (
-            "A shallow network of one input is a continuous piecewise-linear spline: beta = -b / w, mu = "
-            "w v, s = sign w, and pieces m_p x + gamma_p."
+            "A shallow network of one input is a continuous piecewise-linear spline: beta = -b / w, mu = w v, s = "
+            "sign w, and pieces m_p x + gamma_p."
         ),
-        "",
-        conversion,
-        judge_conversion,
+        measure=conversion,
+        judge=judge_conversion,
         misprints=("splines/delta-slope",),
     ),
     Claim(
         "splines/multivariate",
         "slide 'Multivariate Spline Parametrization'",
         "With several inputs: delta-slope v |w|, unit normal w / |w|, offset -b / |w|.",
-        "",
-        multivariate,
-        judge_deviations(1e-12, "deviation"),
+        measure=multivariate,
+        judge=judge_deviations(1e-12, "deviation"),
         misprints=("splines/delta-slope",),
     ),
     Claim(
         "splines/theorem-1",
         "Theorem 1, continuous basis expansion",
         "As H goes to infinity the network is an integral over a random measure that is a Gaussian process.",
-        "",
-        gaussian_limit,
-        judge_gaussian,
+        measure=gaussian_limit,
+        judge=judge_gaussian,
     ),
     Claim(
         "splines/density-joint",
         "slide 'Joint + Conditional Density'",
         "Of Gaussian weights: mu given beta is Laplace(0, sb sv sw / sqrt(sb^2 + sw^2 beta^2)).",
-        "",
-        densities,
-        judge_density("given"),
+        measure=densities,
+        judge=judge_density("given"),
     ),
     Claim(
         "splines/density-mu",
         "slide 'Marginal Density of Delta-Slopes'",
         "mu has the density K0(|mu| / (sv sw)) / (pi sv sw).",
-        "",
-        densities,
-        judge_density("delta-slopes"),
+        measure=densities,
+        judge=judge_density("delta-slopes"),
         misprints=("splines/meijer",),
     ),
     Claim(
         "splines/density-beta",
         "slide 'Marginal Density of Breakpoints'",
         "beta is Cauchy(0, sb / sw).",
-        "",
-        densities,
-        judge_density("breakpoints"),
+        measure=densities,
+        judge=judge_density("breakpoints"),
     ),
     Claim(
         "splines/theorem-2",
         "Theorem 2, initial roughness",
         (
-            "Mean roughness 4 (He) and 4 H / (H + 1)^2 (Glorot), tails at most 1 / (1 + l^2 H / 128) and "
-            "1 / (1 + l^2 (H + 1)^4 / (128 H))."
+            "Mean roughness 4 (He) and 4 H / (H + 1)^2 (Glorot), tails at most 1 / (1 + l^2 H / 128) and 1 / (1 + l^2 "
+            "(H + 1)^4 / (128 H))."
         ),
-        "4; 4 H / (H + 1)^2",
-        initial_roughness,
-        judge_roughness,
-        roughness_rows,
+        printed="4; 4 H / (H + 1)^2",
+        measure=initial_roughness,
+        judge=judge_roughness,
+        picture=roughness_rows,
     ),
 ]

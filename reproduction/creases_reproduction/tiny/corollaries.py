@@ -109,14 +109,38 @@ def at_zero(scale: Scale) -> Numbers:
 
 
 CLAIMS = [
-    Claim("tiny/corollary-1", "first corollary of section 3.2", "The dW that minimises (4) over both dW and the new units is "
-          "dW* of Proposition 3.1.", "", corollary_1, judge_corollary_1, full="20 s",
-          misprints=("tiny/corollary-1",)),
-    Claim("tiny/corollary-2", "second corollary of section 3.2", "To add m units and then m' is, to first order, to add "
-          "m + m'.", "", corollary_2, small(1e-9, "off"), full="2 s"),
-    Claim("tiny/section-B.3", "appendix B.3", "A root of a singular S comes from the QR decomposition of sqrt(Sigma) U'.",
-          "",
-          cholesky, small(1e-9, "off"), full="a second"),
-    Claim("tiny/equation-9", "appendix A.2, (9)", "Units with zero weights in and out have no gradient.", "0", at_zero,
-          judge_rows(0.0), full="a second"),
-]  # fmt: skip
+    Claim(
+        "tiny/corollary-1",
+        "first corollary of section 3.2",
+        "The dW that minimises (4) over both dW and the new units is dW* of Proposition 3.1.",
+        measure=corollary_1,
+        judge=judge_corollary_1,
+        full="20 s",
+        misprints=("tiny/corollary-1",),
+    ),
+    Claim(
+        "tiny/corollary-2",
+        "second corollary of section 3.2",
+        "To add m units and then m' is, to first order, to add m + m'.",
+        measure=corollary_2,
+        judge=small(1e-9, "off"),
+        full="2 s",
+    ),
+    Claim(
+        "tiny/section-B.3",
+        "appendix B.3",
+        "A root of a singular S comes from the QR decomposition of sqrt(Sigma) U'.",
+        measure=cholesky,
+        judge=small(1e-9, "off"),
+        full="a second",
+    ),
+    Claim(
+        "tiny/equation-9",
+        "appendix A.2, (9)",
+        "Units with zero weights in and out have no gradient.",
+        printed="0",
+        measure=at_zero,
+        judge=judge_rows(0.0),
+        full="a second",
+    ),
+]

@@ -202,21 +202,64 @@ def judge_alone(numbers: Numbers) -> Judgement:
 
 
 CLAIMS = [
-    Claim("tiny/proposition-5.1", "Propositions 5.1, B.1", "Unless f is the target some units can be added that lower the "
-          "loss.", "", completion, judge("some units"), full="20 s"),
-    Claim("tiny/proposition-5.2", "Propositions 5.2, B.2", "One unit suffices to lower the loss.", "", completion,
-          judge("one unit"), full="20 s"),
-    Claim("tiny/proposition-5.3", "Propositions 5.3, B.3", "That unit can have arbitrarily small input weights.", "",
-          completion,
-          judge("one small unit"), full="20 s"),
-    Claim("tiny/section-5-higher", "section 5", "Where no linear correlation is left (5) finds no unit, though one exists: "
-          "by quadratic correlations, or at random.", "", paradox, judge_paradox, full="a second"),
-    Claim("tiny/section-3.4", "section 3.4", "The variance of the directions grows as sqrt(p), the larger of the widths "
-          "before and after, and falls as sqrt(N), the samples.", "sqrt(p), sqrt(N)", variance, judge_variance,
-          picture_variance,
-          full="10 s", misprints=("tiny/variance", "tiny/batch")),
-    Claim("tiny/section-1-alone", "section 1", "A network can be trained without gradient descent, by adding units only.",
-          "",
-          alone, judge_alone, lambda n: Picture(curves=[Curve("growth alone", n["steps"], n["accuracy"])],
-                                                x="growth steps", y="test accuracy"), full="20 s"),
-]  # fmt: skip
+    Claim(
+        "tiny/proposition-5.1",
+        "Propositions 5.1, B.1",
+        "Unless f is the target some units can be added that lower the loss.",
+        measure=completion,
+        judge=judge("some units"),
+        full="20 s",
+    ),
+    Claim(
+        "tiny/proposition-5.2",
+        "Propositions 5.2, B.2",
+        "One unit suffices to lower the loss.",
+        measure=completion,
+        judge=judge("one unit"),
+        full="20 s",
+    ),
+    Claim(
+        "tiny/proposition-5.3",
+        "Propositions 5.3, B.3",
+        "That unit can have arbitrarily small input weights.",
+        measure=completion,
+        judge=judge("one small unit"),
+        full="20 s",
+    ),
+    Claim(
+        "tiny/section-5-higher",
+        "section 5",
+        (
+            "Where no linear correlation is left (5) finds no unit, though one exists: by quadratic correlations, or "
+            "at random."
+        ),
+        measure=paradox,
+        judge=judge_paradox,
+        full="a second",
+    ),
+    Claim(
+        "tiny/section-3.4",
+        "section 3.4",
+        (
+            "The variance of the directions grows as sqrt(p), the larger of the widths before and after, and falls as "
+            "sqrt(N), the samples."
+        ),
+        printed="sqrt(p), sqrt(N)",
+        measure=variance,
+        judge=judge_variance,
+        picture=picture_variance,
+        full="10 s",
+        misprints=("tiny/variance", "tiny/batch"),
+    ),
+    Claim(
+        "tiny/section-1-alone",
+        "section 1",
+        "A network can be trained without gradient descent, by adding units only.",
+        measure=alone,
+        judge=judge_alone,
+        picture=lambda n: Picture(
+            curves=[Curve("growth alone", n["steps"], n["accuracy"])], x="growth steps", y="test accuracy"
+        ),
+        full="20 s",
+    ),
+]

@@ -316,20 +316,61 @@ CLAIMS = [
     drawing("tiny/figure-2", "Figure 2", "The lack of expressivity as the distance of V_goal from the tangent space."),
     drawing("tiny/figure-4", "Figure 4", "Two new units and their weights."),
     drawing("tiny/figure-7", "Figure 7", "Left to be done, says the source."),
-    Claim("tiny/section-2.2", "section 2.2, Figure 3", "No update of a x + b improves the prediction of 2 sin x + x at all "
-          "four points.", "", example, judge_example, full="a second"),
-    Claim("tiny/proposition-3.1", "Proposition 3.1, Definition 3.1", "dW* = (1/n) V_goal B' ((1/n) B B')^+ is the best move; "
-          "it projects V_goal onto what the layer has, and is not the gradient.", "", prop_3_1, judge_prop_3_1,
-          full="2 s"),
-    Claim("tiny/proposition-3.2", "Proposition 3.2, (10)", "The best new units are (S^(-1/2)' u_k, v_k), as many as N has "
-          "rank; K of them reduce the lack of expressivity by sum lambda_k^2.", "", prop_3_2, judge_prop_3_2,
-          full="5 s",
-          misprints=("tiny/neurons", "tiny/index")),
-    Claim("tiny/section-3.2-orthogonal", "section 3.2", "The changes that the new units make are orthogonal.", "", prop_3_2,
-          judge_orthogonal, full="5 s"),
-    Claim("tiny/equation-11", "Proposition 3.2, (11)", "To first order the loss falls by sigma'(0) / eta sum lambda_k^2.", "",
-          eq_11, judge_eq_11, full="5 s", misprints=("tiny/cross-term", "tiny/relu", "tiny/sign")),
-    Claim("tiny/proposition-3.3", "Proposition 3.3", "The units solve N N' alpha = lambda S alpha.", "", prop_3_3,
-          judge_prop_3_3,
-          full="2 s", misprints=("tiny/proposition-3.3",)),
-]  # fmt: skip
+    Claim(
+        "tiny/section-2.2",
+        "section 2.2, Figure 3",
+        "No update of a x + b improves the prediction of 2 sin x + x at all four points.",
+        measure=example,
+        judge=judge_example,
+        full="a second",
+    ),
+    Claim(
+        "tiny/proposition-3.1",
+        "Proposition 3.1, Definition 3.1",
+        (
+            "dW* = (1/n) V_goal B' ((1/n) B B')^+ is the best move; it projects V_goal onto what the layer has, and "
+            "is not the gradient."
+        ),
+        measure=prop_3_1,
+        judge=judge_prop_3_1,
+        full="2 s",
+    ),
+    Claim(
+        "tiny/proposition-3.2",
+        "Proposition 3.2, (10)",
+        (
+            "The best new units are (S^(-1/2)' u_k, v_k), as many as N has rank; K of them reduce the lack of "
+            "expressivity by sum lambda_k^2."
+        ),
+        measure=prop_3_2,
+        judge=judge_prop_3_2,
+        full="5 s",
+        misprints=("tiny/neurons", "tiny/index"),
+    ),
+    Claim(
+        "tiny/section-3.2-orthogonal",
+        "section 3.2",
+        "The changes that the new units make are orthogonal.",
+        measure=prop_3_2,
+        judge=judge_orthogonal,
+        full="5 s",
+    ),
+    Claim(
+        "tiny/equation-11",
+        "Proposition 3.2, (11)",
+        "To first order the loss falls by sigma'(0) / eta sum lambda_k^2.",
+        measure=eq_11,
+        judge=judge_eq_11,
+        full="5 s",
+        misprints=("tiny/cross-term", "tiny/relu", "tiny/sign"),
+    ),
+    Claim(
+        "tiny/proposition-3.3",
+        "Proposition 3.3",
+        "The units solve N N' alpha = lambda S alpha.",
+        measure=prop_3_3,
+        judge=judge_prop_3_3,
+        full="2 s",
+        misprints=("tiny/proposition-3.3",),
+    ),
+]

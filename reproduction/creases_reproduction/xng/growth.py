@@ -77,14 +77,12 @@ CLAIMS = [
         Claim(
             f"xng/growth-{name}",
             _PLACES[name],
-            (
-                "Networks grown by folding from 2-2-2 to 2-3-2 end better than 2-3-2 networks from random "
-                f"weights ({name.replace('_', ' ')})."
-            ),
-            "a picture without numbers",
-            compare_methods(name),
-            judge_growth,
-            rates_picture,
+            "Networks grown by folding from 2-2-2 to 2-3-2 end better than 2-3-2 networks from random "
+            f"weights ({name.replace('_', ' ')}).",
+            printed="a picture without numbers",
+            measure=compare_methods(name),
+            judge=judge_growth,
+            picture=rates_picture,
             full="10 minutes of a core",
         )
         for name in PROBLEMS
@@ -93,10 +91,10 @@ CLAIMS = [
         "xng/slide-36",
         "slide 36: utilization of approximatability",
         "Networks that solve their problem: from random weights, and grown from 2-2-2 to 2-3-2.",
-        "65 of 1000; 360 of 1000",
-        compare_methods("sine", ("random 2-3-2", "A slides", "A fold"), ("random 2-3-2", "A slides", "A fold")),
-        judge_count,
-        printed_rates_picture,
+        printed="65 of 1000; 360 of 1000",
+        measure=compare_methods("sine", ("random 2-3-2", "A slides", "A fold"), ("random 2-3-2", "A slides", "A fold")),
+        judge=judge_count,
+        picture=printed_rates_picture,
         full="2 minutes of a core",
     ),
 ]
