@@ -17,7 +17,7 @@ from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import drawing
 from creases_reproduction.linearity.chapter2_regions import random_network
-from creases_reproduction.linearity.chapter5 import XOR, xor
+from creases_reproduction.linearity.chapter5_piecewise_linear import XOR, xor
 from creases_reproduction.linearity.chapter6 import SOLVED, network, problem, trained
 
 GRID = np.stack(np.meshgrid(*[np.linspace(-1, 1, 101)] * 2), axis=-1).reshape(-1, 2)  #: the 101 x 101 uniform grid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from altered_numbers import FAILS, STORED, as_printed, far_off
 
-from creases_reproduction.linearity.chapter5 import PRINTED_PIECES
+from creases_reproduction.linearity.chapter5_piecewise_linear import PRINTED_PIECES
 
 #: By id: numbers as printed, and numbers that contradict.
 CASES = {

@@ -1,4 +1,4 @@
-"""Chapter 7 of the dissertation (source 002) on image networks: compressed, mapped to each other, how alike."""
+"""Chapter 7 of the dissertation, sections 7.3 and 7.4: how similar image networks are, by four measures."""
 
 from __future__ import annotations
 
@@ -8,20 +8,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
+from creases_reproduction.claim import Claim, Judgement, Numbers, Picture
 from creases_reproduction.images import note_stand_in
 from creases_reproduction.linearity.chapter6_images import (
     DATA,
-    FULL,
     NO_WEIGHTS,
-    accuracies,
-    accuracies_from_table,
-    judge_accuracies,
-    picture_accuracies,
 )
+from creases_reproduction.linearity.chapter7_compression import from_similarity
 from creases_reproduction.linearity.image_networks import DataName
-from creases_reproduction.linearity.image_numbers import Groups, about, similarity, stored_similarity
-from creases_reproduction.linearity.image_similarity import Measured
+from creases_reproduction.linearity.image_numbers import Groups
 
 #: Figure 7.9 where it can be read: accuracies on CIFAR-10 mapped from a network (rows) to linear, dense 1, dense 2,
 #: simple 1, simple 2, complex 1, complex 2 with SGD, then with AdamW.
@@ -55,105 +50,6 @@ PRINTED_MAPS = {
         28.93, 31.60, 32.09, 47.97, 45.63, 50.58, 71.33,
     ),
 }  # fmt: skip
-
-
-def of(numbers: Callable[[Groups], dict[str, Any]], data: DataName) -> dict[str, Any]:
-    """measure and kept of a claim whose numbers come from what was measured of a data set's networks."""
-
-    def named(found: Measured) -> Numbers:
-        own = Groups(found)
-        return {**own.note, "names": found.names, **numbers(own)}
-
-    return {
-        "measure": lambda scale: named(similarity(data, scale)),
-        "from_table": lambda: (named(stored_similarity(data)), about("image_similarity", data)),
-        "full": FULL,
-    }
-
-
-# Figures 7.3 and 7.4: compression.
-
-
-def compression(own: Groups) -> dict[str, Any]:
-    k = sorted(own.clustered)
-    bends = ~own.linear
-    lost = {n: own.accuracy - own.clustered[n] for n in k}
-    rising = np.diff([own.clustered[n][bends] for n in k], axis=0) > 0
-    groups = {
-        f"{kind}, {optimizer}": getattr(own, kind) & getattr(own, optimizer)
-        for kind in ("dense", "conv") for optimizer in ("sgd", "adamw")
-    }  # fmt: skip
-    return {
-        "k": k,
-        "accuracy": {name: [float(own.accuracy[g].mean()), *(float(own.clustered[n][g].mean()) for n in k)]
-                     for name, g in groups.items()},
-        "lost with one, at least": float(lost[k[0]][bends].min()),
-        "lost with most": {name: [float(lost[k[-1]][g].min()), float(lost[k[-1]][g].max())]
-                           for name, g in groups.items()},
-        "rising": [int(rising.sum()), int(rising.size)],
-    }  # fmt: skip
-
-
-def _clusters(numbers: Numbers, near: tuple[str, ...], far: tuple[str, ...]) -> Judgement:
-    right, lost = numbers["accuracy"], numbers["lost with most"]
-    dense, conv = (np.mean([right[f"{kind}, {o}"][1] for o in ("sgd", "adamw")]) for kind in ("dense", "conv"))
-    up, steps = numbers["rising"]
-    close, away = max(lost[name][1] for name in near), min(lost[name][0] for name in far)
-    words = (
-        f"one cluster: at least {numbers['lost with one, at least']:.0f} points lost, dense {dense:.0f} % and "
-        f"convolutional {conv:.0f} % right; more clusters are better at {up} of {steps} steps; with {numbers['k'][-1]} "
-        f"at most {close:.1f} points are lost by {' and '.join(near)}, at least {away:.1f} by {' and '.join(far)}"
-    )
-    facts = [numbers["lost with one, at least"] > 10, dense > conv, up > 0.9 * steps, close < 5 < away]
-    if all(facts):
-        return Judgement("agrees", words)
-    return Judgement("agrees in kind" if sum(facts) >= 3 else "disagrees", words)
-
-
-@note_stand_in
-def judge_mnist_clusters(numbers: Numbers) -> Judgement:
-    return _clusters(numbers, ("dense, sgd", "conv, sgd"), ("conv, adamw",))
-
-
-@note_stand_in
-def judge_cifar_clusters(numbers: Numbers) -> Judgement:
-    return _clusters(numbers, ("dense, sgd",), ("conv, sgd", "conv, adamw"))
-
-
-def picture_clusters(numbers: Numbers) -> Picture:
-    curves = [Curve(name, numbers["k"], own[1:]) for name, own in numbers["accuracy"].items()]
-    return Picture(curves=curves, x="clusters of each output", y="accuracy, %")
-
-
-@note_stand_in
-def judge_optimizers(numbers: Numbers) -> Judgement:
-    right = numbers["accuracy"]
-    lost = {}
-    for o in ("sgd", "adamw"):
-        lost[o] = np.mean([right[f"{kind}, {o}"][0] - right[f"{kind}, {o}"][-1] for kind in ("dense", "conv")])
-    words = (
-        f"with {numbers['k'][-1]} clusters {lost['sgd']:.1f} points are lost with SGD, {lost['adamw']:.1f} with AdamW"
-    )
-    return Judgement("agrees" if lost["adamw"] > 1.5 * lost["sgd"] else "disagrees", words)
-
-
-def overlap(own: Groups) -> dict[str, Any]:
-    share = [1 - regions / own.found.test for regions in own.found.regions]
-    return {"kind": own.kind.tolist(), "share": share}
-
-
-@note_stand_in
-def judge_overlap(numbers: Numbers) -> Judgement:
-    by = {kind: max(s for s, k in zip(numbers["share"], numbers["kind"], strict=True) if k == kind)
-          for kind in ("dense", "simple", "complex")}  # fmt: skip
-    words = ", ".join(f"{kind} {value:.2%}" for kind, value in by.items())
-    words = f"test images that share a region with another, at most: {words} (the source counts training images)"
-    if max(by.values()) < 0.01:
-        return Judgement("agrees", words)
-    return Judgement("agrees in kind" if by["simple"] < 0.01 else "disagrees", words)
-
-
-# Figures 7.7 to 7.9: maps.
 
 
 def maps(own: Groups) -> dict[str, Any]:
@@ -225,9 +121,6 @@ def picture_heat(name: str) -> Callable[[Numbers], Picture]:
         return Picture(heat=n[name], x="to", y="from", x_names=columns, y_names=n["names"])
 
     return drawn
-
-
-# Figures 7.10 to 7.17: distance, CKA, cross-entropy.
 
 
 def distance(own: Groups) -> dict[str, Any]:
@@ -347,64 +240,11 @@ def _pair(number: int, name: str) -> tuple[tuple[str, DataName, str], ...]:
 
 CLAIMS = [
     Claim(
-        "linearity/table-7.1",
-        "Table 7.1",
-        "Accuracies of the networks: Table 6.1 once more.",
-        printed="25.43 to 98.95 %",
-        measure=accuracies,
-        judge=judge_accuracies,
-        picture=picture_accuracies,
-        full=FULL,
-        from_table=accuracies_from_table,
-    ),
-    Claim(
-        "linearity/table-7.1-pretrained",
-        "Table 7.1",
-        "Accuracies of the pretrained networks.",
-        printed="77.05 to 96.64 %",
-        cannot=NO_WEIGHTS,
-    ),
-    Claim(
-        "linearity/section-7.2-overlap",
-        "section 7.2",
-        "Even simple networks on MNIST use a region for more than one input for less than 1 % of the inputs.",
-        printed="< 1 %",
-        judge=judge_overlap,
-        **of(overlap, "mnist"),
-    ),
-    Claim(
-        "linearity/figure-7.3",
-        "Figure 7.3",
-        (
-            "MNIST: with one cluster networks do poorly, dense ones less so; accuracies rise with clusters and come "
-            "near the original for networks trained by SGD."
-        ),
-        judge=judge_mnist_clusters,
-        picture=picture_clusters,
-        **of(compression, "mnist"),
-    ),
-    Claim(
-        "linearity/figure-7.4",
-        "Figure 7.4",
-        "CIFAR-10: the same; only dense networks come near the original accuracy.",
-        judge=judge_cifar_clusters,
-        picture=picture_clusters,
-        **of(compression, "cifar10"),
-    ),
-    Claim(
-        "linearity/section-7.2-optimizers",
-        "section 7.2",
-        "Networks trained by SGD bear clustering much better than those by AdamW.",
-        judge=judge_optimizers,
-        **of(compression, "mnist"),
-        misprints=("linearity/section-7.2-decay",),
-    ),
-    Claim(
         "linearity/figure-7.7",
         "Figure 7.7",
         "Mapped coefficients of a dense network match those of a convolutional one on MNIST.",
         judge=judge_dense_to_conv,
-        **of(maps, "mnist"),
+        **from_similarity(maps, "mnist"),
     ),
     Claim(
         "linearity/figure-7.8",
@@ -413,7 +253,7 @@ CLAIMS = [
         printed="a matrix that cannot be read",
         judge=judge_mnist_maps,
         picture=picture_heat("mapped"),
-        **of(maps, "mnist"),
+        **from_similarity(maps, "mnist"),
     ),
     Claim(
         "linearity/figure-7.9",
@@ -425,7 +265,7 @@ CLAIMS = [
         printed="a matrix, half of which can be read",
         judge=judge_cifar_maps,
         picture=picture_heat("mapped"),
-        **of(maps, "cifar10"),
+        **from_similarity(maps, "cifar10"),
     ),
     Claim(
         "linearity/section-7.3-imagenet",
@@ -443,7 +283,7 @@ CLAIMS = [
             f"{what}: all that are not linear are alike by distance.",
             judge=judge_distance,
             picture=picture_heat("distance"),
-            **of(distance, data),
+            **from_similarity(distance, data),
             misprints=("linearity/equation-7.6",),
         )
         for n, data, what in _pair(10, "Mean squared distance")
@@ -456,7 +296,7 @@ CLAIMS = [
             "distinct; linear and dense ones are alike.",
             judge=judge_alignment,
             picture=picture_heat("cka"),
-            **of(alignment, data),
+            **from_similarity(alignment, data),
         )
         for n, data, what in _pair(12, "CKA")
     ),
@@ -468,7 +308,7 @@ CLAIMS = [
             "networks trained by SGD are alike, less so by AdamW and across.",
             judge=judge_entropy,
             picture=picture_heat("cross entropy"),
-            **of(entropy, data),
+            **from_similarity(entropy, data),
         )
         for n, data in zip(("14", "16"), DATA, strict=True)
     ),
@@ -478,7 +318,7 @@ CLAIMS = [
             "section 7.4",
             f"Maps, CKA and cross-entropy tell alike which networks are alike, the distance is distinct ({data}).",
             judge=judge_agreement,
-            **of(agreement, data),
+            **from_similarity(agreement, data),
         )
         for data in DATA
     ),

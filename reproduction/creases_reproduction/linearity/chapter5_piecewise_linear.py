@@ -1,16 +1,16 @@
-"""Chapter 5 of the dissertation (source 002), sections 5.1, 5.2, 5.4, 5.5: what a ReLU network is, in other words."""
+"""Chapter 5 of the dissertation, sections 5.1 and 5.2: ReLU networks as piecewise linear functions."""
 
 from __future__ import annotations
 
 from itertools import pairwise, product
-from math import comb, factorial
+from math import comb
 
 import numpy as np
 
 import creases
 from creases import Network
 from creases.regions import bounds
-from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture, Verdict
+from creases_reproduction.claim import Claim, Judgement, Numbers, Verdict
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row
 from creases_reproduction.linearity.chapter2_regions import random_network
@@ -21,9 +21,16 @@ LAYERS = (
     ([[2, 9, 5], [1, 3, 3], [8, 7, 0]], [7, 7, 8]),
     ([[7, 9, 6], [4, 0, 9], [7, 3, 7]], [5, 5, 2]),
 )
+
+
 SIDES = ([1, 0, 1], [0, 1, 0])  #: which units are on there
+
+
 PRINTED_J = [[42, 0, 120], [20, 0, 27], [336, 21, 0]]
+
+
 PRINTED_Y = [695, 376, 562]
+
 
 XOR = [([-1.0, -1.0], -1), ([-1.0, 1.0], 1), ([1.0, -1.0], 1), ([1.0, 1.0], -1)]  #: Table 5.2a
 
@@ -213,111 +220,6 @@ def deep_bound(scale: Scale) -> Numbers:
     return {**count_failures(holds), "most regions and bound": seen}
 
 
-def tropical_forms(scale: Scale) -> Numbers:
-    """The tropical form of random networks against the networks themselves, and how many terms it has."""
-    off, terms = 0.0, {}
-    for widths, seed in product(([2, 3, 1], [2, 3, 3, 1], [1, 4, 4, 1]), range(10 if scale == "full" else 2)):
-        net = random_network(list(widths), seed)
-        form = creases.tropical(net)
-        x = np.random.default_rng(seed).normal(size=(200, widths[0])) * 3
-        values = net(x)
-        off = max(off, float(np.abs(form.evaluate(x) - values).max() / np.abs(values).max()))
-        terms["-".join(map(str, widths))] = list(form.n_terms[0])
-    return {"largest relative error": off, "terms of F and G": terms}
-
-
-def judge_tropical_forms(numbers: Numbers) -> Judgement:
-    off = numbers["largest relative error"]
-    verdict = "agrees" if off < 1e-10 else "disagrees"
-    return Judgement(verdict, f"network and tropical form differ by {off:.1g} of the values at most")  # type: ignore[arg-type]
-
-
-def eq_5_22(scale: Scale) -> Numbers:
-    """Terms (slopes and constant) of the tropical form of (5.21), for either b."""
-    found = {}
-    for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
-        form = creases.tropical(xor(first))
-        found[name] = {"F": sorted(form.F[0].tolist()), "G": sorted(form.G[0].tolist())}
-    return found
-
-
-def judge_eq_5_22(numbers: Numbers) -> Judgement:
-    printed = {"F": [[0.0, 0.0, -1.0], [1.0, 1.0, -1.0]], "G": [[0.0, 0.0, 0.0], [2.0, 2.0, 0.0]]}
-    if numbers["printed b"] == printed:
-        return Judgement("agrees", "the terms are as printed")
-    constants = [numbers[name]["F"][1][2] for name in ("printed b", "b = (2, 0)")]
-    return Judgement(
-        "disagrees",
-        f"the first maximum is max(-1, {constants[0]:g} + x1 + x2) with b as printed, and {constants[1]:g} + x1 + x2 "
-        "with the b that makes it XOR; printed is -1 + x1 + x2",
-    )
-
-
-def terms(scale: Scale) -> Numbers:
-    """Terms of the tropical form of one hidden layer by width, before and after those never the largest are removed."""
-    widths = list(range(2, 9 if scale == "full" else 7))
-    found: dict[str, list[int]] = {"all": [], "needed": []}
-    for width in widths:
-        draw = np.random.default_rng(width)
-        net = creases.read([(draw.normal(size=(width, 2)), draw.normal(size=width)), (np.ones((1, width)), [0.0])])
-        for name, prune in (("all", False), ("needed", True)):
-            found[name].append(sum(creases.tropical(net, prune=prune).n_terms[0]))
-    return {"widths": widths, **found}
-
-
-def judge_terms(numbers: Numbers) -> Judgement:
-    every, needed = ([b / a for a, b in pairwise(numbers[name])] for name in ("all", "needed"))
-    told = f"all terms: {numbers['all']}, those that are somewhere the largest: {numbers['needed']}"
-    if np.mean(every) <= 1.3:
-        return Judgement("disagrees", told)
-    told = f"each unit multiplies them {np.mean(every):.2f} times; {told}"
-    if needed[-1] < needed[0] - 0.1:  # powers of the width grow by less and less
-        return Judgement("agrees in kind", f"{told}: those that are needed grow by less and less with one hidden layer")
-    return Judgement("agrees", told)
-
-
-def picture_terms(numbers: Numbers) -> Picture:
-    curves = [Curve(name, numbers["widths"], numbers[name]) for name in ("all", "needed")]
-    return Picture(curves=curves, x="hidden units", y="terms of F and G", log=True)
-
-
-def pieces(scale: Scale) -> Numbers:
-    """(5.25): J x + y in Q x <= p against the network at points of each region, and y the same from any point."""
-    off, regions = 0.0, 0
-    for seed in range(10 if scale == "full" else 3):
-        net = random_network([2, 6, 6, 1], seed)
-        part = creases.plane(net, box=[(-3, 3), (-3, 3)])
-        for center in part.centers()[:40]:
-            found = creases.cell(net, center, box=[(-3.0, 3.0)] * 2)
-            y = net(found.vertices) - found.vertices @ found.J.T
-            off = max(off, float(np.abs(y - found.y).max() / max(1.0, np.abs(found.y).max())))
-            regions += 1
-    return {"cases": regions, "failed": int(off > 1e-10), "largest difference of y": off}
-
-
-def growth(scale: Scale) -> Numbers:
-    """The bounds on regions over w^(d l), as w grows: both stay between positive numbers where O(w^(d l)) is sharp."""
-    widths = [2**k * 6 for k in range(4, 10)]
-    found = {}
-    for d, depth in product((1, 2, 3), (1, 2, 3)):
-        own = [bounds([w] * depth, d) for w in widths]
-        found[f"{d} inputs, {depth} layers"] = [
-            [one.product / w ** (d * depth), (one.lower or 0) / w ** (d * depth), 1 / factorial(d) ** depth]
-            for one, w in zip(own, widths, strict=True)
-        ]
-    return {"widths": widths, "upper, lower, limit of upper": found}
-
-
-def judge_growth(numbers: Numbers) -> Judgement:
-    last = [own[-1] for own in numbers["upper, lower, limit of upper"].values()]
-    off = max(abs(upper / limit - 1) for upper, _, limit in last)
-    if off < 0.05 and min(lower for _, lower, _ in last) > 0:
-        return Judgement(
-            "agrees", f"upper bounds over w^(d l) tend to 1 / d!^l (off by {off:.1%}), lower ones to positive numbers"
-        )
-    return Judgement("disagrees", f"the upper bound is off from w^(d l) / d!^l by {off:.0%}")
-
-
 CLAIMS = [
     Claim(
         "linearity/equation-5.7",
@@ -401,50 +303,5 @@ CLAIMS = [
         measure=deep_bound,
         judge=judge_cases("random networks"),
         full="20 s",
-    ),
-    Claim(
-        "linearity/section-5.4-equivalent",
-        "section 5.4",
-        "Every ReLU network is a tropical rational function: a difference of two maxima of affine functions.",
-        measure=tropical_forms,
-        judge=judge_tropical_forms,
-        full="20 s",
-        misprints=("linearity/equation-5.17",),
-    ),
-    Claim(
-        "linearity/equation-5.22",
-        "(5.21), (5.22)",
-        "The XOR network as a tropical rational function.",
-        printed="max(-1, -1 + x1 + x2) - max(0, 2 x1 + 2 x2)",
-        measure=eq_5_22,
-        judge=judge_eq_5_22,
-        full="a second",
-        misprints=("linearity/equation-5.22",),
-    ),
-    Claim(
-        "linearity/section-5.4-terms",
-        "section 5.4",
-        "The tropical form has exponentially many terms.",
-        measure=terms,
-        judge=judge_terms,
-        picture=picture_terms,
-        full="10 s",
-    ),
-    Claim(
-        "linearity/equation-5.25",
-        "(5.23) to (5.25)",
-        "v(x) = J_i x + y_i where Q_i x <= p_i, with y_i = v(x) - J_i x for any x of the region.",
-        measure=pieces,
-        judge=judge_cases("regions of random networks"),
-        full="10 s",
-    ),
-    Claim(
-        "linearity/section-5.5-growth",
-        "section 5.5",
-        "The most regions grow as O(w^(d l)): polynomially in the width, exponentially in the depth.",
-        printed="O(w^(d l))",
-        measure=growth,
-        judge=judge_growth,
-        full="a second",
     ),
 ]
