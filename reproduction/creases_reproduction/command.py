@@ -200,8 +200,9 @@ def _print_description(claim: Claim) -> None:
     if claim.printed:
         out.print(f"printed: {escape(claim.printed)}", soft_wrap=True)
     why = result["why"] if result else claim.cannot
-    out.print(f"{_color_verdict(about['status'])}: {escape(why)}" if why else _color_verdict(about["status"]),
-              soft_wrap=True)  # fmt: skip
+    out.print(
+        f"{_color_verdict(about['status'])}: {escape(why)}" if why else _color_verdict(about["status"]), soft_wrap=True
+    )
     if result:
         versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items()) or "unknown versions"
         if not result["command"].startswith("creases "):
@@ -280,8 +281,10 @@ def _print_counts(results: list[tuple[Claim, Result | Failure]], scale: Scale) -
     _print_number(count_verdicts(result for _, result in results), f" at {scale} scale")
     if scale == "quick":
         full = Counter(stored_verdict(claim) for claim, _ in results)
-        _print_number({name: full[name] for name in (*VERDICTS, "not run") if name in VERDICTS or full[name]},
-                      " at full scale (stored)")  # fmt: skip
+        _print_number(
+            {name: full[name] for name in (*VERDICTS, "not run") if name in VERDICTS or full[name]},
+            " at full scale (stored)",
+        )
 
 
 def _print_number(counts: dict[str, int], scale: str = "") -> None:

@@ -97,5 +97,6 @@ def run_as_program(experiment: Callable[..., Any], module: str, description: str
     start = process_time()
     result = experiment(options.scale, seed=options.seed)
     about = {**result.about, "cpu_seconds": f"{process_time() - start:.0f}", **result_versions()}
-    command = f"python -m creases_reproduction.{module} --scale {options.scale} --seed {options.seed} --out {options.out.name}"
+    flags = f"--scale {options.scale} --seed {options.seed} --out {options.out.name}"
+    command = f"python -m creases_reproduction.{module} {flags}"
     write_table(ResultTable(result.table, {"command": command, **about}), options.out)

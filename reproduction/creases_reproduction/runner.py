@@ -16,15 +16,7 @@ from creases._versions import version, versions
 from creases_reproduction.catalogue import find_claim
 from creases_reproduction.claim import Claim
 from creases_reproduction.experiment import Scale, check_scale
-from creases_reproduction.results import (
-    Failure,
-    Result,
-    judge_numbers,
-    read_result,
-    result_path,
-    to_json,
-    write_result,
-)
+from creases_reproduction.results import Failure, Result, judge_numbers, read_result, result_path, to_json, write_result
 
 
 def run_claim(

@@ -47,7 +47,7 @@ def test_the_list_of_an_id_describes_it(run):
     assert "printed: 1 - exp(-N^2 / (H + 1))" in text
     assert "disagrees: N = 20" in text
     assert "run: creases reproduce splines/theorem-4b --scale full" in text
-    assert "computed by: python -m creases_reproduction.tiny.schedule" in text
+    assert "computed by: python -m creases_reproduction.tiny.growth_schedule" in text
     assert "not computable here: an outlook" in text
 
 

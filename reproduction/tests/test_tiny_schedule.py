@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from creases_reproduction.tiny.growth_schedule import growth_round, hidden, run, start
 from creases_reproduction.tiny.mnist import digit_data
-from creases_reproduction.tiny.schedule import growth_round, hidden, run, start
 
 
 @pytest.fixture(scope="module")

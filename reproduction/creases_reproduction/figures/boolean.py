@@ -1,4 +1,4 @@
-"""Boolean functions and the networks that learn them, drawn: Fig. 3.5 to 3.9 of the dissertation (source 002)."""
+"""Boolean functions and the networks that learn them, drawn: Fig. 3.5 to 3.9 of the dissertation."""
 
 from __future__ import annotations
 

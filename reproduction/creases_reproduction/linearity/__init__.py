@@ -4,7 +4,7 @@
 MODULES = (
     "chapter2_perceptrons",
     "chapter2_regions",
-    "chapter3_others",
+    "chapter3_quoted",
     "chapter3_functions",
     "chapter3_networks",
     "chapter3_optima",
@@ -19,9 +19,9 @@ MODULES = (
     "chapter5_piecewise_linear",
     "chapter5_tropical",
     "chapter5_sine",
-    "chapter6",
+    "chapter6_planes",
     "chapter6_images",
-    "chapter7",
+    "chapter7_planes",
     "chapter7_compression",
     "chapter7_similarity",
 )

@@ -1,4 +1,4 @@
-"""Table 3.2 of the dissertation (source 002): where gradient descent on XOR ends, among all its steady states.
+"""Table 3.2 of the dissertation: where gradient descent on XOR ends, among all its steady states.
 
 Networks v(x) = o_1 relu(w_1 x + b_1) + o_2 relu(w_2 x + b_2) + c on the points -1, 0, 0, 1 with targets -1, 1, 1, -1;
 full gradient steps, learning rate 0.1, 500 epochs; weights from the He-Kaiming normal distribution, biases uniform.

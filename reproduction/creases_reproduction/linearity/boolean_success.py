@@ -1,4 +1,4 @@
-"""Section 3.4.2 of the dissertation (source 002): which networks learn which Boolean functions of four bits.
+"""Section 3.4.2 of the dissertation: which networks learn which Boolean functions of four bits.
 
 Networks of widths 2 to 10 and depths 1 to 5, with ReLU and with leaky ReLU, are trained 100 times on each of the 222
 NPN classes: 1,998,000 trainings (Fig. 3.5, 3.6 and Table 3.3), by the settings of

@@ -1,4 +1,4 @@
-"""Section 3.4.3 of the dissertation (source 002): Boolean functions of up to ten bits.
+"""Section 3.4.3 of the dissertation: Boolean functions of up to ten bits.
 
 Three kinds of function: random ones (each value a fair coin), parity, and the 222 classes of functions of the first
 four bits XORed with the parity of all n. (XORed with the parity of the other n - 4 bits they would be the same
@@ -11,8 +11,10 @@ functions up to NPN: g -> g xor 4-parity takes classes to classes.) Leaky ReLU o
 
 ``stored_table`` has the results, "boolean_ten_bits_sizes" and "boolean_ten_bits_metrics", at full scale, of::
 
-    python -m creases_reproduction.linearity.boolean_ten_bits sizes --scale full --device cuda --out boolean_ten_bits_sizes.csv
-    python -m creases_reproduction.linearity.boolean_ten_bits metrics --scale full --device cuda --out boolean_ten_bits_metrics.csv
+    python -m creases_reproduction.linearity.boolean_ten_bits sizes --scale full --device cuda \\
+        --out boolean_ten_bits_sizes.csv
+    python -m creases_reproduction.linearity.boolean_ten_bits metrics --scale full --device cuda \\
+        --out boolean_ten_bits_metrics.csv
 
 Both together took less than two minutes on an H200; on one core they would take about 4200 and 1600 seconds, at reduced
 scale 178 and 136.
@@ -219,6 +221,7 @@ if __name__ == "__main__":
     else:
         trials = 40 if given.scale == "full" else None
         result = by_metrics(given.scale, bits=range(5, 11), trials=trials, seed=given.seed, device=given.device)
-    command = f"python -m creases_reproduction.linearity.boolean_ten_bits {given.what} --scale {given.scale} --seed {given.seed}"
+    flags = f"{given.what} --scale {given.scale} --seed {given.seed}"
+    command = f"python -m creases_reproduction.linearity.boolean_ten_bits {flags}"
     command += f" --device {given.device} --out {given.out.name}"
     write_table(ResultTable(result.table, {"command": command, **result.about, **result_versions()}), given.out)

@@ -1,4 +1,4 @@
-"""Networks trained on Boolean functions, by the settings of section 3.4 of the dissertation (source 002).
+"""Networks trained on Boolean functions, by the settings of section 3.4 of the dissertation.
 
 Rectangular networks of width w and depth l see all 2^n points of {-1, 1}^n in each epoch: Adam with learning rate
 0.025 on the binary cross-entropy of logits, weights from the He-Kaiming normal distribution. A network stops once it

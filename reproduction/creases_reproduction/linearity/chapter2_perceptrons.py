@@ -1,4 +1,4 @@
-"""Chapter 2 of the dissertation (source 002), sections 2.1 and 2.2: perceptrons, backpropagation, rectangles."""
+"""Chapter 2 of the dissertation, sections 2.1 and 2.2: perceptrons, backpropagation, rectangles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapters 1 and 2 of the dissertation (source 002), section 2.3: how wide networks must be, how many regions."""
+"""Chapters 1 and 2 of the dissertation, section 2.3: how wide networks must be, how many regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 3 of the dissertation (source 002), sections 3.1 to 3.3.1: Fourier polynomials, NPN classes, swaps."""
+"""Chapter 3 of the dissertation, sections 3.1 to 3.3.1: Fourier polynomials, NPN classes, swaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 3 of the dissertation (source 002), section 3.4.2: which functions of four bits are hard, and why."""
+"""Chapter 3 of the dissertation, section 3.4.2: which functions of four bits are hard, and why."""
 
 from __future__ import annotations
 

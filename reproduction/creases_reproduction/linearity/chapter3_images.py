@@ -1,4 +1,4 @@
-"""Chapter 3 of the dissertation (source 002), section 3.4.5: pruning convolutional networks for images."""
+"""Chapter 3 of the dissertation, section 3.4.5: pruning convolutional networks for images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 3 of the dissertation (source 002), section 3.3.2 and appendices A.2 to A.4: networks built on a line."""
+"""Chapter 3 of the dissertation, section 3.3.2 and appendices A.2 to A.4: networks built on a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 3 of the dissertation (source 002), sections 3.3.3 and 3.4.1: steady states of XOR on a line."""
+"""Chapter 3 of the dissertation, sections 3.3.3 and 3.4.1: steady states of XOR on a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 3 of the dissertation (source 002), sections 3.4.4 and 3.4.5: how small networks get by pruning."""
+"""Chapter 3 of the dissertation, sections 3.4.4 and 3.4.5: how small networks get by pruning."""
 
 from __future__ import annotations
 
@@ -66,8 +66,9 @@ def judge_shares(numbers: Numbers) -> Judgement:
     words = "; ".join(describe_row(one, ".3f") for one in found)
     if found and not off:
         return Judgement("agrees", words)
-    ratios = [max(one.measured or 1e-9, one.printed or 1e-9) / min(one.measured or 1e-9, one.printed or 1e-9)
-              for one in off]  # fmt: skip
+    ratios = [
+        max(one.measured or 1e-9, one.printed or 1e-9) / min(one.measured or 1e-9, one.printed or 1e-9) for one in off
+    ]
     if ratios and max(ratios) < 2:
         return Judgement("agrees in kind", words)
     return Judgement(
@@ -207,8 +208,8 @@ def judge_deep_to_minimal(numbers: Numbers) -> Judgement:
     if all(is_inside(one, 0.01) for one in found):
         return Judgement("agrees", words)
     right = (found[0].measured or 0) > 0.85 and 0 < (found[1].measured or 0) < 0.75
-    return Judgement("agrees in kind" if right else "disagrees", f"{words} (it depends on the fine-tuning, which the text "
-                  "does not give)")  # fmt: skip
+    words += " (it depends on the fine-tuning, which the text does not give)"
+    return Judgement("agrees in kind" if right else "disagrees", words)
 
 
 def curves(scale: Scale) -> Numbers:

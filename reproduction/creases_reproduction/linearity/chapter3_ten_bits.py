@@ -1,4 +1,4 @@
-"""Chapter 3 of the dissertation (source 002), section 3.4.3: functions of five to ten bits."""
+"""Chapter 3 of the dissertation, section 3.4.3: functions of five to ten bits."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def judge_sizes(numbers: Numbers) -> Judgement:
     last = numbers["trials"] * parity[-1, -1]
     if (no > 0).any() or not yes.size or parity[-1, -1] < parity[able].max() / 2 or last == 0:
         return Judgement("disagrees", words)
-    return Judgement("agrees", f"{words}; the largest size succeeds in {parity[-1, -1]:.0%} (the figure's numbers are not "
-                  "in the text)")  # fmt: skip
+    words += f"; the largest size succeeds in {parity[-1, -1]:.0%} (the figure's numbers are not in the text)"
+    return Judgement("agrees", words)
 
 
 def judge_random(numbers: Numbers) -> Judgement:

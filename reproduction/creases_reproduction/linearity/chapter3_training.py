@@ -1,4 +1,4 @@
-"""Chapter 3 of the dissertation (source 002), section 3.4.2: which networks learn which functions of four bits."""
+"""Chapter 3 of the dissertation, section 3.4.2: which networks learn which functions of four bits."""
 
 from __future__ import annotations
 
@@ -170,8 +170,14 @@ def same_class(scale: Scale) -> Numbers:
     found = {}
     for f in (278, 1785, PARITY - 1):
         functions = [int(boolean.canonical_form(f, 4)), *(npn_image(f, 4, draw) for _ in range(7))]
-        done = train_on(boolean.truth_table(functions, 4), 3, 1, leak=LEAKY, trials=trials,
-                        seeds=[derive_seed(1, one) for one in functions])  # fmt: skip
+        done = train_on(
+            boolean.truth_table(functions, 4),
+            3,
+            1,
+            leak=LEAKY,
+            trials=trials,
+            seeds=[derive_seed(1, one) for one in functions],
+        )
         test = chi2_contingency([done.successes, trials - done.successes])
         found[str(functions[0])] = {"successes": done.successes.tolist(), "p": float(test.pvalue)}
     return {"trials": trials, "classes": found}

@@ -1,4 +1,4 @@
-"""Chapter 4 of the dissertation (source 002), sections 4.1.3 and 4.2.1: radii and volumes by formula."""
+"""Chapter 4 of the dissertation, sections 4.1.3 and 4.2.1: radii and volumes by formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 4 of the dissertation (source 002), section 4.1: which polytopes n + 1 units enclose."""
+"""Chapter 4 of the dissertation, section 4.1: which polytopes n + 1 units enclose."""
 
 from __future__ import annotations
 
@@ -104,8 +104,10 @@ def ratios(scale: Scale) -> Numbers:
 
 def solids(scale: Scale) -> Numbers:
     """Fig. 4.5: vertices, edges and facets of what four units enclose in three dimensions."""
-    found = {name: list(enclosed(make(3), 3).f_vector or ()) for name, make in
-             (("octahedron", hyperoctahedron), ("cuboctahedron", expanded_simplex))}  # fmt: skip
+    found = {
+        name: list(enclosed(make(3), 3).f_vector or ())
+        for name, make in (("octahedron", hyperoctahedron), ("cuboctahedron", expanded_simplex))
+    }
     edge = enclosure("expanded simplex", 3).vertices()
     lengths = np.linalg.norm(edge[:, None] - edge, axis=2)
     return {**found, "cuboctahedron: edge over circumradius": float(lengths[lengths > 1e-9].min())}

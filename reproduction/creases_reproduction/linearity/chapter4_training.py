@@ -1,4 +1,4 @@
-"""Chapter 4 of the dissertation (source 002), section 4.2: balls against shells, trained."""
+"""Chapter 4 of the dissertation, section 4.2: balls against shells, trained."""
 
 from __future__ import annotations
 
@@ -229,9 +229,18 @@ Of = Callable[[pd.DataFrame], Numbers]
 
 
 def _claim(
-    id: str, place: str, says: str, printed: str, run: Run, of: Of, judge: Callable[[Numbers], Judgement],
-    picture: Callable[[Numbers], Picture], *, table: str, full: str,
-) -> Claim:  # fmt: skip
+    id: str,
+    place: str,
+    says: str,
+    printed: str,
+    run: Run,
+    of: Of,
+    judge: Callable[[Numbers], Judgement],
+    picture: Callable[[Numbers], Picture],
+    *,
+    table: str,
+    full: str,
+) -> Claim:
     return Claim(
         id,
         place,

@@ -1,4 +1,4 @@
-"""Section 5.3 of the dissertation (source 002): sine by few lines, and by networks of every size."""
+"""Section 5.3 of the dissertation: sine by few lines, and by networks of every size."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from creases.regions import bounds
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import judge_cases
-from creases_reproduction.linearity.chapter5_piecewise_linear import xor
 from creases_reproduction.linearity.chapter2_regions import random_network
+from creases_reproduction.linearity.chapter5_piecewise_linear import xor
 
 
 def tropical_forms(scale: Scale) -> Numbers:

@@ -1,4 +1,4 @@
-"""Chapter 6 of the dissertation (source 002) on image networks: accuracies, cross-sections, what they look at."""
+"""Chapter 6 of the dissertation on image networks: accuracies, cross-sections, what they look at."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def judge_accuracies(numbers: Numbers) -> Judgement:
     gap = {one.what: (one.measured or 0) - (one.printed or 0) for one in found}
     worst = max(found, key=lambda one: abs(gap[one.what]))
     close = sum(abs(one) <= 1.6 for one in gap.values())
-    words = f"{close} of {len(found)} accuracies are within 1.6 points of those printed; furthest: {describe_row(worst, '.4g')}"
+    words = f"{close} of {len(found)} accuracies are within 1.6 points of those printed; furthest: "
+    words += describe_row(worst, ".4g")
     if close == len(found):
         return Judgement("agrees", words)
     if close > 0.6 * len(found):

@@ -43,17 +43,21 @@ def compression(own: Groups) -> dict[str, Any]:
     rising = np.diff([own.clustered[n][bends] for n in k], axis=0) > 0
     groups = {
         f"{kind}, {optimizer}": getattr(own, kind) & getattr(own, optimizer)
-        for kind in ("dense", "conv") for optimizer in ("sgd", "adamw")
-    }  # fmt: skip
+        for kind in ("dense", "conv")
+        for optimizer in ("sgd", "adamw")
+    }
     return {
         "k": k,
-        "accuracy": {name: [float(own.accuracy[g].mean()), *(float(own.clustered[n][g].mean()) for n in k)]
-                     for name, g in groups.items()},
+        "accuracy": {
+            name: [float(own.accuracy[g].mean()), *(float(own.clustered[n][g].mean()) for n in k)]
+            for name, g in groups.items()
+        },
         "lost with one, at least": float(lost[k[0]][bends].min()),
-        "lost with most": {name: [float(lost[k[-1]][g].min()), float(lost[k[-1]][g].max())]
-                           for name, g in groups.items()},
+        "lost with most": {
+            name: [float(lost[k[-1]][g].min()), float(lost[k[-1]][g].max())] for name, g in groups.items()
+        },
         "rising": [int(rising.sum()), int(rising.size)],
-    }  # fmt: skip
+    }
 
 
 def _clusters(numbers: Numbers, near: tuple[str, ...], far: tuple[str, ...]) -> Judgement:
@@ -106,8 +110,10 @@ def overlap(own: Groups) -> dict[str, Any]:
 
 @note_stand_in
 def judge_overlap(numbers: Numbers) -> Judgement:
-    by = {kind: max(s for s, k in zip(numbers["share"], numbers["kind"], strict=True) if k == kind)
-          for kind in ("dense", "simple", "complex")}  # fmt: skip
+    by = {
+        kind: max(s for s, k in zip(numbers["share"], numbers["kind"], strict=True) if k == kind)
+        for kind in ("dense", "simple", "complex")
+    }
     words = ", ".join(f"{kind} {value:.2%}" for kind, value in by.items())
     words = f"test images that share a region with another, at most: {words} (the source counts training images)"
     if max(by.values()) < 0.01:

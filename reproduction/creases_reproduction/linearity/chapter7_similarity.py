@@ -10,10 +10,7 @@ from scipy.stats import spearmanr
 
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture
 from creases_reproduction.images import note_stand_in
-from creases_reproduction.linearity.chapter6_images import (
-    DATA,
-    NO_WEIGHTS,
-)
+from creases_reproduction.linearity.chapter6_images import DATA, NO_WEIGHTS
 from creases_reproduction.linearity.chapter7_compression import from_similarity
 from creases_reproduction.linearity.image_networks import DataName
 from creases_reproduction.linearity.image_numbers import Groups
@@ -22,34 +19,118 @@ from creases_reproduction.linearity.image_numbers import Groups
 #: simple 1, simple 2, complex 1, complex 2 with SGD, then with AdamW.
 PRINTED_MAPS = {
     "linear 1 sgd": (
-        25.43, 30.17, 29.59, 14.26, 13.89, 14.30, 13.73,
-        31.66, 25.00, 25.31, 15.26, 16.30, 14.78, 14.39,
+        25.43,
+        30.17,
+        29.59,
+        14.26,
+        13.89,
+        14.30,
+        13.73,
+        31.66,
+        25.00,
+        25.31,
+        15.26,
+        16.30,
+        14.78,
+        14.39,
     ),
     "simple 1 sgd": (
-        25.02, 45.62, 44.79, 68.14, 61.19, 55.75, 56.80,
-        31.50, 39.19, 40.47, 56.80, 54.98, 57.42, 57.24,
+        25.02,
+        45.62,
+        44.79,
+        68.14,
+        61.19,
+        55.75,
+        56.80,
+        31.50,
+        39.19,
+        40.47,
+        56.80,
+        54.98,
+        57.42,
+        57.24,
     ),
     "simple 2 sgd": (
-        25.06, 45.77, 44.81, 63.02, 66.34, 56.09, 56.15,
-        31.30, 39.04, 39.96, 56.23, 55.12, 57.03, 56.92,
+        25.06,
+        45.77,
+        44.81,
+        63.02,
+        66.34,
+        56.09,
+        56.15,
+        31.30,
+        39.04,
+        39.96,
+        56.23,
+        55.12,
+        57.03,
+        56.92,
     ),
     "complex 1 sgd": (
-        25.25, 45.50, 44.38, 60.81, 59.59, 61.72, 60.40,
-        31.23, 38.44, 40.08, 54.85, 53.95, 58.16, 56.57,
+        25.25,
+        45.50,
+        44.38,
+        60.81,
+        59.59,
+        61.72,
+        60.40,
+        31.23,
+        38.44,
+        40.08,
+        54.85,
+        53.95,
+        58.16,
+        56.57,
     ),
     "complex 2 sgd": (
-        24.55, 45.94, 45.63, 60.98, 60.11, 59.02, 62.50,
-        31.40, 38.69, 39.93, 54.38, 54.07, 58.16, 56.67,
+        24.55,
+        45.94,
+        45.63,
+        60.98,
+        60.11,
+        59.02,
+        62.50,
+        31.40,
+        38.69,
+        39.93,
+        54.38,
+        54.07,
+        58.16,
+        56.67,
     ),
     "complex 1 adamw": (
-        22.40, 39.30, 38.93, 45.23, 43.34, 40.72, 40.17,
-        28.35, 31.47, 32.74, 46.94, 45.03, 70.55, 50.67,
+        22.40,
+        39.30,
+        38.93,
+        45.23,
+        43.34,
+        40.72,
+        40.17,
+        28.35,
+        31.47,
+        32.74,
+        46.94,
+        45.03,
+        70.55,
+        50.67,
     ),
     "complex 2 adamw": (
-        23.10, 39.61, 39.15, 44.87, 42.23, 39.42, 39.00,
-        28.93, 31.60, 32.09, 47.97, 45.63, 50.58, 71.33,
+        23.10,
+        39.61,
+        39.15,
+        44.87,
+        42.23,
+        39.42,
+        39.00,
+        28.93,
+        31.60,
+        32.09,
+        47.97,
+        45.63,
+        50.58,
+        71.33,
     ),
-}  # fmt: skip
+}
 
 
 def maps(own: Groups) -> dict[str, Any]:
@@ -63,10 +144,13 @@ def maps(own: Groups) -> dict[str, Any]:
         "lost to SGD": -own.mean(change, ~own.linear, ~own.linear & own.sgd),
         "dense to conv, SGD": -own.mean(change, dense, conv),
         "conv": {name: own.mean(100 * np.array(own.found.mapped), own.conv & a, own.conv & b) for name, a, b in pairs},
-        "linear to dense gains": (100 * np.array(own.found.mapped)[np.ix_(linear, target)]
-                                  - own.accuracy[linear][:, None]).ravel().tolist(),
+        "linear to dense gains": (
+            100 * np.array(own.found.mapped)[np.ix_(linear, target)] - own.accuracy[linear][:, None]
+        )
+        .ravel()
+        .tolist(),
         "dense lost to dense, SGD": -own.mean(change, dense, dense),
-    }  # fmt: skip
+    }
 
 
 @note_stand_in
@@ -105,8 +189,11 @@ def _beside_print(numbers: Numbers) -> str:
     if numbers["data"] != "cifar10":
         return ""
     names = numbers["names"]
-    pairs = [(m, p) for name, own in PRINTED_MAPS.items()
-             for m, p in zip(numbers["mapped"][names.index(name)], own, strict=True)]  # fmt: skip
+    pairs = [
+        (m, p)
+        for name, own in PRINTED_MAPS.items()
+        for m, p in zip(numbers["mapped"][names.index(name)], own, strict=True)
+    ]
     mine, printed = map(np.array, zip(*pairs, strict=True))
     correlation = np.corrcoef(mine, printed)[0, 1]
     off = np.abs(mine - printed).mean()
@@ -215,8 +302,9 @@ def agreement(own: Groups) -> dict[str, Any]:
     names = list(measures)
     return {
         f"{one}, {other}": float(spearmanr(measures[one], measures[other]).statistic)
-        for i, one in enumerate(names) for other in names[i + 1 :]
-    }  # fmt: skip
+        for i, one in enumerate(names)
+        for other in names[i + 1 :]
+    }
 
 
 @note_stand_in

@@ -1,7 +1,8 @@
-"""What image networks look at (Figures 6.3, 6.14, 6.16, 6.17 and 6.19 of source 002): coefficients as pictures.
+"""What image networks look at (Figures 6.3, 6.14, 6.16, 6.17 and 6.19 of the dissertation): coefficients as pictures.
 
     python -m creases_reproduction.linearity.image_networks mnist --device cuda --out networks
-    python -m creases_reproduction.linearity.image_directions mnist --device cuda --networks networks --out directions_mnist.json
+    python -m creases_reproduction.linearity.image_directions mnist --device cuda --networks networks \\
+        --out directions_mnist.json
 
 needs the image files (see :func:`creases.problems.mnist`). The dissertation shows pictures and says of them that they
 are blurry or jagged, alike, or zero where the image is; here each of these is a number.

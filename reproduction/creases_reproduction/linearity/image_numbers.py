@@ -1,4 +1,4 @@
-"""Image networks for the claims of chapters 6 and 7 (source 002): trained and measured, or as they were at full scale.
+"""Image networks for the claims of chapters 6 and 7: trained and measured, or as they were at full scale.
 
 At quick scale ten networks of scikit-learn's digits stand in for those of MNIST and CIFAR-10 (the numbers
 say so): the same code runs in seconds and needs no image files. At full scale the 14 networks of a data set are trained

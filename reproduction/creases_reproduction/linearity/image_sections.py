@@ -1,4 +1,4 @@
-"""Cross-sections of image networks through three images (Figures 6.8 to 6.13 of source 002), all regions and by grid.
+"""Cross-sections of image networks through three images: Figures 6.8 to 6.13 of the dissertation, exact and by grid.
 
     python -m creases_reproduction.linearity.image_networks cifar10 --device cuda --out networks
     python -m creases_reproduction.linearity.image_sections --networks networks --scale full --out image_sections.csv

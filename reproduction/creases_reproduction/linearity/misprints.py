@@ -1,4 +1,4 @@
-"""Misprints of source 002, the dissertation on local linearity."""
+"""Misprints of the dissertation on local linearity."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Section 3.4.5 of the dissertation (source 002): pruning convolutional networks for images (Figs. 3.11 and 3.12).
+"""Section 3.4.5 of the dissertation: pruning convolutional networks for images (Figs. 3.11 and 3.12).
 
-    python -m creases_reproduction.linearity.pruning_images mnist cifar10 --device cuda --per-step 2 --out pruning_images.csv
+    python -m creases_reproduction.linearity.pruning_images mnist cifar10 --device cuda --per-step 2 \\
+        --out pruning_images.csv
 
 needs the image files (see :func:`creases.problems.mnist`). Three convolutions of 32 channels (3 x 3), each with ReLU
 and max-pool, and a linear layer; 30 epochs of gradient descent with learning rate 0.001, batches of 40, momentum 0.9
@@ -221,7 +222,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts.append(pruned_images(data, settings, seed=given.seed, device=given.device))
         table = pd.concat([part.table for part in parts], ignore_index=True)
         about = {f"{part.about['data']}": part.about["seconds"] for part in parts}
-        command = f"python -m creases_reproduction.linearity.pruning_images {' '.join(given.data)} --per-step {given.per_step}"
+        flags = f"{' '.join(given.data)} --per-step {given.per_step}"
+        command = f"python -m creases_reproduction.linearity.pruning_images {flags}"
         write_table(
             ResultTable(
                 table,

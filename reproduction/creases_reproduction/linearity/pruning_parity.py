@@ -1,8 +1,8 @@
-"""Section 3.4.4 of the dissertation (source 002): how small networks for parity get by pruning (Tables 3.4 and 3.5).
+"""Section 3.4.4 of the dissertation: how small networks for parity get by pruning (Tables 3.4 and 3.5).
 
-ReLU networks are trained on all 2^n points of {-1, 1}^n as :mod:`creases_reproduction.linearity.boolean_training` has it (Adam,
-learning rate 0.025, 4000 epochs), until all points are right. The results that ``stored_table("pruning_wide")`` and
-``stored_table("pruning_deep")`` give are those of::
+ReLU networks are trained on all 2^n points of {-1, 1}^n as in
+:mod:`creases_reproduction.linearity.boolean_training` (Adam, learning rate 0.025, 4000 epochs), until all points are
+classified correctly. ``stored_table("pruning_wide")`` and ``stored_table("pruning_deep")`` are the results of::
 
     python -m creases_reproduction.linearity.pruning_parity wide --scale full --out pruning_wide.csv
     python -m creases_reproduction.linearity.pruning_parity deep --scale full --out pruning_deep.csv
@@ -199,7 +199,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     result = (pruned_wide if given.which == "wide" else pruned_deep)(given.scale, seed=given.seed)
     out = given.out or Path(f"pruning_{given.which}.csv")
-    command = f"python -m creases_reproduction.linearity.pruning_parity {given.which} --scale {given.scale} --seed {given.seed}"
+    flags = f"{given.which} --scale {given.scale} --seed {given.seed}"
+    command = f"python -m creases_reproduction.linearity.pruning_parity {flags}"
     write_table(ResultTable(result.table, {"command": command, **result.about, **result_versions()}), out)
 
 

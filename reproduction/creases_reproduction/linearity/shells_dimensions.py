@@ -1,4 +1,4 @@
-"""Section 4.2.2 of the dissertation (source 002): ball against shell in dimensions 2 to 8 (Fig. 4.8).
+"""Section 4.2.2 of the dissertation: ball against shell in dimensions 2 to 8 (Fig. 4.8).
 
 100 networks of n + 1 units in each dimension n, with ReLU and with a leak of 0.01: binary cross-entropy, Adam with
 learning rate 0.01 for 100 epochs over 10,000 samples of their own in batches of 100, inputs normalised; counted are

@@ -1,4 +1,4 @@
-"""Section 4.2.1 of the dissertation (source 002): circle against annulus by loss, leak, batch size and normalising.
+"""Section 4.2.1 of the dissertation: circle against annulus by loss, leak, batch size and normalising.
 
 100 networks of three units in each of 36 settings, Adam with learning rate 0.01 for 1000 epochs over 1000 samples of
 their own; a network succeeds when it classifies 95 % of them right (Tables 4.2 and 4.3). The result that

@@ -1,9 +1,9 @@
-"""Which polytopes networks of n + 1 units end with around a ball (source 002, sections 4.1 and 4.2.2).
+"""Which polytopes networks of n + 1 units end with around a ball (the dissertation, sections 4.1 and 4.2.2).
 
-Trained as for Fig. 4.8, each network's set of the ball's class is taken apart exactly
+The networks are trained as for Fig. 4.8, and the set of the ball's class of each is decomposed exactly
 (:func:`creases.regions.decision_polytopes`): hyperoctahedron, expanded simplex, one of the polytopes between them that
-the source does not see (:func:`creases.regions.enclosures.intermediate_polytope`), another bounded polytope, unbounded, or not around
-the middle at all. The result that ``stored_table("shells_kinds")`` gives is that of::
+the dissertation does not see, another bounded polytope, unbounded, or not around the middle at all.
+``stored_table("shells_kinds")`` is the result of::
 
     python -m creases_reproduction.linearity.shells_kinds --scale full
 """
@@ -58,7 +58,7 @@ def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") 
             kinds = np.array([kind_of(one) for one in found])
             for kind in KINDS:
                 own = np.flatnonzero(kinds == kind)
-                bounded = [one for one in (found[k] for k in own) if one is not None and one.extent == "bounded"]
+                bounded = [one for one in (found[k] for k in own) if one is not None and one.reach == "bounded"]
                 ratios = [outer / inner for inner, outer in (one.radii() for one in bounded)]
                 rows.append(
                     {

@@ -1,4 +1,4 @@
-"""Section 4.2.2 of the dissertation (source 002): how orthogonal n random vectors in n dimensions are (Fig. 4.7)."""
+"""Section 4.2.2 of the dissertation: how orthogonal n random vectors in n dimensions are (Fig. 4.7)."""
 
 from __future__ import annotations
 

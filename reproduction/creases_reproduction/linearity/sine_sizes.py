@@ -1,4 +1,4 @@
-"""Section 5.3 of the dissertation (source 002): sine on [-pi, pi] by width and depth (Table 5.1, Fig. 5.4 and 5.5).
+"""Section 5.3 of the dissertation: sine on [-pi, pi] by width and depth (Table 5.1, Fig. 5.4 and 5.5).
 
 Rectangular networks, torch's initial weights, 100 equally spaced points, full-batch gradient descent with step 0.1 on
 the mean squared error for 200 epochs; a start succeeds when the error is then below 0.45 (0 has 0.5). The source counts

@@ -1,4 +1,4 @@
-"""Misprints of source 003, the lecture on networks as splines."""
+"""Misprints of the lecture on networks as splines."""
 
 from __future__ import annotations
 

@@ -125,10 +125,8 @@ def _relocations(found: Any) -> dict[str, Any]:
 def judge_relocation(numbers: Numbers) -> Judgement:
     """Whether relocation ends far below descent and near the optimum."""
     told = "; ".join(
-        (
-            f"{width} units: descent {describe_spread(one['descent'])}, relocation {describe_spread(one['relocation'])}, "
-            f"optimum {one['optimum']:.2g}"
-        )
+        f"{width} units: descent {describe_spread(one['descent'])}, relocation "
+        f"{describe_spread(one['relocation'])}, optimum {one['optimum']:.2g}"
         for width, one in numbers.items()
     )
     rescued = all(one["relocation"]["mean"] < 0.5 * one["descent"]["mean"] for one in numbers.values())

@@ -1,4 +1,4 @@
-"""TINY's corollaries (source 001, section 3.2) and what its appendices A.2 and B.3 say, at random networks."""
+"""Corollaries of the TINY paper (section 3.2) and what its appendices A.2 and B.3 say, at random networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether greedy growth suffices (source 001, sections 3.4 and 5): one small unit always helps, and how sure it is."""
+"""Whether greedy growth suffices (TINY paper, sections 3.4 and 5): a small unit always helps, and how sure it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Misprints of source 001, the TINY paper."""
+"""Misprints of the TINY paper."""
 
 from __future__ import annotations
 

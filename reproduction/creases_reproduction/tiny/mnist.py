@@ -1,4 +1,4 @@
-"""TINY's experiments on MNIST (source 001, abstract, section 4 and appendix C), beside what was found.
+"""Experiments of the TINY paper on MNIST (abstract, section 4, appendix C).
 
 The figures have no numbers in the text but widths; what is said of them is judged. Quick: scikit-learn's digits stand
 in for MNIST, one seed, a second or two for each run.
@@ -21,12 +21,14 @@ from creases_reproduction.experiment import Scale
 from creases_reproduction.images import STAND_IN, note_stand_in
 from creases_reproduction.statistics import mean_interval
 from creases_reproduction.tiny.bottlenecks import Data, mnist_curves
-from creases_reproduction.tiny.schedule import all_runs, runs
+from creases_reproduction.tiny.growth_schedule import all_runs, runs
 
 GROWN = "grown, 0.05 s apart"
 FULL = "20 seeds of 290 s, each of one core: 6 minutes of 16 cores; needs the image files"
 ABOUT = {
-    "command": "python -m creases_reproduction.tiny.schedule --seeds 15 --workers 15 --seconds 30 --out schedule.json",
+    "command": (
+        "python -m creases_reproduction.tiny.growth_schedule --seeds 15 --jobs 15 --seconds 30 --out schedule.json"
+    ),
     "device": "Intel Xeon, 16 cores, one for each run",
     "torch": "2.11",
 }

@@ -1,4 +1,4 @@
-"""TINY's propositions (source 001, section 3 and appendix B) at random networks: the library's sums against matrices.
+"""Propositions of the TINY paper (section 3, appendix B) at random networks: the library's sums against matrices.
 
 All in float64 with tanh, whose slope at 0 is 1, unless said otherwise; eta = 1 and the loss of one sample.
 """

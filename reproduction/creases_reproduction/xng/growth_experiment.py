@@ -139,7 +139,7 @@ def run_growth_experiment(
     problems: Sequence[str] = PROBLEMS,
     methods: Sequence[str] = METHODS,
     seed: int = 0,
-    workers: int = 1,
+    n_jobs: int = 1,
 ) -> list[MethodResult]:
     """Run the experiment; one row for each problem and method.
 
@@ -153,7 +153,7 @@ def run_growth_experiment(
     methods
         Some of ``METHODS``, such as "random 2-3-2", "A fold", "B tiny". Methods that start from 2-2-2 networks start
         from the same.
-    workers
+    n_jobs
         Processes that make the proposals.
     """
     unknown = [name for name in methods if name not in METHODS]
@@ -168,7 +168,7 @@ def run_growth_experiment(
     rows = []
     for name in problems:
         problem = get(name)
-        ends = {method: _final_losses(method, problem, count, seed, workers) for method in methods}
+        ends = {method: _final_losses(method, problem, count, seed, n_jobs) for method in methods}
         best = min(float(losses.min()) for losses, _, _ in ends.values())
         solved = best + NEAR * (linear_loss(problem) - best)
         rows += [_summarize(name, method, *end, solved) for method, end in ends.items()]
@@ -203,7 +203,7 @@ def _summarize(
 
 
 def _final_losses(
-    method: str, problem: Problem, count: int, seed: int, workers: int
+    method: str, problem: Problem, count: int, seed: int, n_jobs: int
 ) -> tuple[NDArray[np.float64], int, int]:
     """The losses (count,) that a method's networks end with; growths refused; units re-grown."""
     if method == METHODS[0]:
@@ -215,7 +215,7 @@ def _final_losses(
     for at in times:
         batch, done = _train_batch(batch, problem, at - done), at
         change = partial(_grow if at == GROWN else _recycle, name, problem)
-        batch, refusals, changes = _change_all(batch, change, seed + at, workers)
+        batch, refusals, changes = _change_all(batch, change, seed + at, n_jobs)
         refused, recycled = refused + refusals, recycled + (changes if at != GROWN else 0)
     return _train_batch(batch, problem, STEPS - done).losses(problem.X, problem.y), refused, recycled
 
@@ -231,12 +231,12 @@ def _train_batch(batch: Batch, problem: Problem, steps: int) -> Batch:
 
 
 def _change_all(
-    batch: Batch, change: Callable[[nn.Sequential, int], tuple[nn.Sequential, bool, bool]], seed: int, workers: int
+    batch: Batch, change: Callable[[nn.Sequential, int], tuple[nn.Sequential, bool, bool]], seed: int, n_jobs: int
 ) -> tuple[Batch, int, int]:
     """All networks of a batch after a change of each; how many growths were refused, and how many were changed."""
     from joblib import Parallel, delayed
 
-    each = Parallel(n_jobs=workers)(delayed(change)(batch.module(n), seed + 10_000 * n) for n in range(batch.count))
+    each = Parallel(n_jobs=n_jobs)(delayed(change)(batch.module(n), seed + 10_000 * n) for n in range(batch.count))
     models, refused, changed = zip(*each, strict=True)
     return Batch.from_modules(models), sum(refused), sum(changed)
 

@@ -1,4 +1,4 @@
-"""Misprints of source 000, the XNG slides."""
+"""Misprints of the XNG slides."""
 
 from __future__ import annotations
 

@@ -110,14 +110,25 @@ TRAINING = {
     "linearity/section-3.4.2-five-bits": ({"seconds": 1e9}, {"operations": 1e6}),
     "linearity/figure-3.6": (STORED, {"leaky": ENTROPY_BEST}),
     "linearity/figure-3.7": (STORED, lambda numbers: {**numbers, "parity": np.ones_like(numbers["parity"], float)}),
-    "linearity/section-3.4.3-random": (STORED, lambda numbers: {**numbers, "random": np.ones_like(numbers["random"], float)}),
+    "linearity/section-3.4.3-random": (
+        STORED,
+        lambda numbers: {**numbers, "random": np.ones_like(numbers["random"], float)},
+    ),
     "linearity/figure-3.8": (STORED, other("random", right=1024.0)),
     "linearity/figure-3.9": (STORED, other("random", rate=[1.0] * 6)),
     "linearity/section-3.5-entropy": (STORED, {"entropy with points right": [-0.9, 0.1]}),
     "linearity/section-3.4.3-expected": (as_printed, STORED),
-    "linearity/section-3.4.3-maxima": ({"bits": [2, 3], "entropy": [2.0, 3.0], "entropy of OR": [2.0, 3.0], "degree": [2.0, 3.0],
-                              "influence": [2.0, 3.0]}, STORED),
-}  # fmt: skip
+    "linearity/section-3.4.3-maxima": (
+        {
+            "bits": [2, 3],
+            "entropy": [2.0, 3.0],
+            "entropy of OR": [2.0, 3.0],
+            "degree": [2.0, 3.0],
+            "influence": [2.0, 3.0],
+        },
+        STORED,
+    ),
+}
 
 
 PRUNING = {

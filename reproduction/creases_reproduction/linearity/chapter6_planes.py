@@ -1,4 +1,4 @@
-"""Chapter 6 of the dissertation (source 002), section 6.2 and what else needs no images: polytopes in the plane."""
+"""Chapter 6 of the dissertation, section 6.2 and what else needs no images: polytopes in the plane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 3 of the dissertation (source 002), section 3.1: what it quotes of others."""
+"""Chapter 3 of the dissertation, section 3.1: what it quotes of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 7 of the dissertation (source 002) in the plane: coefficients cluster, and map to each other."""
+"""Chapter 7 of the dissertation in the plane: coefficients cluster, and map to each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import drawing
 from creases_reproduction.linearity.chapter2_regions import random_network
 from creases_reproduction.linearity.chapter5_piecewise_linear import XOR, xor
-from creases_reproduction.linearity.chapter6 import SOLVED, network, problem, trained
+from creases_reproduction.linearity.chapter6_planes import SOLVED, network, problem, trained
 
 GRID = np.stack(np.meshgrid(*[np.linspace(-1, 1, 101)] * 2), axis=-1).reshape(-1, 2)  #: the 101 x 101 uniform grid
 
@@ -73,8 +73,10 @@ def resolution(scale: Scale) -> Numbers:
     corners = np.array([x for x, _ in XOR])
     found = {"2": [xor(2.0)], **{str(width): xor_networks(width, count) for width in (20, 100)}}
     regions = {w: [creases.plane(net, box=[(-2, 2), (-2, 2)]).count for net in nets] for w, nets in found.items()}
-    used = {w: [len(np.unique(np.round(net.piece(corners)[0].reshape(4, -1), 9), axis=0)) for net in nets]
-            for w, nets in found.items()}  # fmt: skip
+    used = {
+        w: [len(np.unique(np.round(net.piece(corners)[0].reshape(4, -1), 9), axis=0)) for net in nets]
+        for w, nets in found.items()
+    }
     return {"regions": regions, "pieces of the four points": used}
 
 

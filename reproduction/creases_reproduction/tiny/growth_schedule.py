@@ -1,11 +1,11 @@
-"""The schedule of TINY's experiments (source 001, section 4 and appendix C): growth while the clock runs.
+"""The growth schedule of the TINY paper's experiments (section 4, appendix C): growth while the clock runs.
 
 A network 784 - 1 - 1 - 10 with SELU (normal Kaiming weights) trains by Adam, step 1e-4, in batches of 100, and after
 every 0.05 seconds both hidden layers get all units of Prop. 3.2 above the threshold, 8 times; then it trains on. The
 units come from ``sample_size`` samples, their size from as many others. dW* is not applied (with units that barely vary
 it is huge). Seconds count training and growth, not the measurements.
 
-    python -m creases_reproduction.tiny.schedule --seeds 15 --workers 15 --seconds 30 --out tiny_schedule.json
+    python -m creases_reproduction.tiny.growth_schedule --seeds 15 --n_jobs 15 --seconds 30 --out tiny_schedule.json
 
 needs the image files (see :func:`creases.problems.mnist`); it gives what ``results/tiny_schedule.json`` has.
 """
@@ -192,11 +192,11 @@ def _beside_random(seed: int, data: Data, seconds: float) -> list[Run]:
     return found
 
 
-def all_runs(seeds: int = 20, workers: int = -1, seconds: float = 50.0) -> list[Run]:
+def all_runs(seeds: int = 20, n_jobs: int = -1, seconds: float = 50.0) -> list[Run]:
     """The runs of many seeds on MNIST, each in a process of one thread."""
     from joblib import Parallel, delayed
 
-    return [one for own in Parallel(workers)(delayed(_one)(seed, seconds) for seed in range(seeds)) for one in own]
+    return [one for own in Parallel(n_jobs)(delayed(_one)(seed, seconds) for seed in range(seeds)) for one in own]
 
 
 def _one(seed: int, seconds: float) -> list[Run]:
@@ -208,11 +208,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run every experiment of every seed and keep the numbers as JSON."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--workers", type=int, default=-1)
+    parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--seconds", type=float, default=50.0, help="of the longest runs")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args(arguments)
-    done = all_runs(asked.seeds, asked.workers, asked.seconds)
+    done = all_runs(asked.seeds, asked.jobs, asked.seconds)
     with write_atomically(asked.out) as path:
         path.write_text(json.dumps(round_numbers([asdict(one) for one in done])))
 
