@@ -58,7 +58,7 @@ def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") 
             kinds = np.array([kind_of(one) for one in found])
             for kind in KINDS:
                 own = np.flatnonzero(kinds == kind)
-                bounded = [one for one in (found[k] for k in own) if one is not None and one.reach == "bounded"]
+                bounded = [one for one in (found[k] for k in own) if one is not None and one.extent == "bounded"]
                 ratios = [outer / inner for inner, outer in (one.radii() for one in bounded)]
                 rows.append(
                     {

@@ -83,7 +83,7 @@ MISPRINTS = [
         "beta' = -dl/dbeta and mu' = -dl/dmu",
         "(beta', mu') = -P (dl/dbeta, dl/dmu) with a metric P for each unit",
         "Gradient flow of the weights is not that of the spline's coordinates.",
-        "tests/splines/test_dynamics.py::test_the_flow_is_the_gradient_in_the_metric",
+        "tests/splines/test_velocities.py::test_the_flow_is_the_gradient_in_the_metric",
     ),
     Misprint(
         "splines/residual-sign",
@@ -91,7 +91,7 @@ MISPRINTS = [
         "e = y - f in some, f - y in others",
         "the laws (4) and (5) hold for e = f - y",
         "",
-        "tests/splines/test_dynamics.py::test_breakpoints_move_as_autograd_says",
+        "tests/splines/test_velocities.py::test_breakpoints_move_as_autograd_says",
     ),
     Misprint(
         "splines/table-2",
@@ -99,7 +99,7 @@ MISPRINTS = [
         "number of pieces: 40 for one layer of 40 units",
         "40 breakpoints, 41 pieces",
         "",
-        "tests/splines/test_deep.py::test_a_shallow_network_has_the_breakpoints_of_its_spline",
+        "tests/splines/test_deep_breakpoints.py::test_a_shallow_network_has_the_breakpoints_of_its_spline",
     ),
     Misprint(
         "splines/definition-1",
@@ -107,7 +107,7 @@ MISPRINTS = [
         "a breakpoint is where z = 0",
         "a boundary point of where z > 0",
         "As printed, whole intervals on which a unit is 0 would be breakpoints.",
-        "tests/splines/test_deep.py::test_whole_intervals_of_zero_are_reported_and_are_no_breakpoints",
+        "tests/splines/test_deep_breakpoints.py::test_whole_intervals_of_zero_are_reported_and_are_no_breakpoints",
     ),
     Misprint(
         "splines/quadratic",
@@ -139,7 +139,7 @@ MISPRINTS = [
         "ReLU^2: lambda = 4",
         "lambda = 3, by Lemma 3",
         "",
-        "tests/splines/test_responses.py::test_steps_and_relus_are_powers",
+        "tests/splines/test_activations.py::test_steps_and_relus_are_powers",
     ),
     Misprint(
         "splines/right-sided",
@@ -147,6 +147,6 @@ MISPRINTS = [
         "right-sided fractional derivative",
         "the left-sided one, whose integral runs from minus infinity to x",
         "",
-        "tests/splines/test_responses.py::test_the_density_of_a_power_is_its_fractional_derivative",
+        "tests/splines/test_activations.py::test_the_density_of_a_power_is_its_fractional_derivative",
     ),
 ]
