@@ -43,8 +43,8 @@ def test_a_port_that_is_taken_is_refused(run):
         port = other.getsockname()[1]
         result = run("studio", "--no-browser", "--port", port)
     assert result.exit_code == 2
-    assert f"--port: {port} cannot be used" in result.stderr
-    assert "leave it out for a free one" in result.stderr
+    assert f"--port must be usable, got {port}" in result.stderr
+    assert "choose another one, or none for a free one" in result.stderr
 
 
 def test_without_its_packages_the_studio_says_what_to_install(run, monkeypatch):

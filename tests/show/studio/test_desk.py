@@ -214,8 +214,11 @@ def test_the_words_for_missing_values_say_what_can_be_done():
             {**TABLE, "text": ",".join(f"c{k}" for k in range(600)) + "\n" + "\n".join([",".join("12" * 300)] * 9)},
             "Column",
         ),
-        ({**FORMULA, "formula": "import os"}, "Formula: 'import os' is no formula"),
-        ({**FORMULA, "formula": "log(x)"}, "Formula: 'log(x)' is not a finite number"),
+        ({**FORMULA, "formula": "import os"}, "Formula must be an expression, got 'import os'"),
+        (
+            {**FORMULA, "formula": "log(x)"},
+            "Formula must be finite for x and y from -1 to 1, got an infinite or undefined value of 'log(x)'",
+        ),
         ({**FORMULA, "rows": 10**9}, "Points: expected a whole number from 20 to 20000"),
         ({**FORMULA, "noise": float("nan")}, "Noise: expected a number from 0 to 1"),
         ({**FORMULA, "seed": -1}, "Seed: expected a whole number"),

@@ -181,7 +181,7 @@ def test_a_message_that_is_too_large_is_refused_with_words_when_the_page_is_back
     assert back.session == page.session
     error = back.until("error")
     assert error["where"] == "problem"
-    assert error["message"].startswith("That was more than 1 MB")
+    assert error["message"].startswith("Messages must be at most 1 MB")
     back.wire.close()
 
 

@@ -17,7 +17,7 @@ class Worker:
 
     def __init__(self, *, silent: float = 0.0, busy: bool = False) -> None:
         self.silent, self.busy, self.ended = silent, busy, False
-        self.heard = lambda said: None
+        self.receive = lambda message: None
 
     def end(self) -> None:
         self.ended = True
@@ -26,9 +26,9 @@ class Worker:
 def session(worker: Worker) -> tuple[Session, asyncio.Queue]:
     """A session with a page that hears what it is told."""
     made = Session(Limits())
-    made.take(worker)
+    made.use(worker)
     made._page = asyncio.Queue()
-    worker.heard(("text", '{"type":"run","run":{}}'))
+    worker.receive(("text", '{"type":"run","run":{}}'))
     assert made._page.get_nowait()
     return made, made._page
 
@@ -41,7 +41,7 @@ def told(page: asyncio.Queue) -> list[dict]:
     ("worker", "later", "words"),
     [
         (Worker(silent=121.0, busy=True), 0.0, "took longer than 120 seconds"),
-        (Worker(), 3601.0, "Nothing was done for 60 minutes"),
+        (Worker(), 3601.0, "The run was stopped after 60 minutes of inactivity"),
     ],
 )
 def test_a_worker_that_is_stuck_or_idle_is_ended_and_the_page_told(worker, later, words):
@@ -66,8 +66,8 @@ def test_a_session_whose_page_stays_away_ends():
     worker = Worker(busy=True)
     made, _ = session(worker)
     made._page = None
-    assert made.check(made.left + 59)
-    assert not made.check(made.left + 61)
+    assert made.check(made.disconnected_at + 59)
+    assert not made.check(made.disconnected_at + 61)
     assert worker.ended
 
 
@@ -75,7 +75,7 @@ def test_exports_are_offered_and_only_the_last_are_kept():
     worker = Worker()
     made, page = session(worker)
     for number in range(12):
-        worker.heard(("export", f"{number} ä.py", "text/x-python", b"..."))
+        worker.receive(("export", f"{number} ä.py", "text/x-python", b"..."))
     offers = told(page)
     assert offers[-1]["name"] == "11 ä.py"
     assert offers[-1]["url"].endswith("/11%20%C3%A4.py")
@@ -86,5 +86,5 @@ def test_a_page_that_does_not_keep_up_is_let_go():
     worker = Worker()
     _, page = session(worker)
     for _ in range(1002):
-        worker.heard(("text", "{}"))
+        worker.receive(("text", "{}"))
     assert [page.get_nowait() for _ in range(1002)][-1] == 1013

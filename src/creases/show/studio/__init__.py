@@ -1,4 +1,4 @@
-"""The studio: growth runs to watch and to steer in a browser, served on this machine only (web/PROTOCOL.md)."""
+"""The studio: watch and steer growth runs in a browser, served on the local machine only (web/PROTOCOL.md)."""
 
 from creases.show.studio._server import serve
 

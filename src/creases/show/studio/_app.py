@@ -1,4 +1,4 @@
-"""The studio's web app: the built viewer, a websocket for each page, downloads; for this machine only."""
+"""The web app of the studio: the built viewer, a websocket for each page, downloads; local only."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from starlette.websockets import WebSocket
 from creases.show.studio._limits import Limits
 from creases.show.studio._sessions import WRONG_TOKEN, Sessions
 
-#: Names of this machine; any other in the Host header is a page elsewhere that pretends to be here.
-HERE = ("127.0.0.1", "localhost", "[::1]")
+#: Accepted host names; any other in the Host header is a DNS rebinding attack.
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 def make_app(token: str, limits: Limits) -> Starlette:
-    """The app; a page that comes without the token gets the viewer, but no connection."""
+    """Create the app; a page without the token gets the viewer, but no connection."""
     sessions = Sessions(limits)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        looking = asyncio.create_task(sessions.run())
+        supervisor = asyncio.create_task(sessions.run())
         yield
-        looking.cancel()
+        supervisor.cancel()
         with suppress(asyncio.CancelledError):
-            await looking
+            await supervisor
 
     async def page(request: Request) -> Response:
-        if not _knows(request, token, missing=True):  # a page that is loaded anew has put the token away
-            return _refusal("This address is of another start of the studio: open the one that it printed.")
+        if not _has_token(request, token, missing=True):  # a reloaded page has no token in its address
+            return _refusal("This link belongs to an earlier session; open the URL printed in the terminal.")
         return await viewer.get_response("index.html", request.scope)
 
     async def export(request: Request) -> Response:
-        found = sessions.export(request.path_params["number"])
-        if found is None:
-            return PlainTextResponse("This file is not kept any more: export it again.\n", 404)
-        named = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(found.name)}"}
-        return Response(found.content, media_type=found.media, headers=named)
+        file = sessions.export(request.path_params["number"])
+        if file is None:
+            return PlainTextResponse("This file is no longer available; export it again.\n", 404)
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name)}"}
+        return Response(file.content, media_type=file.media, headers=headers)
 
     async def connect(socket: WebSocket) -> None:
         await socket.accept()
-        if not _knows(socket, token):
-            return await socket.close(WRONG_TOKEN, "open the address that the studio printed")
+        if not _has_token(socket, token):
+            return await socket.close(WRONG_TOKEN, "open the URL printed in the terminal")
         await sessions.serve(socket, socket.query_params.get("session", ""))
 
     viewer = StaticFiles(directory=str(files("creases.show.viewer") / "built"))
@@ -63,11 +63,11 @@ def make_app(token: str, limits: Limits) -> Starlette:
         Route("/export/{number}/{name}", export),
         Mount("/", viewer),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(Door)], lifespan=lifespan)
+    return Starlette(routes=routes, middleware=[Middleware(LocalOnly)], lifespan=lifespan)
 
 
-class Door:
-    """Lets in only what comes from this machine by its own name, and pages of the studio itself; sets the headers."""
+class LocalOnly:
+    """Middleware that accepts only requests to this machine from the studio's own pages, and sets the headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -75,35 +75,35 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
-        if reason := _stranger(scope):
+        if reason := _refusal_reason(scope):
             if scope["type"] == "websocket":
-                return await send({"type": "websocket.close", "code": 1008})  # before it is accepted: 403
+                return await send({"type": "websocket.close", "code": 1008})  # before accepting: HTTP 403
             return await _refusal(reason)(scope, receive, send)
         host = Headers(scope=scope)["host"]
 
-        async def headed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_headers(host))
             await send(message)
 
-        await self.app(scope, receive, headed)
+        await self.app(scope, receive, send_with_headers)
 
 
-def _stranger(scope: Scope) -> str:
-    """Why a request is refused; "" where it is not.
+def _refusal_reason(scope: Scope) -> str:
+    """Return why a request is refused; "" if it is accepted.
 
-    A page elsewhere that has a name of its own resolve to this machine says that name as the host; one that asks from
-    elsewhere says so as the origin, which browsers send with every websocket.
+    With DNS rebinding, the host is the name of the attacker; a page of another site has that site as its origin, which
+    browsers send with every websocket.
     """
     headers = Headers(scope=scope)
     host = headers.get("host", "")
-    if host.rpartition(":")[0] not in HERE and host not in HERE:
-        return "The studio answers on this machine only: open the address that it printed."
+    if host.rpartition(":")[0] not in LOCAL_HOSTS and host not in LOCAL_HOSTS:
+        return "The studio accepts local connections only; open the URL printed in the terminal."
     origin = headers.get("origin")
     if origin is None:
-        return "A connection has to say where it comes from." if scope["type"] == "websocket" else ""
+        return "A websocket must have an Origin header." if scope["type"] == "websocket" else ""
     if origin not in (f"http://{host}", f"https://{host}"):
-        return "The studio answers its own page only."
+        return "The studio accepts connections from its own page only."
     return ""
 
 
@@ -128,9 +128,9 @@ def _headers(host: str) -> dict[str, str]:
     }
 
 
-def _knows(connection: HTTPConnection, token: str, *, missing: bool = False) -> bool:
-    given = connection.query_params.get("token")
-    return missing if given is None else secrets.compare_digest(given.encode(), token.encode())
+def _has_token(connection: HTTPConnection, token: str, *, missing: bool = False) -> bool:
+    received = connection.query_params.get("token")
+    return missing if received is None else secrets.compare_digest(received.encode(), token.encode())
 
 
 def _refusal(reason: str) -> Response:

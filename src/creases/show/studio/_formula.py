@@ -1,4 +1,4 @@
-"""A user's formula as a labelled plane: y > f(x), or an inequality in x and y. It is read, never run as Python."""
+"""Problems defined by a formula: y > f(x), or an inequality in x and y; parsed, never executed as Python."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from creases.problems import Problem, make_problem
 
 Value = float | NDArray[np.float64]
 
-LONGEST = 200  #: characters
+MAX_LENGTH = 200  #: characters
 
-#: Functions by name: numpy's name, and how many arguments there are.
+#: Functions by name: the name in numpy, and the number of arguments.
 FUNCTIONS: Mapping[str, tuple[str, int]] = {
     **{name: (name, 1) for name in ("abs", "sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sign", "floor")},
     "min": ("minimum", 2),
@@ -43,7 +43,7 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A formula of x, whose class 1 is above it, or an inequality in x and y, whose class 1 is where it holds.
+    """A formula of x, with class 1 above it, or an inequality in x and y, with class 1 where it holds.
 
     Examples
     --------
@@ -58,49 +58,51 @@ class Formula:
 
     @property
     def is_inequality(self) -> bool:
-        """Whether it says itself where class 1 is."""
+        """Whether it is an inequality in x and y."""
         return isinstance(self.tree, ast.Compare)
 
     @property
     def classes(self) -> tuple[str, str]:
-        """What its two sides are called."""
+        """The names of the two classes."""
         return ("outside", "inside") if self.is_inequality else ("below", "above")
 
     @property
     def code(self) -> str:
-        """The same in numpy's names: what is true where class 1 is."""
+        """The condition of class 1 as numpy code."""
         text = ast.unparse(ast.fix_missing_locations(_Numpy().visit(ast.parse(self.text, mode="eval"))))
         return text if self.is_inequality else f"y > {text}"
 
     def __call__(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether each of the points x, y (n,) is of class 1."""
+        """Return which of the points x, y (n,) are of class 1."""
         names: dict[str, Value] = {**CONSTANTS, "x": x, "y": y}
-        with np.errstate(all="ignore"):  # what is not finite is refused below, with where it is so
+        with np.errstate(all="ignore"):  # values that are not finite are refused below
             if isinstance(self.tree, ast.Compare):
                 left, right = (_value(part, names) for part in (self.tree.left, self.tree.comparators[0]))
-                found = _COMPARE[type(self.tree.ops[0])](left, right)
+                above = _COMPARE[type(self.tree.ops[0])](left, right)
             else:
-                found = y > _value(self.tree, names)
-        return np.asarray(np.broadcast_to(found, x.shape), bool)
+                above = y > _value(self.tree, names)
+        return np.asarray(np.broadcast_to(above, x.shape), bool)
 
 
 def parse(text: str) -> Formula:
-    """A formula from its text; refused where it has anything but numbers, x (and y), and what is listed above."""
+    """Parse a formula of numbers, x (and y), and the functions and constants above."""
     if not isinstance(text, str) or not text.strip():
-        raise InputError("formula: is empty; write for instance sin(3*x), or x**2 + y**2 < 0.5")
+        raise InputError("formula", "not be empty", hint="write for example sin(3*x), or x**2 + y**2 < 0.5")
     text = text.strip()
-    if len(text) > LONGEST:
-        raise InputError(f"formula: has {len(text)} characters; at most {LONGEST} are taken")
+    if len(text) > MAX_LENGTH:
+        raise InputError("formula", f"have at most {MAX_LENGTH} characters", str(len(text)))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        message = f"formula: {text!r} is no formula; write for instance sin(3*x), with * for every product"
-        raise InputError(message) from None
+        hint = "write for example sin(3*x), with * for every product"
+        raise InputError("formula", "be an expression", repr(text), hint) from None
     if isinstance(tree, ast.Compare):
         if len(tree.ops) > 1 or type(tree.ops[0]) not in _COMPARE:
-            raise InputError("formula: an inequality has one of <, <=, >, >= in it, such as x**2 + y**2 < 0.5")
+            raise InputError(
+                "formula", "have one of <, <=, >, >= as an inequality", hint="for example x**2 + y**2 < 0.5"
+            )
         _check(tree.left, True)
         _check(tree.comparators[0], True)
     else:
@@ -109,15 +111,14 @@ def parse(text: str) -> Formula:
 
 
 def formula_problem(text: str, *, rows: int, noise: float, seed: int) -> Problem:
-    """Random points of the square from -1 to 1 with the classes that a formula gives them, then moved by the noise."""
+    """Return random points of the square from -1 to 1 with the classes of a formula, then moved by noise."""
     formula, rng = parse(text), np.random.default_rng(seed)
     x, y = rng.uniform(-1, 1, (2, rows))
     above = formula(x, y)
     if above.all() or not above.any():
         side = formula.classes[int(above[0])]
-        raise InputError(
-            f"formula: all {rows} points are {side}; x and y run from -1 to 1: choose a formula that parts this square"
-        )
+        hint = "choose a formula that divides the square from -1 to 1"
+        raise InputError("formula", "give two classes", f"all {rows} points {side}", hint)
     where = formula.text if formula.is_inequality else f"y > {formula.text}"
     problem = make_problem(
         formula.text,
@@ -134,7 +135,7 @@ def formula_problem(text: str, *, rows: int, noise: float, seed: int) -> Problem
 
 
 def _check(node: ast.expr, inequality: bool) -> None:
-    """Refuse what is no part of a formula."""
+    """Raise an error unless all parts of a formula are allowed."""
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return
@@ -146,83 +147,90 @@ def _check(node: ast.expr, inequality: bool) -> None:
             _check(node.left, inequality)
             return _check(node.right, inequality)
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in FUNCTIONS:
-            if len(node.args) != FUNCTIONS[name][1] or any(isinstance(one, ast.Starred) for one in node.args):
-                raise InputError(f"formula: {name} takes {FUNCTIONS[name][1]} in its brackets, got {_shown(node)}")
+            if len(node.args) != FUNCTIONS[name][1] or any(isinstance(argument, ast.Starred) for argument in node.args):
+                count = FUNCTIONS[name][1]
+                raise InputError(
+                    "formula", f"pass {count} argument{'' if count == 1 else 's'} to {name}", _excerpt(node)
+                )
             for argument in node.args:
                 _check(argument, inequality)
             return
-    raise InputError(f"formula: {_refusal(node)}")
+    raise _refusal(node)
 
 
-def _refusal(node: ast.expr) -> str:
-    known = f"known are x, numbers, {', '.join(CONSTANTS)}, + - * / ** and {', '.join(FUNCTIONS)}"
+def _refusal(node: ast.expr) -> InputError:
+    known = f"x, numbers, {', '.join(CONSTANTS)}, + - * / ** and {', '.join(FUNCTIONS)}"
     match node:
         case ast.Name(id="y"):
-            return "y stands alone on the other side already (y > ...); for more write an inequality: x**2 + y**2 < 0.5"
+            hint = "write an inequality for more: x**2 + y**2 < 0.5"
+            return InputError("formula", "not contain y, which is the other side already (y > ...)", hint=hint)
         case ast.BinOp(op=ast.BitXor()):
-            return "^ is no power here; write x**2"
+            return InputError("formula", "have ** for powers", "^", "write x**2")
         case ast.Name(id=name):
-            return f"{name!r} is not known; {known}"
+            return InputError("formula", f"consist of {known}", f"the unknown name {name!r}")
         case ast.Call(func=ast.Name(id=name)):
-            return f"{name!r} is no function here; {known}"
+            return InputError("formula", f"consist of {known}", f"the unknown function {name!r}")
         case ast.Compare():
-            return "only the whole formula can be an inequality"
-    return f"{_shown(node)} is no part of a formula; {known}"
+            return InputError("formula", "have no inequality inside an expression", _excerpt(node))
+    return InputError("formula", f"consist of {known}", _excerpt(node))
 
 
-def _shown(node: ast.expr) -> str:
+def _excerpt(node: ast.expr) -> str:
     text = ast.unparse(node)
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 def _value(node: ast.expr, names: Mapping[str, Value]) -> Value:
-    """The value of a part that :func:`_check` let pass; refused where it, or any part of it, is not finite."""
+    """Return the value of a checked part; raise an error if it, or any part of it, is not finite."""
     match node:
         case ast.Constant(value=number):
-            found: Any = float(number)  # type: ignore[arg-type]
+            value: Any = float(number)  # type: ignore[arg-type]
         case ast.Name(id=name):
-            found = names[name]
+            value = names[name]
         case ast.UnaryOp(op=op):
-            value = _value(node.operand, names)
-            found = -value if isinstance(op, ast.USub) else value
+            operand = _value(node.operand, names)
+            value = -operand if isinstance(op, ast.USub) else operand
         case ast.BinOp(op=op):
             left, right = _value(node.left, names), _value(node.right, names)
             try:
-                found = _BINARY[type(op)](left, right)
-            except (ZeroDivisionError, OverflowError):  # of two plain numbers
-                found = np.nan
+                value = _BINARY[type(op)](left, right)
+            except (ZeroDivisionError, OverflowError):  # of two numbers
+                value = np.nan
         case ast.Call(func=ast.Name(id=name)):
-            found = getattr(np, FUNCTIONS[name][0])(*(_value(argument, names) for argument in node.args))
+            value = getattr(np, FUNCTIONS[name][0])(*(_value(argument, names) for argument in node.args))
         case _:
             raise AssertionError("checked before")
-    _check_finite(node, found, names)
-    return found  # type: ignore[no-any-return]
+    _check_finite(node, value, names)
+    return value  # type: ignore[no-any-return]
 
 
-def _check_finite(node: ast.expr, found: Any, names: Mapping[str, Value]) -> None:
-    bad = ~np.isfinite(found) | np.iscomplexobj(found)
+def _check_finite(node: ast.expr, value: Any, names: Mapping[str, Value]) -> None:
+    bad = ~np.isfinite(value) | np.iscomplexobj(value)
     if not np.any(bad):
         return
-    if np.ndim(found) == 0:
-        raise InputError(f"formula: {_shown(node)} is not a finite number")
+    if np.ndim(value) == 0:
+        raise InputError("formula", "be finite", f"an infinite or undefined value of {_excerpt(node)}")
     x, y = np.asarray(names["x"])[bad], np.asarray(names["y"])[bad]
     used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     at = f"x = {x[0]:.3g}" + (f", y = {y[0]:.3g}" if "y" in used else "")
-    raise InputError(
-        f"formula: {_shown(node)} is not a finite number at {len(x)} of {np.size(found)} points, for instance {at}; "
-        "x and y run from -1 to 1"
-    )
+    where = f"an infinite or undefined value of {_excerpt(node)} at {len(x)} of {np.size(value)} points, such as {at}"
+    raise InputError("formula", "be finite for x and y from -1 to 1", where)
 
 
 class _Numpy(ast.NodeTransformer):
-    """Numbers as floats, functions and constants by numpy's names."""
+    """Convert numbers to floats, and functions and constants to their names in numpy."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """Return a number as a float."""
         return ast.Constant(float(node.value))  # type: ignore[arg-type]
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return a constant by its name in numpy."""
         return ast.Name(f"np.{node.id}") if node.id in CONSTANTS else node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Return a function by its name in numpy."""
         assert isinstance(node.func, ast.Name)
-        return ast.Call(ast.Name(f"np.{FUNCTIONS[node.func.id][0]}"), [self.visit(one) for one in node.args], [])
+        return ast.Call(
+            ast.Name(f"np.{FUNCTIONS[node.func.id][0]}"), [self.visit(argument) for argument in node.args], []
+        )

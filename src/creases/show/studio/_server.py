@@ -1,4 +1,4 @@
-"""The studio as a program: a free port, an address with a token, a browser, and a clean end."""
+"""The studio as a program: a free port, an address with a token, a browser, and a clean shutdown."""
 
 from __future__ import annotations
 
@@ -16,65 +16,78 @@ from creases.show.studio._limits import Limits
 
 HOST = "127.0.0.1"
 
-#: Where the studio is if no port is asked for; where that is taken, at one of the next.
-PORT, TRIED = 8642, 20
+#: The default port, and the number of ports to try if it is in use.
+PORT, ATTEMPTS = 8642, 20
 
 
 def serve(
     port: int | None = None, *, browser: bool = True, limits: Limits | None = None, ready: Callable[[str], None]
 ) -> None:
-    """Serve until interrupted; ``ready`` is called with the address once it can be opened."""
+    """Serve the studio until interrupted.
+
+    Parameters
+    ----------
+    port
+        The port to listen on; by default the first free one from 8642.
+    browser
+        Whether to open a browser.
+    limits
+        Bounds of sessions, data and networks.
+    ready
+        Called with the address once it can be opened.
+    """
     limits = limits or Limits()
-    listening = _listen(port)
+    listener = _listen(port)
     token = secrets.token_urlsafe(24)
-    address = f"http://{HOST}:{listening.getsockname()[1]}/?token={token}"
+    address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
     config = uvicorn.Config(
         make_app(token, limits),
         log_level="warning",
-        access_log=False,  # addresses have the token in them
+        access_log=False,  # addresses contain the token
         server_header=False,
         ws_max_size=limits.message,
-        ws_per_message_deflate=False,  # frames go to the same machine
+        ws_per_message_deflate=False,  # frames stay on this machine
         timeout_graceful_shutdown=2,
         lifespan="on",
     )
-    with listening:
-        _Server(config, lambda: _opened(address, browser, ready)).run(sockets=[listening])
+    with listener:
+        _Server(config, lambda: _announce(address, browser, ready)).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    """Calls a function once the server answers."""
+    """A server that calls a function once it has started."""
 
-    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
-        self._begun = begun
+        self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the server, then call the function."""
         await super().startup(sockets)
         if self.started:
-            self._begun()
+            self._on_start()
 
 
-def _opened(address: str, browser: bool, ready: Callable[[str], None]) -> None:
+def _announce(address: str, browser: bool, ready: Callable[[str], None]) -> None:
     ready(address)
-    if browser:  # some browsers hold up whoever starts them
+    if browser:  # some browsers block their caller
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _listen(port: int | None) -> socket.socket:
-    """A socket at the port asked for, or at the first free one."""
+    """Return a socket at the given port, or at the first free one."""
     if port is not None and not 0 <= port < 2**16:
-        raise InputError(f"--port: expected a number from 0 to 65535, got {port}")
-    for tried in range(PORT, PORT + TRIED) if port is None else [port]:
-        found = socket.socket()
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        raise InputError("port", "be from 0 to 65535", str(port))
+    for candidate in range(PORT, PORT + ATTEMPTS) if port is None else [port]:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind((HOST, tried))
-            found.listen(128)
-            return found
+            listener.bind((HOST, candidate))
+            listener.listen(128)
+            return listener
         except OSError as problem:
-            found.close()
+            listener.close()
             reason = problem.strerror
     if port is None:
-        raise InputError(f"--port: all ports from {PORT} to {PORT + TRIED - 1} are in use; give another")
-    raise InputError(f"--port: {port} cannot be used ({reason}); give another, or leave it out for a free one")
+        raise InputError("port", "be free", f"all from {PORT} to {PORT + ATTEMPTS - 1} in use", "choose another one")
+    raise InputError("port", "be usable", f"{port} ({reason})", "choose another one, or none for a free one")

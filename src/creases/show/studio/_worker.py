@@ -1,4 +1,4 @@
-"""A session's own process: a desk at the end of a pipe. It ends when the pipe, or the studio, does."""
+"""The process of a session, which handles messages from a pipe; it ends with the pipe or the studio."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from creases.show.studio._limits import Limits
 
 
 def main(pipe: Connection, limits: Limits) -> None:
-    """Serve one session: handle what comes through the pipe, train while there is nothing."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal is the studio's: it ends the pipe
-    threading.Thread(target=_end_with_the_studio, daemon=True).start()
-    _one_thread()
+    """Serve a session: handle the messages of the pipe, and train while there are none."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal ends the studio, which closes the pipe
+    threading.Thread(target=_exit_with_studio, daemon=True).start()
+    _use_one_thread()
     try:
         _serve(pipe, limits)
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the studio has gone, or has done with this session
+        return  # the studio or this session has ended
 
 
 def _serve(pipe: Connection, limits: Limits) -> None:
-    desk = Desk(lambda said: pipe.send(_packed(said)), limits, lambda: pipe.send(("worked", desk.state)))
+    desk = Desk(lambda message: pipe.send(_pack(message)), limits, lambda: pipe.send(("worked", desk.state)))
     warming, asked = _warm_up(limits), False
     pipe.send(("ready", desk.state))
     while True:
@@ -43,25 +43,25 @@ def _serve(pipe: Connection, limits: Limits) -> None:
             asked = True
 
 
-def _packed(said: dict[str, Any] | bytes | Export) -> tuple[Any, ...]:
-    """What goes through the pipe: its kind, and what it is."""
-    if isinstance(said, Export):
-        return "export", *said
-    if isinstance(said, bytes):
-        return "frame", said
-    return "text", json.dumps(said, separators=(",", ":"), allow_nan=False)
+def _pack(message: dict[str, Any] | bytes | Export) -> tuple[Any, ...]:
+    """Return a message for the pipe: its kind and its content."""
+    if isinstance(message, Export):
+        return "export", *message
+    if isinstance(message, bytes):
+        return "frame", message
+    return "text", json.dumps(message, separators=(",", ":"), allow_nan=False)
 
 
-def _end_with_the_studio() -> None:
-    """Also in the middle of long work, when the pipe is not looked at."""
+def _exit_with_studio() -> None:
+    """Exit when the studio ends, also during long work that does not read the pipe."""
     studio = multiprocessing.parent_process()
     if studio is not None:
         wait([studio.sentinel])
         os._exit(1)
 
 
-def _one_thread() -> None:
-    """Small batches are trained quickest on one thread, and other sessions have theirs."""
+def _use_one_thread() -> None:
+    """Use one thread: small batches train fastest so, and other sessions have their own."""
     import torch
     from threadpoolctl import threadpool_limits
 
@@ -70,9 +70,9 @@ def _one_thread() -> None:
 
 
 def _warm_up(limits: Limits) -> Iterator[None]:
-    """What is imported, compiled or loaded once should not hold up the first run: after the page shows its problem.
+    """Import, compile and load everything before the first run, after the page shows its problem.
 
-    In pieces, between which the page is heard.
+    This is done in parts, between which messages are handled.
     """
     from creases import problems
     from creases.growth.experiment import Settings
