@@ -48,7 +48,7 @@ def _option_name(options: dict[str, Any], param: str) -> str:
         return param
     if option.param_type_name == "argument":
         return str(option.metavar or option.name.upper()).rstrip(".")
-    return max(option.opts, key=len)
+    return str(max(option.opts, key=len))
 
 
 def _option_setting(options: dict[str, Any], param: str, value: object) -> str:
