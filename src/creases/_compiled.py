@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -44,3 +45,14 @@ def source_stamp(function: Callable[..., Any]) -> tuple[tuple[str, int, int], ..
         room = room.parent
     sources = sorted(room.rglob("*.py")) if room != room.parent else [Path(inspect.getfile(function))]
     return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sources)
+
+
+def is_cached(module: ModuleType) -> bool:
+    """Return whether numba's cache on disk holds kernels of a module, so that their first call is quick."""
+    return any(cache_folder(module).glob(f"{module.__name__.rpartition('.')[2]}.*.nbi"))
+
+
+def cache_folder(module: ModuleType) -> Path:
+    """Return the folder in which numba caches the kernels of a module."""
+    kernels: list[Any] = [kernel for kernel in vars(module).values() if hasattr(kernel, "stats")]
+    return Path(kernels[0].stats.cache_path)

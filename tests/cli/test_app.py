@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 import pytest
 
+from creases import _compiled
 from creases.cli import _kernels as kernels
 from creases.regions._plane import kernel
 
@@ -29,7 +30,7 @@ def test_the_module_is_runnable():
 
 @pytest.mark.parametrize("cached", [True, False])
 def test_compilation_is_announced_only_when_it_is_due(tmp_path, monkeypatch, capsys, cached):
-    monkeypatch.setattr(kernels, "_cache_folder", lambda module: tmp_path)
+    monkeypatch.setattr(_compiled, "cache_folder", lambda module: tmp_path)
     if cached:
         (tmp_path / "kernel.subdivide-1.py311.nbi").touch()
     kernels.load_kernels()
@@ -38,4 +39,4 @@ def test_compilation_is_announced_only_when_it_is_due(tmp_path, monkeypatch, cap
 
 def test_loaded_kernels_are_found_in_the_cache():
     kernels.load_kernels()
-    assert list(kernels._cache_folder(kernel).glob("kernel.*.nbi"))
+    assert _compiled.is_cached(kernel)

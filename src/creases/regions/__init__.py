@@ -27,6 +27,7 @@ from creases.regions._explanation import Explanation
 from creases.regions._line.line import line
 from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition, plane, plane_through
+from creases.regions._plane.warm_up import compile_kernels
 from creases.regions._space.space import SpacePartition, iter_space, space
 from creases.regions._tropical import Tropical, tropical
 
@@ -42,6 +43,7 @@ __all__ = [
     "Tropical",
     "bounds",
     "cell",
+    "compile_kernels",
     "decision_polytopes",
     "iter_space",
     "line",
