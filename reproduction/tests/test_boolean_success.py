@@ -16,11 +16,11 @@ from creases_reproduction.linearity.boolean_success import (
     Scale,
     Success,
     parity_rates,
-    read,
-    size,
-    stored,
+    read_success,
+    stored_success,
     success,
-    write,
+    train_size,
+    write_success,
 )
 from creases_reproduction.linearity.boolean_training import LEAKY, RELU, train_on
 
@@ -95,14 +95,14 @@ def test_a_sweep_gives_the_same_table_and_repeats_nothing(tiny, tmp_path, monkey
 
 
 def test_seeds_tell_trials_apart():
-    first, again, other = (size(3, 1, LEAKY, trials=2, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (train_size(3, 1, LEAKY, trials=2, seed=seed) for seed in (0, 0, 1))
     epochs = [[row["epochs"] for row in rows] for rows in (first, again, other)]
     assert epochs[0] == epochs[1] != epochs[2]
 
 
 def test_a_result_is_read_as_it_was_written(tiny, tmp_path):
     found = success(seed=3)
-    again = read(write(found, tmp_path / "found.parquet"))
+    again = read_success(write_success(found, tmp_path / "found.parquet"))
     pd.testing.assert_frame_equal(again.table, found.table)
     assert again.about == found.about
     assert again.about["seed"] == "3"
@@ -153,11 +153,11 @@ def test_a_file_that_is_no_table_is_refused(tmp_path):
     (tmp_path / "text.parquet").write_text("no table")
     for name in ("text.parquet", "none.parquet"):
         with pytest.raises(FileError, match=f"cannot read .*{name} as Parquet"):
-            read(tmp_path / name)
+            read_success(tmp_path / name)
 
 
 def test_the_stored_result_has_all_classes_and_sizes_and_tells_how_it_was_made():
-    found = stored()
+    found = stored_success()
     sizes = found.table.groupby(["leak", "depth", "width"]).size()
     assert len(sizes) == 2 * 5 * 9
     assert (sizes == 222).all()
@@ -175,14 +175,14 @@ def test_the_stored_result_has_all_classes_and_sizes_and_tells_how_it_was_made()
     ],
 )
 def test_stored_minima_are_those_of_another_implementation(leak, depth, expected):
-    found = 100 * stored().sizes(leak, "min").loc[depth].to_numpy()
+    found = 100 * stored_success().sizes(leak, "min").loc[depth].to_numpy()
     p = (np.array(expected) + found) / 200
     np.testing.assert_array_less(np.abs(found - expected), 3 * np.sqrt(200 * p * (1 - p)) + 1.5)
 
 
 def test_influence_explains_stored_rates_best():
     for leak, influence, swaps in ((LEAKY, -0.82, -0.66), (RELU, -0.82, -0.62)):
-        found = stored().correlations(leak)["correlation"]
+        found = stored_success().correlations(leak)["correlation"]
         assert found["influence"] == pytest.approx(influence, abs=0.03)
         assert found["swaps"] == pytest.approx(swaps, abs=0.03)
         assert found.abs().idxmax() == "influence"
@@ -190,7 +190,7 @@ def test_influence_explains_stored_rates_best():
 
 def test_hard_classes_alone_are_the_networks_of_the_full_sweep(monkeypatch):
     monkeypatch.setitem(boolean_success.SCALES, "hard", Scale((4,), (1,), 100, (278, PARITY)))
-    found, whole = success("hard"), stored()
+    found, whole = success("hard"), stored_success()
     assert sorted(found.table["class"].unique()) == [278, PARITY]
     for f in (278, PARITY):
         for leak in (RELU, LEAKY):

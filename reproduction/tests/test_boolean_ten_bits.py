@@ -8,7 +8,14 @@ import pytest
 from creases import boolean
 from creases.errors import InputError
 from creases_reproduction.experiment import stored_table
-from creases_reproduction.linearity.boolean_ten_bits import by_metrics, by_size, functions, grid, means, predicted
+from creases_reproduction.linearity.boolean_ten_bits import (
+    by_metrics,
+    by_size,
+    functions,
+    grid,
+    has_parity_network,
+    means,
+)
 
 
 def test_xored_functions_of_four_bits_are_the_classes_again():
@@ -42,7 +49,7 @@ def test_by_size_has_a_row_for_each_function_and_size():
     assert len(table) == 2 * 4
     assert (table["right"] >= 0.5).mean() > 0.5
     assert grid(table, "parity").shape == (2, 2)
-    assert predicted(grid(table, "parity"), 5).to_numpy().tolist() == [[False, True], [True, True]]
+    assert has_parity_network(grid(table, "parity"), 5).to_numpy().tolist() == [[False, True], [True, True]]
 
 
 def test_by_metrics_measures_every_function():

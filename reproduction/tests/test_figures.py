@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from creases_reproduction.measured import stored
 
 from creases.show.style import new_figure
+from creases_reproduction.experiment import stored_table
 from creases_reproduction.figures import geometry
 from creases_reproduction.figures.pruning import plot_sub_networks
 from creases_reproduction.linearity.sine_sizes import sine_networks
@@ -23,7 +23,7 @@ from creases_reproduction.linearity.sine_sizes import sine_networks
     ],
 )
 def test_stored_results_are_drawn_with_labelled_axes(name, draw, panels):
-    figure = draw(stored(name))
+    figure = draw(stored_table(name))
     assert len(figure.axes) == panels
     assert figure.axes[0].get_ylabel()
     figure.canvas.draw()

@@ -7,13 +7,12 @@ import pytest
 import torch
 
 from creases_reproduction.claim import Judgement
+from creases_reproduction.images import STAND_IN, note_stand_in
 from creases_reproduction.linearity.image_directions import directions, far, roughness
 from creases_reproduction.linearity.image_networks import network
 from creases_reproduction.linearity.image_numbers import (
-    STAND_IN,
     Groups,
     digit_images,
-    on_images,
     own_plans,
     similarity,
     stored_directions,
@@ -47,7 +46,7 @@ def test_a_linear_networks_direction_is_its_own_weight():
 
 
 def test_a_judge_says_when_other_images_stood_in():
-    judge = on_images(lambda numbers: Judgement("agrees", "it is so"))
+    judge = note_stand_in(lambda numbers: Judgement("agrees", "it is so"))
     assert judge({"data": STAND_IN}).why == f"{STAND_IN}: it is so"
     assert judge({"data": "mnist"}).why == "it is so"
 

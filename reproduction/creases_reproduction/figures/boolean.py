@@ -112,13 +112,13 @@ def ten_bits_figure(table: pd.DataFrame, *, n: int = 10) -> Figure:
     Sizes with an outline have a network for n-parity by the constructions. ``table`` is what
     :func:`creases_reproduction.linearity.boolean_ten_bits.by_size` gives.
     """
-    from creases_reproduction.linearity.boolean_ten_bits import grid, predicted
+    from creases_reproduction.linearity.boolean_ten_bits import grid, has_parity_network
 
     figure, axes = style.new_figure(9, 3.2, panels=2)
     with style.style_context():
         for ax, kind, title in zip(axes, ("parity", "random"), (f"{n}-parity", f"random, {n} bits"), strict=True):
             rates = grid(table, kind)
-            plot_sizes(rates, ax, outlined=predicted(rates, n) if kind == "parity" else None)
+            plot_sizes(rates, ax, outlined=has_parity_network(rates, n) if kind == "parity" else None)
             ax.set_title(f"{title}: successes (%)")
     return figure
 

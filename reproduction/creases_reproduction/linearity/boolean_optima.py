@@ -85,7 +85,7 @@ class Optima:
         rows.append(("any", "none of these", np.nan, int((~settled).sum()), None))
         frame = pd.DataFrame(rows, columns=["region", "solution", "loss", "count", "printed"])
         frame = frame.astype({"printed": np.float64})
-        return _with_shares(frame, len(settled)).sort_values("count", ascending=False, ignore_index=True)
+        return _add_shares(frame, len(settled)).sort_values("count", ascending=False, ignore_index=True)
 
     def frequencies(self) -> pd.DataFrame:
         """How often each loss of a steady state is the nearest to where a network has ended, with 95 % intervals."""
@@ -95,7 +95,7 @@ class Optima:
         for loss, run in self.runs.items():
             counts = np.bincount(run.ends.level, minlength=len(xor.LOSSES))
             frame = pd.DataFrame({"trained on": loss, "loss": [str(one) for one in xor.LOSSES], "count": counts})
-            frames.append(_with_shares(frame, len(run.ends.level)))
+            frames.append(_add_shares(frame, len(run.ends.level)))
         return pd.concat(frames, ignore_index=True)
 
 
@@ -116,7 +116,7 @@ def frequencies(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     return ResultTable(table_3_2(scale, seed=seed).frequencies(), {"scale": scale, "seed": str(seed)})
 
 
-def _with_shares(frame: pd.DataFrame, total: int) -> pd.DataFrame:
+def _add_shares(frame: pd.DataFrame, total: int) -> pd.DataFrame:
     """The table with each count's ``share`` of all, and its 95 % Wilson interval ``low``, ``high``."""
     rates = add_rates(frame.assign(trials=total), "count")
     return rates.rename(columns={"rate": "share"}).drop(columns="trials")

@@ -2,7 +2,7 @@
 
 Networks of widths 2 to 10 and depths 1 to 5, with ReLU and with leaky ReLU, are trained 100 times on each of the 222
 NPN classes: 1,998,000 trainings (Fig. 3.5, 3.6 and Table 3.3), by the settings of
-:mod:`creases_reproduction.linearity.boolean_training`. :func:`stored` gives the result of::
+:mod:`creases_reproduction.linearity.boolean_training`. :func:`stored_success` gives the result of::
 
     python -m creases_reproduction.linearity.boolean_success --scale full --out boolean_success.parquet
 """
@@ -177,14 +177,14 @@ def success(
     if classes is not None:
         shared["classes"] = [int(f) for f in classes]
     if out is None:
-        rows = pd.DataFrame([shared | job | row for job in jobs for row in size(**shared, **job)])
+        rows = pd.DataFrame([shared | job | row for job in jobs for row in train_size(**shared, **job)])
     else:
-        rows = _swept([shared | job for job in jobs], out, device)
+        rows = _run_sweep([shared | job for job in jobs], out, device)
     about = {"scale": scale, "seed": str(seed), "how": how, "device": device, "cpu_seconds": f"{rows['cpu'].sum():.0f}"}
-    return Success(_typed(rows), about | result_versions())
+    return Success(_shrink_types(rows), about | result_versions())
 
 
-def _swept(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.DataFrame:
+def _run_sweep(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.DataFrame:
     """Rows of all jobs, done or found in the folder."""
     sweep = lab.Sweep(
         "creases_reproduction.linearity.boolean_success:size", jobs, out
@@ -196,7 +196,7 @@ def _swept(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.DataF
     return sweep.table()
 
 
-def size(
+def train_size(
     width: int,
     depth: int,
     leak: float,
@@ -245,7 +245,7 @@ def parity_rates(trials: int = 10_000, *, seed: int = 0, device: str = "cpu") ->
     return add_rates(pd.DataFrame(rows, columns=["width", "depth", "leak", "trials", "successes"]))
 
 
-def write(result: Success, path: str | Path) -> Path:
+def write_success(result: Success, path: str | Path) -> Path:
     """Write a result as Parquet, with how it was made in the file's metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -256,8 +256,8 @@ def write(result: Success, path: str | Path) -> Path:
     return Path(path)
 
 
-def read(path: str | Path) -> Success:
-    """Read what :func:`write` wrote."""
+def read_success(path: str | Path) -> Success:
+    """Read what :func:`write_success` wrote."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -269,17 +269,17 @@ def read(path: str | Path) -> Success:
     return Success(table.to_pandas(), about)
 
 
-def stored() -> Success:
+def stored_success() -> Success:
     """The result at full scale that comes with the package.
 
     >>> bool(stored().rate(PARITY, 3, 1, LEAKY)["rate"] < 0.1)
     True
     """
     with as_file(files("creases_reproduction") / "results" / FILE) as path:
-        return read(path)
+        return read_success(path)
 
 
-def _typed(rows: pd.DataFrame) -> pd.DataFrame:
+def _shrink_types(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows in order, in the smallest types that hold them."""
     types = {
         "class": "uint16",
@@ -307,6 +307,6 @@ if __name__ == "__main__":
     found = success(given.scale, seed=given.seed, how=given.how, device=given.device, out=parts)
     command = f"python -m creases_reproduction.linearity.boolean_success --scale {given.scale} --seed {given.seed}"
     found.about["command"] = f"{command} --how {given.how} --device {given.device} --out {given.out.name}"
-    write(found, given.out)
+    write_success(found, given.out)
     for given_leak in (RELU, LEAKY):
         print(f"lowest rates of success, leak {given_leak:g}", found.sizes(given_leak, "min"), sep="\n")

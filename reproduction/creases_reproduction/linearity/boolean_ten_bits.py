@@ -85,9 +85,9 @@ def by_size(scale: ScaleName = "quick", *, n: int = 10, seed: int = 0, device: s
         A row for each function and size: kind, n, function (its number among its kind), width, depth, trials,
         successes, right (mean share of points right), epochs (mean).
     """
-    chosen = _chosen(SIZE_SCALES, scale)
+    chosen = _settings(SIZE_SCALES, scale)
     sizes = [(width, depth) for depth in chosen.depths for width in chosen.widths]
-    tables = [_trained(chosen, n, width, depth, seed, device) for width, depth in sizes]
+    tables = [_train_functions(chosen, n, width, depth, seed, device) for width, depth in sizes]
     return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
 
 
@@ -115,13 +115,13 @@ def by_metrics(
     Measured
         As :func:`by_size` gives, and the degree, entropy and influence of each function.
     """
-    chosen = _chosen(METRIC_SCALES, scale)
+    chosen = _settings(METRIC_SCALES, scale)
     chosen = chosen if trials is None else chosen._replace(trials=trials)
     tables = []
     for n in bits:
         numbers = [boolean.from_truth_table(table) for table in _tables(chosen, n, seed)]
         fourier = {name: metric(numbers, n) for name, metric in FOURIER_METRICS.items()}
-        tables.append(_trained(chosen, n, width, depth, seed, device).assign(**fourier))
+        tables.append(_train_functions(chosen, n, width, depth, seed, device).assign(**fourier))
     return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
 
 
@@ -144,7 +144,7 @@ def grid(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     return rates.pivot_table(index="depth", columns="width", values="rate")
 
 
-def predicted(rates: pd.DataFrame, n: int) -> pd.DataFrame:
+def has_parity_network(rates: pd.DataFrame, n: int) -> pd.DataFrame:
     """Whether n-parity has a network of each size by the constructions, n <= width^depth (Theorem 3.3.4)."""
     able = np.asarray(rates.columns)[None, :] ** np.asarray(rates.index)[:, None] >= n
     return pd.DataFrame(able, rates.index, rates.columns)
@@ -168,7 +168,7 @@ def functions(kind: str, n: int, count: int, *, seed: int = 0) -> NDArray[np.uin
     return np.tile(boolean.truth_table(chosen, 4), 2 ** (n - 4)) ^ parity  # bit x has the first four bits of x lowest
 
 
-def _chosen(scales: dict[str, Scale], scale: str) -> Scale:
+def _settings(scales: dict[str, Scale], scale: str) -> Scale:
     if scale not in scales:
         raise InputError(f"scale: expected {', '.join(map(repr, scales))}, got {scale!r}")
     return scales[scale]
@@ -179,7 +179,7 @@ def _tables(scale: Scale, n: int, seed: int) -> NDArray[np.uint8]:
     return np.concatenate([functions(kind, n, count, seed=seed) for kind, count in scale.counts.items()])
 
 
-def _trained(scale: Scale, n: int, width: int, depth: int, seed: int, device: str) -> pd.DataFrame:
+def _train_functions(scale: Scale, n: int, width: int, depth: int, seed: int, device: str) -> pd.DataFrame:
     """Outcomes of one size on all functions of a scale, trained in one call."""
     names = [(kind, k) for kind, count in scale.counts.items() for k in range(count)]
     seeds = [derive_seed(seed, n, KINDS.index(kind), k, width, depth) for kind, k in names]

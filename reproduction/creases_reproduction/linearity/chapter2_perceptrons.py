@@ -23,7 +23,7 @@ def swaps_of_all(n: int) -> NDArray[np.uint8]:
     return np.asarray(found.swaps[np.searchsorted(found.representatives, classes)])
 
 
-def invariant(scale: Scale) -> Numbers:
+def measure_invariance(scale: Scale) -> Numbers:
     """Theorem 2.1.1 for single bits as predicates and rotations of 2 to 4 bits as group: equal weights suffice."""
     holds, others = [], 0
     for n in (2, 3, 4):
@@ -31,12 +31,12 @@ def invariant(scale: Scale) -> Numbers:
         rotated = (x >> 1) | (x & 1) << n - 1
         tables, swaps = boolean.truth_table(np.arange(1 << (1 << n)), n), swaps_of_all(n)
         same = (tables == tables[:, rotated]).all(axis=1)
-        holds += [_by_equal_weights(int(f), n) for f in np.flatnonzero(same & (swaps <= 1))]
-        others += sum(_by_equal_weights(int(f), n) for f in np.flatnonzero(same & (swaps > 1)))
+        holds += [_has_equal_weights(int(f), n) for f in np.flatnonzero(same & (swaps <= 1))]
+        others += sum(_has_equal_weights(int(f), n) for f in np.flatnonzero(same & (swaps > 1)))
     return {**count_failures(holds), "others": others}
 
 
-def _by_equal_weights(f: int, n: int) -> bool:
+def _has_equal_weights(f: int, n: int) -> bool:
     """Whether one threshold on the number of ones has the function."""
     try:
         return boolean.class_changes(f, n, [1] * n) <= 1
@@ -44,7 +44,7 @@ def _by_equal_weights(f: int, n: int) -> bool:
         return False
 
 
-def xor(scale: Scale) -> Numbers:
+def measure_xor(scale: Scale) -> Numbers:
     """Theorem 2.1.2: which functions of two bits are not linearly separable."""
     swaps = swaps_of_all(2)
     return {"separable": int((swaps <= 1).sum()), "others": np.flatnonzero(swaps > 1).tolist()}
@@ -58,19 +58,19 @@ def judge_xor(numbers: Numbers) -> Judgement:
     return Judgement("agrees", f"of the 16 functions of two bits {numbers['separable']} are separable, not so {known}")
 
 
-def masks(scale: Scale) -> Numbers:
+def measure_masks(scale: Scale) -> Numbers:
     """Theorem 2.1.3: parity of R bits by products of bits, all 2^R and all but one of them, as linear programs."""
     holds = []
     for bits in range(1, 7 if scale == "full" else 5):
         x = np.arange(1 << bits)
         products = (x[:, None] & x == x).astype(np.float64)  # (points, masks): whether all bits of the mask are 1
         signs = np.where(boolean.truth_table(boolean.parity(bits), bits), -1.0, 1.0)
-        holds.append(_separable(products, signs))
-        holds += [not _separable(np.delete(products, mask, axis=1), signs) for mask in x]
+        holds.append(_is_separable(products, signs))
+        holds += [not _is_separable(np.delete(products, mask, axis=1), signs) for mask in x]
     return count_failures(holds)
 
 
-def _separable(features: Floats, signs: Floats) -> bool:
+def _is_separable(features: Floats, signs: Floats) -> bool:
     """Whether weights give every point a value of its sign."""
     from scipy.optimize import linprog
 
@@ -79,7 +79,7 @@ def _separable(features: Floats, signs: Floats) -> bool:
     return bool(found.status == 0)
 
 
-def convergence(scale: Scale) -> Numbers:
+def measure_convergence(scale: Scale) -> Numbers:
     """The rule (2.4) on every class of functions of four bits: does it come to a solution in 1000 epochs?"""
     from sklearn.linear_model import Perceptron
 
@@ -93,7 +93,7 @@ def convergence(scale: Scale) -> Numbers:
     return count_failures(holds)
 
 
-def error_gradient(scale: Scale) -> Numbers:
+def measure_error_gradient(scale: Scale) -> Numbers:
     """(2.11): the derivative of (2.10) by an output, printed and by automatic differentiation, at 5 points."""
     draw = np.random.default_rng(0)
     F, t = (torch.from_numpy(draw.normal(size=5)) for _ in range(2))
@@ -114,7 +114,7 @@ def judge_error_gradient(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", "the sign: the derivative is F - t, not t - F (the deltas of (2.23) need it so)")
 
 
-def backpropagation(scale: Scale) -> Numbers:
+def measure_backpropagation(scale: Scale) -> Numbers:
     """The rules (2.23) for sigmoids and squared error, against automatic differentiation: the largest difference."""
     draw, off = np.random.default_rng(0), 0.0
     for widths in ([3, 4, 2], [2, 5, 3, 1], [1, 1, 1, 1]):
@@ -126,11 +126,14 @@ def backpropagation(scale: Scale) -> Numbers:
         for weight, b in zip(parameters[: len(W)], parameters[len(W) :], strict=True):
             o = torch.sigmoid(weight @ o + b)
         known = torch.autograd.grad(0.5 * ((torch.tensor(t) - o) ** 2).sum(), parameters)
-        off = max(off, *(np.abs(a - b.numpy()).max() for a, b in zip(_by_rules(W, bias, x, t), known, strict=True)))
+        off = max(
+            off,
+            *(np.abs(a - b.numpy()).max() for a, b in zip(_derivatives_by_rules(W, bias, x, t), known, strict=True)),
+        )
     return {"largest difference": off}
 
 
-def _by_rules(W: list[Floats], bias: list[Floats], x: Floats, t: Floats) -> list[Floats]:
+def _derivatives_by_rules(W: list[Floats], bias: list[Floats], x: Floats, t: Floats) -> list[Floats]:
     """Derivatives of (2.10) by the weights and then by the biases, as (2.23) has them."""
     outputs = [x]
     for weight, b in zip(W, bias, strict=True):
@@ -153,7 +156,7 @@ def judge_backpropagation(numbers: Numbers) -> Judgement:
 STEEP = 400.0
 
 
-def rectangles(scale: Scale) -> Numbers:
+def measure_rectangles(scale: Scale) -> Numbers:
     """Figure 2.3: sin on [-pi, pi] by rectangles of two sigmoids, and of four ReLUs each: the largest errors."""
     counts = [5, 10, 20, 40, 80] + ([160, 320] if scale == "full" else [])
     x = torch.linspace(-np.pi, np.pi, 20_001, dtype=torch.float64)
@@ -193,7 +196,7 @@ CLAIMS = [
         "linearity/section-2.1.1-convergence",
         "section 2.1.1",
         "The perceptron rule comes to a solution in finitely many steps where the classes are linearly separable.",
-        measure=convergence,
+        measure=measure_convergence,
         judge=judge_cases(
             "classes of functions of four bits (it comes to an end where they are separable, and nowhere else)"
         ),
@@ -202,21 +205,21 @@ CLAIMS = [
         "linearity/theorem-2.1.1",
         "Theorem 2.1.1",
         "A perceptron that is invariant under a group has weights that depend on the classes of predicates only.",
-        measure=invariant,
+        measure=measure_invariance,
         judge=judge_cases("perceptrons of 2 to 4 bits that are invariant under rotation: equal weights have them"),
     ),
     Claim(
         "linearity/theorem-2.1.2",
         "Theorem 2.1.2",
         "A perceptron with two binary inputs cannot compute XOR.",
-        measure=xor,
+        measure=measure_xor,
         judge=judge_xor,
     ),
     Claim(
         "linearity/theorem-2.1.3",
         "Theorem 2.1.3",
         "Parity of R bits by a perceptron on masks (products of bits) needs all 2^R of them.",
-        measure=masks,
+        measure=measure_masks,
         judge=judge_cases("sets of masks (all of them, and each left out once)"),
         full="seconds",
     ),
@@ -225,7 +228,7 @@ CLAIMS = [
         "eq. (2.11)",
         "The derivative of the squared error by an output is t - F.",
         printed="t - F",
-        measure=error_gradient,
+        measure=measure_error_gradient,
         judge=judge_error_gradient,
         misprints=("linearity/equation-2.11",),
     ),
@@ -233,7 +236,7 @@ CLAIMS = [
         "linearity/equation-2.23",
         "eq. (2.23)",
         "The rules of backpropagation give the derivatives of the error.",
-        measure=backpropagation,
+        measure=measure_backpropagation,
         judge=judge_backpropagation,
     ),
     Claim(
@@ -250,7 +253,7 @@ CLAIMS = [
             "ReLUs, four to a rectangle."
         ),
         printed="20 rectangles, 40 sigmoids, 4 ReLUs to a rectangle",
-        measure=rectangles,
+        measure=measure_rectangles,
         judge=judge_rectangles,
         picture=picture_rectangles,
         full="seconds",

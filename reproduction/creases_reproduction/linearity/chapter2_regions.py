@@ -27,7 +27,7 @@ def random_network(widths: list[int], seed: int) -> Network:
     return creases.read([(draw.normal(size=(b, a)), draw.normal(size=b)) for a, b in pairwise(widths)])
 
 
-def narrow(scale: Scale) -> Numbers:
+def measure_bounded_decisions(scale: Scale) -> Numbers:
     """Parts of the plane and of space that networks of width d decide for a class: bounded ones among them.
 
     As many of the smallest wider networks (d + 1 units) are looked at beside: those do have bounded parts.
@@ -54,7 +54,7 @@ def judge_narrow(numbers: Numbers) -> Judgement:
     return found
 
 
-def product_bound(scale: Scale) -> Numbers:
+def measure_product_bound(scale: Scale) -> Numbers:
     """(2.26) with k = 1 for three inputs and widths 5, 1, as the text allows, and with k = d for random networks."""
     net = random_network([3, 5, 1, 1], 0)
     counted = creases.space(net, [(-1e3, 1e3)] * 3).count
@@ -82,19 +82,19 @@ def judge_product_bound(numbers: Numbers) -> Judgement:
     )
 
 
-def zigzags(scale: Scale) -> Numbers:
+def measure_zigzags(scale: Scale) -> Numbers:
     """(2.27): networks of as many folds as there can be, in each input by itself, against the lower bound."""
     generic = creases.space(random_network([2, 6, 1], 0), [(-1e3, 1e3)] * 2).count
     rows = [[2, 6, 1, generic, bounds([6], 2).lower or 0, bounds([6], 2).upper]]
     for d, units, depth in [(1, 3, 1), (1, 3, 2), (1, 3, 3), (1, 4, 2), (2, 3, 2)]:
-        net = creases.read(_apart(boolean.intervals.max_changes_network(units, depth), d))
+        net = creases.read(_side_by_side(boolean.intervals.max_changes_network(units, depth), d))
         count = creases.line(net, [-2.0], [2.0]).count if d == 1 else creases.plane(net, box=[(-2, 2)] * 2).count
         known = bounds([d * units] * depth, d)
         rows.append([d, d * units, depth, count, known.lower or 0, known.upper])
     return {"networks": rows, **count_failures(low <= count <= high for *_, count, low, high in rows)}
 
 
-def _apart(model: nn.Sequential, d: int) -> Layers:
+def _side_by_side(model: nn.Sequential, d: int) -> Layers:
     """The layers of d networks of one input side by side, with one output: their sum."""
     layers = [(one.weight.detach().numpy(), one.bias.detach().numpy()) for one in model if isinstance(one, nn.Linear)]
     joined = [(block_diag(*[W] * d), np.tile(b, d)) for W, b in layers]
@@ -102,7 +102,7 @@ def _apart(model: nn.Sequential, d: int) -> Layers:
     return [*joined[:-1], (last[0].sum(axis=0, keepdims=True), last[1].sum(keepdims=True))]
 
 
-def tightness(scale: Scale) -> Numbers:
+def measure_tightness(scale: Scale) -> Numbers:
     """Upper bound (2.26) over lower bound (2.27) at growing width, for 1 to 3 inputs and 1 to 4 layers."""
     widths = [2**k * 6 for k in range(12)]
     ratios = {}
@@ -125,7 +125,7 @@ def picture_tightness(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="width", y="upper over lower bound", log=True)
 
 
-def order(scale: Scale) -> Numbers:
+def measure_order(scale: Scale) -> Numbers:
     """The power of the width that the upper bound (2.26) grows as, for L layers and k = 1 to 3, beside k (L - 1)."""
     n = 1 << 20
     found = []
@@ -146,7 +146,7 @@ def judge_order(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", words)
 
 
-def alike(scale: Scale) -> Numbers:
+def measure_identical_units(scale: Scale) -> Numbers:
     """Regions of a layer of units that all compute the same combination of the inputs."""
     counts = []
     for d, seed in product((2, 3), range(5)):
@@ -156,7 +156,7 @@ def alike(scale: Scale) -> Numbers:
     return {"counts": counts, **count_failures(count == 2 for count in counts)}
 
 
-def depth_needs(scale: Scale) -> Numbers:
+def measure_depth_separation(scale: Scale) -> Numbers:
     """Theorem 2.3.3: a sawtooth of k^2 layers of k units, and the least units with which k layers have its pieces."""
     rows = []
     for k in range(1, 6 if scale == "full" else 4):
@@ -176,7 +176,7 @@ def _least_units(pieces: int, layers: int) -> int:
     return min(enough) if enough else layers * even
 
 
-def on_lines(scale: Scale) -> Numbers:
+def measure_on_lines(scale: Scale) -> Numbers:
     """Breakpoints of untrained networks on random segments of four inputs, by the number of units."""
     trials = 40 if scale == "full" else 6
     shapes = [(width, depth) for depth in (1, 2, 3) for width in (8, 16, 32, 64)]
@@ -205,7 +205,7 @@ def picture_on_lines(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="units", y="breakpoints on a segment", log=True)
 
 
-def by_dimension(scale: Scale) -> Numbers:
+def measure_by_dimension(scale: Scale) -> Numbers:
     """Regions of untrained networks of two layers in a box of 1, 2 and 3 inputs, by the number of units."""
     trials = 10 if scale == "full" else 2
     widths = (4, 8, 16, 32) if scale == "full" else (4, 8, 16)
@@ -250,7 +250,7 @@ CLAIMS = [
             "Networks of width at most d are at infinite distance from integrable functions of d inputs, or no nearer "
             "than 0: where they are not 0 is never bounded."
         ),
-        measure=narrow,
+        measure=measure_bounded_decisions,
         judge=judge_narrow,
         full="half a minute",
     ),
@@ -259,7 +259,7 @@ CLAIMS = [
         "eq. (2.26)",
         "A network has at most prod_l sum_(i <= k) C(N_l, i) regions, for a k that is at most every width.",
         printed="k <= N_l for all l",
-        measure=product_bound,
+        measure=measure_product_bound,
         judge=judge_product_bound,
         full="seconds",
         misprints=("linearity/equation-2.26",),
@@ -268,7 +268,7 @@ CLAIMS = [
         "linearity/equation-2.27",
         "eq. (2.27)",
         "Some weights reach prod_(l < L) floor(N_l / N_0)^N_0 sum_(j <= N_0) C(N_L, j) regions.",
-        measure=zigzags,
+        measure=measure_zigzags,
         judge=judge_cases("networks of 1 and 2 inputs, built to fold where they have two layers or more"),
     ),
     Claim(
@@ -278,7 +278,7 @@ CLAIMS = [
             "Upper and lower bound are asymptotically tight: polynomial in width, exponential in depth (also section "
             "1.1.1)."
         ),
-        measure=tightness,
+        measure=measure_tightness,
         judge=judge_tightness,
         picture=picture_tightness,
     ),
@@ -287,7 +287,7 @@ CLAIMS = [
         "section 2.3.2, after (2.26)",
         "For widths of at most N the upper bound on the number of regions is O(N^(k (L - 1))).",
         printed="k (L - 1)",
-        measure=order,
+        measure=measure_order,
         judge=judge_order,
         picture=rows_picture("power of the width"),
         misprints=("linearity/section-2.3.2-order",),
@@ -297,7 +297,7 @@ CLAIMS = [
         "section 2.3.2",
         "A hidden layer of units that all compute the same combination of the inputs has only two regions.",
         printed="2",
-        measure=alike,
+        measure=measure_identical_units,
         judge=judge_cases("networks of six such units"),
     ),
     Claim(
@@ -305,7 +305,7 @@ CLAIMS = [
         "Theorem 2.3.3",
         "Some function of a network of k^2 layers and k^3 units needs at least k^(k+1)/2 - 1 units in k layers.",
         printed="k^(k+1)/2 - 1",
-        measure=depth_needs,
+        measure=measure_depth_separation,
         judge=judge_cases("numbers k, by the pieces of a sawtooth"),
         full="seconds",
     ),
@@ -326,7 +326,7 @@ CLAIMS = [
         "section 2.3.8 (also 1.1.1)",
         "Untrained networks have a number of regions on a line that grows linearly in the number of units.",
         printed="linear",
-        measure=on_lines,
+        measure=measure_on_lines,
         judge=judge_on_lines,
         picture=picture_on_lines,
         full="seconds",
@@ -335,7 +335,7 @@ CLAIMS = [
         "linearity/section-2.3.8-dimension",
         "section 2.3.8 (also 1.1.1)",
         "Their number of regions grows polynomially in the number of units and exponentially in that of inputs.",
-        measure=by_dimension,
+        measure=measure_by_dimension,
         judge=judge_by_dimension,
         picture=picture_by_dimension,
         full="a minute",

@@ -18,7 +18,7 @@ from creases_reproduction.linearity.chapter2_perceptrons import swaps_of_all
 FIVE_SWAPS = [1785, 7140]
 
 
-def perceptron_counts(scale: Scale) -> Numbers:
+def measure_perceptron_counts(scale: Scale) -> Numbers:
     """Of how many of the points of {0, 1}^n untrained perceptrons without a bias say 1: how often each number."""
     n, trials = 4, 200_000 if scale == "full" else 20_000
     weights = lab.Batch.initial(trials, [n, 1], seed=0, init="he").weights[0][:, 0]  # normal: symmetric about 0
@@ -45,7 +45,7 @@ def picture_perceptron_counts(numbers: Numbers) -> Picture:
     return Picture(curves=[Curve("here", t, share), Curve("printed", t, printed)], x="points of class 1", y="share")
 
 
-def enough_width(scale: Scale) -> Numbers:
+def measure_enough_width(scale: Scale) -> Numbers:
     """Whether width n + 2^(n - 1 - log2 l) + 1 in l layers holds a network built for the most swaps of n bits."""
     most = [int(boolean.class_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)]
     cases = [(n, layers) for n in range(1, len(most) + 1) for layers in (1, 2, 4) if layers <= 2 ** (n - 1)]
@@ -56,7 +56,7 @@ def enough_width(scale: Scale) -> Numbers:
     )
 
 
-def polynomial(scale: Scale) -> Numbers:
+def measure_polynomial(scale: Scale) -> Numbers:
     """The sum (3.5) of coefficients times monomials over f, with and without the factor 2^-n, at all functions."""
     ratios: dict[str, list[list[float]]] = {"with the factor": [], "as printed": []}
     for n in (1, 2, 3, 4):
@@ -79,7 +79,7 @@ def judge_polynomial(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", "the polynomial does not have the function's values")
 
 
-def influence(scale: Scale) -> Numbers:
+def measure_influence(scale: Scale) -> Numbers:
     """(3.6), the influence by coefficients, against its definition, at all functions of up to four bits."""
     holds = []
     for n in (1, 2, 3, 4):
@@ -89,7 +89,7 @@ def influence(scale: Scale) -> Numbers:
     return count_failures(holds)
 
 
-def invariance(scale: Scale) -> Numbers:
+def measure_invariance(scale: Scale) -> Numbers:
     """Swaps along permuted and negated weights, and of images of functions by the operations of NPN."""
     draw, holds = np.random.default_rng(0), []
     for n in (2, 3, 4, 5) if scale == "full" else (2, 3, 4):
@@ -107,7 +107,7 @@ def npn_image(f: int, n: int, draw: np.random.Generator) -> int:
     return boolean.from_truth_table(table ^ draw.integers(0, 2))
 
 
-def fourier_invariance(scale: Scale) -> Numbers:
+def measure_fourier_invariance(scale: Scale) -> Numbers:
     """Degree, entropy and influence of functions and of other functions of their classes."""
     draw, holds = np.random.default_rng(0), []
     for n, _ in product((2, 3, 4, 5, 6), range(20)):
@@ -120,7 +120,7 @@ def fourier_invariance(scale: Scale) -> Numbers:
     return count_failures(holds)
 
 
-def narrow_networks(scale: Scale) -> Numbers:
+def measure_narrow_networks(scale: Scale) -> Numbers:
     """Networks of width two built for every class of up to four bits, and for some of five."""
     holds = []
     for n, leak in product((1, 2, 3, 4), (0.0, 0.1)):
@@ -129,7 +129,7 @@ def narrow_networks(scale: Scale) -> Numbers:
     return count_failures(holds)
 
 
-def orderings(scale: Scale) -> Numbers:
+def measure_orderings(scale: Scale) -> Numbers:
     """How many orders positive weights can put the inputs in, and how many the printed cases tell apart."""
     bits = range(1, 6)
     return {
@@ -145,7 +145,7 @@ def judge_orderings(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"the cases compare a weight with the one before and prefix sums only: {words}")
 
 
-def class_counts(scale: Scale) -> Numbers:
+def measure_class_counts(scale: Scale) -> Numbers:
     """NPN classes of n bits beside 2^(2^n) / (2^n n!)."""
     bits = range(1, 6 if scale == "full" else 5)
     printed = {1: 2, 2: 4, 4: 222, 5: 616126}
@@ -164,7 +164,7 @@ def judge_class_counts(numbers: Numbers) -> Judgement:
     return Judgement("agrees", f"as many as printed; {ratios} times the estimate for n = 1, 2, ...")
 
 
-def table_3_1(scale: Scale) -> Numbers:
+def measure_table_3_1(scale: Scale) -> Numbers:
     """The most swaps of functions of n bits; n = 5, which is not printed, at full scale."""
     printed = {1: 1, 2: 2, 3: 3, 4: 5}
     most = {n: int(boolean.class_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)}
@@ -179,7 +179,7 @@ def judge_table_3_1(numbers: Numbers) -> Judgement:
     return Judgement("agrees", f"all four values{''.join(more)}")
 
 
-def small_classes(scale: Scale) -> Numbers:
+def measure_small_classes(scale: Scale) -> Numbers:
     """How many classes have 0, 1, 2, ... swaps, for n = 1, 2, 3."""
     return {str(n): np.bincount(boolean.class_swaps(n).swaps).tolist() for n in (1, 2, 3)}
 
@@ -191,7 +191,7 @@ def judge_small_classes(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if right else "disagrees", f"classes with 0, 1, 2, ... swaps: {words}")
 
 
-def most_swaps(scale: Scale) -> Numbers:
+def measure_most_swaps(scale: Scale) -> Numbers:
     """The classes of four bits with the most swaps."""
     found = boolean.class_swaps(4)
     return {"most": int(found.swaps.max()), "classes": found.representatives[found.swaps == found.swaps.max()].tolist()}
@@ -202,7 +202,7 @@ def judge_most_swaps(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if right else "disagrees", f"{numbers['most']} swaps: classes {numbers['classes']}")
 
 
-def parity_swaps(scale: Scale) -> Numbers:
+def measure_parity_swaps(scale: Scale) -> Numbers:
     """Swaps of parity, and changes along equal weights."""
     bits = range(1, 7 if scale == "full" else 6)
     found = [
@@ -215,7 +215,7 @@ def parity_swaps(scale: Scale) -> Numbers:
     }
 
 
-def average_swaps(scale: Scale) -> Numbers:
+def measure_average_swaps(scale: Scale) -> Numbers:
     """Mean swaps over all functions of n bits."""
     means = [float(swaps_of_all(n).mean()) for n in (1, 2, 3, 4)]
     if scale == "full":
@@ -242,7 +242,7 @@ CLAIMS = [
         "linearity/section-1.1.3-average",
         "section 1.1.3",
         "The average Boolean function becomes exponentially more complex to represent as the bits grow.",
-        measure=average_swaps,
+        measure=measure_average_swaps,
         judge=judge_average_swaps,
         picture=picture_average_swaps,
         full="half a minute",
@@ -252,7 +252,7 @@ CLAIMS = [
         "section 3.1",
         "An untrained perceptron says 1 at t of the points of {0, 1}^n with a chance of 2^-n for each t.",
         printed="2^-n for 0 <= t <= 2^n",
-        measure=perceptron_counts,
+        measure=measure_perceptron_counts,
         judge=judge_perceptron_counts,
         picture=picture_perceptron_counts,
         full="seconds",
@@ -262,7 +262,7 @@ CLAIMS = [
         "linearity/section-3.1-width",
         "section 3.1",
         "l hidden layers of width n + 2^(n-1-log2 l) + 1 have a network for every function of n bits.",
-        measure=enough_width,
+        measure=measure_enough_width,
         judge=judge_cases("numbers of bits and layers: networks built for the most swaps fit"),
         full="half a minute",
     ),
@@ -282,7 +282,7 @@ CLAIMS = [
             "A function of bits -1 and 1 is the sum of its Fourier coefficients times monomials, the coefficients "
             "being sums of f times the monomial."
         ),
-        measure=polynomial,
+        measure=measure_polynomial,
         judge=judge_polynomial,
         misprints=("linearity/equation-3.5",),
     ),
@@ -290,14 +290,14 @@ CLAIMS = [
         "linearity/equation-3.6",
         "eq. (3.6)",
         "The influence is the sum of the squared coefficients, each times the size of its set.",
-        measure=influence,
+        measure=measure_influence,
         judge=judge_cases("functions of up to four bits, with the factor 2^-n in the coefficients"),
     ),
     Claim(
         "linearity/theorem-3.3.1",
         "Theorem 3.3.1, Lemmas A.1.1 to A.1.3",
         "All functions of an NPN class have the same swaps.",
-        measure=invariance,
+        measure=measure_invariance,
         judge=judge_cases("pairs of functions of a class"),
         full="seconds",
     ),
@@ -305,14 +305,14 @@ CLAIMS = [
         "linearity/section-A.5",
         "appendix A.5, section 3.4.2",
         "Degree, Fourier entropy and influence are the same for all functions of an NPN class.",
-        measure=fourier_invariance,
+        measure=measure_fourier_invariance,
         judge=judge_cases("pairs of functions of a class, three measures each"),
     ),
     Claim(
         "linearity/section-3.3.1-width-2",
         "section 3.3.1, section 3.5",
         "Every function of bits has a network of width two.",
-        measure=narrow_networks,
+        measure=measure_narrow_networks,
         judge=judge_cases("classes with and without leak: the network built is right at every point"),
         full="seconds",
     ),
@@ -324,7 +324,7 @@ CLAIMS = [
             "that plus prefix sums: 2i - 2 cases for weight i."
         ),
         printed="without ties 1, 1, 2, 6, 24 for n = 1 to 5",
-        measure=orderings,
+        measure=measure_orderings,
         judge=judge_orderings,
         picture=rows_picture("orders", log=True),
         misprints=("linearity/section-3.3.1-cases",),
@@ -334,7 +334,7 @@ CLAIMS = [
         "sections 3.3.1 and 3.4.2",
         "There are 222 NPN classes of four bits, 616,126 of five, O(2^2^n / (2^n n!)) of n.",
         printed="2, 4, 222, 616126 for n = 1, 2, 4, 5",
-        measure=class_counts,
+        measure=measure_class_counts,
         judge=judge_class_counts,
         picture=rows_picture("classes", log=True),
         full="seconds",
@@ -344,7 +344,7 @@ CLAIMS = [
         "Table 3.1",
         "The highest swaps of functions of n bits.",
         printed="1, 2, 3, 5 for n = 1 to 4; Omega(2^n / n)",
-        measure=table_3_1,
+        measure=measure_table_3_1,
         judge=judge_table_3_1,
         picture=rows_picture("most swaps"),
         full="half a minute",
@@ -357,7 +357,7 @@ CLAIMS = [
             "bits: several classes of three swaps."
         ),
         printed="1 1; 1 2 1; several",
-        measure=small_classes,
+        measure=measure_small_classes,
         judge=judge_small_classes,
     ),
     Claim(
@@ -365,7 +365,7 @@ CLAIMS = [
         "Figure 3.2",
         "The classes of four bits with five swaps are 1785 and 7140.",
         printed="1785, 7140",
-        measure=most_swaps,
+        measure=measure_most_swaps,
         judge=judge_most_swaps,
     ),
     Claim(
@@ -373,7 +373,7 @@ CLAIMS = [
         "section 3.3.1",
         "Parity of n bits has n swaps: equal weights reach them.",
         printed="n",
-        measure=parity_swaps,
+        measure=measure_parity_swaps,
         judge=judge_rows(0),
         picture=rows_picture("swaps of parity"),
         full="seconds",

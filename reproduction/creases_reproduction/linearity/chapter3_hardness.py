@@ -20,7 +20,7 @@ from creases_reproduction.linearity.chapter3_training import LEAKS, sweep_claim
 ENDS = 20
 
 
-def hardest(found: Success) -> Numbers:
+def hardest_classes(found: Success) -> Numbers:
     """Table 3.3: at how many sizes each printed class, and each that is so more often, is among the hardest."""
     numbers: dict[str, Any] = {"sizes": int(found.table.groupby(["width", "depth"]).ngroups)}
     listed = []
@@ -32,7 +32,7 @@ def hardest(found: Success) -> Numbers:
     return {**numbers, "rows": listed}
 
 
-def judge_hardest(numbers: Numbers) -> Judgement:
+def judge_hardest_classes(numbers: Numbers) -> Judgement:
     found = rows(numbers)
     first = {name: next(iter(numbers[name])) for name in LEAKS}
     ties = {name: max(numbers[name].values()) == numbers[name].get(str(PARITY)) for name in LEAKS}
@@ -48,7 +48,7 @@ def judge_hardest(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind", f"parity is the hardest at most sizes for both; {words}")
 
 
-def explained(found: Success) -> Numbers:
+def correlations_with_rates(found: Success) -> Numbers:
     """Fig. 3.6: correlations over the classes of each measure with the mean rate; how alike the three rates are."""
     numbers: dict[str, Any] = {}
     for name, leak in LEAKS.items():
@@ -65,7 +65,7 @@ def explained(found: Success) -> Numbers:
     return numbers
 
 
-def judge_explained(numbers: Numbers) -> Judgement:
+def judge_correlations(numbers: Numbers) -> Judgement:
     words, right = [], True
     for name in LEAKS:
         size = {metric: abs(own[0]) for metric, own in numbers[name].items() if own[0] is not None}
@@ -77,7 +77,7 @@ def judge_explained(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if right else "disagrees", why)
 
 
-def picture_explained(numbers: Numbers) -> Picture:
+def picture_correlations(numbers: Numbers) -> Picture:
     found = [Row(f"{name}: {metric}", None, *own) for name in LEAKS for metric, own in numbers[name].items()]
     return Picture(rows=found, x="correlation with the mean rate of success")
 
@@ -121,7 +121,7 @@ def judge_unbalanced(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if gone >= 5 and odd >= 4 else "disagrees", words)
 
 
-def five_bits(scale: Scale) -> Numbers:
+def measure_five_bits(scale: Scale) -> Numbers:
     """CPU seconds for the swaps of all classes of five bits; at quick scale reckoned from 256 of them.
 
     And the operations (2^n n!)^2 for each class that section 3.3.1 reckons for its own algorithm.
@@ -155,8 +155,8 @@ CLAIMS = [
     sweep_claim(
         "linearity/table-3.3",
         "The ten hardest problems: at how many of 45 sizes each is within a point of the lowest success.",
-        hardest,
-        judge_hardest,
+        hardest_classes,
+        judge_hardest_classes,
         rows_picture("sizes at which it is hardest"),
         place="Table 3.3",
         printed="ReLU 27030: 19, 278: 14, 5737: 12, 406: 6, ...; leaky 27030: 12, 7128: 5, eight others 2",
@@ -171,9 +171,9 @@ CLAIMS = [
     sweep_claim(
         "linearity/figure-3.6",
         "Influence explains success best of the four measures, entropy has a weak relation to it.",
-        explained,
-        judge_explained,
-        picture_explained,
+        correlations_with_rates,
+        judge_correlations,
+        picture_correlations,
         quick="quick",
         place="Figure 3.6",
     ),
@@ -188,7 +188,7 @@ CLAIMS = [
         "linearity/section-3.4.2-five-bits",
         "section 3.4.2",
         "The swaps algorithm of section 3.3.1 is computationally infeasible for all functions of five bits.",
-        measure=five_bits,
+        measure=measure_five_bits,
         judge=judge_five_bits,
         full="ten seconds of one core",
     ),

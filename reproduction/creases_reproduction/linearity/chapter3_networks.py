@@ -41,7 +41,7 @@ def intervals(count: int, draw: np.random.Generator) -> Floats:
     return np.cumsum(draw.uniform(0.1, 3, 2 * count)).reshape(count, 2)
 
 
-def regression(scale: Scale) -> Numbers:
+def measure_regression(scale: Scale) -> Numbers:
     """Lemma A.2.1: k random values at k points by broken lines with k - 1 breakpoints, all active on the right."""
     draw, holds = np.random.default_rng(0), []
     for k, leak, _ in product(range(2, 9), (0.0, 0.1, 0.5), range(10)):
@@ -51,7 +51,7 @@ def regression(scale: Scale) -> Numbers:
     return count_failures(holds)
 
 
-def slopes_matrix(scale: Scale) -> Numbers:
+def measure_slopes_matrix(scale: Scale) -> Numbers:
     """The slopes that the matrix (A.14) gives, as printed and transposed: how far from those of (A.11) at most."""
     draw, leak, k = np.random.default_rng(0), 0.1, 6
     a = draw.normal(size=k - 1)
@@ -75,7 +75,7 @@ def judge_slopes_matrix(numbers: Numbers) -> Judgement:
     )
 
 
-def wide(scale: Scale) -> Numbers:
+def measure_wide_networks(scale: Scale) -> Numbers:
     """Theorem 3.3.2: random intervals of alternating class, networks of at most as many units less one."""
     draw, holds = np.random.default_rng(0), []
     for count, leak, first, _ in product(range(2, 9), (0.0, 0.1, 0.5), (-1, 1), range(5)):
@@ -90,7 +90,7 @@ def wide(scale: Scale) -> Numbers:
     return count_failures(holds)
 
 
-def proof(scale: Scale) -> Numbers:
+def measure_proof(scale: Scale) -> Numbers:
     """The construction of (A.17) to (A.20) at the counterexample: its least value on the first interval, class +."""
     ends, leak = np.array(COUNTEREXAMPLE), 0.5
     y, f = ends.mean(axis=1), [1.0]
@@ -115,7 +115,7 @@ def judge_proof(numbers: Numbers) -> Judgement:
     )
 
 
-def fewer(scale: Scale) -> Numbers:
+def measure_necessary_units(scale: Scale) -> Numbers:
     """Units that s changes of class at given places need, with a leak and without."""
     changes = list(range(1, 10))
     return {
@@ -139,7 +139,7 @@ def judge_fewer(numbers: Numbers) -> Judgement:
     )
 
 
-def drawn(scale: Scale) -> Numbers:
+def measure_figure_3_3(scale: Scale) -> Numbers:
     """Fig. 3.3: networks for five intervals, one wide and one narrow and deep, along the line."""
     x = np.linspace(-1, 9, 201)
     models = {
@@ -160,18 +160,18 @@ def drawn(scale: Scale) -> Numbers:
     }
 
 
-def judge_drawn(numbers: Numbers) -> Judgement:
+def judge_figure_3_3(numbers: Numbers) -> Judgement:
     words = "; ".join(f"{name}: layers of {', '.join(map(str, own[:-1]))}" for name, own in numbers["sizes"].items())
     return Judgement(
         "agrees" if all(numbers["right"].values()) else "disagrees", f"{words} units have all four changes"
     )
 
 
-def picture_drawn(numbers: Numbers) -> Picture:
+def picture_figure_3_3(numbers: Numbers) -> Picture:
     return Picture(curves=[Curve(name, numbers["x"], numbers[name]) for name in ("wide", "deep")], x="x", y="output")
 
 
-def teeth(scale: Scale) -> Numbers:
+def measure_teeth(scale: Scale) -> Numbers:
     """Theorem 3.3.3: changes of sign of networks of w units in l layers, on a segment, and where they are."""
     rows = []
     for width, depth, leak in product((2, 3, 4, 5), (1, 2, 3), (0.0, 0.1)):
@@ -200,7 +200,7 @@ def judge_places(numbers: Numbers) -> Judgement:
     )
 
 
-def second_layer(scale: Scale) -> Numbers:
+def measure_second_layer(scale: Scale) -> Numbers:
     """(A.21) for w = 2 to 5: the largest jump where its pieces meet, as printed and with odd pieces turned."""
     printed, turned = [], []
     for w in range(2, 6):
@@ -227,7 +227,7 @@ def judge_second_layer(numbers: Numbers) -> Judgement:
     )
 
 
-def parity(scale: Scale) -> Numbers:
+def measure_parity_networks(scale: Scale) -> Numbers:
     """Theorem 3.3.4: parity of n bits by networks of width w and depth l, all with n <= w^l, at every point."""
     bits = range(1, 17 if scale == "full" else 9)
     holds = []
@@ -246,7 +246,7 @@ CLAIMS = [
             "k values at k points are those of a leaky network of one layer of k - 1 units with breakpoints at the "
             "first k - 1 points."
         ),
-        measure=regression,
+        measure=measure_regression,
         judge=judge_cases("sets of points and leaks"),
     ),
     Claim(
@@ -254,7 +254,7 @@ CLAIMS = [
         "eq. (A.14)",
         "The matrix from units to slopes has 1 for i <= j and alpha for i > j.",
         printed="M_ij = 1 for i <= j",
-        measure=slopes_matrix,
+        measure=measure_slopes_matrix,
         judge=judge_slopes_matrix,
         misprints=("linearity/equation-A.14", "linearity/equation-A.15"),
     ),
@@ -263,14 +263,14 @@ CLAIMS = [
         "Theorem 3.3.2",
         "s intervals of alternating class have a leaky network of one layer of s - 1 units.",
         printed="s - 1",
-        measure=wide,
+        measure=measure_wide_networks,
         judge=judge_cases("sets of random intervals, by the repaired construction"),
     ),
     Claim(
         "linearity/section-A.2-proof",
         "appendix A.2",
         "The network with breakpoints at the middles of the intervals classifies each of them.",
-        measure=proof,
+        measure=measure_proof,
         judge=judge_proof,
         misprints=("linearity/section-A.2-proof",),
     ),
@@ -282,7 +282,7 @@ CLAIMS = [
             "needs s - 1."
         ),
         printed="s - 1",
-        measure=fewer,
+        measure=measure_necessary_units,
         judge=judge_fewer,
         misprints=("linearity/section-3.3.2-nodes",),
     ),
@@ -290,16 +290,16 @@ CLAIMS = [
         "linearity/figure-3.3",
         "Figure 3.3, also A.1 and A.2",
         "Four changes of class by a wide network of one layer and by a narrow deep one.",
-        measure=drawn,
-        judge=judge_drawn,
-        picture=picture_drawn,
+        measure=measure_figure_3_3,
+        judge=judge_figure_3_3,
+        picture=picture_figure_3_3,
     ),
     Claim(
         "linearity/theorem-3.3.3",
         "Theorem 3.3.3",
         "Some leaky network of l layers of width w makes w^l intervals of alternating sign.",
         printed="w^l",
-        measure=teeth,
+        measure=measure_teeth,
         judge=judge_cases("widths, depths and leaks: there are even w^l + 1"),
     ),
     Claim(
@@ -307,7 +307,7 @@ CLAIMS = [
         "appendix A.3",
         "With a last bias of -0.5 it changes class at a + i (b - a) / w^l and makes w^l intervals.",
         printed="i / w^l",
-        measure=teeth,
+        measure=measure_teeth,
         judge=judge_places,
         misprints=("linearity/section-A.3-places",),
     ),
@@ -316,7 +316,7 @@ CLAIMS = [
         "eq. (A.21)",
         "The second layer's function folds [0, 1] onto itself w times.",
         printed="w (-1)^i (x - i / w)",
-        measure=second_layer,
+        measure=measure_second_layer,
         judge=judge_second_layer,
         misprints=("linearity/equation-A.21",),
     ),
@@ -324,7 +324,7 @@ CLAIMS = [
         "linearity/theorem-3.3.4",
         "Theorem 3.3.4",
         "Networks of width w and depth l solve parity of n bits if n <= w^l.",
-        measure=parity,
+        measure=measure_parity_networks,
         judge=judge_cases("numbers of bits, widths and leaks, at every point"),
         full="a minute",
     ),

@@ -28,7 +28,7 @@ def gradient(loss: Tensor, parameters: Tensor) -> Tensor:
     return found
 
 
-def example(scale: Scale) -> Numbers:
+def measure_example(scale: Scale) -> Numbers:
     """The gradient of (3.13) at the printed optima and at (0, 0), and the losses there."""
     found = {}
     for name, at in {**PRINTED_OPTIMA, "a = b = 0": (0.0, 0.0)}.items():
@@ -65,7 +65,7 @@ def active_everywhere(count: int, seed: int = 0) -> Tensor:
     return torch.from_numpy(np.hstack([w, o, b, c]))
 
 
-def equations(scale: Scale) -> Numbers:
+def measure_equations(scale: Scale) -> Numbers:
     """The printed derivatives by time where both units are active everywhere, over those of (3.25) by parameters."""
     p = active_everywhere(50).requires_grad_()
     known = gradient(loss(p).sum(), p)
@@ -97,7 +97,7 @@ def judge_equations(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"they are {numbers['from ascent']:.2g} off the derivatives of the loss")
 
 
-def sign_regions(scale: Scale) -> Numbers:
+def measure_sign_regions(scale: Scale) -> Numbers:
     """How many combinations of signs there are, and the losses of their steady states."""
     losses = Counter("none" if one.loss is None else str(one.loss) for one in xor.REGIONS)
     return {"regions": len(xor.REGIONS), "of": 2**6, "losses": dict(losses)}
@@ -116,19 +116,19 @@ def judge_losses(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if right else "disagrees", f"with both outer weights not 0: {words}; {none} have none")
 
 
-def symmetries(scale: Scale) -> Numbers:
+def measure_symmetries(scale: Scale) -> Numbers:
     """In how many regions the loss of steady states is another than in the one that a symmetry makes of it."""
     losses = {one.sides: one.loss for one in xor.REGIONS}
     maps: dict[str, Callable[[Sides, Sides], tuple[Sides, Sides]]] = {
         "units exchanged": lambda first, second: (second, first),
-        "both w negated": lambda first, second: (_mirrored(first), _mirrored(second)),
-        "w_1 negated": lambda first, second: (_mirrored(first), second),
+        "both w negated": lambda first, second: (_mirror_sides(first), _mirror_sides(second)),
+        "w_1 negated": lambda first, second: (_mirror_sides(first), second),
     }
     differ = {name: sum(losses[sides] != losses[of(*sides)] for sides in losses) for name, of in maps.items()}
     return {"regions": len(losses), "differ": differ}
 
 
-def _mirrored(sides: Sides) -> Sides:
+def _mirror_sides(sides: Sides) -> Sides:
     """A unit's sides with the sign of w changed."""
     left, middle, right = sides
     return right, middle, left
@@ -144,7 +144,7 @@ def judge_symmetries(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"{words}; units exchanged and both w negated make four equivalent optima, not eight")
 
 
-def freedom(scale: Scale) -> Numbers:
+def measure_freedom(scale: Scale) -> Numbers:
     """Dimensions of the families of steady states."""
     return {"dimensions": dict(Counter(str(one.dimension) for one in xor.REGIONS if one.dimension is not None))}
 
@@ -155,7 +155,7 @@ def judge_freedom(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if min(map(int, found)) >= 2 else "disagrees", f"families: {words}")
 
 
-def families(scale: Scale) -> Numbers:
+def measure_families(scale: Scale) -> Numbers:
     """The three printed families where both units are active everywhere: gradient 0 and loss 4 at random members."""
     p = active_everywhere(50)
     o1, o2, b1, b2 = p[:, 2].clone(), p[:, 3].clone(), p[:, 4], p[:, 5]
@@ -179,14 +179,14 @@ _NAMES = {one.conditions: " | ".join(_WORDS[side] for side in one.sides) for one
 
 
 @cache
-def trained(scale: Scale) -> Optima:
+def train_optima(scale: Scale) -> Optima:
     """The trainings of Table 3.2, once for all claims."""
     return table_3_2(scale)
 
 
-def table(scale: Scale) -> Numbers:
+def measure_table_3_2(scale: Scale) -> Numbers:
     """Table 3.2: shares of trained networks by family (mean loss), and by loss for both readings of the loss."""
-    found = trained(scale)
+    found = train_optima(scale)
     solutions = found.solutions("mean")
     by_loss = found.frequencies()
     return {
@@ -205,7 +205,7 @@ def table(scale: Scale) -> Numbers:
 
 def judge_table(numbers: Numbers) -> Judgement:
     found = rows(numbers)
-    near = [_consistent(one.printed, one.measured) for one in found if one.printed is not None]
+    near = [_is_consistent(one.printed, one.measured) for one in found if one.printed is not None]
     here, printed = (
         numbers["by loss"]["mean"]["8/3"][0],
         sum(one.printed or 0 for one in found if one.what.startswith("loss 2.67")),
@@ -217,11 +217,11 @@ def judge_table(numbers: Numbers) -> Judgement:
     )
     if all(near):
         return Judgement("agrees", words)
-    kind = sum(near) >= len(near) / 2 and _consistent(printed, here)
+    kind = sum(near) >= len(near) / 2 and _is_consistent(printed, here)
     return Judgement("agrees in kind" if kind else "disagrees", words)
 
 
-def _consistent(printed: float, share: float | None) -> bool:
+def _is_consistent(printed: float, share: float | None) -> bool:
     """Whether a share of 1,000 trials may come from the measured one: 95 % interval."""
     low, high = wilson_interval(round(1000 * printed), 1000)
     return share is not None and low <= share <= high
@@ -237,7 +237,7 @@ CLAIMS = [
         "section 3.3.3, (3.12) to (3.22)",
         "The optima of max(ax, 0) + b on -1 -> -1, 1 -> 1 are (2, -1) where a > 0 and (-4, 2) where a <= 0.",
         printed="(2, -1), (-4, 2)",
-        measure=example,
+        measure=measure_example,
         judge=judge_example,
         misprints=("linearity/section-3.3.3-example",),
     ),
@@ -245,7 +245,7 @@ CLAIMS = [
         "linearity/section-3.3.3-equations",
         "section 3.3.3",
         "The differential equations of gradient descent on (3.25).",
-        measure=equations,
+        measure=measure_equations,
         judge=judge_equations,
         misprints=("linearity/section-3.3.3-equations",),
     ),
@@ -254,7 +254,7 @@ CLAIMS = [
         "section 3.3.3",
         "Of 64 combinations of the signs of b and b +- w only 36 are possible.",
         printed="64, 36",
-        measure=sign_regions,
+        measure=measure_sign_regions,
         judge=judge_sign_regions,
     ),
     Claim(
@@ -262,7 +262,7 @@ CLAIMS = [
         "section 3.3.3",
         "Where both units are active everywhere there are three families of steady states, all of loss four.",
         printed="4",
-        measure=families,
+        measure=measure_families,
         judge=judge_cases("members of the three families: gradient 0 and loss 4"),
     ),
     Claim(
@@ -270,7 +270,7 @@ CLAIMS = [
         "section 3.3.3",
         "Exchanging the units, or the sign of w_1 or of w_2, changes no solution: optima come in classes of eight.",
         printed="8",
-        measure=symmetries,
+        measure=measure_symmetries,
         judge=judge_symmetries,
         misprints=("linearity/section-3.3.3-symmetry",),
     ),
@@ -279,7 +279,7 @@ CLAIMS = [
         "section 3.4.1",
         "Solutions are no points: they have at least two degrees of freedom.",
         printed="2",
-        measure=freedom,
+        measure=measure_freedom,
         judge=judge_freedom,
     ),
     Claim(
@@ -287,7 +287,7 @@ CLAIMS = [
         "section 3.4.1",
         "Minima have loss 0, 8/3 or 4.",
         printed="0, 8/3, 4",
-        measure=sign_regions,
+        measure=measure_sign_regions,
         judge=judge_losses,
     ),
     Claim(
@@ -295,7 +295,7 @@ CLAIMS = [
         "Table 3.2",
         "How often each of the 15 most common solutions is found in 1,000 trainings; 53 are found in all.",
         printed="23, 25, 26, 26, 26, 26, 31, 33, 58, 61, 62, 64, 66, 67, 75 of 1,000",
-        measure=table,
+        measure=measure_table_3_2,
         judge=judge_table,
         picture=rows_picture("share of trainings"),
         full="half a minute",

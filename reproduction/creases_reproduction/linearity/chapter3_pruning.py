@@ -125,7 +125,7 @@ def picture_deep(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="digits", y="units of the smallest")
 
 
-def rates(scale: Scale) -> Numbers:
+def measure_rates(scale: Scale) -> Numbers:
     """How often 3x1, 6x1 and 2x2 networks learn 4-parity, with ReLU and leaky ReLU (the text does not say which)."""
     printed = {(3, 1): 0.02, (6, 1): 0.65, (2, 2): 0.01}
     table = parity_rates(10_000 if scale == "full" else 400)
@@ -156,7 +156,7 @@ def judge_rates(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind" if near and rising else "disagrees", words)
 
 
-def sub_networks(scale: Scale) -> Numbers:
+def measure_sub_networks(scale: Scale) -> Numbers:
     """6x1 ReLU networks on 4-parity: how many learn it, hold a 3x1 network that does, and how many such of 20."""
     trials = 1000 if scale == "full" else 60
     X, y = parity(4)
@@ -186,7 +186,7 @@ def judge_sub_networks(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind" if few else "disagrees", f"{words}: more of our networks hold one")
 
 
-def deep_to_minimal(scale: Scale) -> Numbers:
+def measure_deep_to_minimal(scale: Scale) -> Numbers:
     """15x4 ReLU networks on 4-parity: how many learn it, and are pruned iteratively to 2x2."""
     trials, restarts = (40, 4) if scale == "full" else (4, 2)
     networks = originals(4, [15] * 4, trials, derive_seed(0, 4, 15, 4))
@@ -212,7 +212,7 @@ def judge_deep_to_minimal(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind" if right else "disagrees", words)
 
 
-def curves(scale: Scale) -> Numbers:
+def measure_curves(scale: Scale) -> Numbers:
     """Fig. 3.10: losses of the successful 3x1 sub-network, of the best other, and of the best of two units and one."""
     table = loss_curves(every=20)
     last = table[table["epoch"] == table["epoch"].max()]
@@ -316,7 +316,7 @@ CLAIMS = [
         "section 3.4.4",
         "4-parity is learned by 3x1 networks about 2 % of the time, by 6x1 65 %, by 2x2 1 %.",
         printed="2 %, 65 %, 1 %",
-        measure=rates,
+        measure=measure_rates,
         judge=judge_rates,
         picture=rows_picture("rate of success"),
         full="half a minute",
@@ -326,7 +326,7 @@ CLAIMS = [
         "section 3.4.4",
         "Of 6x1 networks 65 % learn 4-parity, 15 % of these hold a 3x1 network that does (1.5 of 20 then): 10 %.",
         printed="65 %, 15 %, 10 %, 1.5 of 20",
-        measure=sub_networks,
+        measure=measure_sub_networks,
         judge=judge_sub_networks,
         picture=rows_picture("share"),
         full="a minute",
@@ -336,7 +336,7 @@ CLAIMS = [
         "section 3.4.4",
         "15x4 networks almost always learn 4-parity, and hold a 2x2 network about 20 % of the time.",
         printed="100 %, 20 %",
-        measure=deep_to_minimal,
+        measure=measure_deep_to_minimal,
         judge=judge_deep_to_minimal,
         picture=rows_picture("share"),
         full="a minute",
@@ -348,7 +348,7 @@ CLAIMS = [
             "The one successful 3x1 sub-network of a 6x1 network on 4-parity learns slowly, over saddle points; no "
             "smaller one succeeds."
         ),
-        measure=curves,
+        measure=measure_curves,
         judge=judge_curves,
         picture=picture_curves,
     ),

@@ -13,7 +13,7 @@ from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, judge_cases, row, rows, rows_picture
 
 
-def normal_forms(scale: Scale) -> Numbers:
+def measure_normal_forms(scale: Scale) -> Numbers:
     """Whether one ReLU for each conjunction of a disjunctive normal form has the form's value at every point.
 
     The unit of a conjunction of k literals is the sum of the literals less k - 1: 1 where it holds, else 0.
@@ -30,7 +30,7 @@ def normal_forms(scale: Scale) -> Numbers:
     return count_failures(holds)
 
 
-def bias_to_low_entropy(scale: Scale) -> Numbers:
+def measure_bias_to_low_entropy(scale: Scale) -> Numbers:
     """Entropy of the share of points of {0, 1}^n that untrained networks put into class 1, in bits, by depth."""
     n, width, trials = 7, 32, 20_000 if scale == "full" else 1_000
     found = []
@@ -59,7 +59,7 @@ CLAIMS = [
         "linearity/section-3.1-normal-form",
         "section 3.1",
         "One hidden layer of as many ReLUs as a disjunctive normal form has conjunctions represents it.",
-        measure=normal_forms,
+        measure=measure_normal_forms,
         judge=judge_cases("random normal forms of 2 to 8 bits, at every point"),
         full="seconds",
     ),
@@ -67,7 +67,7 @@ CLAIMS = [
         "linearity/section-3.1-bias",
         "section 3.1",
         "Untrained networks have a bias to functions of low entropy, the stronger the more layers there are.",
-        measure=bias_to_low_entropy,
+        measure=measure_bias_to_low_entropy,
         judge=judge_bias,
         picture=rows_picture("entropy of the share of points of class 1, bits"),
         full="seconds",

@@ -20,8 +20,8 @@ from creases_reproduction.linearity.boolean_ten_bits import (
     by_size,
     functions,
     grid,
+    has_parity_network,
     means,
-    predicted,
 )
 from creases_reproduction.linearity.boolean_training import FOURIER_METRICS
 from creases_reproduction.statistics import mean_interval
@@ -66,7 +66,7 @@ def sizes(table: pd.DataFrame) -> Numbers:
         "depths": parity.index.tolist(),
         "parity": parity.to_numpy(),
         "random": random.to_numpy(),
-        "predicted": predicted(parity, int(table["n"].iloc[0])).to_numpy().tolist(),
+        "predicted": has_parity_network(parity, int(table["n"].iloc[0])).to_numpy().tolist(),
         "trials": int(own["trials"].iloc[0]),
     }
 
@@ -172,7 +172,7 @@ def judge_entropy(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if right else "disagrees", f"{words} (- where all points are right)")
 
 
-def expected(scale: Scale) -> Numbers:
+def measure_expected_metrics(scale: Scale) -> Numbers:
     """Mean degree and influence over n of random functions of ten bits, beside those of parity."""
     tables = functions("random", 10, 100 if scale == "full" else 20)
     numbers = [boolean.from_truth_table(table) for table in tables]
@@ -193,7 +193,7 @@ def judge_expected(numbers: Numbers) -> Judgement:
     return Judgement("agrees", f"random functions have {words}")
 
 
-def maxima(scale: Scale) -> Numbers:
+def measure_maxima(scale: Scale) -> Numbers:
     """The largest degree, influence and entropy of functions of n bits, and the entropy of OR."""
     found: dict[str, list[float]] = {"bits": [], "degree": [], "influence": [], "entropy": [], "entropy of OR": []}
     for n in range(2, 6 if scale == "full" else 5):
@@ -273,7 +273,7 @@ CLAIMS = [
         "linearity/section-3.4.3-expected",
         "section 3.4.3",
         "Random functions and parity have similar expected degree and influence.",
-        measure=expected,
+        measure=measure_expected_metrics,
         judge=judge_expected,
         picture=rows_picture("over n; parity's as printed"),
         full="seconds",
@@ -284,7 +284,7 @@ CLAIMS = [
         "section 3.4.3",
         "Degree, entropy and influence have the maximum n; entropy is largest for OR.",
         printed="n",
-        measure=maxima,
+        measure=measure_maxima,
         judge=judge_maxima,
         full="seconds",
         misprints=("linearity/section-3.4.3-maxima",),

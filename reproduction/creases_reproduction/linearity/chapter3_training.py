@@ -29,20 +29,20 @@ Quick = Literal["quick", "hard"]
 
 
 @cache
-def trained(scale: Literal["quick", "hard", "full"]) -> Success:
+def train_sweep(scale: Literal["quick", "hard", "full"]) -> Success:
     """The sweep of section 3.4.2, once for all claims."""
     return boolean_success.success(scale)
 
 
 @cache
 def _stored() -> Success:
-    return boolean_success.stored()
+    return boolean_success.stored_success()
 
 
 def from_sweep(numbers: Callable[[Success], Numbers], quick: Quick) -> tuple[Measure, Kept]:
     """How a claim's numbers are measured, and had from the stored sweep."""
     return (
-        lambda scale: numbers(trained("full" if scale == "full" else quick)),
+        lambda scale: numbers(train_sweep("full" if scale == "full" else quick)),
         lambda: (numbers(_stored()), _stored().about),
     )
 
@@ -164,7 +164,7 @@ def judge_hypothesis(numbers: Numbers) -> Judgement:
     return Judgement("agrees", f"{words}; of sizes with fewer, {smaller or 'none'} learn all too")
 
 
-def same_class(scale: Scale) -> Numbers:
+def measure_same_class(scale: Scale) -> Numbers:
     """Successes of 3x1 leaky networks on eight functions of one class, for three classes: one chance for all?"""
     trials, draw = (1000 if scale == "full" else 100), np.random.default_rng(0)
     found = {}
@@ -220,7 +220,7 @@ CLAIMS = [
         "linearity/section-3.4.2-invariance",
         "section 3.4.2",
         "With inputs -1 and 1 and weights symmetric about 0, all functions of a class are learned equally often.",
-        measure=same_class,
+        measure=measure_same_class,
         judge=judge_same_class,
         full="half a minute",
     ),

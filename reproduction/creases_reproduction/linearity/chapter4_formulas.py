@@ -14,7 +14,7 @@ from creases_reproduction.judges import count_failures, judge_cases, judge_rows,
 PRINTED_INNER = (0.87, 0.71, 0.64, 0.58, 0.54, 0.5, 0.47, 0.45, 0.43)
 
 
-def facets(scale: Scale) -> Numbers:
+def measure_facets(scale: Scale) -> Numbers:
     """(4.6) against distances of the facets of expanded simplices, by vertices, in 2 to 10 dimensions."""
     holds = []
     for n in range(2, 11 if scale == "full" else 8):
@@ -25,7 +25,7 @@ def facets(scale: Scale) -> Numbers:
     return count_failures(holds)
 
 
-def inner_radii(scale: Scale) -> Numbers:
+def measure_inner_radii(scale: Scale) -> Numbers:
     """Table 4.1 and (4.10): inner radii of expanded simplices of circumradius 1."""
     values = [float(enclosure("expanded simplex", n).facets()[1].min()) for n in range(2, 11)]
     return {"rows": [row(f"n = {n}", PRINTED_INNER[n - 2], value) for n, value in enumerate(values, start=2)]}
@@ -42,7 +42,7 @@ def judge_inner_radii(numbers: Numbers) -> Judgement:
     )
 
 
-def limits(scale: Scale) -> Numbers:
+def measure_limits(scale: Scale) -> Numbers:
     """Inner radius of the hyperoctahedron over that of the expanded simplex of equal circumradius, at growing n."""
     dimensions = [2**k for k in range(1, 17)]
     found = [1 / sqrt(n) / facet_distance((n + 1) // 2, n) for n in dimensions]
@@ -66,7 +66,7 @@ def picture_limits(numbers: Numbers) -> Picture:
     return Picture(curves=[Curve(name, numbers["dimensions"], numbers[name])], x="dimension", y="inner radii", log=True)
 
 
-def volumes(scale: Scale) -> Numbers:
+def measure_volumes(scale: Scale) -> Numbers:
     """(4.16) with and without the power n against volumes between spheres; the ratio (4.17) over 2^(n/2)."""
     terms, limit = [], []
     for n in (2, 3, 4, 6, 8):
@@ -102,7 +102,7 @@ def judge_limit_of_volumes(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"it is {last:.3f} times 2^(n/2) at last")
 
 
-def ball_to_gap(scale: Scale) -> Numbers:
+def measure_ball_to_gap(scale: Scale) -> Numbers:
     """(4.20): the gap between spheres of radius 1 and sqrt(n) over the ball."""
     dimensions = (2, 3, 4, 8)
     balls = [shell_volume(n, 2.0) / (2.0**n - 1) for n in dimensions]
@@ -114,7 +114,7 @@ def ball_to_gap(scale: Scale) -> Numbers:
     }
 
 
-def areas(scale: Scale) -> Numbers:
+def measure_areas(scale: Scale) -> Numbers:
     """Areas of the circle, the gap and the annulus with the printed radii, over that of the circle."""
     _, second, third = (radius / DISSERTATION_RADII[0] for radius in DISSERTATION_RADII)
     return {"rows": [row("gap over circle", 1, second**2 - 1), row("annulus over circle", 1, third**2 - second**2)]}
@@ -133,7 +133,7 @@ CLAIMS = [
         "linearity/equation-4.6",
         "eqs. (4.6) to (4.11)",
         "Facets of the expanded simplex are at sqrt((n + 1) / (2 (k n - k (k - 1)))), nearest for k about n / 2.",
-        measure=facets,
+        measure=measure_facets,
         judge=judge_cases("checks of 2 to 10 dimensions, by the vertices"),
         full="seconds",
         misprints=("linearity/equation-4.6",),
@@ -143,7 +143,7 @@ CLAIMS = [
         "Table 4.1",
         "Inner radii of the expanded simplex of circumradius one.",
         printed="0.87, 0.71, 0.64, 0.58, 0.54, 0.5, 0.47, 0.45, 0.43",
-        measure=inner_radii,
+        measure=measure_inner_radii,
         judge=judge_inner_radii,
         picture=rows_picture("inner radius"),
         misprints=("linearity/table-4.1",),
@@ -153,7 +153,7 @@ CLAIMS = [
         "eq. (4.13)",
         "For equal outer radius sqrt(2) rho_eS approaches rho_ho.",
         printed="rho_ho = sqrt(2) rho_eS",
-        measure=limits,
+        measure=measure_limits,
         judge=judge_limits,
         picture=picture_limits,
         misprints=("linearity/equation-4.13",),
@@ -162,7 +162,7 @@ CLAIMS = [
         "linearity/equation-4.16",
         "eq. (4.16)",
         "The volume of the shell around an expanded simplex.",
-        measure=volumes,
+        measure=measure_volumes,
         judge=judge_volumes,
         misprints=("linearity/equation-4.16",),
     ),
@@ -171,7 +171,7 @@ CLAIMS = [
         "eq. (4.17), section 4.3",
         "The ratio of both shells' volumes approaches 2^(n/2).",
         printed="2^(n/2)",
-        measure=volumes,
+        measure=measure_volumes,
         judge=judge_limit_of_volumes,
         misprints=("linearity/equation-4.17",),
     ),
@@ -180,7 +180,7 @@ CLAIMS = [
         "eqs. (4.18) to (4.20)",
         "Between ball and shell there is n^(n/2) - 1 times the ball's volume.",
         printed="n^(n/2) - 1",
-        measure=ball_to_gap,
+        measure=measure_ball_to_gap,
         judge=judge_rows(1e-6),
         picture=rows_picture("gap over ball", log=True),
     ),
@@ -189,7 +189,7 @@ CLAIMS = [
         "section 4.2.1",
         "With r_2 = sqrt(2) r_1 and r_3 = sqrt(2) r_2 circle, gap and annulus have the same area.",
         printed="1, 1",
-        measure=areas,
+        measure=measure_areas,
         judge=judge_areas,
         picture=rows_picture("over the circle's area"),
         misprints=("linearity/section-4.2.1-areas",),

@@ -15,7 +15,7 @@ from creases.regions.enclosures import enclosure, expanded_simplex, face_counts,
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, drawing, judge_cases, judge_rows, row, rows_picture
-from creases_reproduction.linearity.chapter2_regions import judge_narrow, narrow
+from creases_reproduction.linearity.chapter2_regions import judge_narrow, measure_bounded_decisions
 from creases_reproduction.linearity.shells_kinds import kind_of
 
 
@@ -25,13 +25,13 @@ def enclosed(model: nn.Module, n: int) -> DecisionPolytope:
     return found
 
 
-def sufficient(scale: Scale) -> Numbers:
+def measure_sufficient_width(scale: Scale) -> Numbers:
     """Whether networks of n + 1 units in one layer enclose a bounded set, for n = 1 to 4 (5), with and without leak."""
     cases = product(range(1, 6 if scale == "full" else 4), (hyperoctahedron, expanded_simplex), (0.0, 0.1))
     return count_failures(enclosed(make(n, leak=leak), n).extent == "bounded" for n, make, leak in cases)
 
 
-def one_dimension(scale: Scale) -> Numbers:
+def measure_one_dimension(scale: Scale) -> Numbers:
     """Fig. 4.1: a network of one input and two units; its decision boundary, and hidden outputs on a grid."""
     model = hyperoctahedron(1)
     net = creases.read(model, (1,))
@@ -63,7 +63,7 @@ def picture_one_dimension(numbers: Numbers) -> Picture:
     return Picture(curves=[Curve(name, numbers["x"], numbers[name]) for name in names], x="x", y="value")
 
 
-def polygons(scale: Scale) -> Numbers:
+def measure_polygons(scale: Scale) -> Numbers:
     """Bounded convex polygons that random networks of two inputs and three units enclose: how often so many corners.
 
     Weights out of the hidden layer are positive and its last unit is minus the others' sum, up to scale: else nothing
@@ -89,7 +89,7 @@ def judge_polygons(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if right else "disagrees", words)
 
 
-def ratios(scale: Scale) -> Numbers:
+def measure_ratios(scale: Scale) -> Numbers:
     """Outer over inner radius of the polytopes of exact decision boundaries, beside (4.1) to (4.5) and (4.12)."""
     listed = []
     for n in (2, 3, 4) if scale == "full" else (2, 3):
@@ -102,7 +102,7 @@ def ratios(scale: Scale) -> Numbers:
     return {"rows": listed}
 
 
-def solids(scale: Scale) -> Numbers:
+def measure_solids(scale: Scale) -> Numbers:
     """Fig. 4.5: vertices, edges and facets of what four units enclose in three dimensions."""
     found = {
         name: list(enclosed(make(3), 3).f_vector or ())
@@ -122,7 +122,7 @@ def judge_solids(numbers: Numbers) -> Judgement:
     )
 
 
-def hexagon(scale: Scale) -> Numbers:
+def measure_hexagon(scale: Scale) -> Numbers:
     """Fig. 4.4: sides of the hexagon around three lines, longest over shortest, as their triangle shrinks."""
     sizes = [1.0, 0.3, 0.1, 0.03, 0.0]
     found = []
@@ -153,7 +153,7 @@ def picture_hexagon(numbers: Numbers) -> Picture:
     )
 
 
-def other_shapes(scale: Scale) -> Numbers:
+def measure_other_shapes(scale: Scale) -> Numbers:
     """Vertices and facets of what n + 1 units can enclose, by how many of their weights are small, at n = 3 and 4."""
     found = {}
     for n in (3, 4) if scale == "full" else (3,):
@@ -188,7 +188,7 @@ CLAIMS = [
         "linearity/section-4-width",
         "chapter 4, section 4.3",
         "Networks of width n separate no bounded region of n dimensions.",
-        measure=narrow,
+        measure=measure_bounded_decisions,
         judge=judge_narrow,
         full="half a minute",
     ),
@@ -197,7 +197,7 @@ CLAIMS = [
         "chapter 4, section 4.3",
         "One hidden layer of width n + 1 suffices for a bounded region.",
         printed="n + 1",
-        measure=sufficient,
+        measure=measure_sufficient_width,
         judge=judge_cases("networks of n + 1 units, with and without leak"),
         full="a minute",
     ),
@@ -206,7 +206,7 @@ CLAIMS = [
         "Figure 4.1",
         "Two units classify an interval: the boundary is two points.",
         printed="2 points",
-        measure=one_dimension,
+        measure=measure_one_dimension,
         judge=judge_one_dimension,
         picture=picture_one_dimension,
     ),
@@ -216,7 +216,7 @@ CLAIMS = [
         "Figure 4.3, section 4.1.1",
         "What three units enclose in the plane is a convex quadrilateral or a hexagon.",
         printed="4 or 6 corners",
-        measure=polygons,
+        measure=measure_polygons,
         judge=judge_polygons,
         full="a minute",
     ),
@@ -228,7 +228,7 @@ CLAIMS = [
             "three dimensions, sqrt(n) and sqrt((n (n + 2) + [n odd]) / (2 (n + 1))) in n."
         ),
         printed="1.41, 1.15, 1.73, 1.41",
-        measure=ratios,
+        measure=measure_ratios,
         judge=judge_rows(1e-9),
         picture=rows_picture("outer over inner radius"),
         full="seconds",
@@ -238,7 +238,7 @@ CLAIMS = [
         "linearity/figure-4.4",
         "Figure 4.4, section 4.1.1",
         "Expanding the triangle of three lines gives a hexagon, regular when they meet in a point at 120 degrees.",
-        measure=hexagon,
+        measure=measure_hexagon,
         judge=judge_hexagon,
         picture=picture_hexagon,
     ),
@@ -246,7 +246,7 @@ CLAIMS = [
         "linearity/figure-4.5",
         "Figure 4.5, section 4.1.2",
         "In three dimensions these are the octahedron and the cuboctahedron, whose edges are as long as its radius.",
-        measure=solids,
+        measure=measure_solids,
         judge=judge_solids,
     ),
     Claim(
@@ -254,7 +254,7 @@ CLAIMS = [
         "sections 4.1.3 and 4.3",
         "In n dimensions n + 1 units have two possible optimal solutions: hyperoctahedron and expanded simplex.",
         printed="2",
-        measure=other_shapes,
+        measure=measure_other_shapes,
         judge=judge_other_shapes,
         full="seconds",
     ),

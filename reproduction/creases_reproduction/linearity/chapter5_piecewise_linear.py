@@ -40,7 +40,7 @@ def xor(first: float) -> Network:
     return creases.read([(np.ones((2, 2)), [first, 0.0]), ([[1.0, -2.0]], [-1.0])])
 
 
-def exact(scale: Scale) -> Numbers:
+def measure_linearization(scale: Scale) -> Numbers:
     """The linearisation at a point against the network, at other points of its region; how much it is off elsewhere."""
     off, outside = 0.0, []
     for seed in range(100 if scale == "full" else 20):
@@ -67,7 +67,7 @@ def judge_exact(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"off by {off:.1g} of the values in the region of the linearisation")
 
 
-def convex(scale: Scale) -> Numbers:
+def measure_convexity(scale: Scale) -> Numbers:
     """Whether the straight line between two points of a region stays in it, over random networks and regions."""
     holds = []
     for seed in range(40 if scale == "full" else 10):
@@ -80,7 +80,7 @@ def convex(scale: Scale) -> Numbers:
     return count_failures(holds)
 
 
-def figure_5_1(scale: Scale) -> Numbers:
+def measure_figure_5_1(scale: Scale) -> Numbers:
     """The matrices of Figure 5.1 multiplied out with its pattern, and whether any input has that pattern."""
     (A, a), (B, b), (C, c) = ((np.array(W, float), np.array(v, float)) for W, v in LAYERS)
     first, second = (np.diag(np.array(own, float)) for own in SIDES)
@@ -105,7 +105,7 @@ def judge_figure_5_1(numbers: Numbers) -> Judgement:
     )
 
 
-def solves_xor(scale: Scale) -> Numbers:
+def measure_xor_solution(scale: Scale) -> Numbers:
     """The network of (5.11) at the four points of Table 5.2a, with b as printed and with b = (2, 0)."""
     points, wanted = np.array([x for x, _ in XOR]), [y for _, y in XOR]
     outputs = {name: xor(first)(points)[:, 0].tolist() for name, first in (("printed", 1.0), ("corrected", 2.0))}
@@ -123,7 +123,7 @@ def judge_solves_xor(numbers: Numbers) -> Judgement:
     )
 
 
-def eq_5_13(scale: Scale) -> Numbers:
+def measure_equation_5_13(scale: Scale) -> Numbers:
     """The inside of the ReLU at (-1, 0.5)."""
     inner = np.ones((2, 2)) @ [-1.0, 0.5] + [1.0, 0.0]
     sides = xor(1.0).sides(np.array([[-1.0, 0.5]]))[0]
@@ -131,7 +131,7 @@ def eq_5_13(scale: Scale) -> Numbers:
     return {"rows": rows + [row(f"side of unit {i + 1}", side, sides[i]) for i, side in enumerate((1, 0))]}
 
 
-def eq_5_14(scale: Scale) -> Numbers:
+def measure_equation_5_14(scale: Scale) -> Numbers:
     """The pieces of the network along s = x1 + x2, as (slope in s, constant, from, to) by pattern, for either b."""
     found: dict[str, dict[str, list[float]]] = {}
     for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
@@ -149,7 +149,7 @@ def eq_5_14(scale: Scale) -> Numbers:
 PRINTED_PIECES = {"11": [-1.0, 1.0, 0.0, 8.0], "10": [1.0, 1.0, -1.0, 0.0], "00": [0.0, -1.0, -8.0, -1.0]}
 
 
-def judge_eq_5_14(numbers: Numbers) -> Judgement:
+def judge_equation_5_14(numbers: Numbers) -> Judgement:
     own = numbers["printed b"]
     if own == PRINTED_PIECES:
         return Judgement("agrees", "pieces and patterns are as printed, and 01 has no inputs")
@@ -166,7 +166,7 @@ def judge_eq_5_14(numbers: Numbers) -> Judgement:
     )
 
 
-def bands(scale: Scale) -> Numbers:
+def measure_bands(scale: Scale) -> Numbers:
     """Regions of the XOR network in the square, for either b, and whether its boundary lies along creases."""
     found = {}
     for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
@@ -186,7 +186,7 @@ def judge_bands(numbers: Numbers) -> Judgement:
     )
 
 
-def arrangements(scale: Scale) -> Numbers:
+def measure_arrangements(scale: Scale) -> Numbers:
     """Regions of one hidden layer of k units in n dimensions against sum C(k, i), at random weights."""
     cases = [(n, k) for n in (1, 2, 3) for k in (1, 2, 3, 5, 7 if scale == "full" else 4)]
     table = []
@@ -206,7 +206,7 @@ def judge_arrangements(numbers: Numbers) -> Judgement:
     return found if found.verdict == "disagrees" else judge_rows(0)(numbers)._replace(why=f"{found.why}; 7 for 3 lines")
 
 
-def deep_bound(scale: Scale) -> Numbers:
+def measure_deep_bound(scale: Scale) -> Numbers:
     """Regions of deep networks against the product of the layers' sums, over random networks."""
     shapes = [[2, 3, 3, 1], [2, 5, 5, 1], [2, 8, 8, 8, 1], [3, 3, 4, 1]]
     holds: list[bool] = []
@@ -225,7 +225,7 @@ CLAIMS = [
         "linearity/equation-5.7",
         "(5.2), (5.3), (5.7)",
         "Where all bends are piecewise linear the linearisation at a point is exact in a region around it.",
-        measure=exact,
+        measure=measure_linearization,
         judge=judge_exact,
         full="4 s",
         misprints=("linearity/equation-5.2", "linearity/equation-5.6", "linearity/equation-5.7"),
@@ -234,7 +234,7 @@ CLAIMS = [
         "linearity/section-5.2-convex",
         "section 5.2",
         "The regions of a ReLU network are convex.",
-        measure=convex,
+        measure=measure_convexity,
         judge=judge_cases("regions of random networks, each along 8 lines"),
         full="2 s",
     ),
@@ -243,7 +243,7 @@ CLAIMS = [
         "Figure 5.1",
         "A network of two hidden layers with a given pattern is the affine function printed.",
         printed=f"J = {PRINTED_J}, offset {PRINTED_Y}",
-        measure=figure_5_1,
+        measure=measure_figure_5_1,
         judge=judge_figure_5_1,
         full="a second",
         misprints=("linearity/figure-5.1",),
@@ -253,7 +253,7 @@ CLAIMS = [
         "(5.10), (5.11), Figure 5.2",
         "The network w ReLU(A x + b) + c with the printed weights solves XOR.",
         printed="w = (1, -2), c = -1, A = ((1, 1), (1, 1)), b = (1, 0)",
-        measure=solves_xor,
+        measure=measure_xor_solution,
         judge=judge_solves_xor,
         full="a second",
         misprints=("linearity/equation-5.11",),
@@ -263,7 +263,7 @@ CLAIMS = [
         "(5.12), (5.13)",
         "At (-1, 0.5) the first unit is on and the second off: the pattern 10.",
         printed="A x + b = (0.5, -0.5)",
-        measure=eq_5_13,
+        measure=measure_equation_5_13,
         judge=judge_rows(1e-12),
         full="a second",
     ),
@@ -272,8 +272,8 @@ CLAIMS = [
         "(5.14)",
         "The XOR network as a piecewise linear function, with its patterns; 01 is empty.",
         printed="-x1 - x2 + 1 (11), x1 + x2 + 1 (10), -1 (00), creases at 0 and -1",
-        measure=eq_5_14,
-        judge=judge_eq_5_14,
+        measure=measure_equation_5_14,
+        judge=judge_equation_5_14,
         full="a second",
         misprints=("linearity/equation-5.11", "linearity/equation-5.14"),
     ),
@@ -282,7 +282,7 @@ CLAIMS = [
         "Figure 5.3",
         "The XOR network has three regions, bands; the boundary need not lie along creases.",
         printed="three polytopes",
-        measure=bands,
+        measure=measure_bands,
         judge=judge_bands,
         full="a second",
         misprints=("linearity/equation-5.11",),
@@ -292,7 +292,7 @@ CLAIMS = [
         "section 5.2, (5.15)",
         "k hyperplanes cut n dimensions into at most sum C(k, i), i <= n, parts: 2^k for k <= n, 7 for three lines.",
         printed="7",
-        measure=arrangements,
+        measure=measure_arrangements,
         judge=judge_arrangements,
         full="10 s",
     ),
@@ -300,7 +300,7 @@ CLAIMS = [
         "linearity/section-5.2-deep",
         "section 5.2",
         "For deep networks a product of these sums bounds the regions.",
-        measure=deep_bound,
+        measure=measure_deep_bound,
         judge=judge_cases("random networks"),
         full="20 s",
     ),

@@ -13,12 +13,12 @@ from creases_reproduction.judges import judge_rows, row
 from creases_reproduction.linearity.sine_sizes import failed_starts, interpolation_error, sine_networks, sine_sizes
 
 
-def zero(scale: Scale) -> Numbers:
+def measure_zero_function(scale: Scale) -> Numbers:
     """The mean square of sine on [-pi, pi]: that of the line through its ends, which is 0."""
     return {"rows": [row("mean squared error of 0", 0.5, interpolation_error(1))]}
 
 
-def lines(scale: Scale) -> Numbers:
+def measure_lines(scale: Scale) -> Numbers:
     """Errors of 1, 3 and 9 lines between equally spaced points of sine."""
     count = [1, 3, 9]
     return {"lines": count, "mse": [interpolation_error(n) for n in count]}
@@ -35,7 +35,7 @@ def _table(table: pd.DataFrame) -> Numbers:
     return {name: table[name].tolist() for name in names}
 
 
-def sizes(scale: Scale) -> Numbers:
+def measure_sizes(scale: Scale) -> Numbers:
     """Rates of success by size."""
     return _table(sine_sizes(scale).table)
 
@@ -82,7 +82,7 @@ def judge_depth(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", told)
 
 
-def dead(scale: Scale) -> Numbers:
+def measure_dead_networks(scale: Scale) -> Numbers:
     """Of starts that fail, how many are constant functions at the end of training."""
     return failed_starts(width=5, depth=7, starts=1000 if scale == "full" else 60)
 
@@ -97,7 +97,7 @@ def judge_dead(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", told)
 
 
-def networks(scale: Scale) -> Numbers:
+def measure_networks(scale: Scale) -> Numbers:
     """Regions in [-pi, pi] and errors of one trained network of each size."""
     table = sine_networks(scale).table
     return {name: table[name].tolist() for name in ("width", "depth", "mse", "regions")}
@@ -128,7 +128,7 @@ CLAIMS = [
         "(5.16)",
         "The zero function has mean squared error 0.5 to sine on [-pi, pi].",
         printed="0.5",
-        measure=zero,
+        measure=measure_zero_function,
         judge=judge_rows(1e-12),
         full="a second",
     ),
@@ -136,7 +136,7 @@ CLAIMS = [
         "linearity/figure-5.4",
         "Figure 5.4",
         "1, 3 and 9 lines between equally spaced points approximate sine better and better.",
-        measure=lines,
+        measure=measure_lines,
         judge=judge_lines,
         full="a second",
         picture=lambda n: Picture(curves=[Curve("error", n["lines"], n["mse"])], x="lines", y="mse", log=True),
@@ -149,7 +149,7 @@ CLAIMS = [
             "caption has 0.5)."
         ),
         printed="1 to 599, four sizes over 1000",
-        measure=sizes,
+        measure=measure_sizes,
         judge=judge_sizes,
         picture=picture_sizes,
         full="8 minutes of one core",
@@ -160,7 +160,7 @@ CLAIMS = [
         "linearity/section-5.3-depth",
         "section 5.3",
         "Deeper networks fail more often; wider ones less.",
-        measure=sizes,
+        measure=measure_sizes,
         judge=judge_depth,
         picture=picture_sizes,
         full="8 minutes of one core",
@@ -170,7 +170,7 @@ CLAIMS = [
         "linearity/section-5.3-dead",
         "section 5.3",
         "Starts fail as all ReLUs of a layer are off: the network stays a constant function.",
-        measure=dead,
+        measure=measure_dead_networks,
         judge=judge_dead,
         full="20 s",
     ),
@@ -181,7 +181,7 @@ CLAIMS = [
             "The number of regions grows in width and in depth, with multiplicative returns, and need not go with "
             "accuracy."
         ),
-        measure=networks,
+        measure=measure_networks,
         judge=judge_networks,
         picture=picture_networks,
         full="2 minutes of a core",

@@ -16,7 +16,7 @@ from creases_reproduction.linearity.chapter2_regions import random_network
 from creases_reproduction.linearity.chapter5_piecewise_linear import xor
 
 
-def tropical_forms(scale: Scale) -> Numbers:
+def measure_tropical_forms(scale: Scale) -> Numbers:
     """The tropical form of random networks against the networks themselves, and how many terms it has."""
     off, terms = 0.0, {}
     for widths, seed in product(([2, 3, 1], [2, 3, 3, 1], [1, 4, 4, 1]), range(10 if scale == "full" else 2)):
@@ -35,7 +35,7 @@ def judge_tropical_forms(numbers: Numbers) -> Judgement:
     return Judgement(verdict, f"network and tropical form differ by {off:.1g} of the values at most")  # type: ignore[arg-type]
 
 
-def eq_5_22(scale: Scale) -> Numbers:
+def measure_equation_5_22(scale: Scale) -> Numbers:
     """Terms (slopes and constant) of the tropical form of (5.21), for either b."""
     found = {}
     for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
@@ -44,7 +44,7 @@ def eq_5_22(scale: Scale) -> Numbers:
     return found
 
 
-def judge_eq_5_22(numbers: Numbers) -> Judgement:
+def judge_equation_5_22(numbers: Numbers) -> Judgement:
     printed = {"F": [[0.0, 0.0, -1.0], [1.0, 1.0, -1.0]], "G": [[0.0, 0.0, 0.0], [2.0, 2.0, 0.0]]}
     if numbers["printed b"] == printed:
         return Judgement("agrees", "the terms are as printed")
@@ -56,7 +56,7 @@ def judge_eq_5_22(numbers: Numbers) -> Judgement:
     )
 
 
-def terms(scale: Scale) -> Numbers:
+def measure_terms(scale: Scale) -> Numbers:
     """Terms of the tropical form of one hidden layer by width, before and after those never the largest are removed."""
     widths = list(range(2, 9 if scale == "full" else 7))
     found: dict[str, list[int]] = {"all": [], "needed": []}
@@ -84,7 +84,7 @@ def picture_terms(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="hidden units", y="terms of F and G", log=True)
 
 
-def pieces(scale: Scale) -> Numbers:
+def measure_pieces(scale: Scale) -> Numbers:
     """(5.25): J x + y in Q x <= p against the network at points of each region, and y the same from any point."""
     off, regions = 0.0, 0
     for seed in range(10 if scale == "full" else 3):
@@ -98,7 +98,7 @@ def pieces(scale: Scale) -> Numbers:
     return {"cases": regions, "failed": int(off > 1e-10), "largest difference of y": off}
 
 
-def growth(scale: Scale) -> Numbers:
+def measure_growth(scale: Scale) -> Numbers:
     """The bounds on regions over w^(d l), as w grows: both stay between positive numbers where O(w^(d l)) is sharp."""
     widths = [2**k * 6 for k in range(4, 10)]
     found = {}
@@ -126,7 +126,7 @@ CLAIMS = [
         "linearity/section-5.4-equivalent",
         "section 5.4",
         "Every ReLU network is a tropical rational function: a difference of two maxima of affine functions.",
-        measure=tropical_forms,
+        measure=measure_tropical_forms,
         judge=judge_tropical_forms,
         full="20 s",
         misprints=("linearity/equation-5.17",),
@@ -136,8 +136,8 @@ CLAIMS = [
         "(5.21), (5.22)",
         "The XOR network as a tropical rational function.",
         printed="max(-1, -1 + x1 + x2) - max(0, 2 x1 + 2 x2)",
-        measure=eq_5_22,
-        judge=judge_eq_5_22,
+        measure=measure_equation_5_22,
+        judge=judge_equation_5_22,
         full="a second",
         misprints=("linearity/equation-5.22",),
     ),
@@ -145,7 +145,7 @@ CLAIMS = [
         "linearity/section-5.4-terms",
         "section 5.4",
         "The tropical form has exponentially many terms.",
-        measure=terms,
+        measure=measure_terms,
         judge=judge_terms,
         picture=picture_terms,
         full="10 s",
@@ -154,7 +154,7 @@ CLAIMS = [
         "linearity/equation-5.25",
         "(5.23) to (5.25)",
         "v(x) = J_i x + y_i where Q_i x <= p_i, with y_i = v(x) - J_i x for any x of the region.",
-        measure=pieces,
+        measure=measure_pieces,
         judge=judge_cases("regions of random networks"),
         full="10 s",
     ),
@@ -163,7 +163,7 @@ CLAIMS = [
         "section 5.5",
         "The most regions grow as O(w^(d l)): polynomially in the width, exponentially in the depth.",
         printed="O(w^(d l))",
-        measure=growth,
+        measure=measure_growth,
         judge=judge_growth,
         full="a second",
     ),

@@ -48,7 +48,7 @@ def _accuracies(found: dict[str, Measured]) -> Numbers:
     return {"data": STAND_IN if found["mnist"].data == "digits" else "mnist, cifar10", "rows": own}
 
 
-def accuracies(scale: Scale) -> Numbers:
+def measure_accuracies(scale: Scale) -> Numbers:
     """Test accuracies in percent beside those printed."""
     return _accuracies({data: similarity(data, scale) for data in DATA})
 
@@ -278,7 +278,7 @@ CLAIMS = [
         "Table 6.1",
         "Accuracies of linear, dense, simple and complex networks, trained by SGD and AdamW on MNIST and CIFAR-10.",
         printed="25.43 to 98.95 %",
-        measure=accuracies,
+        measure=measure_accuracies,
         judge=judge_accuracies,
         picture=picture_accuracies,
         full=FULL,
@@ -296,7 +296,7 @@ CLAIMS = [
         "section 6.1",
         "Linear classification has upwards of 90 % of MNIST right.",
         printed="90 %",
-        measure=accuracies,
+        measure=measure_accuracies,
         judge=judge_linear,
         full=FULL,
         from_table=accuracies_from_table,

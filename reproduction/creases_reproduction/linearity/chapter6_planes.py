@@ -32,7 +32,7 @@ STEPS = {
 
 
 @cache
-def trained(name: str, widths: tuple[int, ...], count: int, epochs: int = 300) -> lab.TrainingResult:
+def train_networks(name: str, widths: tuple[int, ...], count: int, epochs: int = 300) -> lab.TrainingResult:
     """Networks of one shape trained by stochastic gradient descent on circle against annulus, or with XOR."""
     X, y = problem(name)
     return lab.train(lab.Batch.initial(count, list(widths), seed=0), X, y, **{**STEPS, "epochs": epochs})  # type: ignore[arg-type]
@@ -47,9 +47,9 @@ def network(found: lab.TrainingResult, k: int) -> Network:
     return creases.read(found.batch.module(k), (2,))
 
 
-def three(scale: Scale) -> Numbers:
+def measure_three_units(scale: Scale) -> Numbers:
     """Solved networks of three units: regions of the plane, sides of the boundary, and gradients."""
-    found = trained("circle", (2, 3, 1), 200 if scale == "full" else 60)
+    found = train_networks("circle", (2, 3, 1), 200 if scale == "full" else 60)
     solved = np.flatnonzero(found.accuracy >= SOLVED)
     regions, sides, zero, closed = [], [], [], []
     for k in solved:
@@ -81,10 +81,10 @@ def judge_three(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind", f"{told}: {why}")
 
 
-def smallest(scale: Scale) -> Numbers:
+def measure_smallest_networks(scale: Scale) -> Numbers:
     """The share of starts that solve circle against annulus by width of one hidden layer, and the best of each."""
     count = 400 if scale == "full" else 60
-    found = {width: trained("circle", (2, width, 1), count) for width in (1, 2, 3, 4)}
+    found = {width: train_networks("circle", (2, width, 1), count) for width in (1, 2, 3, 4)}
     return {
         "widths": list(found),
         "solved": [int((one.accuracy >= SOLVED).sum()) for one in found.values()],
@@ -102,7 +102,7 @@ def judge_smallest(numbers: Numbers) -> Judgement:
 
 def deep_solution(name: str, scale: Scale) -> Numbers:
     """Networks of three hidden layers of eight: how many starts solve the problem, and their regions and creases."""
-    found = trained(name, (2, 8, 8, 8, 1), 60 if scale == "full" else 12, 2000 if name == "xor" else 300)
+    found = train_networks(name, (2, 8, 8, 8, 1), 60 if scale == "full" else 12, 2000 if name == "xor" else 300)
     solved = np.flatnonzero(found.accuracy >= (0.99 if name == "xor" else SOLVED))
     regions, sides = [], []
     for k in solved:
@@ -122,7 +122,7 @@ def judge_solution(numbers: Numbers) -> Judgement:
     return Judgement("agrees", f"{told} and boundaries of {min(numbers['sides'])} to {max(numbers['sides'])} sides")
 
 
-def bent(scale: Scale) -> Numbers:
+def measure_bent_creases(scale: Scale) -> Numbers:
     """Corners of creases in networks with three layers of two units: whether each lies on a crease of an earlier layer.
 
     A crease runs on straight wherever its two edges at a vertex have one direction; of the first layer it always does.
@@ -155,7 +155,7 @@ def judge_bent(numbers: Numbers) -> Judgement:
     )(numbers)
 
 
-def shifts(scale: Scale) -> Numbers:
+def measure_shifts(scale: Scale) -> Numbers:
     """XOR with circle and annulus: share of points of a grid whose side of a unit changes, by layer and stage."""
     stages = (0, 10, 30, 100, 300, 1000)
     X, y = problem("xor")
@@ -193,7 +193,7 @@ def picture_shifts(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="epochs", y="share of sides that changed", log=True)
 
 
-def grams(scale: Scale) -> Numbers:
+def measure_gram_schmidt(scale: Scale) -> Numbers:
     """(6.2) at random triples in 3072 dimensions: the axes are orthonormal and the plane has the three points."""
     off = 0.0
     for seed in range(20):
@@ -210,7 +210,7 @@ def grams(scale: Scale) -> Numbers:
     return {"cases": 20, "failed": int(off > 1e-9), "largest deviation": off}
 
 
-def tight(scale: Scale) -> Numbers:
+def measure_grid_counts(scale: Scale) -> Numbers:
     """What grids of p x p points count twice, against what they see, on one network; and on two creases that cross.
 
     The two go down to the right, y = -0.8 x and y = -0.9 x, so that the corners of regions point that way.
@@ -244,11 +244,11 @@ def judge_tight(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"{told}: the finest counts {twice[-1]} twice; {crossing}: {why}")
 
 
-def mnist_images(scale: Scale) -> Numbers:
+def measure_mnist_images(scale: Scale) -> Numbers:
     return {"rows": [row("log10 of the number of 28 x 28 images of 256 values", 1888, round(28 * 28 * log10(256)))]}
 
 
-def comparisons(scale: Scale) -> Numbers:
+def measure_comparisons(scale: Scale) -> Numbers:
     """How many comparisons Fig. 6.12's rule makes on a p x p grid: powers of p and of the number of points."""
     counts = []
     for p in (1024, 2048):
@@ -280,7 +280,7 @@ CLAIMS = [
         "section 6.1",
         "There are about 10^1888 images of 28 x 28 pixels of 256 values.",
         printed="256^(28 x 28) = 10^1888",
-        measure=mnist_images,
+        measure=measure_mnist_images,
         judge=judge_rows(0),
         full="a second",
     ),
@@ -292,7 +292,7 @@ CLAIMS = [
             "and a hexagon as boundary; coefficients: a central point and six around."
         ),
         printed="7 regions, 6 sides",
-        measure=three,
+        measure=measure_three_units,
         judge=judge_three,
         full="10 s",
     ),
@@ -301,7 +301,7 @@ CLAIMS = [
         "section 6.2",
         "One hidden layer of three units is the smallest network for circle against annulus.",
         printed="3",
-        measure=smallest,
+        measure=measure_smallest_networks,
         judge=judge_smallest,
         full="10 s",
     ),
@@ -325,7 +325,7 @@ CLAIMS = [
         "linearity/figure-6.7",
         "section 6.2, Figure 6.7",
         "The first layer's creases are straight lines; those of later layers bend at creases of earlier ones.",
-        measure=bent,
+        measure=measure_bent_creases,
         judge=judge_bent,
         full="5 s",
     ),
@@ -333,7 +333,7 @@ CLAIMS = [
         "linearity/section-6.2-bottom-up",
         "section 6.2",
         "On the XOR circles the later layers shift much at first, the first layer slowly.",
-        measure=shifts,
+        measure=measure_shifts,
         judge=judge_shifts,
         picture=picture_shifts,
         full="20 s",
@@ -342,7 +342,7 @@ CLAIMS = [
         "linearity/equation-6.2",
         "(6.2)",
         "Gram-Schmidt gives orthonormal axes of the plane through three images.",
-        measure=grams,
+        measure=measure_gram_schmidt,
         judge=judge_cases("triples of points"),
         full="a second",
     ),
@@ -354,7 +354,7 @@ CLAIMS = [
             "and not O(p^2)."
         ),
         printed="p^(3/2)",
-        measure=comparisons,
+        measure=measure_comparisons,
         judge=judge_comparisons,
         misprints=("linearity/section-6.3-comparisons",),
     ),
@@ -365,7 +365,7 @@ CLAIMS = [
             "If the grid is tight enough each region is found once by comparing a point with the one to its left and "
             "those of the row above from there on."
         ),
-        measure=tight,
+        measure=measure_grid_counts,
         judge=judge_tight,
         full="20 s",
         picture=lambda n: Picture(curves=[Curve(k, n["p"], n[k]) for k in ("seen", "counted")], x="p", y="regions"),

@@ -12,9 +12,9 @@ from creases_reproduction.images import note_stand_in
 from creases_reproduction.linearity.chapter6_images import (
     FULL,
     NO_WEIGHTS,
-    accuracies,
     accuracies_from_table,
     judge_accuracies,
+    measure_accuracies,
     picture_accuracies,
 )
 from creases_reproduction.linearity.image_networks import DataName
@@ -127,7 +127,7 @@ CLAIMS = [
         "Table 7.1",
         "Accuracies of the networks: Table 6.1 once more.",
         printed="25.43 to 98.95 %",
-        measure=accuracies,
+        measure=measure_accuracies,
         judge=judge_accuracies,
         picture=picture_accuracies,
         full=FULL,

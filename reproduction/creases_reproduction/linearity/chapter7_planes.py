@@ -18,14 +18,14 @@ from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import drawing
 from creases_reproduction.linearity.chapter2_regions import random_network
 from creases_reproduction.linearity.chapter5_piecewise_linear import XOR, xor
-from creases_reproduction.linearity.chapter6_planes import SOLVED, network, problem, trained
+from creases_reproduction.linearity.chapter6_planes import SOLVED, network, problem, train_networks
 
 GRID = np.stack(np.meshgrid(*[np.linspace(-1, 1, 101)] * 2), axis=-1).reshape(-1, 2)  #: the 101 x 101 uniform grid
 
 
-def clusters(scale: Scale) -> Numbers:
+def measure_clusters(scale: Scale) -> Numbers:
     """Regions in the square of solved networks of three layers of eight, and their accuracy with 1, 5, 10 pieces."""
-    found = trained("circle", (2, 8, 8, 8, 1), 40 if scale == "full" else 8)
+    found = train_networks("circle", (2, 8, 8, 8, 1), 40 if scale == "full" else 8)
     X, y = problem("circle")
     regions, right = [], []
     for k in np.flatnonzero(found.accuracy >= SOLVED):
@@ -67,7 +67,7 @@ def xor_networks(width: int, count: int) -> list[Network]:
     return [creases.read(done.batch.module(int(k)), (2,)) for k in np.flatnonzero(done.accuracy == 1)[:count]]
 
 
-def resolution(scale: Scale) -> Numbers:
+def measure_resolution(scale: Scale) -> Numbers:
     """Regions in the square of XOR networks of 2, 20 and 100 units, and pieces that the four points use."""
     count = 10 if scale == "full" else 3
     corners = np.array([x for x, _ in XOR])
@@ -90,7 +90,7 @@ def judge_resolution(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", told)
 
 
-def mapped(scale: Scale) -> Numbers:
+def measure_maps(scale: Scale) -> Numbers:
     """Least-squares maps between coefficients of two XOR networks on the grid: what is left, and what is decided."""
     left, right = [], []
     count = 8 if scale == "full" else 3
@@ -117,7 +117,7 @@ def judge_mapped(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind" if np.mean(left) < 0.5 and np.mean(right) > 0.75 else "disagrees", told)
 
 
-def invariances(scale: Scale) -> Numbers:
+def measure_invariances(scale: Scale) -> Numbers:
     """CKA of random matrices after rotations and scalings; distance and decisions of a network after scaling."""
     off = {"CKA, orthogonal transform": 0.0, "CKA, scaling": 0.0, "distance, positive scaling": 0.0}
     for seed in range(20):
@@ -146,7 +146,7 @@ def judge_invariances(numbers: Numbers) -> Judgement:
     )
 
 
-def entropies(scale: Scale) -> Numbers:
+def measure_entropies(scale: Scale) -> Numbers:
     """(7.8) and (7.9) of random networks against sums over probabilities, and its least: at a network itself."""
     off, least = 0.0, True
     for seed in range(10):
@@ -183,7 +183,7 @@ CLAIMS = [
             "coefficients cluster into ten."
         ),
         printed="93 regions, 10 clusters",
-        measure=clusters,
+        measure=measure_clusters,
         judge=judge_clusters,
         picture=lambda n: Picture(rows=[Row(**n["regions"])], x="regions"),
         full="30 s",
@@ -196,7 +196,7 @@ CLAIMS = [
             "smallest has three regions."
         ),
         printed="3 regions",
-        measure=resolution,
+        measure=measure_resolution,
         judge=judge_resolution,
         full="20 s",
     ),
@@ -204,7 +204,7 @@ CLAIMS = [
         "linearity/figure-7.6",
         "section 7.3.1, Figure 7.6",
         "Coefficients of one XOR network map to those of another by a linear map, nearly.",
-        measure=mapped,
+        measure=measure_maps,
         judge=judge_mapped,
         full="20 s",
     ),
@@ -215,7 +215,7 @@ CLAIMS = [
             "CKA does not change with an orthogonal transform or a uniform scaling, the distance not with a positive "
             "scaling."
         ),
-        measure=invariances,
+        measure=measure_invariances,
         judge=judge_invariances,
         full="a second",
         misprints=("linearity/equation-7.6",),
@@ -224,7 +224,7 @@ CLAIMS = [
         "linearity/equation-7.8",
         "(7.8), (7.9)",
         "Cross-entropy of outputs after softmax.",
-        measure=entropies,
+        measure=measure_entropies,
         judge=judge_entropies,
         full="a second",
     ),

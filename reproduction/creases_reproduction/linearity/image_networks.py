@@ -126,7 +126,7 @@ def _colours(pixels: Bytes) -> Bytes:
     return to_color_32(pixels) if pixels.shape[1] == 1 else pixels
 
 
-def trained(plan: Plan, x: Tensor, y: Tensor, *, epochs: int = 15, batch: int = 32) -> nn.Sequential:
+def train_plan(plan: Plan, x: Tensor, y: Tensor, *, epochs: int = 15, batch: int = 32) -> nn.Sequential:
     """The network of a plan, trained on the device of the samples."""
     model = network(plan.kind, plan.seed, x.shape[1:]).to(x.device)
     optimizer: torch.optim.Optimizer = (
@@ -213,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for number, plan in enumerate(plans(asked.data)):
         if asked.only is not None and number not in asked.only:
             continue
-        model = trained(plan, x, y)
+        model = train_plan(plan, x, y)
         score = accuracy(model, *test)
         with write_atomically(asked.out / plan.file) as path:
             save_file({k: v.cpu() for k, v in model.state_dict().items()}, path, {"accuracy": json.dumps(score)})

@@ -22,7 +22,7 @@ from creases.problems import digits
 from creases_reproduction.experiment import Scale
 from creases_reproduction.images import STAND_IN
 from creases_reproduction.linearity.image_directions import Directions, directions
-from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans, trained
+from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans, train_plan
 from creases_reproduction.linearity.image_similarity import Measured, measure_images
 
 _QUICK = (800, 300, 10)  #: samples to train on and to test with, epochs
@@ -64,7 +64,7 @@ def models(data: DataName, scale: Scale) -> list[nn.Sequential]:
 def _models(data: DataName, scale: Scale) -> list[nn.Sequential]:
     (x, y), _ = samples(data, scale)
     where, epochs = (device(), 15) if scale == "full" else ("cpu", _QUICK[2])
-    return [trained(plan, x.to(where), y.to(where), epochs=epochs).cpu() for plan in own_plans(data, scale)]
+    return [train_plan(plan, x.to(where), y.to(where), epochs=epochs).cpu() for plan in own_plans(data, scale)]
 
 
 @cache

@@ -22,7 +22,7 @@ from creases_reproduction.splines.networks import by_scale
 from creases_reproduction.splines.spreads import list_rows, scale_experiment
 
 
-def active_breakpoints(scale: Scale) -> dict[str, Any]:
+def measure_active_breakpoints(scale: Scale) -> dict[str, Any]:
     """Definition 1: whether active breakpoints are exactly the places where the slope of a deep network changes."""
     cases, checked, wrong = by_scale(scale, 20, 300), 0, 0
     for seed in range(cases):
@@ -123,7 +123,7 @@ def judge_mobility(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if right else "disagrees", f"For each seed, {told}.")
 
 
-def mobility_rows(numbers: Numbers) -> Picture:
+def picture_mobility(numbers: Numbers) -> Picture:
     """Mean births, deaths and crossings of data."""
     rows = [
         Row(
@@ -222,7 +222,7 @@ def judge_sticking(numbers: Numbers) -> Judgement:
     )
 
 
-def sticking_rows(numbers: Numbers) -> Picture:
+def picture_sticking(numbers: Numbers) -> Picture:
     """Shares of breakpoints on data, before and after."""
     rows = [
         Row(
@@ -243,7 +243,7 @@ CLAIMS = [
         "splines/definition-1",
         "Definition 1, breakpoints of deep networks",
         "A breakpoint is active exactly where the network is not differentiable, but for degenerate ones that cancel.",
-        measure=active_breakpoints,
+        measure=measure_active_breakpoints,
         judge=judge_active,
         misprints=("splines/definition-1",),
     ),
@@ -254,7 +254,7 @@ CLAIMS = [
         printed="pictures",
         measure=scale_experiment(births_and_deaths, list_rows, seeds=2, steps=1000),
         judge=judge_mobility,
-        picture=mobility_rows,
+        picture=picture_mobility,
         full="two minutes of a core",
     ),
     Claim(
@@ -264,7 +264,7 @@ CLAIMS = [
         printed="pictures",
         measure=scale_experiment(sticking, list_rows, alphas=(0.3, 10.0), seeds=3, steps=2000),
         judge=judge_sticking,
-        picture=sticking_rows,
+        picture=picture_sticking,
         full="two minutes of a core",
     ),
 ]

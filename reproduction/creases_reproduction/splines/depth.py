@@ -95,7 +95,7 @@ def judge_table_2(numbers: Numbers) -> Judgement:
     )
 
 
-def table_2_rows(numbers: Numbers) -> Picture:
+def picture_table_2(numbers: Numbers) -> Picture:
     """Breakpoints by depth and target."""
     rows = [
         spread_row(f"depth {depth}, {name}", TABLE_2[depth].get(name), one)
@@ -193,7 +193,7 @@ def judge_curvature(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"{told}.")
 
 
-def curvature_rows(numbers: Numbers) -> Picture:
+def picture_curvature(numbers: Numbers) -> Picture:
     """Final correlations."""
     rows = [
         Row(
@@ -263,7 +263,7 @@ def judge_depth(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"Test loss of depth 4 over depth 1: {told}.")
 
 
-def depth_rows(numbers: Numbers) -> Picture:
+def picture_depth(numbers: Numbers) -> Picture:
     """Ratios of mean losses."""
     rows = [Row(target, DEEP[target], mean_ratio(one["4"], one["1"])) for target, one in numbers.items()]
     return Picture(rows=rows, x="test loss, depth 4 over depth 1", log=True)
@@ -282,7 +282,7 @@ CLAIMS = [
             breakpoints_against_depth, summarize_spreads, seeds=3, targets=("sine", "quadratic"), steps=2000
         ),
         judge=judge_table_2,
-        picture=table_2_rows,
+        picture=picture_table_2,
         full="a minute of a core",
         misprints=("splines/table-2",),
     ),
@@ -293,7 +293,7 @@ CLAIMS = [
         printed="final correlation at depth 1 / 4: sine .32 / .49, cubic -.89 / .69, sin(x^2 / 2) -.59 / -.21",
         measure=scale_experiment(curvature_correlation, _correlations, seeds=4, targets=("cubic", "sine"), steps=2000),
         judge=judge_curvature,
-        picture=curvature_rows,
+        picture=picture_curvature,
         full="two minutes of a core",
     ),
     Claim(
@@ -306,7 +306,7 @@ CLAIMS = [
         ),
         measure=scale_experiment(errors_by_depth, summarize_spreads, seeds=2, targets=("sine", "arctan"), steps=4000),
         judge=judge_depth,
-        picture=depth_rows,
+        picture=picture_depth,
         full="a minute of a core",
     ),
 ]

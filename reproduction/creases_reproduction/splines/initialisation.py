@@ -88,7 +88,7 @@ def judge_table_1(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind" if better else "disagrees", f"{told}. {why}")
 
 
-def table_1_rows(numbers: Numbers) -> Picture:
+def picture_table_1(numbers: Numbers) -> Picture:
     """Losses by initialisation; the printed ones are in other units and are left out."""
     rows = [spread_row(f"{target}, {how}", None, one) for target, part in numbers.items() for how, one in part.items()]
     return Picture(rows=rows, x="test loss (mean squared error)", log=True)
@@ -155,7 +155,7 @@ def judge_spiky(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"Test loss with spiky over plain first weights: {told}.")
 
 
-def spiky_rows(numbers: Numbers) -> Picture:
+def picture_spiky(numbers: Numbers) -> Picture:
     """Ratios of losses."""
     return Picture(
         rows=[spread_row(target, SPIKY[target], one["ratio"]) for target, one in numbers.items()],
@@ -219,7 +219,7 @@ def judge_smoothness(numbers: Numbers) -> Judgement:
     )
 
 
-def smoothness_curves(numbers: Numbers) -> Picture:
+def picture_smoothness(numbers: Numbers) -> Picture:
     """Final roughness against the first one, for each width."""
     curves = [
         Curve(
@@ -245,7 +245,7 @@ CLAIMS = [
         ),
         measure=scale_experiment(breakpoint_initialisation, summarize_spreads, seeds=3),
         judge=judge_table_1,
-        picture=table_1_rows,
+        picture=picture_table_1,
         full="half a minute of a core",
         misprints=("splines/table-1",),
     ),
@@ -261,7 +261,7 @@ CLAIMS = [
             spiky_initialisation, summarize_spreads, seeds=2, targets=("quadratic", "sine"), steps=4000
         ),
         judge=judge_spiky,
-        picture=spiky_rows,
+        picture=picture_spiky,
         full="two minutes of a core",
     ),
     Claim(
@@ -271,7 +271,7 @@ CLAIMS = [
         printed="pictures",
         measure=scale_experiment(final_roughness, _roughness, seeds=2, steps=4000),
         judge=judge_smoothness,
-        picture=smoothness_curves,
+        picture=picture_smoothness,
         full="a minute of a core",
     ),
 ]

@@ -22,7 +22,7 @@ from creases_reproduction.splines.relocation import train_by_descent
 from creases_reproduction.splines.spreads import Spread, scale_experiment, summarize_spread
 
 
-def least_norm(scale: Scale) -> dict[str, Any]:
+def measure_least_norm(scale: Scale) -> dict[str, Any]:
     """Theorem 6: gradient descent on mu from 0, breakpoints held, against the interpolant of least norm."""
     rng, worst = np.random.default_rng(0), 0.0
     cases = by_scale(scale, 3, 30)
@@ -52,7 +52,7 @@ def judge_least_norm(numbers: Numbers) -> Judgement:
 _GRID = np.linspace(*INTERVAL, 1001)
 
 
-def affine_in_gaps(scale: Scale) -> dict[str, Any]:
+def measure_affine_in_gaps(scale: Scale) -> dict[str, Any]:
     """The proof sketch: within a gap between data, the kernel regime's delta-slopes are affine in the breakpoint."""
     x = np.linspace(-3, 3, 8)
     beta = np.linspace(-3, 3, by_scale(scale, 400, 4000))
@@ -65,7 +65,7 @@ def affine_in_gaps(scale: Scale) -> dict[str, Any]:
     return {"deviation": worst, "units": len(beta)}
 
 
-def responses(scale: Scale) -> dict[str, Any]:
+def measure_responses(scale: Scale) -> dict[str, Any]:
     """Corollaries 4 and 5, Lemmas 3 and 6 in one dimension: from a function to its density and back.
 
     The function is a smooth bump; deviations fall with the spacing.
@@ -104,7 +104,7 @@ def judge_responses(numbers: Numbers) -> Judgement:
     )
 
 
-def response_curves(numbers: Numbers) -> Picture:
+def picture_responses(numbers: Numbers) -> Picture:
     """Deviations against the spacing."""
     curves = [
         Curve(name, [float(h) for h in one], [max(value, 1e-17) for value in one.values()])
@@ -113,7 +113,7 @@ def response_curves(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="spacing", y="deviation", log=True)
 
 
-def natural_splines(scale: Scale) -> dict[str, Any]:
+def measure_natural_splines(scale: Scale) -> dict[str, Any]:
     """Power ReLUs in the kernel regime: largest distance to the natural spline of degree 2 lam - 1."""
     x, t = np.linspace(-3, 3, 12), np.linspace(-3, 3, 500)
     y, places = np.sin(2 * x), np.linspace(-3, 3, by_scale(scale, 1000, 4000))
@@ -178,7 +178,7 @@ def judge_cubic(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if falls else "disagrees", f"Largest distance: {told}. {why}")
 
 
-def cubic_curves(numbers: Numbers) -> Picture:
+def picture_cubic(numbers: Numbers) -> Picture:
     """Distances against the width."""
     widths = [float(width) for width in numbers]
     spaced = Curve("equally spaced", widths, [one["spaced"] for one in numbers.values()])
@@ -256,7 +256,7 @@ def judge_regimes(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if kind else "disagrees", f"RMS distances: {told}.")
 
 
-def regime_curves(numbers: Numbers) -> Picture:
+def picture_regimes(numbers: Numbers) -> Picture:
     """Distances by alpha."""
     alphas = [float(alpha) for alpha in numbers]
     curves = [
@@ -275,14 +275,14 @@ CLAIMS = [
         "splines/theorem-6",
         "Theorem 6",
         "Gradient flow on mu from 0 with breakpoints held ends at the interpolant of least norm.",
-        measure=least_norm,
+        measure=measure_least_norm,
         judge=judge_least_norm,
     ),
     Claim(
         "splines/kernel-sketch",
         "slide 'Intuitive Proof Sketch'",
         "In a gap between data the learned curvature is affine in x, so the function is a piecewise cubic.",
-        measure=affine_in_gaps,
+        measure=measure_affine_in_gaps,
         judge=judge_deviations(1e-9, "deviation"),
     ),
     Claim(
@@ -292,9 +292,9 @@ CLAIMS = [
             "The density of outgoing weights is f' for steps, f'' for ReLU, a fractional derivative for power ReLU, a "
             "sum of shifted f'' for saturating ReLU."
         ),
-        measure=responses,
+        measure=measure_responses,
         judge=judge_responses,
-        picture=response_curves,
+        picture=picture_responses,
         misprints=("splines/relu-squared", "splines/right-sided"),
     ),
     Claim(
@@ -305,7 +305,7 @@ CLAIMS = [
             "functions."
         ),
         printed="pictures for lambda = 1, 1.25, 2, 4",
-        measure=natural_splines,
+        measure=measure_natural_splines,
         judge=judge_splines,
         misprints=("splines/relu-squared",),
     ),
@@ -315,7 +315,7 @@ CLAIMS = [
         "With many uniformly spaced breakpoints the kernel regime's function is the natural cubic spline.",
         measure=scale_experiment(cubic_limit, _limits, widths=(100, 1000), seeds=3),
         judge=judge_cubic,
-        picture=cubic_curves,
+        picture=picture_cubic,
         misprints=("splines/corollary-4",),
     ),
     Claim(
@@ -325,7 +325,7 @@ CLAIMS = [
         printed="pictures for alpha = 100, 1, 0.1",
         measure=scale_experiment(rich_and_kernel, _regimes, alphas=(10.0, 0.1), seeds=2, steps=5000),
         judge=judge_regimes,
-        picture=regime_curves,
+        picture=picture_regimes,
         full="five minutes of a core",
     ),
 ]

@@ -19,7 +19,7 @@ from creases_reproduction.splines.networks import by_scale
 from creases_reproduction.splines.spreads import list_rows, scale_experiment
 
 
-def lonely_partitions(scale: Scale) -> dict[str, Any]:
+def measure_lonely_partitions(scale: Scale) -> dict[str, Any]:
     """Theorem 4: interpolation, and the number of ways in which data lie alone in their pieces, by enumeration."""
     rng, worst = np.random.default_rng(0), 0.0
     for _ in range(by_scale(scale, 50, 1000)):
@@ -51,7 +51,7 @@ def judge_lonely(numbers: Numbers) -> Judgement:
     )
 
 
-def lonely_probability(scale: Scale) -> dict[str, Any]:
+def measure_lonely_probability(scale: Scale) -> dict[str, Any]:
     """Theorem 4 (b): printed, corrected and drawn probabilities that all data are lonely."""
     rows = {}
     for n, h in ((20, 400), (20, 800), (10, 200), (40, 1600)):
@@ -82,7 +82,7 @@ def judge_probability(numbers: Numbers) -> Judgement:
     )
 
 
-def probability_rows(numbers: Numbers) -> Picture:
+def picture_probability(numbers: Numbers) -> Picture:
     """Printed and drawn probabilities."""
     rows = [
         Row(name, one["printed"], one["drawn"], one["drawn"] - 1.96 * one["error"], one["drawn"] + 1.96 * one["error"])
@@ -140,7 +140,7 @@ def judge_figure_11(numbers: Numbers) -> Judgement:
     )
 
 
-def figure_11_curves(numbers: Numbers) -> Picture:
+def picture_figure_11(numbers: Numbers) -> Picture:
     """Shares against units per datum."""
     curves = []
     for how in ("spaced", "uniform", "cauchy"):
@@ -156,7 +156,7 @@ CLAIMS = [
         "splines/theorem-4a",
         "Theorem 4 (a) and the count",
         "A lonely partition has a global minimum of loss 0; there are C(H + 1, N) of them.",
-        measure=lonely_partitions,
+        measure=measure_lonely_partitions,
         judge=judge_lonely,
     ),
     Claim(
@@ -167,9 +167,9 @@ CLAIMS = [
             "exp(-N^2 / (H + 1))."
         ),
         printed="1 - exp(-N^2 / (H + 1))",
-        measure=lonely_probability,
+        measure=measure_lonely_probability,
         judge=judge_probability,
-        picture=probability_rows,
+        picture=picture_probability,
         misprints=("splines/theorem-4",),
     ),
     Claim(
@@ -182,6 +182,6 @@ CLAIMS = [
         printed="a picture",
         measure=scale_experiment(lonely_table, list_rows, trials=200),
         judge=judge_figure_11,
-        picture=figure_11_curves,
+        picture=picture_figure_11,
     ),
 ]

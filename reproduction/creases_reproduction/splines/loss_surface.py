@@ -18,7 +18,7 @@ from creases_reproduction.judges import judge_deviations
 from creases_reproduction.splines.networks import by_scale, random_shallow, relative_deviation
 
 
-def critical_points(scale: Scale) -> dict[str, Any]:
+def measure_critical_points(scale: Scale) -> dict[str, Any]:
     """Theorem 3: largest gradient where every piece is the least-squares line of its data; Hessians there.
 
     A random function, and data whose errors are, in every piece, orthogonal to 1 and x.
@@ -97,7 +97,7 @@ def judge_definite(numbers: Numbers) -> Judgement:
     )
 
 
-def degenerate_types(scale: Scale) -> dict[str, Any]:
+def measure_degenerate_types(scale: Scale) -> dict[str, Any]:
     """Zero eigenvalues that each of the source's types adds beyond the gauge; the exact rank at random networks."""
     x = np.linspace(-2, 2, 16)
     two = ([1.0, -1.2], [0.8, 0.6], [1.0, 0.7])  # w, b, v of units that are in no other's way
@@ -142,7 +142,7 @@ def judge_types(numbers: Numbers) -> Judgement:
     )
 
 
-def derivatives(scale: Scale) -> dict[str, Any]:
+def measure_derivatives(scale: Scale) -> dict[str, Any]:
     """Gradient, Hessian, tangent kernel and Theorem 5's velocities against autograd.
 
     "as printed": how far -dl/dbeta and -dl/dmu are from the velocities, which the source sets equal to them.
@@ -214,7 +214,7 @@ def judge_velocities(numbers: Numbers) -> Judgement:
     )
 
 
-def loss_slices(scale: Scale) -> dict[str, Any]:
+def measure_loss_slices(scale: Scale) -> dict[str, Any]:
     """Theorem 3 (B.6): slices in a breakpoint against the loss itself; curvatures; and the loss in (beta, mu) jointly.
 
     "fourth difference": of the loss along a line in all (beta, mu) within one pattern; 0 if it were quadratic.
@@ -269,14 +269,14 @@ CLAIMS = [
         "splines/theorem-3",
         "Theorem 3, degeneracies in the loss surface",
         "Where every piece is the least-squares line of its data, the loss has a critical point.",
-        measure=critical_points,
+        measure=measure_critical_points,
         judge=judge_critical,
     ),
     Claim(
         "splines/hessian-gram",
         "slide 'Hessian of the Loss and Degenerate Directions'",
         "At critical points the Hessian is the Gram matrix of {v x, w x + b, v} and 1, positive semi-definite.",
-        measure=critical_points,
+        measure=measure_critical_points,
         judge=judge_gram,
         misprints=("splines/psd",),
     ),
@@ -284,7 +284,7 @@ CLAIMS = [
         "splines/hessian-definite",
         "slide 'Properties of Loss Hessian'",
         "The Hessian is positive definite but for five kinds of degenerate points.",
-        measure=critical_points,
+        measure=measure_critical_points,
         judge=judge_definite,
         misprints=("splines/hessian",),
     ),
@@ -292,7 +292,7 @@ CLAIMS = [
         "splines/hessian-types",
         "slide 'Critical Points fall into 6 types'",
         "Shared patterns, units active on all, on no or on one datum, and zero weights add zero eigenvalues.",
-        measure=degenerate_types,
+        measure=measure_degenerate_types,
         judge=judge_types,
         misprints=("splines/b-zero", "splines/v-zero", "splines/types"),
     ),
@@ -300,14 +300,14 @@ CLAIMS = [
         "splines/hessian-full",
         "extra slides, gradients and Hessian",
         "Gradient and full Hessian of the loss in closed form.",
-        measure=derivatives,
+        measure=measure_derivatives,
         judge=judge_derivatives,
     ),
     Claim(
         "splines/theorem-5",
         "Theorem 5, equations (4) and (5)",
         "Breakpoints and delta-slopes move by beta' = (v / w)(r1 + beta rx) and mu' = -(v^2 + w^2) rx - w b r1.",
-        measure=derivatives,
+        measure=measure_derivatives,
         judge=judge_velocities,
         misprints=("splines/theorem-5", "splines/residual-sign"),
     ),
@@ -315,7 +315,7 @@ CLAIMS = [
         "splines/ntk",
         "slide 'Dynamical Laws for the Function'",
         "The function's values move by the residuals weighted with the similarity H' + G, the neural tangent kernel.",
-        measure=derivatives,
+        measure=measure_derivatives,
         judge=judge_deviations(1e-9, "function"),
     ),
     Claim(
@@ -325,7 +325,7 @@ CLAIMS = [
             "The loss as a function of one breakpoint is a piecewise quadratic with knots at the data, of types I, II "
             "and III; it is a piecewise quadratic in (beta, mu)."
         ),
-        measure=loss_slices,
+        measure=measure_loss_slices,
         judge=judge_slices,
         misprints=("splines/quadratic", "splines/curvature"),
     ),

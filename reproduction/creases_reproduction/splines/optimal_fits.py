@@ -126,7 +126,7 @@ def judge_suboptimal(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if best.min() > 1 - 1e-6 and np.median(median) > 1.01 else "disagrees", f"{told}.")
 
 
-def suboptimal_rows(numbers: Numbers) -> Picture:
+def picture_suboptimal(numbers: Numbers) -> Picture:
     """Median restart over optimum, by curve."""
     rows = [
         Row(f"{k + 1}, {one['kind']}", None, one["median"], one["best"], one["median"])
@@ -145,7 +145,7 @@ CLAIMS = [
         printed="a picture",
         measure=measure_against_descent,
         judge=judge_suboptimal,
-        picture=suboptimal_rows,
+        picture=picture_suboptimal,
         full="half a minute of a core",
     ),
 ]

@@ -133,7 +133,7 @@ def judge_relocation(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if rescued else "disagrees", f"Training losses on sine: {told}.")
 
 
-def relocation_rows(numbers: Numbers) -> Picture:
+def picture_relocation(numbers: Numbers) -> Picture:
     """Losses by method."""
     rows = []
     for width, part in numbers.items():
@@ -209,7 +209,7 @@ def judge_gap(numbers: Numbers) -> Judgement:
     )
 
 
-def gap_rows(numbers: Numbers) -> Picture:
+def picture_gap(numbers: Numbers) -> Picture:
     """Test losses."""
     rows = []
     for target, one in numbers.items():
@@ -226,7 +226,7 @@ CLAIMS = [
         printed="a picture",
         measure=scale_experiment(relocation_table, _relocations, widths=(6,), seeds=3, steps=4000),
         judge=judge_relocation,
-        picture=relocation_rows,
+        picture=picture_relocation,
         full="half a minute of a core",
     ),
     Claim(
@@ -236,7 +236,7 @@ CLAIMS = [
         printed="a picture",
         measure=scale_experiment(relocation_gap, _gaps, targets=("sine",), seeds=3, steps=4000),
         judge=judge_gap,
-        picture=gap_rows,
+        picture=picture_gap,
         full="a minute of a core",
     ),
 ]

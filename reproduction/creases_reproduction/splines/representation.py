@@ -19,7 +19,7 @@ from creases_reproduction.splines.networks import by_scale, random_shallow, rela
 _GRID = np.linspace(-4, 4, 801)
 
 
-def conversion(scale: Scale) -> dict[str, Any]:
+def measure_conversion(scale: Scale) -> dict[str, Any]:
     """Network to spline to pieces and back, in two gauges; how often the slope's jump is not mu."""
     rng, cases = np.random.default_rng(0), by_scale(scale, 50, 2000)
     worst, opposite, units = {"spline": 0.0, "pieces": 0.0, "back": 0.0}, 0, 0
@@ -48,7 +48,7 @@ def judge_conversion(numbers: Numbers) -> Judgement:
     )
 
 
-def multivariate(scale: Scale) -> dict[str, Any]:
+def measure_multivariate(scale: Scale) -> dict[str, Any]:
     """Networks of several inputs against their planes: unit normals, offsets and delta-slopes."""
     rng, cases, worst = np.random.default_rng(0), by_scale(scale, 20, 500), 0.0
     for case in range(cases):
@@ -62,7 +62,7 @@ def multivariate(scale: Scale) -> dict[str, Any]:
     return {"cases": cases, "deviation": worst}
 
 
-def gaussian_limit(scale: Scale) -> dict[str, Any]:
+def measure_gaussian_limit(scale: Scale) -> dict[str, Any]:
     """Excess kurtosis of a random network's value over draws, by width: 0 for a Gaussian process."""
     draws, found = by_scale(scale, 2000, 50_000), {}
     rng = np.random.default_rng(0)
@@ -86,7 +86,7 @@ def judge_gaussian(numbers: Numbers) -> Judgement:
     )
 
 
-def densities(scale: Scale) -> dict[str, Any]:
+def measure_densities(scale: Scale) -> dict[str, Any]:
     """Drawn breakpoints and delta-slopes against their laws: Kolmogorov's distances and p-values.
 
     "given": delta-slopes divided by the scale of their law at their own breakpoint, against the Laplace law.
@@ -119,7 +119,7 @@ def judge_density(what: str) -> Callable[[Numbers], Judgement]:
     return judge
 
 
-def initial_roughness(scale: Scale) -> dict[str, Any]:
+def measure_initial_roughness(scale: Scale) -> dict[str, Any]:
     """Mean roughness of first weights by width and scheme, and how often it exceeds its mean, beside the bound."""
     draws, found = by_scale(scale, 500, 20_000), {}
     schemes: tuple[Literal["he", "glorot"], ...] = ("he", "glorot")
@@ -153,7 +153,7 @@ def judge_roughness(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if off < 4 and bound else "disagrees", f"Initial roughness: {told}.")
 
 
-def roughness_rows(numbers: Numbers) -> Picture:
+def picture_roughness(numbers: Numbers) -> Picture:
     """Mean roughness by law."""
     rows = [
         Row(
@@ -176,7 +176,7 @@ CLAIMS = [
             "A shallow network of one input is a continuous piecewise-linear spline: beta = -b / w, mu = w v, s = "
             "sign w, and pieces m_p x + gamma_p."
         ),
-        measure=conversion,
+        measure=measure_conversion,
         judge=judge_conversion,
         misprints=("splines/delta-slope",),
     ),
@@ -184,7 +184,7 @@ CLAIMS = [
         "splines/multivariate",
         "slide 'Multivariate Spline Parametrization'",
         "With several inputs: delta-slope v |w|, unit normal w / |w|, offset -b / |w|.",
-        measure=multivariate,
+        measure=measure_multivariate,
         judge=judge_deviations(1e-12, "deviation"),
         misprints=("splines/delta-slope",),
     ),
@@ -192,21 +192,21 @@ CLAIMS = [
         "splines/theorem-1",
         "Theorem 1, continuous basis expansion",
         "As H goes to infinity the network is an integral over a random measure that is a Gaussian process.",
-        measure=gaussian_limit,
+        measure=measure_gaussian_limit,
         judge=judge_gaussian,
     ),
     Claim(
         "splines/density-joint",
         "slide 'Joint + Conditional Density'",
         "Of Gaussian weights: mu given beta is Laplace(0, sb sv sw / sqrt(sb^2 + sw^2 beta^2)).",
-        measure=densities,
+        measure=measure_densities,
         judge=judge_density("given"),
     ),
     Claim(
         "splines/density-mu",
         "slide 'Marginal Density of Delta-Slopes'",
         "mu has the density K0(|mu| / (sv sw)) / (pi sv sw).",
-        measure=densities,
+        measure=measure_densities,
         judge=judge_density("delta-slopes"),
         misprints=("splines/meijer",),
     ),
@@ -214,7 +214,7 @@ CLAIMS = [
         "splines/density-beta",
         "slide 'Marginal Density of Breakpoints'",
         "beta is Cauchy(0, sb / sw).",
-        measure=densities,
+        measure=measure_densities,
         judge=judge_density("breakpoints"),
     ),
     Claim(
@@ -225,8 +225,8 @@ CLAIMS = [
             "(H + 1)^4 / (128 H))."
         ),
         printed="4; 4 H / (H + 1)^2",
-        measure=initial_roughness,
+        measure=measure_initial_roughness,
         judge=judge_roughness,
-        picture=roughness_rows,
+        picture=picture_roughness,
     ),
 ]

@@ -64,7 +64,7 @@ def convolutions(channels: Sequence[int], seed: int) -> nn.Sequential:
         )
 
 
-def trained(model: nn.Module, data: Data, name: str, seed: int, stop: Sequence[Stop] = (), **options: Any) -> Curve:
+def train_model(model: nn.Module, data: Data, name: str, seed: int, stop: Sequence[Stop] = (), **options: Any) -> Curve:
     """Train (and grow) a model on the first part of data, and follow its accuracy on the second."""
     curve = Curve(name, seed)
     test, goal = InMemorySamples(*data[1]), objective("classification")
@@ -123,11 +123,11 @@ def mnist_curves(
 
     options = common | {"how": Tiny(max_units=max_units), "when": 1, "where": "round robin", "max_epochs": epochs}
     stop = [NoImprovement(patience=8, threshold=0.0, by="score")]
-    grown = trained(start(1, 1), data, "grown", seed, stop, recycle=False, **options)
+    grown = train_model(start(1, 1), data, "grown", seed, stop, recycle=False, **options)
     fixed = common | {"when": never, "max_epochs": len(grown.points)}
-    twin = trained(start(*grown.widths), data, "fixed twin", seed, **fixed)
+    twin = train_model(start(*grown.widths), data, "fixed twin", seed, **fixed)
     fixed["max_epochs"] = max(1, len(grown.points) // 5)
-    return [grown, twin, trained(start(wide, wide), data, f"{wide}-{wide}", seed, **fixed)]
+    return [grown, twin, train_model(start(wide, wide), data, f"{wide}-{wide}", seed, **fixed)]
 
 
 def cifar10_curves(
@@ -137,7 +137,7 @@ def cifar10_curves(
     data = images(cifar10, device, flat=False)
     common: dict[str, Any] = {"lr": 1e-3, "batch_size": 100, "validation": 0.1, "max_epochs": epochs}
     name = type(how).__name__
-    grown = trained(
+    grown = train_model(
         convolutions([4, 4, 4], seed).to(device),
         data,
         f"grown by {name}",
@@ -145,7 +145,7 @@ def cifar10_curves(
         **common | {"how": how, "when": _until(budget), "where": "round robin"},
     )
     twin = convolutions(grown.widths, seed).to(device)
-    return [grown, trained(twin, data, f"fixed twin of {name}", seed, **common | {"when": never})]
+    return [grown, train_model(twin, data, f"fixed twin of {name}", seed, **common | {"when": never})]
 
 
 def _until(budget: int) -> Callable[[State], bool]:

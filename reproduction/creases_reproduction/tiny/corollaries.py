@@ -28,7 +28,7 @@ def small(limit: float, *names: str) -> Callable[[Numbers], Judgement]:
     return judge
 
 
-def corollary_1(scale: Scale) -> Numbers:
+def measure_corollary_1(scale: Scale) -> Numbers:
     """Least of |V_goal - dW B_l - V(theta)|^2 over both dW and K = 1 unit, against dW* first and the unit then."""
     gain = []
     for own in cases(scale):
@@ -62,7 +62,7 @@ def judge_corollary_1(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"{told}: what enters the unit is correlated with what the layer has already")
 
 
-def corollary_2(scale: Scale) -> Numbers:
+def measure_corollary_2(scale: Scale) -> Numbers:
     """m units, then m' for what these leave, against m + m' at once: gains, to first order."""
     off = 0.0
     for own in cases(scale):
@@ -77,7 +77,7 @@ def corollary_2(scale: Scale) -> Numbers:
     return {"cases": CASES[scale], "off": off}
 
 
-def cholesky(scale: Scale) -> Numbers:
+def measure_cholesky(scale: Scale) -> Numbers:
     """B.3: the QR decomposition of sqrt(Sigma) U' gives R with R'R = S, also where S is singular."""
     off, ranks = 0.0, []
     for seed in range(CASES[scale]):
@@ -93,7 +93,7 @@ def cholesky(scale: Scale) -> Numbers:
     return {"cases": CASES[scale], "off": off, "ranks": sorted(set(ranks))}
 
 
-def at_zero(scale: Scale) -> Numbers:
+def measure_zero_units(scale: Scale) -> Numbers:
     """(9): the gradient of the loss at units whose weights in and out are all 0."""
     largest = 0.0
     for own in cases(scale):
@@ -113,7 +113,7 @@ CLAIMS = [
         "tiny/corollary-1",
         "first corollary of section 3.2",
         "The dW that minimises (4) over both dW and the new units is dW* of Proposition 3.1.",
-        measure=corollary_1,
+        measure=measure_corollary_1,
         judge=judge_corollary_1,
         full="20 s",
         misprints=("tiny/corollary-1",),
@@ -122,7 +122,7 @@ CLAIMS = [
         "tiny/corollary-2",
         "second corollary of section 3.2",
         "To add m units and then m' is, to first order, to add m + m'.",
-        measure=corollary_2,
+        measure=measure_corollary_2,
         judge=small(1e-9, "off"),
         full="2 s",
     ),
@@ -130,7 +130,7 @@ CLAIMS = [
         "tiny/section-B.3",
         "appendix B.3",
         "A root of a singular S comes from the QR decomposition of sqrt(Sigma) U'.",
-        measure=cholesky,
+        measure=measure_cholesky,
         judge=small(1e-9, "off"),
         full="a second",
     ),
@@ -139,7 +139,7 @@ CLAIMS = [
         "appendix A.2, (9)",
         "Units with zero weights in and out have no gradient.",
         printed="0",
-        measure=at_zero,
+        measure=measure_zero_units,
         judge=judge_rows(0.0),
         full="a second",
     ),

@@ -65,7 +65,7 @@ def proposed(model: nn.Module, x: Tensor, y: Tensor, count: int, seed: int = 0) 
     )
 
 
-def completion(scale: Scale) -> Numbers:
+def measure_completion(scale: Scale) -> Numbers:
     """Loss after and before a set of units, one unit, and one unit with a small fan-in: over random problems."""
     ratios: dict[str, list[float]] = {"some units": [], "one unit": [], "one small unit": []}
     for model, x, y in problems(60 if scale == "full" else 10):
@@ -91,7 +91,7 @@ def judge(name: str) -> Callable[[Numbers], Judgement]:
     return judged
 
 
-def paradox(scale: Scale) -> Numbers:
+def measure_paradox(scale: Scale) -> Numbers:
     """y = x^2 on a symmetric grid, from the constant mean: no linear correlation; quadratic ones and random units."""
     x = torch.linspace(-1, 1, 101, dtype=torch.float64)[:, None]
     y = x.square()
@@ -118,7 +118,7 @@ def judge_paradox(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if good else "disagrees", told)
 
 
-def variance(scale: Scale) -> Numbers:
+def measure_variance(scale: Scale) -> Numbers:
     """Spread of the first unit's weights alpha omega' over batches: by samples in a batch, and by width.
 
     As the mean squared deviation from the mean over 40 batches (quick: 20), relative to the mean's square.
@@ -176,7 +176,7 @@ def picture_variance(numbers: Numbers) -> Picture:
     return Picture(curves=curves, x="samples", y="relative variance", log=True)
 
 
-def alone(scale: Scale) -> Numbers:
+def measure_growth_alone(scale: Scale) -> Numbers:
     """scikit-learn's digits by growth alone, from one unit a layer: test accuracy by growth steps."""
     problem = digits()
     x, y = torch.from_numpy(np.asarray(problem.X) / 16), torch.from_numpy(np.asarray(problem.y, np.int64))
@@ -206,7 +206,7 @@ CLAIMS = [
         "tiny/proposition-5.1",
         "Propositions 5.1, B.1",
         "Unless f is the target some units can be added that lower the loss.",
-        measure=completion,
+        measure=measure_completion,
         judge=judge("some units"),
         full="20 s",
     ),
@@ -214,7 +214,7 @@ CLAIMS = [
         "tiny/proposition-5.2",
         "Propositions 5.2, B.2",
         "One unit suffices to lower the loss.",
-        measure=completion,
+        measure=measure_completion,
         judge=judge("one unit"),
         full="20 s",
     ),
@@ -222,7 +222,7 @@ CLAIMS = [
         "tiny/proposition-5.3",
         "Propositions 5.3, B.3",
         "That unit can have arbitrarily small input weights.",
-        measure=completion,
+        measure=measure_completion,
         judge=judge("one small unit"),
         full="20 s",
     ),
@@ -233,7 +233,7 @@ CLAIMS = [
             "Where no linear correlation is left (5) finds no unit, though one exists: by quadratic correlations, or "
             "at random."
         ),
-        measure=paradox,
+        measure=measure_paradox,
         judge=judge_paradox,
         full="a second",
     ),
@@ -245,7 +245,7 @@ CLAIMS = [
             "sqrt(N), the samples."
         ),
         printed="sqrt(p), sqrt(N)",
-        measure=variance,
+        measure=measure_variance,
         judge=judge_variance,
         picture=picture_variance,
         full="10 s",
@@ -255,7 +255,7 @@ CLAIMS = [
         "tiny/section-1-alone",
         "section 1",
         "A network can be trained without gradient descent, by adding units only.",
-        measure=alone,
+        measure=measure_growth_alone,
         judge=judge_alone,
         picture=lambda n: Picture(
             curves=[Curve("growth alone", n["steps"], n["accuracy"])], x="growth steps", y="test accuracy"

@@ -80,7 +80,7 @@ def _summary(found: list[dict[str, Any]]) -> Numbers:
     return out
 
 
-def schedule(scale: Scale) -> Numbers:
+def measure_schedule(scale: Scale) -> Numbers:
     """Test accuracies of all runs of the schedule, in percent."""
     if scale == "quick":
         return {"data": STAND_IN, "runs": _summary(quick_runs())}
@@ -175,7 +175,7 @@ def judge_fifteen(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if here > there - 0.5 else "disagrees", told)
 
 
-def strengths(scale: Scale) -> Numbers:
+def measure_strengths(scale: Scale) -> Numbers:
     """Means of lambda^2 and of the largest lambda by growth step, for both layers."""
     found = quick_runs() if scale == "quick" else [asdict(one) for one in all_runs()]
     return {"data": STAND_IN if scale == "quick" else "mnist", **_strengths(found)}
@@ -247,7 +247,7 @@ def _quick_growth() -> list[dict[str, Any]]:
     return [asdict(one) for one in mnist_curves(0, epochs=10, max_units=8, wide=200, data=digit_data())]
 
 
-def growth(scale: Scale) -> Numbers:
+def measure_growth(scale: Scale) -> Numbers:
     """Grown networks, twins and 1000-1000 by ``bottlenecks.py``: accuracies, sizes and seconds."""
     if scale == "quick":
         return {"data": STAND_IN, **_growth(_quick_growth())}
@@ -305,7 +305,7 @@ CLAIMS = [
         "tiny/abstract-accuracy",
         "abstract",
         "On MNIST networks grown from one unit a layer match the accuracy of large ones.",
-        measure=growth,
+        measure=measure_growth,
         judge=judge_accuracy,
         full="an H200: 5 minutes; needs the image files",
         from_table=growth_from_table,
@@ -314,7 +314,7 @@ CLAIMS = [
         "tiny/abstract-time",
         "abstract",
         "... with competitive training time.",
-        measure=growth,
+        measure=measure_growth,
         judge=judge_time,
         full="an H200: 5 minutes; needs the image files",
         from_table=growth_from_table,
@@ -326,7 +326,7 @@ CLAIMS = [
             "With growth every 0.05 s for 8 steps the accuracy is better than or similar to that of large models, "
             "second by second."
         ),
-        measure=schedule,
+        measure=measure_schedule,
         judge=judge_large,
         picture=picture(GROWN, "1000-1000"),
         full=FULL,
@@ -336,7 +336,7 @@ CLAIMS = [
         "tiny/section-4-large",
         "section 4",
         "Large models take more computational time to train.",
-        measure=schedule,
+        measure=measure_schedule,
         judge=judge_steps,
         full=FULL,
         from_table=schedule_from_table,
@@ -345,7 +345,7 @@ CLAIMS = [
         "tiny/figure-6",
         "Figure 6",
         "... and to that of models of the same final architecture.",
-        measure=schedule,
+        measure=measure_schedule,
         judge=judge_twin,
         picture=picture(GROWN, "fixed twin"),
         full=FULL,
@@ -356,7 +356,7 @@ CLAIMS = [
         "appendix C.1, Figure 8",
         "8 growth steps on each layer give [222, 71]; training time between them is varied.",
         printed="[222, 71]",
-        measure=schedule,
+        measure=measure_schedule,
         judge=judge_pauses,
         picture=picture(GROWN, "grown, 0.5 s apart", "grown, 2 s apart"),
         full=FULL,
@@ -373,7 +373,7 @@ CLAIMS = [
         "appendix C.3, Figure 10",
         "15 growth steps give [929, 141], which does as well as [1000, 1000].",
         printed="[929, 141]",
-        measure=schedule,
+        measure=measure_schedule,
         judge=judge_fifteen,
         picture=picture("grown 15 times", "1000-1000"),
         full=FULL,
@@ -387,7 +387,7 @@ CLAIMS = [
             "curve cannot be read)."
         ),
         printed="a picture",
-        measure=strengths,
+        measure=measure_strengths,
         judge=judge_mean,
         picture=picture_strengths("mean lambda^2"),
         full=FULL,
@@ -398,7 +398,7 @@ CLAIMS = [
         "appendix C.3, Figure 12",
         "So does the largest lambda.",
         printed="a picture",
-        measure=strengths,
+        measure=measure_strengths,
         judge=judge_largest,
         picture=picture_strengths("largest lambda"),
         full=FULL,
@@ -408,7 +408,7 @@ CLAIMS = [
         "tiny/figure-13",
         "appendix C.4, Figure 13",
         "Optimal units do better than random ones of the same number.",
-        measure=schedule,
+        measure=measure_schedule,
         judge=judge_random,
         picture=picture("optimal units", "random units"),
         full=FULL,

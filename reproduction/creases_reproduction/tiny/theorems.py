@@ -89,7 +89,7 @@ def change(own: Case, units: NewUnits, k: int | None = None) -> Tensor:
 # 2.2 and 3.1
 
 
-def example(scale: Scale) -> Numbers:
+def measure_example(scale: Scale) -> Numbers:
     """2 sin x + x at 0, 1.5, pi, 4.5 by a x + b at (1, 0): whether some (da, db) improves all four, by their errors.
 
     An update improves a point where it moves towards its error's sign; at 0 and pi the error is 0 and must stay so.
@@ -122,7 +122,7 @@ def judge_example(numbers: Numbers) -> Judgement:
     return Judgement("agrees", told)
 
 
-def prop_3_1(scale: Scale) -> Numbers:
+def measure_proposition_3_1(scale: Scale) -> Numbers:
     """dW* against least squares on the matrices, V_0 against the projector, and whether it is along the gradient."""
     off = {
         "to least squares": 0.0,
@@ -151,7 +151,7 @@ def prop_3_1(scale: Scale) -> Numbers:
     return {"cases": CASES[scale], **off, "cosine to the gradient, mean": float(np.mean(cosines))}
 
 
-def judge_prop_3_1(numbers: Numbers) -> Judgement:
+def judge_proposition_3_1(numbers: Numbers) -> Judgement:
     names = [name for name in numbers if name.startswith(("to ", "of "))]
     worst = max(numbers[name] for name in names)
     cosine = numbers["cosine to the gradient, mean"]
@@ -162,7 +162,7 @@ def judge_prop_3_1(numbers: Numbers) -> Judgement:
 # 3.2
 
 
-def prop_3_2(scale: Scale) -> Numbers:
+def measure_proposition_3_2(scale: Scale) -> Numbers:
     """The gain identity (10) with the square roots of lambda and as printed, K = rank, and other units tried."""
     off, printed, ranks, better = 0.0, 0.0, [], 0
     for number, own in enumerate(cases(scale)):
@@ -213,7 +213,7 @@ def _overlap(own: Case) -> float:
     return float((each @ each.T - torch.eye(len(each), dtype=each.dtype)).abs().max())
 
 
-def judge_prop_3_2(numbers: Numbers) -> Judgement:
+def judge_proposition_3_2(numbers: Numbers) -> Judgement:
     same = all(a == b for a, b in numbers["rank"])
     told = f"with sqrt(lambda) on both sides eq. (10) holds to {numbers['off']:.1g}"
     told += f"; {numbers['other units that do better']} random units do better; K* is {'' if same else 'not '}N's rank"
@@ -233,7 +233,7 @@ def judge_orthogonal(numbers: Numbers) -> Judgement:
     )
 
 
-def eq_11(scale: Scale) -> Numbers:
+def measure_equation_11(scale: Scale) -> Numbers:
     """The fall of the loss for small units against sigma'(0) sum lambda^2, and against the sum with the cross term."""
     ratio: dict[str, list[float]] = {"tanh": [], "relu": [], "selu": []}
     off, plain = 0.0, 0.0
@@ -270,7 +270,7 @@ def _slope(own: Case, units: NewUnits, step: float = 1e-3) -> float:
     return 2 * falls[1] - falls[0]
 
 
-def judge_eq_11(numbers: Numbers) -> Judgement:
+def judge_equation_11(numbers: Numbers) -> Judgement:
     by, cross, plain = (
         numbers[k] for k in ("fall over sum of lambda^2", "off with the cross term", "off for units of V_goal")
     )
@@ -289,7 +289,7 @@ def judge_eq_11(numbers: Numbers) -> Judgement:
     )
 
 
-def prop_3_3(scale: Scale) -> Numbers:
+def measure_proposition_3_3(scale: Scale) -> Numbers:
     """N N' alpha = lambda^2 S alpha and omega = N' alpha at the optimal units, and with lambda and N as printed."""
     off, out, printed = 0.0, 0.0, 0.0
     for own in cases(scale):
@@ -304,7 +304,7 @@ def prop_3_3(scale: Scale) -> Numbers:
     return {"cases": CASES[scale], "off": off, "omega off": out, "off with lambda": printed}
 
 
-def judge_prop_3_3(numbers: Numbers) -> Judgement:
+def judge_proposition_3_3(numbers: Numbers) -> Judgement:
     told = f"with eigenvalues lambda^2 and omega along N' alpha off by {max(numbers['off'], numbers['omega off']):.1g}"
     if max(numbers["off"], numbers["omega off"]) > 1e-8:
         return Judgement("disagrees", told)
@@ -320,7 +320,7 @@ CLAIMS = [
         "tiny/section-2.2",
         "section 2.2, Figure 3",
         "No update of a x + b improves the prediction of 2 sin x + x at all four points.",
-        measure=example,
+        measure=measure_example,
         judge=judge_example,
         full="a second",
     ),
@@ -331,8 +331,8 @@ CLAIMS = [
             "dW* = (1/n) V_goal B' ((1/n) B B')^+ is the best move; it projects V_goal onto what the layer has, and "
             "is not the gradient."
         ),
-        measure=prop_3_1,
-        judge=judge_prop_3_1,
+        measure=measure_proposition_3_1,
+        judge=judge_proposition_3_1,
         full="2 s",
     ),
     Claim(
@@ -342,8 +342,8 @@ CLAIMS = [
             "The best new units are (S^(-1/2)' u_k, v_k), as many as N has rank; K of them reduce the lack of "
             "expressivity by sum lambda_k^2."
         ),
-        measure=prop_3_2,
-        judge=judge_prop_3_2,
+        measure=measure_proposition_3_2,
+        judge=judge_proposition_3_2,
         full="5 s",
         misprints=("tiny/neurons", "tiny/index"),
     ),
@@ -351,7 +351,7 @@ CLAIMS = [
         "tiny/section-3.2-orthogonal",
         "section 3.2",
         "The changes that the new units make are orthogonal.",
-        measure=prop_3_2,
+        measure=measure_proposition_3_2,
         judge=judge_orthogonal,
         full="5 s",
     ),
@@ -359,8 +359,8 @@ CLAIMS = [
         "tiny/equation-11",
         "Proposition 3.2, (11)",
         "To first order the loss falls by sigma'(0) / eta sum lambda_k^2.",
-        measure=eq_11,
-        judge=judge_eq_11,
+        measure=measure_equation_11,
+        judge=judge_equation_11,
         full="5 s",
         misprints=("tiny/cross-term", "tiny/relu", "tiny/sign"),
     ),
@@ -368,8 +368,8 @@ CLAIMS = [
         "tiny/proposition-3.3",
         "Proposition 3.3",
         "The units solve N N' alpha = lambda S alpha.",
-        measure=prop_3_3,
-        judge=judge_prop_3_3,
+        measure=measure_proposition_3_3,
+        judge=judge_proposition_3_3,
         full="2 s",
         misprints=("tiny/proposition-3.3",),
     ),

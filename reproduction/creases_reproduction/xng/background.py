@@ -31,7 +31,7 @@ from creases_reproduction.xng.growth_experiment import (
 from creases_reproduction.xng.networks import BOX, by_scale, random_network, trained_networks
 
 
-def gradmax_is_best(scale: Scale) -> dict[str, Any]:
+def measure_gradmax(scale: Scale) -> dict[str, Any]:
     """Slide 7: squared gradient of new incoming weights for GradMax's outgoing ones over that for random ones.
 
     Units with tanh, whose slope at 0 is 1, so that incoming weights can be zero as in the source.
@@ -87,7 +87,7 @@ def judge_gradmax(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"No clear difference with {numbers['networks']} networks: {told}.")
 
 
-def majority_right(scale: Scale) -> dict[str, Any]:
+def measure_majority(scale: Scale) -> dict[str, Any]:
     """Theorem 1: shares of the data that small networks come to predict right."""
     found = {}
     for name in PROBLEMS:
@@ -115,7 +115,7 @@ def judge_majority(numbers: Numbers) -> Judgement:
     )
 
 
-def deep_as_shallow(scale: Scale) -> dict[str, Any]:
+def measure_deep_as_shallow(scale: Scale) -> dict[str, Any]:
     """Theorem 2: deep networks of one input written as shallow ones; creases of deep networks in the plane that bend.
 
     A network with one hidden layer bends along whole straight lines. A unit of a second layer whose crease has pieces
@@ -158,7 +158,7 @@ def judge_shallow(numbers: Numbers) -> Judgement:
     return Judgement("disagrees", f"{told}, so the theorem fails from two inputs on.")
 
 
-def local_linearity(scale: Scale) -> dict[str, Any]:
+def measure_local_linearity(scale: Scale) -> dict[str, Any]:
     """Proposition 1: every region's affine function against the network's values at the region's corners."""
     count, worst, regions = by_scale(scale, 5, 50), 0.0, 0
     for seed in range(count):
@@ -172,7 +172,7 @@ def local_linearity(scale: Scale) -> dict[str, Any]:
     return {"deviation": worst, "cases": regions, "networks": count}
 
 
-def more_regions(scale: Scale) -> dict[str, Any]:
+def measure_more_regions(scale: Scale) -> dict[str, Any]:
     """Observation 1: regions of trained 2-2-2 networks before and after a fold."""
     before, after = [], []
     for problem, model in trained_networks(scale):
@@ -208,7 +208,7 @@ CLAIMS = [
             "Outgoing weights that maximise the gradient of the new incoming weights are given by the singular value "
             "decomposition."
         ),
-        measure=gradmax_is_best,
+        measure=measure_gradmax,
         judge=judge_svd,
         misprints=("xng/slide-7", "xng/slide-8"),
     ),
@@ -225,14 +225,14 @@ CLAIMS = [
         "xng/theorem-1",
         "Theorem 1, slide 10",
         "A network too small for its data tends to a best fit that predicts the majority of them right.",
-        measure=majority_right,
+        measure=measure_majority,
         judge=judge_majority,
     ),
     Claim(
         "xng/theorem-2",
         "Theorem 2, slide 11",
         "Deep ReLU networks are equivalently replicable by shallow ones with a single hidden layer.",
-        measure=deep_as_shallow,
+        measure=measure_deep_as_shallow,
         judge=judge_shallow,
         misprints=("xng/theorem-2",),
     ),
@@ -240,14 +240,14 @@ CLAIMS = [
         "xng/proposition-1",
         "Proposition 1, slide 12",
         "What a ReLU network approximates is locally linear: one linear segment for each activation pattern.",
-        measure=local_linearity,
+        measure=measure_local_linearity,
         judge=judge_deviations(1e-12, "deviation"),
     ),
     Claim(
         "xng/observation-1",
         "Observation 1, slide 13",
         "A new unit adds non-linearity: the network divides its input space into more pieces.",
-        measure=more_regions,
+        measure=measure_more_regions,
         judge=judge_regions,
     ),
 ]

@@ -25,7 +25,7 @@ from creases_reproduction.xng.growth_experiment import GROWN, PROBLEMS, small_ne
 from creases_reproduction.xng.networks import by_scale, trained_networks
 
 
-def equivalent_deepening(scale: Scale) -> dict[str, Any]:
+def measure_equivalent_deepening(scale: Scale) -> dict[str, Any]:
     """Slide 26: the largest change of any output when a layer is inserted behind the bend."""
     worst, cases = 0.0, 0
     for name in PROBLEMS:
@@ -37,7 +37,7 @@ def equivalent_deepening(scale: Scale) -> dict[str, Any]:
     return {"cases": cases, "change": worst}
 
 
-def nearest_instances(scale: Scale) -> dict[str, Any]:
+def measure_nearest_samples(scale: Scale) -> dict[str, Any]:
     """Slide 28: how often the instance nearest to the centroid of the costliest cluster is predicted right."""
     right, cases = 0, 0
     for name in PROBLEMS:
@@ -68,7 +68,7 @@ def judge_nearest(numbers: Numbers) -> Judgement:
     return Judgement("agrees", f"{told}.")
 
 
-def dead_layers(scale: Scale) -> dict[str, Any]:
+def measure_dead_layers(scale: Scale) -> dict[str, Any]:
     """Slide 31: how many trained 2-2-2 networks have a hidden layer that no instance activates."""
     shares = {}
     for name in PROBLEMS:
@@ -90,7 +90,7 @@ def judge_dead(numbers: Numbers) -> Judgement:
     )
 
 
-def nearest_point(scale: Scale) -> dict[str, Any]:
+def measure_nearest_point(scale: Scale) -> dict[str, Any]:
     """Slide 31: the closed form of the nearest point on the boundary, against least squares."""
     worst, cases = 0.0, 0
     for problem, model in trained_networks(scale):
@@ -113,14 +113,14 @@ CLAIMS = [
         "xng/slide-26",
         "slide 26, equivalent network deepening",
         "A layer can be inserted that leaves the function as it is.",
-        measure=equivalent_deepening,
+        measure=measure_equivalent_deepening,
         judge=judge_deviations(1e-12, "change"),
     ),
     Claim(
         "xng/slide-28",
         "slide 28, Find Typical Mis-Predicted Instance",
         "The instance nearest to the centroid of the cluster with the highest mean loss is a mis-predicted one.",
-        measure=nearest_instances,
+        measure=measure_nearest_samples,
         judge=judge_nearest,
         misprints=("xng/slide-28",),
     ),
@@ -128,14 +128,14 @@ CLAIMS = [
         "xng/slide-30",
         "slide 30",
         "There is a dead-layer problem: layers in which no unit is active.",
-        measure=dead_layers,
+        measure=measure_dead_layers,
         judge=judge_dead,
     ),
     Claim(
         "xng/slide-31",
         "slide 31",
         "The nearest point of the boundary is x_t - (w . x_t + b) w / (w . w).",
-        measure=nearest_point,
+        measure=measure_nearest_point,
         judge=judge_deviations(1e-12, "deviation"),
     ),
 ]

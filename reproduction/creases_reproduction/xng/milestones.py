@@ -136,7 +136,7 @@ def judge_foot(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if numbers["useless"] > 0 else "disagrees", told)
 
 
-def closed_form_against_optimiser(scale: Scale) -> dict[str, Any]:
+def measure_closed_form(scale: Scale) -> dict[str, Any]:
     """Milestone 3: gain of the closed form's direction over the best that a constrained optimiser finds.
 
     Networks of 3 units on the wine data (13 features, 3 classes) after a few steps of training. The optimiser (SLSQP)
@@ -222,7 +222,7 @@ CLAIMS = [
         "xng/milestone-3",
         "slide 38, next milestone 3",
         "The constrained optimisation of the new unit is difficult.",
-        measure=closed_form_against_optimiser,
+        measure=measure_closed_form,
         judge=judge_closed_form,
     ),
 ]

@@ -20,7 +20,7 @@ from creases_reproduction.judges import judge_deviations
 from creases_reproduction.xng.networks import by_scale, random_network, trained_networks
 
 
-def crease_through_point(scale: Scale) -> dict[str, Any]:
+def measure_crease_through_point(scale: Scale) -> dict[str, Any]:
     """Theorem 3: how far the new unit is from 0 at the fold point; Lemma 4: by how much outputs change, for each eps.
 
     The fold point is on the boundary: the two classes tie there.
@@ -56,7 +56,7 @@ def judge_lemma4(numbers: Numbers) -> Judgement:
     )
 
 
-def bias_on_crease(scale: Scale) -> dict[str, Any]:
+def measure_bias_on_crease(scale: Scale) -> dict[str, Any]:
     """Lemma 1: spread of w . x over points of the crease, for w in the span of w_ij and u, and for other w."""
     rng, count = np.random.default_rng(0), by_scale(scale, 100, 10_000)
     inside, outside = 0.0, np.inf
@@ -86,7 +86,7 @@ def judge_span(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if inside < 1e-12 < outside else "disagrees", f"Holds: {told}.")
 
 
-def gradient_at_input(scale: Scale) -> dict[str, Any]:
+def measure_gradient_at_input(scale: Scale) -> dict[str, Any]:
     """Lemma 2 and Theorem 4: the loss's gradient at the input of a grown network, by the formula and by autograd.
 
     The slide's second term has no factor for the new unit's side; it is compared where that unit is active and where
@@ -140,7 +140,7 @@ def judge_lemma2(numbers: Numbers) -> Judgement:
     )
 
 
-def where_units_act(scale: Scale) -> dict[str, Any]:
+def measure_unit_activity(scale: Scale) -> dict[str, Any]:
     """Lemma 3 and Theorem 5: which data a new unit acts on; how far from the fold point its crease meets the boundary.
 
     The crease of random incoming weights w, with the bias of Theorem 3 and with the slide's 0, in the plane.
@@ -174,7 +174,7 @@ def judge_location(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind", f"{told}: weights and bias together determine it.")
 
 
-def gradient_of_new_unit(scale: Scale) -> dict[str, Any]:
+def measure_gradient_of_new_unit(scale: Scale) -> dict[str, Any]:
     """Lemma 5: the largest gradient of a new unit's incoming weights and bias, without and with outgoing weights."""
     found = {"zero": 0.0, "small": np.inf}
     cases = 0
@@ -213,7 +213,7 @@ CLAIMS = [
         "xng/theorem-3",
         "Theorem 3, slide 20",
         "A crease at the fold point x_f is made by a new unit of the first layer with w . x_f + b = 0.",
-        measure=crease_through_point,
+        measure=measure_crease_through_point,
         judge=judge_deviations(1e-10, "crease", "tie"),
         misprints=("xng/slide-29", "xng/slide-29-rows", "xng/slide-27"),
     ),
@@ -221,14 +221,14 @@ CLAIMS = [
         "xng/lemma-1",
         "Lemma 1, slide 22",
         "If and only if w is a combination of w_ij and u, one b makes w . x + b = 0 on the whole crease.",
-        measure=bias_on_crease,
+        measure=measure_bias_on_crease,
         judge=judge_span,
     ),
     Claim(
         "xng/lemma-2",
         "Lemma 2, slide 23",
         "dL/dx of the grown network is (W_B s' W_A)' dL/dy + (w_B . dL/dy) w_A.",
-        measure=gradient_at_input,
+        measure=measure_gradient_at_input,
         judge=judge_lemma2,
         misprints=("xng/lemma-2",),
     ),
@@ -236,35 +236,35 @@ CLAIMS = [
         "xng/theorem-4",
         "Theorem 4, slide 23",
         "Incoming weights give the direction of the gradient's new part, outgoing ones only its length.",
-        measure=gradient_at_input,
+        measure=measure_gradient_at_input,
         judge=judge_deviations(1e-12, "turn"),
     ),
     Claim(
         "xng/lemma-3",
         "Lemma 3, slide 24",
         "The incoming weights determine which inputs activate the new unit.",
-        measure=where_units_act,
+        measure=measure_unit_activity,
         judge=judge_deviations(0, "wrong"),
     ),
     Claim(
         "xng/theorem-5",
         "Theorem 5, slide 24",
         "The incoming weights determine the location of the fold point.",
-        measure=where_units_act,
+        measure=measure_unit_activity,
         judge=judge_location,
     ),
     Claim(
         "xng/lemma-4",
         "Lemma 4, slide 25",
         "Small outgoing weights keep the affine maps: the outputs' change goes to 0 with them.",
-        measure=crease_through_point,
+        measure=measure_crease_through_point,
         judge=judge_lemma4,
     ),
     Claim(
         "xng/lemma-5",
         "Lemma 5, slide 25",
         "Outgoing weights must not be exactly zero, or no gradient reaches the new incoming weights and bias.",
-        measure=gradient_of_new_unit,
+        measure=measure_gradient_of_new_unit,
         judge=judge_lemma5,
         misprints=("xng/slide-29-zero",),
     ),
