@@ -41,8 +41,8 @@ def main() -> None:
             picture = shot(studio.stdout.readline().split()[-1])
         finally:
             studio.terminate()
-    colours = Image.open(BytesIO(picture)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
-    colours.save(PICTURE, optimize=True)
+    colors = Image.open(BytesIO(picture)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    colors.save(PICTURE, optimize=True)
 
 
 if __name__ == "__main__":

@@ -86,8 +86,8 @@ def test_pointing_looks_into_regions_and_clicking_keeps_one(visit, reports):
     page.locator(".pin").filter(has_text="Kept").wait_for()
     assert page.get_by_role("application").count() == 2
     page.get_by_role("button", name="Dark").click()
-    for colours in ("Certainty", "Paper"):
-        page.get_by_role("button", name=colours).click()
+    for colors in ("Certainty", "Paper"):
+        page.get_by_role("button", name=colors).click()
     assert page.evaluate(PALE) == []
     # the same moment is there again when the address is opened anew
     page.wait_for_url(re.compile("moment=0"))

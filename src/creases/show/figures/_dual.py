@@ -125,10 +125,10 @@ def _dots_of_samples(coefficients: Coefficients, output: int) -> _Dots:
     none = np.zeros((0, 2), np.int64)
     if J.shape[1] == 2:
         return _Dots(J, ("$J_1$", "$J_2$"), share, y, None, none)
-    centred = J - share @ J
-    directions = np.linalg.svd(np.sqrt(share)[:, None] * centred, full_matrices=False)[2][:2]  # (<= 2, d)
+    centered = J - share @ J
+    directions = np.linalg.svd(np.sqrt(share)[:, None] * centered, full_matrices=False)[2][:2]  # (<= 2, d)
     at = np.zeros((len(J), 2))
-    at[:, : len(directions)] = centred @ directions.T
+    at[:, : len(directions)] = centered @ directions.T
     return _Dots(at, ("first direction of $J$", "second direction of $J$"), share, y, None, none)
 
 

@@ -219,13 +219,13 @@ def _draw_view(
 def _fold_points(history: History, kept_epoch: int | None, scaling: Scaling | None) -> Marks:
     """Return number and fold point of the growth steps that folded the input space and are still in the network."""
     records = [record for record in history.records if kept_epoch is None or record.epoch < kept_epoch]
-    found = []
+    points = []
     for k, record in enumerate(records):
         where = record.explanation.get("where")
         if where and where["space"] == "input" and not _is_replaced(record, records[k + 1 :]):
             point = np.asarray(where["fold_point"])
-            found.append((record.number, point if scaling is None else scaling.point(point)))
-    return found
+            points.append((record.number, point if scaling is None else scaling.point(point)))
+    return points
 
 
 def _is_replaced(record: Record, later: Sequence[Record]) -> bool:

@@ -57,8 +57,8 @@ def _plot_dual(subject: Subject, partition: PlanePartition, output: int) -> Figu
 
 def compression_sections(subject: Subject) -> list[Section]:
     """Return the accuracy with the pieces of each output clustered to k, on every other sample."""
-    found = _compress(subject)
-    if found is None:
+    compression = _compress(subject)
+    if compression is None:
         return []
 
     def draw() -> Figure:
@@ -66,22 +66,24 @@ def compression_sections(subject: Subject) -> list[Section]:
         from creases.show.style import new_figure
 
         figure, (ax,) = new_figure(4.6, 3.0)
-        plot_compression({"with k pieces": found}, ax=ax)
+        plot_compression({"with k pieces": compression}, ax=ax)
         return figure
 
-    enough = [k for k, share in zip(found.k, found.accuracy, strict=True) if share >= found.original - 0.01]
+    enough = [
+        k for k, share in zip(compression.k, compression.accuracy, strict=True) if share >= compression.original - 0.01
+    ]
     measure = "accuracy" if subject.y is not None else "agreement with itself"
     text = (
         f"How many of its pieces does the network need? For each output the coefficients at every other of "
         f"{subject.samples_text} are clustered to k; the other samples use the nearest center. The network itself "
-        f"has {format_percent(found.original)} {measure}"
+        f"has {format_percent(compression.original)} {measure}"
     )
     text += f"; {pluralize(enough[0], 'piece')} for each output " if enough else "; no number tried "
     text += ("come" if not enough or enough[0] > 1 else "comes") + " within 1 % of it."
-    columns = ["k", *map(str, found.k), "all"]
+    columns = ["k", *map(str, compression.k), "all"]
     table = {
         "columns": columns,
-        "rows": [["accuracy", *map(format_percent, found.accuracy), format_percent(found.original)]],
+        "rows": [["accuracy", *map(format_percent, compression.accuracy), format_percent(compression.original)]],
     }
     return [{"title": "How many pieces it needs", "text": text, "table": table, "picture": render_themes(draw)}]
 
@@ -93,7 +95,7 @@ def _compress(subject: Subject) -> Compression | None:
         return None
     rows = max(8, _NUMBERS // (net.n_out * (net.n_in + 1)))
     X, y = X[:rows], None if subject.y is None else np.asarray(subject.y)[:rows].astype(np.int64)
-    found = coefficients(net, X, dtype=torch.float64)
-    labels = decisions(found.values).cpu().numpy() if y is None else y
+    pieces = coefficients(net, X, dtype=torch.float64)
+    targets = decisions(pieces.values).cpu().numpy() if y is None else y
     train, test = (coefficients(net, X[first::2], dtype=torch.float64) for first in (0, 1))
-    return compress(train, test, X[1::2], labels[1::2], k=[k for k in KS if k <= train.count])
+    return compress(train, test, X[1::2], targets[1::2], k=[k for k in KS if k <= train.count])

@@ -25,10 +25,10 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
         return []
     rows = min(len(X), max(10, _NUMBERS // (net.n_out * (net.n_in + 1))))
     table_like = len(net.input_shape) == 1  # columns have different units, pixels of an image have one
-    found = coefficients(net, X[:rows], dtype=torch.float64)
-    found = _standardize(found, X[:rows]) if table_like else found
+    pieces = coefficients(net, X[:rows], dtype=torch.float64)
+    pieces = _standardize(pieces, X[:rows]) if table_like else pieces
     outputs = range(min(OUTPUTS, net.n_out))
-    spaces = [active_subspace(found, j) for j in outputs]
+    spaces = [active_subspace(pieces, j) for j in outputs]
     columns = [
         "output",
         "root mean squared slope",
@@ -39,12 +39,12 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
     table = [
         [
             subject.output_name(j),
-            format_float(float(np.sqrt(one.total))),
-            format_percent(one.share),
-            _n_directions(one),
-            _direction(one, subject.features),
+            format_float(float(np.sqrt(space.total))),
+            format_percent(space.share),
+            _n_directions(space),
+            _direction(space, subject.features),
         ]
-        for j, one in zip(outputs, spaces, strict=True)
+        for j, space in zip(outputs, spaces, strict=True)
     ]
     looked = subject.samples_text if rows == len(X) else f"{pluralize(rows, 'sample')} (of {subject.rows:,})"
     text = (
@@ -56,33 +56,33 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
     if len(spaces) < net.n_out:
         text += f" {len(spaces)} of {net.n_out} outputs are listed."
     section: Section = {"title": "Sensitivity", "text": text, "table": {"columns": columns, "rows": table}}
-    if net.n_in > 2 and any(one.total > 0 for one in spaces):
+    if net.n_in > 2 and any(space.total > 0 for space in spaces):
         section["picture"] = render_themes(lambda: _plot(subject, spaces))
     return [section]
 
 
-def _standardize(found: Coefficients, X: NDArray[np.float64]) -> Coefficients:
+def _standardize(pieces: Coefficients, X: NDArray[np.float64]) -> Coefficients:
     """Rescale coefficients to inputs in units of standard deviations; unchanged for a single sample."""
     spread = X.std(axis=0)
     if not spread.any():
-        return found
+        return pieces
     scale = torch.from_numpy(np.append(spread, 1.0))  # the last column is the offset
-    if found.basis is None:
-        return replace(found, features=found.features * scale)
-    return replace(found, basis=found.basis * scale)
+    if pieces.basis is None:
+        return replace(pieces, features=pieces.features * scale)
+    return replace(pieces, basis=pieces.basis * scale)
 
 
-def _n_directions(found: ActiveSubspace) -> str:
-    if found.total <= 0:
+def _n_directions(space: ActiveSubspace) -> str:
+    if space.total <= 0:
         return "–"
-    return str(int(np.searchsorted(np.cumsum(found.eigenvalues) / found.total, 0.95 - 1e-12)) + 1)
+    return str(int(np.searchsorted(np.cumsum(space.eigenvalues) / space.total, 0.95 - 1e-12)) + 1)
 
 
-def _direction(found: ActiveSubspace, features: tuple[str, ...]) -> str:
+def _direction(space: ActiveSubspace, features: tuple[str, ...]) -> str:
     """Return the inputs with the largest weights in the first direction."""
-    if found.total <= 0:
+    if space.total <= 0:
         return "constant"
-    first = found.directions[0]
+    first = space.directions[0]
     order = np.argsort(-np.abs(first), kind="stable")[:INPUTS]
     text = ", ".join(f"{first[i]:+.2f} {features[i]}" for i in order if abs(first[i]) >= 0.005)
     return text + (", …" if len(first) > INPUTS else "")
