@@ -293,7 +293,11 @@ def test_half_precision_models_have_places():
     ("model", "shape", "message"),
     [
         ("mlp", None, "model must be a torch.nn.Module, got str"),
-        (nn.Sequential(nn.Conv2d(1, 1, 3)), None, "input_shape: cannot be inferred"),
+        (
+            nn.Sequential(nn.Conv2d(1, 1, 3)),
+            None,
+            "input_shape must be given for a model that starts with a convolution",
+        ),
         (mlp(), (4,), r"model must run on an example of shape \(2, 4\), got .*check input_shape"),
         (nn.Sequential(nn.LazyLinear(2)), (3,), "got lazy '0.weight'; run the model once"),
         (torch.jit.ScriptModule(), (3,), "must not be compiled by TorchScript"),

@@ -19,7 +19,8 @@ from creases.network._reading.input_shape import probe_input_shape
 from creases.network._reading.operators import refusal
 from creases.network._reading.traced import Recorder
 
-_WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only compute the weight
+#: Hooks of torch.nn.utils that only compute a weight.
+WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")
 
 
 def read_module(model: nn.Module, input_shape: tuple[int, ...] | None) -> Network:
@@ -56,7 +57,7 @@ def _check_module(model: nn.Module) -> None:
             raise InputError("model", "have finite weights", f"NaN or infinite entries in {name!r}")
     for path, module in model.named_modules():
         hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
-        if any(type(hook).__name__ not in _WEIGHT_HOOKS for hook in hooks):
+        if any(type(hook).__name__ not in WEIGHT_HOOKS for hook in hooks):
             raise ReadError(
                 f"{path or 'model'} ({type(module).__name__}): has forward hooks, which may change values; remove them "
                 "before reading (handle.remove()) and add them again afterwards"

@@ -15,8 +15,7 @@ from torch.nn.parameter import is_lazy
 from creases.errors import InputError
 from creases.network._read import check_input_shape
 from creases.network._reading.input_shape import probe_input_shape
-
-_WEIGHT_HOOKS = ("WeightNorm", "SpectralNorm")  # of torch.nn.utils: they only compute the weight
+from creases.network._reading.modules import WEIGHT_HOOKS
 
 
 def unwrap_module(model: Any) -> nn.Module:
@@ -50,7 +49,7 @@ def copy_sharing_parameters(model: nn.Module) -> nn.Module:
             if isinstance(tensor, Tensor) and not tensor.is_leaf:  # deepcopy refuses these
                 memo[id(tensor)] = tensor.detach().clone()
         for hooks in (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks):
-            weight_hooks = {key: hook for key, hook in hooks.items() if type(hook).__name__ in _WEIGHT_HOOKS}
+            weight_hooks = {key: hook for key, hook in hooks.items() if type(hook).__name__ in WEIGHT_HOOKS}
             memo[id(hooks)] = type(hooks)(weight_hooks)
     try:
         return copy.deepcopy(model, memo).eval()
