@@ -37,17 +37,17 @@ def main() -> None:
         seconds, used = time.perf_counter() - start, time.process_time() - used
         table.add_row(name, told(found), f"{seconds:.3f}", f"{used:.3f}")
 
-    row("classes(5)", lambda: boolean.npn_classes(5), lambda found: f"{len(found.sizes):,} classes")
-    row("orderings(5)", lambda: boolean.subset_sum_orderings(5), lambda found: f"{len(found.orders):,}")
+    row("npn_classes(5)", lambda: boolean.npn_classes(5), lambda found: f"{len(found.sizes):,} classes")
+    row("subset_sum_orderings(5)", lambda: boolean.subset_sum_orderings(5), lambda found: f"{len(found.orders):,}")
     row(
-        f"all_swaps(5), {given.threads} threads, classes and orderings known",
-        lambda: boolean.class_swaps(5, threads=given.threads),
+        f"class_swaps(5), {given.threads} threads, classes and orderings known",
+        lambda: boolean.class_swaps(5, n_jobs=given.threads),
         lambda found: f"at most {found.swaps.max()}",
     )
-    row("canonical, 10^6 functions of 5 bits", lambda: boolean.canonical_form(fives, 5), lambda _: "")
-    row("canonical, 1000 functions of 6 bits", lambda: boolean.canonical_form(sixes, 6), lambda _: "")
+    row("canonical_form, 10^6 functions of 5 bits", lambda: boolean.canonical_form(fives, 5), lambda _: "")
+    row("canonical_form, 1000 functions of 6 bits", lambda: boolean.canonical_form(sixes, 6), lambda _: "")
     row("swaps, 100 functions of 5 bits", lambda: [boolean.swaps(f, 5).changes for f in fives[:100]], _counts)
-    row("orderings(6)", lambda: boolean.subset_sum_orderings(6), lambda found: f"{len(found.orders):,}")
+    row("subset_sum_orderings(6)", lambda: boolean.subset_sum_orderings(6), lambda found: f"{len(found.orders):,}")
     row("swaps, the first function of 6 bits", lambda: [boolean.swaps(sixes[0], 6).changes], _counts)
     row("swaps, 20 functions of 6 bits", lambda: [boolean.swaps(f, 6).changes for f in sixes[1:21]], _counts)
     many = boolean.from_truth_table(random.integers(0, 2, 2**16))

@@ -15,7 +15,7 @@ from creases.boolean.intervals._broken_lines import BrokenLine, compose_lines
 def test_slopes_and_breakpoints_are_those_asked_for_and_meet_the_condition(leak, left):
     rng = np.random.default_rng(0)
     y, slopes = np.sort(rng.uniform(-3, 3, 5)), rng.normal(size=5)
-    model = compose_lines([BrokenLine.of(y, slopes, through=(1.0, 2.0), leak=leak, left=left)], leak=leak)
+    model = compose_lines([BrokenLine.from_slopes(y, slopes, through=(1.0, 2.0), leak=leak, left=left)], leak=leak)
     found = creases.line(creases.read(model), [0.0], [1.0], infinite=True)
     np.testing.assert_allclose(found.breakpoints, y, atol=1e-12)
     s = found.pieces().J[:, 0, 0]
@@ -30,7 +30,7 @@ def test_coefficients_are_the_inverse_of_the_transposed_matrix_of_the_lemma(leak
     """(A.13) to (A.15): M_ji = 1 for i <= j, alpha above the diagonal; a_1 = (s_1 - alpha s_k) / (1 - alpha)."""
     rng = np.random.default_rng(1)
     slopes = rng.normal(size=6)
-    line = BrokenLine.of(np.arange(6.0), slopes, through=(0.0, 0.0), leak=leak)
+    line = BrokenLine.from_slopes(np.arange(6.0), slopes, through=(0.0, 0.0), leak=leak)
     M = np.where(np.tri(6, dtype=bool), 1.0, leak)
     np.testing.assert_allclose(line.coefficients, np.linalg.solve(M, slopes), atol=1e-12)
 
@@ -38,7 +38,8 @@ def test_coefficients_are_the_inverse_of_the_transposed_matrix_of_the_lemma(leak
 def test_a_network_of_lines_is_their_composition_after_the_projection():
     rng = np.random.default_rng(2)
     lines = [
-        BrokenLine.of(np.sort(rng.normal(size=m)), rng.normal(size=m), through=(0.0, 0.5), leak=0.2) for m in (3, 1, 4)
+        BrokenLine.from_slopes(np.sort(rng.normal(size=m)), rng.normal(size=m), through=(0.0, 0.5), leak=0.2)
+        for m in (3, 1, 4)
     ]
     project = rng.normal(size=5)
     X = rng.normal(size=(50, 5))

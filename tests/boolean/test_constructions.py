@@ -84,9 +84,9 @@ def test_the_margin_is_of_modules_in_any_precision():
 
 
 def test_modules_that_do_not_fit_have_no_margin():
-    with pytest.raises(InputError, match=r"model: cannot read inputs of shape \(4, 2\)"):
+    with pytest.raises(InputError, match=r"model must accept inputs of shape \(4, 2\)"):
         margin(torch.nn.Linear(3, 1), 6, 2)
-    with pytest.raises(InputError, match="model: expected one output for each of 4 inputs, got 8 numbers"):
+    with pytest.raises(InputError, match="model must have one output for each of 4 inputs, got 8 numbers"):
         margin(torch.nn.Linear(2, 2), 6, 2)
 
 
@@ -100,10 +100,10 @@ def test_modules_are_in_float64_and_bend_as_asked():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, 2, 3], "weights: expected 2 finite numbers"),
-        ([1, np.nan], "weights: expected 2 finite numbers"),
-        (["a", "b"], "weights: expected an array of numbers"),
-        ([1, 0], "weights: put points of both classes at one place"),
+        ([1, 2, 3], "weights must be 2 finite numbers, one per bit"),
+        ([1, np.nan], "weights must be 2 finite numbers, one per bit"),
+        (["a", "b"], "weights must be an array of numbers"),
+        ([1, 0], "weights must map inputs of different classes to different places"),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(weights, message):
@@ -112,18 +112,18 @@ def test_weights_that_do_not_fit_are_refused(weights, message):
 
 
 def test_functions_that_do_not_fit_are_refused():
-    with pytest.raises(InputError, match="f: "):
+    with pytest.raises(InputError, match="f must be from 0 to"):
         wide_network(16, 2)
-    with pytest.raises(InputError, match="n: "):
+    with pytest.raises(InputError, match="n must be an integer from 1 to"):
         deep_network(0, 7, 2)
 
 
 def test_a_leak_so_near_one_that_rounding_spoils_the_network_is_refused():
-    with pytest.raises(InputError, match=r"leak: 0\.9+ is too near 1 for a network in float64"):
+    with pytest.raises(InputError, match=r"leak must be far enough below 1 for a network in float64, got 0\.9+"):
         [deep_network(int(f), 4, 2, leak=1 - 1e-12) for f in boolean.npn_classes(4).representatives]
 
 
 def test_fewer_than_no_changes_are_refused():
     for needed in (boolean.intervals.units_needed, lambda changes: boolean.intervals.layers_needed(changes, 2)):
-        with pytest.raises(InputError, match="changes: expected at least 0, got -1"):
+        with pytest.raises(InputError, match="changes must be at least 0, got -1"):
             needed(-1)

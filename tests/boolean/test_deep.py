@@ -24,7 +24,7 @@ def test_every_gap_has_one_change_and_nothing_else_has(leak, width, touching):
         ends = np.sort(np.random.default_rng(changes).uniform(0, 10, 2 * changes + 2)).reshape(-1, 2)
         if touching:
             ends[1:, 0] = ends[:-1, 1]
-        found = Intervals.of(ends, (-1) ** changes)
+        found = Intervals.from_ends(ends, (-1) ** changes)
         model = deep_interval_network(ends, width, first=found.first, leak=leak)
         assert len(hidden(model)) == layers_needed(changes, width, leak=leak)
         assert max(hidden(model)) <= width
@@ -46,7 +46,7 @@ def test_a_layer_of_w_units_takes_away_w_minus_one_changes():
 
 def test_layers_of_one_unit_make_one_change():
     assert hidden(deep_interval_network([(0, 1), (2, 3)], 1)) == [1]
-    with pytest.raises(InputError, match="width: layers of one unit make one change of class, not 2"):
+    with pytest.raises(InputError, match="width must be at least 2 for 2 changes of class, got 1"):
         deep_interval_network([(0, 1), (2, 3), (4, 5)], 1)
 
 

@@ -46,16 +46,16 @@ def test_parity_is_the_sum_of_bits_modulo_two():
 @pytest.mark.parametrize(
     ("f", "n", "message"),
     [
-        (16, 2, r"f: a function of 2 bits is a number from 0 to 2\^4 - 1; got 16"),
-        (-1, 2, r"f: a function of 2 bits .* got -1"),
-        ([3, 300], 3, r"f: a function of 3 bits .* got 300"),
-        (2**300, 8, r"f: a function of 8 bits .* got a number of 301 bits"),
-        (1.5, 2, r"f: a function is a whole number whose bit x is f\(x\); got 1.5"),
-        (True, 2, "f: a function is a whole number .* got True"),
-        ([[1, 2], [3]], 2, "f: functions must be one number, or numbers in a rectangular array"),
-        (1, 0, "n: must be a whole number of bits from 1 to 16, .* got 0"),
-        (1, 17, "n: must be a whole number of bits from 1 to 16, .* got 17"),
-        (1, 2.0, "n: must be a whole number of bits from 1 to 16, .* got 2.0"),
+        (16, 2, r"f must be from 0 to 2\^4 - 1 for 2 bits, got 16"),
+        (-1, 2, r"f must be from 0 to .* for 2 bits, got -1"),
+        ([3, 300], 3, r"f must be from 0 to .* for 3 bits, got 300"),
+        (2**300, 8, r"f must be from 0 to .* for 8 bits, got a number of 301 bits"),
+        (1.5, 2, r"f must be an integer whose bit x is f\(x\), got 1.5"),
+        (True, 2, r"f must be an integer whose bit x is f\(x\), got True"),
+        ([[1, 2], [3]], 2, "f must be an integer or a rectangular array of integers"),
+        (1, 0, "n must be an integer from 1 to 16 for truth tables, got 0"),
+        (1, 17, "n must be an integer from 1 to 16 for truth tables, got 17"),
+        (1, 2.0, "n must be an integer from 1 to 16 for truth tables, got 2.0"),
     ],
 )
 def test_what_is_no_function_of_n_bits_is_refused(f, n, message):
@@ -66,11 +66,11 @@ def test_what_is_no_function_of_n_bits_is_refused(f, n, message):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([0, 1, 1], r"table: must be one row of 2\^n values, n >= 1; got the shape \(3,\)"),
-        ([1], "table: must be one row"),
-        ([[0, 1], [1, 0]], r"table: must be one row .* got the shape \(2, 2\)"),
-        ([0, 2], "table: its values must be 0 and 1"),
-        ([0, float("nan")], "table: its values must be 0 and 1"),
+        ([0, 1, 1], r"table must have shape \(2\^n,\), n >= 1, got shape \(3,\)"),
+        ([1], r"table must have shape \(2\^n,\), n >= 1, got shape \(1,\)"),
+        ([[0, 1], [1, 0]], r"table must have shape .* got shape \(2, 2\)"),
+        ([0, 2], "table must have only entries 0 and 1"),
+        ([0, float("nan")], "table must have only entries 0 and 1"),
     ],
 )
 def test_what_is_no_table_is_refused(table, message):

@@ -10,27 +10,27 @@ from creases.errors import InputError
 
 
 def test_points_are_gathered_into_the_fewest_intervals():
-    found = Intervals.of_points([3, 0, 1, 5, 1, 4], [False, True, True, True, True, False])
+    found = Intervals.from_points([3, 0, 1, 5, 1, 4], [False, True, True, True, True, False])
     assert found.ends.tolist() == [[0, 1], [3, 4], [5, 5]]
     assert found.classes.tolist() == [1, -1, 1]
     assert found.changes.tolist() == [2, 4.5]
 
 
 def test_a_single_point_is_one_interval_without_changes():
-    found = Intervals.of_points([2.0], [False])
+    found = Intervals.from_points([2.0], [False])
     assert found.classes.tolist() == [-1]
     assert len(found.changes) == 0
 
 
 def test_points_of_two_classes_at_one_place_are_refused():
-    with pytest.raises(InputError, match="t: points of both classes lie at one place"):
-        Intervals.of_points([1, 1], [True, False])
+    with pytest.raises(InputError, match="t must be different for points of different classes"):
+        Intervals.from_points([1, 1], [True, False])
 
 
 @pytest.mark.parametrize(
     ("ends", "message"),
     [
-        ([], "at least one interval"),
+        ([], r"shape \(k, 2\), k >= 1, got shape \(0,\)"),
         ([0, 1], "finite numbers"),
         ([(0, np.nan)], "finite numbers"),
         ([(0, 2), (1, 3)], "do not overlap"),
@@ -40,10 +40,10 @@ def test_points_of_two_classes_at_one_place_are_refused():
     ],
 )
 def test_ends_that_are_no_intervals_are_refused(ends, message):
-    with pytest.raises(InputError, match=f"ends: .*{message}"):
-        Intervals.of(ends)
+    with pytest.raises(InputError, match=f"ends must be .*{message}"):
+        Intervals.from_ends(ends)
 
 
 def test_a_class_is_minus_one_or_one():
-    with pytest.raises(InputError, match=r"first: .* got 0"):
-        Intervals.of([(0, 1)], 0)
+    with pytest.raises(InputError, match=r"first must be -1 or 1, got 0"):
+        Intervals.from_ends([(0, 1)], 0)

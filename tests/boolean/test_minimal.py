@@ -14,7 +14,7 @@ XOR, AND = 0b0110, 0b1000
 
 def test_widths_found_are_those_that_can_be_built_for_two_bits():
     result = minimal_width([XOR, AND], 2, trials=50, epochs=1000)
-    assert result.found.tolist() == [2, 1]
+    assert result.trained.tolist() == [2, 1]
     assert result.built.tolist() == [2, 1]
     assert result.successes[0, 0] == 0  # one unit is monotone
     assert result.successes[1, 1] == -1  # solved before, so not tried
@@ -25,7 +25,7 @@ def test_training_solves_the_classes_of_most_swaps_with_fewer_units_than_a_line_
     result = minimal_width([1785, 7140], 4, trials=100, leak=0.1)
     assert [boolean.swaps(f, 4).changes for f in result.functions] == [5, 5]
     assert result.built.tolist() == [4, 4]
-    assert ((result.found > 0) & (result.found < 4)).all()
+    assert ((result.trained > 0) & (result.trained < 4)).all()
 
 
 def test_depth_lowers_the_width_that_can_be_built():
@@ -47,16 +47,16 @@ def test_an_outcome_depends_on_no_other_function():
 def test_constants_are_right_from_a_width_of_one_and_need_none():
     result = minimal_width([0, 15], 2, trials=10, epochs=500)
     assert result.built.tolist() == [0, 0]
-    assert result.found.tolist() == [1, 1]
+    assert result.trained.tolist() == [1, 1]
 
 
 def test_where_no_training_succeeds_the_width_found_is_0():
     result = minimal_width(XOR, 2, widths=[1], trials=5, epochs=50)
-    assert result.found.tolist() == [0]
+    assert result.trained.tolist() == [0]
 
 
 def test_the_evidence_is_a_row_for_each_width_tried_with_an_interval():
-    frame = minimal_width([XOR, AND], 2, trials=50, epochs=1000).frame()
+    frame = minimal_width([XOR, AND], 2, trials=50, epochs=1000).to_frame()
     assert frame["function"].tolist() == [XOR, XOR, AND]
     assert frame["width"].tolist() == [1, 2, 1]
     assert (frame["low"] <= frame["rate"]).all()
@@ -66,21 +66,21 @@ def test_the_evidence_is_a_row_for_each_width_tried_with_an_interval():
 
 def test_no_functions_give_no_rows():
     result = minimal_width(np.zeros(0, np.int64), 3)
-    assert result.found.shape == (0,)
-    assert len(result.frame()) == 0
+    assert result.trained.shape == (0,)
+    assert len(result.to_frame()) == 0
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"widths": [2, 2]}, "widths: expected increasing"),
-        ({"widths": []}, "widths: expected increasing"),
+        ({"widths": [2, 2]}, "widths must be increasing positive integers"),
+        ({"widths": []}, "widths must be increasing positive integers"),
         ({"widths": [0]}, "widths"),
         ({"depth": 0}, "depth"),
         ({"trials": 0}, "trials"),
-        ({"leak": 2}, "leak: expected a number from 0"),
-        ({"n": 7}, "n: must be a whole number of bits from 1 to 6"),
-        ({"f": [[XOR]]}, "f: expected one function or a list"),
+        ({"leak": 2}, "leak must be a number from 0"),
+        ({"n": 7}, "n must be an integer from 1 to 6 to compute swaps"),
+        ({"f": [[XOR]]}, "f must be one function or a list"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(changes, message):

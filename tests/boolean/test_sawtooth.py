@@ -38,7 +38,9 @@ def test_the_least_depth_of_every_width_solves_parity_at_all_points_to_16_bits(l
 
 
 def test_parity_needs_enough_changes():
-    with pytest.raises(InputError, match=r"width, depth: width 2 and depth 2 give 4 .* parity of 5 bits has 5"):
+    with pytest.raises(
+        InputError, match=r"depth must be large enough for 5 changes of sign, .* got width 2 and depth 2, which give 4"
+    ):
         parity_network(5, 2, 2)
 
 
@@ -57,10 +59,10 @@ def test_the_most_changes_there_can_be_are_made(width, depth, leak):
 
 @pytest.mark.parametrize(("width", "leak"), [(2, 0.0), (1, 0.5)])
 def test_too_few_units_for_a_change_more_are_refused(width, leak):
-    with pytest.raises(InputError, match="width: needs 3 units, or 2 with a leak"):
+    with pytest.raises(InputError, match="width must be at least 3, or 2 with a leak"):
         max_changes_network(width, 2, leak=leak)
 
 
 def test_more_changes_than_numbers_are_refused():
-    with pytest.raises(InputError, match=r"depth: .* cannot be told apart"):
+    with pytest.raises(InputError, match=r"depth must give at most 2\^52 changes"):
         sawtooth_network(2, 60)

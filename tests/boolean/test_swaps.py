@@ -122,7 +122,7 @@ def test_six_random_bits_have_no_fewer_changes_along_random_weights():
 @pytest.mark.slow
 def test_all_classes_of_five_bits():
     done = []
-    representatives, values = boolean.class_swaps(5, progress=done.append)
+    representatives, values = boolean.class_swaps(5, progress=lambda what, count, total: done.append(count))
     data = representatives.astype("<u4").tobytes() + values.astype("u1").tobytes()
     assert hashlib.sha256(data).hexdigest() == HASH_OF_5
     assert done == sorted(done)
@@ -139,7 +139,7 @@ def test_all_classes_of_five_bits():
 
 
 def test_what_progress_raises_ends_the_work():
-    def stop(done):
+    def stop(what, done, total):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -149,10 +149,13 @@ def test_what_progress_raises_ends_the_work():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, 1], "weights: inputs 1 and 2 differ in class and have the same sum 1; a mapping to a line must keep"),
-        ([1], r"weights: must be 2 whole numbers, one for each input; got \[1\]"),
-        ([0.5, 1], "weights: must be 2 whole numbers"),
-        ([2**62, 1], r"weights: sums must stay below 2\^62"),
+        (
+            [1, 1],
+            "weights must map inputs of different classes to different sums, got the same sum 1 for inputs 1 and 2",
+        ),
+        ([1], r"weights must be 2 integers, one per input, got \[1\]"),
+        ([0.5, 1], "weights must be 2 integers"),
+        ([2**62, 1], r"weights must have absolute values whose sum is below 2\^62"),
     ],
 )
 def test_weights_that_are_no_mapping_to_a_line_are_refused(weights, message):
@@ -161,9 +164,9 @@ def test_weights_that_are_no_mapping_to_a_line_are_refused(weights, message):
 
 
 def test_more_bits_than_can_be_done_are_refused():
-    with pytest.raises(InputError, match=r"n: must be .* from 1 to 6, for which swaps can be found; got 7"):
+    with pytest.raises(InputError, match=r"n must be an integer from 1 to 6 to compute swaps, got 7"):
         boolean.swaps(1, 7)
-    with pytest.raises(InputError, match=r"n: must be .* from 1 to 5, for which all classes can be listed; got 6"):
+    with pytest.raises(InputError, match=r"n must be an integer from 1 to 5 to list all classes, got 6"):
         boolean.class_swaps(6)
-    with pytest.raises(InputError, match="threads: must be a whole number, at least 1; got 0"):
-        boolean.class_swaps(3, threads=0)
+    with pytest.raises(InputError, match="n_jobs must be a positive integer, got 0"):
+        boolean.class_swaps(3, n_jobs=0)

@@ -29,7 +29,7 @@ def random_ends(changes, seed):
 @pytest.mark.parametrize("leak", LEAKS)
 def test_the_sign_changes_in_the_middle_of_each_gap_and_nowhere_else(leak, sharp):
     for changes in range(1, 12):
-        found = Intervals.of(random_ends(changes, changes), first=(-1) ** changes)
+        found = Intervals.from_ends(random_ends(changes, changes), first=(-1) ** changes)
         model = wide_interval_network(found.ends, first=found.first, leak=leak, sharp=sharp)
         assert model[0].out_features == units_needed(changes, leak=leak, sharp=sharp)
         boundary = creases.line(creases.read(model), [0.0], [1.0], infinite=True).boundary()
@@ -51,7 +51,7 @@ def test_units_needed_are_one_less_than_changes_from_four_on_and_from_three_with
 @settings(max_examples=60, deadline=None)
 def test_whole_numbers_are_classified_with_at_least_half_the_smallest_gap_as_margin(numbers, leak):
     """Without sparing a unit the value is the distance to the nearest change: at an end, half the gap beside it."""
-    found = Intervals.of(np.sort(numbers).reshape(-1, 2))
+    found = Intervals.from_ends(np.sort(numbers).reshape(-1, 2))
     model = wide_interval_network(found.ends, leak=leak, sharp=False)
     got = values(model, found.ends).reshape(-1, 2) * found.classes[:, None]
     gaps = found.ends[1:, 0] - found.ends[:-1, 1]
@@ -74,7 +74,7 @@ def test_the_scale_of_the_line_does_not_matter():
     for scale in (1e-12, 1e12):
         ends = scale * random_ends(6, 3)
         model = wide_interval_network(ends, leak=0.1)
-        assert (values(model, ends).reshape(-1, 2) * Intervals.of(ends).classes[:, None] > 0).all()
+        assert (values(model, ends).reshape(-1, 2) * Intervals.from_ends(ends).classes[:, None] > 0).all()
 
 
 def test_the_printed_proof_fails_left_of_its_first_unit_and_this_construction_does_not():
@@ -85,7 +85,7 @@ def test_the_printed_proof_fails_left_of_its_first_unit_and_this_construction_do
     for i in (0, 1):  # (A.17) to (A.20): straight through the middle of the gap
         heights.append(heights[-1] * (a[i] - y[i + 1]) / (a[i] - y[i]))
     slopes = np.diff(heights) / np.diff(y)
-    printed = compose_lines([BrokenLine.of(y[:2], slopes, through=(y[0], 1.0), leak=leak)], leak=leak)
+    printed = compose_lines([BrokenLine.from_slopes(y[:2], slopes, through=(y[0], 1.0), leak=leak)], leak=leak)
     np.testing.assert_allclose(values(printed, y), heights)
     assert values(printed, [0.2]) < 0  # of class 1
     for sharp in (True, False):
@@ -94,5 +94,5 @@ def test_the_printed_proof_fails_left_of_its_first_unit_and_this_construction_do
 
 @pytest.mark.parametrize("leak", [-0.1, 1.0, float("nan"), "no"])
 def test_a_leak_that_does_not_bend_is_refused(leak):
-    with pytest.raises(InputError, match="leak: expected a number from 0"):
+    with pytest.raises(InputError, match="leak must be a number from 0"):
         wide_interval_network([(0, 1), (2, 3)], leak=leak)

@@ -75,7 +75,7 @@ class Optima:
         import pandas as pd
 
         ends = self.runs[loss].ends
-        settled = ends.settled(TOLERANCE)
+        settled = ends.is_steady(TOLERANCE)
         counts = np.bincount(ends.region[settled], minlength=len(xor.REGIONS))
         rows = [
             (one.conditions, one.solution, float(one.loss), count, PRINTED.get(one.sides))

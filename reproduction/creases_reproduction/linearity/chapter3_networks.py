@@ -46,7 +46,7 @@ def measure_regression(scale: Scale) -> Numbers:
     draw, holds = np.random.default_rng(0), []
     for k, leak, _ in product(range(2, 9), (0.0, 0.1, 0.5), range(10)):
         x, f = np.cumsum(draw.uniform(0.1, 2, k)), draw.normal(size=k)
-        line = BrokenLine.of(x[:-1], np.diff(f) / np.diff(x), through=(x[0], f[0]), leak=leak)
+        line = BrokenLine.from_slopes(x[:-1], np.diff(f) / np.diff(x), through=(x[0], f[0]), leak=leak)
         holds.append(np.abs(line.values(x, leak=leak) - f).max() < 1e-9)
     return count_failures(holds)
 
@@ -98,7 +98,7 @@ def measure_proof(scale: Scale) -> Numbers:
         a = (ends[i - 1, 1] + ends[i, 0]) / 2
         slope = -f[-1] / (a - y[i - 1])
         f.append(f[-1] + slope * (y[i] - y[i - 1]))
-    line = BrokenLine.of(y[:-1], np.diff(f) / np.diff(y), through=(y[0], 1.0), leak=leak)
+    line = BrokenLine.from_slopes(y[:-1], np.diff(f) / np.diff(y), through=(y[0], 1.0), leak=leak)
     repaired = boolean.intervals.wide_interval_network(ends, leak=leak)
     first = np.linspace(ends[0, 0], ends[0, 1], 101)
     return {"printed": float(line.values(first, leak=leak).min()), "repaired": float(values(repaired, first).min())}

@@ -1,21 +1,30 @@
-"""Functions of a few bits, the smallest problems: solved exactly.
+"""Exact results for Boolean functions of a few bits.
 
 A function of n bits is an integer whose bit x is its value at the input x.
 
-Functions  ``table_of`` a function and ``function_of`` a table; all ``points``; ``parity``
-Classes    ``canonical``: the least function of an NPN class; all ``classes``
-Fourier    ``coefficients``, ``degree``, ``influences``, ``influence``, ``entropy``
-Swaps      ``swaps``: the fewest changes of class on a line, with weights; ``all_swaps`` of all classes; ``changes``
-           along given weights; all ``orderings`` that weights can put the inputs in
-Networks   built for a function: ``wide`` (one hidden layer), ``deep`` (narrow layers), ``parity_network``; their
-           ``margin``. For any intervals on a line ``wide_on_line``, ``deep_on_line``, of sizes ``units_needed`` and
-           ``layers_needed``; with a power of their width of changes ``sawtooth``, ``most_changes``
-Training   ``minimal_width`` at which it succeeds; ``xor``: all steady states of XOR on a line, and which one a network
-           has come to
+Functions  :func:`truth_table` and :func:`from_truth_table`; :func:`all_inputs`; :func:`parity`
+Classes    :func:`canonical_form`, the least function of an NPN class; :func:`npn_classes`
+Fourier    :mod:`~creases.boolean.fourier`: coefficients, degree, influences, entropy
+Swaps      :func:`swaps`, the fewest changes of class along a line, and :func:`class_swaps` of all classes;
+           :func:`class_changes` along given weights; :func:`subset_sum_orderings`, all orders of the inputs
+Networks   that compute a function: :func:`wide_network` (one hidden layer), :func:`deep_network` (narrow layers),
+           :func:`parity_network`, and their :func:`margin`; :mod:`~creases.boolean.intervals`: networks for intervals
+           on a line
+Training   :func:`minimal_width` at which training succeeds; :mod:`~creases.boolean.xor`: all steady states of XOR on
+           a line
 
+Most of this implements, and where needed corrects, chapter 3 of the dissertation [1]_; numbers of equations and
+theorems are those printed there.
+
+References
+----------
+.. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
+
+Examples
+--------
 >>> from creases import boolean
 >>> f = boolean.parity(4)
->>> boolean.canonical_form(f, 4), float(boolean.total_influence(f, 4)), boolean.swaps(f, 4).changes
+>>> boolean.canonical_form(f, 4), float(boolean.fourier.total_influence(f, 4)), boolean.swaps(f, 4).changes
 (27030, 4.0, 4)
 >>> boolean.margin(boolean.parity_network(4, width=2, depth=2), f, 4)
 0.5

@@ -1,4 +1,4 @@
-"""NPN classes: functions that differ by negation and permutation of inputs and by negation of the output."""
+"""NPN classes: functions equivalent under negation and permutation of inputs and negation of the output."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from creases.boolean._walk import walk
 class NpnClasses(NamedTuple):
     """All NPN classes of functions of n bits."""
 
-    representatives: NDArray[np.uint32]  #: the least function of each, ascending
-    sizes: NDArray[np.int64]  #: how many functions are in each; their sum is 2^(2^n)
+    representatives: NDArray[np.uint32]  #: least function of each class, ascending
+    sizes: NDArray[np.int64]  #: number of functions in each class; their sum is 2^(2^n)
 
 
 @overload
@@ -26,14 +26,14 @@ def canonical_form(f: int, n: int) -> int: ...
 @overload
 def canonical_form(f: ArrayLike, n: int) -> Words: ...
 def canonical_form(f: int | ArrayLike, n: int) -> int | Words:
-    """The least function of the NPN class of f: one number for all functions of a class.
+    """Return the least function of the NPN class of f, the same for all functions of a class.
 
     Parameters
     ----------
     f
         A function of n bits, or an array of them.
     n
-        From 1 to 6. A function takes less than a microsecond up to n = 5, and some hundred at n = 6.
+        Number of bits, from 1 to 6. A function takes less than a microsecond up to n = 5, and about 100 at n = 6.
 
     Examples
     --------
@@ -42,36 +42,39 @@ def canonical_form(f: int | ArrayLike, n: int) -> int | Words:
     >>> canonical_form([0xFFFE, 0x9669, 0xAAAA], 4).tolist()
     [1, 27030, 255]
     """
-    check_bits(n, 6, "classes are known")
+    check_bits(n, 6, "for canonical forms")
     functions = check_functions(f, n)
     flat = functions.ravel()
-    least = _by_halves(flat.astype(np.uint32))[0].astype(np.uint64) if n == 5 else _on_walk(flat, n)
+    least = _by_halves(flat.astype(np.uint32))[0].astype(np.uint64) if n == 5 else _search_images(flat, n)
     return least.reshape(functions.shape) if functions.ndim else int(least[0])
 
 
 @lru_cache
 def npn_classes(n: int) -> NpnClasses:
-    """The NPN classes of all functions of n bits, n <= 5: 2, 4, 14, 222, 616126 of them.
+    """Return the NPN classes of all functions of n <= 5 bits: 2, 4, 14, 222 and 616126 of them.
 
+    Examples
+    --------
     >>> representatives, sizes = npn_classes(2)
     >>> representatives.tolist(), sizes.tolist()
     ([0, 1, 3, 6], [2, 8, 4, 2])
     """
-    check_bits(n, 5, "all classes can be listed")
+    check_bits(n, 5, "to list all classes")
     if n == 5:
-        found = _classes_of_5()
+        classes = _classes_of_5()
     else:
-        least, sizes = np.unique(_on_walk(np.arange(1 << (1 << n), dtype=np.uint64), n), return_counts=True)
-        found = NpnClasses(least.astype(np.uint32), sizes.astype(np.int64))
-    for values in found:
+        least, sizes = np.unique(_search_images(np.arange(1 << (1 << n), dtype=np.uint64), n), return_counts=True)
+        classes = NpnClasses(least.astype(np.uint32), sizes.astype(np.int64))
+    for values in classes:
         values.flags.writeable = False
-    return found
+    return classes
 
 
 def _classes_of_5() -> NpnClasses:
-    """Classes of 5 bits. A least function has the least function of a class of 4 bits as its high half:
+    """Return the classes of 5 bits.
 
-    otherwise negations and permutations of the other inputs, or the negation of the output, would make it less.
+    The high half of a least function is the least function of a class of 4 bits: otherwise negating or permuting the
+    other inputs, or negating the output, would make it smaller.
     """
     lows = np.arange(1 << 16, dtype=np.uint32)
     representatives, stabilisers = [], []
@@ -83,32 +86,34 @@ def _classes_of_5() -> NpnClasses:
     return NpnClasses(np.concatenate(representatives), 2 * 2**5 * factorial(5) // np.concatenate(stabilisers))
 
 
-def _on_walk(functions: Words, n: int) -> Words:
-    """The least images of functions of n <= 6 bits, by a look at all of them."""
+def _search_images(functions: Words, n: int) -> Words:
+    """Return the least images of functions of n <= 6 bits, by searching all of them."""
     from creases.boolean._npn_kernel import least_images
 
-    way = walk(n, reversals=True)
-    return least_images(functions, np.uint64((1 << (1 << n)) - 1), way.masks, way.shifts, way.steps)
+    images_walk = walk(n, reversals=True)
+    return least_images(
+        functions, np.uint64((1 << (1 << n)) - 1), images_walk.masks, images_walk.shifts, images_walk.steps
+    )
 
 
 def _by_halves(functions: NDArray[np.uint32], early: bool = False) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The least images of functions of 5 bits, and in how many ways they are reached."""
+    """Return the least images of functions of 5 bits, and the number of transformations that lead to them."""
     from creases.boolean._npn_kernel import least_by_halves
 
-    return least_by_halves(functions, *_ways_of_4(), early)
+    return least_by_halves(functions, *_transformations_of_4(), early)
 
 
 @lru_cache
-def _ways_of_4() -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]:
-    """All ways from a function of 4 bits to the least of its class: ``least_by_halves`` says how they are written."""
-    way = walk(4, reversals=True)
-    bits = (all_inputs(4)[None, :, :] ^ (way.signs[:, None, :] < 0)) << way.inputs[:, None, :]
+def _transformations_of_4() -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]:
+    """Return all transformations of functions of 4 bits to the least of their class, as in ``least_by_halves``."""
+    images_walk = walk(4, reversals=True)
+    bits = (all_inputs(4)[None, :, :] ^ (images_walk.signs[:, None, :] < 0)) << images_walk.inputs[:, None, :]
     sources = bits.sum(axis=2)  # (384, 16): bit x of image k is bit sources[k, x] of the function
     bytes_ = np.arange(256)
     parts: NDArray[Any] = np.zeros((2 * len(sources), 2, 256), np.uint16)
     for high in (0, 1):
-        taken = np.where(sources // 8 == high, sources % 8, 8)[:, :, None]  # bit 8 of a byte is 0
-        parts[: len(sources), high] = ((bytes_ >> taken & 1) << np.arange(16)[:, None]).sum(axis=1)
+        bit = np.where(sources // 8 == high, sources % 8, 8)[:, :, None]  # bit 8 of a byte is 0
+        parts[: len(sources), high] = ((bytes_ >> bit & 1) << np.arange(16)[:, None]).sum(axis=1)
     parts[len(sources) :] = parts[: len(sources)]
     parts[len(sources) :, 0] ^= 0xFFFF  # with the output negated
     functions = np.arange(1 << 16)

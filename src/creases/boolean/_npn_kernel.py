@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from creases._compiled import jit
 from creases._typing import Words
 
-#: Masks and shifts that exchange one of 4 inputs and the fifth, in the order in which that is done (first: none).
+#: Masks and shifts that exchange one of 4 inputs with the fifth, in order (the first exchanges none).
 TO_TOP = ((0, 0), (0xAAAA, 15), (0xCCCC, 14), (0xF0F0, 12), (0xFF00, 8))
 
 
 @jit
 def least_images(functions: Words, full: np.uint64, masks: Words, shifts: Words, steps: NDArray[np.int64]) -> Words:
-    """The least image of each function on a walk, negated or not; ``full`` is the function that is 1 everywhere."""
+    """Return the least image of each function on a walk, negated or not; ``full`` is the function that is always 1."""
     least: Words = np.minimum(functions, functions ^ full)
     for k in range(len(functions)):
         image, best = functions[k], least[k]
@@ -35,12 +35,12 @@ def least_by_halves(
     parts: NDArray[np.uint16],
     early: bool,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The least images of functions of 5 bits, and in how many ways they are reached, from what is known about 4.
+    """Return the least images of functions of 5 bits, and the number of transformations that lead to them.
 
-    The least image has the least high half, which is ``canonical`` of a half (0 or 1 at one of the inputs). The ways
-    from half c there are ``ways[starts[c] : starts[c + 1]]``; each is applied to the other half byte by byte: way w
-    takes it to ``parts[w, 0, low byte] ^ parts[w, 1, high byte]``. With ``early``, any lesser image than the function
-    itself will do.
+    The least image has the least high half, which is ``canonical`` of a half (0 or 1 at one of the inputs). The
+    transformations of half c to it are ``ways[starts[c] : starts[c + 1]]``; each is applied to the other half byte by
+    byte: w maps it to ``parts[w, 0, low byte] ^ parts[w, 1, high byte]``. With ``early``, any image less than the
+    function suffices.
     """
     least, count = np.zeros_like(functions), np.zeros(len(functions), np.int64)
     for k in range(len(functions)):

@@ -1,4 +1,4 @@
-"""A walk through all images of a function under permutations and negations of its inputs, one small step at a time."""
+"""Enumerate all images of a function under permutations and negations of its inputs, one small step at a time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from creases._typing import Words
 
 
 class Walk(NamedTuple):
-    """Steps from each image g of a function f to the next; the first image is f itself.
+    """The steps from each image g of a function f to the next; the first image is f.
 
-    A step exchanges the bits of g that ``mask`` selects with those ``shift`` places above. Image t is
+    A step exchanges the bits of g selected by ``mask`` with those ``shift`` positions above. Image t is
     g(x) = f(y), where bit ``inputs[t, i]`` of y is bit i of x, negated where ``signs[t, i]`` is -1.
     """
 
     masks: Words  #: (2n - 1,)
     shifts: Words  #: (2n - 1,)
-    steps: NDArray[np.int64]  #: (images - 1,), which mask and shift
+    steps: NDArray[np.int64]  #: (images - 1,) indices of masks and shifts
     inputs: NDArray[np.int64]  #: (images, n)
     signs: NDArray[np.int64]  #: (images, n)
 
 
 @lru_cache
 def walk(n: int, reversals: bool) -> Walk:
-    """All 2^n n! images of a function of n <= 6 bits; without ``reversals``, one of each pair g(x), g(not x)."""
+    """Return the steps to all 2^n n! images, n <= 6; without ``reversals``, to one of each pair g(x), g(not x)."""
     flips = _gray_code(n if reversals else n - 1)
     steps = [*flips]
     for place in _plain_changes(n):
@@ -54,12 +54,12 @@ def walk(n: int, reversals: bool) -> Walk:
 
 
 def _gray_code(n: int) -> list[int]:
-    """Which of n bits to flip, one at a time, to come to all their 2^n values."""
+    """Return which of n bits to flip, one at a time, to reach all their 2^n values."""
     return [(k & -k).bit_length() - 1 for k in range(1, 1 << n)]
 
 
 def _plain_changes(n: int) -> list[int]:
-    """Which neighbours, (i, i + 1), of n things to exchange, one pair at a time, to come to all their n! orders."""
+    """Return which neighbours (i, i + 1) of n items to exchange, one pair at a time, to reach all their n! orders."""
     if n == 1:
         return []
     down = list(range(n - 2, -1, -1))

@@ -37,20 +37,20 @@ def test_local_optima_are_told_by_their_loss():
     found = classify(Batch.from_modules([SOLVED, ONE_SIDE, NOTHING], dtype=np.float64))
     np.testing.assert_allclose(found.loss, [0, 8 / 3, 4], atol=1e-12)
     assert found.level.tolist() == [0, 1, 2]
-    assert found.settled(1e-9).all()
+    assert found.is_steady(1e-9).all()
 
 
 def test_the_distance_is_the_largest_difference_in_values():
     moved = module([-2.0, 2.0], [-1.0, -1.0], [-2.0, -2.1], 1.05)
     assert classify(moved).distance[0] == pytest.approx(0.05)
-    assert not classify(moved).settled(0.01).any()
+    assert not classify(moved).is_steady(0.01).any()
 
 
 def test_a_region_without_steady_states_is_infinitely_far_from_one():
     found = classify(module([1.0, 0.0], [0.5, -1.0], [1.0, 1.0], 0.0))
     assert REGIONS[found.region[0]].values is None
     assert np.isinf(found.distance[0])
-    assert not found.settled().any()
+    assert not found.is_steady().any()
 
 
 def test_zero_is_not_active():
@@ -63,9 +63,9 @@ def test_no_networks_give_no_rows():
 
 
 def test_other_shapes_are_refused():
-    with pytest.raises(InputError, match=r"networks: expected widths \(1, 2, 1\) with ReLUs, got \(1, 3, 1\)"):
+    with pytest.raises(InputError, match=r"networks must have widths \(1, 2, 1\) and ReLUs, got widths \(1, 3, 1\)"):
         classify(Batch.initial(1, [1, 3, 1], seed=0))
     with pytest.raises(InputError, match=r"with leak 0\.1"):
         classify(Batch.initial(1, [1, 2, 1], seed=0, leak=0.1))
-    with pytest.raises(InputError, match=r"networks: expected a lab\.Batch or an nn\.Sequential, got Linear"):
+    with pytest.raises(InputError, match=r"networks must be a lab\.Batch or an nn\.Sequential, got Linear"):
         classify(torch.nn.Linear(1, 1))

@@ -1,8 +1,9 @@
-"""The Fourier-Walsh polynomial of functions of n <= 16 bits: coefficients, degree, influences, entropy.
+"""The Fourier-Walsh polynomial of functions of n <= 16 bits.
 
-Bits 0 and 1 stand for -1 and 1, in inputs as in values: f(x) = sum over S of c(S) prod_{i in S} x_i, with
-c(S) = 2^-n sum over x of f(x) prod_{i in S} x_i. (3.5) and (A.22) leave out the factor 2^-n, which (3.6), (3.7) need.
-A set S is a number, too: its bit i - 1 says whether i is in S. All take one function or an array of functions (...).
+Bits 0 and 1 stand for -1 and 1, in inputs and values: f(x) = sum over S of c(S) prod_{i in S} x_i, with
+c(S) = 2^-n sum over x of f(x) prod_{i in S} x_i. Equations (3.5) and (A.22) of the dissertation omit the factor 2^-n,
+which (3.6) and (3.7) need. A set S is an integer whose bit i - 1 is 1 if i is in S. All functions take one Boolean
+function or an array of them (...).
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from creases.boolean._functions import Functions, all_inputs, truth_table
 
 
 def coefficients(f: Functions, n: int) -> Floats:
-    """The Fourier coefficients, (..., 2^n): entry S is that of prod_{i in S} x_i. Exact: multiples of 2^(1 - n).
+    """Return the Fourier coefficients (..., 2^n), exactly; entry S is that of prod_{i in S} x_i.
 
+    Examples
+    --------
     >>> coefficients(0b1000, 2).tolist()  # AND: (-1 + x_1 + x_2 + x_1 x_2) / 2
     [-0.5, 0.5, 0.5, 0.5]
     """
@@ -24,8 +27,10 @@ def coefficients(f: Functions, n: int) -> Floats:
 
 
 def degree(f: Functions, n: int) -> NDArray[np.int64]:
-    """The degree of the polynomial, (...): the most inputs in a term; 0 for constants.
+    """Return the degree (...) of the polynomial, the largest number of inputs in a term; 0 for constants.
 
+    Examples
+    --------
     >>> degree([0, 0b1010, 0b1000], 2).tolist()
     [0, 1, 2]
     """
@@ -34,22 +39,26 @@ def degree(f: Functions, n: int) -> NDArray[np.int64]:
 
 
 def influences(f: Functions, n: int) -> Floats:
-    """The influence of every input, (..., n): for which share of all x another x_i makes another f(x).
+    """Return the influence (..., n) of every input: the fraction of x for which flipping x_i changes f(x).
 
+    Examples
+    --------
     >>> influences(0b1000, 2).tolist()
     [0.5, 0.5]
     """
     table = truth_table(f, n)
-    shares = []
+    fractions = []
     for i in range(n):
         pairs = table.reshape(*table.shape[:-1], 1 << n - 1 - i, 2, 1 << i)
-        shares.append((pairs[..., 0, :] != pairs[..., 1, :]).mean(axis=(-2, -1)))
-    return np.stack(shares, axis=-1)
+        fractions.append((pairs[..., 0, :] != pairs[..., 1, :]).mean(axis=(-2, -1)))
+    return np.stack(fractions, axis=-1)
 
 
 def total_influence(f: Functions, n: int) -> Floats:
-    """The total influence, (...): the sum of the influences of all inputs, (3.6).
+    """Return the total influence (...), the sum of the influences of all inputs: (3.6) of the dissertation.
 
+    Examples
+    --------
     >>> float(total_influence(0b0110, 2))
     2.0
     """
@@ -58,12 +67,14 @@ def total_influence(f: Functions, n: int) -> Floats:
 
 
 def entropy(f: Functions, n: int) -> Floats:
-    """The entropy of the squared coefficients in bits, (...): (3.7).
+    """Return the entropy (...) of the squared coefficients, in bits: (3.7) of the dissertation.
 
+    Examples
+    --------
     >>> float(entropy(0b1000, 2)), float(entropy(0b0110, 2))
     (2.0, 0.0)
     """
-    power = (np.arange((1 << n) + 1) / (1 << n)) ** 2  # of every absolute value a coefficient can have
+    power = (np.arange((1 << n) + 1) / (1 << n)) ** 2  # for every possible absolute value of a coefficient
     terms = np.zeros_like(power)
     terms[1:] = -power[1:] * np.log2(power[1:])
     bits: Floats = terms[np.abs(_sums(f, n))].sum(axis=-1)
@@ -71,7 +82,7 @@ def entropy(f: Functions, n: int) -> Floats:
 
 
 def _sums(f: Functions, n: int) -> NDArray[np.int32]:
-    """2^n times the coefficients, by the fast Walsh-Hadamard transform."""
+    """Return 2^n times the coefficients, by the fast Walsh-Hadamard transform."""
     sums = 2 * truth_table(f, n).astype(np.int32) - 1
     for i in range(n):
         pairs = sums.reshape(*sums.shape[:-1], 1 << n - 1 - i, 2, 1 << i)

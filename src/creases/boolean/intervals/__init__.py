@@ -1,4 +1,9 @@
-"""Networks of one input that are positive on some intervals of a line and negative on others."""
+"""Networks of one input that are positive on some intervals of a line and negative on others.
+
+:func:`wide_interval_network` has one hidden layer of :func:`units_needed` units, :func:`deep_interval_network` has
+:func:`layers_needed` narrow layers. At regular places, a power of the width of changes is possible:
+:func:`sawtooth_network`, :func:`parity_network`, :func:`max_changes_network`.
+"""
 
 from creases.boolean.intervals._broken_lines import BrokenLine
 from creases.boolean.intervals._deep import deep_interval_network, layers_needed

@@ -1,7 +1,7 @@
-"""Deep networks that change sign as often as a power of their width: sawteeth, parity, and the most there can be.
+"""Deep networks that change sign as often as a power of their width: sawteeth and parity.
 
-Theorems 3.3.3 and 3.3.4 of source 002, corrected. A layer of w units folds an interval of w^k units of length onto one
-of w^(k-1), with slopes 1 and -1 in turn; the last leaves [0, 1]. All weights are whole numbers, for a leak of 0, so
+Theorems 3.3.3 and 3.3.4 of the dissertation, corrected. A layer of w units folds an interval of length w^k onto one of
+length w^(k-1), with alternating slopes 1 and -1; the last gives [0, 1]. Without a leak all weights are integers, so
 nothing is rounded.
 """
 
@@ -21,18 +21,23 @@ from creases.errors import InputError
 
 
 def sawtooth_network(width: int, depth: int, *, leak: float = 0.0, project: Any = (1.0,)) -> nn.Sequential:
-    """A network whose value at 0, 1, 2, ..., w^l is -1/2 and 1/2 in turn, and straight between (Theorem 3.3.3).
+    """Return a network that alternates between -1/2 and 1/2 at 0, 1, 2, ..., w^l, linear in between.
 
-    It changes sign w^l times on [0, w^l], at 1/2, 3/2, ..., so there are w^l + 1 intervals of alternating class.
+    It changes sign w^l times on [0, w^l], at 1/2, 3/2, ..., so there are w^l + 1 intervals of alternating class
+    (Theorem 3.3.3 of the dissertation [1]_).
 
     Parameters
     ----------
     width, depth
         w units in each of l hidden layers.
     leak
-        Slope of the bends on their negative side, in [0, 1).
+        Slope of the units on their negative side, in [0, 1).
     project
-        Weights (d,) that make of d inputs the number that the network reads.
+        Weights (d,) that map the d inputs to one number.
+
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
 
     Examples
     --------
@@ -42,21 +47,34 @@ def sawtooth_network(width: int, depth: int, *, leak: float = 0.0, project: Any 
     """
     w, depth, leak = check_count(width, "width"), check_count(depth, "depth"), check_leak(leak)
     if w**depth > 2**52:
-        raise InputError(f"depth: {w}^{depth} changes cannot be told apart in float64; give at most 2^52")
+        raise InputError("depth", "give at most 2^52 changes, which float64 can represent", f"{w}^{depth} changes")
     lines = [_teeth(w, w ** (depth - 1 - k), leak) for k in range(depth)]
     lines[-1] = lines[-1]._replace(offset=lines[-1].offset - 0.5)
     return compose_lines(lines, leak=leak, project=project)
 
 
 def _teeth(w: int, length: int, leak: float) -> BrokenLine:
-    """w pieces, from 0 to ``length`` and back in turn: (A.21), whose odd pieces must be 1 - w (x - i / w)."""
-    return BrokenLine.of(length * np.arange(w), (-1.0) ** np.arange(w), through=(0.0, 0.0), leak=leak)
+    """Return w pieces that alternate between 0 and ``length``: (A.21), whose odd pieces must be 1 - w (x - i / w)."""
+    return BrokenLine.from_slopes(length * np.arange(w), (-1.0) ** np.arange(w), through=(0.0, 0.0), leak=leak)
 
 
 def parity_network(n: int, width: int, depth: int, *, leak: float = 0.0) -> nn.Sequential:
-    """A network that is positive where an odd number of n bits, 0 or 1, are 1; n <= w^l (Theorem 3.3.4).
+    """Return a network that computes the parity of n <= w^l bits (Theorem 3.3.4 of the dissertation [1]_).
 
-    Its value is -1/2 or 1/2 at all 2^n points.
+    Its value is 1/2 where an odd number of bits are 1, and -1/2 elsewhere.
+
+    Parameters
+    ----------
+    n
+        Number of bits.
+    width, depth
+        w units in each of l hidden layers.
+    leak
+        Slope of the units on their negative side, in [0, 1).
+
+    References
+    ----------
+    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
 
     Examples
     --------
@@ -67,30 +85,32 @@ def parity_network(n: int, width: int, depth: int, *, leak: float = 0.0) -> nn.S
     n, w, depth = check_bits(n), check_count(width, "width"), check_count(depth, "depth")
     if w**depth < n:
         raise InputError(
-            f"width, depth: width {w} and depth {depth} give {w**depth} changes of sign, and parity of {n} bits has "
-            f"{n}; take more units or layers"
+            "depth",
+            f"be large enough for {n} changes of sign, which the parity of {n} bits needs",
+            f"width {w} and depth {depth}, which give {w**depth}",
+            "use more units or layers",
         )
     return sawtooth_network(w, depth, leak=leak, project=np.ones(n))
 
 
 def max_changes_network(width: int, depth: int, *, leak: float = 0.0) -> nn.Sequential:
-    """A network of one input that changes sign (w + 1)^l times: more than any other of its width and depth can.
+    """Return a network of one input that changes sign (w + 1)^l times, the largest possible number.
 
-    Every piece of every layer crosses all the places where the next one breaks, and comes from within [-1, 1]; so the
-    changes lie there, at unequal distances.
+    Every piece of every layer crosses all breakpoints of the next one, and comes from within [-1, 1]; so the changes
+    lie there, at unequal distances.
 
     Parameters
     ----------
     width, depth
         w units in each of l hidden layers; w >= 3, or w >= 2 with a leak.
+    leak
+        Slope of the units on their negative side, in [0, 1).
     """
     w, depth, leak = check_count(width, "width"), check_count(depth, "depth"), check_leak(leak)
     if units_needed(w + 1, leak=leak) > w:
-        raise InputError(
-            f"width: needs 3 units, or 2 with a leak, for one change more than units; got {w} and leak {leak}"
-        )
-    middle = (np.arange(w + 2) - (w + 1) / 2) / w  # of the intervals between changes at -1/2, ..., 1/2
-    line = alternating_line(Intervals.of(np.column_stack([middle, middle])), leak=leak)
+        raise InputError("width", "be at least 3, or 2 with a leak", f"{w} with leak {leak}")
+    middle = (np.arange(w + 2) - (w + 1) / 2) / w  # midpoints of the intervals between changes at -1/2, ..., 1/2
+    line = alternating_line(Intervals.from_ends(np.column_stack([middle, middle])), leak=leak)
     heights, outer = np.abs(line.values(line.breakpoints, leak=leak)), np.abs(line.values([-1.5, 1.5], leak=leak))
     scale = 2 / min(2 * heights.min(), outer.min())  # turns beyond [-1, 1]; crosses it within 1/2 of -1/2 and of 1/2
     steep = line._replace(coefficients=scale * line.coefficients, offset=scale * line.offset)

@@ -1,4 +1,7 @@
-"""XOR on a line, the smallest problem with bad local optima: every steady state, and where trained networks end."""
+"""The steady states of training on XOR, mapped to a line: the smallest problem with bad local optima.
+
+:data:`REGIONS` are the 36 sign regions with their steady states; :func:`classify` returns where trained networks are.
+"""
 
 from creases.boolean.xor._classify import Outcomes, classify
 from creases.boolean.xor._steady_states import (

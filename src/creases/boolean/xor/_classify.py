@@ -1,4 +1,4 @@
-"""Which steady state a trained network has come to."""
+"""Assign trained networks to steady states."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ from creases.lab import Batch
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Where B networks are."""
+    """The sign regions and values of B networks."""
 
-    region: Ints  #: (B,) number in ``REGIONS``
+    region: Ints  #: (B,) index in ``REGIONS``
     values: Floats  #: (B, 3) outputs at -1, 0, 1
-    loss: Floats  #: (B,) sum of squared errors, that at 0 twice
-    distance: Floats  #: (B,) largest difference of the values from those of the region's family; inf where it has none
+    loss: Floats  #: (B,) sum of squared errors, where 0 counts twice
+    distance: (
+        Floats  #: (B,) largest difference of the values from those of the region's steady states; inf if it has none
+    )
 
     @property
     def level(self) -> Ints:
-        """(B,) number in ``LOSSES`` of the nearest loss of a steady state, whichever region the network is in."""
+        """Index (B,) in ``LOSSES`` of the closest loss of a steady state of any region."""
         return np.asarray(np.abs(self.loss[:, None] - np.array(LOSSES, np.float64)).argmin(axis=1))
 
-    def settled(self, tolerance: float = 0.05) -> NDArray[np.bool_]:
-        """(B,) whether the network is in the family of its region, up to so much in its values."""
+    def is_steady(self, tolerance: float = 0.05) -> NDArray[np.bool_]:
+        """Return whether each network (B,) is at a steady state of its region, up to a tolerance in its values."""
         return self.distance <= tolerance
 
 
 def classify(networks: Batch | nn.Sequential) -> Outcomes:
-    """Sign region, values, loss and distance to the region's steady states, of one network or of many.
+    """Return sign region, values, loss and distance to the region's steady states, of one network or many.
 
     Parameters
     ----------
@@ -49,25 +51,22 @@ def classify(networks: Batch | nn.Sequential) -> Outcomes:
     (3,)
     """
     if not isinstance(networks, Batch | nn.Sequential):
-        raise InputError(f"networks: expected a lab.Batch or an nn.Sequential, got {type(networks).__name__}")
+        raise InputError("networks", "be a lab.Batch or an nn.Sequential", type(networks).__name__)
     batch = networks if isinstance(networks, Batch) else Batch.from_modules([networks], dtype=np.float64)
     if batch.widths != (1, 2, 1) or batch.leak:
-        raise InputError(
-            f"networks: expected widths (1, 2, 1) with ReLUs, got {batch.widths} with leak {batch.leak}; steady states "
-            "are known for these only"
-        )
+        raise InputError("networks", "have widths (1, 2, 1) and ReLUs", f"widths {batch.widths} with leak {batch.leak}")
     x = np.array(POINTS, np.float64)
     W, b = batch.weights[0].astype(np.float64), batch.biases[0].astype(np.float64)
     active = W * x + b[:, :, None] > 0  # (B, 2, 3)
     values = batch.outputs(x[:, None])[:, :, 0]
     loss = (values - TARGETS) ** 2 @ np.array(COUNTS, np.float64)
-    region = _numbers(active[:, 0]) * len(SIDES) + _numbers(active[:, 1])
-    goals = np.array([(np.inf,) * 3 if one.values is None else one.values for one in REGIONS], np.float64)
+    region = _sides_index(active[:, 0]) * len(SIDES) + _sides_index(active[:, 1])
+    goals = np.array([(np.inf,) * 3 if each.values is None else each.values for each in REGIONS], np.float64)
     return Outcomes(region, values, loss, np.abs(values - goals[region]).max(axis=1, initial=0))
 
 
-def _numbers(active: NDArray[Any]) -> Ints:
-    """Numbers in ``SIDES`` (B,) of sides (B, 3)."""
+def _sides_index(active: NDArray[Any]) -> Ints:
+    """Return the indices (B,) in ``SIDES`` of sides (B, 3)."""
     codes = np.array([1, 2, 4])
     number = np.full(8, -1)
     number[np.array(SIDES) @ codes] = np.arange(len(SIDES))

@@ -1,13 +1,13 @@
-"""The steady states of gradient descent on XOR mapped to a line (section 3.3.3 of source 002).
+"""The steady states of gradient descent on XOR mapped to a line (section 3.3.3 of the dissertation).
 
 The network is v(x) = o_1 relu(w_1 x + b_1) + o_2 relu(w_2 x + b_2) + c, the loss the sum over x = -1, 0, 0, 1 of the
 squared distances to -1, 1, 1, -1, (3.24) and (3.25). Which units are active at which points cuts the parameters into
-36 sign regions. Within one, and with o_1, o_2 not 0, the gradient vanishes just where for r = v - target, counted twice
-at 0,
+36 sign regions. Within one, and with o_1, o_2 not 0, the gradient vanishes if and only if, for r = v - target, counted
+twice at 0,
 
     the sum of r over all points, and for each unit the sums of r and of x r over the points where it is active,
 
-are 0: so it does on the set of all parameters with certain values v(-1), v(0), v(1). That set is the region's family.
+are 0. This is the set of all parameters with certain values v(-1), v(0), v(1), called the family of the region.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from itertools import product
 
 import numpy as np
 
-#: The points, each once, the targets there, and how often each counts.
+#: The points, their targets, and how often each counts.
 POINTS, TARGETS, COUNTS = (-1, 0, 1), (-1, 1, -1), (1, 2, 1)
 
-#: Losses of steady states: solved, one outer point told from the rest, all points alike.
+#: Losses of steady states: all points fitted, one outer point separated from the rest, a constant.
 LOSSES = (Fraction(0), Fraction(8, 3), Fraction(4))
 
-#: Whether a unit is active at -1, 0 and 1: no other combinations are possible on a line.
+#: Whether a unit is active at -1, 0 and 1; these are all combinations on a line.
 Sides = tuple[bool, bool, bool]
 DEAD, LEFT, RIGHT, ALL = (False, False, False), (True, False, False), (False, False, True), (True, True, True)
 LEFT_TWO, RIGHT_TWO = (True, True, False), (False, True, True)
@@ -48,7 +48,9 @@ class SignRegion:
     """
 
     sides: tuple[Sides, Sides]  #: of each unit
-    values: tuple[Fraction, Fraction, Fraction] | None  #: v(-1), v(0), v(1) of the family; None: no steady states
+    values: (
+        tuple[Fraction, Fraction, Fraction] | None
+    )  #: v(-1), v(0), v(1) of the family; None if there are no steady states
 
     @property
     def loss(self) -> Fraction | None:
@@ -59,7 +61,7 @@ class SignRegion:
 
     @property
     def conditions(self) -> str:
-        """The signs that make the region; 0 counts as not active, as in torch."""
+        """Inequalities that define the region; 0 counts as inactive, as in torch."""
         signs = []
         for unit, (left, middle, right) in enumerate(self.sides, start=1):
             for term, active in ((f"b{unit}", middle), (f"b{unit} + w{unit}", right), (f"b{unit} - w{unit}", left)):
@@ -68,7 +70,7 @@ class SignRegion:
 
     @property
     def solution(self) -> str:
-        """The equations of the family, one for each point unless they are the same."""
+        """Equations of the family, without duplicates."""
         if self.values is None:
             return "none"
         terms = {-1: "o{0} (b{0} - w{0})", 0: "o{0} b{0}", 1: "o{0} (b{0} + w{0})"}
@@ -88,11 +90,11 @@ class SignRegion:
 
 
 def _values(first: Sides, second: Sides) -> tuple[Fraction, Fraction, Fraction] | None:
-    """The values that make the gradient vanish.
+    """Return the values at which the gradient vanishes.
 
-    A unit active at 0 and one more point leaves no error at these two, and then none at the third; but beside a dead
-    unit it would have to be 0 at an outer point where it is active. One active everywhere leaves errors in the ratio
-    1 : -2 : 1, counted twice at 0. One active at an outer point only leaves none there.
+    A unit active at 0 and one other point implies no error at these two, and then none at the third; but together with
+    a dead unit it would have to be 0 at an outer point where it is active. A unit active everywhere implies errors in
+    the ratio 1 : -2 : 1, counted twice at 0. A unit active at an outer point only implies no error there.
     """
     kinds = {first, second}
     if kinds <= {DEAD, ALL}:
@@ -104,5 +106,5 @@ def _values(first: Sides, second: Sides) -> tuple[Fraction, Fraction, Fraction] 
     return None if DEAD in kinds else _SOLVED
 
 
-#: All 36, by the sides of the first unit and then of the second, in the order of ``SIDES``.
+#: All 36 regions, by the sides of the first unit and then of the second, in the order of ``SIDES``.
 REGIONS = tuple(SignRegion((first, second), _values(first, second)) for first, second in product(SIDES, SIDES))
