@@ -20,22 +20,22 @@ def test_a_point_is_told_in_the_datas_own_units_with_the_names_of_the_features()
     names = FeatureNames(features=("age", "plan=basic"), scaling=SCALING)
     assert names.point([1.0, 0.0]) == "(age 50, plan=basic 0.5)"
     assert names.point([-4.0, 0.0]) == "(age 0, plan=basic 0.5)"
-    assert names.away(0.25) == "0.25 standard deviations"
+    assert names.distance(0.25) == "0.25 standard deviations"
     assert FeatureNames().point([0.123456, -2.0]) == "(0.123, -2)"
 
 
 def test_of_a_text_column_an_instance_has_the_value_that_it_has():
     names = FeatureNames(features=("age", "plan=basic"), scaling=SCALING, instance="row")
-    assert names.one(3, [1.0, 1.0]) == "row 3 (age 50, plan=basic)"
-    assert names.one(3, [-0.55, -1.0]) == "row 3 (age 34.5)"
-    assert names.one(3, [0.0, -0.2]) == "row 3 (age 40)"  # a mean was put for what was missing
+    assert names.sample(3, [1.0, 1.0]) == "row 3 (age 50, plan=basic)"
+    assert names.sample(3, [-0.55, -1.0]) == "row 3 (age 34.5)"
+    assert names.sample(3, [0.0, -0.2]) == "row 3 (age 40)"  # a mean was put for what was missing
     assert FeatureNames().one(3, [0.5, 1.0]) == "instance 3 (0.5, 1)"
 
 
 def test_of_many_features_those_are_told_that_stand_out():
     names = FeatureNames(features=[f"f{k}" for k in range(9)])
     told = "f1 0.5, f2 9, f3 1, f4 2, f5 3, f6 4, f7 5, f8 0.1"
-    assert names.one(0, [0, 0.5, 9, 1, 2, 3, 4, 5, 0.1]) == f"instance 0 ({told}, ...)"
+    assert names.sample(0, [0, 0.5, 9, 1, 2, 3, 4, 5, 0.1]) == f"instance 0 ({told}, ...)"
     assert names.point([0.0] * 9) == ""
     assert FeatureNames().one(4, [0.0] * 9) == "instance 4"
     assert names.weighed([0, 0, -9, 1, 2, 0, 0, 5, 0]) == "f2, f7, f4"
@@ -81,14 +81,14 @@ def test_a_regressions_error_is_told_in_the_targets_own_units():
 def test_a_network_with_the_scaling_undone_takes_the_datas_own_units():
     rng = np.random.default_rng(1)
     X, y = rng.normal([1000, 0, 7], [50, 0.001, 0], (80, 3)), rng.normal(3e4, 2e3, 80)
-    scaling = Scaling.of(X, y)
+    scaling = Scaling.from_data(X, y)
     assert np.allclose(scaling.inputs(X).std(axis=0), [1, 1, 0])
     with torch.random.fork_rng():
         model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)).double()
     expected = 2e3 * model(torch.from_numpy(scaling.inputs(X)))
-    found = scaling.undone(model)(torch.from_numpy(X))
+    found = scaling.fold_into(model)(torch.from_numpy(X))
     expected = scaling.target_center + scaling.target_spread * expected / 2e3
     assert torch.allclose(found, expected, rtol=1e-9)
     assert np.allclose(scaling.targets(scaling.target_center + 0 * y), 0)
     with pytest.raises(InputError, match="must begin and end with a linear layer with bias"):
-        scaling.undone(nn.Sequential(nn.Linear(3, 1), nn.ReLU()))
+        scaling.fold_into(nn.Sequential(nn.Linear(3, 1), nn.ReLU()))

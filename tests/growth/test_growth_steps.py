@@ -28,7 +28,7 @@ def test_a_budget_is_never_exceeded_and_is_used(how, limit, recycle):
     assert state.flops <= limit.get("flops", 10**9)
     if not recycle and how != "tiny":
         assert "no unit fits into the budget" in grower.history.ended
-        assert all(Budget(**limit).room(state, place) == 0 for place in state.places)
+        assert all(Budget(**limit).available_units(state, place) == 0 for place in state.places)
 
 
 def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_the_run_ends():

@@ -51,7 +51,7 @@ def test_the_classification_score_and_loss_are_scikit_learns(n, m, weighted, see
     shares = logits.softmax(1).numpy()
     expected = log_loss(y, shares / shares.sum(1, keepdims=True), labels=range(k), sample_weight=weights)
     total = float(w.sum()) if weighted else n
-    assert float(goal.summed(outputs, target, n)) / total == pytest.approx(expected)
+    assert float(goal.loss_sum(outputs, target, n)) / total == pytest.approx(expected)
 
 
 def test_constant_targets_score_one_if_met_and_zero_if_not():
@@ -66,14 +66,14 @@ def test_any_reduction_is_summed_over_the_samples(reduction, known):
     f, y = draw(7, 1), draw(7, 1, seed=1)
     loss = nn.MSELoss(reduction=reduction)
     goal = objective(loss if known else lambda a, b: loss(a, b))
-    assert float(goal.summed(f, y, 7)) == pytest.approx(float((f - y).square().sum()))
+    assert float(goal.loss_sum(f, y, 7)) == pytest.approx(float((f - y).square().sum()))
 
 
 def test_a_loss_of_zero_on_the_first_batch_tells_nothing_about_its_reduction():
     goal = objective(lambda f, y: (f - y).square().sum())
     f, y = draw(7, 1), draw(7, 1, seed=1)
-    assert float(goal.summed(f, f, 7)) == 0
-    assert float(goal.summed(f, y, 7)) == pytest.approx(float((f - y).square().sum()))
+    assert float(goal.loss_sum(f, f, 7)) == 0
+    assert float(goal.loss_sum(f, y, 7)) == pytest.approx(float((f - y).square().sum()))
 
 
 def test_tallies_of_no_samples_are_zeros_of_the_same_length():
@@ -101,7 +101,7 @@ def test_torchs_own_losses_are_known_and_others_have_no_score():
 )
 def test_where_a_sample_has_not_one_class_there_is_no_score(loss, outputs, y):
     goal = objective(loss)
-    assert float(goal.summed(outputs, y, 6)) == pytest.approx(6 * float(loss(outputs, y)))
+    assert float(goal.loss_sum(outputs, y, 6)) == pytest.approx(6 * float(loss(outputs, y)))
     assert goal.score(goal.tally(outputs, y)) is None
     assert goal.decisions(outputs, y) is None
 
@@ -110,7 +110,7 @@ def test_weights_with_a_users_loss_multiply_the_loss_of_each_sample():
     f, y, w = draw(5, 2), draw(5, 2, seed=1), torch.tensor([1.0, 2.0, 0.0, 1.0, 1.0])
     goal = objective(nn.MSELoss(reduction="none"), weighted=True)
     expected = ((f - y).square().sum(1) * w).sum()
-    assert float(goal.summed(f, (y, w), 5)) == pytest.approx(float(expected))
+    assert float(goal.loss_sum(f, (y, w), 5)) == pytest.approx(float(expected))
     with pytest.raises(InputError, match="one value for each sample; use reduction='none'"):
         objective(nn.MSELoss(), weighted=True).summed(f, (y, w), 5)
 
@@ -126,7 +126,7 @@ def test_what_is_no_loss_is_refused(loss, says):
 
 def test_a_loss_that_gives_no_tensor_is_refused():
     with pytest.raises(InputError, match="loss: expected a tensor from it, got float"):
-        objective(lambda f, y: 0.5).summed(draw(2, 1), draw(2, 1), 2)
+        objective(lambda f, y: 0.5).loss_sum(draw(2, 1), draw(2, 1), 2)
 
 
 @pytest.mark.parametrize(
@@ -148,5 +148,5 @@ def test_targets_as_columns_and_classes_as_floats_are_fine():
     objective("classification").check(torch.zeros(2, 2), torch.tensor([0.0, 1.0]), "data")
     objective("regression").check(torch.zeros(2, 1), torch.tensor([0.5, 1.0]), "data")
     column = torch.tensor([[0], [1]])
-    assert objective("classification").summed(draw(2, 3), column, 2).isfinite()
+    assert objective("classification").loss_sum(draw(2, 3), column, 2).isfinite()
     assert np.isfinite(objective("classification").score(objective("classification").tally(draw(2, 3), column)))

@@ -171,7 +171,7 @@ def test_a_parameter_budget_leaves_room_for_whole_units():
     run = state(mlp(3, 2, 2, 2), where="0")
     place = run.places[0]
     assert (place.cost, run.parameters) == (6, 20)
-    assert [Budget(parameters=n).room(run, place) for n in (20, 25, 26, 31, 32, 19)] == [0, 0, 1, 1, 2, 0]
+    assert [Budget(parameters=n).available_units(run, place) for n in (20, 25, 26, 31, 32, 19)] == [0, 0, 1, 1, 2, 0]
     assert Budget(parameters=25)(run)
     assert not Budget(parameters=26)(run)
 
@@ -185,8 +185,8 @@ def test_a_budget_asks_for_room_where_the_run_grows():
 def test_operations_are_counted_by_hand_for_a_linear_network():
     run = state(mlp(3, 2, 5, 2))
     assert run.flops == 2 * (3 * 2 + 2 * 5 + 5 * 2)
-    assert [run.flops_of_unit(place) for place in run.places] == [2 * (3 + 5), 2 * (2 + 2)]
-    assert [Budget(flops=run.flops + more).room(run, run.places[0]) for more in (0, 15, 16, 33)] == [0, 0, 1, 2]
+    assert [run.flops_per_unit(place) for place in run.places] == [2 * (3 + 5), 2 * (2 + 2)]
+    assert [Budget(flops=run.flops + more).available_units(run, run.places[0]) for more in (0, 15, 16, 33)] == [0, 0, 1, 2]
     assert "operations" in Budget(flops=run.flops)(run)
 
 

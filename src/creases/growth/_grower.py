@@ -128,7 +128,7 @@ class Grower:
             refused.append(f"{place.name!r}: {proposal.explanation['reason']}")
         else:
             raise InputError(f"how: the method can grow no place of this model ({'; '.join(refused)})")
-        state.trained()
+        state.clear_proposals()
         while revive_layer(state):
             pass
 
@@ -187,7 +187,7 @@ class Grower:
     def note(self, measured: Metrics | None = None, *, steps: int | None = None) -> None:
         """Put down the epoch's numbers."""
         state, history = self.state, self.history
-        state.trained()
+        state.clear_proposals()
         measured = measured or measure(state.model, state.samples, state.objective)
         if not math.isfinite(measured.loss):
             raise InputError(
@@ -215,7 +215,7 @@ class Grower:
         """
         self.state.history, self._begun = history, True
         self._told = len(history.records) if other_data else 0
-        self.state.edited()
+        self.state.clear()
         self._began = time.monotonic() - (history.last["seconds"] if history.epochs else 0.0)
 
     def _look_back(self) -> None:

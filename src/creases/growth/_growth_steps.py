@@ -1,4 +1,4 @@
-"""The growth steps of a run: units added, spare units grown anew, dead units drawn anew; each made and recorded."""
+"""The growth steps of a run, applied and recorded: units added, redundant ones replaced, dead ones reinitialised."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from creases.growth._training import Metrics, measure
 from creases.growth.policies._stop import Stop, available_units, is_worth_adding
 from creases.network.surgery import Place, find_place
 
-#: Samples on which units are looked at to see whether they are dead or redundant.
+#: Samples on which units are checked for being dead or redundant.
 MAX_SAMPLES = 5000
 
 
@@ -32,33 +32,37 @@ def grow_place(state: State, stops: Sequence[Stop]) -> Record | None:
     for place in state.where(state):
         proposal = state.propose(place)
         if is_worth_adding(stops, state, proposal):
-            proposal = _fitting(state, state.model, proposal, available_units(stops, state, place))
+            proposal = _fit_budget(state, state.model, proposal, available_units(stops, state, place))
             if proposal.count:
                 edit = partial(apply, proposal, state.model, optimizer=state.optimizer)
-                return _made(state, "grow", proposal, [], edit)
+                return _record_step(state, "grow", proposal, [], edit)
     return None
 
 
 def recycle_units(state: State, stops: Sequence[Stop]) -> Record | None:
-    """Take units away that earn nothing, and grow anew in their place, where that was not just done in vain."""
-    if _in_vain(state.history):
+    """Remove redundant units and grow new ones instead, unless that just failed to lower the loss."""
+    if _recycling_failed(state.history):
         return None
-    for place in state.where(state)[:1]:  # units that could go elsewhere must not hold up growth here
-        twin, smaller, gone = _without_spare(state, place)
-        if not gone:
+    for place in state.where(state)[:1]:  # redundant units elsewhere must not delay growth here
+        twin, smaller, redundant = _remove_all_redundant(state, place)
+        if not redundant:
             continue
-        proposal = _fitting(state, twin, state.asked(twin, smaller), available_units(stops, state, place) + len(gone))
+        proposal = _fit_budget(
+            state, twin, state.call_method(twin, smaller), available_units(stops, state, place) + len(redundant)
+        )
         if proposal.count:
             alive = list(range(place.width))
-            removed = [alive.pop(one.unit) for one in gone]
-            recycled = {"units": removed, "cost": sum(one.cost for one in gone)}
+            removed = [alive.pop(unit.unit) for unit in redundant]
+            recycled = {"units": removed, "cost": sum(unit.cost for unit in redundant)}
             shown = replace(proposal, place=place, explanation={**proposal.explanation, "recycled": recycled})
-            return _made(state, "recycle", shown, removed, partial(_replace, state, place, gone, proposal))
+            return _record_step(
+                state, "recycle", shown, removed, partial(_replace_units, state, place, redundant, proposal)
+            )
     return None
 
 
 def revive_layer(state: State) -> Record | None:
-    """Draw the units of a dead layer anew: nothing behind it can learn or grow. Three times in a row at most."""
+    """Reinitialise the units of a dead layer, at most three times in a row: nothing behind it can learn or grow."""
     batches, _ = state.evidence.draw(MAX_SAMPLES)
     row = takewhile(lambda record: record.action == "revive", reversed(state.history.records))
     tried = Counter(record.place for record in row)
@@ -70,47 +74,47 @@ def revive_layer(state: State) -> Record | None:
         nothing = torch.zeros(0)
         proposal = Proposal("revive", place, nothing, nothing, {}, 0.0, explanation)
         edit = partial(revive_units, state.model, place, batches, units, state.evidence.seed)
-        return _made(state, "revive", proposal, units, edit)
+        return _record_step(state, "revive", proposal, units, edit)
     return None
 
 
-def _fitting(state: State, model: nn.Module, proposal: Proposal, most: int) -> Proposal:
-    """As many of the proposed units as there is room for."""
-    if proposal.count <= most:
+def _fit_budget(state: State, model: nn.Module, proposal: Proposal, max_units: int) -> Proposal:
+    """Return as many of the proposed units as fit."""
+    if proposal.count <= max_units:
         return proposal
     how: Any = state.how
-    fewer = first_units(proposal, most)
-    if fewer.count > most and "count" in getattr(how, "__dataclass_fields__", ()):  # changes present weights
-        fewer = state.asked(model, proposal.place, replace(how, count=most))
-    return fewer if fewer.count <= most else first_units(fewer, 0)
+    fewer = first_units(proposal, max_units)
+    if fewer.count > max_units and "count" in getattr(how, "__dataclass_fields__", ()):  # changes present weights
+        fewer = state.call_method(model, proposal.place, replace(how, count=max_units))
+    return fewer if fewer.count <= max_units else first_units(fewer, 0)
 
 
-def _without_spare(state: State, place: Place) -> tuple[nn.Module, Place, list[RedundantUnit]]:
-    """A copy of the model without units of a place that earn nothing, and these in the order they left.
+def _remove_all_redundant(state: State, place: Place) -> tuple[nn.Module, Place, list[RedundantUnit]]:
+    """Return a copy of the model without redundant units of a place, the place there, and the units in order.
 
-    No more than the method grows at a time, and no more than a tenth of them (but one): each may cost a little.
+    At most as many as the method grows at a time, and at most a tenth of the width (but one): each may cost a little.
     """
-    most = max(1, min(place.width // 10, getattr(state.how, "max_units", getattr(state.how, "count", 1))))
+    max_units = max(1, min(place.width // 10, getattr(state.how, "max_units", getattr(state.how, "count", 1))))
     batches, validation = state.evidence.draw(MAX_SAMPLES)
-    twin, smaller, gone = copy.deepcopy(state.model), place, list[RedundantUnit]()
+    twin, smaller, removed = copy.deepcopy(state.model), place, list[RedundantUnit]()
     without = torch.tensor(float(not batches))
     ranks.sum_over_ranks([without])
-    while len(gone) < most and not without:  # too few samples to judge by where a rank has none
-        found = ranks.from_first(
+    while len(removed) < max_units and not without:  # too few samples if a rank has none
+        candidates = ranks.from_first(
             redundant_units(twin, smaller, batches, state.objective.loss, validation=validation)[:1]
         )
-        if not found:
+        if not candidates:
             break
-        certificate = remove_redundant(twin, smaller, found[0])
+        certificate = remove_redundant(twin, smaller, candidates[0])
         assert certificate.place is not None
-        smaller, gone = certificate.place, [*gone, found[0]]
-    return twin, smaller, gone
+        smaller, removed = certificate.place, [*removed, candidates[0]]
+    return twin, smaller, removed
 
 
-def _in_vain(history: History) -> bool:
-    """Whether the last growth step was recycling and the loss has not fallen by a hundredth since.
+def _recycling_failed(history: History) -> bool:
+    """Return whether the last growth step recycled units and the loss has not fallen by a hundredth since.
 
-    Also where as many recycling steps in a row were made as the place has units: the fall may be another's doing.
+    Also after as many recycling steps in a row as the place has units: the decrease may have another cause.
     """
     row = list(takewhile(lambda record: record.action == "recycle", reversed(history.records)))
     if not row:
@@ -120,17 +124,17 @@ def _in_vain(history: History) -> bool:
     return len(row) >= row[0].width[1] or bool(history.last["loss"] > before - 0.01 * abs(before))
 
 
-def _replace(state: State, place: Place, gone: Sequence[RedundantUnit], new: Proposal) -> None:
-    """Let go of units, in this order, and put the new ones in."""
-    now: Place | None = place
-    for one in gone:
-        assert now is not None
-        now = remove_redundant(state.model, now, one, optimizer=state.optimizer).place
+def _replace_units(state: State, place: Place, redundant: Sequence[RedundantUnit], new: Proposal) -> None:
+    """Remove units, in this order, and add the new ones."""
+    current: Place | None = place
+    for unit in redundant:
+        assert current is not None
+        current = remove_redundant(state.model, current, unit, optimizer=state.optimizer).place
     apply(new, state.model, optimizer=state.optimizer)
 
 
-def _made(state: State, action: str, proposal: Proposal, removed: list[int], edit: Callable[[], Any]) -> Record:
-    """Make an edit and record it, measured on all training samples before and after."""
+def _record_step(state: State, action: str, proposal: Proposal, removed: list[int], edit: Callable[[], Any]) -> Record:
+    """Apply an edit and record it, with metrics on all training samples before and after."""
     place, history = proposal.place, state.history
     before, size = measure(state.model, state.samples, state.objective), state.parameters
     edit()
@@ -151,18 +155,18 @@ def _made(state: State, action: str, proposal: Proposal, removed: list[int], edi
         predicted=proposal.gain,
         before=before.numbers,
         after=after.numbers,
-        changed=_changed(before, after),
+        changed=_changed_decisions(before, after),
         weights=_weights(proposal),
         explanation={**proposal.explanation, **({"unit": width - 1} if proposal.method == "fold" else {})},
     )
     history.records.append(record)
     history.idle = 0
-    state.edited()
+    state.clear()
     return record
 
 
-def _changed(before: Metrics, after: Metrics) -> int | None:
-    """How many decisions, over all ranks, are others than before."""
+def _changed_decisions(before: Metrics, after: Metrics) -> int | None:
+    """Return the number of decisions that changed, over all ranks."""
     if before.decisions is None or after.decisions is None:
         return None
     count = (before.decisions != after.decisions).sum().double()
@@ -171,7 +175,7 @@ def _changed(before: Metrics, after: Metrics) -> int | None:
 
 
 def _weights(proposal: Proposal) -> dict[str, Any]:
-    """The new units' weights as nested lists."""
+    """Return the new units' weights as nested lists."""
 
     def plain(values: Tensor) -> Any:
         return values.detach().double().cpu().tolist()

@@ -35,7 +35,7 @@ class LossSum:
 
 
 def _is_mean(loss: Loss, outputs: Any, target: Any, value: Tensor) -> bool:
-    """Return whether a loss is a mean over samples: by its ``reduction``, or because doubling the batch changes nothing."""
+    """Return whether a loss is a mean over samples: by its ``reduction``, or by doubling the batch."""
     reduction = getattr(loss, "reduction", None)
     if reduction in ("mean", "sum"):
         return bool(reduction == "mean")

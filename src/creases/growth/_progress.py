@@ -1,4 +1,4 @@
-"""What a growth run shows while it goes on: a line at the terminal, TensorBoard's curves."""
+"""The progress of a growth run: a line at the terminal, and curves for TensorBoard."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Callback = Callable[[State], None]
 
 
 @contextmanager
-def terminal_progress(wanted: bool | None) -> Iterator[Callback | None]:
-    """A callback that shows the run on stderr: if wanted, and by default at a terminal only.
+def terminal_progress(show: bool | None) -> Iterator[Callback | None]:
+    """Provide a callback that shows the run on stderr, by default only at a terminal.
 
-    Elsewhere, such as in a log file, a line is written for every growth step and for the end.
+    Elsewhere, such as in a log file, it writes a line for every growth step and for the end.
     """
-    if ranks.rank() != 0 or not (sys.stderr.isatty() if wanted is None else wanted):
+    if ranks.rank() != 0 or not (sys.stderr.isatty() if show is None else show):
         yield None
         return
     from rich.console import Console
@@ -33,7 +33,7 @@ def terminal_progress(wanted: bool | None) -> Iterator[Callback | None]:
 
     console = Console(stderr=True, soft_wrap=True)
     if not console.is_terminal:
-        yield lambda state: _told(console, state)
+        yield lambda state: _print_growth(console, state)
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
@@ -41,13 +41,13 @@ def terminal_progress(wanted: bool | None) -> Iterator[Callback | None]:
         yield lambda state: bar.update(task, description=progress_line(state))
 
 
-def _told(console: Console, state: State) -> None:
+def _print_growth(console: Console, state: State) -> None:
     if state.record is not None or state.history.ended:
         console.print(progress_line(state), markup=False, highlight=False)
 
 
 def progress_line(state: State) -> str:
-    """The run at the end of an epoch in one line."""
+    """Return the state of a run at the end of an epoch in one line."""
     last = state.history.last
     parts = [f"epoch {last['epoch']}", f"loss {last['loss']:.4g}"]
     parts += [f"score {last['score']:.3g}"] if last["score"] is not None else []
@@ -58,19 +58,21 @@ def progress_line(state: State) -> str:
 
 @contextmanager
 def tensorboard_writer(folder: str | Path | None) -> Iterator[Callback | None]:
-    """A callback that writes the run's curves and the growth steps' texts for TensorBoard."""
+    """Provide a callback that writes the run's curves and the texts of growth steps for TensorBoard."""
     if folder is None or ranks.rank() != 0:
         yield None
         return
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise InputError("tensorboard: is not installed; pip install tensorboard, or leave the argument out") from None
+        raise InputError(
+            "tensorboard", "be None if TensorBoard is not installed", repr(folder), "run pip install tensorboard"
+        ) from None
     writers: list[SummaryWriter] = []
 
     def write(state: State) -> None:
         last = state.history.last
-        if not writers:  # of a run that is resumed, what was written after the checkpoint is written again
+        if not writers:  # a resumed run writes again what came after the checkpoint
             writers.append(SummaryWriter(str(folder), purge_step=last["epoch"]))
         writer = writers[0]
         for name in ("loss", "score", "validation_loss", "validation_score", "parameters"):

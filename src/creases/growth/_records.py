@@ -1,4 +1,4 @@
-"""Records of a growth run: each growth step with its reason and what became of it, each epoch's numbers, as JSON."""
+"""The records of a growth run: every epoch, and every growth step with its reason and outcome; stored as JSON."""
 
 from __future__ import annotations
 
@@ -18,120 +18,122 @@ _VERSION = 1
 
 @dataclass
 class Record:
-    """One growth step: when, where, what, why, and what it did.
+    """One growth step: when, where, what, why, and its effect.
 
-    ``before`` and ``after`` are loss and score on all training samples around the step itself; ``later`` the same when
-    the network had trained on, just before the next growth step or at the end (with ``validation_`` where there is
-    such data). ``predicted`` is the proposal's gain, ``before["loss"] - after["loss"]`` what was gained at once.
+    ``before`` and ``after`` are loss and score on all training samples around the step itself; ``later`` the same after
+    further training, just before the next growth step or at the end (with ``validation_`` if there are such data).
+    ``predicted`` is the proposal's gain, ``before["loss"] - after["loss"]`` the immediate one.
     """
 
     number: int  #: of the growth step, from 1
-    action: str  #: "grow", "recycle" (a unit that earned nothing is grown anew) or "revive" (a dead one is)
+    action: str  #: "grow", "recycle" (redundant units are replaced) or "revive" (dead ones are reinitialised)
     epoch: int
     steps: int  #: of the optimizer so far
     place: str
     method: str
     units: list[int]  #: the new units' numbers at the place
-    removed: list[int]  #: units that were taken away first
+    removed: list[int]  #: units that were removed first
     width: tuple[int, int]  #: of the place, before and after
     parameters: tuple[int, int]  #: of the model, before and after
     predicted: float
     before: dict[str, float | None]
     after: dict[str, float | None]
-    changed: int | None  #: training samples whose decision changed at once; None where nothing is decided
+    changed: int | None  #: training samples whose decision changed at once; None without decisions
     weights: dict[str, Any]  #: fan_in (k, ...), bias (k,), fan_out by consumer, as nested lists
-    explanation: dict[str, Any]  #: the method's own
+    explanation: dict[str, Any]  #: of the method
     later: dict[str, float | None] = field(default_factory=dict)
 
     def explain(self, **names: Unpack[NameOptions]) -> str:
-        """The growth step in words; the names are those that :func:`creases.grow.words` takes."""
-        said = [f"Growth step {self.number} (epoch {self.epoch}).", *self._made_room(names)]
+        """Return the growth step as text; names as in :func:`creases.growth.explain`."""
+        sentences = [f"Growth step {self.number} (epoch {self.epoch}).", *self._removal_sentences(names)]
         if self.action != "revive":
-            said.append(explain({key: value for key, value in self.explanation.items() if key != "after"}, **names))
+            sentences.append(
+                explain({key: value for key, value in self.explanation.items() if key != "after"}, **names)
+            )
         at_once = f"At once the training loss went from {self.before['loss']:.4g} to {self.after['loss']:.4g}"
         decisions = "1 decision" if self.changed == 1 else f"{self.changed} decisions"
-        said.append(at_once + (f", and {decisions} changed." if self.changed else "."))
+        sentences.append(at_once + (f", and {decisions} changed." if self.changed else "."))
         if "after" in self.explanation:
-            said.append(explain_outcome(self.explanation, **names))
+            sentences.append(explain_outcome(self.explanation, **names))
         elif self.later:
             trained = f"After training it was {self.later['loss']:.4g}"
             kinds = (("score", "score"), ("validation_score", "score on validation data"))
             more = [f"{name} {self.later[key]:.4g}" for key, name in kinds if self.later.get(key) is not None]
-            said.append(", ".join([trained, *more]) + ".")
-        return " ".join(said)
+            sentences.append(", ".join([trained, *more]) + ".")
+        return " ".join(sentences)
 
     def why(self, **names: Unpack[NameOptions]) -> str:
-        """The reason alone, in a sentence (two where a unit made room for another)."""
-        said = [] if self.action == "revive" else [explain_reason(self.explanation, **names)]
-        return " ".join([*self._made_room(names), *said])
+        """Return the reason alone, in a sentence (two if a unit was replaced)."""
+        reasons = [] if self.action == "revive" else [explain_reason(self.explanation, **names)]
+        return " ".join([*self._removal_sentences(names), *reasons])
 
-    def _made_room(self, names: NameOptions) -> list[str]:
-        """What was taken away first, or drawn anew."""
-        one = len(self.removed) == 1
-        units = f"Unit{'' if one else 's'} {', '.join(map(str, self.removed))} of {self.place!r}"
-        were = "was" if one else "were"
+    def _removal_sentences(self, names: NameOptions) -> list[str]:
+        """Return which units were removed first, or reinitialised."""
+        single = len(self.removed) == 1
+        units = f"Unit{'' if single else 's'} {', '.join(map(str, self.removed))} of {self.place!r}"
+        were = "was" if single else "were"
         if self.action == "recycle":
-            gone = self.explanation["recycled"]
-            cost = f"raises the loss by {gone['cost']:.2g}" if gone["cost"] > 1e-6 else "costs nothing"
+            increase = self.explanation["recycled"]["cost"]
+            cost = f"raises the loss by {increase:.2g}" if increase > 1e-6 else "costs nothing"
             return [f"{units} {were} taken away, which {cost}."]
         if self.action == "revive":
-            seen = names.get("instance", "sample")
-            return [f"{units} {were} 0 on every {seen}, and {were} drawn anew across the data."]
+            sample = names.get("instance", "sample")
+            return [f"{units} {were} 0 on every {sample}, and {were} drawn anew across the data."]
         return []
 
 
 @dataclass
 class History:
-    """All of a growth run: its epochs, its growth steps, and why it ended."""
+    """The history of a growth run: its epochs, its growth steps, and why it ended."""
 
     epochs: list[dict[str, Any]] = field(default_factory=list)
     #: epoch, steps, seconds, loss, score, validation_loss, validation_score, parameters, widths
     records: list[Record] = field(default_factory=list)
-    ended: str = ""  #: why it ended; "" while it goes on
-    idle: int = 0  #: times since the last growth step that it was time to grow and nothing was worth adding
+    ended: str = ""  #: why it ended; "" while it runs
+    idle: int = 0  #: how often since the last growth step nothing was worth adding
     setting: dict[str, Any] = field(default_factory=dict)  #: how, where, when, stop, ... as text
 
     @property
     def last(self) -> dict[str, Any]:
-        """The last epoch's numbers."""
+        """Return the metrics of the last epoch."""
         return self.epochs[-1]
 
     @property
     def best(self) -> dict[str, Any]:
-        """The numbers of the epoch that was best on validation data, the first of equals; without such, the last's."""
-        held = [epoch for epoch in self.epochs if epoch["validation_loss"] is not None]
-        return max(held, key=validation_merit) if held else self.last
+        """Return the metrics of the best epoch on validation data, the first of equals; without such data, the last."""
+        validated = [epoch for epoch in self.epochs if epoch["validation_loss"] is not None]
+        return max(validated, key=validation_merit) if validated else self.last
 
     def since_growth(self) -> list[dict[str, Any]]:
-        """The epochs after the last growth step."""
+        """Return the epochs after the last growth step."""
         start = self.records[-1].epoch if self.records else 0
         return self.epochs[start:]
 
     def explain(self, **names: Unpack[NameOptions]) -> str:
-        """The whole run in words, a paragraph for each growth step; names as for :func:`creases.grow.words`."""
-        said = [record.explain(**names) for record in self.records]
-        return "\n\n".join([*said, f"It ended: {self.ended}."] if self.ended else said)
+        """Return the run as text, a paragraph for each growth step; names as in :func:`creases.growth.explain`."""
+        paragraphs = [record.explain(**names) for record in self.records]
+        return "\n\n".join([*paragraphs, f"It ended: {self.ended}."] if self.ended else paragraphs)
 
     def to_json(self) -> str:
-        """The history as JSON; arrays in an explanation become lists, what else JSON has not, text."""
+        """Return the history as JSON; arrays in an explanation become lists, other objects text."""
         return json.dumps({"creases-history": _VERSION, **asdict(self)}, indent=1, default=_plain)
 
     @classmethod
     def from_json(cls, text: str) -> History:
-        """The history that :meth:`to_json` wrote."""
+        """Return the history that :meth:`to_json` wrote."""
         try:
-            found = json.loads(text)
-            version = found.pop("creases-history")
-            records = [Record(**_tuples(record)) for record in found.pop("records")]
+            content = json.loads(text)
+            version = content.pop("creases-history")
+            records = [Record(**_with_tuples(record)) for record in content.pop("records")]
             known = {entry.name for entry in fields(cls)}
-            if version != _VERSION or set(found) - known:
+            if version != _VERSION or set(content) - known:
                 raise FileError(f"history: expected version {_VERSION} of its layout, got {version!r}")
-            return cls(records=records, **found)
+            return cls(records=records, **content)
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
             raise FileError(f"history: this is no growth history ({problem})") from None
 
     def save(self, path: str | Path) -> Path:
-        """Write it as JSON, whole or not at all."""
+        """Write the history as JSON; an interrupted write leaves no partial file."""
         with write_atomically(path) as temporary:
             temporary.write_text(self.to_json() + "\n")
         return Path(path)
@@ -154,10 +156,10 @@ def _plain(value: Any) -> Any:
 
 
 def validation_merit(epoch: Mapping[str, Any]) -> tuple[float, float]:
-    """How good an epoch's network is on validation data: by score, of equals by loss."""
+    """Return how good an epoch's network is on validation data: by score, then by loss."""
     score = epoch["validation_score"]
     return 0.0 if score is None else score, -epoch["validation_loss"]
 
 
-def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
+def _with_tuples(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, "width": tuple(record["width"]), "parameters": tuple(record["parameters"])}

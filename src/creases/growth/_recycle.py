@@ -1,15 +1,14 @@
-"""Recycling: units that no longer earn their place, and how to let go of them.
+"""Redundant units: how to find them and remove them.
 
-What a unit gives its consumers is projected on the other units and the constant (least squares over samples and
-positions); the consumers' weights take the combination over, and the unit is removed. Where that costs no loss, the
-unit was redundant, and may be grown again where it does more.
+The values of a unit are approximated by the other units and a constant (least squares over samples and positions); the
+consumers' weights take over this combination, and the unit is removed. If the loss does not increase, the unit was
+redundant, and another one can be grown where it is more useful.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from torch import Tensor, nn, optim
 from torch.func import functional_call
 
 from creases._typing import Floats
+from creases._validation import check_number
 from creases.errors import InputError
 from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss
@@ -36,29 +36,31 @@ from creases.network.surgery import (
     without_side_effects,
 )
 
-#: Added to the diagonal of a Gram matrix with ones there: dead and duplicate units are ordinary units.
+#: Added to the diagonal of a Gram matrix with ones there, so that dead and duplicate units are no special case.
 RIDGE = 1e-10
 
-#: Rounds in which a solution with the ridge is made one without.
+#: Iterations that remove the effect of the ridge from a solution.
 REFINEMENTS = 3
 
-#: Units, the easiest to replace, for which the loss without them is measured.
+#: Number of units, the easiest to replace, for which the loss without them is measured.
 MEASURED = 16
 
 
 @dataclass(frozen=True, eq=False)
 class RedundantUnit:
-    """A unit of a place that can go, and what takes over from it: for the model as it was when asked."""
+    """A redundant unit of a place, and the change of parameters that replaces it, for one state of a model."""
 
     unit: int
-    cost: float  #: by how much the mean loss rises (below 0: falls) without it, once the others have taken over
-    unexplained: float  #: share of what it gives its consumers (squared, about its mean) that no mix of the others is
-    change: Mapping[str, Tensor]  #: what is added to the consumers' parameters, by name; nothing reads the unit then
+    cost: float  #: increase of the mean loss without it, after the change; below 0 for a decrease
+    unexplained: float  #: share of its variance that no combination of the other units explains
+    change: Mapping[
+        str, Tensor
+    ]  #: what is added to the consumers' parameters, by name, so that no consumer uses the unit
 
 
 @dataclass(frozen=True, eq=False)
-class _Entering:
-    """The units as they enter one consumer: sums over samples and positions, in float64."""
+class _UnitInputs:
+    """The units at the input of one consumer: sums over samples and positions, in float64."""
 
     link: Link
     layer: nn.Module
@@ -66,13 +68,13 @@ class _Entering:
 
     @property
     def weight(self) -> Tensor:
-        """The consumer's weights, (out, columns, *kernel)."""
+        """Return the consumer's weights, (out, columns, *kernel)."""
         weight = self.layer.weight
         assert isinstance(weight, Tensor)
         return weight.detach().movedim(input_tensors(self.layer).weight_axis, 1)
 
     def add(self, inputs: Tensor, width: int) -> None:
-        """Add what enters in one call of the consumer."""
+        """Add the inputs of one call of the consumer."""
         columns = self.link.columns(width).to(inputs.device)  # (width, per unit)
         axis = inputs.ndim - 1 if isinstance(self.layer, nn.Linear) else 1
         units = inputs.detach().movedim(axis, -1)[..., columns].movedim(-2, -1)
@@ -83,7 +85,7 @@ class _Entering:
         self.gram[width, width] += len(rows)
 
     def change(self, mix: Floats, unit: int, width: int) -> dict[str, Tensor]:
-        """What the consumer's parameters change by when a mix (width + 1,) of units and constant stands in for one."""
+        """Return the change of the consumer's parameters that replaces a unit by a mix (width + 1,) of the others."""
         columns = self.link.columns(width).to(self.weight.device)
         read = self.weight.double()[:, columns[unit]]  # (out, per unit, *kernel)
         weight = torch.zeros_like(self.weight, dtype=torch.float64)
@@ -107,22 +109,23 @@ def redundant_units(
     validation: Batches | None = None,
     tolerance: float = 1e-3,
 ) -> list[RedundantUnit]:
-    """The units of a place that can go at no cost worth naming, the cheapest first.
+    """Return the units of a place that can be removed at hardly any cost, the cheapest first.
 
-    Each is measured alone: of two equal units either can go, not both. Ask again after each release. All units are
-    screened at once (one Gram matrix for each consumer gives what every unit has that the others have not); the loss
+    Each is measured alone: of two equal units either is redundant, not both, so call it again after each removal. All
+    units are screened at once (one Gram matrix for each consumer gives the unexplained part of every unit); the loss
     is measured for the 16 that are easiest to replace. Dead, constant and duplicate units cost nothing. At least one
-    unit stays. Everything is seen in eval mode; the model is left alone.
+    unit stays. The model runs in eval mode and does not change.
 
     Parameters
     ----------
     batches, loss
-        As in :func:`creases.growth.methods.expressivity.statistics`; under torch.distributed each process gives its own samples.
+        As in :func:`creases.growth.methods.expressivity.statistics`; under torch.distributed each process passes its
+        own samples.
     validation
-        Other samples, on which the cost is measured too: on those of the re-fit it looks too low, and on a few others
-        the unit that looks cheapest owes it to chance. A unit can go where both agree; the larger cost is told.
+        Other samples, on which the cost is measured too: it is underestimated on those of the fit, and noisy on a few
+        others. A unit is redundant if both agree; the larger cost is returned.
     tolerance
-        How much of the mean loss a removal may cost, beside rounding.
+        Largest cost of a removal, relative to the mean loss, apart from rounding.
 
     Examples
     --------
@@ -132,39 +135,41 @@ def redundant_units(
     ...     _ = model[0].bias.zero_()
     ...     _ = model[2].weight.fill_(1.0)
     >>> x = torch.randn(50, 2, generator=torch.Generator().manual_seed(0))
-    >>> sorted(one.unit for one in redundant(model, "0", (x, model(x).detach()), nn.MSELoss()))
+    >>> sorted(unit.unit for unit in redundant(model, "0", (x, model(x).detach()), nn.MSELoss()))
     [1, 2]
     """
-    if not 0 <= tolerance < inf:
-        raise InputError(f"tolerance: expected a share of the loss, at least 0, got {tolerance!r}")
+    check_number(tolerance, "tolerance", least=0)
     with ranks.fail_together():
         source = list(iterate_batches(batches))
         if not source:
-            raise InputError("batches: has no samples")
+            raise InputError("batches", "have at least one sample")
         observer = PlaceObserver.from_model(model, place, loss, source[0][0])
     width = observer.place.width
     if width == 1:
         return []
     with ranks.fail_together():
-        entering = _observed(observer, source)
-    ranks.sum_over_ranks(one.gram for one in entering)
-    judged = [source, *([] if validation is None else [list(iterate_batches(validation, "validation"))])]
-    before = np.array([_mean_loss(observer, part, {}) for part in judged])
+        entering = _observe_units(observer, source)
+    ranks.sum_over_ranks(consumer.gram for consumer in entering)
+    samples = [source, *([] if validation is None else [list(iterate_batches(validation, "validation"))])]
+    before = np.array([_mean_loss(observer, part, {}) for part in samples])
     if not np.isfinite(before).all():
         raise InputError(
-            f"loss: is {before.sum()} on these batches; has the training diverged? use a smaller lr, or scale the data"
+            "loss",
+            "be finite on the batches",
+            f"{before.sum()}",
+            "use a smaller lr, or scale the data, if the training has diverged",
         )
     allowed = tolerance * np.abs(before) + _rounding(observer, source, entering)
-    missing = [_unexplained(one) for one in entering]  # of each consumer (width,)
-    found: list[RedundantUnit] = []
-    for unit in np.argsort(_harm(entering, missing), kind="stable")[:MEASURED].tolist():
+    missing = [_unexplained_share(consumer) for consumer in entering]  # of each consumer (width,)
+    redundant: list[RedundantUnit] = []
+    for unit in np.argsort(_removal_effect(entering, missing), kind="stable")[:MEASURED].tolist():
         change: dict[str, Tensor] = {}
-        for one in entering:
-            change |= one.change(_stand_in(one, unit), unit, width)
-        cost = np.array([_mean_loss(observer, part, change) for part in judged]) - before
+        for consumer in entering:
+            change |= consumer.change(_best_substitute(consumer, unit), unit, width)
+        cost = np.array([_mean_loss(observer, part, change) for part in samples]) - before
         if (cost <= allowed).all():
-            found.append(RedundantUnit(unit, float(cost.max()), max(float(part[unit]) for part in missing), change))
-    return sorted(found, key=lambda one: one.cost)
+            redundant.append(RedundantUnit(unit, float(cost.max()), max(float(part[unit]) for part in missing), change))
+    return sorted(redundant, key=lambda unit: unit.cost)
 
 
 def remove_redundant(
@@ -175,34 +180,42 @@ def remove_redundant(
     *,
     data: Tensor | None = None,
 ) -> Certificate:
-    """Let the consumers take over from a redundant unit, and remove it; the optimizer's state is carried.
+    """Remove a redundant unit, and change its consumers to replace it; the optimizer's state is carried over.
 
-    ``data``: inputs on which to measure how much the model's output changed, for the certificate. Where anything is
-    wrong the model is left as it was.
+    Parameters
+    ----------
+    model, place
+        A module and one of its places, or the place's name. If anything fails, the model does not change.
+    unit
+        As returned by :func:`redundant_units` for this state of the model.
+    optimizer
+        Of the model, if there is one.
+    data
+        Inputs on which to measure how much the model's output changes, for the certificate.
     """
     model = unwrap_module(model)
-    found = find_place(model, place, data=data)
-    moves = match_parameters(model, unit.change, "unit", "ask redundant(...) again for the model as it is")
+    target = find_place(model, place, data=data)
+    moves = match_parameters(model, unit.change, "unit", "call redundant_units again for the present model")
     done: list[Certificate] = []
 
     def edit() -> None:
         with apply_changes(moves):
-            done.append(remove(model, found, [unit.unit], optimizer=optimizer))
+            done.append(remove(model, target, [unit.unit], optimizer=optimizer))
 
     difference = apply_and_measure(model, data, edit)
     return replace(done[0], change=difference, bound=None)
 
 
-def _observed(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]]) -> list[_Entering]:
-    """Run all batches once; what enters each consumer."""
+def _observe_units(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]]) -> list[_UnitInputs]:
+    """Run all batches once; return the units at the input of each consumer."""
     width = observer.place.width
     entering = []
     for link in observer.place.consumers:
         layer = observer.twin.get_submodule(link.path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
-        entering.append(_Entering(link, layer, weight.new_zeros((width + 1, width + 1), dtype=torch.float64)))
-    handles = [one.layer.register_forward_pre_hook(_adding(one, width)) for one in entering]
+        entering.append(_UnitInputs(link, layer, weight.new_zeros((width + 1, width + 1), dtype=torch.float64)))
+    handles = [consumer.layer.register_forward_pre_hook(_add_hook(consumer, width)) for consumer in entering]
     try:
         with without_side_effects():
             for x, _ in source:
@@ -213,12 +226,12 @@ def _observed(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]]) -> 
     return entering
 
 
-def _adding(one: _Entering, width: int) -> Callable[[nn.Module, Any], None]:
-    return lambda module, args: one.add(args[0], width)
+def _add_hook(consumer: _UnitInputs, width: int) -> Callable[[nn.Module, Any], None]:
+    return lambda module, args: consumer.add(args[0], width)
 
 
 def _mean_loss(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]], change: Mapping[str, Tensor]) -> float:
-    """The mean loss when parameters change by this."""
+    """Return the mean loss after a change of parameters."""
     present = dict(observer.twin.named_parameters())
     other = {name: present[name] + move for name, move in change.items()}
     sums = torch.zeros(2, dtype=torch.float64)  # of the loss, of samples
@@ -230,35 +243,35 @@ def _mean_loss(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]], ch
     return float(sums[0] / sums[1])
 
 
-def _rounding(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]], entering: Sequence[_Entering]) -> float:
-    """What counts as no change of the loss: rounding of the loss that the model has when no unit is read."""
+def _rounding(observer: PlaceObserver, source: Sequence[tuple[Tensor, Any]], entering: Sequence[_UnitInputs]) -> float:
+    """Return the rounding error of the loss, from the loss without any of the units."""
     unread = {}
-    for one in entering:
-        columns = one.link.columns(observer.place.width).flatten().to(one.weight.device)
-        move = torch.zeros_like(one.weight)
-        move[:, columns] = -one.weight[:, columns]
-        unread[f"{one.link.path}.weight"] = move.movedim(1, input_tensors(one.layer).weight_axis)
+    for consumer in entering:
+        columns = consumer.link.columns(observer.place.width).flatten().to(consumer.weight.device)
+        move = torch.zeros_like(consumer.weight)
+        move[:, columns] = -consumer.weight[:, columns]
+        unread[f"{consumer.link.path}.weight"] = move.movedim(1, input_tensors(consumer.layer).weight_axis)
     idle = _mean_loss(observer, source, unread)
     return torch.finfo(entering[0].weight.dtype).eps * abs(idle) if np.isfinite(idle) else 0.0
 
 
-def _scaled(one: _Entering) -> tuple[Floats, Floats]:
-    """The Gram matrix of units (and the constant, if the consumer has a bias) of mean square 1, and their sizes.
+def _scaled_gram(consumer: _UnitInputs) -> tuple[Floats, Floats]:
+    """Return the Gram matrix of units scaled to mean square 1 (with the constant, if there is a bias), and their sizes.
 
-    A dead unit is a zero row and column, and has size 0.
+    A dead unit has a zero row and column, and size 0.
     """
-    gram = one.gram.cpu().numpy()
-    if one.layer.bias is None:
+    gram = consumer.gram.cpu().numpy()
+    if consumer.layer.bias is None:
         gram = gram[:-1, :-1]
     size = np.sqrt(np.diag(gram))
     inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     return gram * np.outer(inverse, inverse), size
 
 
-def _unexplained(one: _Entering) -> Floats:
-    """Which share of each unit's values (about their mean) the others do not give: (width,), all from one inverse."""
-    gram, size = _scaled(one)
-    width = len(one.gram) - 1
+def _unexplained_share(consumer: _UnitInputs) -> Floats:
+    """Return the share of each unit's variance that the others do not explain, (width,), all from one inverse."""
+    gram, size = _scaled_gram(consumer)
+    width = len(consumer.gram) - 1
     inverse = np.linalg.inv(gram + RIDGE * np.eye(len(gram)))
     rest = np.clip(1 / np.diag(inverse)[:width], 0.0, 1.0)
     rest[size[:width] == 0] = 0.0
@@ -266,29 +279,31 @@ def _unexplained(one: _Entering) -> Floats:
     return np.asarray(np.where(variance > RIDGE, np.minimum(rest / np.maximum(variance, RIDGE), 1.0), 0.0))
 
 
-def _harm(entering: Sequence[_Entering], missing: Sequence[Floats]) -> Floats:
-    """How much a unit's removal changes what the consumers give, squared, after the re-fit: (width,)."""
+def _removal_effect(entering: Sequence[_UnitInputs], missing: Sequence[Floats]) -> Floats:
+    """Return how much the removal of each unit changes the consumers' outputs, squared, after the fit: (width,)."""
     total = np.zeros(len(missing[0]))
-    for one, share in zip(entering, missing, strict=True):
+    for consumer, share in zip(entering, missing, strict=True):
         width = len(share)
-        gram = one.gram.cpu().numpy()
+        gram = consumer.gram.cpu().numpy()
         spread = np.diag(gram)[:width].copy()
-        if one.layer.bias is not None:
+        if consumer.layer.bias is not None:
             spread = np.maximum(spread - gram[width, :width] ** 2 / gram[width, width], 0.0)
-        read = one.weight.double()[:, one.link.columns(width).to(one.weight.device)]  # (out, width, per unit, *kernel)
+        read = consumer.weight.double()[
+            :, consumer.link.columns(width).to(consumer.weight.device)
+        ]  # (out, width, per unit, *kernel)
         total += share * spread * read.movedim(1, 0).flatten(1).square().sum(1).cpu().numpy()
     return total
 
 
-def _stand_in(one: _Entering, unit: int) -> Floats:
-    """The mix (width + 1,) of the other units and the constant that is nearest to a unit."""
-    gram, size = _scaled(one)
+def _best_substitute(consumer: _UnitInputs, unit: int) -> Floats:
+    """Return the mix (width + 1,) of the other units and the constant that is nearest to a unit."""
+    gram, size = _scaled_gram(consumer)
     others = np.delete(np.arange(len(gram)), unit)
     G, g = gram[np.ix_(others, others)], gram[others, unit]
     factor = cho_factor(G + RIDGE * np.eye(len(others)))
     solution = cho_solve(factor, g)
     for _ in range(REFINEMENTS):
         solution += cho_solve(factor, g - G @ solution)
-    mix = np.zeros(len(one.gram))
+    mix = np.zeros(len(consumer.gram))
     mix[others] = np.divide(size[unit] * solution, size[others], out=np.zeros(len(others)), where=size[others] > 0)
     return mix

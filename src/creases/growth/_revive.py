@@ -1,4 +1,4 @@
-"""Dead units: 0 on every sample, so that no gradient reaches them, and nothing behind them if all are."""
+"""Dead units: 0 on every sample, so that no gradient reaches them, nor the layers before if all units are dead."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from creases.network.surgery import (
 
 
 def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[int]:
-    """Units of a place with a relu that are at most 0 before it on every sample, over all ranks."""
+    """Return the units of a place that are never active, on any sample of any rank; none without a relu."""
     if place.bend != "relu" or place.norm:
         return []
     largest = torch.full((place.width,), -torch.inf, dtype=torch.float64)
-    for out in _made(model, place, batches):
+    for out in _layer_outputs(model, place, batches):
         largest = torch.maximum(largest, out.max(0).values.double().cpu())
     alive = (largest > 0).double()
     ranks.sum_over_ranks([alive])
@@ -32,9 +32,9 @@ def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[
 
 
 def revive_units(model: nn.Module, place: Place, batches: Sequence[Pair], units: list[int], seed: int) -> None:
-    """Draw units anew (Kaiming), each with its crease through the mean of the samples, so that some are active.
+    """Reinitialise units (Kaiming), each with its crease through the mean of the samples, so that some are active.
 
-    A fan-out of zero is drawn anew too. The optimizer's moments of these weights stay.
+    Outgoing weights of zero are reinitialised too. The optimizer's moments of these weights stay.
     """
     layer = model.get_submodule(place.name)
     numbers = torch.Generator().manual_seed(seed)
@@ -42,24 +42,24 @@ def revive_units(model: nn.Module, place: Place, batches: Sequence[Pair], units:
     with torch.no_grad():
         size = (2.0 / rows[0].numel()) ** 0.5
         rows[units] = (size * torch.randn(rows[units].shape, generator=numbers)).to(rows)
-        _through_the_mean(model, place, batches, units)
+        _center_on_mean(model, place, batches, units)
         for link in place.consumers:
             consumer = model.get_submodule(link.path)
             columns = _weight(consumer, input_tensors(consumer))  # (inputs, outputs, ...)
             for mine in link.columns(place.width)[units].to(columns.device):
                 if not bool(columns[mine].any()):
-                    drawn = torch.randn(columns[mine].shape, generator=numbers).to(columns)
-                    columns[mine] = drawn / columns[:, 0].numel() ** 0.5
+                    random = torch.randn(columns[mine].shape, generator=numbers).to(columns)
+                    columns[mine] = random / columns[:, 0].numel() ** 0.5
 
 
-def _through_the_mean(model: nn.Module, place: Place, batches: Sequence[Pair], units: list[int]) -> None:
-    """Shift units so that they are 0 at the mean over all ranks' samples; without a bias, mirror those below it."""
+def _center_on_mean(model: nn.Module, place: Place, batches: Sequence[Pair], units: list[int]) -> None:
+    """Shift units so that they are 0 at the mean over all ranks' samples; without a bias, flip negative ones."""
     layer = model.get_submodule(place.name)
     bias = layer.bias
     if isinstance(bias, Tensor):
         bias[units] = 0.0
     sums = torch.zeros(3, len(units), dtype=torch.float64)
-    for out in _made(model, place, batches):
+    for out in _layer_outputs(model, place, batches):
         mine = out[:, units].double().cpu()
         number = torch.full((len(units),), float(len(mine)), dtype=torch.float64)
         sums += torch.stack([number, mine.sum(0), mine.square().sum(0)])
@@ -68,7 +68,7 @@ def _through_the_mean(model: nn.Module, place: Place, batches: Sequence[Pair], u
     middle = first / count.clamp(min=1)
     if isinstance(bias, Tensor):
         alike = second / count.clamp(min=1) - middle.square() <= 1e-12 * middle.square()
-        bias[units] = (alike.double() - middle).to(bias)  # samples that are all the same are on the active side
+        bias[units] = (alike.double() - middle).to(bias)  # identical samples lie on the active side
     else:
         rows = _weight(layer, output_tensors(layer))
         sign = torch.where(middle < 0, -1.0, 1.0).to(rows)
@@ -76,21 +76,21 @@ def _through_the_mean(model: nn.Module, place: Place, batches: Sequence[Pair], u
 
 
 def _weight(layer: nn.Module, held: UnitTensors) -> Tensor:
-    """A layer's weight with the axis of the units first: a view, what is written in it is in the layer."""
+    """Return a view of a layer's weight with the axis of the units first."""
     weight = layer.weight
     assert isinstance(weight, Tensor)
     return weight.detach().movedim(held.weight_axis, 0)
 
 
-def _made(model: nn.Module, place: Place, batches: Sequence[Pair]) -> Iterator[Tensor]:
-    """What a place's layer makes of each batch, as one row (width,) for each sample and position."""
+def _layer_outputs(model: nn.Module, place: Place, batches: Sequence[Pair]) -> Iterator[Tensor]:
+    """Yield the output of a place's layer by batch, with one row (width,) for each sample and position."""
     twin = copy_sharing_parameters(model)
-    kept: list[Tensor] = []
+    outputs: list[Tensor] = []
     layer = twin.get_submodule(place.name)
-    layer.register_forward_hook(lambda module, args, out: kept.append(out))
+    layer.register_forward_hook(lambda module, args, out: outputs.append(out))
     axis = -1 if isinstance(layer, nn.Linear) else 1
     for x, _ in batches:
-        kept.clear()
+        outputs.clear()
         with without_side_effects():
             twin(x)
-        yield kept[0].movedim(axis, -1).reshape(-1, place.width)
+        yield outputs[0].movedim(axis, -1).reshape(-1, place.width)

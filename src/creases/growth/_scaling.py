@@ -1,4 +1,4 @@
-"""Data at mean 0 and deviation 1 for training, and networks and points back in the data's own units."""
+"""Standardised data for training, and networks and points back in the data's units."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from creases.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Inputs as ``(x - center) / spread``, and so the targets of a regression; :meth:`of` makes one from data.
+    """The scaling of inputs to ``(x - center) / spread``, and of regression targets; see :meth:`from_data`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> scaling = Scaling.of(np.array([[1.0, 10.0], [3.0, 10.0]]))
+    >>> scaling = Scaling.from_data(np.array([[1.0, 10.0], [3.0, 10.0]]))
     >>> scaling.inputs(np.array([[3.0, 10.0]]))
     array([[1., 0.]])
     >>> scaling.point([1.0, 0.0])
@@ -35,8 +35,8 @@ class Scaling:
     target_spread: float | Floats = 1.0
 
     @classmethod
-    def of(cls, X: Floats, y: Floats | None = None) -> Scaling:
-        """That of inputs X (n, d) and, for a regression, its targets y (n,)."""
+    def from_data(cls, X: Floats, y: Floats | None = None) -> Scaling:
+        """Return the scaling of inputs X (n, d) and, for a regression, of targets y (n,)."""
         from sklearn.preprocessing import StandardScaler  # slow to import
 
         inputs = StandardScaler().fit(X)
@@ -46,21 +46,22 @@ class Scaling:
         return cls(inputs.mean_, inputs.scale_, float(targets.mean_[0]), float(targets.scale_[0]))
 
     def inputs(self, X: Floats) -> Floats:
-        """Inputs (n, d) as the network takes them."""
+        """Return scaled inputs (n, d)."""
         return np.asarray((X - self.center) / self.spread)
 
     def targets(self, y: Floats) -> Floats:
-        """Targets (n,) or (n, m) as the network learns them."""
+        """Return scaled targets, (n,) or (n, m)."""
         return np.asarray((y - self.target_center) / self.target_spread)
 
     def point(self, x: Sequence[float] | Floats) -> Floats:
-        """A scaled point (d,) in the data's own units."""
+        """Return a scaled point (d,) in the data's units."""
         return np.asarray(x) * self.spread + self.center
 
-    def undone(self, model: nn.Sequential) -> nn.Sequential:
-        """The same network for the data's own units, a copy in float64: the scaling is in its first and last layer.
+    def fold_into(self, model: nn.Sequential) -> nn.Sequential:
+        """Return a copy of the network, in float64, with the scaling in its first and last layer.
 
-        The model must be a Sequential that begins and ends with a linear layer with bias.
+        It takes inputs and gives outputs in the data's units. The model must be a Sequential that begins and ends with a
+        linear layer with bias.
         """
         copy = deepcopy(model).double().cpu()
         first, last = (_linear(layer) for layer in (copy[0], copy[-1]))
@@ -73,7 +74,7 @@ class Scaling:
         return copy
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the scaling as JSON-able data."""
         return {
             "center": self.center.tolist(),
             "spread": self.spread.tolist(),
@@ -84,5 +85,5 @@ class Scaling:
 
 def _linear(layer: nn.Module) -> nn.Linear:
     if not isinstance(layer, nn.Linear) or layer.bias is None:
-        raise InputError(f"model: must begin and end with a linear layer with bias, found {layer}")
+        raise InputError("model", "begin and end with a linear layer with bias", str(layer))
     return layer

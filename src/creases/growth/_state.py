@@ -1,4 +1,4 @@
-"""What a growth run knows at the end of an epoch: all that policies and callbacks may ask."""
+"""The state of a growth run at the end of an epoch, for policies and callbacks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from creases.network.surgery import Place, copy_sharing_parameters, count_parame
 
 @dataclass(eq=False)
 class State:
-    """A growth run at the end of an epoch."""
+    """The state of a growth run at the end of an epoch."""
 
     model: nn.Module
     optimizer: optim.Optimizer | None
@@ -34,7 +34,7 @@ class State:
     where: Callable[[State], Sequence[Place]]
     history: History
     seed: int
-    due: bool = False  #: whether the policy ``when`` says that it is time to grow
+    due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _proposals: dict[str, Proposal] = field(default_factory=dict)
     _bottlenecks: dict[str, float] = field(default_factory=dict)
@@ -43,29 +43,29 @@ class State:
 
     @property
     def places(self) -> list[Place]:
-        """The places of the model as it is now."""
+        """Return the places of the present model."""
         if self._places is None:
             self._places = places(self.model, data=self.samples.example())
         return self._places
 
     @property
     def parameters(self) -> int:
-        """Parameters of the model as it is now."""
+        """Return the number of parameters of the present model."""
         return count_parameters(self.model)
 
     @property
     def flops(self) -> int:
-        """Floating-point operations of one forward pass for one sample, as torch counts them."""
+        """Return the floating-point operations of one forward pass for one sample, as torch counts them."""
         return count_flops(self.model, self.samples.example()[:1])
 
     @property
     def evidence(self) -> Evidence:
-        """What methods look at, with this growth step's own seed."""
+        """Return the evidence for growth methods, with the seed of this growth step."""
         seed = combine_seeds(self.seed, len(self.history.records), 1, self.history.idle)
         return Evidence(self.samples, self.objective, seed)
 
-    def flops_of_unit(self, place: Place) -> int:
-        """By how many :attr:`flops` rises for one more unit at a place."""
+    def flops_per_unit(self, place: Place) -> int:
+        """Return by how much :attr:`flops` grows with one more unit at a place."""
         if place.name not in self._unit_flops:
             twin, x = copy_sharing_parameters(self.model), self.samples.example()[:1]
             now = count_flops(twin, x)
@@ -74,56 +74,56 @@ class State:
         return self._unit_flops[place.name]
 
     def propose(self, place: Place) -> Proposal:
-        """The method's proposal for a place, made once; a refusal is one of no units, with its reason."""
+        """Return the method's proposal for a place, computed once; a refusal has no units, and a reason."""
         if place.name not in self._proposals:
-            self._proposals[place.name] = self.asked(self.model, place)
+            self._proposals[place.name] = self.call_method(self.model, place)
         return self._proposals[place.name]
 
-    def asked(self, model: nn.Module, place: Place, how: GrowthMethod | None = None) -> Proposal:
-        """The proposal of the method (or another) for a place of this model or a variant: the same on every rank."""
+    def call_method(self, model: nn.Module, place: Place, how: GrowthMethod | None = None) -> Proposal:
+        """Return the proposal of the method, or of another one, for a place of a model: the same on every rank."""
         try:
-            found = (how or self.how)(model, place, self.evidence)
+            proposal = (how or self.how)(model, place, self.evidence)
         except (InputError, ReadError) as problem:
-            found = _refused(place, str(problem))
-        if not isinstance(found, Proposal):
-            raise InputError(f"how: expected a Proposal from the method, got {type(found).__name__}")
-        return ranks.from_first(found)
+            proposal = _refusal(place, str(problem))
+        if not isinstance(proposal, Proposal):
+            raise InputError("how", "return a Proposal", type(proposal).__name__)
+        return ranks.from_first(proposal)
 
     def bottleneck(self, place: Place) -> float:
-        """The lack of expressivity behind a place (eq. 2); 0 where first-order growth cannot look."""
+        """Return the expressivity bottleneck behind a place (the TINY paper, eq. 2); 0 where it is not defined."""
         if place.name not in self._bottlenecks:
-            self._bottlenecks[place.name] = self._bottleneck(place)
+            self._bottlenecks[place.name] = self._measure_bottleneck(place)
         return self._bottlenecks[place.name]
 
-    def _bottleneck(self, place: Place) -> float:
-        found = self._proposals[place.name].explanation if place.name in self._proposals else {}
-        if "bottleneck" in found:
-            return float(found["bottleneck"])
+    def _measure_bottleneck(self, place: Place) -> float:
+        explanation = self._proposals[place.name].explanation if place.name in self._proposals else {}
+        if "bottleneck" in explanation:
+            return float(explanation["bottleneck"])
         try:
             batches, _ = self.evidence.draw(sample_size(self.model, place))
             return ranks.from_first(bottleneck(statistics(self.model, place, batches, self.objective.loss)))
         except (InputError, ReadError):
             return 0.0
 
-    def trained(self) -> None:
-        """Forget what was found about the model as it was before training."""
+    def clear_proposals(self) -> None:
+        """Forget proposals and bottlenecks, which training makes obsolete."""
         self._proposals, self._bottlenecks = {}, {}
 
-    def edited(self) -> None:
-        """Forget all that was found about the model before it changed its size."""
-        self.trained()
+    def clear(self) -> None:
+        """Forget all that was computed for the model before it changed its size."""
+        self.clear_proposals()
         self._places, self._unit_flops = None, {}
 
 
 def count_flops(model: nn.Module, x: Tensor) -> int:
-    """Floating-point operations of a forward pass on a batch, as torch counts them: matrix products, convolutions."""
+    """Return the floating-point operations of a forward pass, as torch counts them: matrix products, convolutions."""
     with without_side_effects(), FlopCounterMode(display=False) as counter:
         copy_sharing_parameters(model)(x)
     return int(counter.get_total_flops())
 
 
 def combine_seeds(*numbers: int) -> int:
-    """One seed from several numbers, each combination its own."""
+    """Return a seed from several numbers, a different one for each combination."""
     mixed = torch.tensor(0, dtype=torch.int64)
     for number in numbers:  # the splitmix step: neighbouring numbers give unrelated seeds
         mixed = (mixed ^ number) * 6364136223846793005 + 1442695040888963407
@@ -131,7 +131,7 @@ def combine_seeds(*numbers: int) -> int:
     return int(mixed) & (2**31 - 1)
 
 
-def _refused(place: Place, why: str) -> Proposal:
+def _refusal(place: Place, why: str) -> Proposal:
     reason = {"method": "", "place": place.name, "reason": why}
     nothing = torch.zeros(0)
     return Proposal("", place, nothing.reshape(0, 0), nothing, {}, 0.0, reason)

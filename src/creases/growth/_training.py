@@ -54,7 +54,7 @@ def train_epoch(
             value, outputs = None, None
             if len(x):
                 outputs = model(x)
-                value = objective.summed(outputs, target, len(x))
+                value = objective.loss_sum(outputs, target, len(x))
                 (value / total).backward()  # type: ignore[no-untyped-call]
             sums.add(value, outputs, target, len(x))
             _share_gradients(model)
@@ -71,7 +71,7 @@ def measure(model: nn.Module, samples: Samples, objective: Objective) -> Metrics
         model.eval()
         for x, target in parts:
             outputs = model(x) if len(x) else None
-            value = objective.summed(outputs, target, len(x)) if len(x) else None
+            value = objective.loss_sum(outputs, target, len(x)) if len(x) else None
             sums.add(value, outputs, target, len(x))
             decisions.append(objective.decisions(outputs, target))
     known = [part for part in decisions if part is not None]

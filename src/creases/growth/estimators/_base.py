@@ -207,7 +207,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.history_ = history
         self.n_iter_ = len(history.epochs)
         self.loss_curve_ = [epoch["loss"] for epoch in history.epochs]
-        self.module_ = self._scaling.undone(self._model)
+        self.module_ = self._scaling.fold_into(self._model)
 
     def _learnt_scaling(self, table: UniqueRows) -> Scaling:
         return self._scaler.learn(table.X, table.y if self._task == "regression" else None, table.weight)

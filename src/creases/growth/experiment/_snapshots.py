@@ -167,7 +167,7 @@ class Snapshots:
     def own_units(self, model: nn.Module) -> Network:
         """The network of a model in training, for the data's own units."""
         assert isinstance(model, nn.Sequential)
-        return creases.read(self._data.scaling.undone(model))
+        return creases.read(self._data.scaling.fold_into(model))
 
     def _take(self, kind: Kind, epoch: int, record: int | None, net: Network, step: int) -> None:
         moment = Snapshot(self._next, epoch, kind, record, net, step)

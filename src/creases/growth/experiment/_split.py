@@ -84,7 +84,7 @@ def split_problem(problem: Problem, settings: Settings) -> TableSplit:
     rest, test = _two(np.arange(n), settings.test, problem, settings.seed)
     train, validation = _two(rest, settings.validation / (1 - settings.test), problem, settings.seed + 1)
     targets = problem.y[train] if problem.classes is None else None
-    return TableSplit(problem, train, validation, test, Scaling.of(problem.X[train], targets))
+    return TableSplit(problem, train, validation, test, Scaling.from_data(problem.X[train], targets))
 
 
 def _two(rows: Ints, share: float, problem: Problem, seed: int) -> tuple[Ints, Ints]:

@@ -1,4 +1,7 @@
-"""Where, when and whether to go on: small objects, each replaceable by a function of the run's state."""
+"""Policies of a growth run: where to grow, when to grow, and when to stop.
+
+Each is a small object; a function of the run's state (:class:`creases.growth.State`) can replace it.
+"""
 
 from creases.growth.policies._stop import Budget, Epochs, NoImprovement, NothingToAdd, Stop, Target
 from creases.growth.policies._when import Converged, Every, Plateau, When

@@ -1,4 +1,4 @@
-"""When a run ends: asked at the end of every epoch."""
+"""Policies for the end of a run, called at the end of every epoch."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from creases._validation import check_choice
 from creases.errors import InputError
 from creases.growth._proposal import Proposal
 from creases.growth._state import State
 from creases.growth.policies._where import proposal_worth
 from creases.network.surgery import Place
 
-#: From a run's state to the reason to end, "" to go on.
+#: From a run's state to the reason to stop, "" to continue.
 Stop = Callable[[State], str]
 
 #: More units than any model has.
@@ -21,27 +22,29 @@ UNBOUNDED = 10**9
 
 @dataclass(frozen=True)
 class Target:
-    """When the score reaches a number (share of right decisions, R^2), or the loss does."""
+    """The end when the score (accuracy, R^2) or the loss reaches a value."""
 
     score: float | None = None
     loss: float | None = None
-    on: Literal["validation", "training"] | None = None  #: by default validation data where there are any
+    on: Literal["validation", "training"] | None = None  #: by default validation data, if there are any
 
     def __post_init__(self) -> None:
         if self.score is None and self.loss is None:
-            raise InputError("Target: expected a score or a loss to reach, such as Target(score=0.99)")
-        if self.on not in (None, "validation", "training"):
-            raise InputError(f"Target: expected on='validation' or 'training', got {self.on!r}")
+            raise InputError("Target", "have a score or a loss to reach", hint="use Target(score=0.99), for example")
+        check_choice(self.on, ("validation", "training", None), "on")
 
     def __call__(self, state: State) -> str:
+        """Return the reason to stop, "" to continue."""
         last = state.history.last
         kind = self.on or ("training" if last["validation_loss"] is None else "validation")
         prefix = "validation_" if kind == "validation" else ""
         score, loss = last[prefix + "score"], last[prefix + "loss"]
         if loss is None:
-            raise InputError("stop: Target(on='validation') needs validation data; give some, or on='training'")
+            raise InputError("validation", "be given for Target(on='validation')", hint="or use on='training'")
         if self.score is not None and score is None:
-            raise InputError("stop: there is no score for this loss; use Target(loss=...), or a function of the state")
+            raise InputError(
+                "stop", "have a target for the loss, as this loss has no score", hint="use Target(loss=...)"
+            )
         if self.score is not None and score >= self.score:
             return f"the {kind} score is {score:.4g}, the target {self.score:.4g}"
         if self.loss is not None and loss <= self.loss:
@@ -51,43 +54,44 @@ class Target:
 
 @dataclass(frozen=True)
 class Budget:
-    """When the model has its size; the last growth step adds no more than what is left.
+    """The end when the model reaches a size; the last growth step adds no more units than fit.
 
-    Asked when it is time to grow, so that the last units are trained.
+    It is checked when it is time to grow, so that the last units are trained.
     """
 
     parameters: int | None = None
     flops: int | None = None  #: of one forward pass for one sample
     units: int | None = None  #: of all places together
-    growth_steps: int | None = None  #: drawing dead units anew is none
+    growth_steps: int | None = None  #: without reinitialisations of dead layers
 
     def __post_init__(self) -> None:
         limits = (self.parameters, self.flops, self.units, self.growth_steps)
-        given = [number for number in limits if number is not None]
-        if not given or min(given) < 0:
-            raise InputError(f"Budget: expected parameters, flops or growth_steps, or units, at least 0, got {self}")
+        numbers = [number for number in limits if number is not None]
+        if not numbers or min(numbers) < 0:
+            raise InputError("Budget", "have parameters, flops, units or growth_steps of at least 0", str(self))
 
     def __call__(self, state: State) -> str:
+        """Return the reason to stop, "" to continue."""
         if not state.due:
             return ""
-        made = sum(record.action != "revive" for record in state.history.records)
-        if self.growth_steps is not None and made >= self.growth_steps:
-            return f"{made} growth steps were made"
+        steps = sum(record.action != "revive" for record in state.history.records)
+        if self.growth_steps is not None and steps >= self.growth_steps:
+            return f"{steps} growth steps were made"
         places = state.where(state)
-        if places and all(self.room(state, place) < 1 for place in places):
+        if places and all(self.available_units(state, place) < 1 for place in places):
             within = [f"{self.parameters} parameters ({state.parameters} are there)"] * (self.parameters is not None)
             within += [f"{self.flops} operations a sample ({state.flops} are there)"] * (self.flops is not None)
             within += [f"{self.units} units ({_units(state)} are there)"] * (self.units is not None)
             return f"no unit fits into the budget of {' and '.join(within)} any more" if within else ""
         return ""
 
-    def room(self, state: State, place: Place) -> int:
-        """How many more units fit at a place."""
+    def available_units(self, state: State, place: Place) -> int:
+        """Return how many more units fit at a place."""
         left = [UNBOUNDED]
         if self.parameters is not None:
             left.append((self.parameters - state.parameters) // max(place.cost, 1))
         if self.flops is not None:
-            left.append((self.flops - state.flops) // max(state.flops_of_unit(place), 1))
+            left.append((self.flops - state.flops) // max(state.flops_per_unit(place), 1))
         if self.units is not None:
             left.append(self.units - _units(state))
         return max(min(left), 0)
@@ -99,10 +103,10 @@ def _units(state: State) -> int:
 
 @dataclass(frozen=True)
 class NoImprovement:
-    """When some growth steps, trained out, have not bettered the best loss or score on validation data.
+    """The end when some growth steps, each with training, have not improved the best validation loss or score.
 
-    A growth step counts if it betters it by more than ``threshold`` of it. Without validation data, the training
-    loss or score is taken.
+    An improvement must be more than ``threshold``, relative to the best. Without validation data, the training loss or
+    score is used.
     """
 
     patience: int = 2  #: growth steps
@@ -110,15 +114,15 @@ class NoImprovement:
     by: Literal["loss", "score"] = "loss"
 
     def __post_init__(self) -> None:
-        if self.by not in ("loss", "score"):
-            raise InputError(f"NoImprovement: expected by='loss' or 'score', got {self.by!r}")
+        check_choice(self.by, ("loss", "score"), "by")
 
     def __call__(self, state: State) -> str:
+        """Return the reason to stop, "" to continue."""
         if not state.due:
             return ""
         kind = self.by if state.history.last[f"validation_{self.by}"] is None else f"validation_{self.by}"
         if state.history.last[kind] is None:
-            raise InputError("stop: NoImprovement(by='score') needs a loss that is scored; give by='loss'")
+            raise InputError("stop", "use NoImprovement(by='loss'), as this loss has no score", "by='score'")
         sign = 1.0 if self.by == "loss" else -1.0
         best, waited, start = float("inf"), -1, 0
         for stop in [*(record.epoch for record in state.history.records), len(state.history.epochs)]:
@@ -133,21 +137,22 @@ class NoImprovement:
 
 @dataclass(frozen=True)
 class NothingToAdd:
-    """When no place gets a unit, or none whose predicted gain is more than ``tau`` of the training loss.
+    """The end when no place gets a unit with a predicted gain of more than ``tau``, relative to the training loss.
 
-    A method looks at other samples each time it is asked, so one refusal may be chance: so many in a row are not.
+    A method uses other samples at each call, so a single refusal may be chance; ``patience`` in a row end the run.
     """
 
     tau: float = 0.0
     patience: int = 3
 
     def __call__(self, state: State) -> str:
+        """Return the reason to stop, "" to continue."""
         if not state.due:
             return ""
         reasons = []
         for place in state.where(state):
             proposal = state.propose(place)
-            if self.enough(state, proposal):
+            if self.is_worth_adding(state, proposal):
                 return ""
             why = proposal.explanation.get("reason") or f"a gain of {proposal_worth(proposal):.3g} is not worth it"
             reasons.append(f"{place.name!r}: {why}")
@@ -155,8 +160,8 @@ class NothingToAdd:
             return ""
         return "nothing is worth adding (" + "; ".join(reasons or ["the model has no place that can grow"]) + ")"
 
-    def enough(self, state: State, proposal: Proposal) -> bool:
-        """Whether a proposal is worth adding."""
+    def is_worth_adding(self, state: State, proposal: Proposal) -> bool:
+        """Return whether a proposal is worth adding."""
         return proposal.count > 0 and (
             not self.tau or proposal_worth(proposal) > self.tau * abs(state.history.last["loss"])
         )
@@ -164,30 +169,31 @@ class NothingToAdd:
 
 @dataclass(frozen=True)
 class Epochs:
-    """After so many epochs."""
+    """The end after a number of epochs."""
 
-    most: int = 1000
+    max_epochs: int = 1000
 
     def __call__(self, state: State) -> str:
-        return f"{self.most} epochs were trained" if len(state.history.epochs) >= self.most else ""
+        """Return the reason to stop, "" to continue."""
+        return f"{self.max_epochs} epochs were trained" if len(state.history.epochs) >= self.max_epochs else ""
 
 
 def resolve_stops(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
-    """All reasons to end: the given ones, nothing to add, and the most epochs."""
-    given = [stop] if callable(stop) else list(stop) if isinstance(stop, Sequence) else [stop]
-    for one in given:
-        if not callable(one) or isinstance(one, type):
-            raise InputError(f"stop: expected a policy such as Budget(parameters=500), or several, got {one!r}")
-    if not any(isinstance(one, NothingToAdd) for one in given):
-        given.append(NothingToAdd())
-    return [*given, Epochs(max_epochs)]
+    """Return all stop policies: the given ones, :class:`NothingToAdd`, and :class:`Epochs`."""
+    policies = [stop] if callable(stop) else list(stop) if isinstance(stop, Sequence) else [stop]
+    for policy in policies:
+        if not callable(policy) or isinstance(policy, type):
+            raise InputError("stop", "be a policy such as Budget(parameters=500), or several", repr(policy))
+    if not any(isinstance(policy, NothingToAdd) for policy in policies):
+        policies.append(NothingToAdd())
+    return [*policies, Epochs(max_epochs)]
 
 
 def is_worth_adding(stops: Sequence[Stop], state: State, proposal: Proposal) -> bool:
-    """Whether a proposal is worth adding to all policies that ask for that."""
-    return all(stop.enough(state, proposal) for stop in stops if isinstance(stop, NothingToAdd))
+    """Return whether a proposal is worth adding according to all policies."""
+    return all(stop.is_worth_adding(state, proposal) for stop in stops if isinstance(stop, NothingToAdd))
 
 
 def available_units(stops: Sequence[Stop], state: State, place: Place) -> int:
-    """How many more units all budgets leave room for at a place."""
-    return min((stop.room(state, place) for stop in stops if isinstance(stop, Budget)), default=UNBOUNDED)
+    """Return how many more units fit at a place within all budgets."""
+    return min((stop.available_units(state, place) for stop in stops if isinstance(stop, Budget)), default=UNBOUNDED)

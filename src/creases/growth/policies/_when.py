@@ -1,4 +1,4 @@
-"""When to grow: asked at the end of every epoch."""
+"""Policies for the time of growth, called at the end of every epoch."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from dataclasses import dataclass
 from creases.errors import InputError
 from creases.growth._state import State
 
-#: From a run's state to whether it is time to grow.
+#: From a run's state to whether to grow now.
 When = Callable[[State], bool]
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """When the training loss has not fallen below its best since the last growth step for some epochs.
+    """Growth when the training loss has not improved for some epochs since the last growth step.
 
-    A fall counts if it is more than ``threshold`` of the best.
+    An improvement must be more than ``threshold``, relative to the best loss.
     """
 
     patience: int = 5  #: epochs
     threshold: float = 0.01
 
     def __call__(self, state: State) -> bool:
+        """Return whether to grow now."""
         best, waited = float("inf"), 0
         for epoch in state.history.since_growth():
             if best == float("inf") or epoch["loss"] < best - self.threshold * abs(best):
@@ -34,17 +35,18 @@ class Plateau:
 
 @dataclass(frozen=True)
 class Every:
-    """Every so many epochs, or every so many steps of the optimizer (at the end of the epoch)."""
+    """Growth every so many epochs, or optimizer steps (at the end of the epoch)."""
 
     epochs: int | None = None
     steps: int | None = None
 
     def __post_init__(self) -> None:
-        given = [number for number in (self.epochs, self.steps) if number is not None]
-        if len(given) != 1 or given[0] < 1:
-            raise InputError(f"Every: expected epochs or steps, at least 1, got {self.epochs!r} and {self.steps!r}")
+        numbers = [number for number in (self.epochs, self.steps) if number is not None]
+        if len(numbers) != 1 or numbers[0] < 1:
+            raise InputError("Every", "have either epochs or steps, a positive integer", str(self))
 
     def __call__(self, state: State) -> bool:
+        """Return whether to grow now."""
         since = state.history.since_growth()
         if self.epochs is not None:
             return len(since) >= self.epochs
@@ -55,12 +57,13 @@ class Every:
 
 @dataclass(frozen=True)
 class Converged:
-    """When the mean loss of the last epochs is within ``tolerance`` of that of as many before them."""
+    """Growth when the mean loss of the last epochs is within ``tolerance`` of that of as many before them."""
 
     tolerance: float = 1e-3
     window: int = 5  #: epochs
 
     def __call__(self, state: State) -> bool:
+        """Return whether to grow now."""
         losses = [epoch["loss"] for epoch in state.history.since_growth()]
         if len(losses) < 2 * self.window:
             return False
@@ -73,13 +76,11 @@ WHEN_POLICIES: Mapping[str, When] = {"plateau": Plateau(), "converged": Converge
 
 
 def resolve_when(when: str | int | When) -> When:
-    """The policy of that name; a number is that of epochs between growth steps."""
+    """Return the policy of that name; an integer is the number of epochs between growth steps."""
     if callable(when) and not isinstance(when, type):
         return when
     if isinstance(when, int) and not isinstance(when, bool):
         return Every(epochs=when)
     if not isinstance(when, str) or when not in WHEN_POLICIES:
-        raise InputError(
-            f"when: expected a number of epochs, a function, or one of {list(WHEN_POLICIES)}, got {when!r}"
-        )
+        raise InputError("when", f"be a number of epochs, a function, or one of {list(WHEN_POLICIES)}", repr(when))
     return WHEN_POLICIES[when]

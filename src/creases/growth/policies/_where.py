@@ -1,4 +1,4 @@
-"""Where to grow: the places of a model in the order in which they are tried."""
+"""Policies for the place of growth: the places of a model in the order in which to try them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from creases.growth._proposal import Proposal
 from creases.growth._state import State
 from creases.network.surgery import Place
 
-#: From a run's state to places, the best first; the first that gets units is grown.
+#: From a run's state to places, the best first; the first that gets units grows.
 Where = Callable[[State], Sequence[Place]]
 
 
 @dataclass(frozen=True)
 class LargestBottleneck:
-    """The place behind which the layers lack most expressivity (TINY, eq. 2) first."""
+    """Growth at the place with the largest expressivity bottleneck (the TINY paper, eq. 2)."""
 
     def __call__(self, state: State) -> Sequence[Place]:
+        """Return the places in the order in which to try them."""
         return sorted(state.places, key=state.bottleneck, reverse=True)
 
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """Each place in its turn."""
+    """Growth at each place in turn."""
 
     def __call__(self, state: State) -> Sequence[Place]:
+        """Return the places in the order in which to try them."""
         names = [place.name for place in state.places]
         grown = [record.place for record in state.history.records if record.place in names]
         start = names.index(grown[-1]) + 1 if grown else 0
@@ -35,28 +37,31 @@ class RoundRobin:
 
 @dataclass(frozen=True)
 class At:
-    """One place and no other, or several, the first first."""
+    """Growth at one place only, or at several, tried in this order."""
 
     names: str | tuple[str, ...]
 
     def __call__(self, state: State) -> Sequence[Place]:
+        """Return the places in the order in which to try them."""
         by_name = {place.name: place for place in state.places}
-        wanted = (self.names,) if isinstance(self.names, str) else self.names
-        for name in wanted:
+        names = (self.names,) if isinstance(self.names, str) else self.names
+        for name in names:
             if name not in by_name:
-                raise InputError(f"where: the model has no place {name!r} that can grow; it has {list(by_name)}")
-        return [by_name[name] for name in wanted]
+                raise InputError("where", f"be a place of the model that can grow, one of {list(by_name)}", repr(name))
+        return [by_name[name] for name in names]
 
 
 @dataclass(frozen=True)
 class GainPerParameter:
-    """The place with the largest predicted gain for the parameters that it costs first.
+    """Growth at the place with the largest predicted gain per parameter.
 
-    Methods that change nothing at once (gradmax, split) predict no gain; the squared gradient that their units get
-    stands for it where it is known.
+    Methods that change nothing at once (gradmax, split) predict no gain; the squared gradient of their units is used
+    instead where it is known.
     """
 
     def __call__(self, state: State) -> Sequence[Place]:
+        """Return the places in the order in which to try them."""
+
         def worth(place: Place) -> float:
             proposal = state.propose(place)
             return proposal_worth(proposal) / max(place.cost * proposal.count, 1)
@@ -65,7 +70,7 @@ class GainPerParameter:
 
 
 def proposal_worth(proposal: Proposal) -> float:
-    """The predicted gain, or the squared gradient of units that start without one."""
+    """Return the predicted gain, or the squared gradient of units that start without one."""
     return proposal.gain or float(proposal.explanation.get("gradient", 0.0))
 
 
@@ -77,12 +82,14 @@ WHERE_POLICIES: Mapping[str, Where] = {
 
 
 def resolve_where(where: str | Where) -> Where:
-    """The policy of that name; any other name is that of a place."""
+    """Return the policy of that name; any other name is that of a place."""
     if callable(where) and not isinstance(where, type):
         return where
     if not isinstance(where, str):
         raise InputError(
-            f"where: expected one of {list(WHERE_POLICIES)}, a place's name, or a function of the state to places (for several "
-            f"places At(('0', '2'))), got {where!r}"
+            "where",
+            f"be one of {list(WHERE_POLICIES)}, a place's name, or a function of the state",
+            repr(where),
+            "for several places use At(('0', '2'))",
         )
     return WHERE_POLICIES.get(where, At(where))

@@ -39,7 +39,7 @@ def script(given: Mapping[str, Any], live: Live) -> str:
         "model = start(settings, data)\n"
         f"{growth}\n"
         "print(history.explain(**data.names))\n"
-        "net = creases.read(data.scaling.undone(model))  # takes the data's own units: net(problem.X)\n"
+        "net = creases.read(data.scaling.fold_into(model))  # takes the data's own units: net(problem.X)\n"
         'net.save("model.safetensors")\n'
     )
 
