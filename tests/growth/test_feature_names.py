@@ -29,7 +29,7 @@ def test_of_a_text_column_an_instance_has_the_value_that_it_has():
     assert names.sample(3, [1.0, 1.0]) == "row 3 (age 50, plan=basic)"
     assert names.sample(3, [-0.55, -1.0]) == "row 3 (age 34.5)"
     assert names.sample(3, [0.0, -0.2]) == "row 3 (age 40)"  # a mean was put for what was missing
-    assert FeatureNames().one(3, [0.5, 1.0]) == "instance 3 (0.5, 1)"
+    assert FeatureNames().sample(3, [0.5, 1.0]) == "instance 3 (0.5, 1)"
 
 
 def test_of_many_features_those_are_told_that_stand_out():
@@ -37,9 +37,9 @@ def test_of_many_features_those_are_told_that_stand_out():
     told = "f1 0.5, f2 9, f3 1, f4 2, f5 3, f6 4, f7 5, f8 0.1"
     assert names.sample(0, [0, 0.5, 9, 1, 2, 3, 4, 5, 0.1]) == f"instance 0 ({told}, ...)"
     assert names.point([0.0] * 9) == ""
-    assert FeatureNames().one(4, [0.0] * 9) == "instance 4"
-    assert names.weighed([0, 0, -9, 1, 2, 0, 0, 5, 0]) == "f2, f7, f4"
-    assert FeatureNames(features=("a=1", "a=2", "b", "c")).weighed([4, 3, 2, 1]) == "a, b, c"
+    assert FeatureNames().sample(4, [0.0] * 9) == "instance 4"
+    assert names.main_features([0, 0, -9, 1, 2, 0, 0, 5, 0]) == "f2, f7, f4"
+    assert FeatureNames(features=("a=1", "a=2", "b", "c")).main_features([4, 3, 2, 1]) == "a, b, c"
 
 
 def test_numbers_have_three_digits_and_all_before_the_point():
@@ -67,7 +67,9 @@ def test_the_reason_of_a_fold_names_classes_features_and_the_row():
 
 def test_a_regressions_error_is_told_in_the_targets_own_units():
     X = np.linspace(-1, 1, 50)[:, None]
-    model = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)).double()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)).double()
     explanation = fold(model, "0", X, np.abs(X[:, 0]) + 5, loss="regression").explanation
     why = explanation["why"]
     one = Scaling(np.zeros(1), np.ones(1), 0.0, 20.0)

@@ -149,18 +149,21 @@ def test_a_method_that_can_grow_no_place_is_refused_with_each_reason():
 
 def test_folds_with_an_unknown_loss_are_refused_with_what_to_give():
     grower = Grower(mlp(3, 2, 2), None, classes(), lambda f, y: F.cross_entropy(f, y), how="fold")
-    with pytest.raises(InputError, match="fold knows cross-entropy and squared error; give loss='classification'"):
+    with pytest.raises(
+        InputError,
+        match="loss must be the cross-entropy or the squared error for how='fold'; use loss='classification'",
+    ):
         grower.step()
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"how": "magic"}, "how: expected a function or one of"),
-        ({"when": "never"}, "when: expected"),
-        ({"where": ["0"]}, "where: expected"),
-        ({"stop": "soon"}, "stop: expected a policy"),
-        ({"loss": "accuracy"}, "loss: expected"),
+        ({"how": "magic"}, "how must be a function or one of"),
+        ({"when": "never"}, "when must be"),
+        ({"where": ["0"]}, "where must be"),
+        ({"stop": "soon"}, "stop must be a policy"),
+        ({"loss": "accuracy"}, "loss must be a function or one of"),
         ({"validation": (torch.ones(3, 3), torch.ones(2))}, "validation: expected as many targets as inputs"),
         ({"optimizer": adam(mlp(3, 2, 2))}, "optimizer must hold parameters of the model, got none of them"),
     ],
@@ -186,13 +189,18 @@ def test_lbfgs_is_refused():
 @pytest.mark.parametrize(
     ("model", "data", "loss", "says"),
     [
-        (lambda: mlp(3, 2, 2), (torch.ones(4, 3), torch.tensor([0, 1, 2, 1])), "classification", "numbers 0 to 1"),
-        (lambda: mlp(1, 2, 1), (torch.ones(4, 1), torch.ones(4, 2)), "regression", "y has 2 values a sample"),
+        (lambda: mlp(3, 2, 2), (torch.ones(4, 3), torch.tensor([0, 1, 2, 1])), "classification", "numbers from 0 to 1"),
+        (
+            lambda: mlp(1, 2, 1),
+            (torch.ones(4, 1), torch.ones(4, 2)),
+            "regression",
+            "as many values per sample as the model's outputs \\(1\\), got 2",
+        ),
         (
             lambda: mlp(1, 2, 1),
             (torch.ones(4, 1), torch.ones(4)),
             torch.nn.MSELoss(),
-            r"y has shape \(\) a sample, the model gives shape \(1,\) a sample, and the loss would pair each with all",
+            r"y must have the shape of the model's outputs, \(1,\) per sample, got \(\) per sample; reshape y",
         ),
     ],
 )
@@ -209,7 +217,9 @@ def test_inputs_that_are_not_the_models_are_refused():
 
 def test_an_unknown_place_is_refused_with_those_there_are():
     grower = Grower(mlp(3, 2, 2), None, classes(), "classification", where="hidden")
-    with pytest.raises(InputError, match=r"where: the model has no place 'hidden' that can grow; it has \['0'\]"):
+    with pytest.raises(
+        InputError, match=r"where must be a place of the model that can grow, one of \['0'\], got 'hidden'"
+    ):
         grower.step()
 
 
@@ -224,7 +234,7 @@ def test_a_diverged_training_is_refused_with_what_to_do():
 
 def test_a_method_must_give_a_proposal():
     grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how=lambda model, place, evidence: None)
-    with pytest.raises(InputError, match="how: expected a Proposal from the method, got NoneType"):
+    with pytest.raises(InputError, match="how must return a Proposal, got NoneType"):
         grower.step()
 
 

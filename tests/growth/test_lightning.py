@@ -33,7 +33,7 @@ def test_without_lightning_the_callback_says_what_to_install(monkeypatch):
     ):
         monkeypatch.setitem(sys.modules, name, None)
     module = importlib.reload(importlib.import_module("creases.growth._lightning"))
-    with pytest.raises(InputError, match="Lightning is not installed; pip install lightning"):
+    with pytest.raises(InputError, match="must have Lightning installed; run pip install lightning"):
         module.GrowthCallback("classification")
     monkeypatch.undo()
     importlib.reload(module)

@@ -69,7 +69,9 @@ def test_one_place_or_some_in_their_order_and_no_other():
     run = state(mlp(3, 2, 2, 2, 2))
     assert names(At("2")(run)) == ["2"]
     assert names(At(("4", "0"))(run)) == ["4", "0"]
-    with pytest.raises(InputError, match="where: the model has no place '6' that can grow; it has"):
+    with pytest.raises(
+        InputError, match="where must be a place of the model that can grow, one of \\['0', '2', '4'\\], got '6'"
+    ):
         At("6")(run)
 
 
@@ -149,12 +151,12 @@ def test_a_target_is_reached_on_validation_data_where_there_are_any():
 
 def test_targets_that_can_never_be_reached_are_refused():
     run = state(history=History(epochs=epochs(0.5)))
-    with pytest.raises(InputError, match="needs validation data"):
+    with pytest.raises(InputError, match="validation must be given for Target"):
         Target(loss=0.1, on="validation")(run)
     run.history.epochs[0]["score"] = None
-    with pytest.raises(InputError, match=r"no score for this loss; use Target\(loss=...\)"):
+    with pytest.raises(InputError, match=r"as this loss has no score; use Target\(loss=...\)"):
         Target(score=0.9)(run)
-    with pytest.raises(InputError, match="expected a score or a loss"):
+    with pytest.raises(InputError, match="Target must have a score or a loss to reach"):
         Target()
     with pytest.raises(InputError, match="on='validation' or 'training', got 'test'"):
         Target(loss=0.1, on="test")
@@ -186,7 +188,8 @@ def test_operations_are_counted_by_hand_for_a_linear_network():
     run = state(mlp(3, 2, 5, 2))
     assert run.flops == 2 * (3 * 2 + 2 * 5 + 5 * 2)
     assert [run.flops_per_unit(place) for place in run.places] == [2 * (3 + 5), 2 * (2 + 2)]
-    assert [Budget(flops=run.flops + more).available_units(run, run.places[0]) for more in (0, 15, 16, 33)] == [0, 0, 1, 2]
+    budgets = [Budget(flops=run.flops + more) for more in (0, 15, 16, 33)]
+    assert [budget.available_units(run, run.places[0]) for budget in budgets] == [0, 0, 1, 2]
     assert "operations" in Budget(flops=run.flops)(run)
 
 
@@ -198,7 +201,7 @@ def test_a_budget_of_growth_steps_counts_those_that_grow():
 
 @pytest.mark.parametrize("wrong", [{}, {"parameters": -1}])
 def test_budgets_of_nothing_are_refused(wrong):
-    with pytest.raises(InputError, match="Budget: expected parameters, flops or growth_steps"):
+    with pytest.raises(InputError, match="Budget must have parameters, flops, units or growth_steps"):
         Budget(**wrong)
 
 
@@ -224,9 +227,9 @@ def test_no_improvement_goes_by_the_score_where_that_is_asked_for():
     assert NoImprovement(patience=1, by="loss")(state(history=history))
     assert not NoImprovement(patience=1, by="score")(state(history=history))
     history.epochs[-1]["score"] = None
-    with pytest.raises(InputError, match="needs a loss that is scored"):
+    with pytest.raises(InputError, match="this loss has no score, got by='score'"):
         NoImprovement(by="score")(state(history=history))
-    with pytest.raises(InputError, match="expected by='loss' or 'score', got 'accuracy'"):
+    with pytest.raises(InputError, match="by must be 'loss' or 'score', got 'accuracy'"):
         NoImprovement(by="accuracy")
 
 
@@ -275,19 +278,19 @@ def test_functions_of_the_state_take_the_place_of_every_policy():
 @pytest.mark.parametrize(
     ("make", "wrong", "says"),
     [
-        (resolve_when, "sometimes", "when: expected a number of epochs, a function, or one of"),
-        (resolve_when, 2.5, "when: expected a number of epochs"),
-        (resolve_when, True, "when: expected a number of epochs"),
-        (resolve_when, 0, "Every: expected epochs or steps, at least 1"),
-        (resolve_when, Plateau, "when: expected a number of epochs"),
-        (resolve_where, ["0", "2"], r"where: expected one of .* At\(\('0', '2'\)\)"),
-        (resolve_where, RoundRobin, "where: expected one of"),
-        (resolve_method, "magic", "how: expected a function or one of 'tiny', 'fold'.*got 'magic'"),
-        (resolve_method, ["tiny"], "how: expected a function"),
-        (resolve_method, Random, "how: expected a function"),
-        (lambda wrong: resolve_stops(wrong, 1), None, "stop: expected a policy"),
-        (lambda wrong: resolve_stops(wrong, 1), ["enough"], "stop: expected a policy"),
-        (lambda wrong: resolve_stops(wrong, 1), Target, "stop: expected a policy"),
+        (resolve_when, "sometimes", "when must be a number of epochs, a function, or one of"),
+        (resolve_when, 2.5, "when must be a number of epochs"),
+        (resolve_when, True, "when must be a number of epochs"),
+        (resolve_when, 0, "Every must have either epochs or steps, a positive integer"),
+        (resolve_when, Plateau, "when must be a number of epochs"),
+        (resolve_where, ["0", "2"], r"where must be one of .* At\(\('0', '2'\)\)"),
+        (resolve_where, RoundRobin, "where must be one of"),
+        (resolve_method, "magic", "how must be a function or one of 'tiny', 'fold'.*got 'magic'"),
+        (resolve_method, ["tiny"], "how must be a function"),
+        (resolve_method, Random, "how must be a function"),
+        (lambda wrong: resolve_stops(wrong, 1), None, "stop must be a policy"),
+        (lambda wrong: resolve_stops(wrong, 1), ["enough"], "stop must be a policy"),
+        (lambda wrong: resolve_stops(wrong, 1), Target, "stop must be a policy"),
     ],
 )
 def test_what_is_no_policy_is_refused_with_what_to_give(make, wrong, says):

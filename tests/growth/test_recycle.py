@@ -12,7 +12,7 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
-from creases.growth._recycle import _observed, _unexplained, redundant_units, remove_redundant
+from creases.growth._recycle import _observe_units, _unexplained_share, redundant_units, remove_redundant
 from creases.growth.methods._first_order.observation import PlaceObserver
 from surgery_models import MODELS, built, draw, inputs, mlp, snapshot
 
@@ -102,7 +102,7 @@ def test_a_loss_that_diverged_is_told_as_such():
     model, x = mlp(), inputs((3,), n=10).float()
     with torch.no_grad():
         model[0].weight.fill_(torch.inf)
-    with pytest.raises(InputError, match=r"has the training diverged\? use a smaller lr"):
+    with pytest.raises(InputError, match=r"use a smaller lr, or scale the data, if the training has diverged"):
         redundant_units(model, "0", (x, x[:, :2]), nn.MSELoss())
 
 
@@ -133,7 +133,7 @@ def test_the_screening_of_all_units_from_one_inverse_is_that_of_each_alone():
         model = nn.Sequential(nn.Linear(4, 40), nn.ReLU(), nn.Linear(40, 2)).double()
     x = inputs((4,), n=300)
     watch = PlaceObserver.from_model(model, "0", nn.MSELoss(), x)
-    found = _unexplained(_observed(watch, [(x, None)])[0])
+    found = _unexplained_share(_observe_units(watch, [(x, None)])[0])
     h = F.relu(model[0](x)).detach().numpy()
     for unit in range(40):
         others = np.column_stack([np.delete(h, unit, axis=1), np.ones(len(h))])
@@ -214,10 +214,13 @@ def test_one_sample_makes_every_unit_a_constant():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tolerance": -1}, "tolerance: expected a share of the loss, at least 0, got -1"),
-        ({"tolerance": float("nan")}, "tolerance: expected a share of the loss"),
-        ({"batches": []}, "batches: has no samples"),
-        ({"batches": (torch.full((2, 3), torch.nan), torch.zeros(2, 2))}, "loss: is nan on these batches"),
+        ({"tolerance": -1}, "tolerance must be a finite number at least 0, got -1"),
+        ({"tolerance": float("nan")}, "tolerance must be a finite number at least 0"),
+        ({"batches": []}, "batches must have at least one sample"),
+        (
+            {"batches": (torch.full((2, 3), torch.nan), torch.zeros(2, 2))},
+            "loss must be finite on the batches, got nan",
+        ),
         ({"place": "9"}, "place must be one of this model's places, .*, got '9'"),
     ],
 )
@@ -233,7 +236,9 @@ def test_a_unit_found_before_another_was_released_is_refused_and_nothing_is_chan
     one, two = redundant_units(model, "0", fitted(model, x), nn.MSELoss(), tolerance=1e9)[:2]
     remove_redundant(model, "0", one)
     before = snapshot(model)
-    with pytest.raises(InputError, match=r"unit: changes '2\.weight' by a tensor of shape \(4, 5\), which has shape"):
+    with pytest.raises(
+        InputError, match=r"unit must fit the model, got a change of shape \(4, 5\) for '2\.weight', which has shape"
+    ):
         remove_redundant(model, "0", two)
     assert all(torch.equal(old, new) for old, new in zip(before.values(), model.state_dict().values(), strict=True))
 

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from creases._validation import check_choice
 from creases.errors import InputError
 from creases.growth._loss_sum import Loss, LossSum
 
@@ -55,7 +54,7 @@ class Objective:
         if self.task == "regression" and _rows(outputs).shape[1] != _rows(y).shape[1]:
             raise InputError(
                 f"{name}.y",
-                f"have {_rows(outputs).shape[1]} values per sample, as the model's outputs",
+                f"have as many values per sample as the model's outputs ({_rows(outputs).shape[1]})",
                 f"{_rows(y).shape[1]}",
             )
         if self.task == "classification":
@@ -123,7 +122,8 @@ def objective(loss: str | Loss, *, weighted: bool = False) -> Objective:
         Whether targets come with sample weights; a function must then return a value for each sample.
     """
     if isinstance(loss, str):
-        check_choice(loss, _TASKS, "loss")
+        if loss not in _TASKS:
+            raise InputError("loss", f"be a function or one of {', '.join(map(repr, _TASKS))}", repr(loss))
         function = cross_entropy if _TASKS[loss] == "classification" else squared_error
         return Objective(_weighted(function) if weighted else function, _TASKS[loss], weighted, is_builtin=True)
     if not callable(loss):

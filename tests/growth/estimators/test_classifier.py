@@ -193,7 +193,7 @@ def test_data_that_cannot_be_fitted_is_refused_by_name(call: Any, message: str) 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"how": "magic"}, "how: expected a function or one of"),
+        ({"how": "magic"}, "how must be a function or one of"),
         ({"hidden": ()}, r"hidden: expected 'auto', or widths .* got \(\)"),
         ({"hidden": (2, 0)}, "hidden: expected"),
         ({"hidden": "wide"}, "hidden: expected"),

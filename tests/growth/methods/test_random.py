@@ -49,5 +49,5 @@ def test_the_seed_decides_and_torchs_random_numbers_are_left_alone():
 
 
 def test_wrong_numbers_are_refused():
-    with pytest.raises(InputError, match="count, fan_out: expected at least 1"):
+    with pytest.raises(InputError, match="count must be a positive integer"):
         random_units(mlp(), "0", data(), loss, count=0)

@@ -100,13 +100,13 @@ def test_other_inputs_of_a_layer_are_part_of_what_its_weights_can_do():
 
 def test_refusals_say_what_is_wrong():
     model, (x, y) = mlp(), data()
-    with pytest.raises(InputError, match="batches: has no samples"):
+    with pytest.raises(InputError, match="batches must have at least one sample"):
         statistics(model, "0", [], loss)
-    with pytest.raises(InputError, match="expected pairs of inputs and targets"):
+    with pytest.raises(InputError, match="batches must be pairs of inputs and targets"):
         statistics(model, "0", x, loss)
-    with pytest.raises(InputError, match="neither a mean nor a sum"):
+    with pytest.raises(InputError, match="loss must be a mean or a sum over samples"):
         statistics(model, "0", (x, y), lambda out, target: F.cross_entropy(out, target) * len(out) ** 0.5)
-    with pytest.raises(InputError, match="finite loss"):
+    with pytest.raises(InputError, match="loss must be finite on every batch, got nan"):
         statistics(model, "0", (x * float("nan"), y), loss)
     pooled = nn.Sequential(nn.Conv2d(2, 3, 3), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, 2)).double()
     with pytest.raises(InputError, match=r"'1' \(MaxPool2d\), which is not linear at 0"):

@@ -49,5 +49,5 @@ def test_search_is_the_same_for_the_same_seed_and_takes_regression():
     one, two = (crease_search(model, "0", X, np.abs(X[:, :2]), loss="regression", points=10, seed=4) for _ in range(2))
     assert torch.equal(one.fan_in, two.fan_in)
     assert one.explanation["tried"] == 720
-    with pytest.raises(InputError, match="points, eps: expected at least 1"):
+    with pytest.raises(InputError, match="points must be a positive integer, got 0"):
         crease_search(model, "0", X, np.abs(X[:, :2]), loss="regression", points=0)

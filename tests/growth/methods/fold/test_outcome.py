@@ -70,7 +70,7 @@ def test_an_outcome_needs_a_fold_that_was_applied():
     model = perceptron([3, 4, 2], rng)
     X, y = data(50, 3, 2, rng)
     proposal = fold(model, "0", X, y)
-    with pytest.raises(InputError, match="was the fold applied"):
+    with pytest.raises(InputError, match="got 4; apply the proposal first"):
         fold_outcome(proposal.explanation, model, X, y)
-    with pytest.raises(InputError, match="expected that of a fold with a unit"):
+    with pytest.raises(InputError, match="explanation must be that of a fold with a unit"):
         fold_outcome({"method": "fold", "place": "0", "reason": "nothing is mis-predicted"}, model, X, y)

@@ -78,5 +78,5 @@ def test_what_became_of_a_fold_is_told_with_its_weights() -> None:
 @pytest.mark.parametrize("weight", [np.zeros(120), np.full(120, np.nan), np.ones(3), -np.ones(120)])
 def test_weights_that_are_none_are_refused(weight: np.ndarray) -> None:
     model, X, y, _ = _case("classification", 0)
-    with pytest.raises(InputError, match="weight: expected a number above 0 for each of the 120 instances"):
+    with pytest.raises(InputError, match="weight must be a positive number for each of the 120 samples"):
         fold(model, "0", X, y, weight=weight)

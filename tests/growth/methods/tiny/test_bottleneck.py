@@ -110,7 +110,7 @@ def test_the_generalised_eigenproblem_has_the_same_units():
     for k in range(3):
         one, two = (torch.outer(u.alpha[:, k], u.omega["2"][:, k]) for u in (svd, other))
         assert torch.allclose(one, two, atol=1e-4 * float(one.abs().max()))
-    with pytest.raises(InputError, match="solver: expected one of auto, svd, lobpcg"):
+    with pytest.raises(InputError, match="solver must be 'auto', 'svd' or 'lobpcg'"):
         optimal_units(sums, solver="qr")
 
 

@@ -98,16 +98,16 @@ def test_refined_units_satisfy_their_identities_in_float64():
 
 def test_models_that_work_in_place_are_grown_as_others():
     def built(inplace: bool) -> nn.Sequential:
-        layers = [
-            nn.Linear(4, 6),
-            nn.ReLU(inplace),
-            nn.Linear(6, 5),
-            nn.ReLU(inplace),
-            nn.Linear(5, 4),
-            nn.ReLU(inplace),
-        ]
         with torch.random.fork_rng():
             torch.manual_seed(0)
+            layers = [
+                nn.Linear(4, 6),
+                nn.ReLU(inplace),
+                nn.Linear(6, 5),
+                nn.ReLU(inplace),
+                nn.Linear(5, 4),
+                nn.ReLU(inplace),
+            ]
             return nn.Sequential(*layers, nn.Linear(4, 2)).double()
 
     numbers = torch.Generator().manual_seed(1)
