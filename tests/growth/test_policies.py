@@ -158,7 +158,7 @@ def test_targets_that_can_never_be_reached_are_refused():
         Target(score=0.9)(run)
     with pytest.raises(InputError, match="Target must have a score or a loss to reach"):
         Target()
-    with pytest.raises(InputError, match="on='validation' or 'training', got 'test'"):
+    with pytest.raises(InputError, match="on must be 'validation', 'training' or None, got 'test'"):
         Target(loss=0.1, on="test")
 
 

@@ -58,5 +58,5 @@ def test_tensorboard_gets_curves_and_texts(tmp_path):
 
 def test_tensorboard_that_is_missing_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(InputError, match="TensorBoard is not installed, .* run pip install tensorboard"):
+    with pytest.raises(InputError, match=r"TensorBoard is not installed, .* run pip install tensorboard"):
         run(tensorboard=tmp_path)

@@ -60,8 +60,8 @@ class Scaling:
     def fold_into(self, model: nn.Sequential) -> nn.Sequential:
         """Return a copy of the network, in float64, with the scaling in its first and last layer.
 
-        It takes inputs and gives outputs in the data's units. The model must be a Sequential that begins and ends with a
-        linear layer with bias.
+        It takes inputs and gives outputs in the data's units. The model must be a Sequential that begins and ends with
+        a linear layer with bias.
         """
         copy = deepcopy(model).double().cpu()
         first, last = (_linear(layer) for layer in (copy[0], copy[-1]))

@@ -40,7 +40,9 @@ class Target:
         prefix = "validation_" if kind == "validation" else ""
         score, loss = last[prefix + "score"], last[prefix + "loss"]
         if loss is None:
-            raise InputError("validation", "be given for Target(on='validation')", hint="pass validation data, or use on='training'")
+            raise InputError(
+                "validation", "be given for Target(on='validation')", hint="pass validation data, or use on='training'"
+            )
         if self.score is not None and score is None:
             raise InputError(
                 "stop", "have a target for the loss, as this loss has no score", hint="use Target(loss=...)"

@@ -111,5 +111,5 @@ def test_refusals_say_what_is_wrong():
     pooled = nn.Sequential(nn.Conv2d(2, 3, 3), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, 2)).double()
     with pytest.raises(InputError, match=r"'1' \(MaxPool2d\), which is not linear at 0"):
         statistics(pooled, "0", data((2, 7, 7)), loss)
-    with pytest.raises(InputError, match="two different places"):
+    with pytest.raises(InputError, match="other must be statistics of the same place"):
         statistics(model, "0", (x, y), loss) + statistics(model, "2", (x, y), loss)
