@@ -1,7 +1,7 @@
-"""Make the gallery: each picture from the code that is printed beside it, on light paper and on dark.
+"""Create the gallery: each figure from the code printed below it, in the light and the dark theme.
 
 ``make pictures`` runs the code and writes ``docs/gallery/*.png`` and ``docs/gallery.md``;
-``python docs/gallery.py NAME ...`` makes the pictures of some sections only.
+``python docs/gallery.py NAME ...`` creates the figures of some sections only.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ HERE = Path(__file__).parent
 
 HEAD = """# Gallery
 
-Every picture is made by the code below it, and drawn again for a dark page by the same code inside
-`with show.theme("dark"):`. All of them are functions of a result that return matplotlib's axes, or a figure where there
-is more than one panel; the reference is in [creases.show](reference/show.md).
+Every figure is created by the code below it, and for the dark theme by the same code inside
+`with show.theme("dark"):`. Plotting functions take a result and return matplotlib axes, or a figure if there is more
+than one panel; see the reference of [creases.show](reference/show.md).
 """
 
 
 @dataclass(frozen=True)
 class Section:
-    """Some pictures and the code that makes them: variables with the pictures' names."""
+    """Some figures and the code that creates them, in variables with the names of the figures."""
 
     title: str
-    words: str
-    pictures: dict[str, str]  #: what each shows, for those who cannot see it
+    text: str
+    pictures: dict[str, str]  #: alternative text of each
     code: str
     language: str = "python"
 
@@ -35,12 +35,12 @@ class Section:
 SECTIONS = [
     Section(
         "One network, four views",
-        "A network of two hidden layers, trained on two moons: what it decides, its output over the plane as the flat "
-        "facets that it is made of, and the dual plot, in which every region is a dot at its slopes and neighbours are "
-        "joined.",
+        "A network of two hidden layers, trained on two moons: its predictions, its output as colors and as a surface"
+        " of flat facets, and the dual plot, in which every region is a dot at its slopes and neighbors are "
+        "connected.",
         {
-            "decisions": "regions coloured by class, the decision boundary and the data",
-            "values": "the output as colours over the plane",
+            "decisions": "regions colored by class, the decision boundary and the data",
+            "values": "the output as colors over the plane",
             "surface": "the same function as a surface of flat facets",
             "dual": "each region as a dot at its two slopes",
         },
@@ -62,11 +62,11 @@ dual = show.plot_dual(partition, color="class", X=moons.X[::40])
     ),
     Section(
         "A growth step",
-        "A network grows by folding. The ring is the typical instance of what goes wrong, the diamond the point of the "
-        "boundary where the new crease folds the plane; then the network with its newest unit, and the curves with a "
-        "mark for each growth step.",
+        "A network grows by folding. The ring is a typical misclassified sample, the diamond the point of the "
+        "boundary where the new crease folds the plane. Next, the network with its newest unit, and the learning "
+        "curves with a mark for each growth step.",
         {
-            "step": "regions with the newest crease, fold point and typical instance",
+            "step": "regions with the newest crease, fold point and typical sample",
             "drawing": "the network as units and weights, the newest unit marked",
             "curves": "loss, score and width over the epochs",
         },
@@ -102,9 +102,9 @@ curves = show.plot_growth(history, score="accuracy")
 """,
     ),
     Section(
-        "Growth as a film",
-        "The same through time, with the reason of every growth step. From Python: `show.animate_growth`, and "
-        "`show.animate_training` for networks that only train; MP4 as well, with `pip install 'creases[video]'`.",
+        "Growth as an animation",
+        "The same as an animation, with the reason of every growth step. In Python, use `show.animate_growth`, or "
+        "`show.animate_training` for networks that only train; MP4 needs `pip install 'creases[video]'`.",
         {"film": "an animation of a network that grows: regions, boundary, curve and network"},
         """
 creases grow moons --when 8 --epochs 80 --out run
@@ -114,10 +114,10 @@ creases animate run --out film.gif
     ),
     Section(
         "Regions, and how many",
-        "Every region of a network with random weights in a colour of its own, creases darker with depth; and the "
-        "number of regions by width and depth, a table as a heat map.",
+        "The regions of a network with random weights, in random colors, with creases darker by depth; and a heat map"
+        " of the number of regions by width and depth.",
         {
-            "regions": "regions of a deep network in random colours",
+            "regions": "regions of a deep network in random colors",
             "counts": "a heat map of the number of regions by width and depth",
         },
         """
@@ -146,8 +146,8 @@ counts = show.plot_heatmap(pd.DataFrame(rows), "width", "depth", "regions")
     ),
     Section(
         "A function of one input",
-        "The fit with its breakpoints, the jump of the slope at each (the delta-slopes), errors below; and every "
-        "breakpoint through training, over the data.",
+        "The fit with its breakpoints, the change of slope at each (the delta-slopes), and the errors; and the "
+        "positions of all breakpoints during training.",
         {
             "spline": "a fit of sine with breakpoints, delta-slopes and errors",
             "tracks": "breakpoints moving during training",
@@ -171,9 +171,10 @@ tracks = show.plot_tracks(tracker.history(), window=(-3.2, 3.2))
 """,
     ),
     Section(
-        "What digits are recognised by",
-        "The coefficients of the pieces that hold at some digits, as images: white pixels speak for the class, black "
-        "ones against it. And how alike four networks are by their coefficients (CKA): two of eight units, two of 24.",
+        "How digits are recognized",
+        "The coefficients of the pieces at some digits, as images: white pixels are evidence for the class, black "
+        "ones against it. And the similarity of the coefficients (CKA) of four networks: two of eight units, two of "
+        "24.",
         {
             "images": "digits and the slopes that two networks use at them",
             "alike": "a matrix of similarities of four networks",
@@ -196,16 +197,16 @@ chosen = [int(np.flatnonzero(y == digit)[0]) for digit in range(8)]
 names = ["8 units, a", "24 units, a"]
 slopes = {name: nets[name].piece(X[chosen]).J[np.arange(8), y[chosen]] for name in names}
 images = show.plot_gradients(slopes, X[chosen], (1, 8, 8), columns=[str(digit) for digit in range(8)])
-found = similarity(nets, X[:600], y=y[:600])
-alike = show.plot_similarity(found.cka, found.names, accuracy=found.accuracy, label="CKA of coefficients")
+result = similarity(nets, X[:600], y=y[:600])
+alike = show.plot_similarity(result.cka, result.names, accuracy=result.accuracy, label="CKA of coefficients")
 """,
     ),
     Section(
         "Where two networks disagree",
-        "Two networks of the same shape and data, but other starts: the first decides by colour, the second says "
-        "otherwise where it is hatched. And both outputs of the first along a line through the plane.",
+        "Two networks of the same widths and data with different initial weights: colors are the predictions of the "
+        "first, hatches mark where the second disagrees. And both outputs of the first network along a line.",
         {
-            "disagreement": "the decisions of two networks on one plane",
+            "disagreement": "the predictions of two networks on a plane",
             "line": "the two outputs along a line, with breakpoints and classes",
         },
         """
@@ -223,9 +224,9 @@ line = show.plot_line(creases.line(a, [-1.2, -0.6], [1.2, 0.4]))
 """,
     ),
     Section(
-        "Regions one by one",
-        "One region with the unit behind each of its sides and what is nearest to an input; all regions of a network "
-        "of three inputs as solids, moved a little apart.",
+        "Single regions",
+        "One region with the unit of each side and the crease and boundary nearest to an input; all regions of a "
+        "network of three inputs as separated solids.",
         {"cell": "one region with the units that bound it", "space": "regions of three inputs as solids"},
         """
 import creases
@@ -245,12 +246,12 @@ def main(names: list[str]) -> None:
     (HERE / "gallery").mkdir(exist_ok=True)
     for section in SECTIONS:
         if not names or set(names) & set(section.pictures):
-            film(section) if section.language == "sh" else draw(section)
+            animate(section) if section.language == "sh" else draw(section)
     (HERE / "gallery.md").write_text(page())
 
 
 def page() -> str:
-    """The page: every section with its pictures and its code."""
+    """Return the page: every section with its figures and its code."""
     parts = [HEAD]
     for section in SECTIONS:
         ending = "gif" if section.language == "sh" else "png"
@@ -260,7 +261,7 @@ def page() -> str:
             for on in ("light", "dark")
         ]
         code = f"```{section.language}\n{section.code.strip()}\n```\n"
-        parts.append("\n".join([f"## {section.title}\n", f"{section.words}\n", *shown, "", code]))
+        parts.append("\n".join([f"## {section.title}\n", f"{section.text}\n", *shown, "", code]))
     return "\n".join(parts)
 
 
@@ -271,37 +272,37 @@ def draw(section: Section) -> None:
     from creases import show
 
     for on in ("light", "dark"):
-        made: dict[str, object] = {}
+        variables: dict[str, object] = {}
         with show.theme(on):
-            exec(section.code, made)
+            exec(section.code, variables)
         for name in section.pictures:
-            drawn = made[name]
-            figure = drawn.figure if isinstance(drawn, Axes) else drawn
-            small(show.save_figure(figure, HERE / "gallery" / f"{name}-{on}.png", dpi=88))
+            result = variables[name]
+            figure = result.figure if isinstance(result, Axes) else result
+            compress(show.save_figure(figure, HERE / "gallery" / f"{name}-{on}.png", dpi=88))
         pyplot.close("all")
 
 
-def film(section: Section) -> None:
+def animate(section: Section) -> None:
     from typer.testing import CliRunner
 
     from creases.cli import app
 
     (name,) = section.pictures
-    grow, animate = (line.split()[1:] for line in section.code.strip().splitlines())
+    grow_command, animate_command = (line.split()[1:] for line in section.code.strip().splitlines())
     with TemporaryDirectory() as folder:
         run = str(Path(folder) / "run")
-        words = [[*grow[:-1], run]]
+        commands = [[*grow_command[:-1], run]]
         for on in ("light", "dark"):
             out = str(HERE / "gallery" / f"{name}-{on}.gif")
-            words.append([animate[0], run, "--out", out, "--theme", on, "--dpi", "60", "--frames", "24"])
-        for one in words:
-            result = CliRunner().invoke(app, one)
+            commands.append([animate_command[0], run, "--out", out, "--theme", on, "--dpi", "60", "--frames", "24"])
+        for arguments in commands:
+            result = CliRunner().invoke(app, arguments)
             if result.exit_code:
                 sys.exit(result.output)
 
 
-def small(path: Path) -> None:
-    """The same picture in 255 colours: a third of the bytes. Rare colours are kept, frequent ones refined."""
+def compress(path: Path) -> None:
+    """Reduce an image to 255 colors, a third of the bytes."""
     from PIL import Image
 
     with Image.open(path) as image:

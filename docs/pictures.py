@@ -1,4 +1,4 @@
-"""Make the pictures of the README: ``make pictures``."""
+"""Create the figures of the README: ``make pictures``."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
