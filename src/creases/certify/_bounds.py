@@ -19,13 +19,13 @@ from creases.certify.propagation import (
 )
 from creases.certify.propagation._relaxation import has_relaxation
 from creases.errors import InputError
-from creases.network import Network, as_network
+from creases.network import Network, NetworkLike, as_network
 
 Method = Literal["interval", "linear", "lp", "exact"]
 
 
 def output_bounds(
-    net: Any, box: Any, *, method: Method = "linear", max_regions: int = 200_000
+    net: NetworkLike, box: Any, *, method: Method = "linear", max_regions: int = 200_000
 ) -> tuple[Floats, Floats]:
     """Bound every output of a network over a box.
 
@@ -65,7 +65,7 @@ def output_bounds(
 
 
 def unit_bounds(
-    net: Any, box: Any, *, method: Method = "linear", max_regions: int = 200_000
+    net: NetworkLike, box: Any, *, method: Method = "linear", max_regions: int = 200_000
 ) -> list[tuple[Floats, Floats]]:
     """Bound what enters each bend over a box: low and high, (units,) each; for a choice among K (units * K,).
 
@@ -87,7 +87,9 @@ def unit_bounds(
     return [_flat(bounds[work.steps[i].inputs[0]]) for i in work.bends]
 
 
-def _bounds(net: Any, box: Any, method: str, max_regions: int) -> tuple[Network, list[Interval] | dict[int, Interval]]:
+def _bounds(
+    net: NetworkLike, box: Any, method: str, max_regions: int
+) -> tuple[Network, list[Interval] | dict[int, Interval]]:
     """Return the network in float64, and bounds of its values by their number."""
     check_choice(method, ["interval", "linear", "lp", "exact"], "method")
     work = as_network(net).to("cpu").to(torch.float64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from creases._typing import Floats, Ints
 from creases._validation import check_box
 from creases.certify._bounds import unit_bounds
-from creases.network import Network, as_network
+from creases.network import Network, NetworkLike, as_network
 from creases.network.program import incoming_weights, outgoing_weights
 from creases.regions import LinePartition, PlanePartition
 
@@ -37,7 +37,7 @@ class UnitFacts:
 
 
 def unit_facts(
-    net: Any, box: Any, *, X: Any = None, partition: PlanePartition | LinePartition | None = None
+    net: NetworkLike, box: Any, *, X: Any = None, partition: PlanePartition | LinePartition | None = None
 ) -> UnitFacts:
     """Return facts about every unit over a box of inputs.
 

@@ -15,7 +15,7 @@ piece, the affine function ``J x + y`` that holds there.
 """
 
 from creases.network._network import Network, Unit
-from creases.network._read import as_network, read
+from creases.network._read import NetworkLike, as_network, read
 from creases.network.program._pieces import Piece
 from creases.network.program._program import PointsLike
 from creases.network.surgery import Certificate, Place, deepen, places, remove, widen
@@ -23,6 +23,7 @@ from creases.network.surgery import Certificate, Place, deepen, places, remove, 
 __all__ = [
     "Certificate",
     "Network",
+    "NetworkLike",
     "Piece",
     "Place",
     "PointsLike",

@@ -14,6 +14,9 @@ from creases.network._formats.safetensors import load_program
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
 
+#: What functions that take a network accept: see :func:`as_network`.
+NetworkLike = Network | nn.Module | str | Path
+
 _PICKLES = (".pt", ".pth", ".ckpt", ".bin", ".pkl", ".pickle")
 
 

@@ -1,8 +1,13 @@
-"""Where each piece holds: exact partitions of lines, planes and space.
+"""Exact partitions of lines, planes and boxes into the regions where a network is affine.
 
-``cell`` is one region, in any dimension; ``line``, ``plane`` (or ``plane_through`` three points) and ``space`` are all
-regions of a segment, of a plane through input space and of a box; ``decision_polytopes`` is where a class is decided;
-``bounds`` and ``tropical`` say how many regions there can be and what the function is without them.
+``cell`` returns the region of one input, in any dimension; ``line``, ``plane``, ``plane_through`` three points and
+``space`` return all regions of a segment, of a plane through input space and of a box. ``decision_polytopes`` is the set
+where a class is decided, ``bounds`` limits the number of regions, ``tropical`` writes a small network as a difference of
+max-polynomials.
+
+Sub-modules: :mod:`creases.regions.diagnostics` (statistics and verification of a partition),
+:mod:`creases.regions.enclosures` (the smallest networks around a ball) and :mod:`creases.regions.geometry` (polytopes
+and half-spaces).
 
 >>> import creases
 >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # relu(x0) + relu(x1) - 1

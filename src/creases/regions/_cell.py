@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from creases._typing import Floats, Ints
 from creases._validation import check_box
 from creases.errors import InputError
-from creases.network import Network, Piece, PointsLike, as_network
+from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
 from creases.network.program import pack_sides, unit_contributions
 from creases.regions import _archive as archive
 from creases.regions._explanation import Explanation, NearestBoundary, NearestCrease, decision
@@ -233,7 +233,7 @@ class Cell:
         return archive.load(cls, path)
 
 
-def cell(net: Network, x: Any, *, box: Any = None) -> Cell:
+def cell(net: NetworkLike, x: Any, *, box: Any = None) -> Cell:
     """Return the region of one input, in any dimension.
 
     On a crease it is the region of the sides that ``net.sides`` takes there. Where these hold on no open set (several

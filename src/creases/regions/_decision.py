@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from creases._typing import Floats, Ints
 from creases._validation import check_index, check_points
 from creases.errors import InputError
-from creases.network import Network, as_network
+from creases.network import NetworkLike, as_network
 from creases.regions._halfspaces import SAME_PLANE, maximize
 from creases.regions._incidence import f_vector, minimal_kind
 from creases.regions._polytope import region_polytope
@@ -87,7 +87,7 @@ class DecisionPolytope:
         return inner, outer
 
 
-def decision_polytopes(net: Network, box: Any = None, *, inside: int = 1) -> tuple[DecisionPolytope, ...]:
+def decision_polytopes(net: NetworkLike, box: Any = None, *, inside: int = 1) -> tuple[DecisionPolytope, ...]:
     """Return the set where a network decides for a class as polytopes, one for each connected part, largest first.
 
     Parameters

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
-from creases.network import Network, PointsLike, as_network
+from creases.network import Network, NetworkLike, PointsLike, as_network
 from creases.network.program import Step
 from creases.regions._halfspaces import UndecidedError, maximize
 
@@ -45,7 +45,7 @@ class Tropical:
         return np.stack([_value(f, points) - _value(g, points) for f, g in zip(self.F, self.G, strict=True)], axis=1)
 
 
-def tropical(net: Network, *, prune: bool = True, max_terms: int = 20_000) -> Tropical:
+def tropical(net: NetworkLike, *, prune: bool = True, max_terms: int = 20_000) -> Tropical:
     """Write a small fully connected network as a difference of max-polynomials [1]_.
 
     With pre-activations ``z = W h + b``, ``h = F - G`` and W split into positive and negative parts:

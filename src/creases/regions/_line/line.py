@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
 from creases.errors import InputError
-from creases.network import Network, as_network
+from creases.network import Network, NetworkLike, as_network
 from creases.network.program import memory_limit, pack_sides, unit_of_bit
 from creases.regions._line.cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions._line.forward_pass import LineForwardPass
@@ -27,7 +27,7 @@ from creases.regions._ray import Pair, Ray
 from creases.regions._tolerance import EPS
 
 
-def line(net: Network, a: Any, b: Any, *, infinite: bool = False) -> LinePartition:
+def line(net: NetworkLike, a: Any, b: Any, *, infinite: bool = False) -> LinePartition:
     """Return all breakpoints of a network on the segment from a to b, or on the whole line through them.
 
     Parameters

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_index, check_numbers, check_points
-from creases.network import Network, Piece, PointsLike, as_network
+from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
 from creases.network.program import ForwardPass, pack_sides, pattern_pieces, unit_of_bit
 from creases.regions import _archive as archive
 from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
@@ -39,8 +39,6 @@ from creases.regions._tolerance import SIGN_TOLERANCE
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
-
-Box = Sequence[Sequence[float]] | Floats
 
 #: Bytes that values at vertices may take on the CPU; beyond that, units are processed a few at a time.
 MEMORY = 2**31
@@ -187,8 +185,8 @@ class PlanePartition:
 
 
 def plane(
-    net: Network,
-    box: Box = ((-1, 1), (-1, 1)),
+    net: NetworkLike,
+    box: Any = (-1, 1),
     origin: PointsLike | None = None,
     basis: PointsLike | None = None,
     *,
@@ -240,7 +238,7 @@ def plane(
 
 
 def plane_through(
-    net: Network,
+    net: NetworkLike,
     a: PointsLike,
     b: PointsLike,
     c: PointsLike,

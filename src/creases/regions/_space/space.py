@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_choice, check_count, check_number, check_points
 from creases.errors import InputError
-from creases.network import Network, Piece, as_network
+from creases.network import Network, NetworkLike, Piece, as_network
 from creases.network.program import pack_sides, pattern_pieces
 from creases.regions import _archive as archive
 from creases.regions._locate import PatternIndex, near_regions, pattern_at
@@ -161,7 +161,7 @@ class SpacePartition:
 
 
 def space(
-    net: Network,
+    net: NetworkLike,
     box: Any = None,
     *,
     method: Method = "auto",
@@ -201,7 +201,7 @@ def space(
 
 
 def iter_space(
-    net: Network,
+    net: NetworkLike,
     box: Any = None,
     *,
     n_jobs: int = 1,
@@ -222,7 +222,7 @@ class _Job:
 
     def __init__(
         self,
-        net: Network,
+        net: NetworkLike,
         box: Any,
         method: str,
         n_jobs: int,
