@@ -23,14 +23,14 @@ MODELS = {
 
 
 def widths(model, x) -> dict[str, int]:
-    return {place.name: place.width for place in creases.places(model, data=x)}
+    return {place.name: place.width for place in creases.places(model, X=x)}
 
 
 def grown(model, x, k: int = 2) -> nn.Module:
     """The model with k units of chance more at every place."""
     model = copy.deepcopy(model)
     numbers = torch.Generator().manual_seed(0)
-    for place in creases.places(model, data=x):
+    for place in creases.places(model, X=x):
         layer = model.get_submodule(place.name)
         rows = torch.randn((k, *layer.weight.shape[1:]), generator=numbers)
         fan_out = {}

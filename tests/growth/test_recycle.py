@@ -57,7 +57,7 @@ def test_a_duplicate_is_found_and_released_at_every_kind_of_place(name):
     x = inputs(shape, n=24)
     for place in MODELS[name][2]:
         copied = copy.deepcopy(model)
-        _duplicate(copied, creases.places(copied, data=x), place)
+        _duplicate(copied, creases.places(copied, X=x), place)
         before = copied(x).detach()
         found = redundant_units(copied, place, fitted(copied, x), nn.MSELoss(), tolerance=0)
         assert {0, 1} <= {one.unit for one in found if abs(one.cost) < 1e-10}, place

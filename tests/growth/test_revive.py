@@ -78,7 +78,7 @@ def test_only_the_dead_units_change_and_an_outgoing_weight_of_zero_too():
 def test_dead_channels_of_a_convolution_come_to_life():
     model = killed(conv(), ["0", "2"])
     x, y = classes(20, (1, 6, 6))
-    for place in creases.places(model, data=x):
+    for place in creases.places(model, X=x):
         assert dead_units(model, place, [(x, y)]) == [0, 1]
         revive_units(model, place, [(x, y)], [0, 1], 0)
         assert dead_units(model, place, [(x, y)]) == []

@@ -49,13 +49,13 @@ def test_losses_without_a_unit_are_those_of_the_model_after_its_removal(name):
     last = nn.Sequential(model, nn.Flatten(), nn.Linear(out[0].numel(), 2).double()).eval()
     y = torch.arange(7) % 2
     for plain in [model, last] if out.ndim == 2 else [last]:
-        for place in places(plain, data=x[:2]):
+        for place in places(plain, X=x[:2]):
             if place.width == 1:
                 continue
             expected = []
             for unit in range(place.width):
                 smaller = copy.deepcopy(plain)
-                remove(smaller, place.name, [unit], data=x[:2])
+                remove(smaller, place.name, [unit], X=x[:2])
                 expected.append(float(losses(smaller(x).detach(), y).mean()))
             found = losses_without(plain, place, x, y).tolist()
             np.testing.assert_allclose(found, expected, rtol=1e-9)
@@ -64,14 +64,14 @@ def test_losses_without_a_unit_are_those_of_the_model_after_its_removal(name):
 def test_the_channel_that_is_least_missed_goes_first_and_the_model_gets_smaller():
     model, x, y = trained()
     before = copy.deepcopy(model.state_dict())
-    every = {place.name: losses_without(model, place, x, y) for place in places(model, data=x)}
+    every = {place.name: losses_without(model, place, x, y) for place in places(model, X=x)}
     found = channels(model, x, y, min_accuracy=0.9, tune=lambda model: None)
     ((name, units),) = found.steps[0].removed.items()
     assert float(every[name][units[0]]) == min(float(part.min()) for part in every.values())
     assert found.steps[0].loss_removed == pytest.approx(float(every[name][units[0]]), rel=1e-5)
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     assert evaluate(found.model, x, y)[1] == found.last.accuracy >= 0.9
-    assert [place.width for place in places(found.model, data=x)] == list(found.last.widths.values())
+    assert [place.width for place in places(found.model, X=x)] == list(found.last.widths.values())
     assert found.last.parameters == sum(p.numel() for p in found.model.parameters()) < found.first.parameters
     assert found.ended in ("accuracy", "smallest")
 
@@ -118,7 +118,7 @@ def test_ctrl_c_keeps_the_best_so_far():
 
     found = channels(model, x, y, min_accuracy=0.0, tune=lambda model: None, callback=stop)
     assert (found.ended, found.kept) == ("interrupted", 2)
-    assert sum(place.width for place in places(found.model, data=x)) == 9
+    assert sum(place.width for place in places(found.model, X=x)) == 9
 
 
 def test_magnitude_sets_the_smallest_weights_to_zero_and_keeps_them_there():
@@ -149,7 +149,7 @@ def test_units_that_magnitude_made_dead_are_removed():
     found = magnitude(model, x, y, min_accuracy=0.0, sparsities=[0.1], tune=lambda model: None)
     assert found.model[0].out_channels == 5
     assert found.last.parameters == sum(p.numel() for p in found.model.parameters())
-    assert found.last.widths == {place.name: place.width for place in places(found.model, data=x[:1])}
+    assert found.last.widths == {place.name: place.width for place in places(found.model, X=x[:1])}
     assert evaluate(found.model, x, y)[1] == found.last.accuracy
 
 

@@ -32,7 +32,7 @@ def measure_equivalent_deepening(scale: Scale) -> dict[str, Any]:
         problem, batch = get(name), small_networks(name, 3 if scale == "quick" else 100, 0, GROWN)
         X = torch.from_numpy(problem.X).double()
         for k in range(batch.count):
-            done = creases.deepen(batch.module(k).double(), "0", data=X)
+            done = creases.deepen(batch.module(k).double(), "0", X=X)
             worst, cases = max(worst, done.change or 0.0), cases + 1
     return {"cases": cases, "change": worst}
 

@@ -41,7 +41,7 @@ def resize(
 ) -> None:
     """Give the places of a model these widths; new units are zero, the last ones go."""
     for name, width in widths.items():
-        place = next((place for place in places(model, data=example) if place.name == name), None)
+        place = next((place for place in places(model, X=example) if place.name == name), None)
         if place is None:
             raise InputError(f"checkpoint: is of another model than this one: it grew {name!r}, which is no place here")
         resize_place(model, place, width, optimizer)

@@ -140,7 +140,7 @@ def _record_step(state: State, action: str, proposal: Proposal, removed: list[in
     edit()
     ranks.broadcast(list(state.model.state_dict().values()))
     after = measure(state.model, state.samples, state.objective)
-    width = find_place(state.model, place.name, data=state.samples.example()).width
+    width = find_place(state.model, place.name, X=state.samples.example()).width
     record = Record(
         number=len(history.records) + 1,
         action=action,

@@ -72,7 +72,7 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
         """Resize a module's places to the widths of tensors that it is about to load."""
         example = None if self.data is None else as_samples(self.data, module).example()
         widths = {}
-        for place in places(module, data=example):
+        for place in places(module, X=example):
             layer = module.get_submodule(place.name)
             weight = tensors.get(f"{place.name}.weight")
             if weight is not None:

@@ -194,7 +194,7 @@ def remove_redundant(
         Inputs on which to measure how much the model's output changes, for the certificate.
     """
     model = unwrap_module(model)
-    target = find_place(model, place, data=data)
+    target = find_place(model, place, X=data)
     moves = match_parameters(model, unit.change, "unit", "call redundant_units again for the present model")
     done: list[Certificate] = []
 

@@ -45,7 +45,7 @@ class State:
     def places(self) -> list[Place]:
         """Return the places of the present model."""
         if self._places is None:
-            self._places = places(self.model, data=self.samples.example())
+            self._places = places(self.model, X=self.samples.example())
         return self._places
 
     @property

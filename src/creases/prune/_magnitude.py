@@ -61,7 +61,7 @@ def magnitude(
     tests = (X, y) if validation is None else check_samples(module, *validation, name="validation")
     _check_sparsities(sparsities)
     fine_tune = tuner(X, y) if tune is None else tune
-    names = [place.name for place in places(module, data=X[:2])]
+    names = [place.name for place in places(module, X=X[:2])]
     best = copy.deepcopy(module)
     first = record_step(best, X, names, {}, (X, y), tests)
     check_accuracy(min_accuracy, first.accuracy)

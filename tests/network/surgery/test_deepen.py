@@ -27,7 +27,7 @@ BENDS = [
 def test_a_new_layer_behind_any_bend_starts_as_the_identity(bend, dtype, tolerance):
     model, x = mlp(bend).to(dtype), 5 * inputs((3,), dtype=dtype)
     before = model(x)
-    done = creases.deepen(model, "0", data=x)
+    done = creases.deepen(model, "0", X=x)
     assert (model(x) - before).abs().max() <= tolerance * before.abs().max()
     assert done.change <= tolerance * before.abs().max()
     assert (done.action, done.place_name, done.bound) == ("deepen", "1.1", 0)
@@ -55,7 +55,7 @@ def test_a_new_layer_starts_as_the_identity_in_any_model(name, place, dtype, tol
     model, shape = built(name, dtype)
     x = inputs(shape, dtype=dtype)
     before = model(x)
-    done = creases.deepen(model, place, kernel=kernel, data=x)
+    done = creases.deepen(model, place, kernel=kernel, X=x)
     assert done.change <= tolerance * max(1, before.abs().max())
     assert done.place_name in [place.name for place in creases.places(model, shape, refused=True)]
     assert {p.dtype for p in model.parameters()} == {dtype}
@@ -63,7 +63,7 @@ def test_a_new_layer_starts_as_the_identity_in_any_model(name, place, dtype, tol
 
 def test_behind_relu_the_start_is_exact():
     model, x = mlp().double(), inputs((3,))
-    assert creases.deepen(model, "0", data=x).change == 0
+    assert creases.deepen(model, "0", X=x).change == 0
 
 
 def test_all_other_modules_keep_their_names_and_numbers():

@@ -45,7 +45,7 @@ def test_data_stand_in_for_the_input_shape():
     model = Forward(
         lambda m, x: m.b(F.relu(m.a(m.table(x)))), table=nn.Embedding(9, 3), a=nn.Linear(3, 4), b=nn.Linear(4, 2)
     )
-    (place,) = creases.places(model, data=torch.tensor([1, 5, 8]))
+    (place,) = creases.places(model, X=torch.tensor([1, 5, 8]))
     assert (place.name, place.width, place.bend) == ("a", 4, "relu")
 
 
@@ -310,8 +310,8 @@ def test_bad_models_are_refused(model, shape, message):
 
 
 def test_bad_data_are_refused():
-    with pytest.raises(InputError, match="data must be a tensor of inputs"):
-        creases.places(mlp(), data=[[1.0, 2.0, 3.0]])
+    with pytest.raises(InputError, match="X must be a tensor of inputs"):
+        creases.places(mlp(), X=[[1.0, 2.0, 3.0]])
 
 
 def test_every_block_of_a_deep_model_is_found():

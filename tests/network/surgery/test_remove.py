@@ -17,7 +17,7 @@ from surgery_models import built, inputs, mlp
 def test_a_narrower_network_is_the_smaller_network_written_out():
     model, x = mlp().double(), inputs((3,))
     old = copy.deepcopy(model)
-    done = creases.remove(model, "0", [3, 0], data=x)
+    done = creases.remove(model, "0", [3, 0], X=x)
     keep = [1, 2, 4]
     h = F.relu(F.linear(x, old[0].weight[keep], old[0].bias[keep]))
     expected = old[4](F.relu(F.linear(h, old[2].weight[:, keep], old[2].bias)))
@@ -43,7 +43,7 @@ def test_removing_units_that_nothing_reads_is_certified_to_change_nothing():
     model, x = mlp().double(), inputs((3,))
     with torch.no_grad():
         model[2].weight[:, [1, 4]] = 0
-    done = creases.remove(model, "0", np.array([4, 1]), data=x)
+    done = creases.remove(model, "0", np.array([4, 1]), X=x)
     assert done.bound == 0
     assert done.change <= 1e-14
 

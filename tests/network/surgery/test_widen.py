@@ -50,7 +50,7 @@ def test_zero_fan_out_leaves_the_function_as_it_is(name, where, dtype, tolerance
     model, shape = built(name, dtype)
     x = inputs(shape, dtype=dtype)
     before = model(x)
-    done = creases.widen(model, where, *rows(model, where, 3), data=x, input_shape=shape)
+    done = creases.widen(model, where, *rows(model, where, 3), X=x, input_shape=shape)
     after = model(x)
     assert (after - before).detach().abs().max() <= tolerance * max(1.0, float(before.detach().abs().max()))
     assert done.change == float((after.double() - before.double()).abs().max().detach())
@@ -271,9 +271,9 @@ def test_channels_last_weights_stay_so():
 def test_the_state_of_random_numbers_survives():
     model, shape = built("norm_pool")
     state = torch.random.get_rng_state()
-    done = creases.widen(model, "0", *rows(model, "0", 2), data=inputs(shape))
-    creases.remove(model, done.place, [0], data=inputs(shape))
-    creases.deepen(model, "0", data=inputs(shape))
+    done = creases.widen(model, "0", *rows(model, "0", 2), X=inputs(shape))
+    creases.remove(model, done.place, [0], X=inputs(shape))
+    creases.deepen(model, "0", X=inputs(shape))
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
@@ -402,8 +402,8 @@ def test_a_place_that_is_out_of_date_is_refused():
 def test_data_that_do_not_fit_are_refused_before_anything_is_changed():
     model = mlp()
     place = creases.places(model)[0]
-    with pytest.raises(InputError, match="data must be inputs that the model runs on"):
-        creases.widen(model, place, torch.ones(1, 3), data=torch.ones(2, 7))
+    with pytest.raises(InputError, match="X must be inputs that the model runs on"):
+        creases.widen(model, place, torch.ones(1, 3), X=torch.ones(2, 7))
     assert model[0].out_features == 5
 
 
@@ -454,7 +454,7 @@ def test_any_architecture_grows_back_and_forth(case, k, seed):
     before = model(x)
     for place in found:
         place = place_of(model, shape, place.name)  # as the places before have changed
-        done = creases.widen(model, place, *rows(model, place.name, k, seed), data=x)
+        done = creases.widen(model, place, *rows(model, place.name, k, seed), X=x)
         assert done.change <= 1e-12
         loud = creases.widen(model, done.place, *rows(model, place.name, 1, seed), columns(model, done.place, 1, seed))
         creases.remove(model, loud.place, [place.width + k])

@@ -85,7 +85,7 @@ def random_units(
         if not source:
             raise InputError("batches", "have at least one sample")
         model = unwrap_module(model)
-        target = find_place(model, place, data=source[0][0])
+        target = find_place(model, place, X=source[0][0])
     generator = torch.Generator().manual_seed(seed)
     producer = model.get_submodule(target.name)
     weight = producer.weight

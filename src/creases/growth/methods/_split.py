@@ -185,7 +185,7 @@ def _splittable_place(model: nn.Module, place: Place | str, batches: Batches, co
     if isinstance(place, str):
         first = next(iterate_batches(batches), None)
         data = None if first is None else first[0]
-    target = find_place(model, place, data=data)
+    target = find_place(model, place, X=data)
     if target.carriers:
         names = ", ".join(repr(link.path) for link in target.carriers)
         raise InputError(

@@ -20,7 +20,7 @@ from creases.network.surgery._sandbox import without_side_effects
 class Certificate:
     """What an edit changed in a model.
 
-    ``change`` is measured: the largest difference of any output on the ``data`` passed to the edit, in eval mode.
+    ``change`` is measured: the largest difference of any output on the ``X`` passed to the edit, in eval mode.
     ``bound`` is proved: up to rounding, the function changes by no more than this at any input; None if no bound is
     known.
     """
@@ -41,13 +41,13 @@ def count_parameters(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def apply_and_measure(model: nn.Module, data: Tensor | None, edit: Callable[[], Any]) -> float | None:
-    """Apply an edit and return the largest change of any output on data (n, *shape); None without data."""
-    before = _outputs(model, data)
+def apply_and_measure(model: nn.Module, X: Tensor | None, edit: Callable[[], Any]) -> float | None:
+    """Apply an edit and return the largest change of any output on X (n, *shape); None without X."""
+    before = _outputs(model, X)
     edit()
     if before is None:
         return None
-    after = _outputs(model, data)
+    after = _outputs(model, X)
     assert after is not None
     return max((_difference(old, new) for old, new in zip(before, after, strict=True)), default=0.0)
 
@@ -56,15 +56,15 @@ def _difference(old: Tensor, new: Tensor) -> float:
     return float((new.double() - old.double()).abs().max()) if old.numel() else 0.0
 
 
-def _outputs(model: nn.Module, data: Tensor | None) -> list[Tensor] | None:
-    """Return the model's outputs on data in eval mode."""
-    if data is None:
+def _outputs(model: nn.Module, X: Tensor | None) -> list[Tensor] | None:
+    """Return the model's outputs on X in eval mode."""
+    if X is None:
         return None
     with without_side_effects(), _eval_mode(model):
         try:
-            outputs = model(data)
+            outputs = model(X)
         except Exception as problem:
-            raise InputError("data", "be inputs that the model runs on", f"{problem}") from None
+            raise InputError("X", "be inputs that the model runs on", f"{problem}") from None
         return [leaf.detach().clone() for leaf in tree_leaves(outputs) if isinstance(leaf, Tensor)]
 
 

@@ -29,7 +29,7 @@ def deepen(
     *,
     kernel: int = 3,
     optimizer: Optimizer | None = None,
-    data: Tensor | None = None,
+    X: Tensor | None = None,
     input_shape: Sequence[int] | None = None,
 ) -> Certificate:
     """Insert a trainable layer after a nonlinearity without changing the function.
@@ -51,7 +51,7 @@ def deepen(
         Odd size of the new convolution's kernel.
     optimizer
         New parameters join the group of the layer before the nonlinearity.
-    data, input_shape
+    X, input_shape
         As in :func:`widen`. Convolutional models need one of them, to determine shapes from a run.
 
     Examples
@@ -64,7 +64,7 @@ def deepen(
     optimizers.check_optimizer(optimizer, model)
     if not isinstance(kernel, int) or kernel < 1 or kernel % 2 == 0:
         raise InputError("kernel", "be an odd positive integer such as 1 or 3", repr(kernel))
-    survey = Survey(model, input_shape, data)
+    survey = Survey(model, input_shape, X)
     path = _module_path(survey, place)
     use = _check_use(survey, path)
     bend = model.get_submodule(path)
@@ -81,7 +81,7 @@ def deepen(
         if optimizer is not None:
             optimizers.add_parameters(optimizer, beside, new)
 
-    change = apply_and_measure(model, data, insert)
+    change = apply_and_measure(model, X, insert)
     return Certificate(
         action="deepen",
         place_name=f"{path}.1",

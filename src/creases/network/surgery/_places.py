@@ -23,7 +23,7 @@ from creases.network.surgery._tracking import UnitTracker
 
 
 def places(
-    model: nn.Module, input_shape: Sequence[int] | None = None, *, data: Tensor | None = None, refused: bool = False
+    model: nn.Module, input_shape: Sequence[int] | None = None, *, X: Tensor | None = None, refused: bool = False
 ) -> list[Place]:
     """Return the hidden widths of a model that can change, in the order of its modules.
 
@@ -37,7 +37,7 @@ def places(
         Any ``torch.nn.Module`` whose layers are ``nn.Linear`` and convolutions, with any code between them.
     input_shape
         Shape of one input without the batch axis; needed for models that do not start with a linear layer.
-    data
+    X
         Inputs (n, *shape) instead of ``input_shape``, for models that need integers or particular values.
     refused
         Include the layers whose width cannot change, with the ``reason``.
@@ -50,19 +50,19 @@ def places(
     >>> [(place.name, place.reason) for place in places(model, refused=True) if place.reason]
     [('2', "its units are the model's output")]
     """
-    survey = Survey(unwrap_module(model), input_shape, data)
+    survey = Survey(unwrap_module(model), input_shape, X)
     candidates = [survey.place(name) for name in survey.flow.first]
     return [place for place in candidates if refused or not place.reason]
 
 
 def find_place(
-    model: nn.Module, place: Place | str, input_shape: Sequence[int] | None = None, data: Tensor | None = None
+    model: nn.Module, place: Place | str, input_shape: Sequence[int] | None = None, X: Tensor | None = None
 ) -> Place:
     """Return a place of a model by its name; a place is checked and returned as it is."""
     if not isinstance(place, Place | str):
         raise InputError("place", "be a Place or the name of one", type(place).__name__)
     if isinstance(place, str):
-        survey = Survey(model, input_shape, data)
+        survey = Survey(model, input_shape, X)
         if place not in survey.flow.first:
             names = [known.name for known in map(survey.place, survey.flow.first) if not known.reason]
             expected = f"be one of this model's places, {', '.join(map(repr, names)) or 'of which there are none'}"
@@ -75,14 +75,14 @@ def find_place(
 class Survey:
     """The flow of units through a model, and a copy of it to try edits on."""
 
-    def __init__(self, model: nn.Module, input_shape: Sequence[int] | None, data: Tensor | None) -> None:
+    def __init__(self, model: nn.Module, input_shape: Sequence[int] | None, X: Tensor | None) -> None:
         self.twin = copy_sharing_parameters(model)
-        self.x = example(self.twin, input_shape, data)
+        self.x = example(self.twin, input_shape, X)
         try:
             self.flow = self.run()
         except Exception as problem:
             shape = tuple(self.x.shape)
-            source = "input_shape" if data is None else "the shape of data"
+            source = "input_shape" if X is None else "the shape of X"
             raise InputError("model", f"run on an example of shape {shape}", f"{problem}", f"check {source}") from None
         uses = Counter(id(p) for module in self.twin.modules() for p in module._parameters.values() if p is not None)
         self.shared = {key for key, n in uses.items() if n > 1}

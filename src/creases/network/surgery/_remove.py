@@ -25,7 +25,7 @@ def remove(
     units: Iterable[int],
     *,
     optimizer: Optimizer | None = None,
-    data: Tensor | None = None,
+    X: Tensor | None = None,
     input_shape: Sequence[int] | None = None,
 ) -> Certificate:
     """Remove units of a place: their weights, biases, batch-norm entries and the columns that read them.
@@ -41,7 +41,7 @@ def remove(
     Returns
     -------
     Certificate
-        Its ``bound`` is 0 if the columns of the removed units are all zero, else None; pass ``data`` to measure the
+        Its ``bound`` is 0 if the columns of the removed units are all zero, else None; pass ``X`` to measure the
         change.
 
     Examples
@@ -51,13 +51,13 @@ def remove(
     1
     """
     model = unwrap_module(model)
-    place = find_place(model, place, input_shape, data)
+    place = find_place(model, place, input_shape, X)
     optimizers.check_optimizer(optimizer, model)
     removed = _check_units(units, place)
     plan = plan_removal(model, place, removed, optimizer)
     unread = all(_unread(model, place, removed))
     before = count_parameters(model)
-    change = apply_and_measure(model, data, plan.apply)
+    change = apply_and_measure(model, X, plan.apply)
     return Certificate(
         action="remove",
         place_name=place.name,

@@ -57,12 +57,12 @@ def copy_sharing_parameters(model: nn.Module) -> nn.Module:
         raise InputError("model", "be copyable, as edits are tried on a copy", f"{problem}") from None
 
 
-def example(model: nn.Module, input_shape: Sequence[int] | None, data: Tensor | None) -> Tensor:
-    """Return a batch to run the model on: the first two samples of data, or random numbers of the input's shape."""
-    if data is not None:
-        if not isinstance(data, Tensor) or data.ndim < 1 or not len(data):
-            raise InputError("data", "be a tensor of inputs (n, *shape)", repr(getattr(data, "shape", data)))
-        return data[:2].detach()
+def example(model: nn.Module, input_shape: Sequence[int] | None, X: Tensor | None) -> Tensor:
+    """Return a batch to run the model on: the first two samples of X, or random numbers of the input's shape."""
+    if X is not None:
+        if not isinstance(X, Tensor) or X.ndim < 1 or not len(X):
+            raise InputError("X", "be a tensor of inputs (n, *shape)", repr(getattr(X, "shape", X)))
+        return X[:2].detach()
     shape = check_input_shape(input_shape) or probe_input_shape(model)
     like = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
     numbers = torch.randn((2, *shape), generator=torch.Generator().manual_seed(0))

@@ -31,7 +31,7 @@ def widen(
     *,
     optimizer: Optimizer | None = None,
     statistics: tuple[Any, Any] | None = None,
-    data: Tensor | None = None,
+    X: Tensor | None = None,
     input_shape: Sequence[int] | None = None,
 ) -> Certificate:
     """Add k units to a place of a model, after the existing ones.
@@ -60,7 +60,7 @@ def widen(
         Mean (k,) and variance (k,) of the new units before the batch norm, for its running statistics. By default 0
         and 1 - eps, so that in eval mode the batch norm is the identity on new units. Its weight is 1 and its bias 0;
         in train mode it standardizes new units like all others.
-    data
+    X
         Inputs (n, *shape) at which to measure the change of the output, in eval mode.
     input_shape
         Shape of one input; needed to find a place by name in a model that does not start with a linear layer.
@@ -73,19 +73,19 @@ def widen(
     Examples
     --------
     >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
-    >>> done = widen(model, "0", [[1.0, -1.0]], [0.5], data=torch.ones(4, 2))
+    >>> done = widen(model, "0", [[1.0, -1.0]], [0.5], X=torch.ones(4, 2))
     >>> model[0], done.old_width, done.new_width, done.bound
     (Linear(in_features=2, out_features=4, bias=True), 3, 4, 0.0)
     """
     model = unwrap_module(model)
-    place = find_place(model, place, input_shape, data)
+    place = find_place(model, place, input_shape, X)
     optimizers.check_optimizer(optimizer, model)
     values, k = _producer_values(model, place, fan_in, bias)
     columns = _consumer_values(model, place, fan_out, k)
     values |= carrier_values(model, place, k, _check_statistics(model, place, statistics, k)) | columns
     plan = plan_addition(model, place, k, values, optimizer)
     before = count_parameters(model)
-    change = apply_and_measure(model, data, plan.apply)
+    change = apply_and_measure(model, X, plan.apply)
     silent = not any(part.count_nonzero() for part in columns.values())
     return Certificate(
         action="widen",

@@ -46,7 +46,7 @@ class PlaceObserver:
         model = unwrap_module(model)
         if not callable(loss):
             raise InputError("loss", "be a function of outputs and targets", type(loss).__name__)
-        return cls(frozen_copy(model), find_place(model, place, data=x), LossSum(loss))
+        return cls(frozen_copy(model), find_place(model, place, X=x), LossSum(loss))
 
     def observe(self, x: Tensor, target: Any) -> Observation:
         """Run one batch forwards, and from the loss back to the consumers' outputs."""

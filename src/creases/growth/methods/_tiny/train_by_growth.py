@@ -57,7 +57,7 @@ def train_by_growth(
     for name in cycle(names):
         if len(done) == steps or idle == len(names):
             return done
-        place = find_place(model, name, data=example)  # again: its other end may have grown
+        place = find_place(model, name, X=example)  # again: its other end may have grown
         proposal = tiny(model, place, batches, loss, **{**defaults, "seed": len(done), **options})
         idle = 0 if proposal.count else idle + 1
         if proposal.count:
