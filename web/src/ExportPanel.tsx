@@ -1,4 +1,4 @@
-/** What can be taken away. */
+/** Files to download. */
 
 import { ask, busy, errors, run } from "./state";
 

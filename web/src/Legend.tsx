@@ -1,4 +1,4 @@
-/** What is to be seen: one line in words, then the marks by their looks. */
+/** The legend: one sentence about the picture, then its marks. */
 
 import { css, paper } from "./colors";
 import type { Frame, PlaneFrame } from "./frame";

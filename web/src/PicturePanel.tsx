@@ -1,4 +1,4 @@
-/** The picture of the moment shown, a second one beside it for comparison, and what is to be seen. */
+/** The picture of the current moment, a pinned one beside it, and the legend. */
 
 import { useMemo } from "preact/hooks";
 import { Curves } from "./Curves";
@@ -45,7 +45,7 @@ const NOTHING: Run = {
 
 type Props = { frame: Frame; shown: Run; at: number; label: string; second?: boolean; side: boolean; editor?: Editor };
 
-/** One picture; beside another it has its name and its own curves. */
+/** A picture; beside another one it has a name and its own curves. */
 function Shown({ frame, shown, at, label, second = false, side, editor }: Props) {
   const { problem } = shown;
   return (
@@ -61,7 +61,7 @@ function Shown({ frame, shown, at, label, second = false, side, editor }: Props)
   );
 }
 
-/** What a moment of a run is called beside another. */
+/** The name of a moment in a comparison. */
 export function named(shown: Run, at: number): string {
   const now = shown.moments[at];
   if (!now) return shown.problem.name;

@@ -1,4 +1,4 @@
-/** What is known of the region under the pointer, or of the one that was clicked. */
+/** Properties of the region under the pointer, or of the selected one. */
 
 import { classColor } from "./colors";
 import { unitOn, type Frame, type PlaneFrame } from "./frame";

@@ -1,4 +1,4 @@
-/** How the picture is shown: colors, data, slice, comparison, all of it. */
+/** Controls of the picture: colors, data, slice, comparison, reset of the view. */
 
 import { named } from "./PicturePanel";
 import type { Frame } from "./frame";

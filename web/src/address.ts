@@ -1,32 +1,32 @@
-/** The address holds what is needed to see the same again: the draft, the moment, the slice, the part of the plane. */
+/** The address restores the view: the draft, the moment, the slice and the camera. */
 
 import { batch, effect } from "@preact/signals";
 import { changes } from "./draft";
 import { camera, WHOLE } from "./plane/camera";
 import { following, moment, run, slice } from "./state";
 
-const given = new URLSearchParams(location.hash.slice(1));
+const entries = new URLSearchParams(location.hash.slice(1));
 
-/** The moment that the address names, null where it names none that there is. */
-export function momentGiven(): number | null {
-  const index = Number(given.get("moment") ?? NaN);
+/** The moment in the address; null if there is none, or if the run does not have it. */
+export function momentFromAddress(): number | null {
+  const index = Number(entries.get("moment") ?? NaN);
   const count = run.peek()?.moments.length ?? 0;
   return Number.isInteger(index) && index >= 0 && index < count ? index : null;
 }
 
-/** Show what the address says of a run that is there. */
+/** Restore the view from the address, once there is a run. */
 export function fromAddress(): void {
   batch(() => {
-    const index = momentGiven();
+    const index = momentFromAddress();
     if (index !== null) [moment.value, following.value] = [index, false];
-    const number = Number(given.get("slice") ?? NaN);
+    const number = Number(entries.get("slice") ?? NaN);
     if (Number.isInteger(number) && number > 0 && number < (run.peek()?.slices?.length ?? 0)) slice.value = number;
-    const [u, v, zoom] = (given.get("view") ?? "").split(",").map(Number);
+    const [u, v, zoom] = (entries.get("view") ?? "").split(",").map(Number);
     if (u >= 0 && u <= 1 && v >= 0 && v <= 1 && zoom >= 0.5 && zoom <= 5000) camera.value = { u, v, zoom };
   });
 }
 
-/** Keep the address up to date, a little behind: browsers bound how often it may change. */
+/** Keep the address up to date, with a delay: browsers limit how often it may change. */
 export function keepInAddress(live: boolean): void {
   let timer = 0;
   effect(() => {

@@ -7,7 +7,7 @@ import { busy, choices, connected, errors, following, frame, moment, notice, run
 import type { Epochs } from "./types";
 
 /** Number of frames kept; older ones are requested again. */
-const KEPT = 60;
+const MAX_FRAMES = 60;
 
 /** Codes after which reconnecting is useless (see the server's sessions), and what to do. */
 const FINAL: Record<number, string> = {
@@ -18,14 +18,14 @@ const FINAL: Record<number, string> = {
 
 type Waiting = { resolve(frame: Frame): void; reject(problem: Error): void };
 
-/** Connect to the server; `fresh` is called when the session is a new one. */
+/** Connect to the server; `fresh` is called for a new session. */
 export function connect(fresh: () => void): Source {
   const frames = new Map<string, Frame>();
   const waiting = new Map<string, Waiting[]>();
   const unsent: string[] = [];
   let socket: WebSocket;
   let delay = 500;
-  let again = false; // whether the session was there before this connection
+  let again = false; // whether the session existed before this connection
 
   const open = () => {
     const address = new URL("ws", location.href);
@@ -40,7 +40,7 @@ export function connect(fresh: () => void): Source {
       for (const text of unsent.splice(0)) socket.send(text);
       for (const key of waiting.keys()) ask(key);
     };
-    socket.onmessage = ({ data }) => (typeof data === "string" ? told(JSON.parse(data)) : shown(data));
+    socket.onmessage = ({ data }) => (typeof data === "string" ? receiveMessage(JSON.parse(data)) : receiveFrame(data));
     socket.onclose = ({ code }) => {
       batch(() => {
         connected.value = false;
@@ -60,21 +60,21 @@ export function connect(fresh: () => void): Source {
   };
   const ask = (key: string) => {
     const [id, slice] = key.split("/").map(Number);
-    if (socket.readyState === WebSocket.OPEN) send({ do: "frame", moment: id, slice }); // else when it opens
+    if (socket.readyState === WebSocket.OPEN) send({ do: "frame", moment: id, slice }); // otherwise when it opens
   };
 
-  const shown = (data: ArrayBuffer) => {
+  const receiveFrame = (data: ArrayBuffer) => {
     const got = readFrame(data);
     const key = `${got.moment}/${got.slice}`;
     frames.set(key, got);
-    if (frames.size > KEPT) frames.delete(frames.keys().next().value!);
+    if (frames.size > MAX_FRAMES) frames.delete(frames.keys().next().value!);
     for (const { resolve } of waiting.get(key) ?? []) resolve(got);
     waiting.delete(key);
     const unknown = run.value?.moments.find((m) => m.id === got.moment && m.regions === null);
     if (unknown && !got.slice) run.value = { ...run.value!, moments: run.value!.moments.map((m) => (m === unknown ? { ...m, regions: got.regions } : m)) };
   };
 
-  const told = (message: any) => {
+  const receiveMessage = (message: any) => {
     if (message.type === "run") {
       frames.clear();
       waiting.clear();
@@ -82,7 +82,7 @@ export function connect(fresh: () => void): Source {
       const before = run.value;
       batch(() => {
         run.value = message.run;
-        if (message.run.moments.length || busy.value !== STARTING) busy.value = ""; // a problem may come after Start was pressed
+        if (message.run.moments.length || busy.value !== STARTING) busy.value = ""; // a problem may arrive after Start was pressed
         if (again && before) return void (moment.value = stay ? moment.value : Math.max(0, message.run.moments.length - 1));
         frame.value = null;
         errors.value = {};
@@ -111,20 +111,20 @@ export function connect(fresh: () => void): Source {
         slice.value = message.slice;
         busy.value = "";
       });
-    } else if (message.type === "error") refused(message);
+    } else if (message.type === "error") receiveError(message);
     else if (message.type === "exported") {
       busy.value = "";
       download(message.url, message.name);
     }
-    else if (message.type === "changes") changed(message);
+    else if (message.type === "changes") applyChanges(message);
   };
 
-  const refused = ({ where, message, moment = -1, slice = 0 }: { where: string; message: string; moment?: number; slice?: number }) => {
+  const receiveError = ({ where, message, moment = -1, slice = 0 }: { where: string; message: string; moment?: number; slice?: number }) => {
     if (where !== "plane") {
       busy.value = "";
       return say(where, message);
     }
-    const key = `${moment}/${slice}`; // one of a run before this is not waited for any more
+    const key = `${moment}/${slice}`; // nobody waits for frames of an earlier run
     for (const { reject } of waiting.get(key) ?? []) reject(new Error(message));
     waiting.delete(key);
   };
@@ -146,8 +146,8 @@ export function connect(fresh: () => void): Source {
   };
 }
 
-/** New epochs, growth steps and moments; or, after an undo, how many of them remain. */
-function changed(message: any): void {
+/** Apply new epochs, growth steps and moments; after an undo, truncate them first. */
+function applyChanges(message: any): void {
   const old = run.value;
   if (!old) return;
   const cut = <T>(items: T[], count: number | undefined) => (count === undefined ? items : items.slice(0, count));
@@ -157,7 +157,7 @@ function changed(message: any): void {
   const records = cut(old.records, message.keep?.records).map((record) => message.later?.[record.number] ?? record);
   const gone = new Set<number>(message.gone ?? []); // long runs are thinned
   const moments = [...cut(old.moments, message.keep?.moments).filter((m) => !gone.has(m.id)), ...(message.moments ?? [])];
-  const shown = old.moments[moment.value]?.id;
+  const current = old.moments[moment.value]?.id;
   batch(() => {
     run.value = {
       ...old,
@@ -168,21 +168,21 @@ function changed(message: any): void {
       kept: message.kept ?? old.kept,
     };
     const last = Math.max(0, moments.length - 1);
-    const same = moments.findIndex((m) => m.id === shown);
+    const same = moments.findIndex((m) => m.id === current);
     moment.value = following.value ? last : same >= 0 ? same : Math.min(moment.value, last);
   });
 }
 
 /**
- * A value that outlives the connection and a reload; from the address at first. The session is this tab's own, the token
- * of this address (host and port) is known to other tabs too: the page's address can be opened in a new one.
+ * A value that survives reconnecting and reloading, initially from the address. Each tab has its own session; tabs of the
+ * same host and port share the token, so that the page can be opened in a new tab.
  */
 function keep(name: "token" | "session", value?: string): string {
   const address = new URL(location.href);
-  const given = value ?? address.searchParams.get(name);
-  if (given !== null) {
-    sessionStorage.setItem(`creases-${name}`, given);
-    if (name === "token") localStorage.setItem("creases-token", given);
+  const latest = value ?? address.searchParams.get(name);
+  if (latest !== null) {
+    sessionStorage.setItem(`creases-${name}`, latest);
+    if (name === "token") localStorage.setItem("creases-token", latest);
   }
   if (address.searchParams.has(name)) {
     address.searchParams.delete(name);

@@ -33,7 +33,7 @@ export type PlaneFrame = Common & {
   part_class: Uint8Array; // (P,)
   part_region: Uint32Array; // (P,)
   points?: Float32Array; // (n, 2) the data projected onto a slice of more inputs, in units of the box
-  distance?: Float32Array; // (n,) how far from the slice they lie
+  distance?: Float32Array; // (n,) distances from the slice
 };
 
 export type LineFrame = Common & {
@@ -54,7 +54,7 @@ export type Frame = PlaneFrame | LineFrame;
 /** Header and arrays of any frame. */
 export function unpack(data: ArrayBuffer): { header: any; arrays: Record<string, Numbers>; shapes: Record<string, number[]> } {
   const view = new DataView(data);
-  if (data.byteLength < 8 || view.getUint32(0, false) !== 0x43525a31) throw new Error("this is no frame of the viewer");
+  if (data.byteLength < 8 || view.getUint32(0, false) !== 0x43525a31) throw new Error("not a frame of the viewer");
   const size = view.getUint32(4, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 8, size)));
   const arrays: Record<string, Numbers> = {};
@@ -76,7 +76,7 @@ export function readFrame(data: ArrayBuffer): Frame {
     const [out, inputs] = shapes[`W${k}`];
     affine.push({ W: arrays[`W${k}`] as Float32Array, b: (arrays[`b${k}`] as Float32Array) ?? null, out, in: inputs });
   }
-  if (header.kind !== "plane" && header.kind !== "line") throw new Error(`a frame of kind ${header.kind} is new to this viewer`);
+  if (header.kind !== "plane" && header.kind !== "line") throw new Error(`unknown kind of frame: ${header.kind}`);
   const regions = shapes.patterns[0];
   return { ...header, ...arrays, affine, regions, pattern_bytes: shapes.patterns[1] };
 }

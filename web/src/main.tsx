@@ -1,4 +1,4 @@
-/** A report where the page holds one, else the studio. */
+/** Entry point: a report if the page contains one, otherwise the studio. */
 
 import { render } from "preact";
 import { batch } from "@preact/signals";

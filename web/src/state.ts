@@ -1,11 +1,11 @@
-/** What the page knows, as signals; components read them, and actions below change them. */
+/** The state of the page, as signals; components read them, and the actions below change them. */
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { unitNumber, type Frame } from "./frame";
 import type { Coloring } from "./plane/mesh";
 import type { Choices, Run, Status, Step } from "./types";
 
-/** Where frames come from: a report's own bytes, or the server. */
+/** The source of frames: the report itself, or the server. */
 export type Source = {
   live: boolean;
   frame(moment: number, slice: number): Promise<Frame>;
@@ -17,24 +17,24 @@ export const run = signal<Run | null>(null);
 export const status = signal<Status>("idle");
 export const choices = signal<Choices>({ problems: [], methods: [], where: [], when: [] }); // sent by the server
 export const connected = signal(true);
-export const errors = signal<Record<string, string>>({}); // by the place they are shown at
+export const errors = signal<Record<string, string>>({}); // by the place where they are shown
 export const notice = signal("");
 
 export const moment = signal(0); // index into run.moments
 export const slice = signal(0);
-export const following = signal(true); // whether the newest moment is shown as it comes
+export const following = signal(true); // whether to show the newest moment as it arrives
 export const frame = signal<Frame | null>(null);
-/** A moment of a run, this one or an earlier one, that is kept for comparison. */
+/** A moment of this or an earlier run that is pinned for comparison. */
 export type Pinned = { run: Run; moment: number; frame: Frame; label: string };
 export const pinned = signal<Pinned | null>(null);
-export const busy = signal(""); // what the server has been asked to make
+export const busy = signal(""); // the pending request to the server
 export const STARTING = "Starting…";
-export const waiting = signal(false); // whether a frame is long in coming
+export const waiting = signal(false); // whether a frame is late
 
 export const unit = signal<number | null>(null); // counted through all layers
-export const region = signal<number | null>(null); // the one that was clicked
+export const region = signal<number | null>(null); // the selected one
 export const hovered = signal<number | null>(null);
-/** The region under the pointer for all that is slow to draw: it follows a little later. */
+/** The region under the pointer, delayed, for components that are slow to draw. */
 export const looked = signal<number | null>(null);
 let looking = 0;
 effect(() => {
@@ -59,7 +59,7 @@ export function turnTheme(): void {
   try {
     localStorage.setItem("creases-theme", dark.value ? "dark" : "light");
   } catch {
-    // a page opened from a file may not keep anything; the choice then lasts as long as the page
+    // a page opened from a file may have no storage
   }
 }
 
@@ -71,7 +71,7 @@ function localStorageValue(name: string): string | null {
   }
 }
 
-/** The last growth step that the network shown has in it. */
+/** The last growth step of the current network. */
 export const step = computed<Step | null>(() => {
   const all = run.value;
   const now = all?.moments[moment.value];
@@ -81,10 +81,10 @@ export const step = computed<Step | null>(() => {
   return all.records.findLast((record) => record.epoch < now.epoch) ?? null;
 });
 
-/** Whether the moment shown is the growth step itself, not the training after it. */
+/** Whether the current moment is a growth step, not the training after it. */
 export const atStep = computed(() => run.value?.moments[moment.value]?.record != null);
 
-/** The newest units, counted through all layers, at the moment shown. */
+/** The newest units of the current network, counted through all layers. */
 export const newest = computed<number[]>(() => {
   const now = frame.value;
   const grown = step.value;
@@ -109,7 +109,7 @@ export function goToStep(number: number): void {
   goTo(index >= 0 ? index : all.moments.findIndex((m) => m.epoch > record.epoch)); // long runs do not keep every moment
 }
 
-/** Go to the growth step before (-1) or after (1) the moment shown. */
+/** Go to the previous (-1) or next (1) growth step. */
 export function nextStep(direction: 1 | -1): void {
   const moments = run.value?.moments ?? [];
   for (let i = moment.value + direction; i >= 0 && i < moments.length; i += direction)
@@ -149,7 +149,7 @@ export function say(place: string, message: string): void {
   errors.value = { ...errors.value, [place]: message };
 }
 
-/** Ask the server to make something; `what` is shown until an answer comes, and what was wrong in that place goes. */
+/** Send a request to the server; `what` is shown until the answer, and the error at `place` is cleared. */
 export function ask(message: Record<string, unknown>, what: string, place: string): void {
   say(place, "");
   busy.value = what;

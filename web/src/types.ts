@@ -40,12 +40,12 @@ export type Moment = {
   epoch: number;
   kind: "start" | "training" | "before" | "grown" | "end";
   record: number | null;
-  regions: number | null; // of the first slice; null while unknown
+  regions: number | null; // of the first slice; null if not known yet
 };
 
 export type Epochs = Record<"epoch" | "loss" | "score" | "validation_loss" | "validation_score" | "parameters", (number | null)[]>;
 
-/** A picture as a data URI, or one for each paper. */
+/** A picture as a data URI, or one for each theme. */
 export type Image = string | { light: string; dark: string };
 
 export type Section = { title: string; text?: string; code?: string; table?: { columns: string[]; rows: string[][] }; picture?: Image };
@@ -58,10 +58,10 @@ export type Run = {
   records: Step[];
   moments: Moment[];
   ended: string;
-  kept: number | null; // null before the run ended
+  kept: number | null; // null before the end of the run
   sections: Section[];
-  slices?: string[]; // names of the slices that frames come in, where there is more than one
-  slices_are?: string; // what the slices are: "Slice" unless given
+  slices?: string[]; // names of the slices, if there are several
+  slices_are?: string; // label of the slices, "Slice" by default
 };
 
 export type Status = "idle" | "running" | "paused" | "ended";

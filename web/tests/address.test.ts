@@ -23,16 +23,16 @@ afterEach(() => {
 
 describe("the address", () => {
   it("selects moment, slice and view", async () => {
-    const { fromAddress, momentGiven, state, camera } = await load("#moment=1&slice=1&view=0.25,0.75,4");
-    expect(momentGiven()).toBe(1);
+    const { fromAddress, momentFromAddress, state, camera } = await load("#moment=1&slice=1&view=0.25,0.75,4");
+    expect(momentFromAddress()).toBe(1);
     fromAddress();
     expect([state.moment.value, state.following.value, state.slice.value]).toEqual([1, false, 1]);
     expect(camera.value).toEqual({ u: 0.25, v: 0.75, zoom: 4 });
   });
 
   it("is ignored where it names nothing that there is", async () => {
-    const { fromAddress, momentGiven, state, camera } = await load("#moment=3&slice=2&view=2,0,4");
-    expect(momentGiven()).toBeNull();
+    const { fromAddress, momentFromAddress, state, camera } = await load("#moment=3&slice=2&view=2,0,4");
+    expect(momentFromAddress()).toBeNull();
     fromAddress();
     expect([state.moment.value, state.slice.value, camera.value.zoom]).toEqual([0, 0, 1]);
   });

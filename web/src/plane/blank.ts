@@ -1,10 +1,10 @@
-/** Before there is a network: the plane, or the line, around the data or from -1 to 1. */
+/** Empty frames, shown before there is a network: a plane or a line around the data, or from -1 to 1. */
 
 import type { Frame, LineFrame, PlaneFrame } from "../frame";
 import type { Problem } from "../types";
 import { NO_CLASS } from "./mesh";
 
-/** Before there is any problem: a plane of x and y. */
+/** The problem shown before there is any: a plane of x and y. */
 export const EMPTY: Problem = { name: "", about: "", task: "classification", features: ["x", "y"], classes: null, X: [], y: [], split: [] };
 
 export function blank(problem: Problem): Frame {

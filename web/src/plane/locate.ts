@@ -1,27 +1,27 @@
-/** Which region a point lies in: a grid over the box with the regions that each cell touches, built once. */
+/** Point location: a grid over the box with the regions that each cell touches, built once. */
 
 import type { PlaneFrame } from "../frame";
 
-const made = new WeakMap<PlaneFrame, Locator>();
-const sorted = new WeakMap<PlaneFrame, Int32Array>();
+const locators = new WeakMap<PlaneFrame, Locator>();
+const regionsOfRows = new WeakMap<PlaneFrame, Int32Array>();
 
-/** The frame's locator, made at first use. */
+/** The locator of a frame, created at first use. */
 export function locator(frame: PlaneFrame): Locator {
-  if (!made.has(frame)) made.set(frame, new Locator(frame));
-  return made.get(frame)!;
+  if (!locators.has(frame)) locators.set(frame, new Locator(frame));
+  return locators.get(frame)!;
 }
 
 /** The region of every row of the data (projected, on a slice of more inputs), -1 outside the box. */
 export function rowRegions(frame: PlaneFrame, X: number[][]): Int32Array {
-  if (!sorted.has(frame)) {
+  if (!regionsOfRows.has(frame)) {
     const [[x0, x1], [y0, y1]] = frame.box;
     const find = locator(frame), { points } = frame;
-    sorted.set(
+    regionsOfRows.set(
       frame,
       Int32Array.from(X, ([a, b], i) => (points ? find.at(points[2 * i], points[2 * i + 1]) : find.at((a - x0) / (x1 - x0), (b - y0) / (y1 - y0)))),
     );
   }
-  return sorted.get(frame)!;
+  return regionsOfRows.get(frame)!;
 }
 
 export class Locator {

@@ -1,17 +1,17 @@
-/** What the GPU draws of a partition: triangles with colors, creases and the boundary as segments. */
+/** The mesh of a partition for the GPU: triangles with colors, creases and the boundary as segments. */
 
 import { blend, classColor, rgb, type Paper, type RGB } from "../colors";
 import { MANY } from "./gl";
 import { unitPlace, type PlaneFrame } from "../frame";
 
-/** The class of a plane with no network on it yet. */
+/** The class of a plane without a network. */
 export const NO_CLASS = 255;
 
 export type Coloring = "class" | "value" | "regions";
 
 export type Sheet = { positions: Float32Array; colors: Uint8Array; indices: Uint32Array };
 
-/** Every part of every region that one class has, as a fan of triangles; corners are not shared: colors are flat. */
+/** All parts of all regions as fans of triangles; corners are not shared, because colors are flat. */
 export function sheet(frame: PlaneFrame, coloring: Coloring, paper: Paper, names: number): Sheet {
   const { vertices, part_corners, part_starts } = frame;
   const corners = part_corners.length;
@@ -62,7 +62,7 @@ function colors(frame: PlaneFrame, coloring: Coloring, paper: Paper, names: numb
   return out;
 }
 
-/** How far the decision is from a tie at every vertex, from 0 to 1; vertices of the boundary are ties. */
+/** The margin at every vertex, scaled to 0 .. 1; it is 0 on the boundary. */
 function heights(frame: PlaneFrame): Float32Array {
   const { values, outputs, vertices } = frame;
   const out = new Float32Array(vertices.length / 2);
@@ -81,7 +81,7 @@ function heights(frame: PlaneFrame): Float32Array {
   return out;
 }
 
-/** How far each region is turned from a light at the upper left, 0 to 1: the graph of the winning output as paper. */
+/** How far each region is turned away from a light at the upper left, 0 to 1, for the graph of the largest output. */
 export function shades(frame: PlaneFrame): Float32Array {
   const { J, outputs, regions, values, corners, starts } = frame;
   const gradients = new Float32Array(2 * regions);
@@ -125,7 +125,7 @@ export function creases(frame: PlaneFrame, paper: Paper): Segments {
   return out;
 }
 
-/** The tone of the creases of one of so many layers. */
+/** The color of the creases of a layer. */
 export function creaseTone(paper: Paper, layer: number, layers: number): RGB {
   return blend(paper.creaseFirst, paper.creaseLast, layer / Math.max(1, layers - 1));
 }

@@ -1,4 +1,4 @@
-/** The outline of a region on a canvas no larger than itself: pointing about redraws next to nothing. */
+/** The outline of a region on a canvas of its size, so that pointing redraws very little. */
 
 import type { PlaneFrame } from "../frame";
 import { MARGIN, type Placed } from "./camera";
@@ -6,7 +6,7 @@ import { plain } from "./overlay";
 
 export type Pen = { ink: string; edge: string; width: number };
 
-/** Show a region's outline on a canvas that lies over the window of the given size (CSS pixels); none for no region. */
+/** Draw the outline of a region on a canvas over the window of a given size (CSS pixels); hide it for null. */
 export function outline(canvas: HTMLCanvasElement, frame: PlaneFrame, placed: Placed, size: [number, number], region: number | null, pen: Pen): void {
   const { vertices, corners, starts, regions } = frame;
   canvas.hidden = region === null || region >= regions;
@@ -40,7 +40,7 @@ export function outline(canvas: HTMLCanvasElement, frame: PlaneFrame, placed: Pl
   }
 }
 
-/** A length rounded up, so that most regions need no other canvas than the last. */
+/** A length rounded up, so that the canvas rarely changes its size. */
 function room(length: number): number {
   return Math.ceil(length / 64) * 64;
 }

@@ -1,4 +1,4 @@
-/** What lies over the sheet: axes, a unit's crease, the marks of a growth step; outlines of regions. */
+/** Drawings over the sheet: axes, highlighted creases, marks of a growth step. */
 
 import { classColor, css, type Paper } from "../colors";
 import type { PlaneFrame } from "../frame";

@@ -1,22 +1,22 @@
-/** The picture of a partition as it is moved about.
+/** The picture of a partition while it is panned and zoomed.
  *
- * A picture that the GPU holds costs next to nothing to show at another place and size, however many regions it has. So a
- * move shows the last whole picture, and when the move has ended a sharp one is drawn, in parts between which a new move
- * can begin. Where drawing is quick, every frame is redrawn.
+ * Moving and scaling a picture in GPU memory is cheap, however many regions it has. So a move shows the last complete
+ * picture, and after the move a sharp one is drawn, in parts that a new move can interrupt. If drawing is fast, every frame
+ * is redrawn.
  */
 
 import { Painter, type Target, type View } from "./gl";
 
-/** Milliseconds that a whole picture may take to be drawn in every frame of a move. */
+/** Largest time in milliseconds for a picture to be redrawn in every frame of a move. */
 const QUICK = 20;
 
-/** Milliseconds between looks at whether the GPU is done. */
+/** Milliseconds between checks whether the GPU is done. */
 const LOOK = 4;
 
-/** Milliseconds without a move after which it has ended. */
+/** Milliseconds of rest after which a move has ended. */
 const STILL = 100;
 
-/** Triangles and segments that are drawn at a time. */
+/** Number of triangles and segments drawn at a time. */
 const PART = 25_000;
 
 export class Picture {

@@ -1,4 +1,4 @@
-/** The plane on its canvas: what is drawn when, and what pointing and keys do. */
+/** The plane on its canvas: scheduling of drawing, and reactions to pointer and keys. */
 
 import { effect, untracked } from "@preact/signals";
 import { classColor, css, paper, rgb } from "../colors";
@@ -13,13 +13,13 @@ import { outline } from "./outline";
 import { drawAxes, drawMarks, frameColumns, plain } from "./overlay";
 import { Picture } from "./picture";
 
-/** Points that are put by hand: those there are, and how to add one. */
+/** The editor of drawn points: all points, and a function to add one. */
 export type Editor = { add(point: [number, number]): void; points: { x: number[]; label: number }[] };
 
-/** What a stage shows; `second` is a picture kept for comparison, in which nothing is chosen. */
+/** The content of a stage; `second` is a pinned picture, in which nothing can be selected. */
 export type Shown = { frame: PlaneFrame; problem: Problem; editor?: Editor; second: boolean };
 
-/** Times in ms that tests read: since the page began until the first whole picture, and the frames drawn. */
+/** Measurements for tests: milliseconds until the first complete picture, and the number of frames drawn. */
 export const timing = { first: 0, frames: 0 };
 
 const RESET = "The graphics card was reset; the picture comes back when it does. If it does not, load the page again.";
