@@ -65,5 +65,5 @@ def test_training_is_plain_gradient_descent_on_the_sum_as_torch_does_it(result):
 
 
 def test_an_unknown_scale_is_refused():
-    with pytest.raises(InputError, match="scale: expected 'quick' or 'full', got 'huge'"):
+    with pytest.raises(InputError, match="scale must be 'quick' or 'full', got 'huge'"):
         table_3_2("huge")

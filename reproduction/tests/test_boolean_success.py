@@ -70,10 +70,10 @@ def test_a_function_fares_the_same_whatever_else_is_trained():
 
 
 def test_tables_of_no_function_are_refused():
-    with pytest.raises(
-        InputError, match=r"labels, seeds: expected values \(k, 2\^n\) and k whole numbers, got \(2, 3\)"
-    ):
+    with pytest.raises(InputError, match=r"tables must have shape \(k, 2\^n\), got \(2, 3\)"):
         train_on(np.zeros((2, 3)), 2, 1, leak=RELU, trials=1, seeds=[0, 1])
+    with pytest.raises(InputError, match="seeds must have one entry for each of the 2 functions, got 1"):
+        train_on(np.zeros((2, 4)), 2, 1, leak=RELU, trials=1, seeds=[0])
 
 
 def test_every_class_has_a_row_for_each_size(tiny):
@@ -141,11 +141,11 @@ def test_correlations_are_numpys_and_certain_where_nothing_is_left_to_chance():
 
 
 def test_a_leak_that_was_not_trained_is_refused():
-    with pytest.raises(InputError, match=r"leak: the table has networks of leak 0\.1, got 0\.5"):
+    with pytest.raises(InputError, match=r"leak must be 0\.1, as in the table, got 0\.5"):
         made_up([[0] * 3] * 3).rates(0.5)
-    with pytest.raises(InputError, match=r"function, width, depth, leak: no row for 5, 2, 1, 0\.1"):
+    with pytest.raises(InputError, match=r"function, width, depth, leak must be a row of the table, got 5, 2, 1, 0\.1"):
         made_up([[0] * 3] * 3).rate(5, 2, 1, LEAKY)
-    with pytest.raises(InputError, match="scale: expected 'quick', 'hard', 'full', got 'huge'"):
+    with pytest.raises(InputError, match="scale must be 'quick', 'hard' or 'full', got 'huge'"):
         success("huge")  # type: ignore[arg-type]
 
 

@@ -67,9 +67,9 @@ def test_stored_results_are_of_the_full_scale():
 
 
 def test_unknown_kinds_and_scales_are_refused():
-    with pytest.raises(
-        InputError, match="kind, n: expected random, xored, parity and at least 4 bits, got 'odd' and 5"
-    ):
+    with pytest.raises(InputError, match="kind must be 'random', 'xored' or 'parity', got 'odd'"):
         functions("odd", 5, 1)
-    with pytest.raises(InputError, match="scale: expected 'quick', 'reduced', 'full', got 'huge'"):
+    with pytest.raises(InputError, match="n must be an integer, at least 4, got 3"):
+        functions("parity", 3, 1)
+    with pytest.raises(InputError, match="scale must be 'quick', 'reduced' or 'full', got 'huge'"):
         by_size("huge")  # type: ignore[arg-type]

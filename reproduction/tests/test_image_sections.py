@@ -29,9 +29,9 @@ def test_copies_of_an_image_are_not_taken_together() -> None:
     x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
     a, b, c = nearest_three(x)
     assert len({tuple(x[i].tolist()) for i in (a, b, c)}) == 3
-    with pytest.raises(InputError, match="no three different images"):
+    with pytest.raises(InputError, match="x must have three different images"):
         nearest_three(x[:3])
-    with pytest.raises(InputError, match="at least three images, got 2"):
+    with pytest.raises(InputError, match="x must have at least three images, got 2"):
         nearest_three(x[:2])
 
 
@@ -60,5 +60,5 @@ def test_every_network_has_a_row_for_each_grid(tmp_path: Path, monkeypatch: pyte
     assert table[["network", "optimizer", "grid"]].drop_duplicates().shape[0] == len(table) == 12
     assert (table["seen"] <= table["regions"]).all()
     assert (table["by_pattern"] >= table["seen"]).all()
-    with pytest.raises(InputError, match="scale: expected 'quick' or 'full'"):
+    with pytest.raises(InputError, match="scale must be 'quick' or 'full'"):
         image_sections(tmp_path, "huge")  # type: ignore[arg-type]

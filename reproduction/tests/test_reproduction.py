@@ -52,5 +52,5 @@ def test_more_rows_make_a_taller_figure(rows):
 
 
 def test_an_empty_picture_is_refused():
-    with pytest.raises(InputError, match="picture: expected rows, curves or a heat map"):
+    with pytest.raises(InputError, match="picture must have rows, curves or a heat map, got none of them"):
         plot_claim(Picture(), new_figure()[1][0])

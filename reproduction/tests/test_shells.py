@@ -102,7 +102,7 @@ def test_mean_cosines_are_as_the_formula_says():
 
 def test_an_unknown_scale_is_refused():
     for experiment in (shells_hyperparameters, shells_dimensions, shells_kinds, shells_orthogonality):
-        with pytest.raises(InputError, match="scale: expected 'quick' or 'full', got 'slow'"):
+        with pytest.raises(InputError, match="scale must be 'quick' or 'full', got 'slow'"):
             experiment("slow")
 
 

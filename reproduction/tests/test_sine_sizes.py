@@ -43,7 +43,7 @@ def test_a_printed_number_of_starts_agrees_with_rates_that_make_it_likely():
 
 def test_an_unknown_scale_is_refused():
     for experiment in (sine_sizes, sine_networks):
-        with pytest.raises(InputError, match="scale: expected 'quick' or 'full'"):
+        with pytest.raises(InputError, match="scale must be 'quick' or 'full'"):
             experiment("slow")
 
 

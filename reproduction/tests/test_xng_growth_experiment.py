@@ -68,9 +68,9 @@ def test_rows_make_a_table_of_methods_by_problems():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"methods": ["C fold"]}, "scale, methods: expected .* got 'quick' and C fold"),
-        ({"scale": "huge"}, "scale, methods: expected 'quick' or 'full'"),
-        ({"networks": 0}, "networks: expected at least 1, got 0"),
+        ({"methods": ["C fold"]}, "methods must be 'random 2-3-2', .* or 'B search', got 'C fold'"),
+        ({"scale": "huge"}, "scale must be 'quick' or 'full', got 'huge'"),
+        ({"networks": 0}, "networks must be a positive integer, got 0"),
     ],
 )
 def test_bad_arguments_are_refused(change, message):

@@ -57,7 +57,7 @@ def plot_claim(picture: Picture, ax: Axes | None = None) -> Axes:
             y_names = picture.y_names or [str(k + 1) for k in range(values.shape[0])]
             draw_cells(ax, values, list(map(str, x_names)), list(map(str, y_names)), "")
         else:
-            raise InputError("picture: expected rows, curves or a heat map, it has none of them")
+            raise InputError("picture", "have rows, curves or a heat map", "none of them")
         if picture.log and not len(picture.heat):
             (ax.set_xscale if picture.rows else ax.set_yscale)("log")
         ax.set_xlabel(picture.x)

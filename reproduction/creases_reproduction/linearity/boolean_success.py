@@ -24,6 +24,7 @@ import pandas as pd
 
 from creases import boolean, lab
 from creases._files import write_atomically
+from creases._validation import check_choice
 from creases.errors import CreasesError, FileError, InputError
 from creases_reproduction.experiment import ResultTable, derive_seed, result_versions
 from creases_reproduction.linearity.boolean_training import FOURIER_METRICS, LEAKY, RELU, Start, train_on
@@ -85,7 +86,7 @@ class Success(ResultTable):
         rows = self.table[np.isclose(self.table["leak"], leak)]
         if rows.empty:
             known = ", ".join(f"{value:g}" for value in np.unique(self.table["leak"]))
-            raise InputError(f"leak: the table has networks of leak {known}, got {leak:g}")
+            raise InputError("leak", f"be {known}, as in the table", f"{leak:g}")
         rate = rows["successes"] / rows["trials"]
         return rows.assign(rate=rate).pivot(index="class", columns=["width", "depth"], values="rate").sort_index(axis=1)
 
@@ -140,7 +141,9 @@ class Success(ResultTable):
         row = self.table.query("`class` == @function and width == @width and depth == @depth")
         row = row[np.isclose(row["leak"], leak)]
         if row.empty:
-            raise InputError(f"function, width, depth, leak: no row for {function}, {width}, {depth}, {leak:g}")
+            raise InputError(
+                "function, width, depth, leak", "be a row of the table", f"{function}, {width}, {depth}, {leak:g}"
+            )
         return add_rates(row).iloc[0]
 
 
@@ -168,8 +171,7 @@ def success(
         A folder for the results as they come (a :class:`creases.lab.Sweep`, on all cores): a run that was killed goes
         on where it was. Without, all is done in this process.
     """
-    if scale not in SCALES:
-        raise InputError(f"scale: expected {', '.join(map(repr, SCALES))}, got {scale!r}")
+    check_choice(scale, SCALES, "scale")
     widths, depths, trials, classes = SCALES[scale]
     sizes = product((RELU, LEAKY), depths, widths)
     jobs: list[dict[str, Any]] = [{"width": width, "depth": depth, "leak": leak} for leak, depth, width in sizes]

@@ -32,7 +32,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from creases import boolean
-from creases.errors import InputError
+from creases._validation import check_choice, check_count
 from creases_reproduction.experiment import ResultTable, derive_seed, result_versions, write_table
 from creases_reproduction.linearity.boolean_training import EPOCHS, FOURIER_METRICS, LEAKY, train_on
 from creases_reproduction.statistics import add_rates
@@ -155,8 +155,8 @@ def functions(kind: str, n: int, count: int, *, seed: int = 0) -> NDArray[np.uin
 
     Of the 222 XORed ones, so many spread over the classes; of parity, which is but one, copies.
     """
-    if kind not in KINDS or n < 4:
-        raise InputError(f"kind, n: expected {', '.join(KINDS)} and at least 4 bits, got {kind!r} and {n}")
+    check_choice(kind, KINDS, "kind")
+    check_count(n, "n", least=4)
     if kind == "random":
         draws = [np.random.default_rng(derive_seed(seed, n, k)) for k in range(count)]
         return np.array([draw.integers(0, 2, 2**n, np.uint8) for draw in draws])
@@ -169,8 +169,7 @@ def functions(kind: str, n: int, count: int, *, seed: int = 0) -> NDArray[np.uin
 
 
 def _settings(scales: dict[str, Scale], scale: str) -> Scale:
-    if scale not in scales:
-        raise InputError(f"scale: expected {', '.join(map(repr, scales))}, got {scale!r}")
+    check_choice(scale, scales, "scale")
     return scales[scale]
 
 

@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 
 
 def train_on(
-    labels: NDArray[Any],
+    tables: NDArray[Any],
     width: int,
     depth: int,
     *,
@@ -56,7 +56,7 @@ def train_on(
 
     Parameters
     ----------
-    labels
+    tables
         Values 0 or 1 of the functions at all points, (k, 2^n).
     leak
         Slope of the bends on their negative side.
@@ -65,18 +65,18 @@ def train_on(
     how
         First weights, as :meth:`creases.lab.Batch.initial` draws them: the text's "he", or PyTorch's default "torch".
     """
-    k, points = labels.shape
+    k, points = tables.shape
     n = points.bit_length() - 1
-    if points != 2**n or len(seeds) != k:
-        raise InputError(
-            f"labels, seeds: expected values (k, 2^n) and k whole numbers, got {labels.shape} and {len(seeds)}"
-        )
+    if points != 2**n:
+        raise InputError("tables", "have shape (k, 2^n)", f"{tables.shape}")
+    if len(seeds) != k:
+        raise InputError("seeds", f"have one entry for each of the {k} functions", str(len(seeds)))
     shape = [n, *[width] * depth, 1]
     starts = [lab.Batch.initial(trials, shape, seed=seed, leak=leak, init=how) for seed in seeds]
     done = lab.train(
         lab.Batch.join(starts),
         2 * boolean.all_inputs(n) - 1,
-        np.repeat(labels, trials, axis=0),
+        np.repeat(tables, trials, axis=0),
         epochs=epochs,
         loss="binary_cross_entropy",
         lr=LR,

@@ -55,7 +55,7 @@ def nearest_three(x: Tensor, *, neighbours: int = 8) -> tuple[int, int, int]:
     """
     flat = x.flatten(1)
     if len(flat) < 3:
-        raise InputError(f"x: expected at least three images, got {len(flat)}")
+        raise InputError("x", "have at least three images", str(len(flat)))
     best, found = np.inf, (0, 1, 2)
     for start in range(0, len(flat), 1000):
         distance = torch.cdist(flat[start : start + 1000], flat)
@@ -69,7 +69,7 @@ def nearest_three(x: Tensor, *, neighbours: int = 8) -> tuple[int, int, int]:
             if float(sides[a, b]) < best:
                 best, found = float(sides[a, b]), (start + i, int(which[a]), int(which[b]))
     if not np.isfinite(best):
-        raise InputError("x: no three different images")
+        raise InputError("x", "have three different images", hint="add images that are not copies of each other")
     return found
 
 

@@ -24,7 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from creases.errors import InputError
+from creases._validation import check_choice, check_count
 from creases.growth import Proposal, apply, redundant_units, remove_redundant
 from creases.growth.methods import crease_search, fold, gradmax, random_units, tiny
 from creases.lab import Batch, train
@@ -156,15 +156,10 @@ def run_growth_experiment(
     n_jobs
         Processes that make the proposals.
     """
-    unknown = [name for name in methods if name not in METHODS]
-    if unknown or scale not in SCALES:
-        raise InputError(
-            f"scale, methods: expected {' or '.join(map(repr, SCALES))}, and some of {', '.join(METHODS)}; got "
-            f"{scale!r} and {', '.join(unknown) or 'known methods'}"
-        )
-    count = SCALES[scale] if networks is None else networks
-    if count < 1:
-        raise InputError(f"networks: expected at least 1, got {count}")
+    check_choice(scale, SCALES, "scale")
+    for method in methods:
+        check_choice(method, METHODS, "methods")
+    count = check_count(SCALES[scale] if networks is None else networks, "networks")
     rows = []
     for name in problems:
         problem = get(name)
