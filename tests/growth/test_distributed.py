@@ -75,5 +75,5 @@ def test_what_one_rank_refuses_is_refused_by_all(found):
     first, second = (one["refusals"] for one in found[0])
     assert len(first) == len(second) == 6
     assert all("another rank refused its share" in message for message in first)
-    assert all("has no samples" in message for message in second[:3])
-    assert all("finite loss" in message for message in second[3:])
+    assert all("batches must have at least one sample" in message for message in second[:3])
+    assert all("loss must be finite" in message for message in second[3:])

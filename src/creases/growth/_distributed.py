@@ -58,7 +58,7 @@ def fail_together() -> Iterator[None]:
     if problem is not None:
         raise problem
     if failed:
-        raise InputError("samples", "be valid on every rank", hint="see the message of the rank that refused its share")
+        raise InputError("samples", "be valid on every rank", hint="another rank refused its share, see its message")
 
 
 def from_first(value: T) -> T:

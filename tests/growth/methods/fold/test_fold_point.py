@@ -49,7 +49,7 @@ def test_fold_points_are_the_nearest_of_the_map_of_the_plane(seed, widths):
             continue
         assert found.distance >= everywhere - 1e-7
         assert nearest_on(boundary.segments[between], found.x) <= 1e-7
-        if found.found in ("foot", "nearest in the region"):
+        if found.how in ("foot", "nearest in the region"):
             assert found.distance == pytest.approx(here, abs=1e-7)
         else:
             assert np.isinf(here)
@@ -64,7 +64,7 @@ def wedge():
 def test_the_foot_is_taken_where_the_pattern_holds():
     found = fold_point(wedge(), np.array([[0.25, 3.0]]), np.array([1]), 0, 1, 0)
     assert isinstance(found, FoldPoint)
-    assert found.found == "foot"
+    assert found.how == "foot"
     assert found.x.tolist() == [1.0, 3.0]
     assert found.distance == 0.75
 
@@ -73,7 +73,7 @@ def test_where_a_third_class_is_above_the_foot_the_nearest_point_below_it_is_tak
     three = from_arrays([(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]), np.zeros(3))])  # z = (x0, 0, x1)
     found = fold_point(three, np.array([[2.0, 1.0]]), np.array([0]), 0, 0, 1)
     assert isinstance(found, FoldPoint)
-    assert found.found == "nearest in the region"
+    assert found.how == "nearest in the region"
     assert np.allclose(found.x, [0.0, 0.0], atol=1e-12)
 
 
@@ -84,7 +84,7 @@ def test_a_flat_piece_is_left_over_the_creases():
     X = np.array([[0.0, 0.0], [4.0, 1.0], [4.0, -3.0]])  # z0 - z1 = 1 - relu(x0 - 1): the boundary is x0 = 2
     found = fold_point(net, X, np.array([0, 1, 1]), 0, 0, 1)
     assert isinstance(found, FoldPoint)
-    assert found.found == "walk"
+    assert found.how == "walk"
     assert np.allclose(found.x, [2.0, 0.0], atol=1e-12)
     assert local_fold_point(net, X[0], 0, 1) == "its piece does not tell them apart"
     assert "no way to an instance predicted 1" in str(fold_point(net, X[:1], np.array([0]), 0, 0, 1))
@@ -96,7 +96,7 @@ def test_the_walk_crosses_creases_towards_the_instance():
     X = np.array([[-1.0, -0.5], [8.0, 6.0]])
     found = fold_point(net, X, np.array([0, 1]), 0, 0, 1)
     assert isinstance(found, FoldPoint)
-    assert found.found == "walk"
+    assert found.how == "walk"
     assert np.allclose(found.x, [1.0, -0.5], atol=1e-12)
 
 
@@ -108,7 +108,7 @@ def test_the_slides_foot_may_lie_beside_the_boundary():
     assert isinstance(real, FoldPoint)
     assert raw.residual > 1
     assert real.residual < 1e-12
-    assert real.found == "nearest in the region"
+    assert real.how == "nearest in the region"
     assert np.allclose(real.x, [0.0, 1.0], atol=1e-12)
 
 
@@ -124,7 +124,7 @@ def test_fold_points_lie_on_the_boundary_in_any_dimension(d):
         found = fold_point(net, X, predicted, t, i, j)
         if isinstance(found, str):
             continue
-        kinds.add(found.found)
+        kinds.add(found.how)
         at = np.asarray(net(found.x[None]))[0]
         assert abs(at[i] - at[j]) <= 1e-10 * np.abs(at).sum()
         assert at.max() - at[i] <= 1e-9 * np.abs(at).sum()

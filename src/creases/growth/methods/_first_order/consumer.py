@@ -87,10 +87,10 @@ class Consumer:
         assert isinstance(weight, Tensor)
         stride, dilation = _pair(self.layer, "stride"), _pair(self.layer, "dilation")
         shape = (goals.shape[1], units.shape[1], *_pair(self.layer, "kernel_size"))
-        found: Tensor = conv2d_weight(  # type: ignore[no-untyped-call]
+        pairs: Tensor = conv2d_weight(  # type: ignore[no-untyped-call]
             _flat_image(padded), shape, _flat_image(goals), stride, 0, dilation
         )
-        return found.reshape(*shape[:2], *weight.shape[2:])
+        return pairs.reshape(*shape[:2], *weight.shape[2:])
 
     def response(self, units: Tensor, columns: Tensor) -> Tensor:
         """Return the change (n, out, *outputs) of its output by units with columns (out, k, *columns of one unit)."""
@@ -100,8 +100,8 @@ class Consumer:
             return (units.flatten(1) @ columns.flatten(1).T)[:, :, None]
         image = _flat_image(_padded(self.layer, units))
         kernel = columns if columns.ndim == 4 else columns[:, :, None]
-        found = F.conv2d(image, kernel, None, _pair(self.layer, "stride"), 0, _pair(self.layer, "dilation"))
-        return found if units.ndim == 4 else found[:, :, 0]
+        change = F.conv2d(image, kernel, None, _pair(self.layer, "stride"), 0, _pair(self.layer, "dilation"))
+        return change if units.ndim == 4 else change[:, :, 0]
 
     def add_response(self, out: Tensor, units: Tensor, columns: Tensor) -> Tensor:
         """Return its output with the response to units added, in the output's layout and dtype."""

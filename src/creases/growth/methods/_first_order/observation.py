@@ -162,7 +162,8 @@ def _leaf(
 def _gradients(total: Tensor, leaves: list[Tensor]) -> list[Tensor]:
     if not total.requires_grad:
         return [torch.zeros_like(leaf) for leaf in leaves]
-    found = torch.autograd.grad(total, leaves, allow_unused=True)
+    gradients = torch.autograd.grad(total, leaves, allow_unused=True)
     return [
-        torch.zeros_like(leaf) if slope is None else slope.detach() for leaf, slope in zip(leaves, found, strict=True)
+        torch.zeros_like(leaf) if slope is None else slope.detach()
+        for leaf, slope in zip(leaves, gradients, strict=True)
     ]

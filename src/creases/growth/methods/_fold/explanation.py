@@ -122,7 +122,7 @@ def _where(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
         "boundary": {"normal": at.normal.tolist(), "offset": at.offset},
         "fold_point": at.x.tolist(),
         "distance": at.distance,
-        "found": at.found,
+        "found": at.how,
         "residual": at.residual,
     }
 
@@ -177,4 +177,4 @@ def _candidate(result: FoldCandidate | RejectedCandidate) -> dict[str, Any]:
     if isinstance(result, RejectedCandidate):
         return {"instance": result.instance, "reason": result.why}
     at = result.at
-    return {"instance": result.typical.index, "gain": result.gain, "found": at.found, "distance": at.distance}
+    return {"instance": result.typical.index, "gain": result.gain, "found": at.how, "distance": at.distance}

@@ -41,7 +41,7 @@ class FoldPoint:
     normal: Floats  #: (d,) of the boundary there: w = J_i - J_j
     offset: float  #: b: the boundary is w . x + b = 0
     distance: float  #: from the sample
-    found: str  #: "foot", "nearest in the region", "walk", "crossing"; "foot, not checked" for the slides' rule
+    how: str  #: "foot", "nearest in the region", "walk", "crossing"; "foot, not checked" for the slides' rule
     residual: float  #: |z_i - z_j| at x, as the network computes it
 
 
@@ -149,16 +149,16 @@ def local_fold_point(net: Network, x: Floats, i: int, j: int) -> FoldPoint | str
 
 
 def _local_part(net: Network, x: Floats, i: int, j: int) -> _BoundaryPart:
-    here = cell(net, x)
-    return _BoundaryPart(region_polytope(net, here.sides), here.sides, i, j)
+    sides = cell(net, x).sides
+    return _BoundaryPart(region_polytope(net, sides), sides, i, j)
 
 
 def _make_fold_point(
-    net: Network, part: _BoundaryPart, point: Floats, x: Floats, i: int, j: int, found: str
+    net: Network, part: _BoundaryPart, point: Floats, x: Floats, i: int, j: int, how: str
 ) -> FoldPoint:
     z = as_logits(np.asarray(net(point[None])).reshape(1, -1))[0]
     distance = float(np.linalg.norm(point - x))
-    return FoldPoint(point, part.sides, part.w, part.b, distance, found, float(abs(z[i] - z[j])))
+    return FoldPoint(point, part.sides, part.w, part.b, distance, how, float(abs(z[i] - z[j])))
 
 
 def _as_two_logits(J: Floats, y: Floats) -> tuple[Floats, Floats]:
