@@ -112,7 +112,7 @@ def feet_off_the_boundary(scale: Scale) -> dict[str, Any]:
                 feet += 1
                 off += raw.residual > 1e-9 * (1 + float(np.abs(state.z[one.index]).max()))
             exact = fold_point(tail.net, X, state.predicted, one.index, i, j)
-            how = "none" if isinstance(exact, str) else exact.found
+            how = "none" if isinstance(exact, str) else exact.how
             found[how] = found.get(how, 0) + 1
     cases = sum(found.values())
     return {

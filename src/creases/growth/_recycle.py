@@ -135,7 +135,7 @@ def redundant_units(
     ...     _ = model[0].bias.zero_()
     ...     _ = model[2].weight.fill_(1.0)
     >>> x = torch.randn(50, 2, generator=torch.Generator().manual_seed(0))
-    >>> sorted(unit.unit for unit in redundant(model, "0", (x, model(x).detach()), nn.MSELoss()))
+    >>> sorted(unit.unit for unit in redundant_units(model, "0", (x, model(x).detach()), nn.MSELoss()))
     [1, 2]
     """
     check_number(tolerance, "tolerance", least=0)
