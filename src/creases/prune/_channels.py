@@ -135,7 +135,7 @@ def record_step(
 
 def _named_places(model: nn.Module, X: Tensor, names: Sequence[str] | None) -> list[Place]:
     """Return the places of a model with these names; all if None."""
-    every = find_places(model, data=X[:2])
+    every = find_places(model, X=X[:2])
     missing = [name for name in names or [] if name not in {place.name for place in every}]
     if missing:
         listed = ", ".join(repr(place.name) for place in every) or "none"
