@@ -26,7 +26,7 @@ def killed(folder: str, seconds: float) -> bool:
     """Whether a process that runs the sweep had to be killed after so many seconds."""
     process = os.fork()
     if process == 0:
-        store.MANY = 4  # parts are merged all the time
+        store.MAX_LOOSE_PARTS = 4  # parts are merged all the time
         status = sweep(folder).run(engine="serial", chunk=1)
         os._exit(0 if status.done == 150 else 1)
     until = time.monotonic() + seconds
@@ -41,7 +41,7 @@ def killed(folder: str, seconds: float) -> bool:
 
 if __name__ == "__main__":
     if sys.argv[1] == "run":
-        done = sweep(sys.argv[2]).run(engine=sys.argv[3], processes=None if sys.argv[3] == "serial" else 2, chunk=2)
+        done = sweep(sys.argv[2]).run(engine=sys.argv[3], n_jobs=None if sys.argv[3] == "serial" else 2, chunk=2)
         sys.exit(done.done != 150)
     assert parts  # imported before processes are forked, as all that is late
     moments, count = random.Random(0), 0

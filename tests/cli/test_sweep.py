@@ -73,7 +73,7 @@ def test_failures_are_told_and_the_exit_code_is_1(run, file, tmp_path):
     (tmp_path / file).write_text(FILE.replace(":area", ":wrong"))
     result = run("sweep", file, "--engine", "serial")
     assert result.exit_code == 1
-    assert "6; they are done again when the sweep is run again" in result.stdout
+    assert "6; they run again when the sweep is resumed" in result.stdout
     assert "3 failed: ValueError: no [width] 1\nthe first: width 1, height 3\n" in result.stderr
     assert "Traceback" in result.stderr
 
@@ -81,16 +81,19 @@ def test_failures_are_told_and_the_exit_code_is_1(run, file, tmp_path):
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        (FILE.replace("out =", "folder ="), "areas.toml: there is no setting 'folder'"),
-        (FILE.replace('out = "results"', ""), "the folder for the results is missing"),
-        (FILE.replace('function = "own_jobs:area"', ""), "the function is missing"),
-        (FILE.split("[grid]")[0], "expected either a [grid] or [[jobs]]"),
-        (FILE + "[[jobs]]\nwidth = 1", "expected either a [grid] or [[jobs]]"),
-        (FILE.replace("from = 3, ", ""), "grid: expected a list for 'height'"),
-        (FILE.replace("step = 2", "step = 0"), "the step of 'height' must be at least 1, got 0"),
-        (FILE.replace("to = 7", "to = 1"), "the grid has no values for 'height'"),
+        (
+            FILE.replace("out =", "folder ="),
+            "areas.toml must have the settings function, out, seed, grid, jobs, got 'folder'",
+        ),
+        (FILE.replace('out = "results"', ""), 'must have a setting out = "DIR", the folder for the results'),
+        (FILE.replace('function = "own_jobs:area"', ""), 'must have a setting function = "module:function"'),
+        (FILE.split("[grid]")[0], "must have either a [grid] or [[jobs]]"),
+        (FILE + "[[jobs]]\nwidth = 1", "must have either a [grid] or [[jobs]]"),
+        (FILE.replace("from = 3, ", ""), "grid.height must be a list or { from"),
+        (FILE.replace("step = 2", "step = 0"), "grid.height.step must be at least 1, got 0"),
+        (FILE.replace("to = 7", "to = 1"), "must have at least one value of 'height', got none"),
         ("function = ", "is not TOML"),
-        (FILE.replace(":area", ":no"), "own_jobs has no function 'no'"),
+        (FILE.replace(":area", ":no"), "function must exist in own_jobs, got 'no'"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_in_one_line(run, file, tmp_path, text, error):
@@ -104,11 +107,14 @@ def test_a_file_that_is_wrong_is_refused_in_one_line(run, file, tmp_path, text, 
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["nothing.toml"], "nothing.toml cannot be read: No such file"),
-        (["status", "nowhere"], "folder: there is no nowhere"),
-        (["status", "."], "holds no sweep"),
-        (["table", "results", "--out", "t.xls"], "expected a name ending in .csv, .parquet"),
-        (["heat", "results", "--x", "a", "--y", "height", "--value", "area"], "there is no column 'a'"),
+        (["nothing.toml"], "cannot read nothing.toml: No such file"),
+        (["status", "nowhere"], "cannot open nowhere: it does not exist"),
+        (["status", "."], "it has no sweep"),
+        (["table", "results", "--out", "t.xls"], "must be a file name ending in .csv, .parquet"),
+        (
+            ["heat", "results", "--x", "a", "--y", "height", "--value", "area"],
+            "must have a column 'a', got key, width, height",
+        ),
     ],
 )
 def test_what_is_not_there_is_told_in_one_line(run, file, words, error):

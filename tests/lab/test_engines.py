@@ -13,9 +13,9 @@ import creases
 from creases.errors import InputError
 from creases.lab import Sweep
 from creases.lab._sweeps import engines
-from creases.lab._sweeps.chunks import Queue
+from creases.lab._sweeps.chunks import JobQueue
 from creases.lab._sweeps.engines.serial import Serial
-from creases.lab._sweeps.eta import TimeLeft, format_duration, format_time_left, time_left
+from creases.lab._sweeps.eta import TimeLeft, estimate_time_left, format_duration, format_time_left
 
 PATHS = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(creases.__file__).parents[1])])
 
@@ -23,7 +23,7 @@ PATHS = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(creases.__file
 @pytest.mark.slow
 def test_processes_share_the_cores_and_a_process_that_dies_fails_its_job_alone(tmp_path):
     one = Sweep("sweep_jobs:ends", {"x": range(7)}, tmp_path)
-    status = one.run(processes=2, chunk=1, progress=False)
+    status = one.run(n_jobs=2, chunk=1, progress=False)
     assert (status.done, status.failed) == (6, 1)
     assert one.failures()["x"].tolist() == [5]
     assert one.failures()["error"][0].startswith("The process that did this job ended without an error")
@@ -46,7 +46,7 @@ class Fragile(Serial):
 
 
 def test_jobs_that_end_their_workers_are_found_and_all_others_are_done(tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "start", lambda name, function, *options: Fragile(function))
+    monkeypatch.setattr(engines, "start_engine", lambda name, function, *options: Fragile(function))
     one = Sweep("sweep_jobs:square", {"x": range(100)}, tmp_path)
     status = one.run(chunk=8)
     assert (status.done, status.failed) == (98, 2)
@@ -69,13 +69,13 @@ def test_progress_is_shown_at_a_terminal_only(tmp_path, monkeypatch, capsys):
 
 def test_without_ray_the_error_says_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r'Ray is not installed; install it with: pip install "creases\[ray\]"'):
+    with pytest.raises(InputError, match=r"engine must be installed, got 'ray', .* pip install \"creases\[ray\]\""):
         Sweep("sweep_jobs:square", {"x": 1}, tmp_path).run(engine="ray")
 
 
 @pytest.mark.parametrize("port", [1, 99999])
 def test_an_address_where_nothing_listens_is_refused_at_once(tmp_path, port):
-    with pytest.raises(InputError, match=f"address: nothing listens at '127.0.0.1:{port}': "):
+    with pytest.raises(InputError, match=f"address must be that of a running Ray cluster, got '127.0.0.1:{port}': "):
         Sweep("sweep_jobs:square", {"x": 1}, tmp_path / "folder").run(engine="ray", address=f"127.0.0.1:{port}")
     assert not (tmp_path / "folder").exists()
 
@@ -87,7 +87,7 @@ inits = []
 init = ray.init
 ray.init = lambda *words, **options: inits.append((words, options)) or init(*words, **options)
 one = Sweep("sweep_jobs:ends", {"x": [0, 1, 5]}, sys.argv[1])
-status = one.run(engine="ray", processes=1)
+status = one.run(engine="ray", n_jobs=1)
 assert (status.done, status.failed) == (2, 1), status
 assert one.failures()["x"].tolist() == [5]
 ((words, options),) = inits
@@ -111,7 +111,7 @@ def test_a_ray_cluster_of_its_own_is_private_and_ends_and_the_users_own_stays(tm
 def test_every_job_is_taken_once_and_a_chunk_has_one_group():
     costs = np.random.default_rng(0).uniform(0.1, 10, 500)
     groups = [str(place % 7) for place in range(500)]
-    queue, taken = Queue(range(500), groups, costs, None), []
+    queue, taken = JobQueue(range(500), groups, costs, None), []
     while queue.count:
         chunk = queue.take(2)
         assert len({groups[place] for place in chunk}) == 1
@@ -122,7 +122,7 @@ def test_every_job_is_taken_once_and_a_chunk_has_one_group():
 
 
 def test_chunks_grow_to_a_few_seconds_and_shrink_at_the_end():
-    queue, sizes = Queue(range(20000), [""] * 20000, np.ones(20000), None), []
+    queue, sizes = JobQueue(range(20000), [""] * 20000, np.ones(20000), None), []
     while queue.count:
         chunk = queue.take(4)
         queue.measure(chunk, len(chunk) / 100)
@@ -133,16 +133,16 @@ def test_chunks_grow_to_a_few_seconds_and_shrink_at_the_end():
 
 
 def test_a_size_of_chunks_that_is_given_is_kept():
-    queue = Queue(range(10), [""] * 10, np.ones(10), 4)
+    queue = JobQueue(range(10), [""] * 10, np.ones(10), 4)
     assert [len(queue.take(2)) for _ in range(3)] == [4, 4, 2]
 
 
 def test_the_time_left_is_right_for_jobs_that_cost_what_they_say():
-    left = time_left([(1.0, 2.0), (3.0, 6.0), (2.0, 4.0)], cost=100, workers=4, largest=3)
+    left = estimate_time_left([(1.0, 2.0), (3.0, 6.0), (2.0, 4.0)], cost=100, workers=4, largest=3)
     assert left == pytest.approx((50, 50, 50))
-    assert time_left([], 100, 4, 1) is None
-    assert time_left([(1.0, 2.0)], 100, 4, 1) == pytest.approx((50, 50 / 3, 150))
-    assert time_left([(1.0, 2.0)], 10, 100, 10).likely == pytest.approx(20)  # one job that cannot be shared
+    assert estimate_time_left([], 100, 4, 1) is None
+    assert estimate_time_left([(1.0, 2.0)], 100, 4, 1) == pytest.approx((50, 50 / 3, 150))
+    assert estimate_time_left([(1.0, 2.0)], 10, 100, 10).likely == pytest.approx(20)  # one job that cannot be shared
 
 
 def test_the_range_of_the_time_left_holds_the_truth_four_times_in_five():
@@ -150,7 +150,7 @@ def test_the_range_of_the_time_left_holds_the_truth_four_times_in_five():
     held = []
     for _ in range(2000):
         seconds = rng.gamma(4.0, 0.5, 8)  # the mean of a job is 2 s
-        left = time_left([(1.0, s) for s in seconds], cost=1000, workers=1, largest=1)
+        left = estimate_time_left([(1.0, s) for s in seconds], cost=1000, workers=1, largest=1)
         held.append(left.low <= 2000 <= left.high)
     assert 0.75 < np.mean(held) < 0.85
 

@@ -24,9 +24,9 @@ def rows(folder):
 
 
 def test_parts_are_merged_and_merging_changes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "MANY", 3)
+    monkeypatch.setattr(store, "MAX_LOOSE_PARTS", 3)
     one = Store(tmp_path)
-    with one.writing(DEFINITION):
+    with one.open_for_writing(DEFINITION):
         for number in range(8):
             one.add([f"k{number}"], [outcome(a=number)], 0.0)
         assert parts.spans(one.parts) == [(0, 2), (3, 5), (6, 6), (7, 7)]
@@ -38,7 +38,7 @@ def test_parts_are_merged_and_merging_changes_nothing(tmp_path, monkeypatch):
 
 def test_what_a_killed_merge_left_does_not_count_twice(tmp_path):
     one = Store(tmp_path)
-    with one.writing(DEFINITION):
+    with one.open_for_writing(DEFINITION):
         for number in range(3):
             one.add([f"k{number}"], [outcome(a=number)], 0.0)
         left = {path: path.read_bytes() for path in one.parts.iterdir()}
@@ -48,14 +48,14 @@ def test_what_a_killed_merge_left_does_not_count_twice(tmp_path):
     (one.parts / ".00000003-00000003-abc.parquet").write_bytes(b"half a fi")
     (tmp_path / ".progress-abc.json").write_bytes(b"{")
     assert rows(tmp_path) == {"k0": 0, "k1": 1, "k2": 2}
-    with Store(tmp_path).writing(DEFINITION):
+    with Store(tmp_path).open_for_writing(DEFINITION):
         assert [path.name for path in one.parts.iterdir()] == ["00000000-00000002.parquet"]
         assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "parts", "sweep.json"]
 
 
 def test_the_later_record_of_a_job_counts(tmp_path):
     one = Store(tmp_path)
-    with one.writing(DEFINITION):
+    with one.open_for_writing(DEFINITION):
         one.add(["k0", "k1"], [Outcome([], "broken"), outcome(a=1)], 0.0)
         assert one.states() == {"k0": True, "k1": False}
         one.add(["k0"], [Outcome([{"a": 5}, {"a": 6}])], 0.0)
@@ -75,7 +75,7 @@ def test_a_damaged_part_is_named(tmp_path):
     one.run(engine="serial")
     (path,) = tmp_path.glob("parts/*.parquet")
     path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(FileError, match=r"0000.*parquet is damaged .*; remove it, and its jobs are done again"):
+    with pytest.raises(FileError, match=r"0000.*parquet: it is damaged .*; remove it to run its jobs again"):
         one.table()
     path.unlink()
     assert one.run(engine="serial").done == 2
@@ -84,22 +84,25 @@ def test_a_damaged_part_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"function": "m:g"}, "function: the sweep in .* is another one: its function is m:f, not m:g; give another"),
-        ({"seed": 1}, "seed: the sweep in .* is another one: its seed is 0, not 1"),
-        ({"jobs": {"x": [2, 3, 4, 5]}}, "jobs: .* 2 of these 4 jobs are not among its 3, and 1 of its jobs are not"),
+        ({"function": "m:g"}, "function must be m:f, as in the sweep in .*, got m:g; give another"),
+        ({"seed": 1}, "seed must be 0, as in the sweep in .*, got 1"),
+        (
+            {"jobs": {"x": [2, 3, 4, 5]}},
+            "jobs must be the 3 jobs .*, got 4 jobs, of which 2 are not among those, and without 1",
+        ),
     ],
 )
 def test_another_definition_is_refused(tmp_path, change, error):
-    with Store(tmp_path).writing(DEFINITION):
+    with Store(tmp_path).open_for_writing(DEFINITION):
         pass
-    with pytest.raises(InputError, match=error), Store(tmp_path).writing(DEFINITION | change):
+    with pytest.raises(InputError, match=error), Store(tmp_path).open_for_writing(DEFINITION | change):
         pass
 
 
 def test_the_order_of_jobs_is_no_other_definition(tmp_path):
-    with Store(tmp_path).writing(DEFINITION):
+    with Store(tmp_path).open_for_writing(DEFINITION):
         pass
-    with Store(tmp_path).writing(DEFINITION | {"jobs": [{"x": 3}, {"x": 1}, {"x": 2}]}):
+    with Store(tmp_path).open_for_writing(DEFINITION | {"jobs": [{"x": 3}, {"x": 1}, {"x": 2}]}):
         pass
 
 
@@ -109,7 +112,7 @@ def test_the_order_of_jobs_is_no_other_definition(tmp_path):
         ("{", "damaged"),
         ("[]", "damaged"),
         ('{"creases-sweep": 99}', "version 99, expected 1"),
-        (json.dumps({"creases-sweep": 1, "digest": "0", **DEFINITION}), "its digest is not that of its content"),
+        (json.dumps({"creases-sweep": 1, "digest": "0", **DEFINITION}), "its digest does not match its content"),
     ],
 )
 def test_a_damaged_definition_is_told(tmp_path, content, error):
@@ -120,14 +123,14 @@ def test_a_damaged_definition_is_told(tmp_path, content, error):
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(FileError, match=r"folder: .*file is a file; give the name of a folder"):
+    with pytest.raises(FileError, match=r"cannot write to .*file: it is a file; give the name of a folder"):
         Sweep(lambda x: {}, {"x": 1}, tmp_path / "file").run(engine="serial")
-    with pytest.raises(FileError, match=r"folder: .*file is a file; give the folder of a sweep"):
+    with pytest.raises(FileError, match=r"cannot open .*file: it is a file; give the folder of a sweep"):
         Sweep.open(tmp_path / "file")
 
 
 def test_a_folder_that_cannot_be_written_is_refused():
-    with pytest.raises(FileError, match="folder: /proc/sweep cannot be written to: "):
+    with pytest.raises(FileError, match="cannot write to /proc/sweep: "):
         Sweep(lambda x: {}, {"x": 1}, "/proc/sweep").run(engine="serial")
 
 
@@ -140,5 +143,5 @@ def test_a_folder_that_can_only_be_read_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("filelock.FileLock.acquire", refuse)
     assert one.status().running is None
     assert len(one.table()) == 1
-    with pytest.raises(FileError, match=r"folder: .* cannot be written to: Permission denied"):
+    with pytest.raises(FileError, match=r"cannot write to .*: Permission denied"):
         one.run(engine="serial")

@@ -145,9 +145,9 @@ def test_interrupted_it_stops_its_workers_and_goes_on_later(tmp_path, environmen
 
 def test_two_processes_cannot_work_on_one_folder(tmp_path, environment):
     one, other = sweep(tmp_path), sweep(tmp_path)
-    with one.store.writing(one.definition):
-        one.store.note(jobs=10, seconds=4.0, left=(20.0, 10.0, 40.0))
-        with pytest.raises(InputError, match=rf"folder: .* is being worked on by process {os.getpid()} on "):
+    with one.store.open_for_writing(one.definition):
+        one.store.write_progress(jobs=10, seconds=4.0, left=(20.0, 10.0, 40.0))
+        with pytest.raises(InputError, match=rf"folder must not be in use, got .*, in which process {os.getpid()} on "):
             other.run(engine="serial")
         status = other.status()
         assert status.running.startswith(f"process {os.getpid()} on ")
@@ -223,11 +223,11 @@ def test_jobs_are_given_in_batches_that_agree(tmp_path):
         (None, "the function returned None"),
         (3, "the function returned 3"),
         ([{"a": 1}, 2], "expected a row"),
-        ({"a": object()}, "column 'a': expected plain values"),
+        ({"a": object()}, "column 'a' must be None, bool, int, float, str"),
         ({1: 2}, "a column cannot be called 1"),
         ({"key": 2}, "a column cannot be called 'key'"),
         ({"x": 2}, "column 'x' is 2, but the job's parameter 'x' is 1"),
-        ({"a": "\ud800"}, "is no valid Unicode text"),
+        ({"a": "\ud800"}, "must be valid Unicode text"),
     ],
 )
 def test_what_is_no_row_is_a_failure(tmp_path, returned, error):
@@ -308,19 +308,19 @@ def test_parameters_may_be_anything_plain(tmp_path):
 @pytest.mark.parametrize(
     ("jobs", "error"),
     [
-        ({}, "jobs: the grid is empty"),
-        ([], "jobs: the list is empty"),
-        ({"x": []}, "jobs: the grid has no values for 'x'"),
-        ({"x": [1, 1]}, r"jobs: 0 and 1 are the same, \{'x': 1\}; .* such as run = 0, 1, 2"),
-        ([{"x": 1}, 2], "expected a mapping of names to values for job 1, got 2"),
-        ({"x": [threading.Lock()]}, "x: expected plain values .*, got lock"),
-        ({"x": [lambda: 1]}, "x: expected plain values .*, got function"),
-        ({"x": {"a": 1}}, "x: expected plain values .*, got dict"),
-        ({3: [1]}, "a parameter's name must be a text, got 3"),
-        ({"key": [1]}, "a parameter cannot be called 'key'"),
-        ({"error": [1]}, "a parameter cannot be called 'error'"),
-        ({"seed": [-1]}, "seed: expected a whole number from 0 below"),
-        ({"x": ["\ud800"]}, "x: .* is no valid Unicode text"),
+        ({}, "jobs must have at least one parameter with its values, got an empty grid"),
+        ([], "jobs must have at least one job, got an empty list"),
+        ({"x": []}, "jobs must have at least one value of 'x'"),
+        ({"x": [1, 1]}, r"jobs must be different, got \{'x': 1\} as jobs 0 and 1; .* such as run = 0, 1, 2"),
+        ([{"x": 1}, 2], r"jobs\[1\] must be a mapping of names to values, got 2"),
+        ({"x": [threading.Lock()]}, "x must be None, bool, int, float, str, or a list of these, got lock"),
+        ({"x": [lambda: 1]}, "x must be None, bool, int, float, str, or a list of these, got function"),
+        ({"x": {"a": 1}}, "x must be None, bool, int, float, str, or a list of these, got dict"),
+        ({3: [1]}, "jobs must have strings as names of parameters, got 3"),
+        ({"key": [1]}, "jobs must have no parameter 'key'"),
+        ({"error": [1]}, "jobs must have no parameter 'error'"),
+        ({"seed": [-1]}, "seed must be an integer from 0 below"),
+        ({"x": ["\ud800"]}, "x must be valid Unicode text"),
     ],
 )
 def test_jobs_that_cannot_be_are_refused(tmp_path, jobs, error):
@@ -331,15 +331,27 @@ def test_jobs_that_cannot_be_are_refused(tmp_path, jobs, error):
 @pytest.mark.parametrize(
     ("function", "jobs", "error"),
     [
-        ("sweep_jobs", {"x": 1}, 'function: expected a function or its place as "module:function"'),
-        (3, {"x": 1}, "function: expected a function or its place"),
-        ("no_such_module:f", {"x": 1}, "function: cannot import 'no_such_module'"),
-        ("sweep_jobs:nothing", {"x": 1}, "function: sweep_jobs has no function 'nothing'"),
-        ("sweep_jobs:square", {"z": 1}, r"jobs: sweep_jobs:square\(x\) cannot be called with z: missing .* 'x'"),
-        ("sweep_jobs:square", {"x": 1, "z": 1}, "cannot be called with x, z: got an unexpected keyword argument 'z'"),
+        ("sweep_jobs", {"x": 1}, 'function must be a function or its path as "module:function"'),
+        (3, {"x": 1}, "function must be a function or its path"),
+        ("no_such_module:f", {"x": 1}, "function must be in a module that can be imported, got 'no_such_module'"),
+        ("sweep_jobs:nothing", {"x": 1}, "function must exist in sweep_jobs, got 'nothing'"),
+        (
+            "sweep_jobs:square",
+            {"z": 1},
+            r"jobs must have the parameters of sweep_jobs:square\(x\), got z: missing .* 'x'",
+        ),
+        (
+            "sweep_jobs:square",
+            {"x": 1, "z": 1},
+            "jobs must have the parameters of .*, got x, z: got an unexpected keyword argument 'z'",
+        ),
         ("sweep_jobs:square", {"x": 1, "seed": 1}, "unexpected keyword argument 'seed'"),
-        ("sweep_jobs:batch", {"x": 1, "widht": 1}, "jobs: sweep_jobs:batch knows no 'widht', only x, y"),
-        ("sweep_jobs:batch", {"x": -1, "y": 1}, "cost: expected a number above 0 for each job, got 0.0"),
+        (
+            "sweep_jobs:batch",
+            {"x": 1, "widht": 1},
+            "jobs must have only the parameters x, y of sweep_jobs:batch, got 'widht'",
+        ),
+        ("sweep_jobs:batch", {"x": -1, "y": 1}, "cost must return a number above 0 for each job, got 0.0"),
     ],
 )
 def test_a_function_that_does_not_fit_is_refused_before_anything_is_made(tmp_path, function, jobs, error):
@@ -350,18 +362,20 @@ def test_a_function_that_does_not_fit_is_refused_before_anything_is_made(tmp_pat
 
 def test_a_function_that_cannot_be_sent_is_refused(tmp_path):
     lock = threading.Lock()
-    with pytest.raises(InputError, match=r"function: .* cannot be sent to other processes .* define it in a module"):
+    with pytest.raises(
+        InputError, match=r"function must be one that can be sent to other processes, got .* define it in a module"
+    ):
         Sweep(lambda x: {"a": lock.locked()}, {"x": 1}, tmp_path).run()
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"engine": "dask"}, "engine: expected one of local, serial, ray, got 'dask'"),
-        ({"processes": 0}, "processes: expected a whole number of at least 1, got 0"),
-        ({"engine": "serial", "processes": 2}, 'processes: engine "serial" is this one process, got 2'),
-        ({"address": "auto"}, "address: only a Ray cluster has one, got 'auto'"),
-        ({"chunk": 0}, "chunk: expected a whole number of at least 1, got 0"),
+        ({"engine": "dask"}, "engine must be 'local', 'serial' or 'ray', got 'dask'"),
+        ({"n_jobs": 0}, "n_jobs must be a positive integer, got 0"),
+        ({"engine": "serial", "n_jobs": 2}, "n_jobs must be 1 for the serial engine, which is this process, got 2"),
+        ({"address": "auto"}, "address must be left out without a Ray cluster, got 'auto'"),
+        ({"chunk": 0}, "chunk must be a positive integer, got 0"),
     ],
 )
 def test_options_that_cannot_be_are_refused(tmp_path, options, error):
@@ -371,12 +385,12 @@ def test_options_that_cannot_be_are_refused(tmp_path, options, error):
 
 
 def test_a_seed_that_is_no_whole_number_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"seed: expected a whole number, got 0\.5"):
+    with pytest.raises(InputError, match=r"seed must be an integer, got 0\.5"):
         Sweep("sweep_jobs:square", {"x": 1}, tmp_path, seed=0.5)
 
 
 def test_a_sweep_that_was_not_run_has_a_status_and_no_table(tmp_path):
     one = Sweep("sweep_jobs:square", {"x": [1, 2]}, tmp_path / "folder")
     assert (one.status().jobs, one.status().done, one.status().waiting) == (2, 0, 2)
-    with pytest.raises(FileError, match=r"folder: .* holds no sweep \(there is no sweep.json in it\)"):
+    with pytest.raises(FileError, match=r"cannot open .*: it has no sweep \(no file sweep.json\)"):
         one.table()

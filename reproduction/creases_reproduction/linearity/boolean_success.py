@@ -191,7 +191,7 @@ def _run_sweep(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.D
     sweep = lab.Sweep(
         "creases_reproduction.linearity.boolean_success:size", jobs, out
     )  # of this module, also where it is run as one
-    sweep.run(processes=None if device == "cpu" else 1)
+    sweep.run(n_jobs=None if device == "cpu" else 1)
     failures = sweep.failures()
     if len(failures):
         raise CreasesError(f"{len(failures)} of {len(jobs)} jobs failed, the first with\n{failures['error'].iloc[0]}")

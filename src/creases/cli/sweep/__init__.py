@@ -1,4 +1,4 @@
-"""``creases sweep``: one function, many jobs, a table that outlives interruptions."""
+"""``creases sweep``: run a function over many jobs, with results that survive interruptions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 
-#: Rows and failures that are printed.
+#: Number of rows to print.
 PRINTED = 20
 
 
 class Engine(StrEnum):
-    """Where jobs are done."""
+    """Where jobs run."""
 
     local = "local"
     serial = "serial"
@@ -36,9 +36,10 @@ class Engine(StrEnum):
 
 
 class FileFirst(TyperGroup):
-    """A group whose first word may also be a file: ``creases sweep sizes.toml`` is ``creases sweep run sizes.toml``."""
+    """A group of commands in which ``creases sweep sizes.toml`` means ``creases sweep run sizes.toml``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the command ``run`` before a file."""
         if args and args[0] not in self.commands and args[0] != "--help":
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -49,9 +50,9 @@ app = typer.Typer(cls=FileFirst, no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def sweep() -> None:
-    """Do one function's many jobs on all cores, and keep the results: creases sweep FILE.toml.
+    """Run a function over many jobs on all cores, and store the results: creases sweep FILE.toml.
 
-    A sweep that is stopped, however roughly, goes on where it was when the same command is given again. To begin:
+    An interrupted sweep, even a killed one, resumes when the same command is given again. To start:
 
       creases sweep example > sizes.toml
 
@@ -63,43 +64,46 @@ def sweep() -> None:
 
 @app.command("run")
 def run_sweep(
-    file: Annotated[Path, typer.Argument(help="The sweep, as TOML; creases sweep example prints one.")],
+    file: Annotated[Path, typer.Argument(help="Definition of the sweep, TOML; 'creases sweep example' prints one.")],
     engine: Annotated[
         Engine, typer.Option(help="Processes on this machine, this process, or a Ray cluster.")
     ] = Engine.local,
     address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster that is there; else one is started on this machine.")
+        str | None, typer.Option(help="Address of a running Ray cluster; default: start one on this machine.")
     ] = None,
-    processes: Annotated[int | None, typer.Option(help="How many to use; else as many as there are cores.")] = None,
+    n_jobs: Annotated[
+        int | None, typer.Option("--jobs", help="Number of worker processes; default: the number of cores.")
+    ] = None,
     folder: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results, instead of the file's.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder for the results, instead of the one in the file."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print how it ended as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the final status as JSON.")] = False,
 ) -> None:
-    """Run the sweep that a file defines, or go on with it.
+    """Run the sweep that a file defines, or resume it.
 
     \b
     The file is TOML:
       function = "module:function"  # takes a job's parameters and its seed,
                                     # returns a row: a dict of plain values
       out = "out/sizes"             # folder for the results
-      seed = 0                      # each job's seed is made of this one
+      seed = 0                      # each job's seed is derived from it
       \\[grid]                        # all combinations are jobs
       width = [2, 4, 8]
       depth = [1, 2]
       run = { from = 1, to = 10 }   # short for [1, 2, ..., 10]
-    or, instead of the grid, jobs one by one:
+    or, instead of the grid, a list of jobs:
       [\\[jobs]]
       width = 2
 
-    It runs the code that it names: use it only for files you trust. Exit code 1: some jobs failed; the same command
-    does them again.
+    This runs the code that the file names: use it only with files you trust. Exit code 1: some jobs failed; the same
+    command runs them again.
     """
     sweep = read_sweep(file, folder)
     try:
-        status = sweep.run(engine=engine.value, processes=processes, address=address)
+        status = sweep.run(engine=engine.value, n_jobs=n_jobs, address=address)
     except KeyboardInterrupt:
-        note(f"stopped; what was done is kept in {sweep.folder}: give the same command again to go on")
+        note(f"stopped; results are stored in {sweep.folder}: give the same command again to resume")
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json(summary(sweep, status))
@@ -115,8 +119,8 @@ def print_sweep_status(
     folder: Annotated[Path, typer.Argument(help="The sweep's folder.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """How far a sweep has got, also while it runs: done, failed, left, rate, time left, last result."""
-    sweep = _opened(folder)
+    """Print the progress of a sweep, also while it runs: done, failed, left, rate, time left, last result."""
+    sweep = _open(folder)
     status = sweep.status()
     if as_json:
         print_json(summary(sweep, status))
@@ -128,11 +132,11 @@ def print_sweep_status(
 def write_table(
     folder: Annotated[Path, typer.Argument(help="The sweep's folder.")],
     path: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write all of it to a .csv or .parquet file.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the table to a .csv or .parquet file.")
     ] = None,
 ) -> None:
-    """The results so far, printed or written to a file."""
-    sweep = _opened(folder)
+    """Print the results so far, or write them to a file."""
+    sweep = _open(folder)
     if path is None:
         print_rows(sweep)
         return
@@ -151,7 +155,7 @@ def draw_heatmap(
     folder: Annotated[Path, typer.Argument(help="The sweep's folder.")],
     x: Annotated[str, typer.Option(help="Column for the horizontal axis.")],
     y: Annotated[str, typer.Option(help="Column for the vertical axis.")],
-    value: Annotated[str, typer.Option(help="Column of numbers: a cell's colour is their mean.")],
+    value: Annotated[str, typer.Option(help="Column of numbers, whose mean is a cell's color.")],
     path: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .png or .svg file.")] = Path("heat.png"),
 ) -> None:
     """Draw a heat map of a result over two parameters."""
@@ -160,7 +164,7 @@ def draw_heatmap(
     from creases.show.style import new_figure
 
     check_outputs([path], (".png", ".svg"))
-    table = _opened(folder).table()
+    table = _open(folder).table()
     figure, (ax,) = new_figure(*heatmap_size(heatmap_cells(table, x, y, value)))
     plot_heatmap(table, x, y, value, ax=ax)
     out.print(f"drawn in {save_figure(figure, path)}", soft_wrap=True)
@@ -168,12 +172,12 @@ def draw_heatmap(
 
 @app.command("example")
 def print_example() -> None:
-    """Print the file of a sweep that can be run at once."""
+    """Print the definition of a sweep that runs as it is."""
     typer.echo(EXAMPLE, nl=False)
 
 
 def summary(sweep: Sweep, status: Status) -> dict[str, Any]:
-    """How far a sweep has got, for machines."""
+    """Return the progress of a sweep as plain values."""
     return {
         "folder": str(sweep.folder),
         "jobs": status.jobs,
@@ -188,12 +192,12 @@ def summary(sweep: Sweep, status: Status) -> dict[str, Any]:
 
 
 def print_status(sweep: Sweep, status: Status) -> None:
-    """How far a sweep has got, for people; of what failed, the last line of each error."""
+    """Print the progress of a sweep, and its errors."""
     from creases.lab import format_duration, format_time_left
 
     rows: list[tuple[str, ...]] = [("done", f"{status.done} of {status.jobs} jobs")]
     if status.failed:
-        rows.append(("failed", f"{status.failed}; they are done again when the sweep is run again"))
+        rows.append(("failed", f"{status.failed}; they run again when the sweep is resumed"))
     if status.waiting:
         rows.append(("left", f"{status.waiting}"))
     if status.rate:
@@ -210,7 +214,7 @@ def print_status(sweep: Sweep, status: Status) -> None:
 
 
 def print_rows(sweep: Sweep) -> None:
-    """The first rows of a sweep's table."""
+    """Print the first rows of a sweep's table."""
     from creases.show.figures import format_table
 
     table = sweep.table()
@@ -221,7 +225,7 @@ def print_rows(sweep: Sweep) -> None:
 
 
 def _print_failures(sweep: Sweep) -> None:
-    """Each kind of error with how often it occurred and the first job it stopped; of the first, the traceback."""
+    """Print each kind of error with its count and the first failed job, and the first traceback."""
     failures = sweep.failures()
     jobs = dict(zip(sweep.keys, sweep.jobs, strict=True))
     lines = failures["error"].map(lambda text: text.splitlines()[-1])
@@ -233,13 +237,13 @@ def _print_failures(sweep: Sweep) -> None:
 
 
 def _for_json(value: Any) -> Any:
-    """JSON knows no NaN and no infinity."""
+    """Return None for NaN and infinity, which JSON does not have."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _opened(folder: Path) -> Sweep:
+def _open(folder: Path) -> Sweep:
     from creases.lab import Sweep
 
     if not folder.exists():
-        raise FileError(f"folder: there is no {folder}")
+        raise FileError(f"cannot open {folder}: it does not exist; give the folder of a sweep")
     return Sweep.open(folder)

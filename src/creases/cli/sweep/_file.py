@@ -1,4 +1,4 @@
-"""A sweep's file: TOML that names the function, the jobs and the folder."""
+"""The definition of a sweep in a TOML file: function, jobs and folder."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from creases.errors import FileError, InputError
 if TYPE_CHECKING:
     from creases.lab import Sweep
 
-#: A sweep to begin with: it runs as it is.
+#: A sweep that runs as it is.
 EXAMPLE = """\
-# Which sizes of network learn to tell two classes apart?
-# Run, and run again after an interruption, with: creases sweep sizes.toml
+# Which sizes of network learn a classification problem?
+# Run it, and resume it after an interruption, with: creases sweep sizes.toml
 
-function = "creases.cli.sweep.example:success"  # module:function, also of a module beside this file
-out = "out/sizes"  # folder for the results, from where the command is run
-seed = 0  # every job has a seed of its own, made of this one and its parameters
+function = "creases.cli.sweep.example:train_networks"  # module:function; the module may be in the folder of this file
+out = "out/sizes"  # folder for the results, relative to the working directory
+seed = 0  # every job has its own seed, derived from this one and its parameters
 
 [grid]  # all combinations are jobs; a single value is a list of one
 problem = "xor"
@@ -31,7 +31,7 @@ trials = 50
 epochs = 500
 # run = { from = 1, to = 10 }  # is short for [1, 2, ..., 10]
 
-# Instead of a grid, jobs one by one:
+# Instead of a grid, a list of jobs:
 # [[jobs]]
 # problem = "moons"
 # width = 4
@@ -41,46 +41,50 @@ _KNOWN = ("function", "out", "seed", "grid", "jobs")
 
 
 def read_sweep(path: Path, out: Path | None) -> Sweep:
-    """The sweep that a file defines, with another folder if one is given."""
+    """Return the sweep that a file defines, with another folder if ``out`` is not None."""
     from creases.lab import Sweep
 
-    found = _read(path)
-    unknown = [name for name in found if name not in _KNOWN]
+    settings = _read(path)
+    unknown = [name for name in settings if name not in _KNOWN]
     if unknown:
-        raise InputError(f"{path.name}: there is no setting {unknown[0]!r}; there are {', '.join(_KNOWN)}")
-    if "function" not in found:
-        raise InputError(f'{path.name}: the function is missing; say function = "module:function"')
-    if ("grid" in found) == ("jobs" in found):
-        raise InputError(f"{path.name}: expected either a [grid] or [[jobs]]; creases sweep example prints an example")
-    folder = out or found.get("out")
+        raise InputError(path.name, f"have the settings {', '.join(_KNOWN)}", repr(unknown[0]))
+    if "function" not in settings:
+        raise InputError(path.name, 'have a setting function = "module:function"', "none")
+    if ("grid" in settings) == ("jobs" in settings):
+        raise InputError(
+            path.name, "have either a [grid] or [[jobs]]", hint="'creases sweep example' prints an example"
+        )
+    folder = out or settings.get("out")
     if not isinstance(folder, str | Path):
-        raise InputError(f'{path.name}: the folder for the results is missing; say out = "DIR" in it, or --out DIR')
-    sys.path.insert(0, str(path.parent.resolve()))  # a module beside the file
-    jobs = _grid(found["grid"], path.name) if "grid" in found else found["jobs"]
-    return Sweep(found["function"], jobs, folder, seed=found.get("seed", 0))
+        raise InputError(
+            path.name, 'have a setting out = "DIR", the folder for the results', "none", "or give --out DIR"
+        )
+    sys.path.insert(0, str(path.parent.resolve()))  # a module in the folder of the file
+    jobs = _grid(settings["grid"], path.name) if "grid" in settings else settings["jobs"]
+    return Sweep(settings["function"], jobs, folder, seed=settings.get("seed", 0))
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
     except OSError as error:
-        raise FileError(f"file: {path} cannot be read: {error.strerror}") from None
+        raise FileError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
-        raise FileError(f"file: {path} is not TOML: {error}") from None
+        raise FileError(f"cannot read {path}: it is not TOML: {error}") from None
 
 
 def _grid(grid: Any, name: str) -> dict[str, Any]:
     if not isinstance(grid, Mapping):
-        raise InputError(f"{name}: expected [grid] to be a table of names and lists, got {grid!r}")
+        raise InputError(name, "have a [grid] of names and lists", repr(grid))
     return {parameter: _values(parameter, values) for parameter, values in grid.items()}
 
 
 def _values(parameter: str, values: Any) -> Any:
-    """Values of a parameter; { from = 1, to = 10, step = 1 } is a range of whole numbers, both ends included."""
+    """Return the values of a parameter; { from = 1, to = 10, step = 1 } is a range of integers, both ends included."""
     if not isinstance(values, Mapping):
         return values
     if not {"from", "to"} <= set(values) <= {"from", "to", "step"} or any(type(v) is not int for v in values.values()):
-        raise InputError(f"grid: expected a list for {parameter!r}, or {{ from = 1, to = 10, step = 1 }}, got {values}")
+        raise InputError(f"grid.{parameter}", "be a list or { from = 1, to = 10, step = 1 }", f"{values}")
     if values.get("step", 1) < 1:
-        raise InputError(f"grid: the step of {parameter!r} must be at least 1, got {values['step']}")
+        raise InputError(f"grid.{parameter}.step", "be at least 1", f"{values['step']}")
     return list(range(values["from"], values["to"] + 1, values.get("step", 1)))

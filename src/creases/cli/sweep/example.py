@@ -1,7 +1,6 @@
-"""Which sizes of network learn a problem: a function for sweeps.
+"""The function of ``creases sweep example``: which sizes of network learn a problem.
 
-``creases sweep example`` prints a sweep of it. Each job trains many networks of one width and depth on a built-in
-problem, and tells how many of them learned it.
+Each job trains many networks of one width and depth on a built-in problem, and counts those that learn it.
 """
 
 from __future__ import annotations
@@ -15,58 +14,63 @@ from numpy.typing import NDArray
 from creases import lab, problems
 from creases.errors import InputError
 
-#: What a job need not say.
-DEFAULTS = {"width": 4, "depth": 1, "leak": 0.0, "lr": 0.01, "epochs": 1000, "trials": 20, "right": 0.98}
+#: Default values of a job's parameters.
+DEFAULTS = {"width": 4, "depth": 1, "leak": 0.0, "lr": 0.01, "epochs": 1000, "trials": 20, "min_accuracy": 0.98}
 
 
-def work(job: dict[str, Any]) -> float:
-    """About what a job costs: multiplications."""
+def estimate_cost(job: dict[str, Any]) -> float:
+    """Return the approximate number of multiplications of a job."""
     job = DEFAULTS | job
     return float(job["trials"] * job["epochs"] * (10 + job["width"] * (4 + (job["depth"] - 1) * job["width"])))
 
 
 @lab.job(
     batched=True,
-    same=["problem", "width", "depth", "leak", "epochs", "right"],
+    same=["problem", "width", "depth", "leak", "epochs", "min_accuracy"],
     parameters=["problem", *DEFAULTS],
-    cost=work,
+    cost=estimate_cost,
 )
-def success(jobs: list[dict[str, Any]]) -> list[dict[str, float]]:
-    """Train networks of one size on a problem, and tell how many learned it.
+def train_networks(jobs: list[dict[str, Any]]) -> list[dict[str, float]]:
+    """Train networks of one size on a problem, and count those that learn it.
 
-    Parameters of a job: ``problem`` (a name of :func:`creases.problems.get` with classes; its columns are
-    standardised), ``width``, ``depth`` (hidden layers), ``leak``, ``lr`` (Adam, full batch), ``epochs`` at most,
-    ``trials`` networks; a network has learned the problem, and is left alone, once a share ``right`` of the samples is
-    classified right.
+    Parameters
+    ----------
+    jobs
+        Jobs with the parameters ``problem`` (a classification problem of :func:`creases.problems.get`, whose inputs are
+        standardised), ``width``, ``depth`` (hidden layers), ``leak``, ``lr`` (Adam, full batch), ``epochs`` (the most),
+        ``trials`` (networks), and ``min_accuracy``: a network has learned the problem, and is not trained further, once
+        it reaches this accuracy.
 
-    Returns for each job the share of networks that learned it, ``success``; the mean cross-entropy, ``loss``; and the
-    mean number of ``epochs_used``.
+    Returns
+    -------
+    For each job ``success``, the fraction of networks that learned it; ``loss``, the mean cross-entropy; and
+    ``epochs_used``, the mean number of epochs.
     """
     jobs = [DEFAULTS | job for job in jobs]
     first = jobs[0]
-    X, y = _data(first["problem"])
+    X, y = _load_problem(first["problem"])
     widths = [X.shape[1], *[first["width"]] * first["depth"], int(y.max()) + 1]
     batch = lab.Batch.join(
         [lab.Batch.initial(job["trials"], widths, seed=job["seed"], leak=job["leak"]) for job in jobs]
     )
     lr = np.repeat([job["lr"] for job in jobs], [job["trials"] for job in jobs])
-    done = lab.train(batch, X, y, epochs=first["epochs"], lr=lr, until_accuracy=first["right"])
+    result = lab.train(batch, X, y, epochs=first["epochs"], lr=lr, until_accuracy=first["min_accuracy"])
     ends = np.cumsum([job["trials"] for job in jobs])[:-1]
-    measured = zip(*(np.split(part, ends) for part in (done.accuracy, done.losses, done.epochs)), strict=True)
+    measured = zip(*(np.split(part, ends) for part in (result.accuracy, result.losses, result.epochs)), strict=True)
     return [
         {
-            "success": float((right >= first["right"]).mean()),
+            "success": float((accuracy >= first["min_accuracy"]).mean()),
             "loss": float(losses.mean()),
             "epochs_used": float(epochs.mean()),
         }
-        for right, losses, epochs in measured
+        for accuracy, losses, epochs in measured
     ]
 
 
 @cache
-def _data(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _load_problem(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     problem = problems.get(name)
     if problem.classes is None:
-        raise InputError(f"problem: {name} has no classes; give a classification problem")
+        raise InputError("problem", "be a classification problem", repr(name))
     spread = problem.X.std(0)
     return (problem.X - problem.X.mean(0)) / np.where(spread > 0, spread, 1.0), problem.y

@@ -1,4 +1,4 @@
-"""How long the rest of a sweep takes, judged by what was done."""
+"""Estimates of the time a sweep still needs."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from scipy.special import stdtrit
 
 
 class TimeLeft(NamedTuple):
-    """Seconds left: the best guess, and a range that holds the truth four times in five."""
+    """Seconds left: the best estimate, and an 80 % confidence interval."""
 
     likely: float
     low: float
     high: float
 
 
-def time_left(chunks: Sequence[tuple[float, float]], cost: float, workers: int, largest: float) -> TimeLeft | None:
-    """Seconds that jobs of a total cost take on so many workers; None as long as nothing is measured.
+def estimate_time_left(
+    chunks: Sequence[tuple[float, float]], cost: float, workers: int, largest: float
+) -> TimeLeft | None:
+    """Estimate the seconds that jobs of a total cost take on some workers; None while nothing is measured.
 
-    Chunks of jobs are done in an order of chance, so the seconds a unit of cost takes are estimated without bias by
+    Chunks of jobs run in random order, so the seconds a unit of cost takes are estimated without bias by
     R = sum(seconds) / sum(cost) over the finished chunks (``chunks``: cost and seconds of each), with the standard
     error of a ratio, sqrt(sum((seconds - R cost)^2) / (n (n - 1))) / mean(cost), and Student's t for n - 1 degrees of
-    freedom. A single chunk says the order of magnitude only: a third to three times its own rate.
-    A job cannot be shared: its end is no nearer than the ``largest`` of those that are left.
+    freedom. A single chunk gives the order of magnitude only: a third to three times its own rate.
+    A job cannot be split: the time is at least that of the ``largest`` remaining one.
     """
     if not chunks:
         return None
@@ -40,7 +42,7 @@ def time_left(chunks: Sequence[tuple[float, float]], cost: float, workers: int, 
 
 
 def format_time_left(left: TimeLeft | None, passed: float = 0.0) -> str:
-    """The time left in words, ``passed`` seconds after it was judged; a range as long as it is wide."""
+    """Format the time left, ``passed`` seconds after the estimate; with its interval while that is wide."""
     if left is None:
         return "measuring"
     likely, low, high = (max(seconds - passed, 0.0) for seconds in left)
@@ -50,9 +52,11 @@ def format_time_left(left: TimeLeft | None, passed: float = 0.0) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Seconds in words, in two figures: 0.4 s, 42 s, 3 min, 2.5 h, 12 days.
+    """Format seconds with two digits: 0.4 s, 42 s, 3 min, 2.5 h, 12 days.
 
-    >>> duration(200), duration(9000), duration(0.04)
+    Examples
+    --------
+    >>> format_duration(200), format_duration(9000), format_duration(0.04)
     ('3.3 min', '2.5 h', '0.0 s')
     """
     for unit, size in (("days", 86400 * 2), ("h", 3600 * 1.5), ("min", 90)):

@@ -1,4 +1,4 @@
-"""The function of a sweep: how it likes its jobs, where it is found, and calling it."""
+"""The function of a sweep: its options, its path, and running it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from time import perf_counter, time
 from typing import Any, TypeVar
 
 from creases.errors import InputError
-from creases.lab._sweeps.jobs import KEY, SEED, Job, plain
+from creases.lab._sweeps.jobs import KEY, SEED, Job, to_plain
 
 Row = dict[str, Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Calls:
-    """How a function likes its jobs; see :func:`job`."""
+class CallOptions:
+    """How a sweep calls a function; see :func:`job`."""
 
     batched: bool = False
     same: tuple[str, ...] = ()
@@ -30,24 +30,24 @@ class Calls:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job: its rows, or the error's traceback."""
+    """The outcome of a job: its rows, or the error's traceback."""
 
     rows: list[Row]
     error: str | None = None
-    seconds: float = 0.0  #: what it took; of jobs that were done at once, each an equal share
+    seconds: float = 0.0  #: run time; for a batch of jobs an equal part each
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A chunk that was done."""
+class FinishedChunk:
+    """The outcomes of a chunk of jobs."""
 
     outcomes: list[Outcome]
-    seconds: float  #: what it took the worker
-    when: float  #: seconds since 1970
-    first: bool  #: whether it was its worker's first: that one also imports and compiles
+    seconds: float  #: run time of the worker
+    finished: float  #: seconds since 1970
+    first: bool  #: whether it was its worker's first, which also imports and compiles
 
 
-_called = False  # whether this process has done a chunk
+_ran_before = False  # whether this process has run a chunk
 
 
 def job(
@@ -57,21 +57,21 @@ def job(
     parameters: Sequence[str] = (),
     cost: Callable[[Job], float] | None = None,
 ) -> Callable[[F], F]:
-    """A decorator that says how a sweep is to call a function.
+    """Declare how a sweep calls a function; use it as a decorator.
 
     Parameters
     ----------
     batched
-        The function takes a list of jobs (each a dict of its parameters and its ``seed``), as many as the sweep likes,
-        and returns a list as long: for each job one row or a list of rows. Else it takes one job's parameters by
-        name (and ``seed`` if it has such a parameter) and returns one row or a list of rows.
+        Whether the function takes a list of jobs (each a dict of its parameters and its ``seed``) of any length, and
+        returns a list of the same length: for each job a row or a list of rows. Otherwise it takes one job's
+        parameters by name (and ``seed`` if it has such a parameter) and returns a row or a list of rows.
     same
-        Parameters in which all the jobs of one batch agree: those that decide the shape of a network.
+        Parameters that must be equal for all jobs of a batch, such as those that determine the shape of a network.
     parameters
-        All that a batched function knows, as its signature does not tell: a job with another is refused at once.
+        All parameters of a batched function, which its signature does not show: jobs with others are refused.
     cost
-        About how long a job takes, in any unit: estimates of the time left are by its shares. Without, jobs count
-        alike.
+        Function that estimates how long a job takes, in any unit, to predict the time left. Without it all jobs count
+        the same.
 
     Examples
     --------
@@ -80,88 +80,98 @@ def job(
     ...     return [{"square": job["width"] ** 2} for job in jobs]
     """
     if (same or parameters) and not batched:
-        raise InputError("same, parameters: are for functions that take many jobs at once; say batched=True")
+        raise InputError(
+            "same" if same else "parameters",
+            "be empty for a function of single jobs",
+            hint="use {0}",
+            settings=[("batched", True)],
+        )
 
     def mark(function: F) -> F:
-        function.calls = Calls(batched, tuple(same), tuple(parameters), cost)  # type: ignore[attr-defined]
+        function.call_options = CallOptions(batched, tuple(same), tuple(parameters), cost)  # type: ignore[attr-defined]
         return function
 
     return mark
 
 
-def calls(function: Callable[..., Any]) -> Calls:
-    """How a function likes its jobs."""
-    found = getattr(function, "calls", None)
-    return found if isinstance(found, Calls) else Calls()
+def call_options(function: Callable[..., Any]) -> CallOptions:
+    """Return how a sweep calls a function."""
+    options = getattr(function, "call_options", None)
+    return options if isinstance(options, CallOptions) else CallOptions()
 
 
-def find(function: str | Callable[..., Any]) -> Callable[..., Any]:
-    """The function that ``module:function`` names, or the function itself."""
+def resolve_function(function: str | Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that ``module:function`` names, or the function itself."""
     if callable(function):
         return function
     if not isinstance(function, str) or function.count(":") != 1:
-        raise InputError(f'function: expected a function or its place as "module:function", got {function!r}')
+        raise InputError("function", 'be a function or its path as "module:function"', repr(function))
     module, _, name = function.partition(":")
     try:
-        found: Any = importlib.import_module(module)
+        resolved: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise InputError(f"function: cannot import {module!r}: {error}") from None
+        raise InputError("function", "be in a module that can be imported", f"{module!r}: {error}") from None
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        raise InputError(f"function: {module} has no function {name!r}")
-    return found  # type: ignore[no-any-return]
+        resolved = getattr(resolved, part, None)
+    if not callable(resolved):
+        raise InputError("function", f"exist in {module}", repr(name))
+    return resolved  # type: ignore[no-any-return]
 
 
-def place(function: str | Callable[..., Any]) -> str:
-    """``module:function`` of a function."""
+def function_path(function: str | Callable[..., Any]) -> str:
+    """Return the path of a function as ``module:function``."""
     if isinstance(function, str):
         return function
     return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
 
-def check_takes(function: Callable[..., Any], jobs: Sequence[Job]) -> None:
+def check_parameters(function: Callable[..., Any], jobs: Sequence[Job]) -> None:
     """Refuse jobs with parameters that the function does not take, or without some that it needs."""
-    if calls(function).batched:
-        known = calls(function).parameters
+    if call_options(function).batched:
+        known = call_options(function).parameters
         unknown = [name for job in jobs for name in job if name not in (*known, SEED)] if known else []
         if unknown:
-            raise InputError(f"jobs: {place(function)} knows no {unknown[0]!r}, only {', '.join(known)}")
+            raise InputError(
+                "jobs", f"have only the parameters {', '.join(known)} of {function_path(function)}", repr(unknown[0])
+            )
         return
     for names in dict.fromkeys(tuple(job) for job in jobs):
         try:
             inspect.signature(function).bind(**dict.fromkeys((*names, *_seed_name(function))))
         except TypeError as error:
-            form = f"{place(function)}{inspect.signature(function)}"
-            raise InputError(f"jobs: {form} cannot be called with {', '.join(names)}: {error}") from None
+            form = f"{function_path(function)}{inspect.signature(function)}"
+            raise InputError("jobs", f"have the parameters of {form}", f"{', '.join(names)}: {error}") from None
 
 
-def call(function: str | Callable[..., Any], jobs: Sequence[Job], paths: Sequence[str] = ()) -> Finished:
-    """Do jobs (each with its ``seed``), in a worker process.
+def run_jobs(function: str | Callable[..., Any], jobs: Sequence[Job], paths: Sequence[str] = ()) -> FinishedChunk:
+    """Run jobs (each with its ``seed``), in a worker process.
 
-    Nothing that the function raises gets out. Jobs of a batch that fails are done one by one, so that only those that
-    cannot be done fail. ``paths`` are added to where modules are found.
+    Errors of the function become outcomes. Jobs of a batch that fails are run one by one, so that only those fail that
+    must. ``paths`` are added to ``sys.path``.
     """
-    global _called
-    first, _called = not _called, True
+    global _ran_before
+    first, _ran_before = not _ran_before, True
     begun = perf_counter()
     sys.path.extend(path for path in paths if path not in sys.path)
-    run = find(function)
-    outcomes = _at_once(run, jobs) if calls(run).batched else [_alone(run, job) for job in jobs]
-    return Finished(outcomes, perf_counter() - begun, time(), first)
+    resolved = resolve_function(function)
+    if call_options(resolved).batched:
+        outcomes = _run_batch(resolved, jobs)
+    else:
+        outcomes = [_run_job(resolved, job) for job in jobs]
+    return FinishedChunk(outcomes, perf_counter() - begun, time(), first)
 
 
-def _alone(function: Callable[..., Any], job: Job) -> Outcome:
-    own = set(_seed_name(function))
+def _run_job(function: Callable[..., Any], job: Job) -> Outcome:
+    names = set(_seed_name(function))
     begun = perf_counter()
     try:
-        result = function(**{name: value for name, value in job.items() if name != SEED or name in own})
+        result = function(**{name: value for name, value in job.items() if name != SEED or name in names})
         return Outcome(_rows(result, job), None, perf_counter() - begun)
     except (Exception, SystemExit) as error:
-        return Outcome([], _told(error), perf_counter() - begun)
+        return Outcome([], _format_error(error), perf_counter() - begun)
 
 
-def _at_once(function: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcome]:
+def _run_batch(function: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcome]:
     begun = perf_counter()
     try:
         results = function([dict(job) for job in jobs])
@@ -171,21 +181,21 @@ def _at_once(function: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcome]
         rows = [_rows(result, job) for result, job in zip(results, jobs, strict=True)]
     except (Exception, SystemExit) as error:
         if len(jobs) == 1:
-            return [Outcome([], _told(error), perf_counter() - begun)]
-        return [outcome for job in jobs for outcome in _at_once(function, [job])]
-    share = (perf_counter() - begun) / len(jobs)
-    return [Outcome(row, None, share) for row in rows]
+            return [Outcome([], _format_error(error), perf_counter() - begun)]
+        return [outcome for job in jobs for outcome in _run_batch(function, [job])]
+    seconds = (perf_counter() - begun) / len(jobs)
+    return [Outcome(row, None, seconds) for row in rows]
 
 
 def _seed_name(function: Callable[..., Any]) -> tuple[str, ...]:
-    """("seed",) if the function takes a seed."""
+    """Return ("seed",) if the function takes a seed, else ()."""
     parameters = inspect.signature(function).parameters
     takes = SEED in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return (SEED,) if takes else ()
 
 
 def _rows(result: Any, job: Job) -> list[Row]:
-    """What a function returned for a job, as rows of plain values."""
+    """Return the result of a function for a job as rows of plain values."""
     if isinstance(result, Mapping):
         return [_row(result, job)]
     if isinstance(result, list | tuple) and all(isinstance(row, Mapping) for row in result):
@@ -196,20 +206,20 @@ def _rows(result: Any, job: Job) -> list[Row]:
 
 
 def _row(row: Mapping[Any, Any], job: Job) -> Row:
-    found = {}
+    values = {}
     for column, value in row.items():
         if not isinstance(column, str) or not column or column == KEY or column.startswith("sweep."):
             raise ValueError(f"a column cannot be called {column!r}")
-        value = plain(value, f"column {column!r}")
+        value = to_plain(value, f"column {column!r}")
         if column not in job:
-            found[column] = value
+            values[column] = value
         elif value != job[column] and value == value:
             raise ValueError(f"column {column!r} is {value!r}, but the job's parameter {column!r} is {job[column]!r}")
-    return found
+    return values
 
 
-def _told(error: BaseException) -> str:
-    """The traceback from the sweep's function on."""
+def _format_error(error: BaseException) -> str:
+    """Format the traceback from the sweep's function on."""
     trace = error.__traceback__
     text = "".join(traceback.format_exception(type(error), error, trace and (trace.tb_next or trace)))
     return text.rstrip().encode(errors="backslashreplace").decode()

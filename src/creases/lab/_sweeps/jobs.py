@@ -1,4 +1,4 @@
-"""The jobs of a sweep: plain values by name, each job with a key and a seed of its own."""
+"""The jobs of a sweep: plain values by name, each job with its own key and seed."""
 
 from __future__ import annotations
 
@@ -14,55 +14,54 @@ from creases.errors import InputError
 
 Job = dict[str, Any]  #: a job's parameters by name: plain values
 
-#: Columns of the tables of results and failures that are not the job's own.
+#: Columns of the tables of results and failures besides parameters and results.
 KEY, SEED, ERROR = "key", "seed", "error"
 
 
-def expand(jobs: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[Job]:
-    """All jobs, checked: of a grid, the last name's values changing first; or those of a list, as they are."""
+def expand_jobs(jobs: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[Job]:
+    """Return all jobs of a grid, the last parameter varying fastest, or of a list."""
     if isinstance(jobs, Mapping):
-        names = {name: choices(name, values) for name, values in jobs.items()}
+        names = {name: grid_values(name, values) for name, values in jobs.items()}
         if not names:
-            raise InputError("jobs: the grid is empty; give at least one parameter with its values")
-        found = [dict(zip(names, values, strict=True)) for values in product(*names.values())]
+            raise InputError("jobs", "have at least one parameter with its values", "an empty grid")
+        every = [dict(zip(names, values, strict=True)) for values in product(*names.values())]
     else:
-        found = [dict(_mapping(place, job)) for place, job in enumerate(jobs)]
-    if not found:
-        raise InputError("jobs: the list is empty; give at least one job")
-    return _distinct([{_name(name): plain(value, name) for name, value in job.items()} for job in found])
+        every = [dict(_check_mapping(index, job)) for index, job in enumerate(jobs)]
+    if not every:
+        raise InputError("jobs", "have at least one job", "an empty list")
+    return _check_distinct([{_check_name(name): to_plain(value, name) for name, value in job.items()} for job in every])
 
 
-def plain(value: Any, name: str) -> Any:
-    """A value as JSON knows it (numbers of NumPy become Python's, arrays and tuples lists), or an error."""
+def to_plain(value: Any, name: str) -> Any:
+    """Return a value as JSON stores it: NumPy numbers become Python's, arrays and tuples lists."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, str) and not _is_unicode(value):
-        raise InputError(f"{name}: {value!r:.60} is no valid Unicode text")
+        raise InputError(name, "be valid Unicode text", f"{value!r:.60}")
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
-        return [plain(entry, name) for entry in value]
+        return [to_plain(entry, name) for entry in value]
     raise InputError(
-        f"{name}: expected plain values (None, bool, int, float, str, or lists of them), got {type(value).__name__} "
-        f"{value!r:.60}"
+        name, "be None, bool, int, float, str, or a list of these", f"{type(value).__name__} {value!r:.60}"
     )
 
 
-def key(job: Job) -> str:
-    """A job's key, 16 hexadecimal digits: the same whatever the order of the parameters, and of no other job."""
-    return hashlib.sha256(canonical(job).encode()).hexdigest()[:16]
+def job_key(job: Job) -> str:
+    """Return the key of a job, 16 hexadecimal digits that do not depend on the order of its parameters."""
+    return hashlib.sha256(canonical_json(job).encode()).hexdigest()[:16]
 
 
-def canonical(value: Any) -> str:
-    """Plain values as one text; 1, 1.0 and true are three different values."""
+def canonical_json(value: Any) -> str:
+    """Return plain values as a string; 1, 1.0 and true give three different ones."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def job_seed(job: Job, seed: int) -> int:
-    """A job's seed, below 2**63: its own parameter ``seed`` if it has one, else from the sweep's seed and its key."""
+    """Return the seed of a job, below 2**63: its parameter ``seed``, or one derived from the sweep's seed and key."""
     if SEED in job:
         return int(job[SEED])
-    digest = hashlib.sha256(f"{seed}:{key(job)}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}:{job_key(job)}".encode()).digest()
     return int.from_bytes(digest[:8]) >> 1
 
 
@@ -74,39 +73,41 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def choices(name: str, values: Any) -> list[Any]:
-    """Values of a parameter of a grid; a single value is a choice of one."""
+def grid_values(name: str, values: Any) -> list[Any]:
+    """Return the values of a parameter of a grid; a single value is a list of one."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        return [plain(values, name)]
-    found = [plain(value, name) for value in values]
-    if not found:
-        raise InputError(f"jobs: the grid has no values for {name!r}; give at least one")
-    return found
+        return [to_plain(values, name)]
+    listed = [to_plain(value, name) for value in values]
+    if not listed:
+        raise InputError("jobs", f"have at least one value of {name!r}", "none")
+    return listed
 
 
-def _mapping(place: int, job: Any) -> Mapping[str, Any]:
+def _check_mapping(index: int, job: Any) -> Mapping[str, Any]:
     if not isinstance(job, Mapping):
-        raise InputError(f"jobs: expected a mapping of names to values for job {place}, got {job!r:.60}")
+        raise InputError(f"jobs[{index}]", "be a mapping of names to values", f"{job!r:.60}")
     return job
 
 
-def _name(name: Any) -> str:
+def _check_name(name: Any) -> str:
     if not isinstance(name, str) or not name:
-        raise InputError(f"jobs: a parameter's name must be a text, got {name!r}")
+        raise InputError("jobs", "have strings as names of parameters", repr(name))
     if name in (KEY, ERROR):
-        raise InputError(f"jobs: a parameter cannot be called {name!r}; a table has a column of that name")
+        raise InputError("jobs", f"have no parameter {name!r}, which is a column of the table")
     return name
 
 
-def _distinct(jobs: list[Job]) -> list[Job]:
-    places: dict[str, int] = {}
-    for place, job in enumerate(jobs):
-        first = places.setdefault(key(job), place)
-        if first != place:
+def _check_distinct(jobs: list[Job]) -> list[Job]:
+    indices: dict[str, int] = {}
+    for index, job in enumerate(jobs):
+        first = indices.setdefault(job_key(job), index)
+        if first != index:
             raise InputError(
-                f"jobs: {first} and {place} are the same, {job!r:.120}; to do a job many times, tell them apart by a "
-                "parameter, such as run = 0, 1, 2"
+                "jobs",
+                "be different",
+                f"{job!r:.120} as jobs {first} and {index}",
+                "to repeat a job, add a parameter such as run = 0, 1, 2",
             )
         if SEED in job and not (isinstance(job[SEED], int) and 0 <= job[SEED] < 2**63):
-            raise InputError(f"seed: expected a whole number from 0 below 2**63, got {job[SEED]!r}")
+            raise InputError("seed", "be an integer from 0 below 2**63", repr(job[SEED]))
     return jobs

@@ -1,11 +1,11 @@
-"""Results in Parquet: every finished chunk is a part, a small file that is there whole or not at all.
+"""Results in Parquet: every finished chunk is a part, a small file that is never incomplete.
 
 A part holds at least one record for each of its jobs: ``sweep.key``, ``sweep.row`` (the row's number; none for a job
 without rows), ``sweep.error`` (a traceback, or none), ``sweep.seconds``, ``sweep.finished`` (seconds since 1970),
 ``sweep.columns`` (the row's own columns, in order), and the columns of the rows.
 
-Its name says which parts it stands for, ``first-last.parquet``; of two parts one of which stands for the other, the
-greater counts: so parts can be merged, and a merge can be killed at any moment.
+Its name tells which parts it replaces, ``first-last.parquet``; a part that another replaces is ignored: so parts can be
+merged, and a merge can be killed at any moment.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _DIGITS = 8
 
 
 def records(keys: Sequence[str], outcomes: Sequence[Outcome], finished: float) -> pa.Table:
-    """A chunk's records."""
+    """Return the records of a chunk."""
     heads: list[tuple[Any, ...]] = []
     rows: list[dict[str, Any]] = []
     for key, outcome in zip(keys, outcomes, strict=True):
         for number, row in enumerate(outcome.rows or [{}]):
-            place = number if outcome.rows else None
-            heads.append((key, place, outcome.error, outcome.seconds, finished, json.dumps(list(row))))
+            position = number if outcome.rows else None
+            heads.append((key, position, outcome.error, outcome.seconds, finished, json.dumps(list(row))))
             rows.append(row)
     columns = zip(_TYPES, zip(*heads, strict=True), strict=True)
     fixed = {name: pa.array(values, _TYPES[name]) for name, values in columns}
@@ -52,60 +52,60 @@ def records(keys: Sequence[str], outcomes: Sequence[Outcome], finished: float) -
 
 
 def column(values: Sequence[Any]) -> pa.Array:
-    """Plain values as a column; values of different kinds, such as numbers and texts, become texts."""
+    """Return plain values as a column; values of different types, such as numbers and strings, become strings."""
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError):
         return pa.array([_text(value) for value in values], pa.string())
 
 
-def join(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables one after the other; a column that is of different kinds in some becomes text."""
+def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
+    """Concatenate tables; a column with different types becomes strings."""
     names = dict.fromkeys(name for table in tables for name in table.column_names)
-    return pa.table({name: _joined([_column(table, name) for table in tables]) for name in names})
+    return pa.table({name: _concatenate_columns([_column(table, name) for table in tables]) for name in names})
 
 
 def write(folder: Path, first: int, last: int, table: pa.Table) -> None:
-    """Write a part that stands for those from the first to the last."""
+    """Write a part that replaces those from the first to the last."""
     path = _path(folder, (first, last))
     try:
         with write_atomically(path) as temporary:
             pq.write_table(table, temporary)
     except OSError as error:
-        raise FileError(f"folder: {path} cannot be written: {error.strerror or error}") from None
+        raise FileError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def spans(folder: Path) -> list[tuple[int, int]]:
-    """The parts that count, in order: of each, the first and the last that it stands for."""
-    found = [_span(path) for path in folder.glob("[0-9]*-[0-9]*.parquet")]
-    kept: list[tuple[int, int]] = []
-    for span in sorted(found, key=lambda span: (span[0], -span[1])):
-        if not kept or span[1] > kept[-1][1]:
-            kept.append(span)
-    return kept
+    """Return the current parts, in order: of each, the first and the last that it replaces."""
+    every = [_span(path) for path in folder.glob("[0-9]*-[0-9]*.parquet")]
+    current: list[tuple[int, int]] = []
+    for span in sorted(every, key=lambda span: (span[0], -span[1])):
+        if not current or span[1] > current[-1][1]:
+            current.append(span)
+    return current
 
 
 def read(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """The records of all parts, in order; of a job that was done again after a failure, only the later ones."""
+    """Return the records of all parts, in order; of a job that ran again after a failure, only the later ones."""
     for _ in range(10):
         try:
             tables = [_read(_path(folder, span), columns) for span in spans(folder)]
             break
-        except FileNotFoundError:  # merged by the process that runs the sweep, in between
+        except FileNotFoundError:  # merged meanwhile by the process that runs the sweep
             continue
     else:
-        raise FileError(f"folder: the parts in {folder} change faster than they can be read; try again")
+        raise FileError(f"cannot read {folder}: its parts change faster than they can be read; try again")
     if not tables:
         return pa.table({name: pa.array([], kind) for name, kind in _TYPES.items()})
-    return _latest(tables)
+    return _latest_records(tables)
 
 
 def last(folder: Path) -> tuple[str, dict[str, Any]] | None:
-    """The row that was stored last: its job's key, its columns."""
+    """Return the row that was stored last: its job's key, its columns."""
     for span in reversed(spans(folder)):
         try:
             table = _read(_path(folder, span))
-        except FileNotFoundError:  # merged in between
+        except FileNotFoundError:  # merged meanwhile
             return last(folder)
         table = table.filter(table[ROW].is_valid())
         if len(table):
@@ -115,18 +115,18 @@ def last(folder: Path) -> tuple[str, dict[str, Any]] | None:
 
 
 def merge(folder: Path, merged: Sequence[tuple[int, int]]) -> None:
-    """Make one part of parts that follow each other, and remove what it stands for."""
+    """Merge consecutive parts into one, and remove those it replaces."""
     if len(merged) > 1:
-        table = _latest([_read(_path(folder, span)) for span in merged])
+        table = _latest_records([_read(_path(folder, span)) for span in merged])
         write(folder, merged[0][0], merged[-1][1], table)
     clean(folder)
 
 
 def clean(folder: Path) -> None:
-    """Remove parts that do not count any more, and what a killed process left half-written."""
-    counts = {_path(folder, span) for span in spans(folder)}
+    """Remove parts that were replaced, and incomplete files of a killed process."""
+    current = {_path(folder, span) for span in spans(folder)}
     for path in folder.glob("*.parquet"):
-        if path not in counts and (path.name.startswith(".") or path.name[0].isdigit()):
+        if path not in current and (path.name.startswith(".") or path.name[0].isdigit()):
             path.unlink(missing_ok=True)
 
 
@@ -144,32 +144,32 @@ def _read(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         with path.open("rb") as file:
             return pq.read_table(file, columns=columns)
     except pa.ArrowException as error:
-        raise FileError(f"folder: {path} is damaged ({error}); remove it, and its jobs are done again") from None
+        raise FileError(f"cannot read {path}: it is damaged ({error}); remove it to run its jobs again") from None
 
 
 def _column(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table[name] if name in table.column_names else pa.chunked_array([pa.nulls(len(table))])
 
 
-def _joined(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+def _concatenate_columns(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
     try:
-        return pa.concat_tables([pa.table({"": one}) for one in columns], promote_options="permissive")[""]
+        return pa.concat_tables([pa.table({"": column}) for column in columns], promote_options="permissive")[""]
     except pa.ArrowException:
-        return pa.chunked_array([pa.array(map(_text, one.to_pylist()), pa.string()) for one in columns])
+        return pa.chunked_array([pa.array(map(_text, column.to_pylist()), pa.string()) for column in columns])
 
 
-def _latest(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables joined, without records of jobs that are in a later table too."""
-    joined = join(tables)
+def _latest_records(tables: Sequence[pa.Table]) -> pa.Table:
+    """Concatenate tables, without records of jobs that occur in a later table."""
+    records = concatenate(tables)
     part = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
-    keys = joined[KEY].combine_chunks().dictionary_encode().indices.to_numpy()
+    keys = records[KEY].combine_chunks().dictionary_encode().indices.to_numpy()
     last = np.zeros(keys.max(initial=-1) + 1, int)
     np.maximum.at(last, keys, part)
-    return joined if (last[keys] == part).all() else joined.filter(pa.array(last[keys] == part))
+    return records if (last[keys] == part).all() else records.filter(pa.array(last[keys] == part))
 
 
 def _text(value: Any) -> str | None:
-    """A value as text; 1 and 1.0 alike, as it depends on its neighbours which of them a column of numbers holds."""
+    """Return a value as a string; 1 and 1.0 give the same, as either may be stored, depending on the column."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list):

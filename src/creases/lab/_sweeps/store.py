@@ -1,9 +1,9 @@
-"""A sweep's folder: its definition, its results, and who is at work on it.
+"""The folder of a sweep: its definition, its results, and the process that runs it.
 
 ``sweep.json``     the definition: function, seed, and the grid or the list of jobs
 ``parts/``         the results (see :mod:`creases.lab._sweeps.parts`)
-``progress.json``  the process that works on it, or did so last, and how far it has got
-``lock``           held while a process works on it; the system frees it when that process ends, however it ends
+``progress.json``  the process that runs it, or did so last, and its progress
+``lock``           held while a process runs it; the system releases it when that process ends, even if killed
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from creases._files import write_atomically
 from creases.errors import FileError, InputError
 from creases.lab._sweeps import parts
 from creases.lab._sweeps.functions import Outcome
-from creases.lab._sweeps.jobs import canonical, expand, key
+from creases.lab._sweeps.jobs import canonical_json, expand_jobs, job_key
 
 _VERSION = 1
 DEFINITION = "sweep.json"
 
-#: So many parts are merged into one as soon as they are there.
-MANY = 200
+#: Number of parts that are merged into one.
+MAX_LOOSE_PARTS = 200
 
 
 class Store:
@@ -44,21 +44,23 @@ class Store:
         self._next = 0
 
     @contextmanager
-    def writing(self, definition: dict[str, Any]) -> Iterator[None]:
-        """Hold the folder, made if need be, of the sweep so defined; refused if another process does."""
-        self._make()
+    def open_for_writing(self, definition: dict[str, Any]) -> Iterator[None]:
+        """Lock the folder of a sweep, made if missing; raise an error if another process holds it."""
+        self._make_folder()
         try:
-            self._lock.acquire(timeout=1)  # a look at it from outside takes less
+            self._lock.acquire(timeout=1)  # is_busy of another process holds it for less
         except filelock.Timeout:
             raise InputError(
-                f"folder: {self.folder} is being worked on by {self.worker()}; wait for it, or stop it, or give "
-                "another folder"
+                "folder",
+                "not be in use",
+                f"{self.folder}, in which {self.worker_name()} runs the sweep",
+                "wait for it, stop it, or give another folder",
             ) from None
         except OSError as error:
-            raise FileError(f"folder: {self.folder} cannot be written to: {error.strerror}") from None
+            raise FileError(f"cannot write to {self.folder}: {error.strerror}; give another folder") from None
         try:
             if self.exists():
-                self.check(definition)
+                self.check_definition(definition)
             else:
                 self._write(DEFINITION, {"creases-sweep": _VERSION, "digest": digest(definition), **definition})
             self._clean()
@@ -68,105 +70,112 @@ class Store:
             self._lock.release()
 
     def add(self, keys: Sequence[str], outcomes: Sequence[Outcome], finished: float) -> None:
-        """Store what became of a chunk's jobs."""
+        """Store the outcomes of a chunk's jobs."""
         parts.write(self.parts, self._next, self._next, parts.records(keys, outcomes, finished))
         self._loose.append((self._next, self._next))
         self._next += 1
-        if len(self._loose) >= MANY:
+        if len(self._loose) >= MAX_LOOSE_PARTS:
             parts.merge(self.parts, self._loose)
             self._loose = []
 
     def merge(self) -> None:
-        """Make one part of all."""
+        """Merge all parts into one."""
         parts.merge(self.parts, parts.spans(self.parts))
         self._loose = []
 
     def states(self) -> dict[str, bool]:
-        """Keys of the jobs that were done, each with whether it failed."""
+        """Return the keys of the jobs that ran, each with whether it failed."""
         table = parts.read(self.parts, [parts.KEY, parts.ERROR])
         failed = table[parts.ERROR].is_valid().to_pylist()
         return dict(zip(table[parts.KEY].to_pylist(), failed, strict=True))
 
     def records(self) -> pa.Table:
-        """All that is stored (see :mod:`creases.lab._sweeps.parts`)."""
+        """Return all stored records (see :mod:`creases.lab._sweeps.parts`)."""
         return parts.read(self.parts)
 
     def is_busy(self) -> bool:
-        """Whether a process is at work on the folder."""
+        """Whether a process runs the sweep."""
         try:
             with self._lock.acquire(timeout=0):
                 return False
         except filelock.Timeout:
             return True
-        except OSError:  # a folder that can only be read
+        except OSError:  # a read-only folder
             return False
 
-    def note(self, **progress: Any) -> None:
-        """Tell others how far this process has got."""
+    def write_progress(self, **progress: Any) -> None:
+        """Write the progress of this process, for other processes to read."""
         self._write("progress.json", {"process": os.getpid(), "host": socket.gethostname(), **progress})
 
-    def noted(self) -> dict[str, Any]:
-        """What the process that works on the folder, or did so last, has told."""
+    def read_progress(self) -> dict[str, Any]:
+        """Return the progress of the process that runs the sweep, or did so last."""
         try:
-            found = json.loads((self.folder / "progress.json").read_text())
+            progress = json.loads((self.folder / "progress.json").read_text())
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return progress if isinstance(progress, dict) else {}
 
-    def worker(self) -> str:
-        """The process that works on the folder, in words."""
-        noted = self.noted()
-        return f"process {noted['process']} on {noted['host']}" if "process" in noted else "another process"
+    def worker_name(self) -> str:
+        """Return a description of the process that runs the sweep."""
+        progress = self.read_progress()
+        if "process" not in progress:
+            return "another process"
+        return f"process {progress['process']} on {progress['host']}"
 
     def definition(self) -> dict[str, Any]:
-        """The definition of the sweep that the folder holds."""
+        """Return the definition of the sweep in the folder."""
         path = self.folder / DEFINITION
         try:
-            found = json.loads(path.read_text())
-            if found["creases-sweep"] != _VERSION:
-                raise ValueError(f"version {found['creases-sweep']}, expected {_VERSION}")
-            definition = {name: found[name] for name in ("function", "seed", "jobs")}
-            if digest(definition) != found["digest"]:
-                raise ValueError("its digest is not that of its content")
+            content = json.loads(path.read_text())
+            if content["creases-sweep"] != _VERSION:
+                raise ValueError(f"version {content['creases-sweep']}, expected {_VERSION}")
+            definition = {name: content[name] for name in ("function", "seed", "jobs")}
+            if digest(definition) != content["digest"]:
+                raise ValueError("its digest does not match its content")
         except FileNotFoundError:
-            raise FileError(f"folder: {self.folder} holds no sweep (there is no {DEFINITION} in it)") from None
+            raise FileError(
+                f"cannot open {self.folder}: it has no sweep (no file {DEFINITION}); give another folder"
+            ) from None
         except NotADirectoryError:
-            raise FileError(f"folder: {self.folder} is a file; give the folder of a sweep") from None
+            raise FileError(f"cannot open {self.folder}: it is a file; give the folder of a sweep") from None
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise FileError(f"folder: {path} is damaged ({error})") from None
+            raise FileError(f"cannot read {path}: it is damaged ({error})") from None
         return definition
 
     def exists(self) -> bool:
         """Whether the folder holds a sweep."""
         return (self.folder / DEFINITION).exists()
 
-    def check(self, definition: dict[str, Any]) -> None:
-        """Refuse another definition than the folder's; the order of jobs does not matter."""
-        found = self.definition()
-        if digest(found) == digest(definition):
+    def check_definition(self, definition: dict[str, Any]) -> None:
+        """Refuse a definition other than the folder's; the order of jobs does not matter."""
+        stored = self.definition()
+        if digest(stored) == digest(definition):
             return
-        other = f"the sweep in {self.folder} is another one"
-        advice = "give another folder, or remove this one"
+        hint = "give another folder, or remove this one"
         for name in ("function", "seed"):
-            if found[name] != definition[name]:
-                raise InputError(f"{name}: {other}: its {name} is {found[name]}, not {definition[name]}; {advice}")
-        theirs, ours = ({key(job) for job in expand(one["jobs"])} for one in (found, definition))
-        if theirs != ours:
+            if stored[name] != definition[name]:
+                raise InputError(
+                    name, f"be {stored[name]}, as in the sweep in {self.folder}", f"{definition[name]}", hint
+                )
+        old, new = ({job_key(job) for job in expand_jobs(each["jobs"])} for each in (stored, definition))
+        if old != new:
             raise InputError(
-                f"jobs: {other}: {len(ours - theirs)} of these {len(ours)} jobs are not among its {len(theirs)}, and "
-                f"{len(theirs - ours)} of its jobs are not among these; {advice}"
+                "jobs",
+                f"be the {len(old)} jobs of the sweep in {self.folder}",
+                f"{len(new)} jobs, of which {len(new - old)} are not among those, and without {len(old - new)} of them",
+                hint,
             )
 
-    def _make(self) -> None:
+    def _make_folder(self) -> None:
         if self.folder.exists() and not self.folder.is_dir():
-            raise FileError(f"folder: {self.folder} is a file; give the name of a folder")
+            raise FileError(f"cannot write to {self.folder}: it is a file; give the name of a folder")
         try:
             self.parts.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(f"folder: {self.folder} cannot be written to: {error.strerror}") from None
+            raise FileError(f"cannot write to {self.folder}: {error.strerror}; give another folder") from None
 
     def _clean(self) -> None:
-        """Remove what a killed process left half-written."""
+        """Remove incomplete files of a killed process."""
         parts.clean(self.parts)
         for pattern in (".sweep-*.json", ".progress-*.json"):
             for path in self.folder.glob(pattern):
@@ -177,9 +186,9 @@ class Store:
             with write_atomically(self.folder / name) as temporary:
                 temporary.write_text(json.dumps(value, indent=1) + "\n")
         except OSError as error:
-            raise FileError(f"folder: {self.folder / name} cannot be written: {error.strerror}") from None
+            raise FileError(f"cannot write {self.folder / name}: {error.strerror}") from None
 
 
 def digest(definition: dict[str, Any]) -> str:
-    """What a definition says, in 64 hexadecimal digits."""
-    return hashlib.sha256(canonical(definition).encode()).hexdigest()
+    """Return a digest of a definition, 64 hexadecimal digits."""
+    return hashlib.sha256(canonical_json(definition).encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""Engines: where the chunks of a sweep are done.
+"""Engines: where the chunks of a sweep run.
 
-An engine has ``workers`` that each do a chunk at a time. Chunks have numbers; ``submit`` hands one over, ``wait``
-returns what is finished by then: for each number the chunk's :class:`~creases.lab._sweeps.functions.Finished`, or None if it
-was lost with its worker (or with another's worker), as when memory runs out.
+An engine has ``workers`` that each run a chunk at a time. Chunks have numbers; ``submit`` queues one, ``wait`` returns
+the finished ones: for each number the chunk's :class:`~creases.lab._sweeps.functions.FinishedChunk`, or None if it was
+lost with its worker (or with another's worker), as when memory runs out.
 """
 
 from __future__ import annotations
@@ -11,54 +11,56 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Protocol
 
+from creases._validation import check_choice, check_count
 from creases.errors import InputError
-from creases.lab._sweeps.functions import Finished
+from creases.lab._sweeps.functions import FinishedChunk
 from creases.lab._sweeps.jobs import Job
 
 ENGINES = ("local", "serial", "ray")
 
 
 class Engine(Protocol):
-    """What does chunks."""
+    """Something that runs chunks of jobs."""
 
     workers: int
 
     def submit(self, number: int, jobs: list[Job]) -> None:
-        """Hand over a chunk."""
+        """Queue a chunk."""
 
-    def wait(self) -> dict[int, Finished | None]:
+    def wait(self) -> dict[int, FinishedChunk | None]:
         """Wait until at least one chunk is finished or lost."""
 
     def close(self) -> None:
-        """End all work at once."""
+        """Stop all work at once."""
 
 
-def check(engine: str, processes: int | None, address: str | None) -> None:
-    """Refuse what cannot be started, before anything is written."""
-    if engine not in ENGINES:
-        raise InputError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
-    if processes is not None and (not isinstance(processes, int) or processes < 1):
-        raise InputError(f"processes: expected a whole number of at least 1, got {processes!r}")
-    if engine == "serial" and processes not in (None, 1):
-        raise InputError(f'processes: engine "serial" is this one process, got {processes}; say engine="local"')
+def check_engine(engine: str, n_jobs: int | None, address: str | None) -> None:
+    """Refuse an engine that cannot be started, before anything is written."""
+    check_choice(engine, ENGINES, "engine")
+    if n_jobs is not None:
+        check_count(n_jobs, "n_jobs")
+    if engine == "serial" and n_jobs not in (None, 1):
+        raise InputError(
+            "n_jobs", "be 1 for the serial engine, which is this process", f"{n_jobs}", "use {0}", [("engine", "local")]
+        )
     if engine == "ray" and find_spec("ray") is None:
-        raise InputError('engine: Ray is not installed; install it with: pip install "creases[ray]"')
+        raise InputError("engine", "be installed", "'ray', which is not", 'install it with: pip install "creases[ray]"')
     if engine != "ray" and address is not None:
-        raise InputError(f'address: only a Ray cluster has one, got {address!r}; say engine="ray"')
+        raise InputError("address", "be left out without a Ray cluster", repr(address), "use {0}", [("engine", "ray")])
     if address is not None:
         from creases.lab._sweeps.engines.ray import check_address
 
         check_address(address)
 
 
-def start(
-    engine: str, function: str | Callable[..., Any], jobs: int, processes: int | None, address: str | None
+def start_engine(
+    engine: str, function: str | Callable[..., Any], jobs: int, n_jobs: int | None, address: str | None
 ) -> Engine:
     """Start an engine by name, with no more workers than jobs."""
     if engine == "ray":
         from creases.lab._sweeps.engines.ray import Ray
 
-        return Ray(function, jobs, processes, address)
+        return Ray(function, jobs, n_jobs, address)
     if engine == "serial":
         from creases.lab._sweeps.engines.serial import Serial
 
@@ -67,4 +69,4 @@ def start(
 
     from creases.lab._sweeps.engines.local import Local
 
-    return Local(function, min(jobs, processes or loky.cpu_count()))
+    return Local(function, min(jobs, n_jobs or loky.cpu_count()))

@@ -1,4 +1,4 @@
-"""Processes on this machine, by loky."""
+"""The engine of worker processes on this machine, by loky."""
 
 from __future__ import annotations
 
@@ -16,49 +16,52 @@ import loky
 from loky.process_executor import TerminatedWorkerError
 
 from creases.errors import InputError
-from creases.lab._sweeps.functions import Finished, call
+from creases.lab._sweeps.functions import FinishedChunk, run_jobs
 from creases.lab._sweeps.jobs import Job
 
-#: What libraries read when they decide how many threads to start.
+#: Environment variables that limit the threads of libraries.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 class Local:
-    """Worker processes that share this machine's cores: each has so many threads that no core has two."""
+    """Worker processes that share this machine's cores and do not use more threads than there are."""
 
-    def __init__(self, function: str | Callable[..., Any], processes: int) -> None:
-        self.workers = processes
+    def __init__(self, function: str | Callable[..., Any], n_jobs: int) -> None:
+        self.workers = n_jobs
         self._function = function
-        self._env = dict.fromkeys(_THREADS, str(max(1, loky.cpu_count() // processes)))
+        self._env = dict.fromkeys(_THREADS, str(max(1, loky.cpu_count() // n_jobs)))
         self._pool = self._start()
-        self._numbers: dict[Future[Finished], int] = {}
+        self._numbers: dict[Future[FinishedChunk], int] = {}
 
     def submit(self, number: int, jobs: list[Job]) -> None:
-        """Hand over a chunk."""
-        self._numbers[self._pool.submit(call, self._function, jobs, sys.path)] = number
+        """Queue a chunk."""
+        self._numbers[self._pool.submit(run_jobs, self._function, jobs, sys.path)] = number
 
-    def wait(self) -> dict[int, Finished | None]:
-        """Wait until at least one chunk is finished or lost: all that are not finished are, when one worker dies."""
+    def wait(self) -> dict[int, FinishedChunk | None]:
+        """Wait until at least one chunk is finished or lost; when a worker dies, all unfinished chunks are lost."""
         finished, _ = wait(self._numbers, return_when=FIRST_COMPLETED)
-        found: dict[int, Finished | None] = {}
+        chunks: dict[int, FinishedChunk | None] = {}
         for future in finished:
             error = future.exception()
             if isinstance(error, TerminatedWorkerError):
-                return found | self._lost()
+                return chunks | self._restart()
             if isinstance(error, BrokenProcessPool):
                 reason = [line for line in str(error.__cause__ or error).splitlines() if line.strip('" ')][-1]
                 raise InputError(
-                    f"function: it cannot be loaded in other processes ({reason}); define it in a module that they can "
-                    'import, and give its place as "module:function"'
+                    "function",
+                    "be loadable in other processes",
+                    f"an error ({reason})",
+                    'define it in a module that they can import, and give its path as "module:function"',
                 ) from error
-            found[self._numbers.pop(future)] = future.result()
-        return found
+            chunks[self._numbers.pop(future)] = future.result()
+        return chunks
 
     def close(self) -> None:
-        """End all processes at once."""
+        """Stop all processes at once."""
         self._pool.shutdown(wait=True, kill_workers=True)
 
-    def _lost(self) -> dict[int, Finished | None]:
+    def _restart(self) -> dict[int, FinishedChunk | None]:
+        """Start new workers; return the chunks that are lost."""
         lost = dict.fromkeys(self._numbers.values())
         self._numbers = {}
         self.close()
@@ -67,21 +70,21 @@ class Local:
 
     def _start(self) -> loky.ProcessPoolExecutor:
         return loky.ProcessPoolExecutor(
-            self.workers, timeout=None, env=self._env, initializer=_begin, initargs=(os.getpid(),)
+            self.workers, timeout=None, env=self._env, initializer=_initialise_worker, initargs=(os.getpid(),)
         )
 
 
-def _begin(parent: int) -> None:
-    """A worker's first steps.
+def _initialise_worker(parent: int) -> None:
+    """Prepare a worker.
 
-    Ctrl-C is for the process that runs the sweep, which ends its workers. If that process is killed, they end
-    themselves: else they would wait for ever, or finish work that nobody stores.
+    Ctrl-C is handled by the process that runs the sweep, which stops its workers. If that process is killed, they exit
+    by themselves: otherwise they would wait for ever, or finish work that nobody stores.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
+def _exit_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""A Ray cluster: one that is there, by its address, or one of its own on this machine."""
+"""The engine of a Ray cluster: a running one, by its address, or one started on this machine."""
 
 from __future__ import annotations
 
@@ -10,33 +10,31 @@ from importlib import import_module
 from typing import Any
 
 from creases.errors import InputError
-from creases.lab._sweeps.functions import Finished, call
+from creases.lab._sweeps.functions import FinishedChunk, run_jobs
 from creases.lab._sweeps.jobs import Job
 
 
 class Ray:
-    """Workers of a Ray cluster, a core each. Nothing is reported to Ray's makers, no dashboard is opened."""
+    """Workers of a Ray cluster, one core each. Usage statistics and the dashboard are off."""
 
-    def __init__(
-        self, function: str | Callable[..., Any], jobs: int, processes: int | None, address: str | None
-    ) -> None:
+    def __init__(self, function: str | Callable[..., Any], jobs: int, n_jobs: int | None, address: str | None) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray starts
         ray: Any = import_module("ray")  # which has few types
         self._ray = ray
-        self._own = not ray.is_initialized()
-        if self._own:
-            _connect(ray, processes, address)
+        self._started = not ray.is_initialized()
+        if self._started:
+            _connect(ray, n_jobs, address)
         cores = int(ray.cluster_resources().get("CPU", 1))
-        self.workers = max(1, min(processes or cores, cores, jobs))
-        self._task = ray.remote(max_retries=0, num_cpus=1)(call)
+        self.workers = max(1, min(n_jobs or cores, cores, jobs))
+        self._task = ray.remote(max_retries=0, num_cpus=1)(run_jobs)
         self._function = ray.put(function)
         self._numbers: dict[Any, int] = {}
 
     def submit(self, number: int, jobs: list[Job]) -> None:
-        """Hand over a chunk."""
+        """Queue a chunk."""
         self._numbers[self._task.remote(self._function, jobs, sys.path)] = number
 
-    def wait(self) -> dict[int, Finished | None]:
+    def wait(self) -> dict[int, FinishedChunk | None]:
         """Wait until at least one chunk is finished or lost."""
         (task,), _ = self._ray.wait(list(self._numbers), num_returns=1)
         number = self._numbers.pop(task)
@@ -48,10 +46,10 @@ class Ray:
             return {number: None}
 
     def close(self) -> None:
-        """Cancel what is not finished; a cluster of its own ends."""
+        """Cancel unfinished chunks; stop the cluster if it was started here."""
         for task in self._numbers:
             self._ray.cancel(task, force=True)
-        if self._own:
+        if self._started:
             self._ray.shutdown()
 
 
@@ -59,22 +57,25 @@ def check_address(address: str) -> None:
     """Refuse a ``host:port`` where nothing listens: Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdecimal():
-        return  # such as "auto": Ray knows
+        return  # such as "auto", which Ray resolves
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
     except (OSError, OverflowError) as error:
-        raise InputError(f"address: nothing listens at {address!r}: {error}") from None
+        raise InputError("address", "be that of a running Ray cluster", f"{address!r}: {error}") from None
 
 
-def _connect(ray: Any, processes: int | None, address: str | None) -> None:
+def _connect(ray: Any, n_jobs: int | None, address: str | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is None:
-        ray.init("local", num_cpus=processes, include_dashboard=False, **quiet)
+        ray.init("local", num_cpus=n_jobs, include_dashboard=False, **quiet)
         return
     try:
         ray.init(address, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"address: cannot join a Ray cluster at {address!r}: {error}. If it asks for a token, run with the "
-            "environment variable RAY_AUTH_MODE=token, on the account that has the token (ray get-auth-token)"
+            "address",
+            "be that of a Ray cluster that can be joined",
+            f"{address!r}: {error}",
+            "if it asks for a token, run with the environment variable RAY_AUTH_MODE=token, on the account that has "
+            "the token (ray get-auth-token)",
         ) from None

@@ -1,4 +1,4 @@
-"""This very process: to debug a function, or one that uses a GPU or all cores by itself."""
+"""The engine of this process: for debugging, or for functions that use a GPU or all cores by themselves."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from creases.lab._sweeps.functions import Finished, call
+from creases.lab._sweeps.functions import FinishedChunk, run_jobs
 from creases.lab._sweeps.jobs import Job
 
 
 class Serial:
-    """One worker: this process."""
+    """This process as the only worker."""
 
     workers = 1
 
@@ -20,13 +20,13 @@ class Serial:
         self._chunks: dict[int, list[Job]] = {}
 
     def submit(self, number: int, jobs: list[Job]) -> None:
-        """Hand over a chunk."""
+        """Queue a chunk."""
         self._chunks[number] = jobs
 
-    def wait(self) -> dict[int, Finished | None]:
-        """Do the chunk that was handed over first."""
+    def wait(self) -> dict[int, FinishedChunk | None]:
+        """Run the first queued chunk."""
         number = next(iter(self._chunks))
-        return {number: call(self._function, self._chunks.pop(number), sys.path)}
+        return {number: run_jobs(self._function, self._chunks.pop(number), sys.path)}
 
     def close(self) -> None:
-        """Nothing is to be ended."""
+        """Do nothing: there is nothing to stop."""
