@@ -16,7 +16,7 @@ class Misprint(NamedTuple):
     printed: str
     right: str
     why: str  #: what shows it, in a sentence; "" where nothing needs to be added
-    test: str  #: "tests/splines/test_lonely.py::test_formulas_agree_with_simulation"
+    test: str  #: "tests/splines/initialisation/test_lonely.py::test_formulas_agree_with_simulation"
 
 
 def list_misprints(family: str | None = None) -> list[Misprint]:

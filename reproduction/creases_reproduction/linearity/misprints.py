@@ -46,7 +46,7 @@ MISPRINTS = [
         "coefficients are sums of f times the monomial",
         "2^-n times these sums, as (3.6) and (3.7) need",
         "",
-        "tests/boolean/test_fourier.py::test_the_polynomial_has_the_values_of_the_function",
+        "tests/boolean/fourier/test_spectrum.py::test_the_polynomial_has_the_values_of_the_function",
     ),
     Misprint(
         "linearity/section-3.3.1-cases",
@@ -62,7 +62,7 @@ MISPRINTS = [
         "M_ij = 1 for i <= j, alpha for i > j",
         "the transpose",
         "",
-        "tests/boolean/test_broken_lines.py::test_coefficients_are_the_inverse_of_the_transposed_matrix_of_the_lemma",
+        "tests/boolean/intervals/test_broken_lines.py::test_coefficients_are_the_inverse_of_the_transposed_matrix_of_the_lemma",
     ),
     Misprint(
         "linearity/equation-A.15",
@@ -78,7 +78,7 @@ MISPRINTS = [
         "breakpoints at the middles of the intervals",
         "the first one at the first interval's end",
         "With a leak the value left of the first breakpoint may change sign.",
-        "tests/boolean/test_wide.py::test_the_printed_proof_fails_left_of_its_first_unit_and_this_construction_does_not",
+        "tests/boolean/intervals/test_wide.py::test_the_printed_proof_fails_left_of_its_first_unit_and_this_construction_does_not",
     ),
     Misprint(
         "linearity/section-3.3.2-nodes",
@@ -86,7 +86,7 @@ MISPRINTS = [
         "a problem with s swaps needs s - 1 units",
         "s for s at most 2 (3 with ReLU), s - 1 from there on",
         "",
-        "tests/boolean/test_wide.py::test_units_needed_are_one_less_than_changes_from_four_on_and_from_three_with_a_leak",
+        "tests/boolean/intervals/test_wide.py::test_units_needed_are_one_less_than_changes_from_four_on_and_from_three_with_a_leak",
     ),
     Misprint(
         "linearity/section-A.3-places",
@@ -94,7 +94,7 @@ MISPRINTS = [
         "changes at i / w^l, which make w^l intervals",
         "at (i + 1/2) / w^l, which make w^l + 1",
         "",
-        "tests/boolean/test_sawtooth.py::test_a_sawtooth_changes_sign_at_every_half",
+        "tests/boolean/intervals/test_sawtooth.py::test_a_sawtooth_changes_sign_at_every_half",
     ),
     Misprint(
         "linearity/equation-A.21",
@@ -158,7 +158,7 @@ MISPRINTS = [
         "entropy is largest for OR",
         "for n at most 3; four bits reach 4, OR has 1.70",
         "",
-        "tests/boolean/test_fourier.py::test_or_has_the_most_entropy_of_up_to_three_bits_and_not_of_four",
+        "tests/boolean/fourier/test_spectrum.py::test_or_has_the_most_entropy_of_up_to_three_bits_and_not_of_four",
     ),
     Misprint(
         "linearity/equation-4.2",

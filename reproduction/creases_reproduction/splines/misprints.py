@@ -19,7 +19,7 @@ MISPRINTS = [
         "Meijer's G at mu^2 / (4 sv sw)",
         "at mu^2 / (4 sv^2 sw^2)",
         "Only then is it the Bessel form beside it.",
-        "tests/splines/test_distributions.py::test_the_bessel_marginal_is_the_struve_form_and_the_corrected_meijer_form",
+        "tests/splines/initialisation/test_distributions.py::test_the_bessel_marginal_is_the_struve_form_and_the_corrected_meijer_form",
     ),
     Misprint(
         "splines/table-1",
@@ -35,7 +35,7 @@ MISPRINTS = [
         "lonely with probability 1 - exp(-N^2 / (H + 1))",
         "(H + 1)! / ((H + 1 - N)! (H + 1)^N), about exp(-N (N - 1) / (2 (H + 1)))",
         "The printed probability falls as breakpoints are added.",
-        "tests/splines/test_lonely.py::test_formulas_agree_with_simulation",
+        "tests/splines/initialisation/test_lonely.py::test_formulas_agree_with_simulation",
     ),
     Misprint(
         "splines/hessian",
@@ -43,7 +43,7 @@ MISPRINTS = [
         "the network's Hessian is positive definite at non-degenerate critical points",
         "it has at least one zero eigenvalue for each unit; the spline's own Hessian can be positive definite",
         "The three generating vectors of a unit span two dimensions: w and b may be scaled up and v down.",
-        "tests/splines/test_hessian.py::test_the_splines_hessian_can_be_positive_definite_and_the_networks_never_is",
+        "tests/splines/landscape/test_hessian.py::test_the_splines_hessian_can_be_positive_definite_and_the_networks_never_is",
     ),
     Misprint(
         "splines/psd",
@@ -51,7 +51,7 @@ MISPRINTS = [
         "positive semi-definite iff the generating vectors are linearly independent",
         "always positive semi-definite; definite iff they are independent",
         "",
-        "tests/splines/test_hessian.py::test_at_a_perfect_fit_the_hessian_is_the_gram_matrix",
+        "tests/splines/landscape/test_hessian.py::test_at_a_perfect_fit_the_hessian_is_the_gram_matrix",
     ),
     Misprint(
         "splines/b-zero",
@@ -67,7 +67,7 @@ MISPRINTS = [
         "where v = 0, w and b do not matter",
         "where the unit would be of use it is a strict saddle",
         "",
-        "tests/splines/test_critical.py::test_an_unused_unit_that_would_be_of_use_is_a_strict_saddle",
+        "tests/splines/landscape/test_critical.py::test_an_unused_unit_that_would_be_of_use_is_a_strict_saddle",
     ),
     Misprint(
         "splines/types",
@@ -75,7 +75,7 @@ MISPRINTS = [
         "five degenerate types",
         "also complementary patterns, and inner pieces with one datum",
         "",
-        "tests/splines/test_degeneracy.py::test_each_degeneracy_adds_its_zero_eigenvalues_and_names_its_units",
+        "tests/splines/landscape/test_degeneracy.py::test_each_degeneracy_adds_its_zero_eigenvalues_and_names_its_units",
     ),
     Misprint(
         "splines/theorem-5",
@@ -83,7 +83,7 @@ MISPRINTS = [
         "beta' = -dl/dbeta and mu' = -dl/dmu",
         "(beta', mu') = -P (dl/dbeta, dl/dmu) with a metric P for each unit",
         "Gradient flow of the weights is not that of the spline's coordinates.",
-        "tests/splines/test_velocities.py::test_the_flow_is_the_gradient_in_the_metric",
+        "tests/splines/dynamics/test_velocities.py::test_the_flow_is_the_gradient_in_the_metric",
     ),
     Misprint(
         "splines/residual-sign",
@@ -91,7 +91,7 @@ MISPRINTS = [
         "e = y - f in some, f - y in others",
         "the laws (4) and (5) hold for e = f - y",
         "",
-        "tests/splines/test_velocities.py::test_breakpoints_move_as_autograd_says",
+        "tests/splines/dynamics/test_velocities.py::test_breakpoints_move_as_autograd_says",
     ),
     Misprint(
         "splines/table-2",
@@ -123,7 +123,7 @@ MISPRINTS = [
         "both pieces at a knot have positive curvature",
         "mu^2 times the number of data the unit sees, 0 where it sees none",
         "",
-        "tests/splines/test_loss_slice.py::test_the_curvature_counts_the_data_that_the_unit_sees",
+        "tests/splines/landscape/test_loss_slice.py::test_the_curvature_counts_the_data_that_the_unit_sees",
     ),
     Misprint(
         "splines/corollary-4",
@@ -139,7 +139,7 @@ MISPRINTS = [
         "ReLU^2: lambda = 4",
         "lambda = 3, by Lemma 3",
         "",
-        "tests/splines/test_activations.py::test_steps_and_relus_are_powers",
+        "tests/splines/dynamics/test_activations.py::test_steps_and_relus_are_powers",
     ),
     Misprint(
         "splines/right-sided",
@@ -147,6 +147,6 @@ MISPRINTS = [
         "right-sided fractional derivative",
         "the left-sided one, whose integral runs from minus infinity to x",
         "",
-        "tests/splines/test_activations.py::test_the_density_of_a_power_is_its_fractional_derivative",
+        "tests/splines/dynamics/test_activations.py::test_the_density_of_a_power_is_its_fractional_derivative",
     ),
 ]

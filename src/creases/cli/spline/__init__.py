@@ -124,14 +124,14 @@ def fit_and_write(data: Data, settings: dict[str, Any], paths: list[Path], anima
     with show_progress(3 + len(paths) + (animate is not None)) as begin, threadpool_limits(1):  # arrays are small
         begin("loading the kernels")
         load_spline_kernels()
-        found = fit(data.x, data.y, **settings, record=animate is not None, progress=begin)
+        result = fit(data.x, data.y, **settings, record=animate is not None, progress=begin)
         for path in paths:
             begin(f"writing {path.name}")
-            write(found, data, path)
-        if animate is not None and found.history is not None:
+            write(result, data, path)
+        if animate is not None and result.history is not None:
             begin(f"drawing {animate.name}")
-            animate_tracks(found.history, animate, names=(data.input, data.output), **drawing_options(data))
-    return found
+            animate_tracks(result.history, animate, names=(data.input, data.output), **drawing_options(data))
+    return result
 
 
 def drawing_options(data: Data) -> dict[str, Any]:
@@ -143,14 +143,14 @@ def drawing_options(data: Data) -> dict[str, Any]:
     }
 
 
-def write(found: SplineFit, data: Data, path: Path) -> None:
+def write(result: SplineFit, data: Data, path: Path) -> None:
     """Write the picture, or the network in the units of the data."""
     from creases.network import read
     from creases.show import plot_spline, save_figure
     from creases.splines import to_module
 
     if path.suffix in NETWORKS:
-        read(to_module(found.net), input_shape=(1,)).save(path)
+        read(to_module(result.net), input_shape=(1,)).save(path)
         return
     names = (data.input, data.output)
-    save_figure(plot_spline(found.net, optimum=found.best, names=names, **drawing_options(data)), path)
+    save_figure(plot_spline(result.net, optimum=result.best, names=names, **drawing_options(data)), path)
