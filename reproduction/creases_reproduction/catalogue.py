@@ -34,7 +34,7 @@ def find_claim(id: str) -> Claim:
 
 @cache
 def _load_family(family: str) -> dict[str, Claim]:
-    """Import the modules of a family and return its claims by id."""
+    """Return import the modules of a family and return its claims by id."""
     package = f"creases_reproduction.{family}"
     claims: dict[str, Claim] = {}
     for module in import_module(package).MODULES:

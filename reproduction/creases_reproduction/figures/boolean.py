@@ -28,7 +28,7 @@ _LABELS = {
 
 
 def _kinds() -> dict[str, dict[str, Any]]:
-    """How each kind of function is marked."""
+    """Return how each kind of function is marked."""
     return {
         "random": {"color": style.class_color(0), "marker": "o"},
         "xored": {"color": style.class_color(1), "marker": "s"},
@@ -65,7 +65,7 @@ def plot_sizes(rates: pd.DataFrame, ax: Axes | None = None, *, outlined: pd.Data
 
 
 def success_figure(result: Success, *, leaks: tuple[float, ...] = (0.0, 0.1)) -> Figure:
-    """Mean and lowest successes over the classes for each size of network, by leak (Fig. 3.5)."""
+    """Return mean and lowest successes over the classes for each size of network, by leak (Fig. 3.5)."""
     rows = len(leaks)
     figure, axes = style.new_grid(9, 3.1 * rows, rows, 2)
     with style.style_context():
@@ -77,7 +77,9 @@ def success_figure(result: Success, *, leaks: tuple[float, ...] = (0.0, 0.1)) ->
 
 
 def metrics_figure(result: Success, *, leak: float = 0.1) -> Figure:
-    """Metrics and rates of every class, the easiest first; colours are the least width that ever succeeded (Fig. 3.6).
+    """Return metrics and rates of every class, the easiest first.
+
+    Colours are the least width that ever succeeded (Fig. 3.6).
 
     The width is that of networks with one hidden layer.
     """
@@ -107,7 +109,7 @@ def metrics_figure(result: Success, *, leak: float = 0.1) -> Figure:
 
 
 def ten_bits_figure(table: pd.DataFrame, *, n: int = 10) -> Figure:
-    """Rates of success on n-parity and on random functions by size (Fig. 3.7).
+    """Return rates of success on n-parity and on random functions by size (Fig. 3.7).
 
     Sizes with an outline have a network for n-parity by the constructions. ``table`` is what
     :func:`creases_reproduction.linearity.boolean_ten_bits.by_size` gives.
@@ -124,7 +126,7 @@ def ten_bits_figure(table: pd.DataFrame, *, n: int = 10) -> Figure:
 
 
 def difficulty_figure(table: pd.DataFrame) -> Figure:
-    """Points that networks have right against each metric, a dot for each function (Fig. 3.8).
+    """Return points that networks have right against each metric, a dot for each function (Fig. 3.8).
 
     ``table`` is what :func:`creases_reproduction.linearity.boolean_ten_bits.by_metrics` gives, of one number of bits.
     """
@@ -142,7 +144,9 @@ def difficulty_figure(table: pd.DataFrame) -> Figure:
 
 
 def bits_figure(means: pd.DataFrame) -> Figure:
-    """Mean rate of success, degree, entropy and influence by the number of bits, metrics divided by it (Fig. 3.9).
+    """Return mean rate of success, degree, entropy and influence by the number of bits.
+
+    Metrics divided by it (Fig. 3.9).
 
     ``means`` is what :func:`creases_reproduction.linearity.boolean_ten_bits.means` gives.
     """
@@ -167,7 +171,7 @@ def _bend(leak: float) -> str:
 
 
 def _whole(percent: float) -> str:
-    """A percentage in whole numbers that tells 0 and 100 from nearly so."""
+    """Return a percentage in whole numbers that tells 0 and 100 from nearly so."""
     if 0 < percent < 0.5:
         return "<1"
     return ">99" if 99.5 <= percent < 100 else f"{percent:.0f}"

@@ -66,7 +66,7 @@ def plot_claim(picture: Picture, ax: Axes | None = None) -> Axes:
 
 
 def claim_figure(picture: Picture, title: str) -> Figure:
-    """A claim's picture as a figure of its own, without pyplot."""
+    """Return a claim's picture as a figure of its own, without pyplot."""
     figure, (ax,) = style.new_figure(*claim_size(picture))
     plot_claim(picture, ax)
     with style.style_context():
@@ -75,7 +75,7 @@ def claim_figure(picture: Picture, title: str) -> Figure:
 
 
 def claim_size(picture: Picture) -> tuple[float, float]:
-    """Width and height in inches that suit a picture."""
+    """Return width and height in inches that suit a picture."""
     if picture.rows:
         return 6.4, 1.3 + 0.24 * len(picture.rows)
     if picture.curves:
@@ -125,7 +125,7 @@ def _draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
 
 
 def _numbers(values: Sequence[float | None]) -> NDArray[np.float64]:
-    """Numbers, those that are not there as NaN, which is not drawn."""
+    """Return numbers, those that are not there as NaN, which is not drawn."""
     return np.array([np.nan if value is None else value for value in values], np.float64)
 
 

@@ -32,7 +32,7 @@ def _kind_colors() -> dict[str, str]:
 
 
 def plot_hyperparameters(result: ResultTable) -> Figure:
-    """Rates of success in every setting with 95 % intervals, beside the printed ones (Table 4.2)."""
+    """Return rates of success in every setting with 95 % intervals, beside the printed ones (Table 4.2)."""
     figure, (left, right) = style.new_figure(9, 4.6, panels=2)
     for ax, (loss, name) in zip(
         (left, right), (("bce", "binary cross-entropy"), ("mse", "squared error")), strict=True
@@ -55,7 +55,7 @@ def plot_hyperparameters(result: ResultTable) -> Figure:
 
 
 def plot_dimensions(result: ResultTable) -> Figure:
-    """Share of networks that reach each threshold, by dimension; ReLU left, leaky ReLU right (Fig. 4.8)."""
+    """Return share of networks that reach each threshold, by dimension; ReLU left, leaky ReLU right (Fig. 4.8)."""
     table = result.table
     leaks = sorted(table["leak"].unique())
     figure, axes = style.new_figure(4.2 * len(leaks), 3.4, panels=len(leaks))
@@ -78,7 +78,7 @@ def plot_dimensions(result: ResultTable) -> Figure:
 
 
 def plot_orthogonality(result: ResultTable) -> Figure:
-    """Mean and largest magnitude of cosines between n random vectors in n dimensions (Fig. 4.7)."""
+    """Return mean and largest magnitude of cosines between n random vectors in n dimensions (Fig. 4.7)."""
     figure, (ax,) = style.new_figure(5, 3.4)
     table = result.table
     for k, name in enumerate(("largest", "mean")):
@@ -102,7 +102,7 @@ def plot_orthogonality(result: ResultTable) -> Figure:
 
 
 def plot_kinds(result: ResultTable) -> Figure:
-    """What trained networks of n + 1 units enclose, by dimension and leak."""
+    """Return what trained networks of n + 1 units enclose, by dimension and leak."""
     figure, (ax,) = style.new_figure(6.4, 3.4)
     bars = list(result.table.groupby(["dimension", "leak"], sort=True))
     colors = _kind_colors()
@@ -123,7 +123,7 @@ def plot_kinds(result: ResultTable) -> Figure:
 
 
 def plot_sine(result: ResultTable) -> Figure:
-    """Rates of success by width and depth, and the printed number of starts until the first (Table 5.1)."""
+    """Return rates of success by width and depth, and the printed number of starts until the first (Table 5.1)."""
     table = result.table
     rates = table.pivot(index="width", columns="depth", values="rate")
     printed = table.pivot(index="width", columns="depth", values="printed").to_numpy()
@@ -147,7 +147,7 @@ def plot_sine(result: ResultTable) -> Figure:
 
 
 def plot_sine_networks(found: SineNetworks, *, coefficients: bool = False) -> Figure:
-    """Sine by networks of each size with their errors, or the coefficients of their pieces (Fig. 5.5)."""
+    """Return sine by networks of each size with their errors, or the coefficients of their pieces (Fig. 5.5)."""
     widths, depths = (sorted(found.table[name].unique()) for name in ("width", "depth"))
     rows, columns = len(widths), len(depths)
     figure, _ = style.new_grid(1 + 1.7 * columns, 0.8 + 1.35 * rows, rows, columns, sharex=True, sharey=True)
@@ -171,7 +171,7 @@ def plot_sine_networks(found: SineNetworks, *, coefficients: bool = False) -> Fi
 
 
 def _draw_rates(ax: Axes, own: pd.DataFrame, y: NDArray[Any]) -> None:
-    """Rates in percent with their intervals, and printed ones, one below the other."""
+    """Return rates in percent with their intervals, and printed ones, one below the other."""
     color = style.class_color(0)
     ax.hlines(y, 100 * own["low"], 100 * own["high"], colors=color, linewidth=1.2)
     ax.plot(100 * own["rate"], y, "o", color=color, markersize=4, label="here, with 95 % interval")
@@ -196,7 +196,7 @@ def _draw_sine(ax: Axes, line: Any) -> None:
 
 
 def _draw_coefficients(ax: Axes, line: Any) -> None:
-    """Slope and constant of each piece, over those of sine's tangents."""
+    """Return slope and constant of each piece, over those of sine's tangents."""
     x = np.linspace(-pi, pi, 400)
     ax.plot(np.cos(x), np.sin(x) - x * np.cos(x), color=style.active_theme().quiet, linewidth=1.0)
     middle = (np.concatenate([[0.0], line.breakpoints]) + np.concatenate([line.breakpoints, [1.0]])) / 2

@@ -19,7 +19,7 @@ _NAMES = {"mean": "trained on the mean, rate 0.1", "sum": "trained on the sum, r
 
 
 def optima_figure(result: Optima, *, loss: Loss = "mean", functions: int = 60) -> Figure:
-    """Shares of the losses that networks end at, and below some of their functions for each loss.
+    """Return shares of the losses that networks end at, and below some of their functions for each loss.
 
     Parameters
     ----------

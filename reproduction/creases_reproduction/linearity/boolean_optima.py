@@ -67,7 +67,9 @@ class Optima:
     runs: dict[Loss, Run]
 
     def solutions(self, loss: Loss = "mean") -> pd.DataFrame:
-        """Table 3.2, for all 32 families of steady states: loss, how many networks have come to it, the printed number.
+        """Return Table 3.2, for all 32 families of steady states.
+
+        Loss, how many networks have come to it, the printed number.
 
         Most frequent first; one row is for networks in no family: in a region without one, or not settled. ``share``
         has its 95 % Wilson interval; ``printed`` is of 1,000 trials, NaN if not printed.
@@ -88,7 +90,10 @@ class Optima:
         return _add_shares(frame, len(settled)).sort_values("count", ascending=False, ignore_index=True)
 
     def frequencies(self) -> pd.DataFrame:
-        """How often each loss of a steady state is the nearest to where a network has ended, with 95 % intervals."""
+        """Return how often each loss of a steady state is the nearest to where a network has ended.
+
+        With 95 % intervals.
+        """
         import pandas as pd
 
         frames = []
@@ -112,12 +117,12 @@ def table_3_2(scale: Scale = "quick", *, seed: int = 0) -> Optima:
 
 
 def frequencies(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
-    """How often each loss of a steady state is where networks end, as :meth:`Optima.frequencies` tells it."""
+    """Return how often each loss of a steady state is where networks end, as :meth:`Optima.frequencies` tells it."""
     return ResultTable(table_3_2(scale, seed=seed).frequencies(), {"scale": scale, "seed": str(seed)})
 
 
 def _add_shares(frame: pd.DataFrame, total: int) -> pd.DataFrame:
-    """The table with each count's ``share`` of all, and its 95 % Wilson interval ``low``, ``high``."""
+    """Return the table with each count's ``share`` of all, and its 95 % Wilson interval ``low``, ``high``."""
     rates = add_rates(frame.assign(trials=total), "count")
     return rates.rename(columns={"rate": "share"}).drop(columns="trials")
 

@@ -82,7 +82,7 @@ class Success(ResultTable):
         return pd.DataFrame({"swaps": swaps, **fourier}, index=pd.Index(classes, name="class"))
 
     def rates(self, leak: float) -> pd.DataFrame:
-        """Rates of success, a row for each class and a column for each (width, depth)."""
+        """Return rates of success, a row for each class and a column for each (width, depth)."""
         rows = self.table[np.isclose(self.table["leak"], leak)]
         if rows.empty:
             known = ", ".join(f"{value:g}" for value in np.unique(self.table["leak"]))
@@ -91,11 +91,11 @@ class Success(ResultTable):
         return rows.assign(rate=rate).pivot(index="class", columns=["width", "depth"], values="rate").sort_index(axis=1)
 
     def sizes(self, leak: float, how: Literal["mean", "min"]) -> pd.DataFrame:
-        """Mean or lowest rate over the classes (Fig. 3.5), a row for each depth and a column for each width."""
+        """Return mean or lowest rate over the classes (Fig. 3.5), a row for each depth and a column for each width."""
         return self.rates(leak).agg(how).unstack("width")
 
     def performance(self, leak: float) -> pd.DataFrame:
-        """What Fig. 3.6 shows of each class (index), easiest first.
+        """Return what Fig. 3.6 shows of each class (index), easiest first.
 
         The metrics; the rates of 2x2 and of 3x1 networks, and the mean over all sizes; the least width of one hidden
         layer that ever succeeded (``"width"``, NaN if none).
@@ -110,7 +110,7 @@ class Success(ResultTable):
         return found.sort_values("mean", ascending=False, kind="stable")
 
     def correlations(self, leak: float) -> pd.DataFrame:
-        """Correlation over the classes of each metric with the mean rate of success, and its 95 % interval.
+        """Return correlation over the classes of each metric with the mean rate of success, and its 95 % interval.
 
         The classes are all there are, so that only the trainings are a sample: the interval is that of 200 tables
         with successes drawn anew, binomially with the rates found.
@@ -126,7 +126,7 @@ class Success(ResultTable):
         return pd.DataFrame({"correlation": first, "low": low, "high": high}, index=pd.Index(METRICS, name="metric"))
 
     def hardest(self, leak: float) -> pd.DataFrame:
-        """At how many sizes each class is among the hardest, beside Table 3.3; most often first.
+        """Return at how many sizes each class is among the hardest, beside Table 3.3; most often first.
 
         Hardest at a size: a rate within 0.01 of the lowest, and below 1.
         """
@@ -137,7 +137,7 @@ class Success(ResultTable):
         return found[(count > 0) | found["printed"].notna()].sort_values("count", ascending=False, kind="stable")
 
     def rate(self, function: int, width: int, depth: int, leak: float) -> pd.Series:
-        """The row of one class and size, with ``rate`` and its 95 % Wilson interval ``low``, ``high``."""
+        """Return the row of one class and size, with ``rate`` and its 95 % Wilson interval ``low``, ``high``."""
         row = self.table.query("`class` == @function and width == @width and depth == @depth")
         row = row[np.isclose(row["leak"], leak)]
         if row.empty:
@@ -187,7 +187,7 @@ def success(
 
 
 def _run_sweep(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.DataFrame:
-    """Rows of all jobs, done or found in the folder."""
+    """Return rows of all jobs, done or found in the folder."""
     sweep = lab.Sweep(
         "creases_reproduction.linearity.boolean_success:size", jobs, out
     )  # of this module, also where it is run as one
@@ -234,7 +234,7 @@ def train_size(
 
 
 def parity_rates(trials: int = 10_000, *, seed: int = 0, device: str = "cpu") -> pd.DataFrame:
-    """How often the sizes that section 3.4.4 speaks of learn 4-parity, of many networks.
+    """Return how often the sizes that section 3.4.4 speaks of learn 4-parity, of many networks.
 
     Columns width, depth, leak, trials, successes, rate, and its 95 % Wilson interval low, high.
     """
@@ -272,7 +272,7 @@ def read_success(path: str | Path) -> Success:
 
 
 def stored_success() -> Success:
-    """The result at full scale that comes with the package.
+    """Return the result at full scale that comes with the package.
 
     >>> bool(stored().rate(PARITY, 3, 1, LEAKY)["rate"] < 0.1)
     True
@@ -282,7 +282,7 @@ def stored_success() -> Success:
 
 
 def _shrink_types(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows in order, in the smallest types that hold them."""
+    """Return rows in order, in the smallest types that hold them."""
     types = {
         "class": "uint16",
         "width": "uint8",

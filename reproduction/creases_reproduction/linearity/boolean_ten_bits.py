@@ -1,4 +1,4 @@
-"""Section 3.4.3 of the dissertation: Boolean functions of up to ten bits.
+r"""Section 3.4.3 of the dissertation: Boolean functions of up to ten bits.
 
 Three kinds of function: random ones (each value a fair coin), parity, and the 222 classes of functions of the first
 four bits XORed with the parity of all n. (XORed with the parity of the other n - 4 bits they would be the same
@@ -11,9 +11,9 @@ functions up to NPN: g -> g xor 4-parity takes classes to classes.) Leaky ReLU o
 
 ``stored_table`` has the results, "boolean_ten_bits_sizes" and "boolean_ten_bits_metrics", at full scale, of::
 
-    python -m creases_reproduction.linearity.boolean_ten_bits sizes --scale full --device cuda \\
+    python -m creases_reproduction.linearity.boolean_ten_bits sizes --scale full --device cuda \
         --out boolean_ten_bits_sizes.csv
-    python -m creases_reproduction.linearity.boolean_ten_bits metrics --scale full --device cuda \\
+    python -m creases_reproduction.linearity.boolean_ten_bits metrics --scale full --device cuda \
         --out boolean_ten_bits_metrics.csv
 
 Both together took less than two minutes on an H200; on one core they would take about 4200 and 1600 seconds, at reduced
@@ -126,7 +126,9 @@ def by_metrics(
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
-    """Means over the functions of each kind and n in a table of :func:`by_metrics`; metrics divided by n (Fig. 3.9).
+    """Return means over the functions of each kind and n in a table of :func:`by_metrics`.
+
+    Metrics divided by n (Fig. 3.9).
 
     Columns kind, n, functions, trials (of all of them), rate, low, high, right, degree, entropy, influence; low to high
     is the 95 % Wilson interval of the rate, the functions taken as given.
@@ -138,7 +140,7 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def grid(table: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Mean rates in a table of :func:`by_size`, of a kind: a row for each depth, a column for each width."""
+    """Return mean rates in a table of :func:`by_size`, of a kind: a row for each depth, a column for each width."""
     own = table[table["kind"] == kind]
     rates = own.assign(rate=own["successes"] / own["trials"])
     return rates.pivot_table(index="depth", columns="width", values="rate")
@@ -151,7 +153,7 @@ def has_parity_network(rates: pd.DataFrame, n: int) -> pd.DataFrame:
 
 
 def functions(kind: str, n: int, count: int, *, seed: int = 0) -> NDArray[np.uint8]:
-    """Truth tables (count, 2^n) of functions of a kind.
+    """Return truth tables (count, 2^n) of functions of a kind.
 
     Of the 222 XORed ones, so many spread over the classes; of parity, which is but one, copies.
     """
@@ -174,12 +176,12 @@ def _settings(scales: dict[str, Scale], scale: str) -> Scale:
 
 
 def _tables(scale: Scale, n: int, seed: int) -> NDArray[np.uint8]:
-    """Truth tables (k, 2^n) of all functions of a scale."""
+    """Return truth tables (k, 2^n) of all functions of a scale."""
     return np.concatenate([functions(kind, n, count, seed=seed) for kind, count in scale.counts.items()])
 
 
 def _train_functions(scale: Scale, n: int, width: int, depth: int, seed: int, device: str) -> pd.DataFrame:
-    """Outcomes of one size on all functions of a scale, trained in one call."""
+    """Return outcomes of one size on all functions of a scale, trained in one call."""
     names = [(kind, k) for kind, count in scale.counts.items() for k in range(count)]
     seeds = [derive_seed(seed, n, KINDS.index(kind), k, width, depth) for kind, k in names]
     done = train_on(

@@ -17,14 +17,17 @@ from creases_reproduction.judges import count_failures, drawing, judge_cases
 
 
 def swaps_of_all(n: int) -> NDArray[np.uint8]:
-    """Swaps of every function of n <= 4 bits, (2^2^n,): at most 1 where a perceptron has it."""
+    """Return swaps of every function of n <= 4 bits, (2^2^n,): at most 1 where a perceptron has it."""
     found = boolean.class_swaps(n)
     classes = boolean.canonical_form(np.arange(1 << (1 << n)), n)
     return np.asarray(found.swaps[np.searchsorted(found.representatives, classes)])
 
 
 def measure_invariance(scale: Scale) -> Numbers:
-    """Theorem 2.1.1 for single bits as predicates and rotations of 2 to 4 bits as group: equal weights suffice."""
+    """Measure Theorem 2.1.1 for single bits as predicates and rotations of 2 to 4 bits as group.
+
+    Equal weights suffice.
+    """
     holds, others = [], 0
     for n in (2, 3, 4):
         x = np.arange(1 << n)
@@ -45,12 +48,13 @@ def _has_equal_weights(f: int, n: int) -> bool:
 
 
 def measure_xor(scale: Scale) -> Numbers:
-    """Theorem 2.1.2: which functions of two bits are not linearly separable."""
+    """Measure Theorem 2.1.2: which functions of two bits are not linearly separable."""
     swaps = swaps_of_all(2)
     return {"separable": int((swaps <= 1).sum()), "others": np.flatnonzero(swaps > 1).tolist()}
 
 
 def judge_xor(numbers: Numbers) -> Judgement:
+    """Judge Theorem 2.1.2."""
     others, names = numbers["others"], {6: "XOR", 9: "its negation"}
     if 6 not in others:
         return Judgement("disagrees", "XOR is linearly separable")
@@ -59,7 +63,10 @@ def judge_xor(numbers: Numbers) -> Judgement:
 
 
 def measure_masks(scale: Scale) -> Numbers:
-    """Theorem 2.1.3: parity of R bits by products of bits, all 2^R and all but one of them, as linear programs."""
+    """Measure Theorem 2.1.3.
+
+    Parity of R bits by products of bits, all 2^R and all but one of them, as linear programs.
+    """
     holds = []
     for bits in range(1, 7 if scale == "full" else 5):
         x = np.arange(1 << bits)
@@ -80,7 +87,7 @@ def _is_separable(features: Floats, signs: Floats) -> bool:
 
 
 def measure_convergence(scale: Scale) -> Numbers:
-    """The rule (2.4) on every class of functions of four bits: does it come to a solution in 1000 epochs?"""
+    """Measure the rule (2.4) on every class of functions of four bits: whether 1000 epochs reach a solution."""
     from sklearn.linear_model import Perceptron
 
     swaps = boolean.class_swaps(4)
@@ -94,7 +101,7 @@ def measure_convergence(scale: Scale) -> Numbers:
 
 
 def measure_error_gradient(scale: Scale) -> Numbers:
-    """(2.11): the derivative of (2.10) by an output, printed and by automatic differentiation, at 5 points."""
+    """Measure (2.11): the derivative of (2.10) by an output, printed and by automatic differentiation, at 5 points."""
     draw = np.random.default_rng(0)
     F, t = (torch.from_numpy(draw.normal(size=5)) for _ in range(2))
     F.requires_grad_()
@@ -107,6 +114,7 @@ def measure_error_gradient(scale: Scale) -> Numbers:
 
 
 def judge_error_gradient(numbers: Numbers) -> Judgement:
+    """Judge eq. (2.11)."""
     if numbers["as printed"] < 1e-9:
         return Judgement("agrees", "the derivative is t - F")
     if numbers["negated"] > 1e-9:
@@ -115,7 +123,10 @@ def judge_error_gradient(numbers: Numbers) -> Judgement:
 
 
 def measure_backpropagation(scale: Scale) -> Numbers:
-    """The rules (2.23) for sigmoids and squared error, against automatic differentiation: the largest difference."""
+    """Measure the rules (2.23) for sigmoids and squared error, against automatic differentiation.
+
+    The largest difference.
+    """
     draw, off = np.random.default_rng(0), 0.0
     for widths in ([3, 4, 2], [2, 5, 3, 1], [1, 1, 1, 1]):
         W = [draw.normal(size=(b, a)) for a, b in pairwise(widths)]
@@ -134,7 +145,7 @@ def measure_backpropagation(scale: Scale) -> Numbers:
 
 
 def _derivatives_by_rules(W: list[Floats], bias: list[Floats], x: Floats, t: Floats) -> list[Floats]:
-    """Derivatives of (2.10) by the weights and then by the biases, as (2.23) has them."""
+    """Return derivatives of (2.10) by the weights and then by the biases, as (2.23) has them."""
     outputs = [x]
     for weight, b in zip(W, bias, strict=True):
         outputs.append(1 / (1 + np.exp(-(weight @ outputs[-1] + b))))
@@ -146,6 +157,7 @@ def _derivatives_by_rules(W: list[Floats], bias: list[Floats], x: Floats, t: Flo
 
 
 def judge_backpropagation(numbers: Numbers) -> Judgement:
+    """Judge eq. (2.23)."""
     off = numbers["largest difference"]
     if off < 1e-12:
         return Judgement("agrees", f"at most {off:.1g} from automatic differentiation, for three networks")
@@ -157,7 +169,10 @@ STEEP = 400.0
 
 
 def measure_rectangles(scale: Scale) -> Numbers:
-    """Figure 2.3: sin on [-pi, pi] by rectangles of two sigmoids, and of four ReLUs each: the largest errors."""
+    """Measure Figure 2.3.
+
+    Sin on [-pi, pi] by rectangles of two sigmoids, and of four ReLUs each: the largest errors.
+    """
     counts = [5, 10, 20, 40, 80] + ([160, 320] if scale == "full" else [])
     x = torch.linspace(-np.pi, np.pi, 20_001, dtype=torch.float64)
     errors: dict[str, list[float]] = {"sigmoid": [], "relu": []}
@@ -174,6 +189,7 @@ def measure_rectangles(scale: Scale) -> Numbers:
 
 
 def judge_rectangles(numbers: Numbers) -> Judgement:
+    """Judge Figure 2.3 and section 2.2.2."""
     counts = np.array(numbers["rectangles"], float)
     slopes = {name: np.polyfit(np.log(counts), np.log(numbers[name]), 1)[0] for name in ("sigmoid", "relu")}
     at_20 = numbers["sigmoid"][numbers["rectangles"].index(20)]
@@ -184,6 +200,7 @@ def judge_rectangles(numbers: Numbers) -> Judgement:
 
 
 def picture_rectangles(numbers: Numbers) -> Picture:
+    """Picture Figure 2.3 and section 2.2.2."""
     curves = [
         Curve("two sigmoids each", numbers["rectangles"], numbers["sigmoid"]),
         Curve("four ReLUs each", numbers["rectangles"], numbers["relu"]),

@@ -22,13 +22,13 @@ Layers = list[tuple[Floats, Floats]]
 
 
 def random_network(widths: list[int], seed: int) -> Network:
-    """A network with normal weights and biases: in general position."""
+    """Return a network with normal weights and biases: in general position."""
     draw = np.random.default_rng(seed)
     return creases.read([(draw.normal(size=(b, a)), draw.normal(size=b)) for a, b in pairwise(widths)])
 
 
 def measure_bounded_decisions(scale: Scale) -> Numbers:
-    """Parts of the plane and of space that networks of width d decide for a class: bounded ones among them.
+    """Measure parts of the plane and of space that networks of width d decide for a class: bounded ones among them.
 
     As many of the smallest wider networks (d + 1 units) are looked at beside: those do have bounded parts.
     """
@@ -48,6 +48,7 @@ def measure_bounded_decisions(scale: Scale) -> Numbers:
 
 
 def judge_narrow(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2, chapter 4, section 4.3 and Theorem 2.3.2."""
     found = judge_cases("parts of random networks of width d: none is bounded")(numbers)
     if found.verdict == "agrees" and numbers["one unit more"] != "bounded":
         return Judgement("disagrees", "with one unit more nothing is bounded either")
@@ -55,7 +56,10 @@ def judge_narrow(numbers: Numbers) -> Judgement:
 
 
 def measure_product_bound(scale: Scale) -> Numbers:
-    """(2.26) with k = 1 for three inputs and widths 5, 1, as the text allows, and with k = d for random networks."""
+    """Measure (2.26) with k = 1 for three inputs and widths 5, 1, as the text allows.
+
+    And with k = d for random networks.
+    """
     net = random_network([3, 5, 1, 1], 0)
     counted = creases.space(net, [(-1e3, 1e3)] * 3).count
     holds = []
@@ -71,6 +75,7 @@ def measure_product_bound(scale: Scale) -> Numbers:
 
 
 def judge_product_bound(numbers: Numbers) -> Judgement:
+    """Judge eq. (2.26)."""
     regions, bound = numbers["regions"], numbers["bound with k = 1"]
     right = judge_cases("random networks with k the number of inputs")(numbers["k = d"])
     if regions <= bound:
@@ -83,7 +88,7 @@ def judge_product_bound(numbers: Numbers) -> Judgement:
 
 
 def measure_zigzags(scale: Scale) -> Numbers:
-    """(2.27): networks of as many folds as there can be, in each input by itself, against the lower bound."""
+    """Measure (2.27): networks of as many folds as there can be, in each input by itself, against the lower bound."""
     generic = creases.space(random_network([2, 6, 1], 0), [(-1e3, 1e3)] * 2).count
     rows = [[2, 6, 1, generic, bounds([6], 2).lower or 0, bounds([6], 2).upper]]
     for d, units, depth in [(1, 3, 1), (1, 3, 2), (1, 3, 3), (1, 4, 2), (2, 3, 2)]:
@@ -95,7 +100,7 @@ def measure_zigzags(scale: Scale) -> Numbers:
 
 
 def _side_by_side(model: nn.Sequential, d: int) -> Layers:
-    """The layers of d networks of one input side by side, with one output: their sum."""
+    """Return the layers of d networks of one input side by side, with one output: their sum."""
     layers = [(one.weight.detach().numpy(), one.bias.detach().numpy()) for one in model if isinstance(one, nn.Linear)]
     joined = [(block_diag(*[W] * d), np.tile(b, d)) for W, b in layers]
     last = joined[-1]
@@ -103,7 +108,7 @@ def _side_by_side(model: nn.Sequential, d: int) -> Layers:
 
 
 def measure_tightness(scale: Scale) -> Numbers:
-    """Upper bound (2.26) over lower bound (2.27) at growing width, for 1 to 3 inputs and 1 to 4 layers."""
+    """Measure upper bound (2.26) over lower bound (2.27) at growing width, for 1 to 3 inputs and 1 to 4 layers."""
     widths = [2**k * 6 for k in range(12)]
     ratios = {}
     for d, depth in product((1, 2, 3), (1, 2, 3, 4)):
@@ -113,6 +118,7 @@ def measure_tightness(scale: Scale) -> Numbers:
 
 
 def judge_tightness(numbers: Numbers) -> Judgement:
+    """Judge eqs. (2.26) to (2.28)."""
     worst = max(own[-1] / own[-2] for own in numbers["ratios"].values())
     largest = max(own[-1] for own in numbers["ratios"].values())
     if worst < 1.01:
@@ -121,12 +127,16 @@ def judge_tightness(numbers: Numbers) -> Judgement:
 
 
 def picture_tightness(numbers: Numbers) -> Picture:
+    """Picture eqs. (2.26) to (2.28)."""
     curves = [Curve(name, numbers["widths"], own) for name, own in numbers["ratios"].items()]
     return Picture(curves=curves, x="width", y="upper over lower bound", log=True)
 
 
 def measure_order(scale: Scale) -> Numbers:
-    """The power of the width that the upper bound (2.26) grows as, for L layers and k = 1 to 3, beside k (L - 1)."""
+    """Measure the power of the width that the upper bound (2.26) grows as, for L layers and k = 1 to 3.
+
+    Beside k (L - 1).
+    """
     n = 1 << 20
     found = []
     for k, layers in product((1, 2, 3), (1, 2, 3, 4)):
@@ -136,6 +146,7 @@ def measure_order(scale: Scale) -> Numbers:
 
 
 def judge_order(numbers: Numbers) -> Judgement:
+    """Judge section 2.3.2, after (2.26)."""
     if judge_rows(0.01)(numbers).verdict == "agrees":
         return Judgement("agrees", "the bound grows as printed")
     found = rows(numbers)
@@ -147,7 +158,7 @@ def judge_order(numbers: Numbers) -> Judgement:
 
 
 def measure_identical_units(scale: Scale) -> Numbers:
-    """Regions of a layer of units that all compute the same combination of the inputs."""
+    """Measure regions of a layer of units that all compute the same combination of the inputs."""
     counts = []
     for d, seed in product((2, 3), range(5)):
         draw = np.random.default_rng(seed)
@@ -157,7 +168,10 @@ def measure_identical_units(scale: Scale) -> Numbers:
 
 
 def measure_depth_separation(scale: Scale) -> Numbers:
-    """Theorem 2.3.3: a sawtooth of k^2 layers of k units, and the least units with which k layers have its pieces."""
+    """Measure Theorem 2.3.3.
+
+    A sawtooth of k^2 layers of k units, and the least units with which k layers have its pieces.
+    """
     rows = []
     for k in range(1, 6 if scale == "full" else 4):
         pieces = k ** (k * k)  # at least as many as changes of sign, which the smaller ones show
@@ -169,7 +183,10 @@ def measure_depth_separation(scale: Scale) -> Numbers:
 
 
 def _least_units(pieces: int, layers: int) -> int:
-    """The least units in so many layers that can make so many pieces on a line: prod (n_l + 1) of them at most."""
+    """Return the least units in so many layers that can make so many pieces on a line.
+
+    Prod (n_l + 1) of them at most.
+    """
     even = int(pieces ** (1 / layers))
     options = [[max(even - 1 + k, 1) for k in part] for part in combinations_with_replacement((0, 1), layers)]
     enough = [sum(widths) for widths in options if bounds(widths, 1).product >= pieces]
@@ -177,7 +194,7 @@ def _least_units(pieces: int, layers: int) -> int:
 
 
 def measure_on_lines(scale: Scale) -> Numbers:
-    """Breakpoints of untrained networks on random segments of four inputs, by the number of units."""
+    """Measure breakpoints of untrained networks on random segments of four inputs, by the number of units."""
     trials = 40 if scale == "full" else 6
     shapes = [(width, depth) for depth in (1, 2, 3) for width in (8, 16, 32, 64)]
     rows = []
@@ -191,12 +208,14 @@ def measure_on_lines(scale: Scale) -> Numbers:
 
 
 def judge_on_lines(numbers: Numbers) -> Judgement:
+    """Judge section 2.3.8 (also 1.1.1)."""
     power = numbers["power"]
     words = f"breakpoints go as the number of units to the power {power:.2f}"
     return Judgement("agrees" if abs(power - 1) < 0.2 else "disagrees", words)
 
 
 def picture_on_lines(numbers: Numbers) -> Picture:
+    """Picture section 2.3.8 (also 1.1.1)."""
     rows = numbers["rows"]
     curves = [
         Curve(f"depth {depth}", [r[0] for r in rows if r[1] == depth], [r[2] for r in rows if r[1] == depth])
@@ -206,7 +225,7 @@ def picture_on_lines(numbers: Numbers) -> Picture:
 
 
 def measure_by_dimension(scale: Scale) -> Numbers:
-    """Regions of untrained networks of two layers in a box of 1, 2 and 3 inputs, by the number of units."""
+    """Measure regions of untrained networks of two layers in a box of 1, 2 and 3 inputs, by the number of units."""
     trials = 10 if scale == "full" else 2
     widths = (4, 8, 16, 32) if scale == "full" else (4, 8, 16)
     counts = []
@@ -223,6 +242,7 @@ def measure_by_dimension(scale: Scale) -> Numbers:
 
 
 def judge_by_dimension(numbers: Numbers) -> Judgement:
+    """Judge section 2.3.8 (also 1.1.1)."""
     powers, last = numbers["powers"], [own[-1] for own in numbers["counts"]]
     ratios = [b / a for a, b in pairwise(last)]
     words = f"powers of the units with 1, 2, 3 inputs: {', '.join(f'{p:.2f}' for p in powers)}; at the most units each "
@@ -232,6 +252,7 @@ def judge_by_dimension(numbers: Numbers) -> Judgement:
 
 
 def picture_by_dimension(numbers: Numbers) -> Picture:
+    """Picture section 2.3.8 (also 1.1.1)."""
     curves = [Curve(f"{d} inputs", numbers["units"], own) for d, own in enumerate(numbers["counts"], start=1)]
     return Picture(curves=curves, x="units", y="regions", log=True)
 

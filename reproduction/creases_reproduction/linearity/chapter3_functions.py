@@ -19,7 +19,10 @@ FIVE_SWAPS = [1785, 7140]
 
 
 def measure_perceptron_counts(scale: Scale) -> Numbers:
-    """Of how many of the points of {0, 1}^n untrained perceptrons without a bias say 1: how often each number."""
+    """Count the points of {0, 1}^n at which untrained perceptrons without a bias are 1.
+
+    How often each number.
+    """
     n, trials = 4, 200_000 if scale == "full" else 20_000
     weights = lab.Batch.initial(trials, [n, 1], seed=0, init="he").weights[0][:, 0]  # normal: symmetric about 0
     ones = (weights @ boolean.all_inputs(n).T > 0).sum(axis=1)
@@ -28,6 +31,7 @@ def measure_perceptron_counts(scale: Scale) -> Numbers:
 
 
 def judge_perceptron_counts(numbers: Numbers) -> Judgement:
+    """Judge section 3.1."""
     p, last = numbers["p"], numbers["at 2^n"]
     if p < 0.001:
         return Judgement("disagrees", f"the numbers are not equally frequent (chi-square test: p = {p:.2g})")
@@ -38,6 +42,7 @@ def judge_perceptron_counts(numbers: Numbers) -> Judgement:
 
 
 def picture_perceptron_counts(numbers: Numbers) -> Picture:
+    """Picture section 3.1."""
     counts = numbers["counts"]
     share = [count / sum(counts) for count in counts]
     printed = [1 / (len(counts) - 1)] * len(counts)
@@ -46,7 +51,7 @@ def picture_perceptron_counts(numbers: Numbers) -> Picture:
 
 
 def measure_enough_width(scale: Scale) -> Numbers:
-    """Whether width n + 2^(n - 1 - log2 l) + 1 in l layers holds a network built for the most swaps of n bits."""
+    """Measure whether width n + 2^(n - 1 - log2 l) + 1 in l layers suffices for the most swaps of n bits."""
     most = [int(boolean.class_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)]
     cases = [(n, layers) for n in range(1, len(most) + 1) for layers in (1, 2, 4) if layers <= 2 ** (n - 1)]
     widths = [n + 2 ** (n - 1) // layers + 1 for n, layers in cases]
@@ -57,7 +62,10 @@ def measure_enough_width(scale: Scale) -> Numbers:
 
 
 def measure_polynomial(scale: Scale) -> Numbers:
-    """The sum (3.5) of coefficients times monomials over f, with and without the factor 2^-n, at all functions."""
+    """Measure the sum (3.5) of coefficients times monomials over f, with and without the factor 2^-n.
+
+    At all functions.
+    """
     ratios: dict[str, list[list[float]]] = {"with the factor": [], "as printed": []}
     for n in (1, 2, 3, 4):
         functions = np.arange(1 << (1 << n)) if n < 4 else boolean.npn_classes(4).representatives
@@ -72,6 +80,7 @@ def measure_polynomial(scale: Scale) -> Numbers:
 
 
 def judge_polynomial(numbers: Numbers) -> Judgement:
+    """Judge eq. (3.5), also (A.22)."""
     if all(low == high == 1 for _, low, high in numbers["as printed"]):
         return Judgement("agrees", "the polynomial has the function's values")
     if all(low == high == 1 for _, low, high in numbers["with the factor"]):
@@ -80,7 +89,7 @@ def judge_polynomial(numbers: Numbers) -> Judgement:
 
 
 def measure_influence(scale: Scale) -> Numbers:
-    """(3.6), the influence by coefficients, against its definition, at all functions of up to four bits."""
+    """Measure (3.6), the influence by coefficients, against its definition, at all functions of up to four bits."""
     holds = []
     for n in (1, 2, 3, 4):
         functions = np.arange(1 << (1 << n))
@@ -90,7 +99,7 @@ def measure_influence(scale: Scale) -> Numbers:
 
 
 def measure_invariance(scale: Scale) -> Numbers:
-    """Swaps along permuted and negated weights, and of images of functions by the operations of NPN."""
+    """Measure swaps along permuted and negated weights, and of images of functions by the operations of NPN."""
     draw, holds = np.random.default_rng(0), []
     for n in (2, 3, 4, 5) if scale == "full" else (2, 3, 4):
         for _ in range(20):
@@ -101,14 +110,14 @@ def measure_invariance(scale: Scale) -> Numbers:
 
 
 def npn_image(f: int, n: int, draw: np.random.Generator) -> int:
-    """Another function of a function's class: inputs permuted and negated, the output perhaps negated."""
+    """Return another function of a function's class: inputs permuted and negated, the output perhaps negated."""
     bits = boolean.all_inputs(n)[:, draw.permutation(n)] ^ draw.integers(0, 2, n)
     table = boolean.truth_table(f, n)[bits @ (1 << np.arange(n))]
     return boolean.from_truth_table(table ^ draw.integers(0, 2))
 
 
 def measure_fourier_invariance(scale: Scale) -> Numbers:
-    """Degree, entropy and influence of functions and of other functions of their classes."""
+    """Measure degree, entropy and influence of functions and of other functions of their classes."""
     draw, holds = np.random.default_rng(0), []
     for n, _ in product((2, 3, 4, 5, 6), range(20)):
         f = int(draw.integers(0, 2 ** (2**n), dtype=np.uint64)) if n < 6 else int(draw.integers(0, 2**63))
@@ -121,7 +130,7 @@ def measure_fourier_invariance(scale: Scale) -> Numbers:
 
 
 def measure_narrow_networks(scale: Scale) -> Numbers:
-    """Networks of width two built for every class of up to four bits, and for some of five."""
+    """Measure networks of width two built for every class of up to four bits, and for some of five."""
     holds = []
     for n, leak in product((1, 2, 3, 4), (0.0, 0.1)):
         some = boolean.npn_classes(n).representatives[:: 1 if scale == "full" or n < 4 else 8]
@@ -130,7 +139,7 @@ def measure_narrow_networks(scale: Scale) -> Numbers:
 
 
 def measure_orderings(scale: Scale) -> Numbers:
-    """How many orders positive weights can put the inputs in, and how many the printed cases tell apart."""
+    """Measure how many orders positive weights can put the inputs in, and how many the printed cases tell apart."""
     bits = range(1, 6)
     return {
         "rows": [row(f"n = {n}", factorial(max(n - 1, 1)), len(boolean.subset_sum_orderings(n).weights)) for n in bits]
@@ -138,6 +147,7 @@ def measure_orderings(scale: Scale) -> Numbers:
 
 
 def judge_orderings(numbers: Numbers) -> Judgement:
+    """Judge section 3.3.1."""
     off = [one for one in rows(numbers) if one.printed != one.measured]
     if not off:
         return Judgement("agrees", "the cases tell all orders apart")
@@ -146,7 +156,7 @@ def judge_orderings(numbers: Numbers) -> Judgement:
 
 
 def measure_class_counts(scale: Scale) -> Numbers:
-    """NPN classes of n bits beside 2^(2^n) / (2^n n!)."""
+    """Measure NPN classes of n bits beside 2^(2^n) / (2^n n!)."""
     bits = range(1, 6 if scale == "full" else 5)
     printed = {1: 2, 2: 4, 4: 222, 5: 616126}
     found = {n: len(boolean.npn_classes(n).representatives) for n in bits}
@@ -157,6 +167,7 @@ def measure_class_counts(scale: Scale) -> Numbers:
 
 
 def judge_class_counts(numbers: Numbers) -> Judgement:
+    """Judge sections 3.3.1 and 3.4.2."""
     off = [one for one in rows(numbers) if one.printed is not None and one.printed != one.measured]
     if off:
         return Judgement("disagrees", ", ".join(f"{one.measured:.0f} classes at {one.what}" for one in off))
@@ -165,13 +176,14 @@ def judge_class_counts(numbers: Numbers) -> Judgement:
 
 
 def measure_table_3_1(scale: Scale) -> Numbers:
-    """The most swaps of functions of n bits; n = 5, which is not printed, at full scale."""
+    """Measure the most swaps of functions of n bits; n = 5, which is not printed, at full scale."""
     printed = {1: 1, 2: 2, 3: 3, 4: 5}
     most = {n: int(boolean.class_swaps(n).swaps.max()) for n in range(1, 6 if scale == "full" else 5)}
     return {"rows": [row(f"n = {n}", printed.get(n), value) for n, value in most.items()]}
 
 
 def judge_table_3_1(numbers: Numbers) -> Judgement:
+    """Judge Table 3.1."""
     off = [one for one in rows(numbers) if one.printed is not None and one.printed != one.measured]
     if off:
         return Judgement("disagrees", ", ".join(f"{one.measured:.0f} at {one.what}" for one in off))
@@ -180,11 +192,12 @@ def judge_table_3_1(numbers: Numbers) -> Judgement:
 
 
 def measure_small_classes(scale: Scale) -> Numbers:
-    """How many classes have 0, 1, 2, ... swaps, for n = 1, 2, 3."""
+    """Measure how many classes have 0, 1, 2, ... swaps, for n = 1, 2, 3."""
     return {str(n): np.bincount(boolean.class_swaps(n).swaps).tolist() for n in (1, 2, 3)}
 
 
 def judge_small_classes(numbers: Numbers) -> Judgement:
+    """Judge Figures 3.1 and 3.4, section 3.3.1."""
     found = [numbers[str(n)] for n in (1, 2, 3)]
     right = found[0] == [1, 1] and found[1] == [1, 2, 1] and len(found[2]) == 4 and found[2][3] > 1
     words = "; ".join(f"n = {n}: {' '.join(map(str, own))}" for n, own in enumerate(found, start=1))
@@ -192,18 +205,19 @@ def judge_small_classes(numbers: Numbers) -> Judgement:
 
 
 def measure_most_swaps(scale: Scale) -> Numbers:
-    """The classes of four bits with the most swaps."""
+    """Measure the classes of four bits with the most swaps."""
     found = boolean.class_swaps(4)
     return {"most": int(found.swaps.max()), "classes": found.representatives[found.swaps == found.swaps.max()].tolist()}
 
 
 def judge_most_swaps(numbers: Numbers) -> Judgement:
+    """Judge Figure 3.2."""
     right = numbers["most"] == 5 and numbers["classes"] == FIVE_SWAPS
     return Judgement("agrees" if right else "disagrees", f"{numbers['most']} swaps: classes {numbers['classes']}")
 
 
 def measure_parity_swaps(scale: Scale) -> Numbers:
-    """Swaps of parity, and changes along equal weights."""
+    """Measure swaps of parity, and changes along equal weights."""
     bits = range(1, 7 if scale == "full" else 6)
     found = [
         (boolean.swaps(boolean.parity(n), n).changes, boolean.class_changes(boolean.parity(n), n, [1] * n))
@@ -216,7 +230,7 @@ def measure_parity_swaps(scale: Scale) -> Numbers:
 
 
 def measure_average_swaps(scale: Scale) -> Numbers:
-    """Mean swaps over all functions of n bits."""
+    """Measure mean swaps over all functions of n bits."""
     means = [float(swaps_of_all(n).mean()) for n in (1, 2, 3, 4)]
     if scale == "full":
         found, sizes = boolean.class_swaps(5), boolean.npn_classes(5).sizes
@@ -225,6 +239,7 @@ def measure_average_swaps(scale: Scale) -> Numbers:
 
 
 def judge_average_swaps(numbers: Numbers) -> Judgement:
+    """Judge section 1.1.3."""
     means = numbers["means"]
     ratios = [b / a for a, b in pairwise(means)]
     words = f"means {', '.join(f'{one:.3g}' for one in means)} for n = 1, 2, ...: each bit more has "
@@ -233,6 +248,7 @@ def judge_average_swaps(numbers: Numbers) -> Judgement:
 
 
 def picture_average_swaps(numbers: Numbers) -> Picture:
+    """Picture section 1.1.3."""
     means = numbers["means"]
     return Picture(curves=[Curve("mean swaps", list(range(1, len(means) + 1)), means)], x="bits", y="swaps", log=True)
 

@@ -21,7 +21,7 @@ ENDS = 20
 
 
 def hardest_classes(found: Success) -> Numbers:
-    """Table 3.3: at how many sizes each printed class, and each that is so more often, is among the hardest."""
+    """Return Table 3.3: at how many sizes each printed class, and each that is so more often, is among the hardest."""
     numbers: dict[str, Any] = {"sizes": int(found.table.groupby(["width", "depth"]).ngroups)}
     listed = []
     for name, leak in LEAKS.items():
@@ -33,6 +33,7 @@ def hardest_classes(found: Success) -> Numbers:
 
 
 def judge_hardest_classes(numbers: Numbers) -> Judgement:
+    """Judge Table 3.3."""
     found = rows(numbers)
     first = {name: next(iter(numbers[name])) for name in LEAKS}
     ties = {name: max(numbers[name].values()) == numbers[name].get(str(PARITY)) for name in LEAKS}
@@ -49,7 +50,10 @@ def judge_hardest_classes(numbers: Numbers) -> Judgement:
 
 
 def correlations_with_rates(found: Success) -> Numbers:
-    """Fig. 3.6: correlations over the classes of each measure with the mean rate; how alike the three rates are."""
+    """Return Fig. 3.6.
+
+    Correlations over the classes of each measure with the mean rate; how alike the three rates are.
+    """
     numbers: dict[str, Any] = {}
     for name, leak in LEAKS.items():
         own, table = found.correlations(leak), found.performance(leak)
@@ -66,6 +70,7 @@ def correlations_with_rates(found: Success) -> Numbers:
 
 
 def judge_correlations(numbers: Numbers) -> Judgement:
+    """Judge Figure 3.6."""
     words, right = [], True
     for name in LEAKS:
         size = {metric: abs(own[0]) for metric, own in numbers[name].items() if own[0] is not None}
@@ -78,12 +83,13 @@ def judge_correlations(numbers: Numbers) -> Judgement:
 
 
 def picture_correlations(numbers: Numbers) -> Picture:
+    """Picture Figure 3.6."""
     found = [Row(f"{name}: {metric}", None, *own) for name in LEAKS for metric, own in numbers[name].items()]
     return Picture(rows=found, x="correlation with the mean rate of success")
 
 
 def extremes(found: Success) -> Numbers:
-    """Swaps and Fourier degrees of the 20 hardest and the 20 easiest classes, for leaky networks."""
+    """Return swaps and Fourier degrees of the 20 hardest and the 20 easiest classes, for leaky networks."""
     table = found.performance(LEAKS["leaky"])
     ends = {"hardest": table.tail(ENDS), "easiest": table.head(ENDS)}
     return {
@@ -93,6 +99,7 @@ def extremes(found: Success) -> Numbers:
 
 
 def judge_extremes(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2."""
     hard, easy = numbers["hardest"], numbers["easiest"]
     count = len(hard["swaps"])
     words = f"the {count} hardest have degrees from {hard['degree'][0]} and swaps from {hard['swaps'][0]} on; of the "
@@ -104,7 +111,10 @@ def judge_extremes(numbers: Numbers) -> Judgement:
 
 
 def unbalanced(found: Success) -> Numbers:
-    """The ten classes that are hardest at most sizes for ReLU: how many are not so for leaky ReLU, their ones."""
+    """Return the ten classes that are hardest at most sizes for ReLU.
+
+    How many are not so for leaky ReLU, their ones.
+    """
     tens = {name: [int(f) for f in found.hardest(leak).head(10).index] for name, leak in LEAKS.items()}
     ones = boolean.truth_table(tens["ReLU"], 4).sum(axis=1)
     return {
@@ -116,13 +126,14 @@ def unbalanced(found: Success) -> Numbers:
 
 
 def judge_unbalanced(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2."""
     gone, odd = numbers["not for leaky"], numbers["unbalanced"]
     words = f"of the ten hardest for ReLU {gone} are not among those of leaky ReLU and {odd} are unbalanced"
     return Judgement("agrees" if gone >= 5 and odd >= 4 else "disagrees", words)
 
 
 def measure_five_bits(scale: Scale) -> Numbers:
-    """CPU seconds for the swaps of all classes of five bits; at quick scale reckoned from 256 of them.
+    """Measure CPU seconds for the swaps of all classes of five bits; at quick scale reckoned from 256 of them.
 
     And the operations (2^n n!)^2 for each class that section 3.3.1 reckons for its own algorithm.
     """
@@ -141,6 +152,7 @@ def measure_five_bits(scale: Scale) -> Numbers:
 
 
 def judge_five_bits(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2."""
     seconds = numbers["seconds"]
     words = (
         f"the algorithm of section 3.3.1 has {numbers['operations']:.0e} operations to do for the "

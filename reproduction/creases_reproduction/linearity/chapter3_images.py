@@ -16,12 +16,12 @@ from creases_reproduction.linearity.pruning_images import Settings, near_origina
 
 @cache
 def images(data: Any) -> ResultTable:
-    """The pruning of one data set's network, once for all claims."""
+    """Return the pruning of one data set's network, once for all claims."""
     return pruned_images(data, Settings(), device="cuda" if torch.cuda.is_available() else "cpu")
 
 
 def image_curves(table: pd.DataFrame) -> Numbers:
-    """Accuracy by the share of weights that are left, and the least share near the original accuracy."""
+    """Return accuracy by the share of weights that are left, and the least share near the original accuracy."""
     numbers: dict[str, Any] = {}
     for method, part in table.groupby("method", sort=False):
         numbers[str(method)] = {"share": part["share"].tolist(), "accuracy": part["accuracy"].tolist()}
@@ -32,6 +32,7 @@ def image_curves(table: pd.DataFrame) -> Numbers:
 
 
 def judge_images(numbers: Numbers) -> Judgement:
+    """Judge images."""
     found = {one.what: one for one in rows(numbers)}
     words = f"of {numbers['original']:.1%}, less than a point is lost down to "
     words += ", ".join(
@@ -49,12 +50,13 @@ def judge_images(numbers: Numbers) -> Judgement:
 
 
 def picture_images(numbers: Numbers) -> Picture:
+    """Picture images."""
     curves = [Curve(name, numbers[name]["share"], numbers[name]["accuracy"]) for name in ("channels", "magnitude")]
     return Picture(curves=curves, x="share of weights left", y="accuracy")
 
 
 def image_claim(data: Any, figure: str, says: str, printed: str) -> Claim:
-    """Fig. 3.11 or 3.12; at quick scale digits of 8 x 8 pixels, which need no files, stand for both."""
+    """Return Fig. 3.11 or 3.12; at quick scale digits of 8 x 8 pixels, which need no files, stand for both."""
 
     def measure(scale: Scale) -> Numbers:
         return image_curves((images(data) if scale == "full" else _digits()).table)

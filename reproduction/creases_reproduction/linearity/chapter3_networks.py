@@ -24,25 +24,28 @@ FIVE = ((0.0, 1.0), (2.0, 2.5), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0))
 
 
 def values(model: nn.Module, x: Floats) -> Floats:
-    """Outputs (n,) of a network of one input."""
+    """Return outputs (n,) of a network of one input."""
     with torch.no_grad():
         return np.asarray(model(torch.from_numpy(x)[:, None]).numpy()[:, 0])
 
 
 def units(model: nn.Sequential) -> int:
-    """Of the first hidden layer."""
+    """Return the number of units of the first hidden layer."""
     first = model[0]
     assert isinstance(first, nn.Linear)
     return first.out_features
 
 
 def intervals(count: int, draw: np.random.Generator) -> Floats:
-    """Random intervals (count, 2) from left to right."""
+    """Return random intervals (count, 2) from left to right."""
     return np.cumsum(draw.uniform(0.1, 3, 2 * count)).reshape(count, 2)
 
 
 def measure_regression(scale: Scale) -> Numbers:
-    """Lemma A.2.1: k random values at k points by broken lines with k - 1 breakpoints, all active on the right."""
+    """Measure Lemma A.2.1.
+
+    K random values at k points by broken lines with k - 1 breakpoints, all active on the right.
+    """
     draw, holds = np.random.default_rng(0), []
     for k, leak, _ in product(range(2, 9), (0.0, 0.1, 0.5), range(10)):
         x, f = np.cumsum(draw.uniform(0.1, 2, k)), draw.normal(size=k)
@@ -52,7 +55,10 @@ def measure_regression(scale: Scale) -> Numbers:
 
 
 def measure_slopes_matrix(scale: Scale) -> Numbers:
-    """The slopes that the matrix (A.14) gives, as printed and transposed: how far from those of (A.11) at most."""
+    """Measure the slopes that the matrix (A.14) gives, as printed and transposed.
+
+    How far from those of (A.11) at most.
+    """
     draw, leak, k = np.random.default_rng(0), 0.1, 6
     a = draw.normal(size=k - 1)
     x = np.arange(1.0, k + 1)
@@ -66,6 +72,7 @@ def measure_slopes_matrix(scale: Scale) -> Numbers:
 
 
 def judge_slopes_matrix(numbers: Numbers) -> Judgement:
+    """Judge eq. (A.14)."""
     if numbers["as printed"] < 1e-9:
         return Judgement("agrees", "the matrix gives the slopes of (A.11)")
     if numbers["transposed"] < 1e-9:
@@ -76,7 +83,7 @@ def judge_slopes_matrix(numbers: Numbers) -> Judgement:
 
 
 def measure_wide_networks(scale: Scale) -> Numbers:
-    """Theorem 3.3.2: random intervals of alternating class, networks of at most as many units less one."""
+    """Measure Theorem 3.3.2: random intervals of alternating class, networks of at most as many units less one."""
     draw, holds = np.random.default_rng(0), []
     for count, leak, first, _ in product(range(2, 9), (0.0, 0.1, 0.5), (-1, 1), range(5)):
         ends = intervals(count, draw)
@@ -91,7 +98,10 @@ def measure_wide_networks(scale: Scale) -> Numbers:
 
 
 def measure_proof(scale: Scale) -> Numbers:
-    """The construction of (A.17) to (A.20) at the counterexample: its least value on the first interval, class +."""
+    """Measure the construction of (A.17) to (A.20) at the counterexample.
+
+    Its least value on the first interval, class +.
+    """
     ends, leak = np.array(COUNTEREXAMPLE), 0.5
     y, f = ends.mean(axis=1), [1.0]
     for i in range(1, len(y)):
@@ -105,6 +115,7 @@ def measure_proof(scale: Scale) -> Numbers:
 
 
 def judge_proof(numbers: Numbers) -> Judgement:
+    """Judge appendix A.2."""
     if numbers["printed"] > 0:
         return Judgement("agrees", "the construction is right on all three intervals")
     repaired = "; with the first breakpoint at the interval's end it is right" if numbers["repaired"] > 0 else ""
@@ -116,7 +127,7 @@ def judge_proof(numbers: Numbers) -> Judgement:
 
 
 def measure_necessary_units(scale: Scale) -> Numbers:
-    """Units that s changes of class at given places need, with a leak and without."""
+    """Measure units that s changes of class at given places need, with a leak and without."""
     changes = list(range(1, 10))
     return {
         "changes": changes,
@@ -126,6 +137,7 @@ def measure_necessary_units(scale: Scale) -> Numbers:
 
 
 def judge_fewer(numbers: Numbers) -> Judgement:
+    """Judge section 3.3.2."""
     changes, units = numbers["changes"], numbers["leaky"]
     off = [s for s, m in zip(changes, units, strict=True) if m > s - 1 and s > 1]  # no unit at all is linear: 1 change
     if not off:
@@ -140,7 +152,7 @@ def judge_fewer(numbers: Numbers) -> Judgement:
 
 
 def measure_figure_3_3(scale: Scale) -> Numbers:
-    """Fig. 3.3: networks for five intervals, one wide and one narrow and deep, along the line."""
+    """Measure Fig. 3.3: networks for five intervals, one wide and one narrow and deep, along the line."""
     x = np.linspace(-1, 9, 201)
     models = {
         "wide": boolean.intervals.wide_interval_network(FIVE, leak=0.1),
@@ -161,6 +173,7 @@ def measure_figure_3_3(scale: Scale) -> Numbers:
 
 
 def judge_figure_3_3(numbers: Numbers) -> Judgement:
+    """Judge Figure 3.3, also A.1 and A.2."""
     words = "; ".join(f"{name}: layers of {', '.join(map(str, own[:-1]))}" for name, own in numbers["sizes"].items())
     return Judgement(
         "agrees" if all(numbers["right"].values()) else "disagrees", f"{words} units have all four changes"
@@ -168,11 +181,12 @@ def judge_figure_3_3(numbers: Numbers) -> Judgement:
 
 
 def picture_figure_3_3(numbers: Numbers) -> Picture:
+    """Picture Figure 3.3, also A.1 and A.2."""
     return Picture(curves=[Curve(name, numbers["x"], numbers[name]) for name in ("wide", "deep")], x="x", y="output")
 
 
 def measure_teeth(scale: Scale) -> Numbers:
-    """Theorem 3.3.3: changes of sign of networks of w units in l layers, on a segment, and where they are."""
+    """Measure Theorem 3.3.3: changes of sign of networks of w units in l layers, on a segment, and where they are."""
     rows = []
     for width, depth, leak in product((2, 3, 4, 5), (1, 2, 3), (0.0, 0.1)):
         length = width**depth
@@ -190,6 +204,7 @@ def measure_teeth(scale: Scale) -> Numbers:
 
 
 def judge_places(numbers: Numbers) -> Judgement:
+    """Judge appendix A.3."""
     half, whole = (numbers[f"furthest from {place} / w^l"] for place in ("(i + 1/2)", "i"))
     if whole < 1e-6:
         return Judgement("agrees", f"changes are at i / w^l, up to {whole:.1g}")
@@ -201,7 +216,7 @@ def judge_places(numbers: Numbers) -> Judgement:
 
 
 def measure_second_layer(scale: Scale) -> Numbers:
-    """(A.21) for w = 2 to 5: the largest jump where its pieces meet, as printed and with odd pieces turned."""
+    """Measure (A.21) for w = 2 to 5: the largest jump where its pieces meet, as printed and with odd pieces turned."""
     printed, turned = [], []
     for w in range(2, 6):
         x = np.arange(1, w) / w  # where pieces i - 1 and i meet
@@ -212,11 +227,12 @@ def measure_second_layer(scale: Scale) -> Numbers:
 
 
 def _fold(i: int, w: int, x: float, odd: float) -> float:
-    """Piece i of (A.21) at a number, with so much added where i is odd."""
+    """Return piece i of (A.21) at a number, with so much added where i is odd."""
     return w * (-1.0) ** i * (x - i / w) + odd * (i % 2)
 
 
 def judge_second_layer(numbers: Numbers) -> Judgement:
+    """Judge eq. (A.21)."""
     if max(numbers["as printed"]) < 1e-9:
         return Judgement("agrees", "the pieces meet")
     worst = max(numbers["odd pieces 1 - w (x - i / w)"])
@@ -228,7 +244,7 @@ def judge_second_layer(numbers: Numbers) -> Judgement:
 
 
 def measure_parity_networks(scale: Scale) -> Numbers:
-    """Theorem 3.3.4: parity of n bits by networks of width w and depth l, all with n <= w^l, at every point."""
+    """Measure Theorem 3.3.4: parity of n bits by networks of width w and depth l, all with n <= w^l, at every point."""
     bits = range(1, 17 if scale == "full" else 9)
     holds = []
     for n, width, leak in product(bits, range(2, 17 if scale == "full" else 6), (0.0, 0.1)):

@@ -23,13 +23,13 @@ PRINTED_OPTIMA = {"a > 0": (2.0, -1.0), "a <= 0": (-4.0, 2.0)}
 
 
 def gradient(loss: Tensor, parameters: Tensor) -> Tensor:
-    """Of a loss by its parameters."""
+    """Return the gradient of a loss by its parameters."""
     (found,) = torch.autograd.grad(loss, parameters)
     return found
 
 
 def measure_example(scale: Scale) -> Numbers:
-    """The gradient of (3.13) at the printed optima and at (0, 0), and the losses there."""
+    """Measure the gradient of (3.13) at the printed optima and at (0, 0), and the losses there."""
     found = {}
     for name, at in {**PRINTED_OPTIMA, "a = b = 0": (0.0, 0.0)}.items():
         p = torch.tensor(at, dtype=torch.float64, requires_grad=True)
@@ -40,6 +40,7 @@ def measure_example(scale: Scale) -> Numbers:
 
 
 def judge_example(numbers: Numbers) -> Judgement:
+    """Judge section 2.2, Figure 3 and section 3.3.3, (3.12) to (3.22)."""
     off = [name for name in PRINTED_OPTIMA if numbers[name]["gradient"] > 1e-9]
     if not off:
         return Judgement("agrees", "the gradient vanishes at both")
@@ -51,14 +52,14 @@ def judge_example(numbers: Numbers) -> Judgement:
 
 
 def loss(p: Tensor) -> Tensor:
-    """(3.25) at parameters (..., 7): w_1, w_2, o_1, o_2, b_1, b_2, c."""
+    """Return (3.25) at parameters (..., 7): w_1, w_2, o_1, o_2, b_1, b_2, c."""
     w, o, b, c = p[..., 0:2], p[..., 2:4], p[..., 4:6], p[..., 6]
     values = [c + (o * torch.relu(w * x + b)).sum(dim=-1) for x in xor.POINTS]
     return (values[0] + 1) ** 2 + 2 * (values[1] - 1) ** 2 + (values[2] + 1) ** 2
 
 
 def active_everywhere(count: int, seed: int = 0) -> Tensor:
-    """Parameters (count, 7) with both units active at all three points."""
+    """Return parameters (count, 7) with both units active at all three points."""
     draw = np.random.default_rng(seed)
     w, o, c = draw.uniform(-1, 1, (count, 2)), draw.normal(size=(count, 2)), draw.normal(size=(count, 1))
     b = np.abs(w) + draw.uniform(0.1, 1, (count, 2))
@@ -66,7 +67,10 @@ def active_everywhere(count: int, seed: int = 0) -> Tensor:
 
 
 def measure_equations(scale: Scale) -> Numbers:
-    """The printed derivatives by time where both units are active everywhere, over those of (3.25) by parameters."""
+    """Measure the printed derivatives by time where both units are active everywhere.
+
+    Over those of (3.25) by parameters.
+    """
     p = active_everywhere(50).requires_grad_()
     known = gradient(loss(p).sum(), p)
     w1, w2, o1, o2, b1, b2, c = p.detach().T
@@ -90,6 +94,7 @@ def measure_equations(scale: Scale) -> Numbers:
 
 
 def judge_equations(numbers: Numbers) -> Judgement:
+    """Judge section 3.3.3."""
     if numbers["from descent"] < 1e-9:
         return Judgement("agrees", "the derivatives by time are those of gradient descent")
     if numbers["from ascent"] < 1e-9:
@@ -98,17 +103,19 @@ def judge_equations(numbers: Numbers) -> Judgement:
 
 
 def measure_sign_regions(scale: Scale) -> Numbers:
-    """How many combinations of signs there are, and the losses of their steady states."""
+    """Measure how many combinations of signs there are, and the losses of their steady states."""
     losses = Counter("none" if one.loss is None else str(one.loss) for one in xor.REGIONS)
     return {"regions": len(xor.REGIONS), "of": 2**6, "losses": dict(losses)}
 
 
 def judge_sign_regions(numbers: Numbers) -> Judgement:
+    """Judge section 3.3.3."""
     right = numbers["regions"] == 36 and numbers["of"] == 64
     return Judgement("agrees" if right else "disagrees", f"{numbers['regions']} of {numbers['of']} are possible")
 
 
 def judge_losses(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.1."""
     losses = dict(numbers["losses"])
     none = losses.pop("none", 0)
     words = ", ".join(f"{count} regions of loss {name}" for name, count in sorted(losses.items()))
@@ -117,7 +124,7 @@ def judge_losses(numbers: Numbers) -> Judgement:
 
 
 def measure_symmetries(scale: Scale) -> Numbers:
-    """In how many regions the loss of steady states is another than in the one that a symmetry makes of it."""
+    """Count the regions in which the loss of steady states is another than in the one that a symmetry makes of it."""
     losses = {one.sides: one.loss for one in xor.REGIONS}
     maps: dict[str, Callable[[Sides, Sides], tuple[Sides, Sides]]] = {
         "units exchanged": lambda first, second: (second, first),
@@ -129,12 +136,13 @@ def measure_symmetries(scale: Scale) -> Numbers:
 
 
 def _mirror_sides(sides: Sides) -> Sides:
-    """A unit's sides with the sign of w changed."""
+    """Return a unit's sides with the sign of w changed."""
     left, middle, right = sides
     return right, middle, left
 
 
 def judge_symmetries(numbers: Numbers) -> Judgement:
+    """Judge section 3.3.3."""
     off = {name: count for name, count in numbers["differ"].items() if count}
     if not off:
         return Judgement("agrees", f"in all {numbers['regions']} regions losses stay the same")
@@ -145,18 +153,22 @@ def judge_symmetries(numbers: Numbers) -> Judgement:
 
 
 def measure_freedom(scale: Scale) -> Numbers:
-    """Dimensions of the families of steady states."""
+    """Measure dimensions of the families of steady states."""
     return {"dimensions": dict(Counter(str(one.dimension) for one in xor.REGIONS if one.dimension is not None))}
 
 
 def judge_freedom(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.1."""
     found = numbers["dimensions"]
     words = ", ".join(f"{count} of dimension {name}" for name, count in sorted(found.items()))
     return Judgement("agrees" if min(map(int, found)) >= 2 else "disagrees", f"families: {words}")
 
 
 def measure_families(scale: Scale) -> Numbers:
-    """The three printed families where both units are active everywhere: gradient 0 and loss 4 at random members."""
+    """Measure the three printed families where both units are active everywhere.
+
+    Gradient 0 and loss 4 at random members.
+    """
     p = active_everywhere(50)
     o1, o2, b1, b2 = p[:, 2].clone(), p[:, 3].clone(), p[:, 4], p[:, 5]
     first, second, third = p.clone(), p.clone(), p.clone()
@@ -180,12 +192,15 @@ _NAMES = {one.conditions: " | ".join(_WORDS[side] for side in one.sides) for one
 
 @cache
 def train_optima(scale: Scale) -> Optima:
-    """The trainings of Table 3.2, once for all claims."""
+    """Return the trainings of Table 3.2, once for all claims."""
     return table_3_2(scale)
 
 
 def measure_table_3_2(scale: Scale) -> Numbers:
-    """Table 3.2: shares of trained networks by family (mean loss), and by loss for both readings of the loss."""
+    """Measure Table 3.2.
+
+    Shares of trained networks by family (mean loss), and by loss for both readings of the loss.
+    """
     found = train_optima(scale)
     solutions = found.solutions("mean")
     by_loss = found.frequencies()
@@ -204,6 +219,7 @@ def measure_table_3_2(scale: Scale) -> Numbers:
 
 
 def judge_table(numbers: Numbers) -> Judgement:
+    """Judge Table 3.2."""
     found = rows(numbers)
     near = [_is_consistent(one.printed, one.measured) for one in found if one.printed is not None]
     here, printed = (

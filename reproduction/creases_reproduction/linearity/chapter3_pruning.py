@@ -27,7 +27,10 @@ from creases_reproduction.statistics import mean_interval, wilson_interval
 
 
 def wide_table(table: pd.DataFrame) -> Numbers:
-    """Table 3.4: pruned widths beside those printed, and shares of sub-networks that succeed, means by digits."""
+    """Return Table 3.4.
+
+    Pruned widths beside those printed, and shares of sub-networks that succeed, means by digits.
+    """
     both = table.dropna(subset=["width", "printed_width"])
     same = both[both["width"] == both["printed_width"]]
     shares = []
@@ -49,6 +52,7 @@ def wide_table(table: pd.DataFrame) -> Numbers:
 
 
 def judge_wide(numbers: Numbers) -> Judgement:
+    """Judge Table 3.4."""
     cells, same = numbers["cells"], numbers["same width"]
     words = f"of {cells} cells {same} have the printed width, {numbers['smaller here']} are smaller here and "
     words += f"{numbers['wider here']} wider; {numbers['only printed']} printed ones were learned by none of ours, "
@@ -61,6 +65,7 @@ def judge_wide(numbers: Numbers) -> Judgement:
 
 
 def judge_shares(numbers: Numbers) -> Judgement:
+    """Judge Table 3.4."""
     found = rows(numbers)
     off = [one for one in found if not is_inside(one)]
     words = "; ".join(describe_row(one, ".3f") for one in found)
@@ -79,7 +84,10 @@ def judge_shares(numbers: Numbers) -> Judgement:
 
 
 def deep_table(table: pd.DataFrame) -> Numbers:
-    """Table 3.5: for each number of digits the least units of all prunings, and whether the printed ends occur."""
+    """Return Table 3.5.
+
+    For each number of digits the least units of all prunings, and whether the printed ends occur.
+    """
     found = {}
     for digits, part in table.groupby("digits"):
         ends = {str(end): int(count) for end, count in zip(part["hidden"], part["count"], strict=True)}
@@ -95,6 +103,7 @@ def deep_table(table: pd.DataFrame) -> Numbers:
 
 
 def judge_deep(numbers: Numbers) -> Judgement:
+    """Judge Table 3.5."""
     words = "; ".join(
         f"{digits} digits: "
         + ", ".join(f"{end.replace(' ', '-')} {count}x" for end, count in own["printed ends"].items())
@@ -109,6 +118,7 @@ def judge_deep(numbers: Numbers) -> Judgement:
 
 
 def judge_one_layer(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.4."""
     found = {digits: own["one layer"] for digits, own in numbers.items()}
     words = "prunings that end with one hidden layer, by digits: " + ", ".join(f"{d}: {n}" for d, n in found.items())
     if any(count for digits, count in found.items() if digits not in ("2", "3")) or not found["2"]:
@@ -117,6 +127,7 @@ def judge_one_layer(numbers: Numbers) -> Judgement:
 
 
 def picture_deep(numbers: Numbers) -> Picture:
+    """Picture Table 3.5 and section 3.4.4."""
     digits = [float(one) for one in numbers]
     curves = [
         Curve(name, digits, [own[key] for own in numbers.values()])
@@ -126,7 +137,10 @@ def picture_deep(numbers: Numbers) -> Picture:
 
 
 def measure_rates(scale: Scale) -> Numbers:
-    """How often 3x1, 6x1 and 2x2 networks learn 4-parity, with ReLU and leaky ReLU (the text does not say which)."""
+    """Measure how often 3x1, 6x1 and 2x2 networks learn 4-parity.
+
+    With ReLU and leaky ReLU (the text does not say which).
+    """
     printed = {(3, 1): 0.02, (6, 1): 0.65, (2, 2): 0.01}
     table = parity_rates(10_000 if scale == "full" else 400)
     return {
@@ -144,6 +158,7 @@ def measure_rates(scale: Scale) -> Numbers:
 
 
 def judge_rates(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.4."""
     found = rows(numbers)
     words = "; ".join(describe_row(one, ".1%") for one in found)
     sizes = {one.what.split()[0] for one in found}
@@ -157,7 +172,10 @@ def judge_rates(numbers: Numbers) -> Judgement:
 
 
 def measure_sub_networks(scale: Scale) -> Numbers:
-    """6x1 ReLU networks on 4-parity: how many learn it, hold a 3x1 network that does, and how many such of 20."""
+    """Measure 6x1 ReLU networks on 4-parity.
+
+    How many learn it, hold a 3x1 network that does, and how many such of 20.
+    """
     trials = 1000 if scale == "full" else 60
     X, y = parity(4)
     networks = originals(4, [6], trials, derive_seed(0, 4, 6, 1))
@@ -178,6 +196,7 @@ def measure_sub_networks(scale: Scale) -> Numbers:
 
 
 def judge_sub_networks(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.4."""
     found = rows(numbers)
     words = "; ".join(describe_row(one, ".2f") for one in found)
     if all(is_inside(one, 0.005) for one in found):
@@ -187,7 +206,7 @@ def judge_sub_networks(numbers: Numbers) -> Judgement:
 
 
 def measure_deep_to_minimal(scale: Scale) -> Numbers:
-    """15x4 ReLU networks on 4-parity: how many learn it, and are pruned iteratively to 2x2."""
+    """Measure 15x4 ReLU networks on 4-parity: how many learn it, and are pruned iteratively to 2x2."""
     trials, restarts = (40, 4) if scale == "full" else (4, 2)
     networks = originals(4, [15] * 4, trials, derive_seed(0, 4, 15, 4))
     done = prune.iterative(networks, *parity(4), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(0, 4, 15, 5))
@@ -203,6 +222,7 @@ def measure_deep_to_minimal(scale: Scale) -> Numbers:
 
 
 def judge_deep_to_minimal(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.4."""
     found = rows(numbers)
     words = "; ".join(describe_row(one, ".2f") for one in found)
     if all(is_inside(one, 0.01) for one in found):
@@ -213,7 +233,10 @@ def judge_deep_to_minimal(numbers: Numbers) -> Judgement:
 
 
 def measure_curves(scale: Scale) -> Numbers:
-    """Fig. 3.10: losses of the successful 3x1 sub-network, of the best other, and of the best of two units and one."""
+    """Measure Fig. 3.10.
+
+    Losses of the successful 3x1 sub-network, of the best other, and of the best of two units and one.
+    """
     table = loss_curves(every=20)
     last = table[table["epoch"] == table["epoch"].max()]
     three = last[last["width"] == 3]
@@ -236,6 +259,7 @@ def _best(last: pd.DataFrame, width: int) -> int:
 
 
 def judge_curves(numbers: Numbers) -> Judgement:
+    """Judge Figure 3.10."""
     loss = np.array(numbers["three units, successful"])
     before = loss[: numbers["epochs"].index(numbers["right at epoch"]) + 1]
     level = int((np.abs(np.diff(before)) < 0.01).sum()) * 20
@@ -249,19 +273,20 @@ def judge_curves(numbers: Numbers) -> Judgement:
 
 
 def picture_curves(numbers: Numbers) -> Picture:
+    """Picture Figure 3.10."""
     names = ("three units, successful", "best of two units", "best of one unit")
     return Picture(curves=[Curve(name, numbers["epochs"], numbers[name]) for name in names], x="epoch", y="loss")
 
 
 @cache
 def wide(scale: Scale) -> ResultTable:
-    """The prunings of Table 3.4, once for all claims."""
+    """Return the prunings of Table 3.4, once for all claims."""
     return pruned_wide(scale)
 
 
 @cache
 def deep(scale: Scale) -> ResultTable:
-    """The prunings of Table 3.5, once for all claims."""
+    """Return the prunings of Table 3.5, once for all claims."""
     return pruned_deep(scale)
 
 

@@ -14,7 +14,7 @@ from creases_reproduction.judges import count_failures, judge_cases, row, rows, 
 
 
 def measure_normal_forms(scale: Scale) -> Numbers:
-    """Whether one ReLU for each conjunction of a disjunctive normal form has the form's value at every point.
+    """Measure whether one ReLU for each conjunction of a disjunctive normal form has the form's value at every point.
 
     The unit of a conjunction of k literals is the sum of the literals less k - 1: 1 where it holds, else 0.
     """
@@ -31,7 +31,10 @@ def measure_normal_forms(scale: Scale) -> Numbers:
 
 
 def measure_bias_to_low_entropy(scale: Scale) -> Numbers:
-    """Entropy of the share of points of {0, 1}^n that untrained networks put into class 1, in bits, by depth."""
+    """Measure entropy of the share of points of {0, 1}^n that untrained networks put into class 1, in bits.
+
+    By depth.
+    """
     n, width, trials = 7, 32, 20_000 if scale == "full" else 1_000
     found = []
     for depth in (0, 1, 2, 4, 8) if scale == "full" else (0, 1, 4):
@@ -44,6 +47,7 @@ def measure_bias_to_low_entropy(scale: Scale) -> Numbers:
 
 
 def judge_bias(numbers: Numbers) -> Judgement:
+    """Judge section 3.1."""
     own = rows(numbers)
     words = f"mean entropy over {numbers['networks']} networks: " + ", ".join(
         f"{one.measured:.3f} bits ({one.what})" for one in own

@@ -31,20 +31,20 @@ FULL = "two minutes of an H200; hours of 2 cores"
 
 @cache
 def by_sizes(scale: Scale) -> ResultTable:
-    """The trainings of Fig. 3.7, once for all claims."""
+    """Return the trainings of Fig. 3.7, once for all claims."""
     return by_size(scale)
 
 
 @cache
 def with_metrics(scale: Scale) -> ResultTable:
-    """The trainings of Figs. 3.8 and 3.9, once for all claims."""
+    """Return the trainings of Figs. 3.8 and 3.9, once for all claims."""
     if scale == "full":
         return by_metrics("full", bits=range(5, 11), trials=40)
     return by_metrics("quick", bits=(5, 8, 10))
 
 
 def claim(id: str, place: str, says: str, run: Any, table: str, numbers: Any, judge: Any, picture: Any) -> Claim:
-    """A claim on one of the two tables."""
+    """Return a claim on one of the two tables."""
     return Claim(
         id,
         place,
@@ -58,7 +58,10 @@ def claim(id: str, place: str, says: str, run: Any, table: str, numbers: Any, ju
 
 
 def sizes(table: pd.DataFrame) -> Numbers:
-    """Fig. 3.7: rates by depth (rows) and width (columns), and which sizes have a network by the constructions."""
+    """Return Fig. 3.7.
+
+    Rates by depth (rows) and width (columns), and which sizes have a network by the constructions.
+    """
     parity, random = (grid(table, kind) for kind in ("parity", "random"))
     own = table[table["kind"] == "parity"]
     return {
@@ -72,6 +75,7 @@ def sizes(table: pd.DataFrame) -> Numbers:
 
 
 def judge_sizes(numbers: Numbers) -> Judgement:
+    """Judge Table 5.1."""
     parity, able = np.array(numbers["parity"]), np.array(numbers["predicted"])
     yes, no = parity[able], parity[~able]
     words = f"predicted sizes: mean rate {yes.mean():.0%}, {(yes > 0).sum()} of {yes.size} ever succeed; others: "
@@ -84,12 +88,14 @@ def judge_sizes(numbers: Numbers) -> Judgement:
 
 
 def judge_random(numbers: Numbers) -> Judgement:
+    """Judge appendix C.4, Figure 13."""
     parity, random = (float(np.mean(numbers[kind])) for kind in ("parity", "random"))
     words = f"mean rate over the sizes {random:.1%}, parity {parity:.1%}"
     return Judgement("agrees" if random < parity else "disagrees", words)
 
 
 def picture_sizes(kind: str) -> Callable[[Numbers], Picture]:
+    """Picture Figure 3.5, section 3.4.2, Table 5.1 and section 5.3."""
     return lambda numbers: Picture(
         heat=numbers[kind],
         x="width",
@@ -100,7 +106,7 @@ def picture_sizes(kind: str) -> Callable[[Numbers], Picture]:
 
 
 def performance(table: pd.DataFrame) -> Numbers:
-    """Fig. 3.8: for n = 10 and each kind, mean points right of 1024 and mean degree, entropy and influence."""
+    """Return Fig. 3.8: for n = 10 and each kind, mean points right of 1024 and mean degree, entropy and influence."""
     own = table[table["n"] == 10]
     numbers = {}
     for kind in KINDS:
@@ -112,6 +118,7 @@ def performance(table: pd.DataFrame) -> Numbers:
 
 
 def judge_performance(numbers: Numbers) -> Judgement:
+    """Judge performance."""
     right = {kind: numbers[kind]["right"] for kind in KINDS}
     words = "points right of 1024: " + ", ".join(f"{kind} {one:.0f}" for kind, one in right.items())
     words += "; influence " + ", ".join(f"{kind} {numbers[kind]['influence']:.1f}" for kind in KINDS)
@@ -123,12 +130,16 @@ def judge_performance(numbers: Numbers) -> Judgement:
 
 
 def picture_performance(numbers: Numbers) -> Picture:
+    """Picture performance."""
     listed = [Row(kind, None, one["right"], one["low"], one["high"]) for kind, one in numbers.items()]
     return Picture(rows=listed, x="points right of 1024")
 
 
 def growth(table: pd.DataFrame) -> Numbers:
-    """Fig. 3.9: rates with their intervals, and degree, entropy and influence over n, by kind and number of bits."""
+    """Return Fig. 3.9.
+
+    Rates with their intervals, and degree, entropy and influence over n, by kind and number of bits.
+    """
     short = means(table)
     names = ["rate", "low", "high", *METRICS]
     return {
@@ -139,13 +150,17 @@ def growth(table: pd.DataFrame) -> Numbers:
 
 
 def _correlation(part: pd.DataFrame) -> float:
-    """Correlation of entropy and points right over the functions; NaN where all of them have all points right."""
+    """Return correlation of entropy and points right over the functions.
+
+    NaN where all of them have all points right.
+    """
     if part["right"].nunique() == 1:
         return float("nan")
     return float(np.corrcoef(part["entropy"], part["right"])[0, 1])
 
 
 def judge_growth(numbers: Numbers) -> Judgement:
+    """Judge section 5.5."""
     lost = {kind: numbers[kind]["rate"][0] - numbers[kind]["rate"][-1] for kind in KINDS}
     words = "rates by bits: " + "; ".join(
         f"{kind} {' '.join(f'{r:.2f}' for r in numbers[kind]['rate'])}" for kind in KINDS
@@ -157,6 +172,7 @@ def judge_growth(numbers: Numbers) -> Judgement:
 
 
 def picture_growth(numbers: Numbers) -> Picture:
+    """Picture growth."""
     curves = [
         Curve(kind, numbers["bits"], *(numbers[kind][name] for name in ("rate", "low", "high"))) for kind in KINDS
     ]
@@ -164,6 +180,7 @@ def picture_growth(numbers: Numbers) -> Picture:
 
 
 def judge_entropy(numbers: Numbers) -> Judgement:
+    """Judge entropy."""
     found = numbers["entropy with points right"]
     words = "correlation of entropy with points right, by bits: "
     words += " ".join("-" if one is None else f"{one:.2f}" for one in found)
@@ -173,7 +190,7 @@ def judge_entropy(numbers: Numbers) -> Judgement:
 
 
 def measure_expected_metrics(scale: Scale) -> Numbers:
-    """Mean degree and influence over n of random functions of ten bits, beside those of parity."""
+    """Measure mean degree and influence over n of random functions of ten bits, beside those of parity."""
     tables = functions("random", 10, 100 if scale == "full" else 20)
     numbers = [boolean.from_truth_table(table) for table in tables]
     found = []
@@ -185,6 +202,7 @@ def measure_expected_metrics(scale: Scale) -> Numbers:
 
 
 def judge_expected(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.3."""
     found = rows(numbers)
     words = ", ".join(f"{one.what} {one.measured:.2f} n (parity {one.printed:g} n)" for one in found)
     off = [one.what for one in found if abs((one.measured or 0) - (one.printed or 0)) > 0.1]
@@ -194,7 +212,7 @@ def judge_expected(numbers: Numbers) -> Judgement:
 
 
 def measure_maxima(scale: Scale) -> Numbers:
-    """The largest degree, influence and entropy of functions of n bits, and the entropy of OR."""
+    """Measure the largest degree, influence and entropy of functions of n bits, and the entropy of OR."""
     found: dict[str, list[float]] = {"bits": [], "degree": [], "influence": [], "entropy": [], "entropy of OR": []}
     for n in range(2, 6 if scale == "full" else 5):
         classes = boolean.npn_classes(n).representatives
@@ -206,6 +224,7 @@ def measure_maxima(scale: Scale) -> Numbers:
 
 
 def judge_maxima(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.3."""
     bits = numbers["bits"]
     same = {name: all(abs(a - n) < 1e-9 for a, n in zip(numbers[name], bits, strict=True)) for name in METRICS}
     both = zip(bits, numbers["entropy of OR"], numbers["entropy"], strict=True)

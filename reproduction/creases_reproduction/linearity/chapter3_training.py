@@ -30,7 +30,7 @@ Quick = Literal["quick", "hard"]
 
 @cache
 def train_sweep(scale: Literal["quick", "hard", "full"]) -> Success:
-    """The sweep of section 3.4.2, once for all claims."""
+    """Return the sweep of section 3.4.2, once for all claims."""
     return boolean_success.success(scale)
 
 
@@ -40,7 +40,7 @@ def _stored() -> Success:
 
 
 def from_sweep(numbers: Callable[[Success], Numbers], quick: Quick) -> tuple[Measure, Kept]:
-    """How a claim's numbers are measured, and had from the stored sweep."""
+    """Return how a claim's numbers are measured, and had from the stored sweep."""
     return (
         lambda scale: numbers(train_sweep("full" if scale == "full" else quick)),
         lambda: (numbers(_stored()), _stored().about),
@@ -48,7 +48,10 @@ def from_sweep(numbers: Callable[[Success], Numbers], quick: Quick) -> tuple[Mea
 
 
 def sizes(found: Success) -> Numbers:
-    """Fig. 3.5: mean and lowest rates by depth (rows) and width (columns), and the lowest one's class at each size."""
+    """Return Fig. 3.5.
+
+    Mean and lowest rates by depth (rows) and width (columns), and the lowest one's class at each size.
+    """
     numbers: dict[str, Any] = {"trials": int(found.table["trials"].iloc[0])}
     for name, leak in LEAKS.items():
         low = found.sizes(leak, "min")
@@ -58,11 +61,12 @@ def sizes(found: Success) -> Numbers:
 
 
 def lowest(numbers: Numbers, name: str, width: int, depth: int) -> float:
-    """The lowest rate of a size over the classes."""
+    """Return the lowest rate of a size over the classes."""
     return float(numbers[name]["min"][numbers["depths"].index(depth)][numbers["widths"].index(width)])
 
 
 def picture_sizes(name: str, how: str) -> Callable[[Numbers], Picture]:
+    """Picture Figure 3.5, section 3.4.2, Table 5.1 and section 5.3."""
     return lambda numbers: Picture(
         heat=numbers[name][how],
         x="width",
@@ -73,6 +77,7 @@ def picture_sizes(name: str, how: str) -> Callable[[Numbers], Picture]:
 
 
 def judge_fig_3_5(numbers: Numbers) -> Judgement:
+    """Judge Figure 3.5."""
     means = {name: np.array(numbers[name]["mean"]) for name in LEAKS}
     rising = {name: bool((np.diff(own[0]) > 0).all()) for name, own in means.items()}
     better = int((means["leaky"] > means["ReLU"]).sum())
@@ -85,6 +90,7 @@ def judge_fig_3_5(numbers: Numbers) -> Judgement:
 
 
 def judge_shallow(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2 and Theorem 2, slide 11."""
     own = numbers["ReLU"]["min"][numbers["depths"].index(1)]
     first = next((width for width, rate in zip(numbers["widths"], own, strict=True) if rate > 0), None)
     words = f"lowest successes in {numbers['trials']} by width {numbers['widths']}: {_hundred(own)}"
@@ -99,6 +105,7 @@ def judge_shallow(numbers: Numbers) -> Judgement:
 
 
 def judge_narrow(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2, chapter 4, section 4.3 and Theorem 2.3.2."""
     own = [numbers["widths"].index(width) for width in (2, 3)]
     mean, least = ([line[i] for line in numbers["ReLU"][name] for i in own] for name in ("mean", "min"))
     words = (
@@ -111,24 +118,28 @@ def judge_narrow(numbers: Numbers) -> Judgement:
 
 
 def judge_width_2(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2."""
     own = [row[numbers["widths"].index(2)] for row in numbers["ReLU"]["min"]]
     words = f"lowest rates of width 2 by depth, percent: {_hundred(own)}"
     return Judgement("disagrees" if max(own) > 0 else "agrees", words)
 
 
 def judge_3x2(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2."""
     rate = lowest(numbers, "ReLU", 3, 2)
     words = f"on the hardest problem {rate:.0%} of {numbers['trials']} succeed"
     return Judgement("agrees" if rate > 0 else "disagrees", words)
 
 
 def judge_layers(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2."""
     one, two = (np.array(numbers["ReLU"]["min"][numbers["depths"].index(depth)]) for depth in (1, 2))
     words = f"lowest rates of one layer, percent: {_hundred(one)}; of two: {_hundred(two)}"
     return Judgement("agrees" if (two > one).mean() > 0.5 else "disagrees", words)
 
 
 def judge_leaky(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2."""
     means = {name: np.array(numbers[name]["mean"]) for name in LEAKS}
     better = int((means["leaky"] > means["ReLU"]).sum())
     words = f"the mean over the classes is higher at {better} of {means['ReLU'].size} sizes"
@@ -136,6 +147,7 @@ def judge_leaky(numbers: Numbers) -> Judgement:
 
 
 def judge_minimal(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2."""
     rates = {f"{w}x{d}": lowest(numbers, "leaky", w, d) for w, d in ((3, 1), (2, 2))}
     words = "on the hardest problem " + ", ".join(f"{name} {rate:.0%}" for name, rate in rates.items())
     words += f" of {numbers['trials']} succeed"
@@ -143,7 +155,7 @@ def judge_minimal(numbers: Numbers) -> Judgement:
 
 
 def hypothesis(found: Success) -> Numbers:
-    """Classes of s swaps that no leaky network of a size with w^l >= s has learned, of all such pairs."""
+    """Return classes of s swaps that no leaky network of a size with w^l >= s has learned, of all such pairs."""
     rates, swaps = found.rates(LEAKY), found.metrics["swaps"]
     tried = [
         (int(f), int(width), int(depth), rates.loc[f, (width, depth)])
@@ -156,6 +168,7 @@ def hypothesis(found: Success) -> Numbers:
 
 
 def judge_hypothesis(numbers: Numbers) -> Judgement:
+    """Judge section 3.3.2, open question of 3.5."""
     never, pairs = numbers["never"], numbers["pairs"]
     words = f"{pairs - len(never)} of {pairs} pairs of a class of s swaps and a size with w^l >= s were learned"
     smaller = ", ".join(f"{w}x{d}" for w, d in numbers["smaller sizes that learn all"])
@@ -165,7 +178,10 @@ def judge_hypothesis(numbers: Numbers) -> Judgement:
 
 
 def measure_same_class(scale: Scale) -> Numbers:
-    """Successes of 3x1 leaky networks on eight functions of one class, for three classes: one chance for all?"""
+    """Measure successes of 3x1 leaky networks on eight functions of one class, for three classes.
+
+    One chance for all?
+    """
     trials, draw = (1000 if scale == "full" else 100), np.random.default_rng(0)
     found = {}
     for f in (278, 1785, PARITY - 1):
@@ -184,6 +200,7 @@ def measure_same_class(scale: Scale) -> Numbers:
 
 
 def judge_same_class(numbers: Numbers) -> Judgement:
+    """Judge section 3.4.2."""
     least = min(own["p"] for own in numbers["classes"].values())
     words = "; ".join(f"class {f}: {own['successes']}" for f, own in numbers["classes"].items())
     right = least > 0.01 / len(numbers["classes"])
@@ -199,7 +216,7 @@ def _hundred(rates: Any) -> str:
 def sweep_claim(
     id: str, says: str, numbers: Any, judge: Any, picture: Any = None, *, quick: Quick = "hard", **more: Any
 ) -> Claim:
-    """A claim on the sweep, of section 3.4.2 unless its place is given."""
+    """Return a claim on the sweep, of section 3.4.2 unless its place is given."""
     measure, from_table = from_sweep(numbers, quick)
     place, printed = more.get("place", "section 3.4.2"), more.get("printed", "")
     return Claim(

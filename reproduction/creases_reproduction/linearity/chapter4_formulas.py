@@ -15,7 +15,7 @@ PRINTED_INNER = (0.87, 0.71, 0.64, 0.58, 0.54, 0.5, 0.47, 0.45, 0.43)
 
 
 def measure_facets(scale: Scale) -> Numbers:
-    """(4.6) against distances of the facets of expanded simplices, by vertices, in 2 to 10 dimensions."""
+    """Measure (4.6) against distances of the facets of expanded simplices, by vertices, in 2 to 10 dimensions."""
     holds = []
     for n in range(2, 11 if scale == "full" else 8):
         _, distances = enclosure("expanded simplex", n).facets()
@@ -26,12 +26,13 @@ def measure_facets(scale: Scale) -> Numbers:
 
 
 def measure_inner_radii(scale: Scale) -> Numbers:
-    """Table 4.1 and (4.10): inner radii of expanded simplices of circumradius 1."""
+    """Measure Table 4.1 and (4.10): inner radii of expanded simplices of circumradius 1."""
     values = [float(enclosure("expanded simplex", n).facets()[1].min()) for n in range(2, 11)]
     return {"rows": [row(f"n = {n}", PRINTED_INNER[n - 2], value) for n, value in enumerate(values, start=2)]}
 
 
 def judge_inner_radii(numbers: Numbers) -> Judgement:
+    """Judge Table 4.1."""
     off = [one for one in rows(numbers) if f"{one.measured:.2f}" != f"{one.printed:.2f}"]
     if not off:
         return Judgement("agrees", "all nine, to two places")
@@ -43,13 +44,17 @@ def judge_inner_radii(numbers: Numbers) -> Judgement:
 
 
 def measure_limits(scale: Scale) -> Numbers:
-    """Inner radius of the hyperoctahedron over that of the expanded simplex of equal circumradius, at growing n."""
+    """Measure inner radius of the hyperoctahedron over that of the expanded simplex of equal circumradius.
+
+    At growing n.
+    """
     dimensions = [2**k for k in range(1, 17)]
     found = [1 / sqrt(n) / facet_distance((n + 1) // 2, n) for n in dimensions]
     return {"dimensions": dimensions, "hyperoctahedron over expanded simplex": found}
 
 
 def judge_limits(numbers: Numbers) -> Judgement:
+    """Judge eq. (4.13)."""
     last = numbers["hyperoctahedron over expanded simplex"][-1]
     if abs(last - sqrt(2)) < 0.01:
         return Judgement("agrees", f"the ratio tends to {last:.4f}")
@@ -62,12 +67,13 @@ def judge_limits(numbers: Numbers) -> Judgement:
 
 
 def picture_limits(numbers: Numbers) -> Picture:
+    """Picture eq. (4.13)."""
     name = "hyperoctahedron over expanded simplex"
     return Picture(curves=[Curve(name, numbers["dimensions"], numbers[name])], x="dimension", y="inner radii", log=True)
 
 
 def measure_volumes(scale: Scale) -> Numbers:
-    """(4.16) with and without the power n against volumes between spheres; the ratio (4.17) over 2^(n/2)."""
+    """Measure (4.16) with and without the power n against volumes between spheres; the ratio (4.17) over 2^(n/2)."""
     terms, limit = [], []
     for n in (2, 3, 4, 6, 8):
         outer, ball = 1 / facet_distance((n + 1) // 2, n), shell_volume(n, 2.0) / (2.0**n - 1)
@@ -81,6 +87,7 @@ def measure_volumes(scale: Scale) -> Numbers:
 
 
 def judge_volumes(numbers: Numbers) -> Judgement:
+    """Judge eq. (4.16)."""
     worst = max(abs(printed - 1) for _, printed, _ in numbers["printed and with the power over true"])
     right = max(abs(power - 1) for *_, power in numbers["printed and with the power over true"])
     if worst < 1e-9:
@@ -92,6 +99,7 @@ def judge_volumes(numbers: Numbers) -> Judgement:
 
 
 def judge_limit_of_volumes(numbers: Numbers) -> Judgement:
+    """Judge eq. (4.17), section 4.3."""
     last = numbers["(4.17) over 2^(n/2)"][-1]
     if abs(last - 1) < 0.01:
         return Judgement("agrees", "the ratio tends to 2^(n/2)")
@@ -103,7 +111,7 @@ def judge_limit_of_volumes(numbers: Numbers) -> Judgement:
 
 
 def measure_ball_to_gap(scale: Scale) -> Numbers:
-    """(4.20): the gap between spheres of radius 1 and sqrt(n) over the ball."""
+    """Measure (4.20): the gap between spheres of radius 1 and sqrt(n) over the ball."""
     dimensions = (2, 3, 4, 8)
     balls = [shell_volume(n, 2.0) / (2.0**n - 1) for n in dimensions]
     return {
@@ -115,12 +123,13 @@ def measure_ball_to_gap(scale: Scale) -> Numbers:
 
 
 def measure_areas(scale: Scale) -> Numbers:
-    """Areas of the circle, the gap and the annulus with the printed radii, over that of the circle."""
+    """Measure areas of the circle, the gap and the annulus with the printed radii, over that of the circle."""
     _, second, third = (radius / DISSERTATION_RADII[0] for radius in DISSERTATION_RADII)
     return {"rows": [row("gap over circle", 1, second**2 - 1), row("annulus over circle", 1, third**2 - second**2)]}
 
 
 def judge_areas(numbers: Numbers) -> Judgement:
+    """Judge section 4.2.1."""
     found = rows(numbers)
     words = ", ".join(f"{one.what} {one.measured:.2g}" for one in found)
     if all(abs((one.measured or 0) - 1) < 1e-9 for one in found):

@@ -20,19 +20,22 @@ from creases_reproduction.linearity.shells_kinds import kind_of
 
 
 def enclosed(model: nn.Module, n: int) -> DecisionPolytope:
-    """The one polytope where a network is negative."""
+    """Return the one polytope where a network is negative."""
     (found,) = decision_polytopes(creases.read(model, (n,)), inside=0)
     return found
 
 
 def measure_sufficient_width(scale: Scale) -> Numbers:
-    """Whether networks of n + 1 units in one layer enclose a bounded set, for n = 1 to 4 (5), with and without leak."""
+    """Measure whether networks of n + 1 units in one layer enclose a bounded set, for n = 1 to 4 (5).
+
+    With and without leak.
+    """
     cases = product(range(1, 6 if scale == "full" else 4), (hyperoctahedron, expanded_simplex), (0.0, 0.1))
     return count_failures(enclosed(make(n, leak=leak), n).extent == "bounded" for n, make, leak in cases)
 
 
 def measure_one_dimension(scale: Scale) -> Numbers:
-    """Fig. 4.1: a network of one input and two units; its decision boundary, and hidden outputs on a grid."""
+    """Measure Fig. 4.1: a network of one input and two units; its decision boundary, and hidden outputs on a grid."""
     model = hyperoctahedron(1)
     net = creases.read(model, (1,))
     x = np.linspace(-2, 2, 41)
@@ -51,6 +54,7 @@ def measure_one_dimension(scale: Scale) -> Numbers:
 
 
 def judge_one_dimension(numbers: Numbers) -> Judgement:
+    """Judge Figure 4.1."""
     places = numbers["boundary"]
     right = len(places) == 2
     return Judgement(
@@ -59,12 +63,15 @@ def judge_one_dimension(numbers: Numbers) -> Judgement:
 
 
 def picture_one_dimension(numbers: Numbers) -> Picture:
+    """Picture Figure 4.1."""
     names = ("unit 1", "unit 2", "output")
     return Picture(curves=[Curve(name, numbers["x"], numbers[name]) for name in names], x="x", y="value")
 
 
 def measure_polygons(scale: Scale) -> Numbers:
-    """Bounded convex polygons that random networks of two inputs and three units enclose: how often so many corners.
+    """Measure bounded convex polygons that random networks of two inputs and three units enclose.
+
+    How often so many corners.
 
     Weights out of the hidden layer are positive and its last unit is minus the others' sum, up to scale: else nothing
     is bounded.
@@ -83,6 +90,7 @@ def measure_polygons(scale: Scale) -> Numbers:
 
 
 def judge_polygons(numbers: Numbers) -> Judgement:
+    """Judge Figure 4.3, section 4.1.1."""
     counts = numbers["counts"]
     words = f"of {sum(counts.values())} bounded sets: " + ", ".join(f"{name} {n}" for name, n in sorted(counts.items()))
     right = set(counts) == {"4 corners", "6 corners"}
@@ -90,7 +98,10 @@ def judge_polygons(numbers: Numbers) -> Judgement:
 
 
 def measure_ratios(scale: Scale) -> Numbers:
-    """Outer over inner radius of the polytopes of exact decision boundaries, beside (4.1) to (4.5) and (4.12)."""
+    """Measure outer over inner radius of the polytopes of exact decision boundaries.
+
+    Beside (4.1) to (4.5) and (4.12).
+    """
     listed = []
     for n in (2, 3, 4) if scale == "full" else (2, 3):
         for name, make, printed in (
@@ -103,7 +114,7 @@ def measure_ratios(scale: Scale) -> Numbers:
 
 
 def measure_solids(scale: Scale) -> Numbers:
-    """Fig. 4.5: vertices, edges and facets of what four units enclose in three dimensions."""
+    """Measure Fig. 4.5: vertices, edges and facets of what four units enclose in three dimensions."""
     found = {
         name: list(enclosed(make(3), 3).f_vector or ())
         for name, make in (("octahedron", hyperoctahedron), ("cuboctahedron", expanded_simplex))
@@ -114,6 +125,7 @@ def measure_solids(scale: Scale) -> Numbers:
 
 
 def judge_solids(numbers: Numbers) -> Judgement:
+    """Judge Figure 4.5, section 4.1.2."""
     right = numbers["octahedron"] == [6, 12, 8] and numbers["cuboctahedron"] == [12, 24, 14]
     ratio = numbers["cuboctahedron: edge over circumradius"]
     words = f"octahedron {numbers['octahedron']}, cuboctahedron {numbers['cuboctahedron']} vertices, edges, facets; "
@@ -123,7 +135,7 @@ def judge_solids(numbers: Numbers) -> Judgement:
 
 
 def measure_hexagon(scale: Scale) -> Numbers:
-    """Fig. 4.4: sides of the hexagon around three lines, longest over shortest, as their triangle shrinks."""
+    """Measure Fig. 4.4: sides of the hexagon around three lines, longest over shortest, as their triangle shrinks."""
     sizes = [1.0, 0.3, 0.1, 0.03, 0.0]
     found = []
     for size in sizes:
@@ -140,6 +152,7 @@ def measure_hexagon(scale: Scale) -> Numbers:
 
 
 def judge_hexagon(numbers: Numbers) -> Judgement:
+    """Judge Figure 4.4, section 4.1.1."""
     sides = numbers["longest over shortest side"]
     words = f"longest over shortest side as the triangle shrinks: {', '.join(f'{one:.3g}' for one in sides)}"
     right = set(numbers["corners"]) == {6} and abs(sides[-1] - 1) < 1e-9 and bool((np.diff(sides) < 0).all())
@@ -147,6 +160,7 @@ def judge_hexagon(numbers: Numbers) -> Judgement:
 
 
 def picture_hexagon(numbers: Numbers) -> Picture:
+    """Picture Figure 4.4, section 4.1.1."""
     sides = numbers["longest over shortest side"]
     return Picture(
         curves=[Curve("sides", numbers["triangle"], sides)], x="size of the triangle", y="longest / shortest"
@@ -154,7 +168,10 @@ def picture_hexagon(numbers: Numbers) -> Picture:
 
 
 def measure_other_shapes(scale: Scale) -> Numbers:
-    """Vertices and facets of what n + 1 units can enclose, by how many of their weights are small, at n = 3 and 4."""
+    """Measure vertices and facets of what n + 1 units can enclose, by how many of their weights are small.
+
+    At n = 3 and 4.
+    """
     found = {}
     for n in (3, 4) if scale == "full" else (3,):
         shapes = [enclosed(intermediate_polytope(n, small), n) for small in range(1, n + 2)]
@@ -165,6 +182,7 @@ def measure_other_shapes(scale: Scale) -> Numbers:
 
 
 def judge_other_shapes(numbers: Numbers) -> Judgement:
+    """Judge sections 4.1.3 and 4.3."""
     more = [
         f"{v} vertices and {f} facets at n = {n}"
         for n, own in numbers.items()

@@ -19,18 +19,18 @@ from creases_reproduction.linearity.shells_orthogonality import shells_orthogona
 
 @cache
 def settings(scale: Scale) -> ResultTable:
-    """The trainings of Tables 4.2 and 4.3, once for all claims."""
+    """Return the trainings of Tables 4.2 and 4.3, once for all claims."""
     return shells_hyperparameters(scale)
 
 
 @cache
 def kinds(scale: Scale) -> ResultTable:
-    """Networks around balls and what each encloses, once for all claims."""
+    """Return networks around balls and what each encloses, once for all claims."""
     return shells_kinds(scale)
 
 
 def cells(table: pd.DataFrame) -> Numbers:
-    """Table 4.2: rates of success of all settings beside those printed."""
+    """Return Table 4.2: rates of success of all settings beside those printed."""
     return {
         "rows": [
             row(
@@ -46,6 +46,7 @@ def cells(table: pd.DataFrame) -> Numbers:
 
 
 def judge_cells(numbers: Numbers) -> Judgement:
+    """Judge Table 4.2."""
     found = rows(numbers)
     near = sum(is_inside(one) for one in found)
     apart = [(one.measured or 0) - (one.printed or 0) for one in found]
@@ -62,13 +63,13 @@ def judge_cells(numbers: Numbers) -> Judgement:
 
 
 def _beyond(one: Row) -> float:
-    """How far a printed number is from the measured interval."""
+    """Return how far a printed number is from the measured interval."""
     printed, low, high = one.printed or 0, one.low or 0, one.high or 0
     return max(low - printed, printed - high, 0.0)
 
 
 def means(table: pd.DataFrame) -> Numbers:
-    """Table 4.3: mean rates for each value of each parameter."""
+    """Return Table 4.3: mean rates for each value of each parameter."""
     found = averages(ResultTable(table))
     best = [
         [f"{name} {value}", float(part["rate"].max())]
@@ -84,6 +85,7 @@ def means(table: pd.DataFrame) -> Numbers:
 
 
 def judge_means(numbers: Numbers) -> Judgement:
+    """Judge Table 4.3."""
     found = rows(numbers)
     words = "; ".join(describe_row(one, ".2f") for one in found)
     near = sum(is_inside(one) for one in found)
@@ -96,6 +98,7 @@ def judge_means(numbers: Numbers) -> Judgement:
 
 
 def judge_trends(numbers: Numbers) -> Judgement:
+    """Judge section 4.2.1."""
     mean = {one.what: one for one in rows(numbers)}
     pairs = {
         "leak 0.01 over ReLU": ("leak 0.01", "leak 0.0"),
@@ -115,6 +118,7 @@ def judge_trends(numbers: Numbers) -> Judgement:
 
 
 def judge_best(numbers: Numbers) -> Judgement:
+    """Judge section 4.2.1."""
     best = sorted(numbers["best"], key=lambda one: one[1])
     words = "best rate with each value: " + ", ".join(f"{name} {rate:.2f}" for name, rate in best)
     names = [name for name, _ in best]
@@ -123,7 +127,7 @@ def judge_best(numbers: Numbers) -> Judgement:
 
 
 def overlaps(table: pd.DataFrame) -> Numbers:
-    """Outer over inner radius of the quadrilaterals that networks in the plane end with: medians, by leak."""
+    """Return outer over inner radius of the quadrilaterals that networks in the plane end with: medians, by leak."""
     own = table[(table["dimension"] == 2) & (table["kind"] == "hyperoctahedron") & (table["successes"] > 0)]
     return {
         "rows": [row(f"leak {one.leak:g}", one.regular, one.ratio) for one in own.itertuples()],
@@ -132,6 +136,7 @@ def overlaps(table: pd.DataFrame) -> Numbers:
 
 
 def judge_overlaps(numbers: Numbers) -> Judgement:
+    """Judge Figure 4.6."""
     found = rows(numbers)
     words = f"{numbers['quadrilaterals']} quadrilaterals: median outer over inner radius "
     words += ", ".join(f"{one.measured:.2f} ({one.what})" for one in found) + "; only a square, of 1.41, fits the gap"
@@ -140,7 +145,7 @@ def judge_overlaps(numbers: Numbers) -> Judgement:
 
 
 def orthogonality(table: pd.DataFrame) -> Numbers:
-    """Fig. 4.7: mean and largest magnitude of the cosines between n random vectors in n dimensions."""
+    """Return Fig. 4.7: mean and largest magnitude of the cosines between n random vectors in n dimensions."""
     return {name: table[name].tolist() for name in ("n", *_COSINES, "formula")}
 
 
@@ -148,6 +153,7 @@ _COSINES = ("mean", "mean_low", "mean_high", "largest", "largest_low", "largest_
 
 
 def judge_orthogonality(numbers: Numbers) -> Judgement:
+    """Judge Figure 4.7."""
     n, mean, largest = (np.array(numbers[name]) for name in ("n", "mean", "largest"))
     words = f"mean cosine {mean[0]:.2f} at n = {n[0]} to {mean[-1]:.2f} at {n[-1]}; largest "
     words += f"{largest[0]:.2f}, at most {largest.max():.2f} (n = {n[largest.argmax()]}), then to {largest[-1]:.2f}"
@@ -156,6 +162,7 @@ def judge_orthogonality(numbers: Numbers) -> Judgement:
 
 
 def picture_orthogonality(numbers: Numbers) -> Picture:
+    """Picture Figure 4.7."""
     curves = [
         Curve(name, numbers["n"], numbers[name], numbers[f"{name}_low"], numbers[f"{name}_high"])
         for name in ("mean", "largest")
@@ -164,7 +171,7 @@ def picture_orthogonality(numbers: Numbers) -> Picture:
 
 
 def dimensions(table: pd.DataFrame) -> Numbers:
-    """Fig. 4.8: rates of networks with at least each share right, by dimension, for both leaks."""
+    """Return Fig. 4.8: rates of networks with at least each share right, by dimension, for both leaks."""
     numbers: dict[str, object] = {"dimensions": sorted(table["dimension"].unique().tolist())}
     for (leak, threshold), part in table.groupby(["leak", "threshold"]):
         own = part.sort_values("dimension")
@@ -173,6 +180,7 @@ def dimensions(table: pd.DataFrame) -> Numbers:
 
 
 def judge_dimensions(numbers: Numbers) -> Judgement:
+    """Judge Figure 4.8."""
     words, right = [], True
     for leak in ("0", "0.01"):
         exact, loose = (numbers[f"leak {leak}, {share}"]["rate"] for share in ("0.9999", "0.95"))
@@ -183,6 +191,7 @@ def judge_dimensions(numbers: Numbers) -> Judgement:
 
 
 def picture_dimensions(numbers: Numbers) -> Picture:
+    """Picture Figure 4.8."""
     curves = [
         Curve(name, numbers["dimensions"], own["rate"], own["low"], own["high"])
         for name, own in numbers.items()
@@ -192,7 +201,10 @@ def picture_dimensions(numbers: Numbers) -> Picture:
 
 
 def consistent(table: pd.DataFrame) -> Numbers:
-    """Shares of networks that end with a hyperoctahedron or an expanded simplex, and with others, by dimension."""
+    """Return shares of networks that end with a hyperoctahedron or an expanded simplex, and with others.
+
+    By dimension.
+    """
     numbers: dict[str, object] = {"dimensions": sorted(table["dimension"].unique().tolist())}
     for leak, part in table.groupby("leak"):
         rates = part.pivot(index="dimension", columns="kind", values="rate")
@@ -204,6 +216,7 @@ def consistent(table: pd.DataFrame) -> Numbers:
 
 
 def judge_consistent(numbers: Numbers) -> Judgement:
+    """Judge section 4.2.2."""
     own = {name: one for name, one in numbers.items() if name != "dimensions"}
     words = "; ".join(f"{name} {_percent(one['either'])}" for name, one in own.items())
     others = max(max(one["others bounded"]) for one in own.values())
@@ -214,6 +227,7 @@ def judge_consistent(numbers: Numbers) -> Judgement:
 
 
 def picture_consistent(numbers: Numbers) -> Picture:
+    """Picture section 4.2.2."""
     curves = [
         Curve(name, numbers["dimensions"], one["either"]) for name, one in numbers.items() if name != "dimensions"
     ]

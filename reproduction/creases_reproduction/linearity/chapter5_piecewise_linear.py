@@ -36,12 +36,15 @@ XOR = [([-1.0, -1.0], -1), ([-1.0, 1.0], 1), ([1.0, -1.0], 1), ([1.0, 1.0], -1)]
 
 
 def xor(first: float) -> Network:
-    """Eq. (5.10) with (5.11), b = (first, 0): printed with 1; 2 makes it XOR."""
+    """Return Eq. (5.10) with (5.11), b = (first, 0): printed with 1; 2 makes it XOR."""
     return creases.read([(np.ones((2, 2)), [first, 0.0]), ([[1.0, -2.0]], [-1.0])])
 
 
 def measure_linearization(scale: Scale) -> Numbers:
-    """The linearisation at a point against the network, at other points of its region; how much it is off elsewhere."""
+    """Measure the linearisation at a point against the network, at other points of its region.
+
+    How much it is off elsewhere.
+    """
     off, outside = 0.0, []
     for seed in range(100 if scale == "full" else 20):
         net, draw = random_network([3, 6, 6, 2], seed), np.random.default_rng(seed)
@@ -61,6 +64,7 @@ def measure_linearization(scale: Scale) -> Numbers:
 
 
 def judge_exact(numbers: Numbers) -> Judgement:
+    """Judge (5.2), (5.3), (5.7)."""
     off = numbers["largest relative error inside"]
     if off < 1e-12 < numbers["median error outside"]:
         return Judgement("agrees", f"exact in the region at {numbers['networks']} networks: off by {off:.1g} at most")
@@ -68,7 +72,10 @@ def judge_exact(numbers: Numbers) -> Judgement:
 
 
 def measure_convexity(scale: Scale) -> Numbers:
-    """Whether the straight line between two points of a region stays in it, over random networks and regions."""
+    """Measure whether the straight line between two points of a region stays in it.
+
+    Over random networks and regions.
+    """
     holds = []
     for seed in range(40 if scale == "full" else 10):
         net, draw = random_network([2, 8, 8, 8, 1], seed), np.random.default_rng(seed)
@@ -81,7 +88,7 @@ def measure_convexity(scale: Scale) -> Numbers:
 
 
 def measure_figure_5_1(scale: Scale) -> Numbers:
-    """The matrices of Figure 5.1 multiplied out with its pattern, and whether any input has that pattern."""
+    """Measure the matrices of Figure 5.1 multiplied out with its pattern, and whether any input has that pattern."""
     (A, a), (B, b), (C, c) = ((np.array(W, float), np.array(v, float)) for W, v in LAYERS)
     first, second = (np.diag(np.array(own, float)) for own in SIDES)
     J = C @ second @ B @ first @ A
@@ -94,6 +101,7 @@ def measure_figure_5_1(scale: Scale) -> Numbers:
 
 
 def judge_figure_5_1(numbers: Numbers) -> Judgement:
+    """Judge Figure 5.1."""
     if numbers["J"] == numbers["printed J"] and numbers["offset"] == numbers["printed offset"]:
         return Judgement("agrees", "the product of the matrices is the printed one")
     J, y = ([[round(v) for v in line] for line in numbers["J"]], [round(v) for v in numbers["offset"]])
@@ -106,13 +114,14 @@ def judge_figure_5_1(numbers: Numbers) -> Judgement:
 
 
 def measure_xor_solution(scale: Scale) -> Numbers:
-    """The network of (5.11) at the four points of Table 5.2a, with b as printed and with b = (2, 0)."""
+    """Measure the network of (5.11) at the four points of Table 5.2a, with b as printed and with b = (2, 0)."""
     points, wanted = np.array([x for x, _ in XOR]), [y for _, y in XOR]
     outputs = {name: xor(first)(points)[:, 0].tolist() for name, first in (("printed", 1.0), ("corrected", 2.0))}
     return {"wanted": wanted, **outputs}
 
 
 def judge_solves_xor(numbers: Numbers) -> Judgement:
+    """Judge (5.10), (5.11), Figure 5.2."""
     right = {name: np.sign(numbers[name]).tolist() == numbers["wanted"] for name in ("printed", "corrected")}
     if right["printed"]:
         return Judgement("agrees", f"outputs {numbers['printed']} have the signs of XOR")
@@ -124,7 +133,7 @@ def judge_solves_xor(numbers: Numbers) -> Judgement:
 
 
 def measure_equation_5_13(scale: Scale) -> Numbers:
-    """The inside of the ReLU at (-1, 0.5)."""
+    """Measure the inside of the ReLU at (-1, 0.5)."""
     inner = np.ones((2, 2)) @ [-1.0, 0.5] + [1.0, 0.0]
     sides = xor(1.0).sides(np.array([[-1.0, 0.5]]))[0]
     rows = [row("first unit", 0.5, inner[0]), row("second unit", -0.5, inner[1])]
@@ -132,7 +141,10 @@ def measure_equation_5_13(scale: Scale) -> Numbers:
 
 
 def measure_equation_5_14(scale: Scale) -> Numbers:
-    """The pieces of the network along s = x1 + x2, as (slope in s, constant, from, to) by pattern, for either b."""
+    """Measure the pieces of the network along s = x1 + x2, as (slope in s, constant, from, to) by pattern.
+
+    For either b.
+    """
     found: dict[str, dict[str, list[float]]] = {}
     for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
         net = xor(first)
@@ -150,6 +162,7 @@ PRINTED_PIECES = {"11": [-1.0, 1.0, 0.0, 8.0], "10": [1.0, 1.0, -1.0, 0.0], "00"
 
 
 def judge_equation_5_14(numbers: Numbers) -> Judgement:
+    """Judge (5.14)."""
     own = numbers["printed b"]
     if own == PRINTED_PIECES:
         return Judgement("agrees", "pieces and patterns are as printed, and 01 has no inputs")
@@ -167,7 +180,7 @@ def judge_equation_5_14(numbers: Numbers) -> Judgement:
 
 
 def measure_bands(scale: Scale) -> Numbers:
-    """Regions of the XOR network in the square, for either b, and whether its boundary lies along creases."""
+    """Measure regions of the XOR network in the square, for either b, and whether its boundary lies along creases."""
     found = {}
     for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
         part = creases.plane(xor(first), box=[(-2, 2), (-2, 2)])
@@ -177,6 +190,7 @@ def measure_bands(scale: Scale) -> Numbers:
 
 
 def judge_bands(numbers: Numbers) -> Judgement:
+    """Judge Figure 5.3."""
     right = numbers["b = (2, 0)"]
     if right["regions"] != 3:
         return Judgement("disagrees", f"{right['regions']} regions, three bands are drawn")
@@ -187,7 +201,7 @@ def judge_bands(numbers: Numbers) -> Judgement:
 
 
 def measure_arrangements(scale: Scale) -> Numbers:
-    """Regions of one hidden layer of k units in n dimensions against sum C(k, i), at random weights."""
+    """Measure regions of one hidden layer of k units in n dimensions against sum C(k, i), at random weights."""
     cases = [(n, k) for n in (1, 2, 3) for k in (1, 2, 3, 5, 7 if scale == "full" else 4)]
     table = []
     for n, k in cases:
@@ -202,12 +216,13 @@ def measure_arrangements(scale: Scale) -> Numbers:
 
 
 def judge_arrangements(numbers: Numbers) -> Judgement:
+    """Judge section 5.2, (5.15)."""
     found = judge_cases("numbers of dimensions and units (and is 2^k for k <= n)")(numbers)
     return found if found.verdict == "disagrees" else judge_rows(0)(numbers)._replace(why=f"{found.why}; 7 for 3 lines")
 
 
 def measure_deep_bound(scale: Scale) -> Numbers:
-    """Regions of deep networks against the product of the layers' sums, over random networks."""
+    """Measure regions of deep networks against the product of the layers' sums, over random networks."""
     shapes = [[2, 3, 3, 1], [2, 5, 5, 1], [2, 8, 8, 8, 1], [3, 3, 4, 1]]
     holds: list[bool] = []
     seen: dict[str, list[int]] = {}

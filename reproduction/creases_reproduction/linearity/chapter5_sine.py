@@ -14,17 +14,18 @@ from creases_reproduction.linearity.sine_sizes import failed_starts, interpolati
 
 
 def measure_zero_function(scale: Scale) -> Numbers:
-    """The mean square of sine on [-pi, pi]: that of the line through its ends, which is 0."""
+    """Measure the mean square of sine on [-pi, pi]: that of the line through its ends, which is 0."""
     return {"rows": [row("mean squared error of 0", 0.5, interpolation_error(1))]}
 
 
 def measure_lines(scale: Scale) -> Numbers:
-    """Errors of 1, 3 and 9 lines between equally spaced points of sine."""
+    """Measure errors of 1, 3 and 9 lines between equally spaced points of sine."""
     count = [1, 3, 9]
     return {"lines": count, "mse": [interpolation_error(n) for n in count]}
 
 
 def judge_lines(numbers: Numbers) -> Judgement:
+    """Judge Figure 5.4."""
     mse = numbers["mse"]
     told = f"mean squared errors {', '.join(f'{one:.3g}' for one in mse)} of 1, 3 and 9 lines"
     return Judgement("agrees" if mse[0] > 4 * mse[1] > 16 * mse[2] else "disagrees", told)
@@ -36,17 +37,18 @@ def _table(table: pd.DataFrame) -> Numbers:
 
 
 def measure_sizes(scale: Scale) -> Numbers:
-    """Rates of success by size."""
+    """Measure rates of success by size."""
     return _table(sine_sizes(scale).table)
 
 
 def sizes_from_table() -> tuple[Numbers, dict[str, str]]:
-    """The same from the table of the full run."""
+    """Return the same from the table of the full run."""
     found = stored_table("sine_sizes")
     return _table(found.table), found.about
 
 
 def judge_sizes(numbers: Numbers) -> Judgement:
+    """Judge Table 5.1."""
     agrees = [bool(one) for one in numbers["agrees"]]
     off = [
         f"{w}x{d} (printed {p or 'over 1000'}, expected {1 / r if r else float('inf'):.3g})"
@@ -62,6 +64,7 @@ def judge_sizes(numbers: Numbers) -> Judgement:
 
 
 def picture_sizes(numbers: Numbers) -> Picture:
+    """Picture Figure 3.5, section 3.4.2, Table 5.1 and section 5.3."""
     names = [sorted({int(one) for one in numbers[which]}) for which in ("width", "depth")]
     rate = dict(zip(zip(numbers["width"], numbers["depth"], strict=True), numbers["rate"], strict=True))
     heat = [[rate[w, d] for d in names[1]] for w in names[0]]
@@ -71,7 +74,7 @@ def picture_sizes(numbers: Numbers) -> Picture:
 
 
 def judge_depth(numbers: Numbers) -> Judgement:
-    """From the same rates: deeper networks fail more often, wider ones less."""
+    """Judge the depth by the same rates: deeper networks fail more often, wider ones less."""
     table = pd.DataFrame({name: numbers[name] for name in ("width", "depth", "rate")})
     rates = table.pivot(index="width", columns="depth", values="rate")
     deep, wide = (rates.mean(axis=axis) for axis in ("index", "columns"))
@@ -83,11 +86,12 @@ def judge_depth(numbers: Numbers) -> Judgement:
 
 
 def measure_dead_networks(scale: Scale) -> Numbers:
-    """Of starts that fail, how many are constant functions at the end of training."""
+    """Count how many of the starts that fail are constant functions at the end of training."""
     return failed_starts(width=5, depth=7, starts=1000 if scale == "full" else 60)
 
 
 def judge_dead(numbers: Numbers) -> Judgement:
+    """Judge section 5.3 and slide 30."""
     share = numbers["constant"] / max(numbers["failed"], 1)
     told = f"{numbers['constant']} of {numbers['failed']} failed starts of {numbers['size']} are constant at the end"
     if share > 0.5:
@@ -98,12 +102,13 @@ def judge_dead(numbers: Numbers) -> Judgement:
 
 
 def measure_networks(scale: Scale) -> Numbers:
-    """Regions in [-pi, pi] and errors of one trained network of each size."""
+    """Measure regions in [-pi, pi] and errors of one trained network of each size."""
     table = sine_networks(scale).table
     return {name: table[name].tolist() for name in ("width", "depth", "mse", "regions")}
 
 
 def judge_networks(numbers: Numbers) -> Judgement:
+    """Judge Figure 5.5."""
     table = pd.DataFrame(dict(numbers))
     table = table[table["regions"] > 0]
     logs = {name: np.log(table[name].to_numpy(float)) for name in ("width", "depth", "regions")}
@@ -115,6 +120,7 @@ def judge_networks(numbers: Numbers) -> Judgement:
 
 
 def picture_networks(numbers: Numbers) -> Picture:
+    """Picture Figure 5.5."""
     table = pd.DataFrame(dict(numbers))
     curves = [
         Curve(f"depth {depth}", own["width"].tolist(), own["regions"].tolist()) for depth, own in table.groupby("depth")

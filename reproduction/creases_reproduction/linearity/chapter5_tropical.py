@@ -17,7 +17,7 @@ from creases_reproduction.linearity.chapter5_piecewise_linear import xor
 
 
 def measure_tropical_forms(scale: Scale) -> Numbers:
-    """The tropical form of random networks against the networks themselves, and how many terms it has."""
+    """Measure the tropical form of random networks against the networks themselves, and how many terms it has."""
     off, terms = 0.0, {}
     for widths, seed in product(([2, 3, 1], [2, 3, 3, 1], [1, 4, 4, 1]), range(10 if scale == "full" else 2)):
         net = random_network(list(widths), seed)
@@ -30,13 +30,14 @@ def measure_tropical_forms(scale: Scale) -> Numbers:
 
 
 def judge_tropical_forms(numbers: Numbers) -> Judgement:
+    """Judge section 5.4."""
     off = numbers["largest relative error"]
     verdict = "agrees" if off < 1e-10 else "disagrees"
     return Judgement(verdict, f"network and tropical form differ by {off:.1g} of the values at most")  # type: ignore[arg-type]
 
 
 def measure_equation_5_22(scale: Scale) -> Numbers:
-    """Terms (slopes and constant) of the tropical form of (5.21), for either b."""
+    """Measure terms (slopes and constant) of the tropical form of (5.21), for either b."""
     found = {}
     for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
         form = creases.tropical(xor(first))
@@ -45,6 +46,7 @@ def measure_equation_5_22(scale: Scale) -> Numbers:
 
 
 def judge_equation_5_22(numbers: Numbers) -> Judgement:
+    """Judge (5.21), (5.22)."""
     printed = {"F": [[0.0, 0.0, -1.0], [1.0, 1.0, -1.0]], "G": [[0.0, 0.0, 0.0], [2.0, 2.0, 0.0]]}
     if numbers["printed b"] == printed:
         return Judgement("agrees", "the terms are as printed")
@@ -57,7 +59,10 @@ def judge_equation_5_22(numbers: Numbers) -> Judgement:
 
 
 def measure_terms(scale: Scale) -> Numbers:
-    """Terms of the tropical form of one hidden layer by width, before and after those never the largest are removed."""
+    """Measure terms of the tropical form of one hidden layer by width.
+
+    Before and after those never the largest are removed.
+    """
     widths = list(range(2, 9 if scale == "full" else 7))
     found: dict[str, list[int]] = {"all": [], "needed": []}
     for width in widths:
@@ -69,6 +74,7 @@ def measure_terms(scale: Scale) -> Numbers:
 
 
 def judge_terms(numbers: Numbers) -> Judgement:
+    """Judge section 5.4."""
     every, needed = ([b / a for a, b in pairwise(numbers[name])] for name in ("all", "needed"))
     told = f"all terms: {numbers['all']}, those that are somewhere the largest: {numbers['needed']}"
     if np.mean(every) <= 1.3:
@@ -80,12 +86,16 @@ def judge_terms(numbers: Numbers) -> Judgement:
 
 
 def picture_terms(numbers: Numbers) -> Picture:
+    """Picture section 5.4."""
     curves = [Curve(name, numbers["widths"], numbers[name]) for name in ("all", "needed")]
     return Picture(curves=curves, x="hidden units", y="terms of F and G", log=True)
 
 
 def measure_pieces(scale: Scale) -> Numbers:
-    """(5.25): J x + y in Q x <= p against the network at points of each region, and y the same from any point."""
+    """Measure (5.25).
+
+    J x + y in Q x <= p against the network at points of each region, and y the same from any point.
+    """
     off, regions = 0.0, 0
     for seed in range(10 if scale == "full" else 3):
         net = random_network([2, 6, 6, 1], seed)
@@ -99,7 +109,10 @@ def measure_pieces(scale: Scale) -> Numbers:
 
 
 def measure_growth(scale: Scale) -> Numbers:
-    """The bounds on regions over w^(d l), as w grows: both stay between positive numbers where O(w^(d l)) is sharp."""
+    """Measure the bounds on regions over w^(d l), as w grows.
+
+    Both stay between positive numbers where O(w^(d l)) is sharp.
+    """
     widths = [2**k * 6 for k in range(4, 10)]
     found = {}
     for d, depth in product((1, 2, 3), (1, 2, 3)):
@@ -112,6 +125,7 @@ def measure_growth(scale: Scale) -> Numbers:
 
 
 def judge_growth(numbers: Numbers) -> Judgement:
+    """Judge section 5.5."""
     last = [own[-1] for own in numbers["upper, lower, limit of upper"].values()]
     off = max(abs(upper / limit - 1) for upper, _, limit in last)
     if off < 0.05 and min(lower for _, lower, _ in last) > 0:

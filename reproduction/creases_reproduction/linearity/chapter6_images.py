@@ -49,16 +49,18 @@ def _accuracies(found: dict[str, Measured]) -> Numbers:
 
 
 def measure_accuracies(scale: Scale) -> Numbers:
-    """Test accuracies in percent beside those printed."""
+    """Measure test accuracies in percent beside those printed."""
     return _accuracies({data: similarity(data, scale) for data in DATA})
 
 
 def accuracies_from_table() -> tuple[Numbers, dict[str, str]]:
+    """Return the accuracies at full scale, and how they were made."""
     return _accuracies({data: stored_similarity(data) for data in DATA}), about("image_similarity", "mnist")
 
 
 @note_stand_in
 def judge_accuracies(numbers: Numbers) -> Judgement:
+    """Judge Table 7.1 and Table 6.1."""
     found = rows(numbers)
     gap = {one.what: (one.measured or 0) - (one.printed or 0) for one in found}
     worst = max(found, key=lambda one: abs(gap[one.what]))
@@ -74,6 +76,7 @@ def judge_accuracies(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_linear(numbers: Numbers) -> Judgement:
+    """Judge section 6.1."""
     own = [one for one in rows(numbers) if one.what.startswith("mnist") and "linear" in one.what]
     best = max(one.measured or 0 for one in own)
     words = f"linear networks have {', '.join(f'{one.measured:.1f} %' for one in own)} right"
@@ -81,6 +84,7 @@ def judge_linear(numbers: Numbers) -> Judgement:
 
 
 def picture_accuracies(numbers: Numbers) -> Picture:
+    """Picture Table 7.1 and Table 6.1."""
     return Picture(rows=rows(numbers), x="test accuracy, %")
 
 
@@ -95,7 +99,7 @@ def _sections(table: pd.DataFrame, data: str) -> Numbers:
 
 
 def cross_sections(scale: Scale, data: DataName) -> Numbers:
-    """Regions on the plane through three near images: exact, and as grids count them."""
+    """Return regions on the plane through three near images: exact, and as grids count them."""
     own = own_plans(data, scale)
     if scale == "quick":
         first = [(plan, one) for plan, one in zip(own, models(data, scale), strict=True) if plan.kind != "linear"]
@@ -113,12 +117,14 @@ def cross_sections(scale: Scale, data: DataName) -> Numbers:
 
 
 def sections_from_table(data: str) -> tuple[Numbers, dict[str, str]]:
+    """Return the cross-sections of a data set at full scale, and how they were made."""
     found = stored_table("image_sections")
     return _sections(found.table, data), {**found.about, "device": "2 cores"}
 
 
 @note_stand_in
 def judge_dense(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.10 and Figure 6.11."""
     own = [
         (optimizer, regions)
         for kind, optimizer, regions in zip(*(numbers[n] for n in ("network", "optimizer", "regions")), strict=True)
@@ -135,6 +141,7 @@ def judge_dense(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_jacobians(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.13."""
     conv = [kind != "dense" for kind in numbers["network"]]
     pairs = [
         (pattern, jacobian)
@@ -155,7 +162,7 @@ def _seen(found: Directions) -> Numbers:
 
 
 def look(data: DataName) -> dict[str, Any]:
-    """measure and kept of what the networks of a data set look at."""
+    """Return measure and kept of what the networks of a data set look at."""
 
     def measure(scale: Scale) -> Numbers:
         own = _seen(seen(data, scale))
@@ -169,7 +176,7 @@ def look(data: DataName) -> dict[str, Any]:
 
 
 def _by(numbers: Numbers, name: str) -> Callable[..., float]:
-    """The mean of a measure over the networks of some kinds and an optimizer."""
+    """Return the mean of a measure over the networks of some kinds and an optimizer."""
 
     def mean(optimizer: str, *kinds: str) -> float:
         own = [
@@ -184,6 +191,7 @@ def _by(numbers: Numbers, name: str) -> Callable[..., float]:
 
 @note_stand_in
 def judge_coefficients(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.3."""
     outside, jagged = _by(numbers, "outside"), _by(numbers, "jagged")
     kinds = ("linear", "dense", "simple", "complex")
     conv, dense = (outside("sgd", *own) for own in (("simple", "complex"), ("linear", "dense")))
@@ -201,6 +209,7 @@ def judge_coefficients(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_directions(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.14 and Figure 6.17."""
     rough, like = _by(numbers, "roughness"), _by(numbers, "like_linear")
     kinds = ("linear", "dense", "simple", "complex")
     by = {kind: (rough("sgd", kind), rough("adamw", kind)) for kind in kinds}
@@ -215,6 +224,7 @@ def judge_directions(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_spectrum(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.16 and Figure 6.19."""
     by = dict(zip(numbers["names"], numbers["eigenvalues"], strict=True))
     dense = [own for name, own in by.items() if name.startswith("dense")]
     beyond, second = max(own[AT.index(129)] for own in dense), max(own[AT.index(10)] for own in dense)
@@ -233,6 +243,7 @@ def judge_spectrum(numbers: Numbers) -> Judgement:
 
 
 def picture_spectrum(numbers: Numbers) -> Picture:
+    """Picture Figure 6.16 and Figure 6.19."""
     curves = [
         Curve(name, list(AT), [max(v or 0, 1e-12) for v in own])
         for name, own in zip(numbers["names"], numbers["eigenvalues"], strict=True)
@@ -255,6 +266,7 @@ def _explained(*found: Measured) -> Numbers:
 
 @note_stand_in
 def judge_explained(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.15."""
     by = numbers["share of the outputs' variance"]
     words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())
     return Judgement("agrees" if all(one["sgd"] > one["adamw"] for one in by.values()) else "disagrees", words)
@@ -262,6 +274,7 @@ def judge_explained(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_less(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.18."""
     by = numbers["share of the outputs' variance"]
     words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())
     if len(by) < 2:

@@ -33,22 +33,23 @@ STEPS = {
 
 @cache
 def train_networks(name: str, widths: tuple[int, ...], count: int, epochs: int = 300) -> lab.TrainingResult:
-    """Networks of one shape trained by stochastic gradient descent on circle against annulus, or with XOR."""
+    """Return networks of one shape trained by stochastic gradient descent on circle against annulus, or with XOR."""
     X, y = problem(name)
     return lab.train(lab.Batch.initial(count, list(widths), seed=0), X, y, **{**STEPS, "epochs": epochs})  # type: ignore[arg-type]
 
 
 def problem(name: str) -> Problem:
-    """Figure 6.1."""
+    """Return Figure 6.1."""
     return xor_circles(n=500) if name == "xor" else circle_annulus(500)
 
 
 def network(found: lab.TrainingResult, k: int) -> Network:
+    """Return a trained network as a piecewise-linear function."""
     return creases.read(found.batch.module(k), (2,))
 
 
 def measure_three_units(scale: Scale) -> Numbers:
-    """Solved networks of three units: regions of the plane, sides of the boundary, and gradients."""
+    """Measure solved networks of three units: regions of the plane, sides of the boundary, and gradients."""
     found = train_networks("circle", (2, 3, 1), 200 if scale == "full" else 60)
     solved = np.flatnonzero(found.accuracy >= SOLVED)
     regions, sides, zero, closed = [], [], [], []
@@ -71,6 +72,7 @@ def measure_three_units(scale: Scale) -> Numbers:
 
 
 def judge_three(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.4."""
     solved, sides = numbers["solved"], numbers["sides"]
     told = f"{solved} of {numbers['starts']} starts solve it; regions: {numbers['regions']}, sides: {sides}"
     if not solved or numbers["closed"] != solved:
@@ -82,7 +84,10 @@ def judge_three(numbers: Numbers) -> Judgement:
 
 
 def measure_smallest_networks(scale: Scale) -> Numbers:
-    """The share of starts that solve circle against annulus by width of one hidden layer, and the best of each."""
+    """Measure the share of starts that solve circle against annulus by width of one hidden layer.
+
+    And the best of each.
+    """
     count = 400 if scale == "full" else 60
     found = {width: train_networks("circle", (2, width, 1), count) for width in (1, 2, 3, 4)}
     return {
@@ -94,6 +99,7 @@ def measure_smallest_networks(scale: Scale) -> Numbers:
 
 
 def judge_smallest(numbers: Numbers) -> Judgement:
+    """Judge section 6.2."""
     told = ", ".join(f"width {w}: {n}" for w, n in zip(numbers["widths"], numbers["solved"], strict=True))
     told += f" of {numbers['starts']} starts solve it; the best of width 2 has {numbers['best'][1]:.1%} right"
     solved = numbers["solved"]
@@ -101,7 +107,10 @@ def judge_smallest(numbers: Numbers) -> Judgement:
 
 
 def deep_solution(name: str, scale: Scale) -> Numbers:
-    """Networks of three hidden layers of eight: how many starts solve the problem, and their regions and creases."""
+    """Return networks of three hidden layers of eight.
+
+    How many starts solve the problem, and their regions and creases.
+    """
     found = train_networks(name, (2, 8, 8, 8, 1), 60 if scale == "full" else 12, 2000 if name == "xor" else 300)
     solved = np.flatnonzero(found.accuracy >= (0.99 if name == "xor" else SOLVED))
     regions, sides = [], []
@@ -113,6 +122,7 @@ def deep_solution(name: str, scale: Scale) -> Numbers:
 
 
 def judge_solution(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.5 and Figure 6.6."""
     solved, regions = numbers["solved"], numbers["regions"]
     if not solved:
         return Judgement("disagrees", f"none of {numbers['starts']} starts solves it")
@@ -123,7 +133,9 @@ def judge_solution(numbers: Numbers) -> Judgement:
 
 
 def measure_bent_creases(scale: Scale) -> Numbers:
-    """Corners of creases in networks with three layers of two units: whether each lies on a crease of an earlier layer.
+    """Measure corners of creases in networks with three layers of two units.
+
+    Whether each lies on a crease of an earlier layer.
 
     A crease runs on straight wherever its two edges at a vertex have one direction; of the first layer it always does.
     """
@@ -148,6 +160,7 @@ def measure_bent_creases(scale: Scale) -> Numbers:
 
 
 def judge_bent(numbers: Numbers) -> Judgement:
+    """Judge section 6.2, Figure 6.7."""
     if numbers["corners by layer"].get("1", 0):
         return Judgement("disagrees", f"creases of the first layer bend {numbers['corners by layer']['1']} times")
     return judge_cases(
@@ -156,7 +169,10 @@ def judge_bent(numbers: Numbers) -> Judgement:
 
 
 def measure_shifts(scale: Scale) -> Numbers:
-    """XOR with circle and annulus: share of points of a grid whose side of a unit changes, by layer and stage."""
+    """Measure XOR with circle and annulus.
+
+    Share of points of a grid whose side of a unit changes, by layer and stage.
+    """
     stages = (0, 10, 30, 100, 300, 1000)
     X, y = problem("xor")
     grid = np.stack(np.meshgrid(*[np.linspace(-2, 2, 21)] * 2), axis=-1).reshape(-1, 2)
@@ -177,6 +193,7 @@ def _sides(batch: lab.Batch, x: NDArray[np.float64]) -> NDArray[np.int16]:
 
 
 def judge_shifts(numbers: Numbers) -> Judgement:
+    """Judge section 6.2."""
     found = np.array(numbers["changed, by layer"])
     told = "; ".join(
         f"to epoch {e}: {', '.join(f'{one:.1%}' for one in own)}"
@@ -188,13 +205,17 @@ def judge_shifts(numbers: Numbers) -> Judgement:
 
 
 def picture_shifts(numbers: Numbers) -> Picture:
+    """Picture section 6.2."""
     columns = list(zip(*numbers["changed, by layer"], strict=True))
     curves = [Curve(f"layer {i + 1}", numbers["epochs"], own) for i, own in enumerate(columns)]
     return Picture(curves=curves, x="epochs", y="share of sides that changed", log=True)
 
 
 def measure_gram_schmidt(scale: Scale) -> Numbers:
-    """(6.2) at random triples in 3072 dimensions: the axes are orthonormal and the plane has the three points."""
+    """Measure (6.2) at random triples in 3072 dimensions.
+
+    The axes are orthonormal and the plane has the three points.
+    """
     off = 0.0
     for seed in range(20):
         draw = np.random.default_rng(seed)
@@ -211,7 +232,9 @@ def measure_gram_schmidt(scale: Scale) -> Numbers:
 
 
 def measure_grid_counts(scale: Scale) -> Numbers:
-    """What grids of p x p points count twice, against what they see, on one network; and on two creases that cross.
+    """Measure what grids of p x p points count twice, against what they see, on one network.
+
+    And on two creases that cross.
 
     The two go down to the right, y = -0.8 x and y = -0.9 x, so that the corners of regions point that way.
     """
@@ -233,6 +256,7 @@ def measure_grid_counts(scale: Scale) -> Numbers:
 
 
 def judge_tight(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.12."""
     twice = [c - s for c, s in zip(numbers["counted"], numbers["seen"], strict=True)]
     told = (
         f"of {numbers['regions']} regions grids (p = {numbers['p']}) see {numbers['seen']}, count {numbers['counted']}"
@@ -245,11 +269,12 @@ def judge_tight(numbers: Numbers) -> Judgement:
 
 
 def measure_mnist_images(scale: Scale) -> Numbers:
+    """Measure section 6.1."""
     return {"rows": [row("log10 of the number of 28 x 28 images of 256 values", 1888, round(28 * 28 * log10(256)))]}
 
 
 def measure_comparisons(scale: Scale) -> Numbers:
-    """How many comparisons Fig. 6.12's rule makes on a p x p grid: powers of p and of the number of points."""
+    """Measure how many comparisons Fig. 6.12's rule makes on a p x p grid: powers of p and of the number of points."""
     counts = []
     for p in (1024, 2048):
         x, y = np.meshgrid(np.arange(p), np.arange(p))
@@ -260,6 +285,7 @@ def measure_comparisons(scale: Scale) -> Numbers:
 
 
 def judge_comparisons(numbers: Numbers) -> Judgement:
+    """Judge section 6.3."""
     words = f"comparisons go as p^{numbers['of p']:.2f}, the points to the power {numbers['of the points']:.2f}"
     if abs(numbers["of p"] - 1.5) < 0.02:
         return Judgement("agrees", words)

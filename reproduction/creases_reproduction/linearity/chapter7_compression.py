@@ -23,7 +23,7 @@ from creases_reproduction.linearity.image_similarity import Measured
 
 
 def from_similarity(numbers: Callable[[Groups], dict[str, Any]], data: DataName) -> dict[str, Any]:
-    """measure and kept of a claim whose numbers come from what was measured of a data set's networks."""
+    """Return measure and kept of a claim whose numbers come from what was measured of a data set's networks."""
 
     def named(found: Measured) -> Numbers:
         own = Groups(found)
@@ -37,6 +37,7 @@ def from_similarity(numbers: Callable[[Groups], dict[str, Any]], data: DataName)
 
 
 def compression(own: Groups) -> dict[str, Any]:
+    """Return accuracies of networks whose coefficients are replaced by cluster centres."""
     k = sorted(own.clustered)
     bends = ~own.linear
     lost = {n: own.accuracy - own.clustered[n] for n in k}
@@ -78,21 +79,25 @@ def _clusters(numbers: Numbers, near: tuple[str, ...], far: tuple[str, ...]) -> 
 
 @note_stand_in
 def judge_mnist_clusters(numbers: Numbers) -> Judgement:
+    """Judge Figure 7.3."""
     return _clusters(numbers, ("dense, sgd", "conv, sgd"), ("conv, adamw",))
 
 
 @note_stand_in
 def judge_cifar_clusters(numbers: Numbers) -> Judgement:
+    """Judge Figure 7.4."""
     return _clusters(numbers, ("dense, sgd",), ("conv, sgd", "conv, adamw"))
 
 
 def picture_clusters(numbers: Numbers) -> Picture:
+    """Picture Figure 7.3 and Figure 7.4."""
     curves = [Curve(name, numbers["k"], own[1:]) for name, own in numbers["accuracy"].items()]
     return Picture(curves=curves, x="clusters of each output", y="accuracy, %")
 
 
 @note_stand_in
 def judge_optimizers(numbers: Numbers) -> Judgement:
+    """Judge section 7.2."""
     right = numbers["accuracy"]
     lost = {}
     for o in ("sgd", "adamw"):
@@ -104,12 +109,14 @@ def judge_optimizers(numbers: Numbers) -> Judgement:
 
 
 def overlap(own: Groups) -> dict[str, Any]:
+    """Return how far the predictions of compressed networks overlap."""
     share = [1 - regions / own.found.test for regions in own.found.regions]
     return {"kind": own.kind.tolist(), "share": share}
 
 
 @note_stand_in
 def judge_overlap(numbers: Numbers) -> Judgement:
+    """Judge section 7.2."""
     by = {
         kind: max(s for s, k in zip(numbers["share"], numbers["kind"], strict=True) if k == kind)
         for kind in ("dense", "simple", "complex")

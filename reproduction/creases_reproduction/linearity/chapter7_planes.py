@@ -24,7 +24,10 @@ GRID = np.stack(np.meshgrid(*[np.linspace(-1, 1, 101)] * 2), axis=-1).reshape(-1
 
 
 def measure_clusters(scale: Scale) -> Numbers:
-    """Regions in the square of solved networks of three layers of eight, and their accuracy with 1, 5, 10 pieces."""
+    """Measure regions in the square of solved networks of three layers of eight, and their accuracy with 1, 5.
+
+    10 pieces.
+    """
     found = train_networks("circle", (2, 8, 8, 8, 1), 40 if scale == "full" else 8)
     X, y = problem("circle")
     regions, right = [], []
@@ -42,6 +45,7 @@ def measure_clusters(scale: Scale) -> Numbers:
 
 
 def judge_clusters(numbers: Numbers) -> Judgement:
+    """Judge section 7.2, Figure 7.2."""
     one = Row(**numbers["regions"])
     ten = numbers["right with 1, 5, 10 pieces"][-1]
     told = f"{one.measured:.0f} regions ({one.low:.0f} to {one.high:.0f}; printed 93), {ten:.1%} right with ten pieces"
@@ -53,7 +57,7 @@ def judge_clusters(numbers: Numbers) -> Judgement:
 
 @cache
 def xor_networks(width: int, count: int) -> list[Network]:
-    """Networks of one hidden layer that have learnt the four points of XOR."""
+    """Return networks of one hidden layer that have learnt the four points of XOR."""
     X, y = np.array([x for x, _ in XOR]), np.array([int(t > 0) for _, t in XOR])
     done = lab.train(
         lab.Batch.initial(3 * count, [2, width, 1], seed=width),
@@ -68,7 +72,7 @@ def xor_networks(width: int, count: int) -> list[Network]:
 
 
 def measure_resolution(scale: Scale) -> Numbers:
-    """Regions in the square of XOR networks of 2, 20 and 100 units, and pieces that the four points use."""
+    """Measure regions in the square of XOR networks of 2, 20 and 100 units, and pieces that the four points use."""
     count = 10 if scale == "full" else 3
     corners = np.array([x for x, _ in XOR])
     found = {"2": [xor(2.0)], **{str(width): xor_networks(width, count) for width in (20, 100)}}
@@ -81,6 +85,7 @@ def measure_resolution(scale: Scale) -> Numbers:
 
 
 def judge_resolution(numbers: Numbers) -> Judgement:
+    """Judge Figure 7.5."""
     regions, used = numbers["regions"], numbers["pieces of the four points"]
     means = {w: float(np.mean(own)) for w, own in regions.items()}
     told = f"regions in the square: {', '.join(f'{w} units {m:.0f}' for w, m in means.items())}"
@@ -91,7 +96,10 @@ def judge_resolution(numbers: Numbers) -> Judgement:
 
 
 def measure_maps(scale: Scale) -> Numbers:
-    """Least-squares maps between coefficients of two XOR networks on the grid: what is left, and what is decided."""
+    """Measure least-squares maps between coefficients of two XOR networks on the grid.
+
+    What is left, and what is decided.
+    """
     left, right = [], []
     count = 8 if scale == "full" else 3
     nets = xor_networks(20, 2 * count)
@@ -109,6 +117,7 @@ def measure_maps(scale: Scale) -> Numbers:
 
 
 def judge_mapped(numbers: Numbers) -> Judgement:
+    """Judge section 7.3.1, Figure 7.6."""
     left, right = numbers["left of the variance"], numbers["points of XOR right"]
     told = f"maps leave {np.mean(left):.0%} of the variance of coefficients ({min(left):.0%} to {max(left):.0%})"
     told += f" and {np.mean(right):.0%} of the points right, over {numbers['pairs']} pairs"
@@ -118,7 +127,10 @@ def judge_mapped(numbers: Numbers) -> Judgement:
 
 
 def measure_invariances(scale: Scale) -> Numbers:
-    """CKA of random matrices after rotations and scalings; distance and decisions of a network after scaling."""
+    """Measure CKA of random matrices after rotations and scalings.
+
+    Distance and decisions of a network after scaling.
+    """
     off = {"CKA, orthogonal transform": 0.0, "CKA, scaling": 0.0, "distance, positive scaling": 0.0}
     for seed in range(20):
         draw = np.random.default_rng(seed)
@@ -138,6 +150,7 @@ def measure_invariances(scale: Scale) -> Numbers:
 
 
 def judge_invariances(numbers: Numbers) -> Judgement:
+    """Judge sections 7.3.2 and 7.3.3, (7.5) to (7.7)."""
     off = {name: value for name, value in numbers.items() if name != "networks"}
     worst = max(off.values())
     told = ", ".join(f"{name}: {value:.1g}" for name, value in off.items())
@@ -147,7 +160,10 @@ def judge_invariances(numbers: Numbers) -> Judgement:
 
 
 def measure_entropies(scale: Scale) -> Numbers:
-    """(7.8) and (7.9) of random networks against sums over probabilities, and its least: at a network itself."""
+    """Measure (7.8) and (7.9) of random networks against sums over probabilities, and its least.
+
+    At a network itself.
+    """
     off, least = 0.0, True
     for seed in range(10):
         draw = np.random.default_rng(seed)
@@ -162,12 +178,13 @@ def measure_entropies(scale: Scale) -> Numbers:
 
 
 def softmax(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(7.9), by rows."""
+    """Return (7.9), by rows."""
     e = np.exp(y - y.max(axis=1, keepdims=True))
     return np.asarray(e / e.sum(axis=1, keepdims=True))
 
 
 def judge_entropies(numbers: Numbers) -> Judgement:
+    """Judge (7.8), (7.9)."""
     off = numbers["largest deviation"]
     told = f"largest deviation {off:.1g} at {numbers['cases']} pairs"
     return Judgement("agrees" if off < 1e-9 and numbers["own is least"] else "disagrees", told)

@@ -134,6 +134,7 @@ PRINTED_MAPS = {
 
 
 def maps(own: Groups) -> dict[str, Any]:
+    """Return accuracies of networks behind maps from the coefficients of others."""
     change = 100 * np.array(own.found.mapped) - own.accuracy
     pairs = [(f"{a} to {b}", getattr(own, a), getattr(own, b)) for a in ("sgd", "adamw") for b in ("sgd", "adamw")]
     linear, target = own.linear & own.sgd, own.dense & own.sgd
@@ -155,6 +156,7 @@ def maps(own: Groups) -> dict[str, Any]:
 
 @note_stand_in
 def judge_mnist_maps(numbers: Numbers) -> Judgement:
+    """Judge Figure 7.8."""
     hard, other = numbers["lost to dense, AdamW"], numbers["lost to SGD"]
     words = f"maps lose {other:.1f} points in the mean to networks trained by SGD, {hard:.1f} to dense ones by AdamW"
     return Judgement("agrees" if hard > 10 > 3 > other else "disagrees", words)
@@ -162,6 +164,7 @@ def judge_mnist_maps(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_dense_to_conv(numbers: Numbers) -> Judgement:
+    """Judge Figure 7.7."""
     lost = numbers["dense to conv, SGD"]
     words = f"mapped to convolutional networks (SGD) dense ones lose {lost:.1f} points of their accuracy in the mean"
     return Judgement("agrees" if lost < 5 else "disagrees", words)
@@ -169,6 +172,7 @@ def judge_dense_to_conv(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_cifar_maps(numbers: Numbers) -> Judgement:
+    """Judge Figure 7.9."""
     conv, gain = numbers["conv"], numbers["linear to dense gains"]
     facts = [
         numbers["dense lost to dense, SGD"] < 5,
@@ -201,7 +205,7 @@ def _beside_print(numbers: Numbers) -> str:
 
 
 def picture_heat(name: str) -> Callable[[Numbers], Picture]:
-    """A heat map of a measure of all pairs; the columns' names are set in lines, as there are many."""
+    """Picture a heat map of a measure of all pairs; the columns' names are set in lines, as there are many."""
 
     def drawn(n: Numbers) -> Picture:
         columns = [one.replace(" ", "\n") for one in n["names"]]
@@ -211,6 +215,7 @@ def picture_heat(name: str) -> Callable[[Numbers], Picture]:
 
 
 def distance(own: Groups) -> dict[str, Any]:
+    """Return distances between networks."""
     d = own.found.distance
     return {
         "distance": d,
@@ -222,6 +227,7 @@ def distance(own: Groups) -> dict[str, Any]:
 
 @note_stand_in
 def judge_distance(numbers: Numbers) -> Judgement:
+    """Judge distance."""
     share, conv = numbers["dense to conv over linear to others"], numbers["conv among themselves over linear to others"]
     words = (
         f"dense and convolutional networks are {share:.2f}, convolutional ones among themselves {conv:.2f} times as "
@@ -233,6 +239,7 @@ def judge_distance(numbers: Numbers) -> Judgement:
 
 
 def alignment(own: Groups) -> dict[str, Any]:
+    """Return the CKA of networks."""
     c = [[np.nan if v is None else v for v in line] for line in own.found.cka]
     return {
         "cka": own.found.cka,
@@ -247,6 +254,7 @@ def alignment(own: Groups) -> dict[str, Any]:
 
 @note_stand_in
 def judge_alignment(numbers: Numbers) -> Judgement:
+    """Judge alignment."""
     block, adamw, across = (numbers[name] for name in ("conv, SGD", "conv, AdamW", "across optimizers"))
     words = ", ".join(f"{name} {value:.2f}" for name, value in numbers.items() if isinstance(value, float))
     facts = [block > 1.5 * max(adamw, across), numbers["linear to dense"] > 0.3]
@@ -260,6 +268,7 @@ def judge_alignment(numbers: Numbers) -> Judgement:
 
 
 def entropy(own: Groups) -> dict[str, Any]:
+    """Return cross-entropies between networks."""
     h = np.array(own.found.cross_entropy)
     over = h - np.diag(h)[:, None]  # what the second network adds to the first's own entropy
     groups = {
@@ -276,6 +285,7 @@ def entropy(own: Groups) -> dict[str, Any]:
 
 @note_stand_in
 def judge_entropy(numbers: Numbers) -> Judgement:
+    """Judge entropy."""
     own, across = numbers["beyond one's own"], numbers["across optimizers"]
     words = ", ".join(f"{name} {value:.2f}" for name, value in own.items())
     words = f"cross-entropy beyond a network's own: {words}, SGD to AdamW {across:.2f}"
@@ -287,7 +297,7 @@ def judge_entropy(numbers: Numbers) -> Judgement:
 
 
 def agreement(own: Groups) -> dict[str, Any]:
-    """Rank correlations of the measures over pairs of networks that are not linear; all as similarities."""
+    """Return rank correlations of the measures over pairs of networks that are not linear; all as similarities."""
     some = np.flatnonzero(~own.linear)
     a, b = (some[i] for i in np.triu_indices(len(some), 1))
     kept = 100 * np.array(own.found.mapped) - own.accuracy
@@ -309,6 +319,7 @@ def agreement(own: Groups) -> dict[str, Any]:
 
 @note_stand_in
 def judge_agreement(numbers: Numbers) -> Judgement:
+    """Judge section 7.4."""
     found = {name: value for name, value in numbers.items() if isinstance(value, float)}
     words = "rank correlations over pairs: " + ", ".join(f"{name} {value:.2f}" for name, value in found.items())
     far = [value for name, value in found.items() if "distance" in name]
@@ -319,7 +330,7 @@ def judge_agreement(numbers: Numbers) -> Judgement:
 
 
 def _pair(number: int, name: str) -> tuple[tuple[str, DataName, str], ...]:
-    """The figures of MNIST and CIFAR-10 of one measure."""
+    """Return the figures of MNIST and CIFAR-10 of one measure."""
     return (
         (f"{number}", "mnist", f"{name} of networks trained on MNIST"),
         (f"{number + 1}", "cifar10", f"{name} of networks trained on CIFAR-10"),

@@ -1,7 +1,7 @@
-"""What image networks look at (Figures 6.3, 6.14, 6.16, 6.17 and 6.19 of the dissertation): coefficients as pictures.
+r"""What image networks look at (Figures 6.3, 6.14, 6.16, 6.17 and 6.19 of the dissertation): coefficients as pictures.
 
     python -m creases_reproduction.linearity.image_networks mnist --device cuda --out networks
-    python -m creases_reproduction.linearity.image_directions mnist --device cuda --networks networks \\
+    python -m creases_reproduction.linearity.image_directions mnist --device cuda --networks networks \
         --out directions_mnist.json
 
 needs the image files (see :func:`creases.problems.mnist`). The dissertation shows pictures and says of them that they
@@ -49,14 +49,14 @@ class Directions:
 
 
 def roughness(v: Tensor) -> float:
-    """Mean squared step between neighbouring pixels of pictures (n, c, h, w), over twice the mean square."""
+    """Return mean squared step between neighbouring pixels of pictures (n, c, h, w), over twice the mean square."""
     steps = [v.diff(dim=axis).double().square().mean() for axis in (2, 3)]
     size = v.double().square().mean()
     return float((steps[0] + steps[1]) / (4 * size)) if size > 0 else float("nan")
 
 
 def far(x: Tensor) -> Tensor:
-    """Pixels (n, h, w) of images (n, c, h, w) far from each that is not background, the least value."""
+    """Return pixels (n, h, w) of images (n, c, h, w) far from each that is not background, the least value."""
     away = max(1, x.shape[2] // AWAY)
     stroke = (x[:, :1] > x.amin() + 1e-4).float()
     return (F.max_pool2d(stroke, 2 * away + 1, 1, away) == 0)[:, 0]

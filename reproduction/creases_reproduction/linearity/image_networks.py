@@ -63,15 +63,20 @@ class Plan:
 
     @property
     def name(self) -> str:
+        """Kind, number and optimizer."""
         return f"{self.kind} {self.seed + 1} {self.optimizer}"
 
     @property
     def file(self) -> str:
+        """The name of the file of its weights."""
         return f"{self.data}-{self.kind}-{self.optimizer}-{self.seed + 1}.safetensors"
 
 
 def plans(data: DataName) -> list[Plan]:
-    """The networks that are trained on a data set: one linear and two of each other kind, with either optimizer."""
+    """Return the networks that are trained on a data set.
+
+    One linear and two of each other kind, with either optimizer.
+    """
     kinds: list[tuple[Kind, int]] = [("linear", 1), ("dense", 2), ("simple", 2), ("complex", 2)]
     return [
         Plan(data, kind, optimizer, seed)
@@ -85,7 +90,7 @@ SHAPE = (3, 32, 32)  #: of the images as the networks see them
 
 
 def network(kind: Kind, seed: int, shape: Sequence[int] = SHAPE) -> nn.Sequential:
-    """An untrained network of images of a shape and 10 outputs; convolutions keep the size (padding 1)."""
+    """Return an untrained network of images of a shape and 10 outputs; convolutions keep the size (padding 1)."""
     n, (channels, height, width) = prod(shape), shape
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -108,7 +113,9 @@ _READ = {"mnist": mnist, "cifar10": cifar10}
 
 
 def images(data: DataName, split: Literal["train", "test"], count: int | None = None) -> tuple[Tensor, Tensor]:
-    """Images (n, 3, 32, 32) as the networks see them (scaled to 32 x 32, three channels, normalised) and classes.
+    """Return images (n, 3, 32, 32) as the networks see them (scaled to 32 x 32, three channels.
+
+    Normalised) and classes.
 
     The first ``count`` of them, or all. The normalisation is that of all training images.
     """
@@ -127,7 +134,7 @@ def _colours(pixels: Bytes) -> Bytes:
 
 
 def train_plan(plan: Plan, x: Tensor, y: Tensor, *, epochs: int = 15, batch: int = 32) -> nn.Sequential:
-    """The network of a plan, trained on the device of the samples."""
+    """Return the network of a plan, trained on the device of the samples."""
     model = network(plan.kind, plan.seed, x.shape[1:]).to(x.device)
     optimizer: torch.optim.Optimizer = (
         torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5, weight_decay=0.01)
@@ -168,7 +175,7 @@ def train(
 def captured(
     step: Callable[[Tensor], None], model: nn.Module, optimizer: torch.optim.Optimizer, batch: int
 ) -> Callable[[Tensor], None]:
-    """A step recorded as one CUDA graph: small networks would otherwise wait for the launch of each operation.
+    """Return a step recorded as one CUDA graph: small networks would otherwise wait for the launch of each operation.
 
     The rehearsals that recording needs are taken back: weights are restored, the optimizer's memory is emptied.
     """

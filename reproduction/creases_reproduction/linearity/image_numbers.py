@@ -29,26 +29,26 @@ _QUICK = (800, 300, 10)  #: samples to train on and to test with, epochs
 
 
 def device() -> str:
-    """Where networks are trained and measured."""
+    """Return where networks are trained and measured."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def own_plans(data: DataName, scale: Scale) -> list[Plan]:
-    """The networks of a data set; at quick scale one of each kind of convolutional ones."""
+    """Return the networks of a data set; at quick scale one of each kind of convolutional ones."""
     own = plans(data)
     return own if scale == "full" else [plan for plan in own if not plan.seed or plan.kind == "dense"]
 
 
 @cache
 def digit_images() -> tuple[Tensor, Tensor]:
-    """scikit-learn's digits (n, 1, 8, 8), normalised, and classes."""
+    """Return scikit-learn's digits (n, 1, 8, 8), normalised, and classes."""
     problem = digits()
     x = torch.from_numpy(np.asarray(problem.X, np.float32)).reshape(-1, 1, 8, 8)
     return (x - x.mean()) / x.std(), torch.from_numpy(np.asarray(problem.y, np.int64))
 
 
 def samples(data: DataName, scale: Scale) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """Images and classes to train on and to test with."""
+    """Return images and classes to train on and to test with."""
     if scale == "full":
         return images(data, "train"), images(data, "test")
     (x, y), (n, m, _) = digit_images(), _QUICK
@@ -56,7 +56,7 @@ def samples(data: DataName, scale: Scale) -> tuple[tuple[Tensor, Tensor], tuple[
 
 
 def models(data: DataName, scale: Scale) -> list[nn.Sequential]:
-    """The trained networks of :func:`own_plans`."""
+    """Return the trained networks of :func:`own_plans`."""
     return _models(data if scale == "full" else "mnist", scale)
 
 
@@ -86,7 +86,7 @@ def _measured(data: DataName, scale: Scale) -> Measured:
 
 
 def similarity(data: DataName, scale: Scale) -> Measured:
-    """Everything of ``image_similarity.py`` at a scale."""
+    """Return everything of ``image_similarity.py`` at a scale."""
     return _measured(data if scale == "full" else "mnist", scale)
 
 
@@ -98,17 +98,17 @@ def _directions(data: DataName, scale: Scale) -> Directions:
 
 
 def seen(data: DataName, scale: Scale) -> Directions:
-    """Everything of ``image_directions.py`` at a scale."""
+    """Return everything of ``image_directions.py`` at a scale."""
     return _directions(data if scale == "full" else "mnist", scale)
 
 
 def stored_similarity(data: DataName) -> Measured:
-    """What was measured of the networks of one data set at full scale."""
+    """Return what was measured of the networks of one data set at full scale."""
     return Measured(**_read(f"image_similarity_{data}.json"))
 
 
 def stored_directions(data: DataName) -> Directions:
-    """The same of what the networks look at."""
+    """Return the same of what the networks look at."""
     return Directions(**_read(f"image_directions_{data}.json"))
 
 
@@ -118,7 +118,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def about(program: str, data: DataName) -> dict[str, str]:
-    """How the stored tables were made."""
+    """Return how the stored tables were made."""
     command = (
         f"python -m creases_reproduction.linearity.{program} {data} --device cuda --networks networks --out {data}.json"
     )
@@ -146,6 +146,6 @@ class Groups:
         return {"data": STAND_IN if self.found.data == "digits" else self.found.data}
 
     def mean(self, matrix: Any, rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> float:
-        """Mean of a matrix over pairs of different networks, the first and the second of a group."""
+        """Return mean of a matrix over pairs of different networks, the first and the second of a group."""
         values = np.array(matrix, float)
         return float(values[np.outer(rows, columns) & ~np.eye(len(values), dtype=bool)].mean())

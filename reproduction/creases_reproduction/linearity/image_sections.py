@@ -49,7 +49,9 @@ CHOICE: dict[Scale, int] = {"quick": 500, "full": 10_000}
 
 
 def nearest_three(x: Tensor, *, neighbours: int = 8) -> tuple[int, int, int]:
-    """Three different images (of x (n, ...)) with the least sum of distances, two of them among the third's nearest.
+    """Return three different images (of x (n, ...)) with the least sum of distances.
+
+    Two of them among the third's nearest.
 
     Images that are equal are not taken: three points must span a plane.
     """
@@ -74,7 +76,7 @@ def nearest_three(x: Tensor, *, neighbours: int = 8) -> tuple[int, int, int]:
 
 
 def _apart(x: Tensor) -> Tensor:
-    """Distances (k, k) of points (k, n), infinite between equal ones."""
+    """Return distances (k, k) of points (k, n), infinite between equal ones."""
     distance = torch.cdist(x, x)
     return torch.where(distance <= SAME * x.norm(dim=1).mean(), torch.inf, distance)
 
@@ -86,7 +88,7 @@ def image_sections(
     data: Sequence[DataName] = ("mnist", "cifar10"),
     follow: Callable[[str, Section], None] = lambda name, found: None,
 ) -> ResultTable:
-    """Regions on planes through three images: exact, and as grids of the dissertation count them.
+    """Return regions on planes through three images: exact, and as grids of the dissertation count them.
 
     Parameters
     ----------
@@ -121,7 +123,9 @@ def sections(
     parts: tuple[float, float] | None = None,
     follow: Callable[[str, Section], None] = lambda name, found: None,
 ) -> pd.DataFrame:
-    """The rows of :func:`image_sections` for networks of one data set, through three of the images x (n, c, h, w).
+    """Return the rows of :func:`image_sections` for networks of one data set, through three of the images x (n.
+
+    C, h, w).
 
     ``parts``: of the plane that is looked at, for dense networks and those with convolutions; PARTS unless given.
     """

@@ -53,7 +53,7 @@ class Measured:
 
 
 def load(folder: Path, plan: Plan) -> nn.Sequential:
-    """A trained network of the experiment."""
+    """Return a trained network of the experiment."""
     from safetensors.torch import load_file
 
     model = network(plan.kind, plan.seed)
@@ -70,7 +70,7 @@ def measure(
     test: int | None = None,
     **options: Any,
 ) -> Measured:
-    """:func:`measure_images` on the images of a data set: the first ``train`` and ``test`` of them, or all."""
+    """Return :func:`measure_images` on the images of a data set: the first ``train`` and ``test`` of them, or all."""
     return measure_images(data, models, names, images(data, "train", train)[0], images(data, "test", test), **options)
 
 
@@ -87,7 +87,7 @@ def measure_images(
     jobs: int = -1,
     follow: Callable[[str, Measured], None] = lambda stage, measured: None,
 ) -> Measured:
-    """Everything that chapters 6 and 7 measure of image networks; ``follow`` is called after each stage.
+    """Measure everything that chapters 6 and 7 measure of image networks; ``follow`` is called after each stage.
 
     Parameters
     ----------

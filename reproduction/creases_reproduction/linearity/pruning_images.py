@@ -1,6 +1,6 @@
-"""Section 3.4.5 of the dissertation: pruning convolutional networks for images (Figs. 3.11 and 3.12).
+r"""Section 3.4.5 of the dissertation: pruning convolutional networks for images (Figs. 3.11 and 3.12).
 
-    python -m creases_reproduction.linearity.pruning_images mnist cifar10 --device cuda --per-step 2 \\
+    python -m creases_reproduction.linearity.pruning_images mnist cifar10 --device cuda --per-step 2 \
         --out pruning_images.csv
 
 needs the image files (see :func:`creases.problems.mnist`). Three convolutions of 32 channels (3 x 3), each with ReLU
@@ -73,13 +73,14 @@ class Watch:
         self.seen: dict[int, float] = {}  #: by step
 
     def __call__(self, step: prune.PruningStep, model: nn.Module) -> None:
+        """Record the likeness after every so many steps."""
         self.step += 1
         if self.step % self.often == 0:
             self.seen[self.step] = self.likeness(model)
 
 
 def by_epochs(x: Tensor, y: Tensor, epochs: int, seed: int) -> Tune:
-    """A function that trains a model for some epochs; on CUDA a step is recorded once and replayed."""
+    """Return a function that trains a model for some epochs; on CUDA a step is recorded once and replayed."""
     order = torch.Generator().manual_seed(seed)
 
     def tune(model: nn.Module) -> None:
@@ -130,7 +131,7 @@ def pruned_images(data: DataName, settings: Settings, *, seed: int = 0, device: 
 
 
 def pruned_digits(*, seed: int = 0) -> ResultTable:
-    """The same at a small size, without image files: digits of 8 x 8 pixels, three convolutions of 16 channels.
+    """Return the same at a small size, without image files: digits of 8 x 8 pixels, three convolutions of 16 channels.
 
     Steps are larger and the learning rate is 0.05: some seconds of one core. Columns as :func:`pruned_images` gives
     them, without ``cka``.
@@ -182,7 +183,7 @@ def _net(model: nn.Module, device: str) -> Any:
 
 
 def near_original(table: pd.DataFrame, near: float = NEAR) -> pd.DataFrame:
-    """For each data set and method the least share of weights up to which the accuracy stays near the original.
+    """Return for each data set and method the least share of weights up to which the accuracy stays near the original.
 
     Beside it what the source reads off its figures. It is the step before the first that is not near.
     """

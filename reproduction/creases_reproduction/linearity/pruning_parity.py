@@ -74,20 +74,20 @@ Data = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def parity(n: int) -> Data:
-    """All points of {-1, 1}^n and whether an odd number of them are 1."""
+    """Return all points of {-1, 1}^n and whether an odd number of them are 1."""
     points = boolean.all_inputs(n)
     return 2 * points - 1, points.sum(axis=1) % 2
 
 
 def originals(n: int, hidden: Sequence[int], trials: int, seed: int) -> lab.Batch:
-    """Of so many networks those that learn parity, trained."""
+    """Train so many networks and return those that learn parity."""
     start = lab.Batch.initial(trials, [n, *hidden, 1], seed=seed, init="he")
     done = lab.train(start, *parity(n), epochs=EPOCHS, loss="binary_cross_entropy", lr=LR, until_accuracy=1.0)
     return done.batch[np.flatnonzero(done.accuracy == 1)]
 
 
 def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
-    """Exhaustive pruning of networks with one hidden layer, beside Table 3.4.
+    """Return exhaustive pruning of networks with one hidden layer, beside Table 3.4.
 
     The source prunes one network of each size. Here all that learn the problem are pruned (of 10 in "full", of 4 in
     "quick", which has widths 4, 6, 8 and digits 2, 4): the outcome depends much on the network.
@@ -133,7 +133,7 @@ def _wide_row(n: int, width: int, trials: int, found: list[prune.ExhaustiveResul
 
 
 def pruned_deep(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
-    """Iterative pruning of networks of width 5n and depth five, beside Table 3.5.
+    """Return iterative pruning of networks of width 5n and depth five, beside Table 3.5.
 
     Four networks and ten prunings of each for n = 2 to 6 digits, as printed; "quick" has two of each for n = 2, 3.
 
@@ -161,7 +161,9 @@ def pruned_deep(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
 
 
 def loss_curves(*, width: int = 6, n: int = 4, seed: int = 0, every: int = 20) -> pd.DataFrame:
-    """Losses of all sub-networks of width 1, 2 and 3 of a network on parity while they are fine-tuned (Fig. 3.10).
+    """Return losses of all sub-networks of width 1.
+
+    2 and 3 of a network on parity while they are fine-tuned (Fig. 3.10).
 
     The first of the networks that learns the problem and has a successful sub-network of at most three units.
 

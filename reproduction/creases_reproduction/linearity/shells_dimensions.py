@@ -61,7 +61,9 @@ def shells_dimensions(scale: Scale = "quick", *, seed: int = 0, device: str = "c
 def train_on_shells(
     n: int, leak: float, trials: int, samples: int, epochs: int, *, seed: int, device: str = "cpu"
 ) -> tuple[lab.Batch, Floats]:
-    """Networks of n + 1 units trained each on its own samples, and the share (trials,) of new samples they get right.
+    """Return networks of n + 1 units trained each on its own samples.
+
+    And the share (trials,) of new samples they get right.
 
     Samples to train on have mean 0 and standard deviation 1 on each axis; new ones are moved and scaled alike.
     """
@@ -84,7 +86,7 @@ def train_on_shells(
 
 
 def _samples(n: int, trials: int, samples: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
-    """Samples (trials, samples, n) and their classes, 1 in the ball."""
+    """Return samples (trials, samples, n) and their classes, 1 in the ball."""
     own = [shells(n=samples, d=n, seed=seed + k, radii=dissertation_radii(n), standardise=False) for k in range(trials)]
     return np.stack([one.X for one in own]), np.stack([one.y for one in own])
 

@@ -91,7 +91,9 @@ def shells_hyperparameters(scale: Scale = "quick", *, seed: int = 0, device: str
 
 
 def averages(result: ResultTable, *, draws: int = 2000) -> pd.DataFrame:
-    """Table 4.3: mean rates for each value of each hyper-parameter, with 95 % intervals, beside the printed ones.
+    """Return Table 4.3.
+
+    Mean rates for each value of each hyper-parameter, with 95 % intervals, beside the printed ones.
 
     The settings are all there are, only the trainings are a sample: intervals are those of successes drawn anew,
     binomially with the rates found.
@@ -112,7 +114,7 @@ def averages(result: ResultTable, *, draws: int = 2000) -> pd.DataFrame:
 def _successes(
     loss: Any, leak: float, size: int, normalise: bool, trials: int, epochs: int, seed: int, device: str
 ) -> tuple[int, int]:
-    """Networks that have enough samples right in the end, and that ever had, of one setting."""
+    """Return networks that have enough samples right in the end, and that ever had, of one setting."""
     own = [
         circle_annulus(SAMPLES, seed=seed + k, radii=DISSERTATION_RADII, standardise=normalise) for k in range(trials)
     ]
@@ -139,7 +141,7 @@ def _successes(
 
 
 def _share_right(batch: lab.Batch, X: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share of samples (B,) whose output has the sign of their class."""
+    """Return share of samples (B,) whose output has the sign of their class."""
     return np.asarray(((batch.outputs(X)[..., 0] > 0) == (y == 1)).mean(axis=1))
 
 

@@ -77,13 +77,19 @@ def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") 
 
 
 def enclosed(batch: lab.Batch, k: int) -> DecisionPolytope | None:
-    """The polytope around the origin on which network k decides for the ball; None where it does not decide so."""
+    """Return the polytope around the origin on which network k decides for the ball.
+
+    None where it does not decide so.
+    """
     net = creases.read(batch.module(k), (batch.widths[0],))
     return next((one for one in decision_polytopes(net, inside=1) if one.radii()[0] > 0), None)
 
 
 def kind_of(found: DecisionPolytope | None) -> Kind:
-    """Its kind, "between" by its number of vertices and facets; one so long that no box holds it is unbounded."""
+    """Return its kind, "between" by its number of vertices and facets.
+
+    One so long that no box holds it is unbounded.
+    """
     if found is None:
         return "none"
     if found.kind == "other" and found.convex:
@@ -94,12 +100,12 @@ def kind_of(found: DecisionPolytope | None) -> Kind:
 
 
 def _regular_ratio(kind: Kind, n: int) -> float:
-    """Outer over inner radius of the regular shape of a kind, NaN where there is none."""
+    """Return outer over inner radius of the regular shape of a kind, NaN where there is none."""
     return enclosure(kind, n).ratio if kind == "hyperoctahedron" or kind == "expanded simplex" else np.nan
 
 
 def _counts(polytopes: list[DecisionPolytope]) -> str:
-    """How often each f-vector, the most frequent first; that of one that is not convex is unknown."""
+    """Return how often each f-vector, the most frequent first; that of one that is not convex is unknown."""
     names = ("-".join(map(str, one.f_vector)) if one.f_vector else "not convex" for one in polytopes)
     return "; ".join(f"{name}: {count}" for name, count in Counter(names).most_common())
 

@@ -11,7 +11,7 @@ from creases_reproduction.statistics import mean_interval
 
 
 def shells_orthogonality(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
-    """Cosines between n Gaussian vectors in n dimensions: mean and largest magnitude, averaged over trials.
+    """Return cosines between n Gaussian vectors in n dimensions: mean and largest magnitude, averaged over trials.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def shells_orthogonality(scale: Scale = "quick", *, seed: int = 0) -> ResultTabl
 
 
 def expected_cosine(n: int) -> float:
-    """Expected magnitude of the cosine between two random directions of R^n: about sqrt(2 / (pi n))."""
+    """Return expected magnitude of the cosine between two random directions of R^n: about sqrt(2 / (pi n))."""
     return float(np.exp(gammaln(n / 2) - gammaln((n + 1) / 2)) / np.sqrt(np.pi))
 
 

@@ -50,7 +50,7 @@ class SineNetworks:
 
 
 def sine_sizes(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> ResultTable:
-    """Rates of success for each size, beside Table 5.1.
+    """Return rates of success for each size, beside Table 5.1.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def sine_sizes(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") ->
 
 
 def sine_networks(scale: Scale = "quick", *, seed: int = 0) -> SineNetworks:
-    """The first network of each size that succeeds, trained for 1000 more epochs (Fig. 5.5).
+    """Return the first network of each size that succeeds, trained for 1000 more epochs (Fig. 5.5).
 
     "full" has widths 1, 2, 3, 5, 10 and depths 1, 2, 3, 5, 7; "quick" leaves out some.
     """
@@ -104,7 +104,7 @@ def sine_networks(scale: Scale = "quick", *, seed: int = 0) -> SineNetworks:
 
 
 def failed_starts(*, width: int, depth: int, starts: int, seed: int = 0) -> dict[str, int | str]:
-    """Of the starts of one size that fail: how many end as a constant function, and how many had a dead layer.
+    """Count, of the starts of one size that fail, how many end as a constant function, and how many had a dead layer.
 
     A layer is dead where all its units are off at every sample, so that nothing in front of it gets a gradient.
     """
@@ -128,7 +128,9 @@ def failed_starts(*, width: int, depth: int, starts: int, seed: int = 0) -> dict
 
 
 def interpolation_error(lines: int) -> float:
-    """Mean squared error on [-pi, pi] of the function that is sine at lines + 1 equally spaced points, linear between.
+    """Return mean squared error on [-pi, pi] of the function that is sine at lines + 1 equally spaced points.
+
+    Linear between.
 
     0.5, 0.0661 and 0.00097 for 1, 3 and 9 lines (Fig. 5.4): the integral of the squared error over each line, exactly.
     """
@@ -160,7 +162,10 @@ def _trained(width: int, depth: int, trials: int, seed: int, device: str) -> lab
 
 
 def _agrees(printed: int, low: float, high: float) -> bool:
-    """Whether some rate p in the interval has P(N <= printed) and P(N >= printed) at least 2.5 %, N starts needed."""
+    """Return whether some rate p in the interval has P(N <= printed) and P(N >= printed) at least 2.5 %.
+
+    N starts needed.
+    """
     if printed == 0:  # more than 1000
         return (1 - low) ** STARTS >= 0.025
     return 1 - (1 - high) ** printed >= 0.025 and (1 - low) ** (printed - 1) >= 0.025

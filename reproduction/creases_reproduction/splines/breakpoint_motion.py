@@ -23,7 +23,10 @@ from creases_reproduction.splines.spreads import list_rows, scale_experiment
 
 
 def measure_active_breakpoints(scale: Scale) -> dict[str, Any]:
-    """Definition 1: whether active breakpoints are exactly the places where the slope of a deep network changes."""
+    """Measure definition 1.
+
+    Whether active breakpoints are exactly the places where the slope of a deep network changes.
+    """
     cases, checked, wrong = by_scale(scale, 20, 300), 0, 0
     for seed in range(cases):
         model = Batch.initial(1, [1, 8, 8, 8, 1], seed=seed, dtype=np.float64).module(0)
@@ -44,7 +47,7 @@ def measure_active_breakpoints(scale: Scale) -> dict[str, Any]:
 
 
 def judge_active(numbers: Numbers) -> Judgement:
-    """Activity is a change of slope."""
+    """Judge activity is a change of slope."""
     pair = numbers["cancelling pair"]
     told = (
         f"{numbers['breakpoints']} breakpoints of {numbers['networks']} deep networks: "
@@ -79,7 +82,7 @@ def births_and_deaths(
     every: int = 20,
     seed: int = 0,
 ) -> list[Lives]:
-    """How often breakpoints are born and die: a shallow unit has one for ever, a deep one makes and loses them.
+    """Return how often breakpoints are born and die: a shallow unit has one for ever, a deep one makes and loses them.
 
     torch's first weights, n equally spaced data of sin 2x, full-batch gradient descent on the mean squared error; a
     look every ``every`` steps. (A shallow network's only births are breakpoints that come back from infinity, when a
@@ -113,7 +116,7 @@ def _lives(batch: Batch, x: Floats, y: Floats, steps: int, lr: float, every: int
 
 
 def judge_mobility(numbers: Numbers) -> Judgement:
-    """Whether deep networks make and lose breakpoints among the data, and a shallow one does not."""
+    """Judge whether deep networks make and lose breakpoints among the data, and a shallow one does not."""
     shallow, deep = numbers["rows"]
     told = (
         f"births among the data: shallow {shallow['births_inside']}, deep {deep['births_inside']}; "
@@ -124,7 +127,7 @@ def judge_mobility(numbers: Numbers) -> Judgement:
 
 
 def picture_mobility(numbers: Numbers) -> Picture:
-    """Mean births, deaths and crossings of data."""
+    """Picture mean births, deaths and crossings of data."""
     rows = [
         Row(
             f"{'-'.join(map(str, one['widths']))}, {what.replace('_', ' ')}",
@@ -161,7 +164,7 @@ def sticking(
     share: float = 0.02,
     seed: int = 0,
 ) -> list[Sticking]:
-    """Whether breakpoints end on data in the rich regime (small alpha) and not in the kernel regime (large alpha).
+    """Measure whether breakpoints end on data in the rich regime (small alpha), and not in the kernel regime.
 
     First weights are Gaussian, ``(w, b)`` times alpha and v over alpha (and over ``sqrt(width)``), each unit doubled
     with -v so that the function starts at 0. n equally spaced data of sin 2x, full-batch gradient descent with half
@@ -173,7 +176,7 @@ def sticking(
 
 
 def _doubled_units(alpha: float, seeds: int, width: int, seed: int) -> Batch:
-    """Shallow networks that start at 0: every unit twice, with v and -v."""
+    """Return shallow networks that start at 0: every unit twice, with v and -v."""
     rng = np.random.default_rng(seed)
     w, b, v = rng.normal(size=(3, seeds, width)) * np.array([alpha, alpha, 1 / (alpha * np.sqrt(width))])[:, None, None]
     w, b, v = (np.concatenate(pair, axis=1) for pair in ((w, w), (b, b), (v, -v)))
@@ -200,7 +203,7 @@ def _stuck(alpha: float, x: Floats, y: Floats, start: Batch, steps: int, share: 
 
 
 def _near(net: Shallow, x: Floats, share: float) -> tuple[float, list[tuple[int, int]]]:
-    """Of the breakpoints among equally spaced data: the share near a datum, and each of them with its datum."""
+    """Return, of the breakpoints among equally spaced data: the share near a datum, and each of them with its datum."""
     bent = np.flatnonzero(net.w)
     beta = -net.b[bent] / net.w[bent]
     inside = (beta > x[0]) & (beta < x[-1])
@@ -211,7 +214,7 @@ def _near(net: Shallow, x: Floats, share: float) -> tuple[float, list[tuple[int,
 
 
 def judge_sticking(numbers: Numbers) -> Judgement:
-    """Whether breakpoints end on data for small alpha and not for large alpha."""
+    """Judge whether breakpoints end on data for small alpha and not for large alpha."""
     near = {one["alpha"]: float(np.mean(one["near"])) for one in numbers["rows"]}
     chance = numbers["rows"][0]["chance"]
     told = ", ".join(f"{share:.0%} for alpha = {alpha:g}" for alpha, share in near.items())
@@ -223,7 +226,7 @@ def judge_sticking(numbers: Numbers) -> Judgement:
 
 
 def picture_sticking(numbers: Numbers) -> Picture:
-    """Shares of breakpoints on data, before and after."""
+    """Picture shares of breakpoints on data, before and after."""
     rows = [
         Row(
             f"alpha {one['alpha']:g}, {when}",

@@ -37,7 +37,7 @@ def breakpoints_against_depth(
     steps: int = 5_000,
     lr: float = 0.02,
 ) -> dict[int, dict[str, Spread]]:
-    """Active breakpoints on the whole line, ``{depth: {"initial" or target: counts}}`` (Table 2).
+    """Return active breakpoints on the whole line, ``{depth: {"initial" or target: counts}}`` (Table 2).
 
     The units are shared equally by the layers. The source says pieces; its 40 for one layer are breakpoints. Printed
     for sine, sawtooth, arctan and parabola: depth 2: 55.5, 50, 49.3, 49.3; depth 4: 68, 48.5, 42.5, 40.3; depth 5:
@@ -56,7 +56,7 @@ def breakpoints_against_depth(
 
 
 def _breakpoints(batch: Batch) -> list[Floats]:
-    """Active breakpoints of every network."""
+    """Return active breakpoints of every network."""
     found = [splines.deep_breakpoints(batch.module(i)) for i in range(batch.count)]
     return [network.x[network.active] for network in found]
 
@@ -70,7 +70,7 @@ TABLE_2: dict[str, dict[str, float]] = {
 
 
 def judge_table_2(numbers: Numbers) -> Judgement:
-    """Whether one layer has exactly 40, and deeper networks are not far from it."""
+    """Judge whether one layer has exactly 40, and deeper networks are not far from it."""
     counts = {
         depth: {name: one["mean"] for name, one in part.items() if name != "initial"} for depth, part in numbers.items()
     }
@@ -96,7 +96,7 @@ def judge_table_2(numbers: Numbers) -> Judgement:
 
 
 def picture_table_2(numbers: Numbers) -> Picture:
-    """Breakpoints by depth and target."""
+    """Picture breakpoints by depth and target."""
     rows = [
         spread_row(f"depth {depth}, {name}", TABLE_2[depth].get(name), one)
         for depth, part in numbers.items()
@@ -126,7 +126,7 @@ def curvature_correlation(
     lr: float = 0.02,
     bins: int = 20,
 ) -> dict[str, dict[int, Correlation]]:
-    """Correlation of the histogram of active breakpoints with |f''|, ``{target: {depth: before and after}}``.
+    """Return correlation of the histogram of active breakpoints with |f''|, ``{target: {depth: before and after}}``.
 
     Breakpoints of all seeds are pooled; targets are divided by their deviation, so that one step length does for all.
     Printed, initial -> final at depth 1 / 4: sine -.08 -> .32 / -.17 -> .49; cubic -.90 -> -.89 / -.90 -> .69; chirp
@@ -147,7 +147,10 @@ def curvature_correlation(
 
 
 def _correlation(breakpoints: list[Floats], target: str, bins: int) -> tuple[float, float]:
-    """Correlation of pooled counts with curvature at the bins' middles; its deviation over resampled networks."""
+    """Return correlation of pooled counts with curvature at the bins' middles.
+
+    Its deviation over resampled networks.
+    """
     edges = np.linspace(*INTERVAL, bins + 1)
     counts = np.array([np.histogram(places, edges)[0] for places in breakpoints])  # (B, bins)
     curvature = _CURVATURES[target]((edges[:-1] + edges[1:]) / 2)
@@ -169,7 +172,7 @@ CURVATURE: dict[str, dict[str, tuple[float, float]]] = {
 
 
 def judge_curvature(numbers: Numbers) -> Judgement:
-    """Whether training raises the correlation, and depth raises it more."""
+    """Judge whether training raises the correlation, and depth raises it more."""
     told = "; ".join(
         (
             f"{target}: {one['1']['initial']:.2f} to {one['1']['final']:.2f} (depth 1), "
@@ -194,7 +197,7 @@ def judge_curvature(numbers: Numbers) -> Judgement:
 
 
 def picture_curvature(numbers: Numbers) -> Picture:
-    """Final correlations."""
+    """Picture final correlations."""
     rows = [
         Row(
             f"{target}, depth {depth}, {when}",
@@ -220,7 +223,7 @@ def errors_by_depth(
     steps: int = 10_000,
     lr: float = 0.01,
 ) -> dict[str, dict[int, Spread]]:
-    """Test losses of networks with as many units in one layer or several, ``{target: {depth: losses}}``.
+    """Return test losses of networks with as many units in one layer or several, ``{target: {depth: losses}}``.
 
     Targets are divided by their deviation. The source's second table of losses, its columns Shallow and Deep.
     """
@@ -245,7 +248,7 @@ DEEP = {
 
 
 def judge_depth(numbers: Numbers) -> Judgement:
-    """Whether depth helps on some target and not on all."""
+    """Judge whether depth helps on some target and not on all."""
     ratios = {target: mean_ratio(one["4"], one["1"]) for target, one in numbers.items()}
     clear = {
         target: one["4"]["mean"] + one["4"]["sd"] < one["1"]["mean"] - one["1"]["sd"] for target, one in numbers.items()
@@ -264,7 +267,7 @@ def judge_depth(numbers: Numbers) -> Judgement:
 
 
 def picture_depth(numbers: Numbers) -> Picture:
-    """Ratios of mean losses."""
+    """Picture ratios of mean losses."""
     rows = [Row(target, DEEP[target], mean_ratio(one["4"], one["1"])) for target, one in numbers.items()]
     return Picture(rows=rows, x="test loss, depth 4 over depth 1", log=True)
 

@@ -35,7 +35,7 @@ _GRID = np.linspace(*INTERVAL, 1001)
 
 
 def initialize(batch: Batch, x: Floats, how: splines.initialisation.Method, **options: Any) -> Batch:
-    """The networks of a batch, each initialize with a seed of its own; ``"torch"``: as they are."""
+    """Return the networks of a batch, each initialize with a seed of its own; ``"torch"``: as they are."""
     if how == "torch":
         return batch
     models = [batch.module(i) for i in range(batch.count)]
@@ -54,7 +54,7 @@ def breakpoint_initialisation(
     steps: int = 10_000,
     lr: float = 0.01,
 ) -> dict[str, dict[str, Spread]]:
-    """Test losses by initialisation, ``{target: {how: losses}}`` (Table 1).
+    """Return test losses by initialisation, ``{target: {how: losses}}`` (Table 1).
 
     Printed, in units it does not give: sine 4.096 +- 2.25 (standard), 2.280 +- .457 (uniform breakpoints); parabola
     .1032 +- .0404 and 1.1118 +- .0248, which is probably .1118.
@@ -76,7 +76,10 @@ TABLE_1 = {"sine": {"torch": 4.096, "uniform": 2.280}, "quadratic": {"torch": 0.
 
 
 def judge_table_1(numbers: Numbers) -> Judgement:
-    """Whether uniform breakpoints have the lower loss on sine, as printed; the parabola's second number is doubtful."""
+    """Judge whether uniform breakpoints have the lower loss on sine, as printed.
+
+    The parabola's second number is doubtful.
+    """
     told = "; ".join(
         f"{target}: standard {describe_spread(one['torch'])}, uniform {describe_spread(one['uniform'])}, ratio "
         f"{mean_ratio(one['uniform'], one['torch']):.2f} "
@@ -89,7 +92,7 @@ def judge_table_1(numbers: Numbers) -> Judgement:
 
 
 def picture_table_1(numbers: Numbers) -> Picture:
-    """Losses by initialisation; the printed ones are in other units and are left out."""
+    """Picture losses by initialisation; the printed ones are in other units and are left out."""
     rows = [spread_row(f"{target}, {how}", None, one) for target, part in numbers.items() for how, one in part.items()]
     return Picture(rows=rows, x="test loss (mean squared error)", log=True)
 
@@ -104,7 +107,7 @@ def spiky_initialisation(
     steps: int = 20_000,
     lr: float = 0.01,
 ) -> dict[str, dict[str, Spread]]:
-    """Test losses with outgoing weights as torch draws them and ``kappa`` times as large.
+    """Return test losses with outgoing weights as torch draws them and ``kappa`` times as large.
 
     ``{target: {"plain", "spiky", "ratio": ...}}``, the ratio seed by seed. Both are trained for as many steps of the
     same length; targets are divided by their deviation. Printed for shallow networks: parabola 3.56 -> 150.6, cubic
@@ -137,7 +140,7 @@ SPIKY = {
 
 
 def judge_spiky(numbers: Numbers) -> Judgement:
-    """Whether spiky first weights raise the test loss."""
+    """Judge whether spiky first weights raise the test loss."""
     told = ", ".join(
         f"{target} {one['ratio']['mean']:.2g} (printed {SPIKY[target]:.2g})" for target, one in numbers.items()
     )
@@ -156,7 +159,7 @@ def judge_spiky(numbers: Numbers) -> Judgement:
 
 
 def picture_spiky(numbers: Numbers) -> Picture:
-    """Ratios of losses."""
+    """Picture ratios of losses."""
     return Picture(
         rows=[spread_row(target, SPIKY[target], one["ratio"]) for target, one in numbers.items()],
         x="test loss, spiky over plain",
@@ -173,7 +176,7 @@ def final_roughness(
     steps: int = 20_000,
     lr: float = 0.005,
 ) -> dict[int, dict[float, tuple[Spread, Spread]]]:
-    """Roughness sum mu^2 before and after training, ``{width: {kappa: (first, last)}}``.
+    """Return roughness sum mu^2 before and after training, ``{width: {kappa: (first, last)}}``.
 
     torch's first weights with outgoing ones ``kappa`` times as large, on a smooth target, the parabola.
     """
@@ -205,7 +208,7 @@ def _roughness(found: Any) -> dict[str, Any]:
 
 
 def judge_smoothness(numbers: Numbers) -> Judgement:
-    """Whether final roughness grows with the first one and falls with the width."""
+    """Judge whether final roughness grows with the first one and falls with the width."""
     last = {width: {kappa: one["last"]["mean"] for kappa, one in part.items()} for width, part in numbers.items()}
     grows = all(list(part.values()) == sorted(part.values()) for part in last.values())
     plain = [part["1.0"] for part in last.values()]
@@ -220,7 +223,7 @@ def judge_smoothness(numbers: Numbers) -> Judgement:
 
 
 def picture_smoothness(numbers: Numbers) -> Picture:
-    """Final roughness against the first one, for each width."""
+    """Picture final roughness against the first one, for each width."""
     curves = [
         Curve(
             f"{width} units",

@@ -1,5 +1,7 @@
-"""Which initialisation closes the gap to the optimal fit: the lecture's "rescued by a better initialisation", held
-against the best piecewise-linear function with as many pieces.
+"""Which initialisation closes the gap to the optimal fit.
+
+The lecture's "rescued by a better initialisation", compared with the best piecewise-linear function with as many
+pieces.
 
 Full-batch gradient descent on the mean squared error, x in [-3, 3], all networks of a target as one batch.
 """
@@ -41,7 +43,10 @@ def gaps_by_initialisation(
     steps: int = 10_000,
     lr: float = 0.01,
 ) -> dict[str, Gaps]:
-    """What training falls short of the optimum from each initialisation, ``{target: ...}``; with relocation, too."""
+    """Return what training falls short of the optimum from each initialisation, ``{target.
+
+    ...}``; with relocation, too.
+    """
     x = np.linspace(*INTERVAL, n)
     start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
     found = {}
@@ -57,7 +62,7 @@ def gaps_by_initialisation(
 
 
 def measure(scale: Scale) -> Numbers:
-    """Mean gaps with their 95 % intervals, and the share of torch's gap that is closed, by target."""
+    """Return mean gaps with their 95 % intervals, and the share of torch's gap that is closed, by target."""
     small: dict[str, Any] = {} if scale == "full" else {"seeds": 5, "steps": 2000, "targets": ("sine",)}
     numbers: dict[str, Any] = {}
     for target, found in gaps_by_initialisation(**small).items():
@@ -75,7 +80,7 @@ def measure(scale: Scale) -> Numbers:
 
 
 def judge(numbers: Numbers) -> Judgement:
-    """Rescued: breakpoints that know the data leave less of the gap than torch's, beyond the intervals."""
+    """Return rescued: breakpoints that know the data leave less of the gap than torch's, beyond the intervals."""
     closed = {
         target: max(("uniform", "curvature"), key=lambda how: own[how]["closed"]) for target, own in numbers.items()
     }
@@ -90,7 +95,7 @@ def judge(numbers: Numbers) -> Judgement:
 
 
 def picture(numbers: Numbers) -> Picture:
-    """The gaps of the first target."""
+    """Return the gaps of the first target."""
     target, own = next(iter(numbers.items()))
     rows = [Row(how, None, own[how]["gap"], own[how]["low"], own[how]["high"]) for how in (*HOWS, "relocation")]
     return Picture(rows=rows, x=f"training error above the optimum ({target})", log=True)

@@ -23,7 +23,7 @@ from creases_reproduction.splines.spreads import Spread, scale_experiment, summa
 
 
 def measure_least_norm(scale: Scale) -> dict[str, Any]:
-    """Theorem 6: gradient descent on mu from 0, breakpoints held, against the interpolant of least norm."""
+    """Measure Theorem 6: gradient descent on mu from 0, breakpoints held, against the interpolant of least norm."""
     rng, worst = np.random.default_rng(0), 0.0
     cases = by_scale(scale, 3, 30)
     for _ in range(cases):
@@ -39,7 +39,7 @@ def measure_least_norm(scale: Scale) -> dict[str, Any]:
 
 
 def judge_least_norm(numbers: Numbers) -> Judgement:
-    """Descent ends at the least norm."""
+    """Judge descent ends at the least norm."""
     return Judgement(
         "agrees" if numbers["deviation"] < 0.02 else "disagrees",
         (
@@ -53,7 +53,10 @@ _GRID = np.linspace(*INTERVAL, 1001)
 
 
 def measure_affine_in_gaps(scale: Scale) -> dict[str, Any]:
-    """The proof sketch: within a gap between data, the kernel regime's delta-slopes are affine in the breakpoint."""
+    """Measure the proof sketch.
+
+    Within a gap between data, the kernel regime's delta-slopes are affine in the breakpoint.
+    """
     x = np.linspace(-3, 3, 8)
     beta = np.linspace(-3, 3, by_scale(scale, 400, 4000))
     found = splines.dynamics.minimum_norm_spline(x, np.sin(2 * x), beta)
@@ -66,7 +69,7 @@ def measure_affine_in_gaps(scale: Scale) -> dict[str, Any]:
 
 
 def measure_responses(scale: Scale) -> dict[str, Any]:
-    """Corollaries 4 and 5, Lemmas 3 and 6 in one dimension: from a function to its density and back.
+    """Measure corollaries 4 and 5, Lemmas 3 and 6 in one dimension: from a function to its density and back.
 
     The function is a smooth bump; deviations fall with the spacing.
     """
@@ -89,7 +92,7 @@ def measure_responses(scale: Scale) -> dict[str, Any]:
 
 
 def judge_responses(numbers: Numbers) -> Judgement:
-    """Deviations halve with the spacing."""
+    """Judge deviations halve with the spacing."""
     worst, halves = 0.0, True
     for one in numbers["deviation"].values():
         values = list(one.values())
@@ -105,7 +108,7 @@ def judge_responses(numbers: Numbers) -> Judgement:
 
 
 def picture_responses(numbers: Numbers) -> Picture:
-    """Deviations against the spacing."""
+    """Picture deviations against the spacing."""
     curves = [
         Curve(name, [float(h) for h in one], [max(value, 1e-17) for value in one.values()])
         for name, one in numbers["deviation"].items()
@@ -114,7 +117,7 @@ def picture_responses(numbers: Numbers) -> Picture:
 
 
 def measure_natural_splines(scale: Scale) -> dict[str, Any]:
-    """Power ReLUs in the kernel regime: largest distance to the natural spline of degree 2 lam - 1."""
+    """Measure power ReLUs in the kernel regime: largest distance to the natural spline of degree 2 lam - 1."""
     x, t = np.linspace(-3, 3, 12), np.linspace(-3, 3, 500)
     y, places = np.sin(2 * x), np.linspace(-3, 3, by_scale(scale, 1000, 4000))
     flat: Any = [(3, 0.0), (4, 0.0)]
@@ -129,7 +132,7 @@ def measure_natural_splines(scale: Scale) -> dict[str, Any]:
 
 
 def judge_splines(numbers: Numbers) -> Judgement:
-    """Whether each response gives the natural spline of its degree."""
+    """Judge whether each response gives the natural spline of its degree."""
     names = {"1": "step: straight lines", "2": "ReLU: cubic", "3": "ReLU^2: quintic"}
     told = ", ".join(f"{names[lam]} {value:.1g}" for lam, value in numbers["distance"].items())
     return Judgement(
@@ -141,7 +144,7 @@ def judge_splines(numbers: Numbers) -> Judgement:
 def cubic_limit(
     target: str = "sine", *, widths: Sequence[int] = (100, 1000, 10_000), seeds: int = 10, n: int = 12
 ) -> dict[int, tuple[float, Spread]]:
-    """Largest distance of the kernel regime's fit to scipy's natural cubic spline, ``{width: (spaced, iid)}``.
+    """Return largest distance of the kernel regime's fit to scipy's natural cubic spline, ``{width: (spaced, iid)}``.
 
     Breakpoints are equally spaced over the data's range, or drawn uniformly there for every seed. Found for 100, 1000
     and 10000: 2.3e-3, 7.4e-6, 1.9e-7; drawn: .065, .021, .007.
@@ -167,7 +170,7 @@ def _limits(found: Any) -> dict[str, Any]:
 
 
 def judge_cubic(numbers: Numbers) -> Judgement:
-    """Whether the distance to the cubic spline goes to 0 with the width."""
+    """Judge whether the distance to the cubic spline goes to 0 with the width."""
     spaced = [one["spaced"] for one in numbers.values()]
     told = ", ".join(
         f"{one['spaced']:.1e} at {width} units (drawn breakpoints: {one['drawn']['mean']:.1e})"
@@ -179,7 +182,7 @@ def judge_cubic(numbers: Numbers) -> Judgement:
 
 
 def picture_cubic(numbers: Numbers) -> Picture:
-    """Distances against the width."""
+    """Picture distances against the width."""
     widths = [float(width) for width in numbers]
     spaced = Curve("equally spaced", widths, [one["spaced"] for one in numbers.values()])
     drawn = Curve(
@@ -199,7 +202,9 @@ def rich_and_kernel(
     n: int = 10,
     steps: int = 50_000,
 ) -> dict[float, tuple[Spread, Spread]]:
-    """RMS distances of trained networks to the natural cubic and the linear interpolant, ``{alpha: (cubic, linear)}``.
+    """Return RMS distances of trained networks to the natural cubic and the linear interpolant, ``{alpha.
+
+    (cubic, linear)}``.
 
     Units at equally spaced breakpoints have ``|w| = alpha``, ``|v| = 1 / (alpha sqrt(width))`` and random signs; each
     is there twice, with opposite v, so that the function is 0 at first. Large alpha: breakpoints hardly move (kernel
@@ -218,7 +223,7 @@ def rich_and_kernel(
 
 
 def _opposed(alphas: Sequence[float], width: int, seeds: int, x: Floats) -> tuple[Batch, Floats]:
-    """Networks that are 0, for every alpha and seed, and step lengths (B,) for data at x."""
+    """Return networks that are 0, for every alpha and seed, and step lengths (B,) for data at x."""
     nets, rates = [], []
     for alpha in alphas:
         for seed in range(seeds):
@@ -244,7 +249,7 @@ def _regimes(found: Any) -> dict[str, Any]:
 
 
 def judge_regimes(numbers: Numbers) -> Judgement:
-    """Whether large alpha ends near the cubic, and small alpha nearer to lines than to it."""
+    """Judge whether large alpha ends near the cubic, and small alpha nearer to lines than to it."""
     told = "; ".join(
         f"alpha {alpha}: {one['cubic']['mean']:.3f} to the cubic, {one['linear']['mean']:.3f} to straight lines"
         for alpha, one in numbers.items()
@@ -257,7 +262,7 @@ def judge_regimes(numbers: Numbers) -> Judgement:
 
 
 def picture_regimes(numbers: Numbers) -> Picture:
-    """Distances by alpha."""
+    """Picture distances by alpha."""
     alphas = [float(alpha) for alpha in numbers]
     curves = [
         Curve(

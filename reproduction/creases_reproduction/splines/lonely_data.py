@@ -20,7 +20,10 @@ from creases_reproduction.splines.spreads import list_rows, scale_experiment
 
 
 def measure_lonely_partitions(scale: Scale) -> dict[str, Any]:
-    """Theorem 4: interpolation, and the number of ways in which data lie alone in their pieces, by enumeration."""
+    """Measure Theorem 4.
+
+    Interpolation, and the number of ways in which data lie alone in their pieces, by enumeration.
+    """
     rng, worst = np.random.default_rng(0), 0.0
     for _ in range(by_scale(scale, 50, 1000)):
         n = int(rng.integers(2, 30))
@@ -41,7 +44,7 @@ def measure_lonely_partitions(scale: Scale) -> dict[str, Any]:
 
 
 def judge_lonely(numbers: Numbers) -> Judgement:
-    """Interpolation and the count of lonely partitions."""
+    """Judge interpolation and the count of lonely partitions."""
     holds = numbers["interpolation"] < 1e-9 and numbers["wrong counts"] == 0
     return Judgement(
         "agrees" if holds else "disagrees",
@@ -52,7 +55,7 @@ def judge_lonely(numbers: Numbers) -> Judgement:
 
 
 def measure_lonely_probability(scale: Scale) -> dict[str, Any]:
-    """Theorem 4 (b): printed, corrected and drawn probabilities that all data are lonely."""
+    """Measure Theorem 4 (b): printed, corrected and drawn probabilities that all data are lonely."""
     rows = {}
     for n, h in ((20, 400), (20, 800), (10, 200), (40, 1600)):
         drawn = splines.initialisation.simulate_lonely(n, h, "spaced", trials=by_scale(scale, 2000, 100_000), seed=0)
@@ -66,7 +69,7 @@ def measure_lonely_probability(scale: Scale) -> dict[str, Any]:
 
 
 def judge_probability(numbers: Numbers) -> Judgement:
-    """Printed, corrected and drawn probabilities."""
+    """Judge printed, corrected and drawn probabilities."""
     rows = numbers["rows"]
     fits = all(abs(one["formula"] - one["drawn"]) < 4 * one["error"] for one in rows.values())
     told = "; ".join(
@@ -83,7 +86,7 @@ def judge_probability(numbers: Numbers) -> Judgement:
 
 
 def picture_probability(numbers: Numbers) -> Picture:
-    """Printed and drawn probabilities."""
+    """Picture printed and drawn probabilities."""
     rows = [
         Row(name, one["printed"], one["drawn"], one["drawn"] - 1.96 * one["error"], one["drawn"] + 1.96 * one["error"])
         for name, one in numbers["rows"].items()
@@ -106,7 +109,7 @@ class Lonely:
 def lonely_table(
     n: int = 100, ratios: Sequence[int] = (1, 4, 16), *, trials: int = 2000, seed: int = 0
 ) -> list[Lonely]:
-    """Figure 11: the share of lonely data against units per datum, by formula and drawn.
+    """Return Figure 11: the share of lonely data against units per datum, by formula and drawn.
 
     Data are uniform on [-3, 3]. "cauchy" breakpoints are those of Gaussian weights and biases of equal variance, on
     the whole line, so that a good part lies where no data are.
@@ -122,7 +125,7 @@ def lonely_table(
 
 
 def judge_figure_11(numbers: Numbers) -> Judgement:
-    """Whether lonely data get more with width, and uniform breakpoints are ahead of standard ones."""
+    """Judge whether lonely data get more with width, and uniform breakpoints are ahead of standard ones."""
     shares: dict[str, list[float]] = {}
     for one in numbers["rows"]:
         shares.setdefault(one["how"], []).append(one["mean"])
@@ -141,7 +144,7 @@ def judge_figure_11(numbers: Numbers) -> Judgement:
 
 
 def picture_figure_11(numbers: Numbers) -> Picture:
-    """Shares against units per datum."""
+    """Picture shares against units per datum."""
     curves = []
     for how in ("spaced", "uniform", "cauchy"):
         own = [one for one in numbers["rows"] if one["how"] == how]

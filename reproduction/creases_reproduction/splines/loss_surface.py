@@ -19,7 +19,7 @@ from creases_reproduction.splines.networks import by_scale, random_shallow, rela
 
 
 def measure_critical_points(scale: Scale) -> dict[str, Any]:
-    """Theorem 3: largest gradient where every piece is the least-squares line of its data; Hessians there.
+    """Measure Theorem 3: largest gradient where every piece is the least-squares line of its data; Hessians there.
 
     A random function, and data whose errors are, in every piece, orthogonal to 1 and x.
     """
@@ -48,7 +48,7 @@ def measure_critical_points(scale: Scale) -> dict[str, Any]:
 
 
 def _fitted_case(rng: np.random.Generator) -> tuple[Shallow, Floats, Floats]:
-    """A network of H units with all breakpoints among the data, at a critical point."""
+    """Return a network of H units with all breakpoints among the data, at a critical point."""
     width = int(rng.integers(2, 5))
     beta = np.sort(rng.uniform(-2, 2, width)) + np.arange(width)
     w = rng.uniform(0.5, 2, width) * rng.choice([-1.0, 1.0], width)
@@ -66,7 +66,7 @@ def _fitted_case(rng: np.random.Generator) -> tuple[Shallow, Floats, Floats]:
 
 
 def judge_critical(numbers: Numbers) -> Judgement:
-    """The gradient vanishes."""
+    """Judge the gradient vanishes."""
     return Judgement(
         "agrees" if numbers["gradient"] < 1e-12 else "disagrees",
         (
@@ -77,7 +77,7 @@ def judge_critical(numbers: Numbers) -> Judgement:
 
 
 def judge_gram(numbers: Numbers) -> Judgement:
-    """The Hessian is the Gram matrix, without negative eigenvalues."""
+    """Judge the Hessian is the Gram matrix, without negative eigenvalues."""
     told = (
         f"At {numbers['cases']} critical points the Hessian is the Gram matrix to {numbers['off gram']:.1g}, "
         f"and no eigenvalue is below {-numbers['negative']:.1g}"
@@ -86,7 +86,7 @@ def judge_gram(numbers: Numbers) -> Judgement:
 
 
 def judge_definite(numbers: Numbers) -> Judgement:
-    """It is never definite."""
+    """Judge whether the Hessian is never definite."""
     return Judgement(
         "disagrees",
         f"The network's Hessian is never positive definite: at {numbers['cases']} critical points "
@@ -98,7 +98,10 @@ def judge_definite(numbers: Numbers) -> Judgement:
 
 
 def measure_degenerate_types(scale: Scale) -> dict[str, Any]:
-    """Zero eigenvalues that each of the source's types adds beyond the gauge; the exact rank at random networks."""
+    """Measure zero eigenvalues that each of the source's types adds beyond the gauge.
+
+    The exact rank at random networks.
+    """
     x = np.linspace(-2, 2, 16)
     two = ([1.0, -1.2], [0.8, 0.6], [1.0, 0.7])  # w, b, v of units that are in no other's way
     third = {
@@ -130,7 +133,7 @@ def measure_degenerate_types(scale: Scale) -> dict[str, Any]:
 
 
 def judge_types(numbers: Numbers) -> Judgement:
-    """Every type but b = 0 adds zero eigenvalues."""
+    """Judge every type but b = 0 adds zero eigenvalues."""
     extra = numbers["extra"]
     told = "; ".join(f"{name}: {value}" for name, value in extra.items())
     right = all(extra[name] > 0 for name in extra if name[0] in "1234" or name in ("5 v = 0", "5 w = 0"))
@@ -143,7 +146,7 @@ def judge_types(numbers: Numbers) -> Judgement:
 
 
 def measure_derivatives(scale: Scale) -> dict[str, Any]:
-    """Gradient, Hessian, tangent kernel and Theorem 5's velocities against autograd.
+    """Measure gradient, Hessian, tangent kernel and Theorem 5's velocities against autograd.
 
     "as printed": how far -dl/dbeta and -dl/dmu are from the velocities, which the source sets equal to them.
     """
@@ -194,7 +197,7 @@ def _hessian(theta: Tensor, H: int, x: Floats, y: Floats) -> Floats:
 
 
 def judge_derivatives(numbers: Numbers) -> Judgement:
-    """Gradient and Hessian are autograd's."""
+    """Judge gradient and Hessian are autograd's."""
     worst = max(numbers["gradient"], numbers["hessian"])
     return Judgement(
         "agrees" if worst < 1e-9 else "disagrees",
@@ -203,7 +206,7 @@ def judge_derivatives(numbers: Numbers) -> Judgement:
 
 
 def judge_velocities(numbers: Numbers) -> Judgement:
-    """The laws are autograd's, the middle terms are not."""
+    """Judge the laws are autograd's, the middle terms are not."""
     worst = max(numbers["beta"], numbers["mu"])
     return Judgement(
         "agrees in kind" if worst < 1e-9 else "disagrees",
@@ -215,7 +218,9 @@ def judge_velocities(numbers: Numbers) -> Judgement:
 
 
 def measure_loss_slices(scale: Scale) -> dict[str, Any]:
-    """Theorem 3 (B.6): slices in a breakpoint against the loss itself; curvatures; and the loss in (beta, mu) jointly.
+    """Measure Theorem 3 (B.6).
+
+    Slices in a breakpoint against the loss itself; curvatures; and the loss in (beta, mu) jointly.
 
     "fourth difference": of the loss along a line in all (beta, mu) within one pattern; 0 if it were quadratic.
     """
@@ -244,7 +249,10 @@ def measure_loss_slices(scale: Scale) -> dict[str, Any]:
 
 
 def _fourth_difference(x: Floats, y: Floats, rng: np.random.Generator) -> float:
-    """Of 1/2 sum (mu (x - beta) - y)^2 along a line in (beta, mu), relative to its size: one unit that is on."""
+    """Return the fourth difference of 1/2 sum (mu (x - beta) - y)^2 along a line in (beta, mu), relative to its size.
+
+    One unit that is on.
+    """
     start, way = rng.normal(size=(2, 2))
     line = start + np.arange(5)[:, None] * way
     losses = [0.5 * ((mu * (x - beta) - y) ** 2).sum() for beta, mu in line]
@@ -252,7 +260,7 @@ def _fourth_difference(x: Floats, y: Floats, rng: np.random.Generator) -> float:
 
 
 def judge_slices(numbers: Numbers) -> Judgement:
-    """Slices are exact; what is said of curvature and of both coordinates is not."""
+    """Judge slices are exact; what is said of curvature and of both coordinates is not."""
     told = ", ".join(f"type {name} {share:.1%}" for name, share in numbers["types"].items() if name != "one-sided")
     return Judgement(
         "agrees in kind" if numbers["deviation"] < 1e-9 else "disagrees",

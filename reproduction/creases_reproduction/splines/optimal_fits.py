@@ -31,7 +31,7 @@ class Comparison(NamedTuple):
 
 
 def random_curves(count: int = 20, *, seed: int = 0) -> list[NoisyCurve]:
-    """Sums of sines, broken lines with noise, random walks, square waves and noise alone, in turn.
+    """Return sums of sines, broken lines with noise, random walks, square waves and noise alone, in turn.
 
     40 to 100 data at random places in [-3, 3], and 3 to 8 pieces.
     """
@@ -58,7 +58,7 @@ def random_curves(count: int = 20, *, seed: int = 0) -> list[NoisyCurve]:
 def against_descent(
     curves: list[NoisyCurve] | None = None, *, restarts: int = 50, steps: int = 3000, seed: int = 0
 ) -> list[Comparison]:
-    """The optimal fit of every curve beside restarts of gradient descent with as many pieces."""
+    """Return the optimal fit of every curve beside restarts of gradient descent with as many pieces."""
     found = random_curves() if curves is None else curves
     return [
         Comparison(curve, splines.optimal_fit(curve.x, curve.y, curve.pieces), descent(curve, restarts, steps, seed))
@@ -67,7 +67,9 @@ def against_descent(
 
 
 def descent(curve: NoisyCurve, restarts: int, steps: int, seed: int = 0) -> Floats:
-    """(restarts,) sums of squared errors after gradient descent (Adam) on breakpoints, jumps and the linear part.
+    """Return (restarts,) sums of squared errors after gradient descent (Adam) on breakpoints.
+
+    Jumps and the linear part.
 
     Breakpoints start uniformly over the data's range. Afterwards all but the breakpoints are fitted again, so nothing
     but their places can be to blame.
@@ -97,7 +99,7 @@ def _refit(beta: Floats, curve: NoisyCurve) -> float:
 
 
 def _comparisons(found: Any) -> dict[str, Any]:
-    """Of each curve: the best and the median restart of descent over the optimal fit's error."""
+    """Return, for each curve, the best and the median restart of descent over the optimal fit's error."""
     rows = [
         {
             "kind": one.curve.kind,
@@ -110,13 +112,14 @@ def _comparisons(found: Any) -> dict[str, Any]:
 
 
 def measure_against_descent(scale: Scale) -> dict[str, Any]:
+    """Measure slide 'How Suboptimal is Gradient Descent?'."""
     curves = random_curves(4 if scale == "quick" else 20)
     more: dict[str, Any] = {"restarts": 4, "steps": 300} if scale == "quick" else {}
     return _comparisons(against_descent(curves, **more))
 
 
 def judge_suboptimal(numbers: Numbers) -> Judgement:
-    """Whether descent never beats the optimum, and usually stays above it."""
+    """Judge whether descent never beats the optimum, and usually stays above it."""
     best, median = (np.array([one[name] for one in numbers["curves"]]) for name in ("best", "median"))
     told = (
         f"Error over the optimum's on {len(best)} curves: a median restart {np.median(median):.2f} "
@@ -127,7 +130,7 @@ def judge_suboptimal(numbers: Numbers) -> Judgement:
 
 
 def picture_suboptimal(numbers: Numbers) -> Picture:
-    """Median restart over optimum, by curve."""
+    """Picture median restart over optimum, by curve."""
     rows = [
         Row(f"{k + 1}, {one['kind']}", None, one["median"], one["best"], one["median"])
         for k, one in enumerate(numbers["curves"])

@@ -29,7 +29,7 @@ _BLOCK = 100  # steps, after which an error that rose takes them back with half 
 
 
 def train_relocating(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: float, every: int, moves: int) -> Batch:
-    """Gradient descent with a relocation of every network after every so many steps, the last ones excepted."""
+    """Return gradient descent with a relocation of every network after every so many steps, the last ones excepted."""
     rates = np.full(batch.count, lr)
     for begin in range(0, steps, every):
         if begin:
@@ -41,7 +41,10 @@ def train_relocating(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: floa
 
 
 def train_by_descent(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: Floats) -> Batch:
-    """Gradient descent in blocks; one in which a network's error rises is taken back, and its ``lr`` (B,) halved."""
+    """Return gradient descent in blocks.
+
+    One in which a network's error rises is taken back, and its ``lr`` (B,) halved.
+    """
     error = squared_errors(batch, x, y)
     for begin in range(0, steps, _BLOCK):
         after = gradient_descent(batch, x, y, steps=min(_BLOCK, steps - begin), lr=lr)
@@ -54,7 +57,7 @@ def train_by_descent(batch: Batch, x: Floats, y: Floats, *, steps: int, lr: Floa
 
 
 def _select_best(which: NDArray[np.bool_], yes: Batch, no: Batch) -> Batch:
-    """Networks of one batch or the other."""
+    """Return networks of one batch or the other."""
     pairs = zip((*yes.weights, *yes.biases), (*no.weights, *no.biases), strict=True)
     arrays = [np.where(which.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in pairs]
     return Batch(tuple(arrays[: len(yes.weights)]), tuple(arrays[len(yes.weights) :]), yes.leak)
@@ -77,7 +80,7 @@ def relocation_table(
     lr: float = 0.01,
     every: int = 1000,
 ) -> dict[int, tuple[dict[str, Spread], Optimum]]:
-    """Training losses by method, ``{width: ({method: losses}, optimum)}``.
+    """Return training losses by method, ``{width: ({method: losses}, optimum)}``.
 
     Methods: gradient descent from torch's initialisation (``"descent"``) and from equally spaced breakpoints
     (``"spaced"``); from torch's with the outgoing weights fitted every so many steps (``"refit"``), and with
@@ -104,7 +107,7 @@ def relocation_table(
 
 
 def _spaced(batch: Batch) -> Batch:
-    """The same networks with equally spaced breakpoints, in random order."""
+    """Return the same networks with equally spaced breakpoints, in random order."""
     width, rng = batch.widths[1], np.random.default_rng(0)
     places = np.linspace(*INTERVAL, width + 2)[1:-1]
     beta = np.stack([rng.permutation(places) for _ in range(batch.count)])
@@ -123,7 +126,7 @@ def _relocations(found: Any) -> dict[str, Any]:
 
 
 def judge_relocation(numbers: Numbers) -> Judgement:
-    """Whether relocation ends far below descent and near the optimum."""
+    """Judge whether relocation ends far below descent and near the optimum."""
     told = "; ".join(
         f"{width} units: descent {describe_spread(one['descent'])}, relocation "
         f"{describe_spread(one['relocation'])}, optimum {one['optimum']:.2g}"
@@ -134,7 +137,7 @@ def judge_relocation(numbers: Numbers) -> Judgement:
 
 
 def picture_relocation(numbers: Numbers) -> Picture:
-    """Losses by method."""
+    """Picture losses by method."""
     rows = []
     for width, part in numbers.items():
         rows += [
@@ -164,7 +167,9 @@ def relocation_gap(
     lr: float = 0.01,
     every: int = 1000,
 ) -> dict[str, Gap]:
-    """Test losses with and without relocation, and the training losses' gap to the optimal fit, ``{target: ...}``.
+    """Return test losses with and without relocation, and the training losses' gap to the optimal fit.
+
+    ``{target: ...}``.
 
     Found, test losses without -> with (optimal fit): sine .065 -> .0015 (.0009); sawtooth .149 -> .041 (.036); arctan
     4.4e-4 -> 2.3e-5 (1.5e-5).
@@ -201,7 +206,7 @@ def _gaps(found: Any) -> dict[str, Any]:
 
 
 def judge_gap(numbers: Numbers) -> Judgement:
-    """How much of the gap to the optimum relocation closes."""
+    """Judge how much of the gap to the optimum relocation closes."""
     closed = {target: 1 - one["relocated gap"]["mean"] / one["plain gap"]["mean"] for target, one in numbers.items()}
     told = ", ".join(f"{target} {share:.0%}" for target, share in closed.items())
     return Judgement(
@@ -210,7 +215,7 @@ def judge_gap(numbers: Numbers) -> Judgement:
 
 
 def picture_gap(numbers: Numbers) -> Picture:
-    """Test losses."""
+    """Picture test losses."""
     rows = []
     for target, one in numbers.items():
         rows += [spread_row(f"{target}, {how}", None, one[how]) for how in ("plain", "relocated")]

@@ -20,7 +20,7 @@ _GRID = np.linspace(-4, 4, 801)
 
 
 def measure_conversion(scale: Scale) -> dict[str, Any]:
-    """Network to spline to pieces and back, in two gauges; how often the slope's jump is not mu."""
+    """Measure network to spline to pieces and back, in two gauges; how often the slope's jump is not mu."""
     rng, cases = np.random.default_rng(0), by_scale(scale, 50, 2000)
     worst, opposite, units = {"spline": 0.0, "pieces": 0.0, "back": 0.0}, 0, 0
     for _ in range(cases):
@@ -36,7 +36,7 @@ def measure_conversion(scale: Scale) -> dict[str, Any]:
 
 
 def judge_conversion(numbers: Numbers) -> Judgement:
-    """Conversions are exact; the jump's sign is told."""
+    """Judge conversions are exact; the jump's sign is told."""
     worst = max(numbers[name] for name in ("spline", "pieces", "back"))
     told = f"{numbers['cases']} networks become splines, pieces and networks again to {worst:.1g}"
     return Judgement(
@@ -49,7 +49,7 @@ def judge_conversion(numbers: Numbers) -> Judgement:
 
 
 def measure_multivariate(scale: Scale) -> dict[str, Any]:
-    """Networks of several inputs against their planes: unit normals, offsets and delta-slopes."""
+    """Measure networks of several inputs against their planes: unit normals, offsets and delta-slopes."""
     rng, cases, worst = np.random.default_rng(0), by_scale(scale, 20, 500), 0.0
     for case in range(cases):
         d = int(rng.integers(2, 9))
@@ -63,7 +63,7 @@ def measure_multivariate(scale: Scale) -> dict[str, Any]:
 
 
 def measure_gaussian_limit(scale: Scale) -> dict[str, Any]:
-    """Excess kurtosis of a random network's value over draws, by width: 0 for a Gaussian process."""
+    """Measure excess kurtosis of a random network's value over draws, by width: 0 for a Gaussian process."""
     draws, found = by_scale(scale, 2000, 50_000), {}
     rng = np.random.default_rng(0)
     for width in (4, 40, 400):
@@ -76,7 +76,7 @@ def measure_gaussian_limit(scale: Scale) -> dict[str, Any]:
 
 
 def judge_gaussian(numbers: Numbers) -> Judgement:
-    """Kurtosis falls to that of a Gaussian."""
+    """Judge kurtosis falls to that of a Gaussian."""
     found = {int(width): value for width, value in numbers["kurtosis"].items()}
     told = ", ".join(f"{value:.2f} at width {width}" for width, value in found.items())
     falls = abs(found[400]) < 0.15 * found[4]
@@ -87,7 +87,7 @@ def judge_gaussian(numbers: Numbers) -> Judgement:
 
 
 def measure_densities(scale: Scale) -> dict[str, Any]:
-    """Drawn breakpoints and delta-slopes against their laws: Kolmogorov's distances and p-values.
+    """Measure drawn breakpoints and delta-slopes against their laws: Kolmogorov's distances and p-values.
 
     "given": delta-slopes divided by the scale of their law at their own breakpoint, against the Laplace law.
     """
@@ -108,7 +108,7 @@ def measure_densities(scale: Scale) -> dict[str, Any]:
 
 
 def judge_density(what: str) -> Callable[[Numbers], Judgement]:
-    """For one of the laws: Kolmogorov's test at both choices of the deviations."""
+    """Return a judge of one of the laws: Kolmogorov's test at both choices of the deviations."""
 
     def judge(numbers: Numbers) -> Judgement:
         tests = [part[what] for name, part in numbers.items() if name != "draws"]
@@ -120,7 +120,10 @@ def judge_density(what: str) -> Callable[[Numbers], Judgement]:
 
 
 def measure_initial_roughness(scale: Scale) -> dict[str, Any]:
-    """Mean roughness of first weights by width and scheme, and how often it exceeds its mean, beside the bound."""
+    """Measure mean roughness of first weights by width and scheme, and how often it exceeds its mean.
+
+    Beside the bound.
+    """
     draws, found = by_scale(scale, 500, 20_000), {}
     schemes: tuple[Literal["he", "glorot"], ...] = ("he", "glorot")
     for scheme in schemes:
@@ -142,7 +145,7 @@ def measure_initial_roughness(scale: Scale) -> dict[str, Any]:
 
 
 def judge_roughness(numbers: Numbers) -> Judgement:
-    """Means within four standard errors, tails within the bound."""
+    """Judge means within four standard errors, tails within the bound."""
     laws = numbers["laws"].values()
     off = max(abs(one["mean"] - one["printed"]) / one["error"] for one in laws)
     bound = all(seen <= most for one in laws for seen, most in zip(one["tail"], one["bound"], strict=True))
@@ -154,7 +157,7 @@ def judge_roughness(numbers: Numbers) -> Judgement:
 
 
 def picture_roughness(numbers: Numbers) -> Picture:
-    """Mean roughness by law."""
+    """Picture mean roughness by law."""
     rows = [
         Row(
             f"{name} units",

@@ -46,7 +46,7 @@ class Curve:
 
 
 def perceptron(widths: Sequence[int], bend: type[nn.Module], seed: int) -> nn.Sequential:
-    """Linear layers of these widths with a bend after each but the last."""
+    """Return linear layers of these widths with a bend after each but the last."""
     with torch.random.fork_rng():
         torch.default_generator.manual_seed(seed)
         layers = [layer for a, b in pairwise(widths) for layer in (nn.Linear(a, b), bend())]
@@ -54,7 +54,10 @@ def perceptron(widths: Sequence[int], bend: type[nn.Module], seed: int) -> nn.Se
 
 
 def convolutions(channels: Sequence[int], seed: int) -> nn.Sequential:
-    """3 x 3 convolutions of these channels on 32 x 32 colours, each halved by average pooling, and a linear layer."""
+    """Return 3 x 3 convolutions of these channels on 32 x 32 colours, each halved by average pooling.
+
+    And a linear layer.
+    """
     with torch.random.fork_rng():
         torch.default_generator.manual_seed(seed)
         blocks = [(nn.Conv2d(a, b, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2)) for a, b in pairwise([3, *channels])]
@@ -88,12 +91,12 @@ def train_model(model: nn.Module, data: Data, name: str, seed: int, stop: Sequen
 
 
 def decayed(parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-    """Adam with decay of the weights: without it a network that grows learns its last units by heart."""
+    """Return Adam with decay of the weights: without it a network that grows learns its last units by heart."""
     return torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.1)
 
 
 def never(state: State) -> bool:
-    """For networks that do not grow."""
+    """Return the settings of networks that do not grow."""
     del state
     return False
 
@@ -108,7 +111,7 @@ def mnist_curves(
     wide: int = 1000,
     data: Data | None = None,
 ) -> list[Curve]:
-    """A network grown from [1, 1] by TINY, its fixed twin and 1000-1000 (Figures 5 and 6).
+    """Return a network grown from [1, 1] by TINY, its fixed twin and 1000-1000 (Figures 5 and 6).
 
     A layer in turn is grown after every 200 steps of the optimizer, until eight growth steps have not bettered the
     score on a tenth of the training images that is set aside. Units are not recycled, as in the paper. The twin trains
@@ -133,7 +136,10 @@ def mnist_curves(
 def cifar10_curves(
     seed: int, how: Tiny | GradMax, *, device: str = "cuda", epochs: int = 50, budget: int = 60_000
 ) -> list[Curve]:
-    """A convolutional network grown from 4 channels a layer, a layer in turn after every epoch, and its fixed twin."""
+    """Return a convolutional network grown from 4 channels a layer, a layer in turn after every epoch.
+
+    And its fixed twin.
+    """
     data = images(cifar10, device, flat=False)
     common: dict[str, Any] = {"lr": 1e-3, "batch_size": 100, "validation": 0.1, "max_epochs": epochs}
     name = type(how).__name__
@@ -154,7 +160,7 @@ def _until(budget: int) -> Callable[[State], bool]:
 
 
 def images(read: Callable[..., Any], device: str, *, flat: bool) -> Data:
-    """Training and test images, from 0 to 1, and their classes, as tensors."""
+    """Return training and test images, from 0 to 1, and their classes, as tensors."""
 
     def part(split: str) -> tuple[Tensor, Tensor]:
         found = read(split)
@@ -165,6 +171,7 @@ def images(read: Callable[..., Any], device: str, *, flat: bool) -> Data:
 
 
 def main() -> None:
+    """Run the experiment from the command line."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("data", choices=("mnist", "cifar10"))
     arguments.add_argument("--seeds", type=int, nargs="+", default=[0])

@@ -18,7 +18,7 @@ from creases_reproduction.tiny.theorems import CASES, Case, cases, change, left,
 
 
 def small(limit: float, *names: str) -> Callable[[Numbers], Judgement]:
-    """A judge: largest deviations by these names are below a limit."""
+    """Return a judge: largest deviations by these names are below a limit."""
 
     def judge(numbers: Numbers) -> Judgement:
         told = ", ".join(f"{name} {numbers[name]:.1g}" for name in names)
@@ -29,7 +29,10 @@ def small(limit: float, *names: str) -> Callable[[Numbers], Judgement]:
 
 
 def measure_corollary_1(scale: Scale) -> Numbers:
-    """Least of |V_goal - dW B_l - V(theta)|^2 over both dW and K = 1 unit, against dW* first and the unit then."""
+    """Measure least of |V_goal - dW B_l - V(theta)|^2 over both dW and K = 1 unit.
+
+    Against dW* first and the unit then.
+    """
     gain = []
     for own in cases(scale):
         n = own.goal.shape[1]
@@ -41,7 +44,7 @@ def measure_corollary_1(scale: Scale) -> Numbers:
 
 
 def _jointly(own: Case, V: Tensor, rounds: int = 200) -> float:
-    """dW and one unit in turn, each best for the other: what is left of V_goal."""
+    """Return dW and one unit in turn, each best for the other: what is left of V_goal."""
     n, W = own.goal.shape[1], own.sums.features / own.sums.count
     white = whitening_matrix(W, 1e-10)
     for _ in range(rounds):
@@ -53,6 +56,7 @@ def _jointly(own: Case, V: Tensor, rounds: int = 200) -> float:
 
 
 def judge_corollary_1(numbers: Numbers) -> Judgement:
+    """Judge first corollary of section 3.2."""
     low, high = numbers["left less when chosen together, of |V_goal|^2"]
     told = (
         f"chosen together dW and a unit leave {low:.1%} to {high:.1%} of |V_goal|^2 less than dW* and the unit after it"
@@ -63,7 +67,7 @@ def judge_corollary_1(numbers: Numbers) -> Judgement:
 
 
 def measure_corollary_2(scale: Scale) -> Numbers:
-    """m units, then m' for what these leave, against m + m' at once: gains, to first order."""
+    """Measure m units, then m' for what these leave, against m + m' at once: gains, to first order."""
     off = 0.0
     for own in cases(scale):
         units = optimal_units(own.sums)
@@ -78,7 +82,7 @@ def measure_corollary_2(scale: Scale) -> Numbers:
 
 
 def measure_cholesky(scale: Scale) -> Numbers:
-    """B.3: the QR decomposition of sqrt(Sigma) U' gives R with R'R = S, also where S is singular."""
+    """Measure B.3: the QR decomposition of sqrt(Sigma) U' gives R with R'R = S, also where S is singular."""
     off, ranks = 0.0, []
     for seed in range(CASES[scale]):
         draw = np.random.default_rng(seed)
@@ -94,7 +98,7 @@ def measure_cholesky(scale: Scale) -> Numbers:
 
 
 def measure_zero_units(scale: Scale) -> Numbers:
-    """(9): the gradient of the loss at units whose weights in and out are all 0."""
+    """Measure (9): the gradient of the loss at units whose weights in and out are all 0."""
     largest = 0.0
     for own in cases(scale):
         model = copy.deepcopy(own.model)

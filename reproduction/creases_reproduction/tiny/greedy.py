@@ -27,7 +27,7 @@ SMALL = 1e-3  #: factor of the fan-in of a unit that is to be small
 
 @cache
 def problems(count: int) -> list[tuple[nn.Sequential, Tensor, Tensor]]:
-    """Random networks 2 - 3 - 1 with samples of continuous targets that they are not."""
+    """Return random networks 2 - 3 - 1 with samples of continuous targets that they are not."""
     found = []
     for seed in range(count):
         model = perceptron([2, 3, 1], nn.Tanh if seed % 2 else nn.ReLU, seed).double()
@@ -40,7 +40,7 @@ def problems(count: int) -> list[tuple[nn.Sequential, Tensor, Tensor]]:
 
 
 def left(model: nn.Module, x: Tensor, y: Tensor, proposal: Proposal | None = None) -> float:
-    """The loss, with a proposal's units put in."""
+    """Return the loss, with a proposal's units put in."""
     if proposal is not None:
         model = copy.deepcopy(model)
         apply(proposal, model)
@@ -49,7 +49,7 @@ def left(model: nn.Module, x: Tensor, y: Tensor, proposal: Proposal | None = Non
 
 
 def proposed(model: nn.Module, x: Tensor, y: Tensor, count: int, seed: int = 0) -> Proposal:
-    """Units for all of V_goal, by linear correlations and, where there are none, by the best of random ones."""
+    """Return units for all of V_goal, by linear correlations and, where there are none, by the best of random ones."""
     return tiny(
         model,
         "0",
@@ -66,7 +66,10 @@ def proposed(model: nn.Module, x: Tensor, y: Tensor, count: int, seed: int = 0) 
 
 
 def measure_completion(scale: Scale) -> Numbers:
-    """Loss after and before a set of units, one unit, and one unit with a small fan-in: over random problems."""
+    """Measure loss after and before a set of units, one unit, and one unit with a small fan-in.
+
+    Over random problems.
+    """
     ratios: dict[str, list[float]] = {"some units": [], "one unit": [], "one small unit": []}
     for model, x, y in problems(60 if scale == "full" else 10):
         before = left(model, x, y)
@@ -81,7 +84,7 @@ def measure_completion(scale: Scale) -> Numbers:
 
 
 def judge(name: str) -> Callable[[Numbers], Judgement]:
-    """A judge: the loss fell in every case."""
+    """Return a judge: the loss fell in every case."""
 
     def judged(numbers: Numbers) -> Judgement:
         own = numbers[name]
@@ -92,7 +95,10 @@ def judge(name: str) -> Callable[[Numbers], Judgement]:
 
 
 def measure_paradox(scale: Scale) -> Numbers:
-    """y = x^2 on a symmetric grid, from the constant mean: no linear correlation; quadratic ones and random units."""
+    """Measure y = x^2 on a symmetric grid, from the constant mean.
+
+    No linear correlation; quadratic ones and random units.
+    """
     x = torch.linspace(-1, 1, 101, dtype=torch.float64)[:, None]
     y = x.square()
     model = perceptron([1, 1, 1], nn.SiLU, 0).double()
@@ -111,6 +117,7 @@ def measure_paradox(scale: Scale) -> Numbers:
 
 
 def judge_paradox(numbers: Numbers) -> Judgement:
+    """Judge section 5."""
     after = numbers["loss after, of that before"]
     told = f"{numbers['units by linear correlation']} units by linear correlation; by second order the loss falls to "
     told += f"{after['second']:.2f} of what it was, by random units to {after['random']:.2f}"
@@ -119,7 +126,7 @@ def judge_paradox(numbers: Numbers) -> Judgement:
 
 
 def measure_variance(scale: Scale) -> Numbers:
-    """Spread of the first unit's weights alpha omega' over batches: by samples in a batch, and by width.
+    """Measure spread of the first unit's weights alpha omega' over batches: by samples in a batch, and by width.
 
     As the mean squared deviation from the mean over 40 batches (quick: 20), relative to the mean's square.
     """
@@ -134,12 +141,12 @@ def measure_variance(scale: Scale) -> Numbers:
 
 
 def summed(out: Tensor, y: Tensor) -> Tensor:
-    """Squared errors summed over outputs, so that their number does not scale the wanted change."""
+    """Return squared errors summed over outputs, so that their number does not scale the wanted change."""
     return (out - y).square().sum(1).mean()
 
 
 def _spread(width: int, n: int, batches: int) -> float:
-    """One direction of unit length goes with another, the same for every width; noise is all else."""
+    """Return one direction of unit length goes with another, the same for every width; noise is all else."""
     model = perceptron([width, 4, width], nn.Tanh, 0).double()
     nn.init.zeros_(model[2].weight)  # type: ignore[arg-type]
     nn.init.zeros_(model[2].bias)  # type: ignore[arg-type]
@@ -157,6 +164,7 @@ def _spread(width: int, n: int, batches: int) -> float:
 
 
 def judge_variance(numbers: Numbers) -> Judgement:
+    """Judge section 3.4."""
     slopes = [
         float(np.polyfit(np.log(numbers[x]), np.log(numbers[y]), 1)[0])
         for x, y in (("samples", "by samples"), ("widths", "by width"))
@@ -172,12 +180,13 @@ def judge_variance(numbers: Numbers) -> Judgement:
 
 
 def picture_variance(numbers: Numbers) -> Picture:
+    """Picture section 3.4."""
     curves = [Curve("by samples N", numbers["samples"], numbers["by samples"])]
     return Picture(curves=curves, x="samples", y="relative variance", log=True)
 
 
 def measure_growth_alone(scale: Scale) -> Numbers:
-    """scikit-learn's digits by growth alone, from one unit a layer: test accuracy by growth steps."""
+    """Measure scikit-learn's digits by growth alone, from one unit a layer: test accuracy by growth steps."""
     problem = digits()
     x, y = torch.from_numpy(np.asarray(problem.X) / 16), torch.from_numpy(np.asarray(problem.y, np.int64))
     train, test = (x[:1200], y[:1200]), (x[1200:], y[1200:])
@@ -195,6 +204,7 @@ def measure_growth_alone(scale: Scale) -> Numbers:
 
 
 def judge_alone(numbers: Numbers) -> Judgement:
+    """Judge section 1."""
     last = numbers["accuracy"][-1]
     told = f"{last:.1%} of test digits right after {numbers['steps'][-1]} growth steps, widths {numbers['widths']}"
     told += f", weights moved by {numbers['present weights moved']:.1g}"

@@ -54,7 +54,7 @@ class Run:
 
 
 def start(widths: Sequence[int], seed: int, inputs: int = 784) -> nn.Sequential:
-    """A network with SELU and normal Kaiming weights."""
+    """Return a network with SELU and normal Kaiming weights."""
     model = perceptron([inputs, *widths, 10], nn.SELU, seed)
     numbers = torch.Generator().manual_seed(seed)
     for layer in model:
@@ -93,7 +93,7 @@ def run(
 
 
 def hidden(model: nn.Sequential) -> list[int]:
-    """Widths of the hidden layers."""
+    """Return widths of the hidden layers."""
     return [layer.out_features for layer in model if isinstance(layer, nn.Linear)][:-1]
 
 
@@ -145,7 +145,10 @@ def _random(
     count: int,
     seed: int,
 ) -> Proposal:
-    """Random units at the size, and the sign, that held-out samples want; with no weights out where they want none."""
+    """Return random units at the size, and the sign, that held-out samples want.
+
+    With no weights out where they want none.
+    """
     loss = nn.functional.cross_entropy
     drawn = random_units(model, place, [batches], loss, count=count, fan_out=1.0, seed=seed)
     sample = gather_sample(model, place, [batches], loss, [validation])
@@ -160,7 +163,7 @@ def _random(
 
 
 def runs(seed: int, data: Data, seconds: float = 50.0) -> list[Run]:
-    """The runs of one seed: Figures 5, 6 and 8 to 13; shorter ones where ``seconds`` is less than 50."""
+    """Return the runs of one seed: Figures 5, 6 and 8 to 13; shorter ones where ``seconds`` is less than 50."""
     inputs, part = data[0][0].shape[1], seconds / 50
     found = [
         run(
@@ -175,7 +178,10 @@ def runs(seed: int, data: Data, seconds: float = 50.0) -> list[Run]:
 
 
 def _beside_random(seed: int, data: Data, seconds: float) -> list[Run]:
-    """Figure 13: one start, widened by TINY five times without training, and to the same widths by random units."""
+    """Return Figure 13.
+
+    One start, widened by TINY five times without training, and to the same widths by random units.
+    """
     found: list[Run] = []
     widths: list[list[int]] = []
     for name in ("optimal units", "random units"):
@@ -193,7 +199,7 @@ def _beside_random(seed: int, data: Data, seconds: float) -> list[Run]:
 
 
 def all_runs(seeds: int = 20, n_jobs: int = -1, seconds: float = 50.0) -> list[Run]:
-    """The runs of many seeds on MNIST, each in a process of one thread."""
+    """Return the runs of many seeds on MNIST, each in a process of one thread."""
     from joblib import Parallel, delayed
 
     return [one for own in Parallel(n_jobs)(delayed(_one)(seed, seconds) for seed in range(seeds)) for one in own]

@@ -41,7 +41,7 @@ GROWTH_ABOUT = {
 
 @cache
 def digit_data() -> Data:
-    """scikit-learn's digits, flat, from 0 to 1."""
+    """Return scikit-learn's digits, flat, from 0 to 1."""
     problem = digits()
     x = torch.from_numpy(np.asarray(problem.X, np.float32) / 16)
     y = torch.from_numpy(np.asarray(problem.y, np.int64))
@@ -50,6 +50,7 @@ def digit_data() -> Data:
 
 @cache
 def quick_runs() -> list[dict[str, Any]]:
+    """Return the runs of the growth schedule on scikit-learn's digits."""
     return [asdict(one) for one in runs(0, digit_data(), 1.2)]
 
 
@@ -81,13 +82,14 @@ def _summary(found: list[dict[str, Any]]) -> Numbers:
 
 
 def measure_schedule(scale: Scale) -> Numbers:
-    """Test accuracies of all runs of the schedule, in percent."""
+    """Measure test accuracies of all runs of the schedule, in percent."""
     if scale == "quick":
         return {"data": STAND_IN, "runs": _summary(quick_runs())}
     return {"data": "mnist", "runs": _summary([asdict(one) for one in all_runs()])}
 
 
 def schedule_from_table() -> tuple[Numbers, dict[str, str]]:
+    """Return the numbers of the stored schedule, and how it was made."""
     return {"data": "mnist", "runs": _summary(_read("tiny_schedule.json"))}, ABOUT
 
 
@@ -116,16 +118,18 @@ def _beside(numbers: Numbers, other: str) -> Judgement:
 
 @note_stand_in
 def judge_large(numbers: Numbers) -> Judgement:
+    """Judge Figure 5."""
     return _beside(numbers, "1000-1000")
 
 
 @note_stand_in
 def judge_twin(numbers: Numbers) -> Judgement:
+    """Judge Figure 6."""
     return _beside(numbers, "fixed twin")
 
 
 def picture(*names: str) -> Any:
-    """Curves of test accuracy by seconds."""
+    """Return curves of test accuracy by seconds."""
 
     def drawn(numbers: Numbers) -> Picture:
         own = numbers["runs"]
@@ -140,6 +144,7 @@ def picture(*names: str) -> Any:
 
 @note_stand_in
 def judge_steps(numbers: Numbers) -> Judgement:
+    """Judge section 4."""
     small, large = (numbers["runs"][name]["steps"] for name in ("fixed twin", "1000-1000"))
     told = f"in the same time the small network trained {small:.0f} steps, 1000-1000 {large:.0f}"
     return Judgement("agrees" if large < small else "disagrees", told)
@@ -147,6 +152,7 @@ def judge_steps(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_pauses(numbers: Numbers) -> Judgement:
+    """Judge appendix C.1, Figure 8."""
     names = [name for name in numbers["runs"] if name.startswith("grown, ")]
     told = "; ".join(
         f"{name}: {own['accuracy']:.1f} %, widths {[round(w) for w in own['widths']]}"
@@ -163,6 +169,7 @@ def judge_pauses(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_fifteen(numbers: Numbers) -> Judgement:
+    """Judge appendix C.3, Figure 10."""
     own = numbers["runs"]["grown 15 times"]
     wide = numbers["runs"]["1000-1000"]
     last = own["seconds"][-1] if own["seconds"] else 0.0
@@ -176,12 +183,13 @@ def judge_fifteen(numbers: Numbers) -> Judgement:
 
 
 def measure_strengths(scale: Scale) -> Numbers:
-    """Means of lambda^2 and of the largest lambda by growth step, for both layers."""
+    """Measure means of lambda^2 and of the largest lambda by growth step, for both layers."""
     found = quick_runs() if scale == "quick" else [asdict(one) for one in all_runs()]
     return {"data": STAND_IN if scale == "quick" else "mnist", **_strengths(found)}
 
 
 def strengths_from_table() -> tuple[Numbers, dict[str, str]]:
+    """Return the stored strengths of units, and how they were made."""
     return {"data": "mnist", **_strengths(_read("tiny_schedule.json"))}, ABOUT
 
 
@@ -209,15 +217,18 @@ def _falls(numbers: Numbers, name: str) -> Judgement:
 
 @note_stand_in
 def judge_mean(numbers: Numbers) -> Judgement:
+    """Judge appendix C.3, Figure 11."""
     return _falls(numbers, "mean lambda^2")
 
 
 @note_stand_in
 def judge_largest(numbers: Numbers) -> Judgement:
+    """Judge appendix C.3, Figure 12."""
     return _falls(numbers, "largest lambda")
 
 
 def picture_strengths(name: str) -> Any:
+    """Picture appendix C.3, Figure 11 and appendix C.3, Figure 12."""
     return lambda n: Picture(
         curves=[
             Curve(f"hidden layer {i + 1}", n["steps"], [max(v, 1e-9) for v in own]) for i, own in enumerate(n[name])
@@ -230,6 +241,7 @@ def picture_strengths(name: str) -> Any:
 
 @note_stand_in
 def judge_random(numbers: Numbers) -> Judgement:
+    """Judge appendix C.4, Figure 13."""
     best, drawn = (numbers["runs"][name] for name in ("optimal units", "random units"))
     told = f"right at once: {best['by seconds'][0]:.1f} and {drawn['by seconds'][0]:.1f} %; after training: "
     told += _told(numbers, "optimal units", "random units")
@@ -248,7 +260,7 @@ def _quick_growth() -> list[dict[str, Any]]:
 
 
 def measure_growth(scale: Scale) -> Numbers:
-    """Grown networks, twins and 1000-1000 by ``bottlenecks.py``: accuracies, sizes and seconds."""
+    """Measure grown networks, twins and 1000-1000 by ``bottlenecks.py``: accuracies, sizes and seconds."""
     if scale == "quick":
         return {"data": STAND_IN, **_growth(_quick_growth())}
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -257,6 +269,7 @@ def measure_growth(scale: Scale) -> Numbers:
 
 
 def growth_from_table() -> tuple[Numbers, dict[str, str]]:
+    """Return the numbers of the stored growth runs, and how they were made."""
     return {"data": "mnist", **_growth(_read("bottlenecks_mnist.json"))}, GROWTH_ABOUT
 
 
@@ -279,6 +292,7 @@ def _growth(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 @note_stand_in
 def judge_accuracy(numbers: Numbers) -> Judgement:
+    """Judge abstract."""
     told = ", ".join(
         f"{name} {one['mean']:.2f} % ({low:.2f} to {high:.2f}), {one['parameters']:,.0f} weights"
         for name, one, (low, high) in ((k, v, v["interval"]) for k, v in numbers.items() if k != "data")
@@ -293,6 +307,7 @@ def judge_accuracy(numbers: Numbers) -> Judgement:
 
 @note_stand_in
 def judge_time(numbers: Numbers) -> Judgement:
+    """Judge abstract."""
     grown, large = numbers["grown"]["seconds"], numbers["large"]["seconds"]
     told = f"growth took {grown:.0f} s in the mean, the large network {large:.0f} s for as good an accuracy"
     if grown < 2 * large:

@@ -50,11 +50,15 @@ class Case:
 
     @property
     def path(self) -> str:
+        """The path of the layer that reads the place."""
         return self.place.consumers[0].path
 
 
 def case(seed: int, bend: type[nn.Module] = nn.Tanh) -> Case:
-    """Networks 4 - 5 - 6 - 3, grown at the first or the second hidden layer, on 120 samples of random classes."""
+    """Return networks 4 - 5 - 6 - 3, grown at the first or the second hidden layer.
+
+    On 120 samples of random classes.
+    """
     model = perceptron([4, 5, 6, 3], bend, seed).double()
     numbers = torch.Generator().manual_seed(seed)
     x = torch.randn(120, 4, generator=numbers, dtype=torch.float64)
@@ -68,21 +72,22 @@ def case(seed: int, bend: type[nn.Module] = nn.Tanh) -> Case:
 
 
 def cases(scale: Scale, bend: type[nn.Module] = nn.Tanh) -> Iterator[Case]:
+    """Return random networks with their data and sums."""
     return (case(seed, bend) for seed in range(CASES[scale]))
 
 
 def move(own: Case) -> Tensor:
-    """dW* (out, m) of Prop. 3.1."""
+    """Return dW* (out, m) of Prop. 3.1."""
     return best_moves(own.sums)[own.path].T
 
 
 def left(own: Case) -> Tensor:
-    """V_proj (out, n)."""
+    """Return v_proj (out, n)."""
     return own.goal - move(own) @ own.after
 
 
 def change(own: Case, units: NewUnits, k: int | None = None) -> Tensor:
-    """V(theta) (out, n) of the first k units, to first order."""
+    """Return V(theta) (out, n) of the first k units, to first order."""
     return units.omega[own.path][:, :k] @ (units.alpha[:, :k].T @ own.before)
 
 
@@ -90,7 +95,9 @@ def change(own: Case, units: NewUnits, k: int | None = None) -> Tensor:
 
 
 def measure_example(scale: Scale) -> Numbers:
-    """2 sin x + x at 0, 1.5, pi, 4.5 by a x + b at (1, 0): whether some (da, db) improves all four, by their errors.
+    """Measure 2 sin x + x at 0, 1.5, pi, 4.5 by a x + b at (1, 0).
+
+    Whether some (da, db) improves all four, by their errors.
 
     An update improves a point where it moves towards its error's sign; at 0 and pi the error is 0 and must stay so.
     """
@@ -113,6 +120,7 @@ def measure_example(scale: Scale) -> Numbers:
 
 
 def judge_example(numbers: Numbers) -> Judgement:
+    """Judge section 2.2, Figure 3 and section 3.3.3, (3.12) to (3.22)."""
     told = (
         f"no direction of {numbers['directions tried']} improves all four points, at best {numbers['improving most']}"
     )
@@ -123,7 +131,10 @@ def judge_example(numbers: Numbers) -> Judgement:
 
 
 def measure_proposition_3_1(scale: Scale) -> Numbers:
-    """dW* against least squares on the matrices, V_0 against the projector, and whether it is along the gradient."""
+    """Measure dW* against least squares on the matrices, V_0 against the projector.
+
+    And whether it is along the gradient.
+    """
     off = {
         "to least squares": 0.0,
         "to the projector": 0.0,
@@ -152,6 +163,7 @@ def measure_proposition_3_1(scale: Scale) -> Numbers:
 
 
 def judge_proposition_3_1(numbers: Numbers) -> Judgement:
+    """Judge Proposition 3.1, Definition 3.1."""
     names = [name for name in numbers if name.startswith(("to ", "of "))]
     worst = max(numbers[name] for name in names)
     cosine = numbers["cosine to the gradient, mean"]
@@ -163,7 +175,10 @@ def judge_proposition_3_1(numbers: Numbers) -> Judgement:
 
 
 def measure_proposition_3_2(scale: Scale) -> Numbers:
-    """The gain identity (10) with the square roots of lambda and as printed, K = rank, and other units tried."""
+    """Measure the gain identity (10) with the square roots of lambda and as printed, K = rank.
+
+    And other units tried.
+    """
     off, printed, ranks, better = 0.0, 0.0, [], 0
     for number, own in enumerate(cases(scale)):
         units = optimal_units(own.sums)
@@ -188,14 +203,14 @@ def measure_proposition_3_2(scale: Scale) -> Numbers:
 
 
 def _bare(units: NewUnits) -> NewUnits:
-    """The units as Prop. 3.2 prints them, without the square roots of lambda."""
+    """Return the units as Prop. 3.2 prints them, without the square roots of lambda."""
     root = units.values.sqrt()
     omega = {path: columns / root for path, columns in units.omega.items()}
     return NewUnits(units.alpha / root, omega, units.values, units.rank, units.solver)
 
 
 def _beaten(own: Case, rest: Tensor, want: float, k: int, seed: int, tries: int = 20) -> int:
-    """How many random fan-ins of k units, each with the fan-out that is best for it, leave less of V_proj."""
+    """Return how many random fan-ins of k units, each with the fan-out that is best for it, leave less of V_proj."""
     draw, n, count = torch.Generator().manual_seed(seed), rest.shape[1], 0
     for _ in range(tries):
         z = torch.randn(k, len(own.before), generator=draw, dtype=torch.float64) @ own.before
@@ -205,7 +220,7 @@ def _beaten(own: Case, rest: Tensor, want: float, k: int, seed: int, tries: int 
 
 
 def _overlap(own: Case) -> float:
-    """Largest cosine between the changes that two units make, in the trace product."""
+    """Return largest cosine between the changes that two units make, in the trace product."""
     units = optimal_units(own.sums)
     omega, inner = units.omega[own.path], units.alpha.T @ own.before
     each = torch.stack([torch.outer(omega[:, k], inner[k]).flatten() for k in range(len(inner))])
@@ -214,6 +229,7 @@ def _overlap(own: Case) -> float:
 
 
 def judge_proposition_3_2(numbers: Numbers) -> Judgement:
+    """Judge Proposition 3.2, (10)."""
     same = all(a == b for a, b in numbers["rank"])
     told = f"with sqrt(lambda) on both sides eq. (10) holds to {numbers['off']:.1g}"
     told += f"; {numbers['other units that do better']} random units do better; K* is {'' if same else 'not '}N's rank"
@@ -227,6 +243,7 @@ def judge_proposition_3_2(numbers: Numbers) -> Judgement:
 
 
 def judge_orthogonal(numbers: Numbers) -> Judgement:
+    """Judge section 3.2."""
     worst = numbers["orthogonal"]
     return Judgement(
         "agrees" if worst < 1e-9 else "disagrees", f"largest cosine between two units' changes: {worst:.1g}"
@@ -234,7 +251,10 @@ def judge_orthogonal(numbers: Numbers) -> Judgement:
 
 
 def measure_equation_11(scale: Scale) -> Numbers:
-    """The fall of the loss for small units against sigma'(0) sum lambda^2, and against the sum with the cross term."""
+    """Measure the fall of the loss for small units against sigma'(0) sum lambda^2.
+
+    And against the sum with the cross term.
+    """
     ratio: dict[str, list[float]] = {"tanh": [], "relu": [], "selu": []}
     off, plain = 0.0, 0.0
     for name, bend in (("tanh", nn.Tanh), ("relu", nn.ReLU), ("selu", nn.SELU)):
@@ -259,7 +279,7 @@ def measure_equation_11(scale: Scale) -> Numbers:
 
 
 def _slope(own: Case, units: NewUnits, step: float = 1e-3) -> float:
-    """The fall of the mean loss for units of size step, over step^2; two steps, extrapolated."""
+    """Return the fall of the mean loss for units of size step, over step^2; two steps, extrapolated."""
     falls = []
     for size in (step, step / 2):
         model = copy.deepcopy(own.model)
@@ -271,6 +291,7 @@ def _slope(own: Case, units: NewUnits, step: float = 1e-3) -> float:
 
 
 def judge_equation_11(numbers: Numbers) -> Judgement:
+    """Judge Proposition 3.2, (11)."""
     by, cross, plain = (
         numbers[k] for k in ("fall over sum of lambda^2", "off with the cross term", "off for units of V_goal")
     )
@@ -290,7 +311,10 @@ def judge_equation_11(numbers: Numbers) -> Judgement:
 
 
 def measure_proposition_3_3(scale: Scale) -> Numbers:
-    """N N' alpha = lambda^2 S alpha and omega = N' alpha at the optimal units, and with lambda and N as printed."""
+    """Measure n N' alpha = lambda^2 S alpha and omega = N' alpha at the optimal units.
+
+    And with lambda and N as printed.
+    """
     off, out, printed = 0.0, 0.0, 0.0
     for own in cases(scale):
         units = optimal_units(own.sums)
@@ -305,6 +329,7 @@ def measure_proposition_3_3(scale: Scale) -> Numbers:
 
 
 def judge_proposition_3_3(numbers: Numbers) -> Judgement:
+    """Judge Proposition 3.3."""
     told = f"with eigenvalues lambda^2 and omega along N' alpha off by {max(numbers['off'], numbers['omega off']):.1g}"
     if max(numbers["off"], numbers["omega off"]) > 1e-8:
         return Judgement("disagrees", told)

@@ -32,7 +32,7 @@ from creases_reproduction.xng.networks import BOX, by_scale, random_network, tra
 
 
 def measure_gradmax(scale: Scale) -> dict[str, Any]:
-    """Slide 7: squared gradient of new incoming weights for GradMax's outgoing ones over that for random ones.
+    """Measure Slide 7: squared gradient of new incoming weights for GradMax's outgoing ones over that for random ones.
 
     Units with tanh, whose slope at 0 is 1, so that incoming weights can be zero as in the source.
     """
@@ -52,7 +52,7 @@ def measure_gradmax(scale: Scale) -> dict[str, Any]:
 
 
 def _gradient_norm(model: nn.Sequential, place: Place, X: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> float:
-    """Squared norm of the gradient of a new unit's incoming weights and bias, these zero, by autograd."""
+    """Return squared norm of the gradient of a new unit's incoming weights and bias, these zero, by autograd."""
     grown = deepcopy(model)
     widen(grown, place, torch.zeros(1, X.shape[1], dtype=X.dtype), torch.zeros(1, dtype=X.dtype), {"2": out})
     torch.autograd.backward(nn.functional.mse_loss(grown(X), y))
@@ -61,7 +61,7 @@ def _gradient_norm(model: nn.Sequential, place: Place, X: torch.Tensor, y: torch
 
 
 def judge_svd(numbers: Numbers) -> Judgement:
-    """Slide 7: no other choice has a larger gradient."""
+    """Judge Slide 7: no other choice has a larger gradient."""
     best = numbers["largest ratio"]
     told = f"{numbers['cases']} random choices reach at most {best:.0%} of it, {numbers['mean ratio']:.0%} in the mean"
     return Judgement(
@@ -71,7 +71,7 @@ def judge_svd(numbers: Numbers) -> Judgement:
 
 
 def judge_gradmax(numbers: Numbers) -> Judgement:
-    """Whether GradMax's networks end above folded ones."""
+    """Judge whether GradMax's networks end above folded ones."""
     found = numbers["methods"]
     grown, drawn = found["A gradmax"], found["A random"]
     told = (
@@ -88,7 +88,7 @@ def judge_gradmax(numbers: Numbers) -> Judgement:
 
 
 def measure_majority(scale: Scale) -> dict[str, Any]:
-    """Theorem 1: shares of the data that small networks come to predict right."""
+    """Measure Theorem 1: shares of the data that small networks come to predict right."""
     found = {}
     for name in PROBLEMS:
         problem = get(name)
@@ -104,7 +104,7 @@ def measure_majority(scale: Scale) -> dict[str, Any]:
 
 
 def judge_majority(numbers: Numbers) -> Judgement:
-    """Theorem 1: whether most networks predict more than half of the data right."""
+    """Judge Theorem 1: whether most networks predict more than half of the data right."""
     found = numbers["problems"]
     told = ", ".join(
         f"{name} {one['mean']:.0%} right ({one['majority']:.0%} of networks)" for name, one in found.items()
@@ -116,7 +116,9 @@ def judge_majority(numbers: Numbers) -> Judgement:
 
 
 def measure_deep_as_shallow(scale: Scale) -> dict[str, Any]:
-    """Theorem 2: deep networks of one input written as shallow ones; creases of deep networks in the plane that bend.
+    """Measure Theorem 2.
+
+    Deep networks of one input written as shallow ones; creases of deep networks in the plane that bend.
 
     A network with one hidden layer bends along whole straight lines. A unit of a second layer whose crease has pieces
     of different direction is beyond it, whatever its width.
@@ -149,7 +151,7 @@ def _has_bent_crease(part: Any, first: int) -> bool:
 
 
 def judge_shallow(numbers: Numbers) -> Judgement:
-    """Theorem 2: exact for one input, false from two on."""
+    """Judge Theorem 2: exact for one input, false from two on."""
     told = (
         f"One input: {numbers['cases']} networks of 3 layers written with one hidden layer, deviation "
         f"{numbers['deviation']:.1g}. Two inputs: {numbers['bent']:.0%} of networks of two layers have a crease that "
@@ -159,7 +161,7 @@ def judge_shallow(numbers: Numbers) -> Judgement:
 
 
 def measure_local_linearity(scale: Scale) -> dict[str, Any]:
-    """Proposition 1: every region's affine function against the network's values at the region's corners."""
+    """Measure Proposition 1: every region's affine function against the network's values at the region's corners."""
     count, worst, regions = by_scale(scale, 5, 50), 0.0, 0
     for seed in range(count):
         part = creases.plane(creases.read(random_network([2, 12, 12, 2], seed)), BOX)
@@ -173,7 +175,7 @@ def measure_local_linearity(scale: Scale) -> dict[str, Any]:
 
 
 def measure_more_regions(scale: Scale) -> dict[str, Any]:
-    """Observation 1: regions of trained 2-2-2 networks before and after a fold."""
+    """Measure Observation 1: regions of trained 2-2-2 networks before and after a fold."""
     before, after = [], []
     for problem, model in trained_networks(scale):
         proposal = fold(model, "0", problem.X, problem.y)
@@ -192,7 +194,7 @@ def measure_more_regions(scale: Scale) -> dict[str, Any]:
 
 
 def judge_regions(numbers: Numbers) -> Judgement:
-    """Observation 1: whether folds make more regions."""
+    """Judge Observation 1: whether folds make more regions."""
     told = (
         f"{numbers['cases']} folds: {numbers['before']:.2f} regions before, {numbers['after']:.2f} after; "
         f"more in {numbers['more']:.0%}, fewer in {numbers['fewer']:.0%}"

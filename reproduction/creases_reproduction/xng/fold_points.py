@@ -26,7 +26,7 @@ from creases_reproduction.xng.networks import by_scale, trained_networks
 
 
 def measure_equivalent_deepening(scale: Scale) -> dict[str, Any]:
-    """Slide 26: the largest change of any output when a layer is inserted behind the bend."""
+    """Measure Slide 26: the largest change of any output when a layer is inserted behind the bend."""
     worst, cases = 0.0, 0
     for name in PROBLEMS:
         problem, batch = get(name), small_networks(name, 3 if scale == "quick" else 100, 0, GROWN)
@@ -38,7 +38,7 @@ def measure_equivalent_deepening(scale: Scale) -> dict[str, Any]:
 
 
 def measure_nearest_samples(scale: Scale) -> dict[str, Any]:
-    """Slide 28: how often the instance nearest to the centroid of the costliest cluster is predicted right."""
+    """Measure Slide 28: how often the instance nearest to the centroid of the costliest cluster is predicted right."""
     right, cases = 0, 0
     for name in PROBLEMS:
         problem, batch = get(name), small_networks(name, 5 if scale == "quick" else 200, 0, GROWN)
@@ -59,7 +59,7 @@ def _place() -> Place:
 
 
 def judge_nearest(numbers: Numbers) -> Judgement:
-    """Slide 28: whether the instance chosen is always a mis-predicted one."""
+    """Judge Slide 28: whether the instance chosen is always a mis-predicted one."""
     told = (
         f"The instance nearest to the centroid is predicted right in {numbers['share']:.0%} of {numbers['cases']} cases"
     )
@@ -69,7 +69,7 @@ def judge_nearest(numbers: Numbers) -> Judgement:
 
 
 def measure_dead_layers(scale: Scale) -> dict[str, Any]:
-    """Slide 31: how many trained 2-2-2 networks have a hidden layer that no instance activates."""
+    """Measure Slide 31: how many trained 2-2-2 networks have a hidden layer that no instance activates."""
     shares = {}
     for name in PROBLEMS:
         problem, batch = get(name), small_networks(name, by_scale(scale, 20, 1000), 0, GROWN)
@@ -82,7 +82,7 @@ def measure_dead_layers(scale: Scale) -> dict[str, Any]:
 
 
 def judge_dead(numbers: Numbers) -> Judgement:
-    """Slide 30: whether dead layers occur."""
+    """Judge Slide 30: whether dead layers occur."""
     told = ", ".join(f"{name} {share:.1%}" for name, share in numbers["shares"].items())
     return Judgement(
         "agrees" if max(numbers["shares"].values()) > 0 else "disagrees",
@@ -91,7 +91,7 @@ def judge_dead(numbers: Numbers) -> Judgement:
 
 
 def measure_nearest_point(scale: Scale) -> dict[str, Any]:
-    """Slide 31: the closed form of the nearest point on the boundary, against least squares."""
+    """Measure Slide 31: the closed form of the nearest point on the boundary, against least squares."""
     worst, cases = 0.0, 0
     for problem, model in trained_networks(scale):
         net = creases.read(model)

@@ -16,7 +16,7 @@ PRINTED = {"random 2-3-2": 65, "A slides": 360}
 
 
 def judge_growth(numbers: Numbers) -> Judgement:
-    """Whether grown networks end below those from random weights."""
+    """Judge whether grown networks end below those from random weights."""
     found = numbers["methods"]
     drawn = found["random 2-3-2"]
     told = describe_rates(numbers, "random 2-3-2", "A slides", "A fold")
@@ -36,7 +36,7 @@ def judge_growth(numbers: Numbers) -> Judgement:
 
 
 def judge_count(numbers: Numbers) -> Judgement:
-    """Slide 36: the printed counts beside ours."""
+    """Judge Slide 36: the printed counts beside ours."""
     drawn, grown = (numbers["methods"][name] for name in PRINTED)
     told = f"Of {numbers['networks']} networks on sine: {describe_rates(numbers, *PRINTED, 'A fold')}"
     inside = all(
@@ -50,7 +50,7 @@ def judge_count(numbers: Numbers) -> Judgement:
 
 
 def printed_rates_picture(numbers: Numbers) -> Picture:
-    """Rates of success, where the slides print theirs."""
+    """Return rates of success, where the slides print theirs."""
     rows = [
         Row(
             name,

@@ -171,7 +171,7 @@ def run_growth_experiment(
 
 
 def linear_loss(problem: Problem) -> float:
-    """The least mean cross-entropy of a linear model."""
+    """Return the least mean cross-entropy of a linear model."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import log_loss
 
@@ -200,7 +200,7 @@ def _summarize(
 def _final_losses(
     method: str, problem: Problem, count: int, seed: int, n_jobs: int
 ) -> tuple[NDArray[np.float64], int, int]:
-    """The losses (count,) that a method's networks end with; growths refused; units re-grown."""
+    """Return the losses (count,) that a method's networks end with; growths refused; units re-grown."""
     if method == METHODS[0]:
         batch = _train_batch(Batch.initial(count, [2, 3, 2], seed=seed + 1), problem, STEPS)
         return batch.losses(problem.X, problem.y), 0, 0
@@ -217,7 +217,7 @@ def _final_losses(
 
 @lru_cache(maxsize=2)
 def small_networks(name: str, count: int, seed: int, steps: int) -> Batch:
-    """The 2-2-2 networks that all methods start from."""
+    """Return the 2-2-2 networks that all methods start from."""
     return _train_batch(Batch.initial(count, [2, 2, 2], seed=seed), get(name), steps)
 
 
@@ -228,7 +228,10 @@ def _train_batch(batch: Batch, problem: Problem, steps: int) -> Batch:
 def _change_all(
     batch: Batch, change: Callable[[nn.Sequential, int], tuple[nn.Sequential, bool, bool]], seed: int, n_jobs: int
 ) -> tuple[Batch, int, int]:
-    """All networks of a batch after a change of each; how many growths were refused, and how many were changed."""
+    """Return all networks of a batch after a change of each.
+
+    How many growths were refused, and how many were changed.
+    """
     from joblib import Parallel, delayed
 
     each = Parallel(n_jobs=n_jobs)(delayed(change)(batch.module(n), seed + 10_000 * n) for n in range(batch.count))
@@ -238,12 +241,12 @@ def _change_all(
 
 @lru_cache
 def _place(width: int) -> Place:
-    """The hidden layer of a 2-width-2 network."""
+    """Return the hidden layer of a 2-width-2 network."""
     return places(nn.Sequential(nn.Linear(2, width), nn.ReLU(), nn.Linear(width, 2)))[0]
 
 
 def _grow(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
-    """A network with one more unit, by a method or, where it has none, at random; whether it had none."""
+    """Return a network with one more unit, by a method or, where it has none, at random; whether it had none."""
     place = _place(model[-1].in_features)
     proposal = GROWTHS[name](model, place, problem, seed)
     refused = not proposal.count
@@ -252,7 +255,7 @@ def _grow(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple
 
 
 def _recycle(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
-    """A network whose redundant unit, if it has one, is grown again."""
+    """Return a network whose redundant unit, if it has one, is grown again."""
     place = _place(model[-1].in_features)
     found = redundant_units(model, place, _batch(problem), nn.CrossEntropyLoss(), tolerance=TOLERANCE)
     if not found:
@@ -262,7 +265,7 @@ def _recycle(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tu
 
 
 def to_markdown(rows: Sequence[MethodResult]) -> str:
-    """The rows as a table: a line for each method, a column for each problem."""
+    """Return the rows as a table: a line for each method, a column for each problem."""
     problems, methods = (list(dict.fromkeys(part)) for part in zip(*((r.problem, r.method) for r in rows), strict=True))
     cells = {(row.problem, row.method): row for row in rows}
     lines = [["", *problems], ["---"] * (1 + len(problems))]
@@ -285,7 +288,7 @@ QUICK_METHODS = ("random 2-3-2", "A random", "A gradmax", "A slides", "A fold")
 def compare_methods(
     problem: str, methods: tuple[str, ...] = FULL_METHODS, quick: tuple[str, ...] = QUICK_METHODS
 ) -> Callable[[Scale], Any]:
-    """Rates of success and losses of the growth methods on one problem."""
+    """Return rates of success and losses of the growth methods on one problem."""
 
     def measure(scale: Scale) -> dict[str, Any]:
         some = methods if scale == "full" else quick
@@ -299,14 +302,14 @@ def compare_methods(
 
 
 def rates_picture(numbers: Numbers) -> Picture:
-    """Rates of success by method."""
+    """Return rates of success by method."""
     found = numbers["methods"].items()
     rows = [Row(name, None, 100 * one["rate"], 100 * one["low"], 100 * one["high"]) for name, one in found]
     return Picture(rows=rows, x="networks that solve it, %")
 
 
 def describe_rates(numbers: Numbers, *names: str) -> str:
-    """Rates of success with their intervals, in words."""
+    """Return rates of success with their intervals, in words."""
     found = numbers["methods"]
     return ", ".join(
         f"{name} {found[name]['rate']:.1%} ({found[name]['low']:.1%} to {found[name]['high']:.1%})" for name in names

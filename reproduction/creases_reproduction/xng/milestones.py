@@ -49,12 +49,12 @@ class ProposedFold:
     towards: Floats  #: (d,) of length 1: from the fold point to the typical instance
 
     def gain(self, u: Floats) -> float:
-        """Predicted fall of the mean loss for a direction (d,)."""
+        """Return predicted fall of the mean loss for a direction (d,)."""
         return float(self.score.evaluate(unit_values(self.D, u[None], 0.0)).gain[0])
 
 
 def propose_fold(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> ProposedFold | None:
-    """The fold of a network with one hidden layer; None where there is none."""
+    """Return the fold of a network with one hidden layer; None where there is none."""
     found = fold(model, "0", X, y)
     if not found.count:
         return None
@@ -68,7 +68,9 @@ def propose_fold(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> ProposedF
 
 
 def direction_against_instance(scale: Scale) -> dict[str, Any]:
-    """Milestone 1: the proposed direction beside the slides' x_t - x_f: angle in degrees, and ratio of the gains.
+    """Return Milestone 1.
+
+    The proposed direction beside the slides' x_t - x_f: angle in degrees, and ratio of the gains.
 
     At trained 2-2-2 networks of the four problems; fold points are the same.
     """
@@ -84,7 +86,7 @@ def direction_against_instance(scale: Scale) -> dict[str, Any]:
 
 
 def judge_direction(numbers: Numbers) -> Judgement:
-    """Milestone 1: how much of the best direction's gain the slides' has."""
+    """Judge Milestone 1: how much of the best direction's gain the slides' has."""
     grown = numbers["grown"]["methods"]
     told = (
         f"the direction x_t - x_f has {numbers['ratio']:.0%} of the best direction's predicted gain (median of "
@@ -95,7 +97,7 @@ def judge_direction(numbers: Numbers) -> Judgement:
 
 
 def feet_off_the_boundary(scale: Scale) -> dict[str, Any]:
-    """Milestone 2: how many closed-form fold points are not on the boundary, and how the exact ones are found.
+    """Return Milestone 2: how many closed-form fold points are not on the boundary, and how the exact ones are found.
 
     At the typical mis-predictions of trained 2-2-2 networks.
     """
@@ -125,7 +127,7 @@ def feet_off_the_boundary(scale: Scale) -> dict[str, Any]:
 
 
 def judge_foot(numbers: Numbers) -> Judgement:
-    """Milestone 2: how many closed-form fold points are of no use."""
+    """Judge Milestone 2: how many closed-form fold points are of no use."""
     grown = numbers["grown"]["methods"]
     told = (
         f"Of {numbers['cases']} typical mis-predictions {numbers['no_foot']} lie in a piece that does not tell the "
@@ -137,7 +139,7 @@ def judge_foot(numbers: Numbers) -> Judgement:
 
 
 def measure_closed_form(scale: Scale) -> dict[str, Any]:
-    """Milestone 3: gain of the closed form's direction over the best that a constrained optimiser finds.
+    """Measure Milestone 3: gain of the closed form's direction over the best that a constrained optimiser finds.
 
     Networks of 3 units on the wine data (13 features, 3 classes) after a few steps of training. The optimiser (SLSQP)
     maximises the gain over directions of length 1 through the same fold point, from 20 random starts and from the
@@ -162,7 +164,7 @@ def measure_closed_form(scale: Scale) -> dict[str, Any]:
 
 
 def _optimize_gain(one: ProposedFold, start: Floats) -> float:
-    """The gain that SLSQP ends with, under the constraint that the direction has length 1."""
+    """Return the gain that SLSQP ends with, under the constraint that the direction has length 1."""
     first = start / np.linalg.norm(start)
     size = one.gain(one.u)
     problem: Any = {
@@ -175,7 +177,7 @@ def _optimize_gain(one: ProposedFold, start: Floats) -> float:
 
 
 def judge_closed_form(numbers: Numbers) -> Judgement:
-    """Milestone 3: the closed form beside a constrained optimiser."""
+    """Judge Milestone 3: the closed form beside a constrained optimiser."""
     told = (
         f"The closed form has {numbers['median']:.1%} (median of {numbers['cases']}; least "
         f"{numbers['least']:.1%}) of the "
@@ -191,11 +193,12 @@ def judge_closed_form(numbers: Numbers) -> Judgement:
 def measure_with_growth(
     problem: str, methods: tuple[str, ...], measure: Callable[[Scale], dict[str, Any]]
 ) -> Callable[[Scale], Any]:
-    """Numbers of a fact, and beside them networks grown in two ways."""
+    """Measure numbers of a fact, and beside them networks grown in two ways."""
     return lambda scale: {**measure(scale), "grown": compare_methods(problem, methods, methods)(scale)}
 
 
 def grown_rates_picture(numbers: Numbers) -> Picture:
+    """Picture the rates of success of the grown networks."""
     return rates_picture(numbers["grown"])
 
 

@@ -17,15 +17,17 @@ BOX = ((-3.0, 3.0), (-3.0, 3.0))
 
 
 def by_scale(scale: Scale, quick: int, full: int) -> int:
+    """Return a number of cases for a scale."""
     return quick if scale == "quick" else full
 
 
 def trained_networks(scale: Scale) -> Iterator[tuple[Problem, nn.Sequential]]:
-    """2-2-2 networks trained as in the experiment, on each of its problems."""
+    """Return 2-2-2 networks trained as in the experiment, on each of its problems."""
     for name in PROBLEMS:
         batch = small_networks(name, by_scale(scale, 3, 100), 0, GROWN)
         yield from ((get(name), batch.module(k).double()) for k in range(batch.count))
 
 
 def random_network(widths: list[int], seed: int) -> nn.Sequential:
+    """Return a multilayer perceptron with random weights."""
     return Batch.initial(1, widths, seed=seed, dtype=np.float64).module(0)

@@ -21,7 +21,9 @@ from creases_reproduction.xng.networks import by_scale, random_network, trained_
 
 
 def measure_crease_through_point(scale: Scale) -> dict[str, Any]:
-    """Theorem 3: how far the new unit is from 0 at the fold point; Lemma 4: by how much outputs change, for each eps.
+    """Measure Theorem 3.
+
+    How far the new unit is from 0 at the fold point; Lemma 4: by how much outputs change, for each eps.
 
     The fold point is on the boundary: the two classes tie there.
     """
@@ -46,7 +48,7 @@ def measure_crease_through_point(scale: Scale) -> dict[str, Any]:
 
 
 def judge_lemma4(numbers: Numbers) -> Judgement:
-    """Lemma 4: changes within their bound."""
+    """Judge Lemma 4: changes within their bound."""
     changes, shares = numbers["largest_change"], numbers["share_of_bound"]
     told = ", ".join(f"{change:.2g} for eps = {eps}" for eps, change in changes.items())
     fits = max(shares.values()) < 1 + 1e-9
@@ -57,7 +59,7 @@ def judge_lemma4(numbers: Numbers) -> Judgement:
 
 
 def measure_bias_on_crease(scale: Scale) -> dict[str, Any]:
-    """Lemma 1: spread of w . x over points of the crease, for w in the span of w_ij and u, and for other w."""
+    """Measure Lemma 1: spread of w . x over points of the crease, for w in the span of w_ij and u, and for other w."""
     rng, count = np.random.default_rng(0), by_scale(scale, 100, 10_000)
     inside, outside = 0.0, np.inf
     for _ in range(count):
@@ -77,7 +79,7 @@ def measure_bias_on_crease(scale: Scale) -> dict[str, Any]:
 
 
 def judge_span(numbers: Numbers) -> Judgement:
-    """Lemma 1: constant on the crease in the span, and not outside."""
+    """Judge Lemma 1: constant on the crease in the span, and not outside."""
     inside, outside = numbers["in the span"], numbers["least spread outside"]
     told = (
         f"over {numbers['cases']} cases w . x varies by {inside:.1g} on the crease for w in the span, "
@@ -87,7 +89,9 @@ def judge_span(numbers: Numbers) -> Judgement:
 
 
 def measure_gradient_at_input(scale: Scale) -> dict[str, Any]:
-    """Lemma 2 and Theorem 4: the loss's gradient at the input of a grown network, by the formula and by autograd.
+    """Measure Lemma 2 and Theorem 4.
+
+    The loss's gradient at the input of a grown network, by the formula and by autograd.
 
     The slide's second term has no factor for the new unit's side; it is compared where that unit is active and where
     it is not. "turn": sine of the angle between what the unit adds to the gradient and its incoming weights.
@@ -123,13 +127,13 @@ def measure_gradient_at_input(scale: Scale) -> dict[str, Any]:
 
 
 def _sine_of_angle(a: Floats, b: Floats) -> float:
-    """Of the angle between two vectors."""
+    """Return the sine of the angle between two vectors."""
     rest = a - (a @ b) / (b @ b) * b
     return float(np.linalg.norm(rest) / np.linalg.norm(a))
 
 
 def judge_lemma2(numbers: Numbers) -> Judgement:
-    """Lemma 2: right where the new unit is active."""
+    """Judge Lemma 2: right where the new unit is active."""
     told = (
         f"Where the new unit is active the formula is autograd's to {numbers['active']:.1g}; where it is not, the "
         f"second term must be left out (as printed it is wrong by up to {numbers['inactive, as printed']:.0%})"
@@ -141,7 +145,9 @@ def judge_lemma2(numbers: Numbers) -> Judgement:
 
 
 def measure_unit_activity(scale: Scale) -> dict[str, Any]:
-    """Lemma 3 and Theorem 5: which data a new unit acts on; how far from the fold point its crease meets the boundary.
+    """Measure Lemma 3 and Theorem 5.
+
+    Which data a new unit acts on; how far from the fold point its crease meets the boundary.
 
     The crease of random incoming weights w, with the bias of Theorem 3 and with the slide's 0, in the plane.
     """
@@ -165,7 +171,7 @@ def _unit_through(w: Floats, point: Floats) -> tuple[torch.Tensor, torch.Tensor]
 
 
 def judge_location(numbers: Numbers) -> Judgement:
-    """Theorem 5: the bias has a say in where the crease meets the boundary."""
+    """Judge Theorem 5: the bias has a say in where the crease meets the boundary."""
     told = (
         f"With b = -w . x_f the crease meets the boundary {numbers['with the bias']:.1g} from the "
         "fold point, whatever w is; "
@@ -175,7 +181,10 @@ def judge_location(numbers: Numbers) -> Judgement:
 
 
 def measure_gradient_of_new_unit(scale: Scale) -> dict[str, Any]:
-    """Lemma 5: the largest gradient of a new unit's incoming weights and bias, without and with outgoing weights."""
+    """Measure Lemma 5.
+
+    The largest gradient of a new unit's incoming weights and bias, without and with outgoing weights.
+    """
     found = {"zero": 0.0, "small": np.inf}
     cases = 0
     for problem, model in trained_networks(scale):
@@ -196,7 +205,7 @@ def measure_gradient_of_new_unit(scale: Scale) -> dict[str, Any]:
 
 
 def judge_lemma5(numbers: Numbers) -> Judgement:
-    """Lemma 5: no gradient at zero, some beyond."""
+    """Judge Lemma 5: no gradient at zero, some beyond."""
     zero, small = numbers["zero outgoing weights"], numbers["small ones, at least"]
     holds = zero == 0 and small > 0
     return Judgement(
