@@ -1,9 +1,9 @@
 """Exact partitions of lines, planes and boxes into the regions where a network is affine.
 
 ``cell`` returns the region of one input, in any dimension; ``line``, ``plane``, ``plane_through`` three points and
-``space`` return all regions of a segment, of a plane through input space and of a box. ``decision_polytopes`` is the set
-where a class is decided, ``bounds`` limits the number of regions, ``tropical`` writes a small network as a difference of
-max-polynomials.
+``space`` return all regions of a segment, of a plane through input space and of a box. ``decision_polytopes`` is the
+set where a class is decided, ``bounds`` limits the number of regions, ``tropical`` writes a small network as a
+difference of max-polynomials.
 
 Sub-modules: :mod:`creases.regions.diagnostics` (statistics and verification of a partition),
 :mod:`creases.regions.enclosures` (the smallest networks around a ball) and :mod:`creases.regions.geometry` (polytopes

@@ -141,10 +141,10 @@ def _polytopes(partition: SpacePartition, inside: int) -> tuple[DecisionPolytope
     at_box = np.zeros(len(is_inside), bool)
     at_box[beside[beside[:, 0] == beside[:, 1], 0]] = True
     which = np.unique(component[is_inside])
-    found = [
-        _polytope(partition, done, faces, np.flatnonzero(component == one), beside, volumes, at_box) for one in which
+    polytopes = [
+        _polytope(partition, done, faces, np.flatnonzero(component == k), beside, volumes, at_box) for k in which
     ]
-    return tuple(sorted(found, key=lambda one: one.volume, reverse=True))
+    return tuple(sorted(polytopes, key=lambda polytope: polytope.volume, reverse=True))
 
 
 def _polytope(

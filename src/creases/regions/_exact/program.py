@@ -139,17 +139,19 @@ def _affine(step: Step, inputs: list[tuple[tuple[int, ...], int]]) -> tuple[Affi
         raise InputError(
             "net", "have finite weights for exact=True", f"NaN or infinity in step {step.path!r} ({step.op})"
         )
-    constant, own = integers(constants)
+    constant, constant_scale = integers(constants)
     parts = [integers(m.data) for m in matrices]
-    scale = max([own, *(part[1] + s for part, (_, s) in zip(parts, inputs, strict=True))])
+    scale = max([constant_scale, *(part[1] + s for part, (_, s) in zip(parts, inputs, strict=True))])
     rows = [
-        (data << (scale - own_scale - s), m.indices.astype(np.int64), m.indptr.astype(np.int64))
-        for m, (data, own_scale), (_, s) in zip(matrices, parts, inputs, strict=True)
+        (data << (scale - data_scale - s), m.indices.astype(np.int64), m.indptr.astype(np.int64))
+        for m, (data, data_scale), (_, s) in zip(matrices, parts, inputs, strict=True)
     ]
     terms = int(sum(np.diff(m.indptr) for m in matrices).max(initial=0))
     moves = terms <= 1 and not constants.any() and all((np.abs(m.data) == 1).all() for m in matrices)
     floats = [m.toarray() if m.nnz > 0.2 * prod(m.shape) else m for m in matrices]
-    affine = Affine(floats, [abs(m) for m in floats], rows, constants, constant << (scale - own), terms, moves)
+    affine = Affine(
+        floats, [abs(m) for m in floats], rows, constants, constant << (scale - constant_scale), terms, moves
+    )
     return affine, scale
 
 

@@ -1,9 +1,9 @@
 """Compiled subdivision of a planar complex by the creases of one bend (numba; imported only when first used).
 
 The complex has shared vertices and a tree of edges. An edge that is cut remembers its two halves, so the region on its
-other side meets the very same vertex later and nothing is computed twice. The sign of every unit at every vertex is
+other side uses the same vertex later and nothing is computed twice. The sign of every unit at every vertex is
 decided once and packed into machine words: whether a unit cuts a region is then two ``or`` and an ``and`` over the
-region's corners, and each region found costs one split. Signs are made so that any outcome of rounding still tiles.
+region's corners, and each new region costs one split. Signs are decided so that regions tile whatever the rounding.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _lowest_bit(word: Any) -> Any:
 
 @jit
 def pack_signs(Z: Array, tolerance: Array) -> tuple[Array, Array]:
-    """Signs of Z (V, U) as words pos, neg (V, ceil(U / 64)); entries within ``tolerance`` (U,) become exactly 0."""
+    """Pack signs of Z (V, U) into words pos, neg (V, ceil(U / 64)); entries within ``tolerance`` (U,) become 0."""
     V, U = Z.shape
     W = (U + 63) // 64
     pos = np.zeros((V, W), np.uint64)
@@ -67,7 +67,7 @@ def pack_signs(Z: Array, tolerance: Array) -> tuple[Array, Array]:
 def _expand(
     corners: Array, lo: int, hi: int, ends: Array, kid: Array, verts: Array, edges: Array, n: int, todo: Array
 ) -> int:
-    """Corners lo..hi with every edge replaced by its uncut halves, in order, written from row n on; the row behind."""
+    """Write corners lo..hi from row n on, every edge replaced by its uncut halves in order; return the next row."""
     for i in range(lo, hi):
         v = corners[i, 0]
         top = 0
@@ -133,7 +133,7 @@ def _pick(cut: Array, W: int, verts: Array, n: int, pos: Array, neg: Array, pair
 
 @jit
 def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, pos: Array, neg: Array) -> None:
-    """More than two sign changes around a convex region are rounding: set the smallest run of equal signs to zero."""
+    """Set the smallest run of equal signs to zero: more than two sign changes around a convex region are rounding."""
     start = 0
     while signs[start] == 0 or signs[start] == signs[start - 1 if start else n - 1]:
         start += 1
@@ -192,7 +192,7 @@ def _cut_edge(
 
 @jit
 def _signs_around(verts: Array, n: int, u: int, pos: Array, neg: Array, signs: Array) -> int:
-    """Signs of unit u at a region's corners, into ``signs``; returns how often they change around it."""
+    """Write the signs of unit u at a region's corners to ``signs``; return how often they change around it."""
     w, bit = u >> 6, np.uint64(u & 63)
     changes = 0
     first = last = 0
@@ -214,7 +214,7 @@ def _cut_sides(
     u: int, n: int, verts: Array, edges: Array, signs: Array, X: Array, Z: Array, pos: Array, neg: Array,
     tolerance: Array, ends: Array, label: Array, kid: Array, at: Array,
 ) -> int:  # fmt: skip
-    """Cut the (at most two) sides of a region where the sign of u changes: its chord then runs between corners."""
+    """Cut the (at most two) sides of a region where the sign of u changes, so that its chord connects corners."""
     c = 0
     while c < n:
         if signs[c] * signs[c + 1 if c + 1 < n else 0] < 0:
@@ -298,7 +298,7 @@ def subdivide(
     corners, starts
         Regions to split: rows (vertex, edge to the next vertex); region r is ``corners[starts[r]:starts[r + 1]]``.
     out
-        Regions found, the same way: corners (C, 2), starts (R + 1,), the region each came from (R,), and the units that
+        New regions, the same way: corners (C, 2), starts (R + 1,), the region each is part of (R,), and the units that
         are positive / negative somewhere on it as words (R, W).
     work
         Scratch: stack (S, 2), levels, verts, edges, signs, todo, cut.

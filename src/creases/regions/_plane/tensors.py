@@ -1,6 +1,6 @@
 """Subdivision of a planar complex by one bend in tensor operations: the same result as the compiled kernel, on a GPU.
 
-Every edge is cut by all units that change sign along it as soon as there is the edge. So a unit that cuts a region
+Every edge is cut by all units that change sign along it as soon as it is created. So a unit that cuts a region
 enters and leaves it at corners, regions do not depend on each other, and in every round each region that is still cut
 is remove_twos along the chord of some unit of its own: about as many rounds as the logarithm of the number of cuts.
 """
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from creases.regions._plane.bitsets import nonzero_bits, pack, pick_bit, set_bits, sign_at
 
-#: Entries of a (rows, units) table that are worked on in one go.
+#: Entries of a (rows, units) table that are processed at once.
 BLOCK = 2**28
 
 
@@ -121,16 +121,16 @@ class Loops:
 
     def any(self, words: Tensor) -> Tensor:
         """Return the bits set at some corner of each region, from the vertices' words (V, W): (R, W)."""
-        found = words[self.corners]
+        bits = words[self.corners]
         left = torch.repeat_interleave(self.starts[1:], self.sizes) - torch.arange(
             len(self.corners), device=self.starts.device
-        )  # corners of the region from here on
-        reach, longest = 1, int(self.sizes.max())
-        while reach < longest:  # after each round a corner has seen twice as many of those behind it
-            near = (left[: len(left) - reach] > reach).nonzero()[:, 0]
-            found[near] |= found[near + reach]
-            reach *= 2
-        return found[self.starts[:-1]]
+        )  # corners of the region from this one on
+        span, longest = 1, int(self.sizes.max())
+        while span < longest:  # each round doubles the number of following corners that a corner has combined
+            near = (left[: len(left) - span] > span).nonzero()[:, 0]
+            bits[near] |= bits[near + span]
+            span *= 2
+        return bits[self.starts[:-1]]
 
 
 def starts_of(sizes: Tensor) -> Tensor:
@@ -178,11 +178,11 @@ def cut_edges(points: Points, ends: Rows, label: Rows, loops: Loops, first: int)
     label.append(label.all[edge])
     cut = count > 0
     ends.data[:known][cut, 1] = base + start[cut]
-    return _expanded(loops, old, count, start, base, known)
+    return _expand_edges(loops, old, count, start, base, known)
 
 
 def _crossing(points: Points, a: Tensor, b: Tensor) -> Tensor:
-    """Units with strictly different signs at a and b, as words."""
+    """Return the units with strictly different signs at a and b, as words."""
     pos, neg = points.pos.data, points.neg.data
     return (pos[a] & neg[b]) | (neg[a] & pos[b])
 
@@ -190,9 +190,9 @@ def _crossing(points: Points, a: Tensor, b: Tensor) -> Tensor:
 def _signs_between(
     points: Points, a: Tensor, b: Tensor, edge: Tensor, e: Tensor, u: Tensor, vertex: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Signs at new vertices of edges: where the ends agree, theirs; else by order along the edge, not by value.
+    """Return signs at new vertices of edges: those of the ends where they agree, else by order along the edge.
 
-    A unit has the sign of a before its own crossing, none on it, and the sign of b behind it.
+    A unit has the sign of a before its crossing, none on it, and the sign of b after it.
     """
     crossing = _crossing(points, a, b)
     pos = (points.pos.data[a] | points.pos.data[b]) & ~crossing
@@ -208,8 +208,8 @@ def _signs_between(
     return pos, neg
 
 
-def _expanded(loops: Loops, first_end: Tensor, count: Tensor, start: Tensor, base: int, known: int) -> Loops:
-    """Loops with every edge replaced by its parts. Edge e has ``count[e]`` new vertices from ``base + start[e]`` on."""
+def _expand_edges(loops: Loops, first_end: Tensor, count: Tensor, start: Tensor, base: int, known: int) -> Loops:
+    """Replace edges of the loops by their parts; edge e has ``count[e]`` new vertices from ``base + start[e]`` on."""
     inside = count[loops.edges]
     sizes = inside + 1
     corner = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes)
@@ -249,19 +249,21 @@ def _halves(loops: Loops, s: Tensor, ends: Rows, label: Rows, labels: Tensor) ->
     for begin, stop in ((enter, leave), (leave, enter)):
         span = (stop - begin) % sizes
         place = (local - begin[region]) % sizes[region]
-        mine = (place <= span[region]).nonzero()[:, 0]
+        members = (place <= span[region]).nonzero()[:, 0]
         target = starts_of(span + 1)
-        at = target[:-1][region[mine]] + place[mine]
+        at = target[:-1][region[members]] + place[members]
         corners, edges = torch.empty_like(at), torch.empty_like(at)
-        corners[at] = loops_fine.corners[mine]
-        edges[at] = torch.where(place[mine] == span[region[mine]], chord[region[mine]], loops_fine.edges[mine])
+        corners[at] = loops_fine.corners[members]
+        edges[at] = torch.where(
+            place[members] == span[region[members]], chord[region[members]], loops_fine.edges[members]
+        )
         halves.append(Loops(corners, edges, target))
     return concatenate(halves), fine
 
 
 def _demote(points: Points, loops: Loops, unit: Tensor) -> None:
-    """More than two sign changes around a convex region are rounding: the side with the smaller values becomes zero."""
-    for i, u in enumerate(unit.tolist()):  # hardly ever any
+    """Set the side with the smaller values to zero: more than two sign changes around a convex region are rounding."""
+    for i, u in enumerate(unit.tolist()):  # very rare
         corners = loops.corners[loops.starts[i] : loops.starts[i + 1]]
         z = points.Z.data[corners, u]
         small = z > 0 if z.max() < -z.min() else z < 0
@@ -273,8 +275,8 @@ def subdivide(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Loops, Tensor, Tensor]:
     """Split every region by every unit of a relu that cuts it.
 
-    Returns vertices, pre-activations, edges, their labels, regions, the region each came from, and the units positive
-    somewhere on each as words (R, W).
+    Returns vertices, pre-activations, edges, their labels, regions, the region each is part of, and the units
+    positive somewhere on each as words (R, W).
     """
     points = Points.from_values(X, z, limit)
     edges, names = Rows.from_tensor(ends), Rows.from_tensor(label)
@@ -286,10 +288,10 @@ def subdivide(
     while len(parent):
         above = work.any(points.pos.data)
         unit = pick_bit(above & work.any(points.neg.data), len(done))
-        whole, cut = (unit < 0).nonzero()[:, 0], (unit >= 0).nonzero()[:, 0]
-        done.append(work.select(whole))
-        parents.append(parent[whole])
-        positive.append(above[whole])
+        uncut, cut = (unit < 0).nonzero()[:, 0], (unit >= 0).nonzero()[:, 0]
+        done.append(work.select(uncut))
+        parents.append(parent[uncut])
+        positive.append(above[uncut])
         work, unit, parent = work.select(cut), unit[cut], parent[cut]
         first = edges.n
         s = sign_at(points.pos.data, points.neg.data, work.corners, unit[work.region()])

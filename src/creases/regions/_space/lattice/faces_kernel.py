@@ -1,6 +1,6 @@
 """Compiled loops over a finished face lattice: corners and volumes (numba; imported only when first used).
 
-Faces of all dimensions are numbered through, vertices first, regions last; facets of face f are
+Faces of all dimensions share one numbering, vertices first, regions last; facets of face f are
 ``lists[starts[f] : starts[f + 1]]``.
 """
 
@@ -20,7 +20,7 @@ Array = NDArray[Any]
 def face_corners(
     n_vertices: int, starts: Array, lists: Array, begin: int, count: int, out: Array, out_starts: Array
 ) -> int:
-    """Vertices of the faces ``begin``, ..., each once; returns how many in all (more than ``out`` has: call again)."""
+    """Write the vertices of the faces ``begin``, ...; return their number (if larger than ``out``, call again)."""
     seen = np.full(begin, -1, np.int32)
     todo = np.empty(begin + 1, np.int32)
     n = 0

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 @jit_internal
-def mixed(key: Any) -> Any:
+def hash64(key: Any) -> Any:
     """Hash a 64-bit number (splitmix64): sums of hashes identify sets."""
     z = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -28,7 +28,7 @@ def mixed(key: Any) -> Any:
 
 @jit_internal
 def vertex_masks(data: Array, count: int, column: int, out: Array) -> int:
-    """Masks of the vertices from the signs in one column of ``data``; 1 | 2 | 4 for the signs +, -, 0 met at all."""
+    """Compute masks of the vertices from the signs in a column of ``data``: 1, 2, 4 for +, -, 0; return their union."""
     met = 0
     for v in range(count):
         z = data[v, column]
@@ -46,7 +46,7 @@ def vertex_masks(data: Array, count: int, column: int, out: Array) -> int:
 
 @jit_internal
 def face_masks(face: tuple[Array, Array, Array], count: int, low: Array, out: Array, crossed: Array) -> tuple[int, int]:
-    """Masks of faces from those of their facets; which faces are cut, how many, and how many facets these have."""
+    """Compute masks of faces from those of their facets; which faces are cut, their number and number of facets."""
     starts, sizes, lists = face
     n, entries = 0, 0
     for f in range(count):
@@ -65,7 +65,7 @@ def face_masks(face: tuple[Array, Array, Array], count: int, low: Array, out: Ar
 def odd_polygon(
     face: tuple[Array, Array, Array], crossed: Array, n: int, masks: Array, ends: Array, vertices: Array, touched: bool
 ) -> int:
-    """First of the cut polygons (index into ``crossed``) whose boundary meets the crease not just twice; -1: none.
+    """Return the first cut polygon (index into ``crossed``) whose boundary does not meet the crease twice; -1: none.
 
     A crease meets a convex polygon's boundary in two points, cut edges or vertices. Rounding may say otherwise.
     """
@@ -121,7 +121,7 @@ def cut_edges(
             if ((p > 0 and q < 0) or (p < 0 and q > 0)) and abs(data[v, first + j]) <= tolerance[j]:
                 data[v, first + j] = 0.0
         data[v, column] = 0.0
-        keys[v] = mixed(keys[a] + keys[b] + mixed(np.uint64(unit + 1)))
+        keys[v] = hash64(keys[a] + keys[b] + hash64(np.uint64(unit + 1)))
         new = count + c
         lists[2 * e], lists[2 * e + 1] = a, v
         lists[2 * new], lists[2 * new + 1] = v, b
@@ -199,7 +199,7 @@ def split_faces(
 
 @jit_internal
 def demote(f: int, starts: Array, sizes: Array, lists: Array, ends: Array, data: Array, column: int) -> None:
-    """Put that vertex of polygon f on the crease that is nearest to it: rounding gave it a sign no line can have."""
+    """Put the vertex of polygon f nearest to the crease on it: by rounding its sign is one that no line allows."""
     best, nearest = np.inf, -1
     for i in range(starts[f], starts[f] + sizes[f]):
         for j in range(2):
@@ -221,7 +221,7 @@ def find_crossed(
     n_crossed: Array,
     entries: Array,
 ) -> int:
-    """Masks of the faces of all dimensions for one unit, which are cut and how many facets these have; the signs met.
+    """Compute masks of the faces of all dimensions for one unit, the cut faces and their numbers of facets; the signs.
 
     Where rounding has given a polygon signs that no line can have, signs are taken back until it is well.
     """
@@ -254,7 +254,7 @@ def has_room(
     entries: Array,
     touched: bool,
 ) -> bool:
-    """Whether the arrays can take what the crossed faces will bring."""
+    """Whether the arrays have capacity for the parts of the crossed faces."""
     _, sizes, lists = face
     n = len(counts) - 1
     if counts[0] + n_crossed[1] > rows or counts[n] + n_crossed[n] > regions:
@@ -288,7 +288,7 @@ def cut_by_units(
     start: int,
     stop: int,
 ) -> int:
-    """Cut a complex by the units ``start``, ..., of a stage; returns the first not done: ``stop``, or no room is left.
+    """Cut a complex by the units ``start``, ... of a stage; return the first not done: ``stop``, or out of capacity.
 
     ``stage``: the column of the stage's first unit, that unit's number, and the side of a unit where it is positive.
     """
@@ -339,7 +339,7 @@ def cut_by_units(
 
 @jit_internal
 def label_new(creases: Array, counts: Array, parents: Array, n_crossed: Array, unit: int) -> None:
-    """Creases of the faces of dimension n - 1 that a unit is about to bring: halves of old ones, then its own."""
+    """Set the creases of the faces of dimension n - 1 that a unit adds: halves of old ones, then its own."""
     n = len(counts) - 1
     at = counts[n - 1]
     if n > 1:
@@ -354,7 +354,7 @@ def label_new(creases: Array, counts: Array, parents: Array, n_crossed: Array, u
 
 @jit
 def gather(starts: Array, sizes: Array, lists: Array, out: Array) -> None:
-    """Write lists one after another."""
+    """Copy lists one after another."""
     n = 0
     for f in range(len(starts)):
         for i in range(starts[f], starts[f] + sizes[f]):
