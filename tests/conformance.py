@@ -1,4 +1,4 @@
-"""What every partition must satisfy, whoever made it: it tiles the box, its pieces are the network, neighbors differ.
+"""Properties of every partition: it tiles the box, its pieces agree with the network, neighbors differ.
 
 Lengths are measured with the box mapped to the unit square (cube, interval), values against the size of the terms they
 are sums of, so that one set of tolerances holds for all scales.
@@ -30,7 +30,7 @@ VALUE = 1e-10  #: of the terms' size: rounding of a value
 
 
 def run(net: Network, x: Array) -> tuple[list[tuple[Array, Array]], Array, Array]:
-    """Pre-activations and their terms' sizes at points (n, d): [(z, size)] for each bend, then output and its size.
+    """Return pre-activations and their term sizes at points (n, d): [(z, size)] for each bend, then for the output.
 
     z is (n, units) or (n, units, K); a size is the sum of the magnitudes of all terms that make up a value.
     """
@@ -59,7 +59,7 @@ def _units(op: str, z: Tensor) -> Array:
 
 
 def assert_sides(net: Network, sides: NDArray[np.integer[Any]], x: Array) -> None:
-    """The sides (n, n_units) are those of the network at x (n, d), wherever rounding cannot decide."""
+    """Check that sides (n, n_units) are those of the network at x (n, d), except where rounding leaves them open."""
     for start, stop, (z, size) in _by_bend(net, run(net, x)[0]):
         given = sides[:, start:stop]
         if z.ndim == 3:  # the chosen candidate is the largest, and the first of those equal to it
@@ -77,7 +77,7 @@ def _by_bend(net: Network, bends: list[Any]) -> Iterator[tuple[int, int, Any]]:
 
 
 def assert_pieces(net: Network, J: Array, y: Array, regions: NDArray[np.integer[Any]], t: Array, x: Array) -> None:
-    """The pieces of the regions, at t (n, k) of the slice, are the network at x (n, d)."""
+    """Check that the pieces of the regions, at t (n, k) of the slice, equal the network at x (n, d)."""
     _, value, size = run(net, x)
     piece = np.einsum("nmk,nk->nm", J[regions], t) + y[regions]
     error = np.abs(piece - value) / np.maximum(size.max(initial=0), np.finfo(float).tiny)
@@ -92,7 +92,7 @@ def assert_patterns_differ(sides: NDArray[np.integer[Any]]) -> None:
 
 
 def check_plane(part: Any, rng: np.random.Generator, *, points: int = 200) -> None:
-    """A ``PlanePartition`` tiles its box with convex polygons on which the network is the pieces it says."""
+    """Check that a ``PlanePartition`` tiles its box with convex polygons, with the right pieces."""
     box = np.asarray(part.box, dtype=np.float64)
     unit = (part.vertices - box[:, 0]) / (box[:, 1] - box[:, 0])  # the box as the unit square
     _check_polygons(part, unit)
@@ -105,7 +105,7 @@ def check_plane(part: Any, rng: np.random.Generator, *, points: int = 200) -> No
 
 
 def _loops(part: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For every corner of every region: its region, itself, the next corner."""
+    """Return for every corner of every region: the region, the corner, the next corner."""
     starts = np.asarray(part.starts, dtype=np.int64)
     lengths = np.diff(starts)
     here = np.asarray(part.corners, dtype=np.int64)
@@ -115,7 +115,7 @@ def _loops(part: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.
 
 
 def _check_polygons(part: Any, unit: Array) -> None:
-    """Counter-clockwise, convex up to rounding, and their areas sum to the box's."""
+    """Check that polygons are counter-clockwise, convex up to rounding, and that their areas sum to the box's."""
     assert part.count == len(part.starts) - 1 == len(part.patterns)
     assert part.count >= 1
     assert np.diff(part.starts).min() >= 3, "a region has fewer than three corners"
@@ -143,7 +143,7 @@ def _after(part: Any) -> NDArray[np.int64]:
 
 
 def _check_edges(part: Any, unit: Array) -> None:
-    """The sides of the regions are the edges, each once from the left and once from the right; V - E + R = 1."""
+    """Check that every edge is a side of one region on its left and one on its right, and V - E + R = 1."""
     V, E = len(part.vertices), len(part.edges)
     assert part.edge_units.shape == (E,)
     assert part.edge_regions.shape == (E, 2)
@@ -167,7 +167,7 @@ def _check_edges(part: Any, unit: Array) -> None:
 
 
 def _check_creases(part: Any, sides: NDArray[np.int64]) -> None:
-    """Across every inner edge its unit changes side, and is at the point of changing on the edge itself."""
+    """Check that across every inner edge its unit changes side, and is zero on the edge itself."""
     inner = np.flatnonzero(part.edge_units >= 0)
     if not len(inner):
         return
@@ -191,7 +191,7 @@ def _check_creases(part: Any, sides: NDArray[np.int64]) -> None:
 
 
 def _check_plane_pieces(part: Any, sides: NDArray[np.int64], rng: np.random.Generator, points: int) -> None:
-    """Pattern inside every region, and ``locate`` with the piece anywhere in the box, are the network's."""
+    """Check the pattern inside every region, and ``locate`` with the piece anywhere in the box."""
     net, box = part.net, np.asarray(part.box, dtype=np.float64)
 
     def lift(t: Array) -> Array:
@@ -223,7 +223,7 @@ def _check_plane_pieces(part: Any, sides: NDArray[np.int64], rng: np.random.Gene
 
 
 def check_space(part: Any, rng: np.random.Generator, *, points: int = 200) -> None:
-    """A complete ``SpacePartition`` fills its box with convex polytopes on which the network is the pieces it says.
+    """Check that a complete ``SpacePartition`` fills its box with convex polytopes, with the right pieces.
 
     One made without vertices is held to its patterns, pairs and pieces alone.
     """
@@ -250,7 +250,7 @@ def check_space(part: Any, rng: np.random.Generator, *, points: int = 200) -> No
 
 
 def _check_pairs(part: Any, sides: NDArray[np.int64]) -> None:
-    """Across every shared facet its unit changes side; regions hang together through them."""
+    """Check that across every shared facet its unit changes side, and that facets connect all regions."""
     a, b = np.asarray(part.pairs, np.int64).reshape(-1, 2).T
     assert (a != b).all(), "a region is its own neighbor"
     assert len(np.unique(np.sort(part.pairs, axis=1), axis=0)) == len(a), "two regions share two facets"
@@ -260,7 +260,7 @@ def _check_pairs(part: Any, sides: NDArray[np.int64]) -> None:
 
 
 def _check_polytopes(part: Any) -> None:
-    """Volumes sum to the box's and are those of the corners' hulls; the faces satisfy Euler's relation."""
+    """Check that volumes sum to the box's and equal those of the corners' hulls; the faces satisfy Euler's relation."""
     box = np.asarray(part.box, dtype=np.float64)
     whole = float(np.prod(box[:, 1] - box[:, 0]))
     unit = (part.vertices - box[:, 0]) / (box[:, 1] - box[:, 0])
@@ -282,7 +282,7 @@ def _check_polytopes(part: Any) -> None:
 
 
 def _check_space_vertices(part: Any, sides: NDArray[np.int64], rng: np.random.Generator, J: Array, y: Array) -> None:
-    """Pattern inside every region, pieces and values at its corners, and the crease under every shared facet."""
+    """Check the pattern inside every region, pieces and values at corners, and the crease of every shared facet."""
     net = part.net
     starts = np.asarray(part.starts, np.int64)
     region, here = np.repeat(np.arange(part.count), np.diff(starts)), np.asarray(part.corners, np.int64)
@@ -308,7 +308,7 @@ def _check_space_vertices(part: Any, sides: NDArray[np.int64], rng: np.random.Ge
 
 
 def check_line(part: Any, rng: np.random.Generator, *, points: int = 200) -> None:
-    """A ``LinePartition`` cuts its line at all breakpoints, names the units behind each, and has the right pieces."""
+    """Check that a ``LinePartition`` has all breakpoints, their units and the right pieces."""
     net, t = part.net, np.asarray(part.breakpoints, dtype=np.float64)
     assert part.count == len(t) + 1 == len(part.patterns)
     assert (np.diff(t) > 0).all(), "breakpoints are not increasing"

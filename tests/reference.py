@@ -1,4 +1,4 @@
-"""Brute force: the regions of a small multilayer perceptron, by means as unlike the library's as possible.
+"""Brute force: the regions of a small multilayer perceptron, by methods as different from the library's as possible.
 
 ``lp_regions``      any dimension: every sign vector, layer by layer, kept where a linear program finds an inner ball.
 ``exact_regions``   two dimensions (or a slice): convex polygons clipped in integers; counts and areas are exact.
@@ -30,13 +30,13 @@ DATA = Path(__file__).parent / "data" / "regions"
 
 
 def load_case(name: str) -> list[tuple[Array, Array]]:
-    """Weights of a reference case in tests/data/regions."""
+    """Return the weights of a reference case in tests/data/regions."""
     with np.load(DATA / f"{name}.npz") as data:
         return [(data[f"W{i}"], data[f"b{i}"]) for i in range(len(data["widths"]) - 1)]
 
 
 def load_counts() -> dict[str, Any]:
-    """Confirmed counts of the reference cases, by name."""
+    """Return the confirmed counts of the reference cases, by name."""
     counts: dict[str, Any] = json.loads((DATA / "counts.json").read_text())
     return counts
 
@@ -57,8 +57,8 @@ class _Cell:
     center: Array
 
 
-def lp_regions(layers: Layers, box: Box, *, leak: float = 0.0, tol: float = 1e-8) -> NDArray[np.int8]:
-    """Patterns (R, n_units) of all regions whose inner ball has a radius above ``tol`` (of a box of half-width 1)."""
+def lp_regions(layers: Layers, box: Box, *, leak: float = 0.0, tolerance: float = 1e-8) -> NDArray[np.int8]:
+    """Return patterns (R, n_units) of all regions with an inner ball of radius above ``tolerance`` (box of half-width 1)."""
     lo, hi = np.array(box, dtype=np.float64).T
     n = len(lo)
     half, middle = (hi - lo) / 2, (hi + lo) / 2  # x = middle + half * s, s in [-1, 1]^n
@@ -67,7 +67,7 @@ def lp_regions(layers: Layers, box: Box, *, leak: float = 0.0, tol: float = 1e-8
     for i, (W, b) in enumerate(layers[:-1]):
         cells = [_affine(cell, W, b) for cell in cells]
         for unit in range(len(b)):
-            cells = [part for cell in cells for part in _lp_split(cell, unit, tol)]
+            cells = [part for cell in cells for part in _lp_split(cell, unit, tolerance)]
         start = sum(len(b) for _, b in layers[:i])
         for cell in cells:
             slope = np.where(np.array(cell.sides[start:]) == 1, 1.0, leak)
@@ -80,8 +80,8 @@ def _affine(cell: _Cell, W: Array, b: Array) -> _Cell:
     return _Cell(cell.A, cell.c, W @ cell.J, W @ cell.y + b, size, cell.sides, cell.center)
 
 
-def _lp_split(cell: _Cell, unit: int, tol: float) -> list[_Cell]:
-    """The one or two parts of a cell where a unit has one side."""
+def _lp_split(cell: _Cell, unit: int, tolerance: float) -> list[_Cell]:
+    """Return the one or two parts of a cell where a unit has one side."""
     g, o = cell.J[unit], cell.y[unit]
     length = float(np.linalg.norm(g))
     noise = 1e-12 * cell.size[unit]
@@ -92,11 +92,11 @@ def _lp_split(cell: _Cell, unit: int, tol: float) -> list[_Cell]:
     for side, sign in ((1, 1.0), (0, -1.0)):
         A, c = np.vstack([cell.A, sign * row]), np.append(cell.c, sign * offset)
         slack = A @ cell.center + c
-        if slack.min() > tol:  # the center itself shows that this part has an inside
+        if slack.min() > tolerance:  # the center itself shows that this part has an inside
             parts.append((side, A, c, cell.center))
             continue
         radius, center = _inner_ball(A, c)
-        if radius > tol:
+        if radius > tolerance:
             parts.append((side, A, c, center))
     if len(parts) == 1:
         return [_with(cell, parts[0][0], None, None)]
@@ -109,7 +109,7 @@ def _with(cell: _Cell, side: int, A: Array | None, c: Array | None) -> _Cell:
 
 
 def _inner_ball(A: Array, c: Array) -> tuple[float, Array]:
-    """Radius and center of the largest ball in ``A x + c >= 0`` (rows of length 1); the radius may be negative."""
+    """Return the radius and center of the largest ball in ``A x + c >= 0`` (unit rows); the radius may be negative."""
     n = A.shape[1]
     answer = linprog(
         np.append(np.zeros(n), -1.0),
@@ -131,7 +131,7 @@ Triple = tuple[int, int, int]  # a line a x + b y + c = 0, its inner side positi
 
 @dataclass(frozen=True)
 class Exact:
-    """Regions of the plane, nothing rounded."""
+    """Regions of the plane, without rounding."""
 
     sides: NDArray[np.int8]  #: (R, n_units)
     areas: list[Fraction]  #: (R,), in the slice's coordinates
@@ -153,7 +153,7 @@ class _Polygon:
 def exact_regions(
     layers: Layers, box: Box, *, leak: float = 0.0, origin: Array | None = None, basis: Array | None = None
 ) -> Exact:
-    """All regions on the slice ``x = origin + basis t``, t in a box of the plane, by clipping polygons in integers."""
+    """Return all regions on the slice ``x = origin + basis t``, t in a box, by clipping polygons in integers."""
     n_in = layers[0][0].shape[1]
     origin = np.zeros(n_in) if origin is None else origin
     basis = np.eye(n_in) if basis is None else basis
@@ -169,7 +169,7 @@ def exact_regions(
 
 
 def _integers(values: Array) -> tuple[Integers, int]:
-    """Float64 numbers as integers over one common power of two."""
+    """Return float64 numbers as integers over one common power of two."""
     ratios = [float(v).as_integer_ratio() for v in values.ravel()]
     scale = max([d for _, d in ratios], default=1)
     out = np.empty(values.size, dtype=object)
@@ -192,7 +192,7 @@ def _exact_layer(polygon: _Polygon, W: Array, b: Array, leak: float) -> list[_Po
 
 
 def _clip(lines: tuple[Triple, ...], cut: Triple) -> list[tuple[tuple[Triple, ...], int]]:
-    """The parts of a polygon on the positive (1) and on the other (0) side of a line."""
+    """Return the parts of a polygon on the positive (1) and on the other (0) side of a line."""
     values = [sum(a * x for a, x in zip(cut, point, strict=True)) for point in _corners(lines)]
     out = []
     for side, sign in ((1, 1), (0, -1)):
@@ -212,7 +212,7 @@ def _clip(lines: tuple[Triple, ...], cut: Triple) -> list[tuple[tuple[Triple, ..
 
 
 def _corners(lines: tuple[Triple, ...]) -> list[Triple]:
-    """Corner i, where side i begins: the meeting point of sides i - 1 and i."""
+    """Return corner i, where side i begins: the intersection of sides i - 1 and i."""
     out = []
     for (a, b, c), (d, e, f) in zip((lines[-1], *lines[:-1]), lines, strict=True):
         x, y, w = b * f - c * e, c * d - a * f, a * e - b * d
@@ -231,7 +231,7 @@ def _area(corners: list[tuple[Fraction, Fraction]]) -> Fraction:
 def exact_intervals(
     layers: Layers, start: Array, end: Array, *, leak: float = 0.0
 ) -> tuple[list[Fraction], NDArray[np.int8]]:
-    """Ends (R + 1,) and patterns (R, n_units) of the regions on ``start + s (end - start)``, s in [0, 1], in order."""
+    """Return the ends (R + 1,) and patterns (R, n_units) of the regions on ``start + s (end - start)``, in order."""
     values = [(Fraction(float(a)), Fraction(float(b)) - Fraction(float(a))) for a, b in zip(start, end, strict=True)]
     cells = [(Fraction(0), Fraction(1), values, ())]
     for W, b in layers[:-1]:

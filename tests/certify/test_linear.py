@@ -1,4 +1,4 @@
-"""Bounds of outputs over a box: never too narrow, and exact where nothing bends."""
+"""Linear bounds of outputs over a box: never too narrow, and exact where no unit changes side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units are called dead, always on or doubled exactly where they are."""
+"""Units are reported dead, always on or duplicate exactly when they are."""
 
 import numpy as np
 import pytest

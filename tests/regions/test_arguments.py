@@ -1,4 +1,4 @@
-"""Bad arguments of the geometry are refused by name, whoever takes them."""
+"""Bad arguments of the geometry raise errors that name them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def net() -> creases.Network:
     return creases.read([(rng.normal(size=(6, 2)), rng.normal(size=6)), (rng.normal(size=(2, 6)), np.zeros(2))])
 
 
-@pytest.mark.parametrize("given", [None, 3, {}])
-def test_what_is_no_network_is_refused(given) -> None:
+@pytest.mark.parametrize("model", [None, 3, {}])
+def test_what_is_not_a_network_is_refused(model) -> None:
     calls = [
-        lambda: creases.plane(given),
-        lambda: creases.plane_through(given, [0, 0], [1, 0], [0, 1]),
-        lambda: creases.line(given, [0, 0], [1, 1]),
-        lambda: creases.cell(given, [0, 0]),
-        lambda: creases.space(given),
-        lambda: creases.tropical(given),
+        lambda: creases.plane(model),
+        lambda: creases.plane_through(model, [0, 0], [1, 0], [0, 1]),
+        lambda: creases.line(model, [0, 0], [1, 1]),
+        lambda: creases.cell(model, [0, 0]),
+        lambda: creases.space(model),
+        lambda: creases.tropical(model),
     ]
     for call in calls:
         with pytest.raises(InputError, match=r"model must be a torch\.nn\.Module, a file name"):

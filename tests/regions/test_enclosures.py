@@ -1,4 +1,4 @@
-"""The two smallest networks around a ball against their formulas, scipy's hulls and source 002, section 4.1."""
+"""The two smallest networks around a ball against their formulas, scipy's hulls and section 4.1 of the dissertation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact plane partitions, against polygons clipped in integers and against cases that floats cannot see."""
+"""Exact plane partitions, against polygons clipped in integers and against cases that floats cannot resolve."""
 
 from __future__ import annotations
 

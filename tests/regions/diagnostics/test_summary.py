@@ -1,4 +1,4 @@
-"""A census counts every region and sample once, and its sizes add up."""
+"""A summary counts every region and sample once, and its sizes add up."""
 
 import numpy as np
 import pytest

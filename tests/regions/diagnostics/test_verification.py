@@ -1,4 +1,4 @@
-"""A certificate holds for what is the network, and for nothing else."""
+"""Verification passes for partitions of the network, and for nothing else."""
 
 from dataclasses import replace
 

@@ -2,7 +2,7 @@
 
 Every edge is cut by all units that change sign along it as soon as it is created. So a unit that cuts a region
 enters and leaves it at corners, regions do not depend on each other, and in every round each region that is still cut
-is remove_twos along the chord of some unit of its own: about as many rounds as the logarithm of the number of cuts.
+is halved along the chord of one of its units: the number of rounds is about the logarithm of the number of cuts.
 """
 
 from __future__ import annotations
