@@ -10,7 +10,7 @@ def test_a_package_that_is_not_installed_is_told_so_and_stops_nothing():
 
 
 def test_versions_are_those_of_python_and_of_the_packages():
-    found = versions("numpy", "torch")
-    assert list(found) == ["python", "numpy", "torch"]
-    assert found["python"] == platform.python_version()
-    assert found["numpy"][0].isdigit()
+    reported = versions("numpy", "torch")
+    assert list(reported) == ["python", "numpy", "torch"]
+    assert reported["python"] == platform.python_version()
+    assert reported["numpy"][0].isdigit()

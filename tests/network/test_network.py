@@ -1,4 +1,4 @@
-"""A network's own answers: values, sides, patterns, pieces, one point or many."""
+"""Values, sides, patterns and pieces of a network, at one point or many."""
 
 from __future__ import annotations
 
@@ -102,16 +102,16 @@ def test_streamed_pieces_are_the_pieces_and_blocks_fit_the_memory(outputs: int) 
     """Both ways, by directions (many outputs) and by outputs (few)."""
     net = creases.read(seeded(nn.Sequential(nn.Linear(6, 9), nn.ReLU(), nn.Linear(9, outputs))))
     x = points((6,), 50)
-    whole = net.piece(x)
+    pieces = net.piece(x)
     memory = 20 * (3 * 60 + 2 * outputs * 6) * 8
     blocks = list(net.jacobians(x, memory=memory))
     assert len(blocks) > 1
     assert all(J.element_size() * J.nelement() <= memory for J, _ in blocks)
-    torch.testing.assert_close(torch.cat([J for J, _ in blocks]), whole.J)
-    torch.testing.assert_close(torch.cat([y for _, y in blocks]), whole.y)
+    torch.testing.assert_close(torch.cat([J for J, _ in blocks]), pieces.J)
+    torch.testing.assert_close(torch.cat([y for _, y in blocks]), pieces.y)
     singly = list(net.jacobians(x.numpy(), memory=1))
     assert len(singly) == 50
-    np.testing.assert_allclose(np.concatenate([J for J, _ in singly]), whole.J.numpy())
+    np.testing.assert_allclose(np.concatenate([J for J, _ in singly]), pieces.J.numpy())
 
 
 def test_pieces_on_a_slice_are_the_pieces_of_the_whole_space() -> None:
@@ -120,9 +120,9 @@ def test_pieces_on_a_slice_are_the_pieces_of_the_whole_space() -> None:
     origin, basis = points((32,), 1)[0], points((32,), 2, seed=5).T
     with torch.no_grad():
         on_slice = slice_pieces(net, forward_sides(net, x), origin, basis)
-    whole = net.piece(x)
-    torch.testing.assert_close(on_slice.J, whole.J @ basis)
-    torch.testing.assert_close(on_slice.y, whole.J @ origin + whole.y)
+    pieces = net.piece(x)
+    torch.testing.assert_close(on_slice.J, pieces.J @ basis)
+    torch.testing.assert_close(on_slice.y, pieces.J @ origin + pieces.y)
 
 
 def test_a_network_moves_to_other_precisions() -> None:

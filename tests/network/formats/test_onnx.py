@@ -1,4 +1,4 @@
-"""Networks written as ONNX files compute what they are, by ONNX's own evaluator, and are read back the same."""
+"""Networks written as ONNX files compute the same function in ONNX's evaluator and when read back."""
 
 import builtins
 
@@ -46,8 +46,8 @@ def test_a_written_network_computes_what_it_is(name, tmp_path):
     net = creases.read(seeded(make()), shape)
     path = net.save(tmp_path / "net.onnx")
     x = np.random.default_rng(0).normal(size=(7, *shape))
-    (found,) = reference.ReferenceEvaluator(str(path)).run(None, {"x": x})
-    assert np.allclose(found, net(x), rtol=1e-12, atol=1e-12)
+    (output,) = reference.ReferenceEvaluator(str(path)).run(None, {"x": x})
+    assert np.allclose(output, net(x), rtol=1e-12, atol=1e-12)
     again = creases.read(path)
     assert np.allclose(again(x), net(x), rtol=1e-12, atol=1e-12)
     assert again.n_units == net.n_units

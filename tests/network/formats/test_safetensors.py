@@ -1,4 +1,4 @@
-"""Networks come back from files as they were, and damaged files are named."""
+"""Networks are identical after saving and loading, and damaged files are refused."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_a_network_comes_back_identical(net: creases.Network, tmp_path) -> None:
         assert [(s.op, s.inputs, s.shape, s.options, s.path) for s in back.steps] == [
             (s.op, s.inputs, s.shape, s.options, s.path) for s in net.steps
         ]
-        for ours, theirs in zip(back.steps, net.steps, strict=True):
-            assert all(torch.equal(ours.tensors[name], tensor) for name, tensor in theirs.tensors.items())
+        for actual, expected in zip(back.steps, net.steps, strict=True):
+            assert all(torch.equal(actual.tensors[name], tensor) for name, tensor in expected.tensors.items())
         x = points(net.input_shape)
         assert torch.equal(back(x), net(x))
 
@@ -84,10 +84,10 @@ def test_foreign_and_damaged_files_are_named(tmp_path) -> None:
     save_file({"weight": torch.zeros(2)}, path)
     with pytest.raises(FileError, match=r"holds tensors but no network.*creases\.read\(module\)"):
         creases.read(path)
-    whole = networks()[0].to_bytes()
-    for cut in range(0, len(whole), 101):
+    data = networks()[0].to_bytes()
+    for length in range(0, len(data), 101):
         with pytest.raises(FileError):
-            creases.Network.from_bytes(whole[:cut])
+            creases.Network.from_bytes(data[:length])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Networks as torch modules again."""
+"""Networks converted to torch modules."""
 
 from pathlib import Path
 

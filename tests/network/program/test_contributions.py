@@ -17,20 +17,20 @@ def test_contributions_of_a_bend_and_its_constant_add_up_to_the_output(leak):
     mlp = layers(rng, 3, 7, 5, 4)
     net, x = from_arrays(mlp, leak=leak), rng.normal(size=3)
     weights = np.array([1.0, 0.0, -1.0, 0.5])
-    found = unit_contributions(net, x, weights)
+    contributions = unit_contributions(net, x, weights)
     asked = weights @ net(x)
     _, (_, b1), (W2, b2) = mlp
     slope = np.where(net.sides(x)[7:], 1.0, leak)
-    assert found[7:].sum() + weights @ b2 == pytest.approx(asked)
-    assert found[:7].sum() + weights @ (W2 @ (slope * b1) + b2) == pytest.approx(asked)
+    assert contributions[7:].sum() + weights @ b2 == pytest.approx(asked)
+    assert contributions[:7].sum() + weights @ (W2 @ (slope * b1) + b2) == pytest.approx(asked)
 
 
 def test_an_inactive_unit_contributes_nothing():
     rng = np.random.default_rng(1)
     net, x = from_arrays(layers(rng, 2, 9, 1)), rng.normal(size=2)
-    found = unit_contributions(net, x, np.ones(1))
-    assert (found[net.sides(x) == 0] == 0).all()
-    assert (found[net.sides(x) == 1] != 0).all()
+    contributions = unit_contributions(net, x, np.ones(1))
+    assert (contributions[net.sides(x) == 0] == 0).all()
+    assert (contributions[net.sides(x) == 1] != 0).all()
 
 
 def test_a_network_without_bends_has_no_contributions():

@@ -1,4 +1,4 @@
-"""Rows into units and columns out of them are the layers' own."""
+"""Incoming and outgoing weights of units are those of the layers."""
 
 import numpy as np
 import torch

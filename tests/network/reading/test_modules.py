@@ -1,4 +1,4 @@
-"""Torch modules as they come: blocks, shared layers, odd precisions, and what is left alone."""
+"""Reading torch modules: blocks, shared layers, unusual precisions; the module itself does not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX files: every operator against ONNX's own evaluator, whole models against torch, files as others write them."""
+"""Reading ONNX files: operators compared with ONNX's evaluator, models with torch, files of other exporters."""
 
 from __future__ import annotations
 
@@ -336,8 +336,8 @@ def test_onnx_and_the_torch_original_give_the_same_network() -> None:
     from_torch, from_onnx = creases.read(module, (2, 8, 8)), creases.read(by_hand(module))
     x = points((2, 8, 8), 20)
     np.testing.assert_array_equal(from_torch.pattern(x), from_onnx.pattern(x))
-    for ours, theirs in zip(from_torch.piece(x), from_onnx.piece(x), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-8)  # alpha and epsilon are float32 in the file
+    for expected, actual in zip(from_torch.piece(x), from_onnx.piece(x), strict=True):
+        torch.testing.assert_close(expected, actual, rtol=1e-6, atol=1e-8)  # alpha and epsilon are float32 in the file
 
 
 def test_onnx_and_the_torch_original_give_identical_partitions() -> None:
@@ -346,12 +346,12 @@ def test_onnx_and_the_torch_original_give_identical_partitions() -> None:
     original, from_file = module.double(), by_hand(module, alpha=0.125, epsilon=2.0**-17)
     original.leak = 0.125
     a, b, c = points((2, 8, 8), 3)
-    ours = creases.plane_through(creases.read(original, (2, 8, 8)), a, b, c, margin=0.0)
-    theirs = creases.plane_through(creases.read(from_file), a, b, c, margin=0.0)
-    assert ours.count > 500
+    from_module = creases.plane_through(creases.read(original, (2, 8, 8)), a, b, c, margin=0.0)
+    from_onnx = creases.plane_through(creases.read(from_file), a, b, c, margin=0.0)
+    assert from_module.count > 500
     for name in ("patterns", "corners", "starts", "edges", "edge_units", "edge_regions"):
-        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
-    np.testing.assert_allclose(ours.vertices, theirs.vertices, atol=1e-9)
+        np.testing.assert_array_equal(getattr(from_module, name), getattr(from_onnx, name))
+    np.testing.assert_allclose(from_module.vertices, from_onnx.vertices, atol=1e-9)
 
 
 @pytest.mark.slow

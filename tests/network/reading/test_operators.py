@@ -1,4 +1,4 @@
-"""Every operation that can be read gives torch's own values and Jacobians."""
+"""Every readable operation has the values and Jacobians of torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be read is named: the place, the operation, and what to do."""
+"""Errors of reading name the place, the operation and what to do."""
 
 from __future__ import annotations
 

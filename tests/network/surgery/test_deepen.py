@@ -1,4 +1,4 @@
-"""One more layer: the identity at the start, wherever the bend is."""
+"""Inserting a layer that starts as the identity after any supported nonlinearity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Surgery on a model that lives on a GPU."""
+"""Edits of a model on a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The optimizer's memory over surgery: old entries as if nothing had happened, new ones fresh."""
+"""Optimizer state after edits: old entries continue unchanged, new ones start fresh."""
 
 from __future__ import annotations
 
@@ -107,18 +107,18 @@ def test_parameters_stay_in_their_groups_and_schedulers_go_on():
     model(torch.ones(2, 3)).sum().backward()
     optimizer.step()
     scheduler.step()
-    kept = optimizer.param_groups[0]
+    group = optimizer.param_groups[0]
     creases.widen(model, "0", torch.ones(2, 3), optimizer=optimizer)
     creases.deepen(model, "2", optimizer=optimizer)
-    assert optimizer.param_groups[0] is kept
-    assert [p.shape for p in kept["params"][:3]] == [(7, 3), (4, 7), (2, 4)]
-    assert [p.shape for p in kept["params"][3:]] == [(4, 4), (4,)]  # the new layer, beside its producer's weight
+    assert optimizer.param_groups[0] is group
+    assert [p.shape for p in group["params"][:3]] == [(7, 3), (4, 7), (2, 4)]
+    assert [p.shape for p in group["params"][3:]] == [(4, 4), (4,)]  # the new layer, beside its producer's weight
     assert [p.shape for p in optimizer.param_groups[1]["params"]] == [(7,), (4,), (2,)]
     model(torch.ones(2, 3)).sum().backward()
     optimizer.step()
     scheduler.step()
-    assert kept["lr"] == pytest.approx(0.025)
-    assert kept["weight_decay"] == 0.5
+    assert group["lr"] == pytest.approx(0.025)
+    assert group["weight_decay"] == 0.5
 
 
 def test_a_saved_optimizer_loads_into_one_grown_the_same_way():

@@ -1,4 +1,4 @@
-"""Fewer units: what stays, what the certificate says, what is refused."""
+"""Removing units: the remaining weights, the certificate, refused arguments."""
 
 from __future__ import annotations
 

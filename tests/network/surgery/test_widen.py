@@ -1,4 +1,4 @@
-"""More units: the function they give, what of the model survives, and what is refused."""
+"""Adding units: the resulting function, the state of the model, refused arguments."""
 
 from __future__ import annotations
 
@@ -368,17 +368,17 @@ def test_several_consumers_need_as_many_fan_outs():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("statistics", "message"),
     [
         (([0.0], [-1.0]), "nonnegative variance"),
         (([0.0, 1.0], [1.0, 1.0]), r"shape \(1,\) each"),
         (3.0, r"statistics must be \(mean, variance\), got 3\.0"),
     ],
 )
-def test_bad_statistics_are_refused(given, message):
+def test_bad_statistics_are_refused(statistics, message):
     model, shape = built("norm_pool")
     with pytest.raises(InputError, match=message):
-        creases.widen(model, "4", torch.ones(1, 3, 3, 3), statistics=given, input_shape=shape)
+        creases.widen(model, "4", torch.ones(1, 3, 3, 3), statistics=statistics, input_shape=shape)
 
 
 def test_statistics_are_for_places_with_one_batch_norm():
@@ -449,10 +449,10 @@ def test_any_architecture_grows_back_and_forth(case, k, seed):
     model, shape = case
     x = inputs(shape, 5)
     affine = [name for name, module in model.named_modules() if isinstance(module, nn.Linear | nn.Conv2d)]
-    found = creases.places(model, shape)
-    assert [place.name for place in found] == affine[:-1]
+    widths = creases.places(model, shape)
+    assert [place.name for place in widths] == affine[:-1]
     before = model(x)
-    for place in found:
+    for place in widths:
         place = place_of(model, shape, place.name)  # as the places before have changed
         done = creases.widen(model, place, *rows(model, place.name, k, seed), X=x)
         assert done.change <= 1e-12
