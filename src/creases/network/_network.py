@@ -36,10 +36,10 @@ class Unit:
 
 
 class Network(Program):
-    """A continuous piecewise-linear function; make one with :func:`creases.read`.
+    """The continuous piecewise-linear function of a model; :func:`creases.read` makes one.
 
-    Points are given with the model's own input shape or flattened, one alone or a batch of them, as numpy arrays or
-    tensors; the answer is of the same kind. Inputs and outputs are flattened in coefficients: ``n_in``, ``n_out``.
+    Methods accept a single point or a batch, in the model's input shape or flattened, as numpy arrays or tensors, and
+    return results of the same kind. Coefficients refer to flattened inputs and outputs: ``n_in``, ``n_out``.
     """
 
     def unit(self, index: int) -> Unit:
