@@ -145,7 +145,7 @@ class Odd(nn.Module):
         return 2 * self.out(h) - x + 0.5
 
 
-def test_any_module_without_a_bend_behind_another_is_read() -> None:
+def test_any_module_with_one_level_of_bends_is_read() -> None:
     torch.manual_seed(0)
     model = Odd().double()
     f = splines.from_module(model)
@@ -228,7 +228,7 @@ def test_nan_stays_nan_and_no_input_gives_no_value() -> None:
 
 @pytest.mark.parametrize("leak", [0.0, 0.2])
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_planes_of_several_inputs_survive_the_round_trip(d: int, leak: float) -> None:
+def test_hyperplanes_of_several_inputs_survive_the_round_trip(d: int, leak: float) -> None:
     torch.manual_seed(d)
     model = nn.Sequential(nn.Linear(d, 7), nn.LeakyReLU(leak), nn.Linear(7, 1)).double()
     with torch.no_grad():
@@ -245,7 +245,7 @@ def test_planes_of_several_inputs_survive_the_round_trip(d: int, leak: float) ->
     np.testing.assert_allclose(again.mu, planes.mu, rtol=1e-14)
 
 
-def test_in_one_dimension_planes_are_the_spline_up_to_orientation() -> None:
+def test_in_one_dimension_hyperplanes_are_the_spline_up_to_orientation() -> None:
     f = Shallow([2, -3], [1, 1], [-1, 4])
     form, planes = splines.to_spline(f), splines.to_hyperplanes(splines.to_module(f))
     np.testing.assert_allclose(planes.gamma, form.s * form.beta)

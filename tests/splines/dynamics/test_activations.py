@@ -81,7 +81,7 @@ def test_least_weights_of_powers_give_natural_splines_of_odd_degree(lam):
     assert np.abs(found - limit(t)).max() < {1: 1e-2, 2: 1e-5, 3: 1e-7}[lam]
 
 
-def test_wrong_responses_are_refused():
+def test_wrong_activations_are_refused():
     with pytest.raises(InputError, match="lam must be a finite number above 0, got 0"):
         PowerReLU(0)
     with pytest.raises(InputError, match="width must be a finite number above 0, got -1"):

@@ -71,7 +71,7 @@ def test_a_ridge_gives_the_smoothing_spline(ridge):
     assert np.abs(f(t) - smooth(t)).max() < 2e-4
 
 
-def test_the_natural_spline_goes_on_in_straight_lines():
+def test_the_natural_spline_continues_as_straight_lines():
     x, y = np.array([1.0, -2.0, 0.5, 3.0]), np.array([0.0, 1.0, -1.0, 2.0])
     f, order = natural_cubic_spline(x, y), np.argsort(x)
     inside = CubicSpline(x[order], y[order], bc_type="natural")

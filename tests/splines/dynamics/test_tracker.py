@@ -50,7 +50,7 @@ def some(x, unit=None, direction=None):
 
 @settings(deadline=None)
 @given(shallow_cases())
-def test_marks_of_a_shallow_network_are_its_splines_and_a_modules_are_the_same(case):
+def test_breakpoints_of_a_shallow_network_are_those_of_its_spline_and_module(case):
     net, _, _ = case
     found, form = breakpoints(net), to_spline(net)
     np.testing.assert_array_equal(found.x, form.beta)
@@ -119,10 +119,10 @@ def test_breakpoints_at_the_start_and_births_and_deaths_are_those_at_the_end():
     counts = history.counts
     assert history.births + history.deaths > 0
     assert counts[0] + history.births - history.deaths == counts[-1]
-    # told one by one, they lead to every frame
+    # applied one by one, the events lead to every frame
     for step, count in zip(history.steps, counts, strict=True):
-        told = [event for event in history.events() if event.step <= step]
-        kinds = [event.kind for event in told]
+        events = [event for event in history.events() if event.step <= step]
+        kinds = [event.kind for event in events]
         assert counts[0] + kinds.count("birth") - kinds.count("death") == count
 
 
@@ -137,12 +137,12 @@ def test_a_frame_is_the_model_at_its_step():
     assert last.step == 8
 
 
-def test_crossings_of_data_are_told_in_the_order_they_happen():
+def test_crossings_of_samples_are_recorded_in_the_order_they_happen():
     tracker = Tracker([0.5, 0.2, -1.0])
     for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
         tracker(Shallow([1.0], [-beta], [1.0]))
-    told = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events()]
-    assert told == [
+    events = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events()]
+    assert events == [
         (2, "death", 0.1, -1),
         (2, "birth", 0.6, -1),
         (4, "death", 0.55, -1),
@@ -151,8 +151,8 @@ def test_crossings_of_data_are_told_in_the_order_they_happen():
     tracker = Tracker([0.5, 0.2, -1.0], gate=1.0)
     for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
         tracker(Shallow([1.0], [-beta], [1.0]))
-    told = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events()]
-    assert told == [
+    events = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events()]
+    assert events == [
         (2, "crossing", 0.2, 1),
         (2, "crossing", 0.5, 0),
         (4, "crossing", 0.5, 0),
@@ -264,7 +264,7 @@ def test_models_of_less_precision_are_tracked(dtype):
     assert next(model.parameters()).dtype == dtype
 
 
-def test_steps_may_be_told_where_calls_are_not_steps():
+def test_steps_may_be_given_where_calls_are_not_steps():
     tracker = Tracker(every=2)
     for step in (0, 50, 100, 150, 170):
         tracker(mlp(1, 3, 1), step)

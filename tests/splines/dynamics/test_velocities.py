@@ -152,7 +152,7 @@ def test_breakpoint_delta_slope_and_invariant_give_the_weights_back(case):
 
 @settings(deadline=None)
 @given(shallow_cases())
-def test_the_closed_law_is_the_law(case):
+def test_closed_velocities_are_the_velocities(case):
     net, x, y = case
     found, d = residuals(net, x, y), velocities(net, x, y)
     keep = (net.w**2 > 1e-3 * (net.b**2 + net.v**2)) & (np.abs(net.w) > 0)
@@ -202,7 +202,7 @@ def test_wrong_data_are_named(x, y, message):
         velocities(Shallow([1.0], [0.5], [1.0]), x, y)
 
 
-def test_the_closed_law_refuses_a_unit_without_weight():
+def test_closed_velocities_refuse_a_unit_without_weight():
     zero = np.zeros(1)
     with pytest.raises(InputError, match="m must belong to units that have a breakpoint, got w = 0 for unit 0"):
         closed_velocities(zero, zero, -np.ones(1), zero, zero)

@@ -24,8 +24,8 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_hundred_thousand_units_pass_every_kolmogorov_smirnov_test(name: str) -> None:
-    law = LAWS[name]
-    check = splines.initialisation.goodness_of_fit([law.sample(seed) for seed in range(1000)], law)
+    distribution = LAWS[name]
+    check = splines.initialisation.goodness_of_fit([distribution.sample(seed) for seed in range(1000)], distribution)
     assert check.units == 100_000
     for fit in check[1:]:
         assert fit.pvalue > 0.01
@@ -33,13 +33,13 @@ def test_a_hundred_thousand_units_pass_every_kolmogorov_smirnov_test(name: str) 
 
 
 @pytest.mark.parametrize("name", ["he", "torch"])
-def test_units_of_another_law_fail_the_tests(name: str) -> None:
+def test_units_of_another_distribution_fail_the_tests(name: str) -> None:
     other = splines.initialisation.initial_distribution("glorot", 2000, sb=1.0)
     check = splines.initialisation.goodness_of_fit(other.sample(0), LAWS[name])
     assert max(fit.pvalue for fit in check[1:]) < 1e-6
 
 
-def test_modules_of_torch_have_its_law() -> None:
+def test_modules_of_torch_have_its_distribution() -> None:
     torch.manual_seed(0)
     models = (nn.Sequential(nn.Linear(1, 100), nn.ReLU(), nn.Linear(100, 1)) for _ in range(200))
     check = splines.initialisation.goodness_of_fit([splines.from_module(model) for model in models], LAWS["torch"])
@@ -48,14 +48,14 @@ def test_modules_of_torch_have_its_law() -> None:
 
 @pytest.mark.parametrize("name", ["product_normal", "ratio_uniform", "product_uniform"])
 def test_density_distribution_function_and_quantiles_agree(name: str) -> None:
-    law = getattr(splines.initialisation, name)
+    distribution = getattr(splines.initialisation, name)
     for low, high in [(-0.9, -0.3), (0.2, 0.7), (0.5, 0.99), (-3.0, -1.5), (2.0, 8.0)]:
-        area, _ = integrate.quad(law.pdf, low, high)
-        assert area == pytest.approx(law.cdf(high) - law.cdf(low), abs=1e-10)
+        area, _ = integrate.quad(distribution.pdf, low, high)
+        assert area == pytest.approx(distribution.cdf(high) - distribution.cdf(low), abs=1e-10)
     q = np.array([0.01, 0.2, 0.25, 0.4, 0.5, 0.6, 0.75, 0.99])
-    np.testing.assert_allclose(law.cdf(law.ppf(q)), q, atol=1e-9)
-    np.testing.assert_allclose(law.sf(law.ppf(q)), 1 - q, atol=1e-9)
-    np.testing.assert_allclose(law.cdf([-np.inf, np.inf]), [0, 1])
+    np.testing.assert_allclose(distribution.cdf(distribution.ppf(q)), q, atol=1e-9)
+    np.testing.assert_allclose(distribution.sf(distribution.ppf(q)), 1 - q, atol=1e-9)
+    np.testing.assert_allclose(distribution.cdf([-np.inf, np.inf]), [0, 1])
 
 
 def test_the_bessel_marginal_is_the_struve_form_and_the_corrected_meijer_form() -> None:
@@ -75,20 +75,26 @@ def test_the_bessel_marginal_is_the_struve_form_and_the_corrected_meijer_form() 
     ("name", "moments"), [("product_normal", (0, 1, 0, 6)), ("product_uniform", (0, 1 / 9, 0, 6 / 25))]
 )
 def test_moments_are_those_of_the_products(name: str, moments: tuple[float, ...]) -> None:
-    law = getattr(splines.initialisation, name)
-    np.testing.assert_allclose(law.stats(moments="mvsk"), moments, atol=1e-12)
-    numeric = [2 * integrate.quad(lambda x, k=k: x**k * law.pdf(x), 0, min(law.support()[1], 60))[0] for k in (2, 4)]
+    distribution = getattr(splines.initialisation, name)
+    np.testing.assert_allclose(distribution.stats(moments="mvsk"), moments, atol=1e-12)
+    numeric = [
+        2 * integrate.quad(lambda x, k=k: x**k * distribution.pdf(x), 0, min(distribution.support()[1], 60))[0]
+        for k in (2, 4)
+    ]
     np.testing.assert_allclose(numeric, [moments[1], (moments[3] + 3) * moments[1] ** 2], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_the_joint_density_has_the_marginal_of_the_delta_slopes(name: str) -> None:
-    law = LAWS[name]
+    distribution = LAWS[name]
     angle = (np.arange(100_000) + 0.5) / 100_000 * np.pi - np.pi / 2  # midpoints; beta = tan(angle) sb / sw
-    beta, width = np.tan(angle) * law.sb / law.sw, np.pi / 100_000 * law.sb / law.sw / np.cos(angle) ** 2
-    for mu in np.array([0.3, 1.1]) * law.sv * law.sw:
-        marginal = (law.joint_density(beta, mu) * width).sum()
-        assert marginal == pytest.approx(law.delta_slopes().pdf(mu), rel=1e-6)
+    beta, width = (
+        np.tan(angle) * distribution.sb / distribution.sw,
+        np.pi / 100_000 * distribution.sb / distribution.sw / np.cos(angle) ** 2,
+    )
+    for mu in np.array([0.3, 1.1]) * distribution.sv * distribution.sw:
+        marginal = (distribution.joint_density(beta, mu) * width).sum()
+        assert marginal == pytest.approx(distribution.delta_slopes().pdf(mu), rel=1e-6)
 
 
 def test_the_joint_density_of_normal_weights_is_the_printed_one() -> None:
@@ -100,8 +106,8 @@ def test_the_joint_density_of_normal_weights_is_the_printed_one() -> None:
 
 
 def test_torchs_breakpoints_are_within_1_half_of_the_time_and_within_3_five_sixths() -> None:
-    law = LAWS["torch"].breakpoints()
-    np.testing.assert_allclose(law.cdf([1, 3]) - law.cdf([-1, -3]), [1 / 2, 5 / 6])
+    distribution = LAWS["torch"].breakpoints()
+    np.testing.assert_allclose(distribution.cdf([1, 3]) - distribution.cdf([-1, -3]), [1 / 2, 5 / 6])
 
 
 @pytest.mark.parametrize("width", [1, 7, 100])
@@ -113,8 +119,8 @@ def test_roughness_has_the_closed_forms_of_every_scheme(width: int) -> None:
         "torch": (1 / 9, 56 / (2025 * H)),
     }
     for scheme, (mean, variance) in expected.items():
-        law = splines.initialisation.initial_distribution(scheme, H, sb=None if scheme == "torch" else 1.0)
-        found = splines.initialisation.roughness_distribution(law)
+        distribution = splines.initialisation.initial_distribution(scheme, H, sb=None if scheme == "torch" else 1.0)
+        found = splines.initialisation.roughness_distribution(distribution)
         assert found.mean == pytest.approx(mean)
         assert found.variance == pytest.approx(variance)
         excess = np.array([0.0, 0.5, 3.0])
@@ -122,10 +128,10 @@ def test_roughness_has_the_closed_forms_of_every_scheme(width: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["he", "glorot", "torch"])
-def test_roughness_of_sampled_networks_follows_its_law_and_stays_under_the_bound(scheme: str) -> None:
-    law = splines.initialisation.initial_distribution(scheme, 20, sb=None if scheme == "torch" else 1.0)
-    rho = np.array([splines.roughness(law.sample(seed)) for seed in range(4000)])
-    expected = splines.initialisation.roughness_distribution(law)
+def test_roughness_of_sampled_networks_follows_its_distribution_and_stays_under_the_bound(scheme: str) -> None:
+    distribution = splines.initialisation.initial_distribution(scheme, 20, sb=None if scheme == "torch" else 1.0)
+    rho = np.array([splines.roughness(distribution.sample(seed)) for seed in range(4000)])
+    expected = splines.initialisation.roughness_distribution(distribution)
     error = np.sqrt(expected.variance / len(rho))
     assert abs(rho.mean() - expected.mean) < 4 * error
     assert rho.var() == pytest.approx(expected.variance, rel=0.25)
@@ -139,9 +145,9 @@ def test_roughness_is_that_of_the_spline() -> None:
 
 
 def test_sampling_is_repeatable() -> None:
-    law = LAWS["he"]
-    np.testing.assert_array_equal(law.sample(3).w, law.sample(3).w)
-    assert (law.sample(3).w != law.sample(4).w).any()
+    distribution = LAWS["he"]
+    np.testing.assert_array_equal(distribution.sample(3).w, distribution.sample(3).w)
+    assert (distribution.sample(3).w != distribution.sample(4).w).any()
     drawn = splines.initialisation.product_normal.rvs(size=5000, random_state=0)
     assert stats.kstest(drawn, splines.initialisation.product_normal.cdf).pvalue > 0.01
 

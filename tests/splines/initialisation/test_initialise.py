@@ -90,7 +90,7 @@ def test_spiky_multiplies_the_outgoing_weights() -> None:
 
 
 @pytest.mark.parametrize("how", ["torch", "he", "glorot"])
-def test_schemes_draw_their_laws(how: str) -> None:
+def test_schemes_draw_from_their_distributions(how: str) -> None:
     x = X * 2
     networks = []
     for seed in range(20):

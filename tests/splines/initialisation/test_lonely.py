@@ -17,7 +17,7 @@ places = st.floats(-3, 3).map(lambda x: round(x, 1))  # coarse, so that data and
 
 @settings(deadline=None)
 @given(st.lists(places, min_size=1, max_size=8), st.lists(places, max_size=8))
-def test_a_datum_is_lonely_when_no_other_has_the_same_breakpoints_on_its_left(x, breakpoints):
+def test_a_sample_is_lonely_when_no_other_has_the_same_breakpoints_on_its_left(x, breakpoints):
     piece = [sum(b < value for b in breakpoints) for value in x]
     assert is_lonely(x, breakpoints).tolist() == [piece.count(p) == 1 for p in piece]
 
