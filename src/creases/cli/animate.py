@@ -89,7 +89,7 @@ def animate_run(
             frames=frames,
             fps=fps,
             dpi=dpi,
-            progress=lambda _, done, count: begin(f"drawing: {done} of {count}"),
+            progress=lambda _, done, total: begin("drawing", done, total),
             **shown,
         )
     if not run.history.ended:
