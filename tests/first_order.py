@@ -55,17 +55,17 @@ def mean_loss(model: nn.Module, x: Tensor, y: Tensor, by=loss) -> float:
     return float(by(model.eval()(x), y))
 
 
-def grown(model: nn.Module, proposal) -> nn.Module:
+def apply_to_copy(model: nn.Module, proposal) -> nn.Module:
     model = copy.deepcopy(model)
     apply(proposal, model)
     return model
 
 
 def slope(model: nn.Module, proposal, x: Tensor, y: Tensor, step: float = 1e-3) -> float:
-    """The fall of the loss for weights step times as large, over step^2, by two steps (Richardson)."""
+    """Return the decrease of the loss for weights step times as large, over step^2, by two steps (Richardson)."""
     falls = []
     for size in (step, step / 2):
-        after = mean_loss(grown(model, proposal.scale(size, size)), x, y)
+        after = mean_loss(apply_to_copy(model, proposal.scale(size, size)), x, y)
         falls.append((mean_loss(model, x, y) - after) / size**2)
     return 2 * falls[1] - falls[0]
 

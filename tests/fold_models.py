@@ -64,8 +64,8 @@ def fold_cases(draw: st.DrawFn) -> FoldCase:
     return FoldCase(model, *data(draw(st.integers(5, 60)), d, max(outputs, 2), rng))
 
 
-def trained(model: nn.Module, X: np.ndarray, y: np.ndarray, steps: int = 200) -> nn.Module:
-    """The model after some steps of Adam."""
+def train_briefly(model: nn.Module, X: np.ndarray, y: np.ndarray, steps: int = 200) -> nn.Module:
+    """Train a model in place by some steps of Adam, and return it."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     inputs, targets = torch.from_numpy(X), torch.from_numpy(y)
     for _ in range(steps):

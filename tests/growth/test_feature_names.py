@@ -10,7 +10,7 @@ from creases.growth import Scaling, explain
 from creases.growth._explanation import explain_reason
 from creases.growth._feature_names import FeatureNames, format_number
 from creases.growth.methods import fold
-from fold_models import perceptron, trained
+from fold_models import perceptron, train_briefly
 
 CENTER, SPREAD = np.array([40.0, 0.5]), np.array([10.0, 0.5])
 SCALING = Scaling(CENTER, SPREAD, target_center=100.0, target_spread=20.0)
@@ -52,7 +52,7 @@ def test_the_reason_of_a_fold_names_classes_features_and_the_row():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     y = (np.abs(X[:, 0]) < 0.7).astype(int)
-    model = trained(perceptron([2, 2, 2], rng), X, y, 50)
+    model = train_briefly(perceptron([2, 2, 2], rng), X, y, 50)
     explanation = fold(model, "0", X, y).explanation
     names = {"classes": ("out", "in"), "features": ("age", "height"), "scaling": SCALING, "instance": "row"}
     said = explain_reason(explanation, **names)

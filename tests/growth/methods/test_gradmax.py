@@ -10,7 +10,7 @@ from creases.errors import InputError
 from creases.growth._explanation import explain
 from creases.growth._proposal import apply
 from creases.growth.methods._gradmax import gradmax
-from first_order import conv, data, grown, loss, mlp, place_of
+from first_order import apply_to_copy, conv, data, loss, mlp, place_of
 
 CASES = [
     (mlp, (3,), "0", "zero"),
@@ -37,7 +37,7 @@ def gradients(model, proposal, x, y):
 def test_the_function_stays_and_every_new_unit_has_a_gradient(make, shape, name, start):
     model, (x, y) = make(), data(shape)
     proposal = gradmax(model, place_of(model, name, shape), (x, y), loss, count=2)
-    after = grown(model, proposal)
+    after = apply_to_copy(model, proposal)
     assert proposal.explanation["start"] == start
     assert float((after(x) - model(x)).detach().abs().max()) < 1e-12
     incoming, _ = gradients(after, proposal, x, y)
@@ -50,7 +50,7 @@ def test_the_function_stays_and_every_new_unit_has_a_gradient(make, shape, name,
 def test_with_a_smooth_bend_the_gradient_is_that_of_the_closed_form_and_no_other_direction_has_a_larger():
     model, (x, y) = mlp(), data()
     proposal = gradmax(model, "0", (x, y), loss, count=2)
-    incoming, _ = gradients(grown(model, proposal), proposal, x, y)
+    incoming, _ = gradients(apply_to_copy(model, proposal), proposal, x, y)
     assert float(incoming.square().sum()) == pytest.approx(proposal.explanation["gradient"], rel=1e-10)
     length = float(proposal.fan_out["2"].norm(dim=0)[0])
     product = proposal.fan_out["2"].T @ proposal.fan_out["2"]
@@ -59,7 +59,7 @@ def test_with_a_smooth_bend_the_gradient_is_that_of_the_closed_form_and_no_other
     best = gradmax(model, "0", (x, y), loss)
     for _ in range(20):
         out = torch.randn(5, 1, generator=numbers, dtype=torch.float64)
-        other = grown(model, _with_out(best, {"2": length * out / out.norm()}))
+        other = apply_to_copy(model, _with_out(best, {"2": length * out / out.norm()}))
         assert float(gradients(other, best, x, y)[0].square().sum()) <= best.explanation["gradient"] * (1 + 1e-12)
 
 
@@ -81,7 +81,7 @@ def test_with_batch_norm_the_outgoing_weights_are_zero_and_get_the_gradient():
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2)).double()
     x, y = data()
     proposal = gradmax(model.eval(), "0", (x, y), loss)
-    after = grown(model, proposal)
+    after = apply_to_copy(model, proposal)
     assert proposal.explanation["start"] == "zero out"
     assert torch.allclose(after(x), model(x), atol=1e-14, rtol=0)
     assert float(gradients(after.train(), proposal, x, y)[1].norm()) > 1e-6

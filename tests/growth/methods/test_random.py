@@ -9,7 +9,7 @@ import creases
 from creases.errors import InputError
 from creases.growth._explanation import explain
 from creases.growth.methods._random import random_units
-from first_order import data, grown, loss, mean_loss, mlp
+from first_order import apply_to_copy, data, loss, mean_loss, mlp
 from surgery_models import MODELS, built
 
 
@@ -24,7 +24,9 @@ def test_the_gain_is_the_slope_along_the_outgoing_weights_at_every_place(name):
     for place in creases.places(model, shape):
         proposal = random_units(model, place, (x, target), square, count=2, fan_out=1.0, seed=3)
         small = [proposal.scale(1.0, step) for step in (1e-4, 5e-5)]
-        falls = [(mean_loss(model, x, target, square) - mean_loss(grown(model, p), x, target, square)) for p in small]
+        falls = [
+            (mean_loss(model, x, target, square) - mean_loss(apply_to_copy(model, p), x, target, square)) for p in small
+        ]
         found = 2 * falls[1] / 5e-5 - falls[0] / 1e-4
         assert found == pytest.approx(proposal.gain, rel=1e-4, abs=1e-9)
 
@@ -32,8 +34,8 @@ def test_the_gain_is_the_slope_along_the_outgoing_weights_at_every_place(name):
 def test_without_outgoing_weights_the_function_stays():
     model, (x, y) = mlp(), data()
     proposal = random_units(model, "0", (x, y), loss, count=3, fan_out=0.0)
-    assert torch.equal(grown(model, proposal)(x), model(x)) or torch.allclose(
-        grown(model, proposal)(x), model(x), atol=1e-15
+    assert torch.equal(apply_to_copy(model, proposal)(x), model(x)) or torch.allclose(
+        apply_to_copy(model, proposal)(x), model(x), atol=1e-15
     )
     assert proposal.gain == 0.0
 

@@ -11,7 +11,7 @@ from creases.errors import InputError
 from creases.growth._explanation import explain
 from creases.growth._proposal import apply
 from creases.growth.methods._split import split, steepest_split
-from first_order import conv, data, grown, loss, mean_loss, mlp, place_of
+from first_order import apply_to_copy, conv, data, loss, mean_loss, mlp, place_of
 from surgery_models import Branches, Residual
 
 
@@ -25,7 +25,7 @@ def test_copies_leave_the_function_as_it_is(make, shape):
     places = [place for place in creases.places(model, shape) if not place.carriers]
     for place in places:
         proposal = split(model, place, (x, y), loss, count=2, noise=0.0)
-        after = grown(model, proposal)
+        after = apply_to_copy(model, proposal)
         assert torch.allclose(after(x), model(x), atol=1e-12, rtol=0)
         assert proposal.count == 2
     assert places or isinstance(model, Residual)
@@ -64,7 +64,7 @@ def test_a_unit_is_split_where_the_loss_falls_by_its_curvature():
     lowest = proposal.explanation["eigenvalues"][0]
     assert lowest < 0
     # the halves' first orders cancel, their second orders add up
-    fall = mean_loss(model, x, y) - mean_loss(grown(model, proposal), x, y)
+    fall = mean_loss(model, x, y) - mean_loss(apply_to_copy(model, proposal), x, y)
     assert fall == pytest.approx(-lowest * 1e-6 / 2, rel=1e-3)
     assert proposal.gain == pytest.approx(-lowest * 1e-6 / 2)
     assert "to second order" in explain(proposal.explanation)

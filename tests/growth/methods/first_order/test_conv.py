@@ -63,11 +63,11 @@ def test_pairs_are_the_slopes_of_the_explicit_matrices(name):
 
 def test_the_best_move_of_a_convolution_leaves_what_is_orthogonal_to_its_windows():
     model, shape = conv(), (2, 7, 7)
-    watch, source = observe_batches(model, "0", data(shape, 20), loss)
+    observer, source = observe_batches(model, "0", data(shape, 20), loss)
     (seen,) = source
-    reach = Route(watch.twin, watch.place, seen)
+    route = Route(observer.twin, observer.place, seen)
     sums = statistics(model, "0", data(shape, 20), loss)
-    (entry,) = reach.consumers
+    (entry,) = route.consumers
     inputs, goals = entry.inputs(seen.consumer_inputs["2"]), entry.goals(seen.goals["2"])
     left = goals - torch.einsum("nm...,mo->no...", inputs, best_moves(sums)["2"])
     assert float(torch.einsum("nmab,noab->mo", inputs, left).abs().max()) < 1e-10 * float(goals.norm() * inputs.norm())
@@ -76,12 +76,12 @@ def test_the_best_move_of_a_convolution_leaves_what_is_orthogonal_to_its_windows
 
 def test_behind_a_kernel_of_one_the_identity_of_linear_layers_holds():
     model, shape = conv(), (2, 7, 7)
-    watch, source = observe_batches(model, "2", data(shape, 60), loss)
+    observer, source = observe_batches(model, "2", data(shape, 60), loss)
     seen = list(source)
-    reach = Route(watch.twin, watch.place, seen[0])
+    route = Route(observer.twin, observer.place, seen[0])
     sums = statistics(model, "2", data(shape, 60), loss)
     units = optimal_units(sums)
-    along, square = first_order_fit(reach, [subtract_best_moves(reach, one, best_moves(sums)) for one in seen], units)
+    along, square = first_order_fit(route, [subtract_best_moves(route, one, best_moves(sums)) for one in seen], units)
     total = float(units.values.square().sum())
     assert (along, square) == (pytest.approx(total, rel=1e-8), pytest.approx(total, rel=1e-8))
 

@@ -11,7 +11,7 @@ from creases.errors import InputError
 from creases.growth import apply
 from creases.growth.methods import crease_search
 from creases.problems import circle
-from fold_models import cost, data, perceptron, trained
+from fold_models import cost, data, perceptron, train_briefly
 
 
 @pytest.mark.parametrize("widths", [[2, 3, 2], [1, 3, 2], [4, 3, 3], [2, 3, 1], [3, 4, 4, 2]])
@@ -33,7 +33,7 @@ def test_the_recorded_gradient_is_that_of_the_new_output_weights(widths):
 
 def test_no_other_crease_through_an_instance_has_a_larger_gradient_in_the_plane():
     X, y = circle(n=80)
-    model = trained(perceptron([2, 3, 2], np.random.default_rng(0)), X, y)
+    model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(0)), X, y)
     p = torch.softmax(model(torch.from_numpy(X)), dim=1).detach().numpy()
     error = p - np.eye(2)[y]
     angle = 2 * np.pi * np.arange(72) / 72

@@ -15,7 +15,7 @@ from creases.errors import InputError
 from creases.growth import apply, explain
 from creases.growth.methods import fold
 from creases.problems import circle, quadratic, wine
-from fold_models import cost, data, fold_cases, perceptron, trained
+from fold_models import cost, data, fold_cases, perceptron, train_briefly
 from surgery_models import built, inputs
 
 
@@ -132,7 +132,7 @@ def test_a_fold_turns_and_scales_with_the_inputs(widths):
     rng = np.random.default_rng(5)
     model = perceptron(widths, rng)
     X, y = data(80, widths[0], max(2, widths[-1]), rng)
-    trained(model, X, y)
+    train_briefly(model, X, y)
     R, scale, shift = np.linalg.qr(rng.normal(size=(widths[0], widths[0])))[0], 3.7, rng.normal(size=widths[0])
     turned = copy.deepcopy(model)
     with torch.no_grad():
@@ -149,7 +149,7 @@ def test_a_fold_turns_and_scales_with_the_inputs(widths):
 
 def test_a_fold_is_the_same_for_the_same_seed_and_leaves_the_model_alone():
     X, y = circle(n=200)
-    model = trained(perceptron([2, 3, 2], np.random.default_rng(0)), X, y)
+    model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(0)), X, y)
     before, state = copy.deepcopy(model.state_dict()), torch.random.get_rng_state()
     one, two = fold(model, "0", X, y, seed=3), fold(model, "0", X, y, seed=3)
     assert torch.equal(one.fan_in, two.fan_in)
@@ -184,7 +184,7 @@ def test_nothing_is_added_to_a_dead_layer_and_dead_units_are_reported():
 
 def test_one_output_is_the_case_of_two_classes():
     X, y = circle(n=150)
-    one = trained(perceptron([2, 3, 1], np.random.default_rng(1)), X, y)
+    one = train_briefly(perceptron([2, 3, 1], np.random.default_rng(1)), X, y)
     two = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)).double()
     with torch.no_grad():
         two[0].load_state_dict(one[0].state_dict())
@@ -202,7 +202,7 @@ def test_a_deeper_layer_folds_in_the_space_of_what_enters_it(bend, outputs):
     rng = np.random.default_rng(2)
     model = perceptron([3, 6, 5, outputs], rng, bend)
     X, y = data(120, 3, max(2, outputs), rng)
-    trained(model, X, y, 50)
+    train_briefly(model, X, y, 50)
     proposal = fold(model, "2", X, y)
     assert proposal.count == 1
     assert proposal.fan_in.shape == (1, 6)
@@ -218,17 +218,17 @@ def test_a_deeper_layer_folds_in_the_space_of_what_enters_it(bend, outputs):
 
 def test_a_fold_of_the_first_of_two_layers_lowers_the_loss_after_training():
     X, y = circle(n=200)
-    model = trained(perceptron([2, 3, 4, 2], np.random.default_rng(3)), X, y, 300)
+    model = train_briefly(perceptron([2, 3, 4, 2], np.random.default_rng(3)), X, y, 300)
     proposal = fold(model, "0", X, y)
     inputs_, targets = torch.from_numpy(X), torch.from_numpy(y)
     before = cost(model, inputs_, targets).item()
     apply(proposal, model)
-    assert cost(trained(model, X, y, 300), inputs_, targets).item() < before
+    assert cost(train_briefly(model, X, y, 300), inputs_, targets).item() < before
 
 
 def test_options_give_the_rules_of_the_slides():
     X, y = circle(n=300)
-    model = trained(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)
+    model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)
     slides = fold(model, "0", X, y, choose="mean", point="foot", direction="alignment")
     assert len(slides.explanation["candidates"]) == 1
     assert slides.explanation["where"]["found"] == "foot, not checked"
@@ -241,13 +241,13 @@ def test_options_give_the_rules_of_the_slides():
 
 def test_words_name_the_classes_and_the_points():
     X, y = quadratic()
-    model = trained(perceptron([2, 2, 2], np.random.default_rng(4)), X, y)
+    model = train_briefly(perceptron([2, 2, 2], np.random.default_rng(4)), X, y)
     said = explain(fold(model, "0", X, y).explanation, classes=("below", "above"))
     assert "of class" in said
     assert "taken for" in said
     assert "Its crease passes through (" in said
     X, y = wine().standardised()
-    model = trained(perceptron([13, 2, 3], np.random.default_rng(4)), X, y, 30)
+    model = train_briefly(perceptron([13, 2, 3], np.random.default_rng(4)), X, y, 30)
     assert "through a point of the decision boundary" in explain(fold(model, "0", X, y).explanation)
 
 
@@ -348,7 +348,7 @@ def test_wrong_arguments_are_named(options, message):
 
 def test_float32_models_and_tensors_are_taken_as_they_are():
     X, y = circle(n=100)
-    model = trained(perceptron([2, 3, 2], np.random.default_rng(0)), X, y).float()
+    model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(0)), X, y).float()
     tensor = torch.from_numpy(X).float()
     proposal = fold(model, creases.places(model)[0], tensor, torch.from_numpy(y))
     done = apply(proposal, model, data=tensor)

@@ -11,18 +11,18 @@ from creases.growth import apply, explain
 from creases.growth.methods import fold
 from creases.growth.methods.folding import fold_outcome
 from creases.problems import circle
-from fold_models import cost, data, perceptron, trained
+from fold_models import cost, data, perceptron, train_briefly
 
 
 def test_the_outcome_counts_what_training_fixed_and_broke():
     X, y = circle(n=200)
-    model = trained(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)
+    model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)
     inputs, targets = torch.from_numpy(X), torch.from_numpy(y)
     wrong = (model(inputs).argmax(dim=1) != targets).numpy()
     proposal = fold(model, "0", X, y)
     before = cost(model, inputs, targets).item()
     apply(proposal, model)
-    trained(model, X, y, 300)
+    train_briefly(model, X, y, 300)
     now = (model(inputs).argmax(dim=1) != targets).numpy()
     record = fold_outcome(proposal.explanation, model, X, y)
     after = record["after"]

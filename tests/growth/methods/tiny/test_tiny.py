@@ -17,7 +17,7 @@ from creases.growth.methods._first_order.gains import choose_signs
 from creases.growth.methods._first_order.statistics import sample_size, statistics
 from creases.growth.methods._tiny.tiny import tiny
 from creases.growth.methods._tiny.train_by_growth import train_by_growth
-from first_order import conv, data, grown, loss, mean_loss, mlp, place_of, slope
+from first_order import apply_to_copy, conv, data, loss, mean_loss, mlp, place_of, slope
 from surgery_models import Branches
 
 BENDS = [nn.Tanh, nn.ReLU, nn.SELU, nn.GELU, nn.SiLU, lambda: nn.LeakyReLU(0.2), nn.PReLU, nn.ELU, lambda: nn.PReLU(3)]
@@ -93,7 +93,7 @@ def test_the_gain_is_the_exact_slope_and_the_search_saw_the_grown_model(make, sh
         return
     step = proposal.explanation["line_search"]["amplitude"] ** -0.5 * 1e-3
     assert slope(model, proposal, x, y, step) == pytest.approx(proposal.gain, rel=1e-4)
-    assert mean_loss(grown(model, proposal), *held) == pytest.approx(
+    assert mean_loss(apply_to_copy(model, proposal), *held) == pytest.approx(
         proposal.explanation["line_search"]["loss_after"], rel=1e-10
     )
 
@@ -116,7 +116,7 @@ def test_every_weight_of_a_new_unit_has_a_gradient(make):
         fallback=None,
         above_noise=False,
     )
-    after = grown(model, proposal)
+    after = apply_to_copy(model, proposal)
     loss(after(x), y).backward()
     new = proposal.place.width
     assert proposal.count
@@ -131,12 +131,12 @@ def test_for_relu_the_better_sign_is_chosen():
     from creases.growth.methods._first_order.units import scale_units
     from creases.growth.methods._tiny.bottleneck import optimal_units
 
-    watch, source = observe_batches(model, "2", (x, y), loss)
+    observer, source = observe_batches(model, "2", (x, y), loss)
     seen = list(source)
-    reach = Route(watch.twin, watch.place, seen[0])
+    route = Route(observer.twin, observer.place, seen[0])
     units = optimal_units(statistics(model, "2", (x, y), loss))
     minus = -torch.ones_like(units.values)
-    one, two = choose_signs(reach, seen, units), choose_signs(reach, seen, scale_units(units, minus, minus))
+    one, two = choose_signs(route, seen, units), choose_signs(route, seen, scale_units(units, minus, minus))
     assert torch.allclose(one.gains, two.gains)
     assert one.flipped + two.flipped == len(one.gains)
 
@@ -263,9 +263,9 @@ def test_where_no_linear_correlation_is_left_others_are_found(fallback, bend):
     )
     assert proposal.count
     assert proposal.explanation["line_search"]["gain"] > 1e-3 * proposal.explanation["loss"]
-    after = mean_loss(grown(model, proposal), x, y, nn.MSELoss())
+    after = mean_loss(apply_to_copy(model, proposal), x, y, nn.MSELoss())
     assert after == pytest.approx(proposal.explanation["line_search"]["loss_after"])
-    small = mean_loss(grown(model, proposal.scale(1.0, 1e-5)), x, y, nn.MSELoss())
+    small = mean_loss(apply_to_copy(model, proposal.scale(1.0, 1e-5)), x, y, nn.MSELoss())
     assert (mean_loss(model, x, y, nn.MSELoss()) - small) / 1e-5 == pytest.approx(proposal.gain, rel=1e-3)
     assert "no linear correlation gives anything" in explain(proposal.explanation)
 
