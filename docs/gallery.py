@@ -107,7 +107,7 @@ curves = show.plot_growth(history, score="accuracy")
         "`show.animate_training` for networks that only train; MP4 needs `pip install 'creases[video]'`.",
         {"film": "an animation of a network that grows: regions, boundary, curve and network"},
         """
-creases grow moons --when 8 --epochs 80 --out run
+creases grow moons --when 8 --max-epochs 80 --out run
 creases animate run --out film.gif
 """,
         "sh",

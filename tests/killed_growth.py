@@ -1,6 +1,6 @@
-"""A growth run in its folder that is killed at moments of chance and resumed: run as a program, as killed_runs.py.
+"""A growth run in its folder that is killed at random moments and resumed: run as a program, as killed_runs.py.
 
-``python killed_growth.py KILLS FOLDER`` prints, as JSON, how often it was killed and whether its moments are those of
+``python killed_growth.py KILLS FOLDER`` prints, as JSON, how often it was killed and whether its snapshots are those of
 the run that was left alone.
 """
 
@@ -15,18 +15,18 @@ from pathlib import Path
 
 import torch
 
-from creases.growth.experiment import _run as runs
-from creases.growth.experiment._settings import Settings
-from creases.growth.experiment._split import load_split
+from creases.growth import GrowthConfig
+from creases.growth.experiment import Experiment, RunSettings
+from creases.growth.experiment import _experiment as experiments
 from killed_runs import ended
 
-SETTINGS = Settings(data="moons", epochs=60, when="7")
+SETTINGS = RunSettings("moons", config=GrowthConfig(max_epochs=60, when=7))
 
 
 def left_alone(folder: Path) -> None:
     """A run to its end, with a checkpoint after every epoch or so."""
-    runs.CHECKPOINT_SECONDS = 0.05
-    runs.run(SETTINGS, load_split(SETTINGS), folder)
+    experiments.CHECKPOINT_SECONDS = 0.05
+    Experiment.from_problem(SETTINGS.load_problem(), SETTINGS.config, folder=folder).run(progress=False)
     (folder / "done").touch()
 
 
@@ -41,9 +41,9 @@ def forked(folder: Path) -> int:
     return process
 
 
-def moments(folder: Path) -> dict[str, bytes]:
-    """The moments' files, and whatever else is beside them."""
-    return {path.name: path.read_bytes() for path in (folder / "moments").iterdir()}
+def snapshots(folder: Path) -> dict[str, bytes]:
+    """The files of the snapshots, and whatever else is beside them."""
+    return {path.name: path.read_bytes() for path in (folder / "snapshots").iterdir()}
 
 
 def main(kills: int, folder: Path) -> dict:
@@ -57,13 +57,13 @@ def main(kills: int, folder: Path) -> dict:
     chance, killed, same = random.Random(0), 0, True
     while killed < kills:
         if not struck.exists() or (struck / "done").exists():
-            same &= not struck.exists() or moments(struck) == moments(whole)
+            same &= not struck.exists() or snapshots(struck) == snapshots(whole)
             struck = folder / f"struck {killed}"
             struck.mkdir()
         killed += not ended(forked(struck), chance.uniform(0.0, length))
     ended(forked(struck), 100)
-    same &= moments(struck) == moments(whole)
-    return {"kills": killed, "same": same, "moments": len(moments(whole))}
+    same &= snapshots(struck) == snapshots(whole)
+    return {"kills": killed, "same": same, "snapshots": len(snapshots(whole))}
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""A page of the studio and its desk in one process, and problems to give it."""
+"""A page of the studio and its controller in one process, and problems to give it."""
 
 from __future__ import annotations
 
 import copy
 import json
 
-from creases.show.studio._desk import Desk
+from creases.show.studio._controller import Controller
 from creases.show.studio._limits import Limits
 from creases.show.viewer._run import COLUMNS
 
@@ -23,13 +23,13 @@ IRIS = {"kind": "builtin", "name": "iris"}
 
 
 class Page:
-    """A page and its desk in one process: sends messages, keeps what it is told as the viewer does."""
+    """A page and its controller in one process: sends messages, keeps what it is told as the viewer does."""
 
     def __init__(self, **limits):
         self.said: list = []
         self.run: dict = {}
         self.status: dict = {}
-        self.desk = Desk(self._hear, Limits(**limits))
+        self.controller = Controller(self._hear, Limits(**limits))
 
     def _hear(self, said):
         self.said.append(json.loads(json.dumps(said)) if isinstance(said, dict) else said)
@@ -60,7 +60,7 @@ class Page:
     def send(self, do, **more):
         """What a message is answered with."""
         before = len(self.said)
-        self.desk.handle(json.dumps({"do": do, **more}))
+        self.controller.handle(json.dumps({"do": do, **more}))
         return self.said[before:]
 
     def refused(self, do, **more):
@@ -75,9 +75,9 @@ class Page:
 
     def work(self, epochs=10**6):
         for _ in range(epochs):
-            if self.desk.state != "running":
+            if self.controller.state != "running":
                 break
-            self.desk.work()
+            self.controller.work()
         return self
 
     def steps(self, count):
@@ -87,14 +87,14 @@ class Page:
 
     @property
     def live(self):
-        return self.desk._live
+        return self.controller._live
 
     @property
     def model(self):
         return self.live.state.model
 
     def as_told(self):
-        """The page's run is what the desk would tell one that comes now."""
+        """The page's run is what the controller would tell one that comes now."""
         told = copy.deepcopy(self.run)
         self.send("hello")
         return told == self.run

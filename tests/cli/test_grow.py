@@ -8,9 +8,9 @@ import pytest
 
 import creases
 from creases.cli import grow as verb
-from creases.growth import History
-from creases.growth.experiment import _run as runs
-from creases.growth.experiment._settings import Settings
+from creases.growth import GrowthConfig, History
+from creases.growth.experiment import Experiment, RunSettings
+from creases.growth.experiment import _experiment as experiments
 
 FILES = {
     "model.safetensors",
@@ -20,7 +20,7 @@ FILES = {
     "report.txt",
     "run.json",
     "checkpoint.pt",
-    "moments",
+    "snapshots",
 }
 
 
@@ -37,7 +37,7 @@ def orchard(tmp_path):
     return path
 
 
-QUICK = ("--epochs", 60, "--when", 15, "--seed", 1)
+QUICK = ("--max-epochs", 60, "--when", 15, "--seed", 1)
 
 
 def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp_path):
@@ -55,9 +55,9 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
     y = np.array([picked == "late" for *_, picked in table])
     right = (net(X).argmax(axis=1) == y).mean()
     scores = model["scores"]["grown network"]
-    assert right == pytest.approx(0.6 * scores["train"] + 0.2 * scores["validation"] + 0.2 * scores["test"])
+    assert right == pytest.approx((104 * scores["train"] + 24 * scores["validation"] + 32 * scores["test"]) / 160)
     said = " ".join(result.stdout.split())
-    assert "96 rows to train on, 32 to see when to stop, 32 to test with, never seen before" in said
+    assert "104 rows to train on, 24 for early stopping, 32 for testing" in said
     assert "were taken for" in said
     assert "LogisticRegression" in said
     assert "Open o/growth.png" in said
@@ -94,7 +94,7 @@ def test_rows_left_out_for_missing_values_do_not_shift_the_others(run, orchard, 
 
 def test_the_onnx_file_is_the_same_network(run, orchard, tmp_path):
     pytest.importorskip("onnx")
-    assert run("grow", orchard, "--out", "o", "--epochs", 5).exit_code == 0
+    assert run("grow", orchard, "--out", "o", "--max-epochs", 5).exit_code == 0
     x = np.array([[200.0, 10, 1, 0], [450, 30, 0, 1]])
     a, b = (creases.read(tmp_path / "o" / f"model.{ending}")(x) for ending in ("safetensors", "onnx"))
     assert np.allclose(a, b, rtol=1e-12)
@@ -103,7 +103,7 @@ def test_the_onnx_file_is_the_same_network(run, orchard, tmp_path):
 def test_a_regression_is_told_in_the_targets_units(run, tmp_path):
     x = np.linspace(0, 100, 120)
     np.savez(tmp_path / "roof.npz", load=x, sag=np.abs(x - 40) * 30 + 1000)
-    result = run("grow", "roof.npz", "--target", "sag", "--out", "o", "--epochs", 80, "--when", 20)
+    result = run("grow", "roof.npz", "--target", "sag", "--out", "o", "--max-epochs", 80, "--when", 20)
     assert result.exit_code == 0, result.output
     scores = json.loads((tmp_path / "o" / "model.json").read_text())["scores"]
     assert scores["grown network"]["test"] > scores["Ridge"]["test"] + 0.1
@@ -114,75 +114,81 @@ def test_a_regression_is_told_in_the_targets_units(run, tmp_path):
 
 def test_an_interrupted_run_says_how_to_go_on_and_comes_to_the_same_network(run, orchard, tmp_path, monkeypatch):
     assert run("grow", orchard, "--out", "whole", *QUICK).exit_code == 0
-    real = runs.grow
+    real = Experiment.run
 
-    def interrupted(*args, **options):
+    def interrupted(experiment, **options):
         def stop(state):
             if len(state.history.epochs) == 40:
                 raise KeyboardInterrupt
 
-        return real(*args, **{**options, "callbacks": [*options["callbacks"], stop], "checkpoint_seconds": 0})
+        return real(experiment, **{**options, "callbacks": [stop]})
 
-    monkeypatch.setattr(runs, "grow", interrupted)
+    monkeypatch.setattr(experiments, "CHECKPOINT_SECONDS", 0)
+    monkeypatch.setattr(Experiment, "run", interrupted)
     result = run("grow", orchard, "--out", "parts", *QUICK)
     assert result.exit_code == 130
-    assert "stopped; go on with: creases grow --resume parts" in result.stderr
-    monkeypatch.setattr(runs, "grow", real)
+    assert "stopped; resume with: creases grow --resume parts" in result.stderr
+    monkeypatch.setattr(Experiment, "run", real)
     assert run("grow", "--resume", "parts").exit_code == 0
     for name in ("model.safetensors", "model.json", "growth.png"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
     one, two = (
-        {path.name: path.read_bytes() for path in (tmp_path / n / "moments").iterdir()} for n in ("whole", "parts")
+        {path.name: path.read_bytes() for path in (tmp_path / n / "snapshots").iterdir()} for n in ("whole", "parts")
     )
     assert one == two
     assert len(one) > 8
     again = json.loads(run("grow", "--resume", "parts", "--json").stdout)
     assert again["epochs"] == 60
-    longer = json.loads(run("grow", "--resume", "parts", "--epochs", 70, "--json").stdout)
+    longer = json.loads(run("grow", "--resume", "parts", "--max-epochs", 70, "--json").stdout)
     assert longer["epochs"] == 70
 
 
 def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
-    assert run("grow", orchard, "--out", "o", "--epochs", 2).exit_code == 0
-    again = run("grow", orchard, "--out", "o", "--epochs", 3)
+    assert run("grow", orchard, "--out", "o", "--max-epochs", 2).exit_code == 0
+    again = run("grow", orchard, "--out", "o", "--max-epochs", 3)
     assert again.exit_code == 2
-    assert "--out: o holds a growth run; go on with it by --resume o, write over it with --force" in again.stderr
-    forced = run("grow", orchard, "--out", "o", "--epochs", 3, "--force", "--json")
+    assert (
+        "--out must not hold a growth run or files of the same name, got o with run.json of a growth run; resume it by "
+        "--resume o, overwrite it by --force, or give another folder"
+    ) in " ".join(again.stderr.split())
+    forced = run("grow", orchard, "--out", "o", "--max-epochs", 3, "--force", "--json")
     assert json.loads(forced.stdout)["epochs"] == 3
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "report.txt").write_text("mine")
     refused = run("grow", orchard, "--out", "mine")
-    assert "--out: mine holds report.txt" in refused.stderr
+    assert "got mine with report.txt; overwrite it by --force, or give another folder" in " ".join(
+        refused.stderr.split()
+    )
     assert (tmp_path / "mine" / "report.txt").read_text() == "mine"
 
 
 def test_a_run_is_not_resumed_on_other_data(run, orchard):
-    assert run("grow", orchard, "--out", "o", "--epochs", 2).exit_code == 0
+    assert run("grow", orchard, "--out", "o", "--max-epochs", 2).exit_code == 0
     orchard.write_text(orchard.read_text() + "300,10,pear,late\n")
     result = run("grow", "--resume", "o")
     assert result.exit_code == 2
-    assert "orchard.csv is not what it was when the run began" in result.stderr
+    assert "orchard.csv has changed since the run in o began; start another run" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("grow",), "give the data and a folder: creases grow table.csv --target COLUMN --out DIR"),
-        (("grow", "nowhere.csv", "--out", "o"), "data: there is no file nowhere.csv"),
-        (("grow", "moon", "--out", "o"), "data: 'moon' is no file. there is no built-in 'moon'; did you mean 'moons'?"),
-        (("grow", "moons", "--target", "y", "--out", "o"), "'moons' is a built-in problem"),
-        (("grow", "moons", "--out", "o", "--hidden", "2,x"), "--hidden: expected comma-separated numbers"),
-        (("grow", "moons", "--out", "o", "--hidden", "0"), "--hidden: expected widths of at least 1"),
-        (("grow", "moons", "--out", "o", "--epochs", "0"), "--epochs: expected at least 1, got 0"),
-        (("grow", "moons", "--out", "o", "--lr", "0"), "--lr: expected a learning rate above 0"),
-        (("grow", "moons", "--out", "o", "--test", "0.9"), "--validation, --test: expected two shares above 0"),
-        (("grow", "moons", "--out", "o", "--parameters", "3"), "--parameters: the network begins with 12"),
-        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where: expected one of bottleneck, round-robin"),
-        (("grow", "moons", "--out", "o", "--when", "never"), "--when: expected plateau, converged or a number"),
-        (("grow", "moons", "--out", "o", "--device", "abacus"), "--device: 'abacus' cannot be used"),
-        (("grow", "--resume", "o"), "--resume: o holds no growth run (there is no run.json in it)"),
-        (("grow", "moons", "--resume", "o"), "DATA: a run is resumed with its own settings"),
-        (("grow", "--how", "tiny", "--resume", "o"), "--how: a run is resumed with its own settings"),
+        (("grow", "nowhere.csv", "--out", "o"), "there is no file nowhere.csv"),
+        (("grow", "moon", "--out", "o"), "did you mean 'moons'?"),
+        (("grow", "moons", "--target", "y", "--out", "o"), "--target must not be given for a built-in problem, got 'y'"),
+        (("grow", "moons", "--out", "o", "--hidden", "2,x"), "--hidden must be comma-separated numbers, got '2,x'"),
+        (("grow", "moons", "--out", "o", "--hidden", "0"), "--hidden must be auto, or positive widths such as 2 or 4,4, got '0'"),
+        (("grow", "moons", "--out", "o", "--max-epochs", "0"), "--max-epochs must be a positive integer, got 0"),
+        (("grow", "moons", "--out", "o", "--lr", "0"), "--lr must be a finite number above 0, got 0"),
+        (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "--validation-fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),
+        (("grow", "moons", "--out", "o", "--max-parameters", "3"), "--max-parameters must be at least 12, the size of the network at the start, got 3"),
+        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'bottleneck', 'round robin', 'gain', 'hidden1', got 'elsewhere'"),
+        (("grow", "moons", "--out", "o", "--when", "never"), "--when"),
+        (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),
+        (("grow", "--resume", "o"), "o holds no growth run (there is no run.json in it)"),
+        (("grow", "moons", "--resume", "o"), "DATA must not be given with --resume: a run is resumed with its settings"),
+        (("grow", "--how", "tiny", "--resume", "o"), "--how must not be given with --resume: a run is resumed with its settings"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_run_is_refused_in_one_line(run, words, said):
@@ -195,7 +201,7 @@ def test_what_cannot_be_run_is_refused_in_one_line(run, words, said):
 def test_a_wrong_column_is_refused_with_the_command_lines_words(run, orchard):
     result = run("grow", orchard, "--target", "pickt", "--out", "o")
     assert result.exit_code == 2
-    assert "--target: " in result.stderr
+    assert "--target must" in result.stderr
     assert "did you mean 'picked'?" in result.stderr
 
 
@@ -204,12 +210,14 @@ def test_a_damaged_run_file_is_named(run, tmp_path):
     (tmp_path / "o" / "run.json").write_text('{"creases-run": 7}')
     result = run("grow", "--resume", "o")
     assert result.exit_code == 2
-    assert "run.json is damaged (version 7, expected 1)" in " ".join(result.stderr.split())
+    assert "run.json is damaged (version 7, expected 2)" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize("how", ["tiny", "gradmax", "random", "split", "search"])
 def test_every_method_grows_from_the_command_line(run, how):
-    result = run("grow", "moons", "--how", how, "--hidden", "2,2", "--out", "o", "--epochs", 12, "--when", 4, "--json")
+    result = run(
+        "grow", "moons", "--how", how, "--hidden", "2,2", "--out", "o", "--max-epochs", 12, "--when", 4, "--json"
+    )
     assert result.exit_code == 0, result.output
     steps = json.loads(result.stdout)["growth_steps"]
     assert steps
@@ -217,7 +225,7 @@ def test_every_method_grows_from_the_command_line(run, how):
 
 
 def test_a_budget_bounds_the_network(run):
-    result = run("grow", "spirals", "--parameters", 20, "--when", 3, "--epochs", 30, "--out", "o", "--json")
+    result = run("grow", "spirals", "--max-parameters", 20, "--when", 3, "--max-epochs", 30, "--out", "o", "--json")
     summary = json.loads(result.stdout)
     assert summary["parameters"] <= 20
     assert max(step["width"][1] for step in summary["growth_steps"]) <= 3
@@ -226,19 +234,37 @@ def test_a_budget_bounds_the_network(run):
 def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
     rows = [f"{k},{'b' if k == 5 else 'a' if k % 2 else 'c'}" for k in range(12)]
     (tmp_path / "few.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
-    assert run("grow", "few.csv", "--out", "o", "--epochs", 4, "--when", 2).exit_code == 0
+    assert run("grow", "few.csv", "--out", "o", "--max-epochs", 4, "--when", 2).exit_code == 0
     (tmp_path / "fewer.csv").write_text("x,y\n" + "\n".join(rows[:9]) + "\n")
     result = run("grow", "fewer.csv", "--out", "p")
     assert result.exit_code == 2
-    assert "data: 9 rows are too few to hold some out; at least 10 are needed" in result.stderr
+    assert "DATA must have at least 10 rows, got 9" in result.stderr
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        Settings(data="moons"),
-        Settings(data="moons", how="tiny", where="hidden2", when="12", hidden=(3, 4), parameters=90, recycle=False),
-        Settings(data="moons", epochs=7, lr=0.003, batch=8, validation=0.1, test=0.3, seed=5),
+        RunSettings("moons"),
+        RunSettings(
+            "moons",
+            config=GrowthConfig(
+                how="tiny", where="hidden2", when=12, hidden=(3, 4), max_parameters=90, max_units=30, recycle=False
+            ),
+        ),
+        RunSettings(
+            "moons",
+            config=GrowthConfig(
+                max_epochs=7,
+                lr=0.003,
+                batch_size=8,
+                validation_fraction=0.1,
+                test_fraction=0.3,
+                seed=5,
+                where="round robin",
+                optimizer="adam",
+            ),
+        ),
+        RunSettings("moons", config=GrowthConfig(batch_size=None, standardize=False, patience=4, growth_patience=2)),
     ],
 )
 def test_the_command_makes_a_run_of_the_same_settings(run, settings, monkeypatch):

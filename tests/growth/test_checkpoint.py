@@ -50,7 +50,7 @@ def test_a_snapshot_brings_a_model_of_another_width_to_the_same_tensors(name, wa
     small, large = make(), grown(make(), x)
     start, aim = (small, large) if way == "wider" else (large, small)
     parameters = set(map(id, start.modules()))
-    ModelState.of(aim, widths(aim, x)).restore(start, x)
+    ModelState.from_model(aim, widths(aim, x)).restore(start, x)
     assert same_tensors(start, aim)
     assert torch.equal(start.eval()(x), aim.eval()(x))
     assert set(map(id, start.modules())) == parameters
@@ -65,7 +65,7 @@ def test_the_optimizer_holds_the_restored_models_parameters_and_goes_on(make, wa
     optimizer = make(start.parameters())
     nn.functional.cross_entropy(start(x), y).backward()
     optimizer.step()
-    ModelState.of(aim, widths(aim, x)).restore(start, x, optimizer)
+    ModelState.from_model(aim, widths(aim, x)).restore(start, x, optimizer)
     held = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
     assert held == [id(parameter) for parameter in start.parameters()]
     optimizer.zero_grad()
@@ -76,7 +76,7 @@ def test_the_optimizer_holds_the_restored_models_parameters_and_goes_on(make, wa
 
 def test_a_snapshot_is_a_copy():
     model = mlp(3, 2, 2)
-    kept = ModelState.of(model, {"0": 2})
+    kept = ModelState.from_model(model, {"0": 2})
     before = model[0].weight.detach().clone()
     with torch.no_grad():
         model[0].weight.zero_()
@@ -107,7 +107,7 @@ class Trap:
 
 def test_nothing_in_a_file_is_run(tmp_path, capsys):
     torch.save({"creases-checkpoint": 1, "trap": Trap()}, tmp_path / "run.pt")
-    with pytest.raises(FileError, match=r"run\.pt: cannot be read as a checkpoint"):
+    with pytest.raises(FileError, match=r"cannot read .*run\.pt as a checkpoint"):
         checkpoint.load_checkpoint(tmp_path / "run.pt")
     assert capsys.readouterr().out == ""
 
@@ -115,7 +115,7 @@ def test_nothing_in_a_file_is_run(tmp_path, capsys):
 @pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"junk", b"PK\x03\x04 broken"])
 def test_other_files_are_refused_by_name(tmp_path, content):
     (tmp_path / "run.pt").write_bytes(content)
-    with pytest.raises(FileError, match=r"run\.pt: cannot be read as a checkpoint"):
+    with pytest.raises(FileError, match=r"cannot read .*run\.pt as a checkpoint"):
         checkpoint.load_checkpoint(tmp_path / "run.pt")
 
 
@@ -123,21 +123,21 @@ def test_a_truncated_checkpoint_is_refused(tmp_path):
     checkpoint.save_checkpoint(tmp_path / "run.pt", {"model": mlp(3, 2, 2).state_dict()})
     whole = (tmp_path / "run.pt").read_bytes()
     (tmp_path / "run.pt").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FileError, match="cannot be read as a checkpoint"):
+    with pytest.raises(FileError, match="cannot read .* as a checkpoint"):
         checkpoint.load_checkpoint(tmp_path / "run.pt")
 
 
 @pytest.mark.parametrize("content", [{"creases-checkpoint": 99}, {"steps": 1}, [1, 2]])
 def test_files_of_torch_that_are_no_checkpoints_are_refused(tmp_path, content):
     torch.save(content, tmp_path / "run.pt")
-    with pytest.raises(FileError, match="is no checkpoint of a growth run, or of another version"):
+    with pytest.raises(FileError, match="is not a checkpoint of a growth run of this version"):
         checkpoint.load_checkpoint(tmp_path / "run.pt")
 
 
 def test_the_checkpoint_of_another_model_is_refused():
     x, _ = classes(4)
-    with pytest.raises(InputError, match="is of another model than this one: it grew 'gone'"):
+    with pytest.raises(InputError, match="checkpoint must be of the same model, got one that grew 'gone'"):
         resize(mlp(3, 2, 2), {"gone": 3}, x)
     other = mlp(3, 2, 3)
-    with pytest.raises(InputError, match="is of another model than this one"):
-        ModelState.of(other, {"0": 2}).restore(mlp(3, 2, 2), x)
+    with pytest.raises(InputError, match="checkpoint must be of the same model"):
+        ModelState.from_model(other, {"0": 2}).restore(mlp(3, 2, 2), x)

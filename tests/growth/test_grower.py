@@ -23,7 +23,7 @@ def test_growth_in_a_users_own_loop_takes_a_line_before_it_and_one_in_it():
     x, y = classes()
     model = mlp(3, 1, 2)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    grower = Grower(model, optimizer, (x, y), nn.CrossEntropyLoss(), when=20)
+    grower = Grower(model, optimizer, (x, y), nn.CrossEntropyLoss(), how="tiny", when=20)
     for _ in range(70):
         loss = F.cross_entropy(model(x), y)
         optimizer.zero_grad()
@@ -109,7 +109,7 @@ def test_validation_data_are_measured_and_never_grown_on():
     seen = []
 
     def how(model, place, evidence):
-        seen.append(evidence.samples.whole(1000).X)
+        seen.append(evidence.samples.arrays(1000).X)
         return Random()(model, place, evidence)
 
     x, y = classes()
@@ -137,13 +137,13 @@ def test_after_the_end_a_step_does_nothing():
 
 
 def test_a_model_that_cannot_grow_is_refused_at_once():
-    with pytest.raises(InputError, match=r"model: has no place whose width can grow; .*refused=True\) says why"):
+    with pytest.raises(InputError, match=r"model must have a layer whose width can grow; .*refused=True\) says why"):
         Grower(nn.Linear(3, 2).double(), None, classes(), "classification")
 
 
 def test_a_method_that_can_grow_no_place_is_refused_with_each_reason():
     grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how="steepest_split")
-    with pytest.raises(InputError, match=r"how: the method can grow no place of this model \('0': .*use split\)"):
+    with pytest.raises(InputError, match=r"how must be a method that can grow this model, got refusals '0': .*use split"):
         grower.step()
 
 
@@ -164,7 +164,7 @@ def test_folds_with_an_unknown_loss_are_refused_with_what_to_give():
         ({"where": ["0"]}, "where must be"),
         ({"stop": "soon"}, "stop must be a policy"),
         ({"loss": "accuracy"}, "loss must be a function or one of"),
-        ({"validation": (torch.ones(3, 3), torch.ones(2))}, "validation: expected as many targets as inputs"),
+        ({"validation": (torch.ones(3, 3), torch.ones(2))}, "validation must have as many targets as inputs"),
         ({"optimizer": adam(mlp(3, 2, 2))}, "optimizer must hold parameters of the model, got none of them"),
     ],
 )
@@ -176,7 +176,7 @@ def test_wrong_arguments_are_refused_at_once(options, says):
 
 def test_validation_samples_that_the_model_does_not_take_are_refused_by_name():
     grower = Grower(mlp(3, 2, 2), None, classes(), "classification", validation=(torch.ones(3, 2), torch.zeros(3)))
-    with pytest.raises(InputError, match=r"validation: the model does not run on samples of shape \(2,\)"):
+    with pytest.raises(InputError, match=r"validation must be what the model takes, got samples of shape \(2,\)"):
         grower.begin()
 
 
@@ -228,7 +228,7 @@ def test_a_diverged_training_is_refused_with_what_to_do():
     with torch.no_grad():
         grower.state.model[2].weight.fill_(torch.nan)
     grower._begun = True
-    with pytest.raises(InputError, match=r"loss: is nan in epoch 1: the training has diverged.*smaller lr"):
+    with pytest.raises(InputError, match=r"loss must stay finite, got nan in epoch 1; the training has diverged.*smaller learning rate"):
         grower.step()
 
 

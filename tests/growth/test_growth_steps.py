@@ -97,7 +97,7 @@ def test_recycling_in_vain_is_not_repeated_for_ever():
         return Proposal("idle", place, proposal.fan_in, proposal.bias, still, 1.0, explanation)
 
     model, data = duplicated(), classes()
-    grower = Grower(model, None, data, "classification", how=idle, when=1)
+    grower = Grower(model, None, data, "classification", how=idle, when=1, growth_patience=None)
     for _ in range(8):
         grower.step()
     assert [record.action for record in grower.history.records] == ["recycle", "grow"] * 4

@@ -192,7 +192,7 @@ def test_the_last_network_is_kept_where_that_is_asked_for():
     grown, _, (x, y) = overfitting("last")
     assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(grown.history.last["validation_loss"])
     assert "the network is that of" not in grown.history.ended
-    with pytest.raises(InputError, match="keep: expected 'best' or 'last', got 'first'"):
+    with pytest.raises(InputError, match="keep must be 'best' or 'last', got 'first'"):
         run(keep="first")
 
 
@@ -216,20 +216,20 @@ def test_a_share_of_the_data_is_set_aside_for_validation():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"validation": 1.5}, "a share between 0 and 1 of data in memory, got 1.5"),
-        ({"validation": 0}, "a share between 0 and 1"),
-        ({"validation": 0.999}, "leaves none to train on"),
-        ({"batch_size": 0}, "batch_size: expected at least 1, got 0"),
-        ({"max_epochs": 0}, "max_epochs: expected at least 1"),
-        ({"max_epochs": 2.5}, "max_epochs: expected at least 1"),
-        ({"epoch_steps": 0}, "epoch_steps: expected at least 1, got 0"),
-        ({"optimizer": "adam"}, "optimizer: expected an optimizer or a function that makes one, got str"),
+        ({"validation": 1.5}, "a fraction above 0 and below 1 of data in memory, got 1.5"),
+        ({"validation": 0}, "a fraction above 0 and below 1"),
+        ({"validation": 0.999}, "must leave samples to train on"),
+        ({"batch_size": 0}, "batch_size must be .* a positive integer, got 0"),
+        ({"max_epochs": 0}, "max_epochs must be a positive integer"),
+        ({"max_epochs": 2.5}, "max_epochs must be a positive integer"),
+        ({"epoch_steps": 0}, "epoch_steps must be a positive integer, got 0"),
+        ({"optimizer": "sgd"}, "optimizer must be .*, or an optimizer, or a function that makes one, got 'sgd'"),
         ({"how": "magic"}, "how must be a function or one of"),
-        ({"how": "steepest_split"}, "how: the method can grow no place"),
+        ({"how": "steepest_split"}, "how must be a method that can grow this model"),
         ({"where": "hidden"}, "where must be a place of the model that can grow, .* got 'hidden'"),
         ({"stop": Target(score=0.9, on="validation")}, "validation must be given for Target"),
-        ({"lr": 1e200}, "loss: is nan in epoch .*smaller lr"),
-        ({"lr": -0.1}, "lr: expected a learning rate of at least 0, got -0.1"),
+        ({"lr": 1e200}, "loss must stay finite, got nan in epoch .*smaller learning rate"),
+        ({"lr": -0.1}, "lr must be a finite number above 0, got -0.1"),
         ({"checkpoint": "no/such/folder/run.pt"}, "cannot write no/such/folder/run.pt: there is no folder"),
     ],
 )
@@ -347,13 +347,13 @@ def test_a_finished_run_is_read_back_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("other", "says"),
     [
-        ({"how": "tiny"}, "how = 'random', this one has 'tiny'"),
-        ({"seed": 3}, "seed = 0, this one has 3"),
-        ({"loss": "regression"}, "loss = 'classification', this one has 'regression'"),
+        ({"how": "tiny"}, "how = 'random', not 'tiny'"),
+        ({"seed": 3}, "seed = 0, not 3"),
+        ({"loss": "regression"}, "loss = 'classification', not 'regression'"),
         ({"data": classes(120, seed=7)}, "data = 120 samples"),
-        ({"batch_size": 7}, "batch_size = 100, this one has 7"),
-        ({"optimizer": lambda p: torch.optim.SGD(p, lr=0.1)}, "optimizer = Adam, this one has SGD"),
-        ({"model": mlp(3, 2, 2)}, "is of another model than this one"),
+        ({"batch_size": 7}, "batch_size = 32, not 7"),
+        ({"optimizer": lambda p: torch.optim.SGD(p, lr=0.1)}, "optimizer = AdamW, not SGD"),
+        ({"model": mlp(3, 2, 2)}, "checkpoint must be of the same model"),
         ({"model": mlp(3, 2, 2, 2, bend=nn.Tanh), "validation": 0.5}, "make the same call, or give another file"),
     ],
 )

@@ -7,7 +7,7 @@ import copy
 import pytest
 import torch
 
-from creases.growth import Run, grow
+from creases.growth import GrowthConfig, Run, grow
 from creases.growth.policies import Budget, Every
 from growth_runs import classes, mlp, same_tensors, timeless
 
@@ -15,7 +15,9 @@ OPTIONS = {"how": "fold", "when": 4, "max_epochs": 14, "lr": 0.1, "batch_size": 
 
 
 def begun(**options) -> Run:
-    run = Run.of(mlp(3, 2, 2, seed=1), classes(), "classification", **{**OPTIONS, **options})
+    given = {**OPTIONS, **options}
+    validation = given.pop("validation")
+    run = Run(mlp(3, 2, 2, seed=1), classes(), "classification", GrowthConfig(**given), validation=validation)
     run.start()
     return run
 
@@ -92,12 +94,12 @@ def test_back_restores_network_optimizer_and_history_bit_for_bit(how):
     epochs(run, 3)
     network, optimizer = copy.deepcopy(model(run)), copy.deepcopy(run.optimizer.state_dict())
     history = run.history.to_json()
-    mark = run.mark()
+    mark = run.snapshot()
     run.grow_now()
     epochs(run, 3)
     run.grow_now()
     assert not same_tensors(model(run), network)
-    run.back(mark)
+    run.restore(mark)
     assert same_tensors(model(run), network)
     assert same_optimizers(run.optimizer.state_dict(), optimizer)
     assert run.history.to_json() == history
@@ -107,16 +109,16 @@ def test_a_run_goes_on_from_a_mark_as_if_nothing_had_been_and_again():
     straight, turned = begun(when=100), begun(when=100)
     epochs(straight, 6)
     epochs(turned, 3)
-    mark = turned.mark()
+    mark = turned.snapshot()
     for _ in range(2):
         turned.grow_now()
         epochs(turned, 2)
-        turned.back(mark)
+        turned.restore(mark)
         epochs(turned, 3)
         assert same_tensors(model(turned), model(straight))
         assert timeless(turned.history) == timeless(straight.history)
         assert turned.best[0] == straight.best[0]
-        turned.back(mark)
+        turned.restore(mark)
 
 
 def test_back_from_the_end_leaves_a_run_that_goes_on():
@@ -124,9 +126,9 @@ def test_back_from_the_end_leaves_a_run_that_goes_on():
     mark = None
     while not run.history.ended:
         run.epoch()
-        mark = mark or run.mark()
+        mark = mark or run.snapshot()
     run.finish()
-    run.back(mark)
+    run.restore(mark)
     assert run.history.ended == ""
     assert len(run.history.epochs) == 1
     run.epoch()

@@ -76,24 +76,24 @@ def test_parts_are_all_samples_in_the_same_order_each_time(kind):
 @pytest.mark.parametrize(("n", "held"), [(10, 10), (24, 6), (100, 6), (1, 1)])
 def test_drawn_samples_and_those_held_out_are_different_ones(kind, n, held):
     data = as_samples(kinds(30)[kind], MODEL)
-    first, rest = data.drawn(n, seed=3)
+    first, rest = data.draw(n, seed=3)
     one, two = rows(first), rows(rest)
     assert (len(one), len(two)) == (min(n, 24), held)
     assert len({*one, *two}) == len(one) + len(two)
-    assert rows(data.drawn(n, seed=3)[0]) == one
-    assert n == 1 or rows(data.drawn(n, seed=4)[0]) != one
+    assert rows(data.draw(n, seed=3)[0]) == one
+    assert n == 1 or rows(data.draw(n, seed=4)[0]) != one
 
 
 @pytest.mark.parametrize("kind", ["arrays", "dataset", "loader"])
 def test_where_hardly_any_are_left_none_are_held_out(kind):
-    assert as_samples(kinds(4)[kind], MODEL).drawn(10, seed=0)[1] is None
+    assert as_samples(kinds(4)[kind], MODEL).draw(10, seed=0)[1] is None
 
 
 @pytest.mark.parametrize("kind", ["arrays", "dataset", "loader"])
 def test_looking_at_samples_leaves_the_users_random_numbers_alone(kind):
     given = kinds(30)[kind]
     data, before = as_samples(given, MODEL), torch.random.get_rng_state()
-    data.drawn(10, 3), data.whole(10), data.example()
+    data.draw(10, 3), data.arrays(10), data.example()
     assert torch.equal(before, torch.random.get_rng_state())
 
 
@@ -104,7 +104,7 @@ def test_a_loaders_own_generator_is_left_as_it_was():
     before = numbers.get_state()
     one = rows(data.epoch(1, seed=1))
     assert rows(data.epoch(1, seed=1)) == one != rows(data.epoch(1, seed=2))
-    data.drawn(10, 3), data.whole(10), data.example(), rows(data.parts())
+    data.draw(10, 3), data.arrays(10), data.example(), rows(data.parts())
     assert torch.equal(before, numbers.get_state())
 
 
@@ -128,10 +128,10 @@ def test_batches_are_as_even_as_can_be_and_no_larger_than_asked(n, size):
 
 def test_some_of_many_are_the_same_ones_each_time_with_their_numbers():
     for data in (as_samples(numbered(50), MODEL), as_samples(Pairs(*numbered(50)), MODEL)):
-        seen = data.whole(20)
+        seen = data.arrays(20)
         assert seen.X[:, 0].long().tolist() == seen.rows.tolist() == sorted(seen.rows.tolist())
-        assert torch.equal(data.whole(20).rows, seen.rows)
-        assert data.whole(50).rows is None
+        assert torch.equal(data.arrays(20).rows, seen.rows)
+        assert data.arrays(50).rows is None
 
 
 def test_a_part_keeps_the_numbers_and_has_weights_of_mean_one():
@@ -178,25 +178,25 @@ X3, Y3 = np.ones((4, 3)), np.array([0, 1, 0, 1])
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (X3, r"data: expected \(X, y\)"),
-        (np.ones((2, 5)), r"data: expected \(X, y\)"),
-        (torch.ones(2, 5), r"data: expected \(X, y\)"),
-        ({"X": X3, "y": Y3}, r"data: expected \(X, y\)"),
-        (7, r"data: expected \(X, y\)"),
-        ((X3,), r"data: expected \(X, y\)"),
+        (X3, r"data must be \(X, y\)"),
+        (np.ones((2, 5)), r"data must be \(X, y\)"),
+        (torch.ones(2, 5), r"data must be \(X, y\)"),
+        ({"X": X3, "y": Y3}, r"data must be \(X, y\)"),
+        (7, r"data must be \(X, y\)"),
+        ((X3,), r"data must be \(X, y\)"),
         ((X3, Y3[:3]), r"as many targets as inputs, got X \(4, 3\) and y \(3,\)"),
         ((X3, 1), r"as many targets as inputs, got X \(4, 3\) and y \(\)"),
-        ((X3[:0], Y3[:0]), r"has no samples, X is \(0, 3\)"),
-        ((np.where(X3 > 0, np.nan, X3), Y3), r"data: X has NaN or infinite entries.* fill them in"),
-        ((X3, np.array([0, 1, np.inf, 0])), "data: y has NaN or infinite entries"),
-        ((X3, ["a", "b", "a", "b"]), "data, y: expected an array of numbers"),
-        ((X3.astype(complex), Y3), "data, X: expected real numbers"),
-        ((X3, Y3, np.ones(3)), "finite weight of at least 0 for each of the 4 samples"),
-        ((X3, Y3, [1, 1, 1, -1]), "finite weight of at least 0"),
-        ((X3, Y3, [1, 1, 1, np.nan]), "finite weight of at least 0"),
-        ((X3, Y3, np.zeros(4)), "all of the 4 samples have weight 0"),
-        (Endless(), "comes in a DataLoader"),
-        (Pairs([], []), "the Dataset has no samples"),
+        ((X3[:0], Y3[:0]), r"data must have samples, got X of shape \(0, 3\)"),
+        ((np.where(X3 > 0, np.nan, X3), Y3), r"data must be finite, got NaN or infinite entries in X.* fill them in"),
+        ((X3, np.array([0, 1, np.inf, 0])), "data must be finite, got NaN or infinite entries in y"),
+        ((X3, ["a", "b", "a", "b"]), "data.y must be an array of numbers"),
+        ((X3.astype(complex), Y3), "data.X must be real, got complex numbers"),
+        ((X3, Y3, np.ones(3)), "a finite, non-negative weight for each of the 4 samples, got weights of shape"),
+        ((X3, Y3, [1, 1, 1, -1]), "a finite, non-negative weight for each of the 4 samples"),
+        ((X3, Y3, [1, 1, 1, np.nan]), "a finite, non-negative weight for each of the 4 samples"),
+        ((X3, Y3, np.zeros(4)), "at least one positive weight, got 4 samples of weight 0"),
+        (Endless(), "be in a DataLoader"),
+        (Pairs([], []), "data must have samples, got an empty Dataset"),
     ],
 )
 def test_what_is_no_data_is_refused_with_what_to_give(data, says):
@@ -205,16 +205,16 @@ def test_what_is_no_data_is_refused_with_what_to_give(data, says):
 
 
 def test_values_too_large_for_the_models_dtype_are_refused():
-    with pytest.raises(InputError, match=r"X has NaN or infinite entries \(in torch.float32\)"):
+    with pytest.raises(InputError, match=r"got NaN or infinite entries in X \(torch.float32\)"):
         as_samples((np.full((3, 3), 1e300), [0, 1, 0]), mlp(3, 2, 2, dtype=torch.float32))
 
 
 def test_loaders_of_other_things_than_pairs_are_refused():
     x, y = numbered(5)
     for wrong, says in [(TensorDataset(x, y, y), "got 3 parts"), (TensorDataset(x), "got 1 parts")]:
-        with pytest.raises(InputError, match=f"expected pairs of tensors x, y .*{says}"):
+        with pytest.raises(InputError, match=f"data must give pairs of tensors x, y, {says}"):
             as_samples(DataLoader(wrong), MODEL).example()
-    with pytest.raises(InputError, match="the loader has no samples"):
+    with pytest.raises(InputError, match="data must have samples, got an empty loader"):
         as_samples(DataLoader(Pairs([], [])), MODEL).example()
 
 

@@ -134,5 +134,5 @@ def test_a_loader_with_no_samples_is_refused():
     model = mlp(3, 2, 2)
     x, y = classes(10)
     loader = DataLoader(TensorDataset(x, y), batch_size=20, drop_last=True)
-    with pytest.raises(InputError, match="has no samples"):
+    with pytest.raises(InputError, match="data must have samples"):
         measure(model, as_samples(loader, model), objective("classification"))

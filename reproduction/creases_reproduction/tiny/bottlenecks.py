@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from creases._files import write_atomically
 from creases.growth import InMemorySamples, State, grow, measure, objective
 from creases.growth.methods import GradMax, Tiny
-from creases.growth.policies import NoImprovement, Stop
+from creases.growth.policies import NoImprovement, Plateau, Stop
 from creases.problems import cifar10, mnist
 
 Data = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -80,6 +80,9 @@ def train_model(model: nn.Module, data: Data, name: str, seed: int, stop: Sequen
         curve.points.append((start - began - aside, state.parameters, accuracy))
         aside += time.perf_counter() - start
 
+    usual: dict[str, Any] = {"how": "tiny", "optimizer": "adam", "lr": 1e-3, "batch_size": 100, "growth_patience": None}
+    usual["when"] = Plateau()
+    options = usual | {"max_epochs": 1000} | options
     found, history = grow(model, data[0], "classification", stop=stop, seed=seed, callbacks=[follow], **options)
     curve.seconds = time.perf_counter() - began - aside
     curve.accuracy = measure(found, test, goal).score or 0.0

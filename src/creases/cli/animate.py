@@ -79,7 +79,7 @@ def animate_run(
     with show.theme(theme.value), show_progress(1) as begin:
         begin("drawing")
         show.animate_growth(
-            run.moments,
+            run.snapshots,
             path,
             history=run.history,
             classes=problem.classes,
@@ -97,12 +97,12 @@ def animate_run(
     told = {
         "file": str(path),
         "bytes": path.stat().st_size,
-        "moments": len(run.moments),
+        "moments": len(run.snapshots),
         "slice": cut.name if cut else None,
     }
     if as_json:
         print_json(told)
         return
     on = f" on the slice {cut.name}" if cut else ""
-    shot = min(frames, len(run.moments))
-    out.print(f"{path}: {shot} of {len(run.moments)} moments{on}, {path.stat().st_size / 1e6:.2g} MB", soft_wrap=True)
+    shot = min(frames, len(run.snapshots))
+    out.print(f"{path}: {shot} of {len(run.snapshots)} moments{on}, {path.stat().st_size / 1e6:.2g} MB", soft_wrap=True)

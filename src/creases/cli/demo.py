@@ -13,7 +13,8 @@ from creases.cli._console import out, print_table
 from creases.cli._kernels import load_kernels
 from creases.cli.grow import grow_into, interruptible, print_report
 from creases.errors import CreasesError
-from creases.growth.experiment import SETTINGS_FILE, Settings
+from creases.growth import GrowthConfig
+from creases.growth.experiment import SETTINGS_FILE, RunSettings
 
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
@@ -31,7 +32,7 @@ def run_demo(
     seed: Annotated[int, typer.Option(help="Seed of the data's division, the network and the training.")] = 0,
 ) -> None:
     """Grow a network on points of the plane, map it exactly, draw it: under a minute."""
-    settings = Settings(data=PROBLEM, epochs=EPOCHS, seed=seed)
+    settings = RunSettings(PROBLEM, config=GrowthConfig(max_epochs=EPOCHS, seed=seed))
     report, files = interruptible(folder, lambda: grow_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)
@@ -43,7 +44,7 @@ def run_demo(
 def is_demo(folder: Path) -> bool:
     """Whether a folder holds a demo, which may be written over."""
     try:
-        return (folder / SETTINGS_FILE).exists() and Settings.load(folder).data == PROBLEM
+        return (folder / SETTINGS_FILE).exists() and RunSettings.load(folder).data == PROBLEM
     except CreasesError:
         return False
 
@@ -55,7 +56,7 @@ def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
 
     load_kernels()
     start = perf_counter()
-    partition = plane(report.outcome.net, data_box(report.data.problem.X))
+    partition = plane(report.experiment.network, data_box(report.data.problem.X))
     return partition, summary.summarize(partition, perf_counter() - start)
 
 

@@ -5,9 +5,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from creases.growth._config import GrowthConfig
 from creases.growth._explanation import explain
 from creases.growth._feature_names import format_number
 from creases.growth._grower import Grower
+from creases.growth._linear_start import linear_start
 from creases.growth._loop import GrowthResult, grow
 from creases.growth._objective import objective
 from creases.growth._proposal import Proposal, apply
@@ -28,6 +30,7 @@ __all__ = [
     "GrowingClassifier",
     "GrowingRegressor",
     "GrowthCallback",
+    "GrowthConfig",
     "GrowthResult",
     "History",
     "InMemorySamples",
@@ -42,6 +45,7 @@ __all__ = [
     "explain",
     "format_number",
     "grow",
+    "linear_start",
     "measure",
     "objective",
     "redundant_units",

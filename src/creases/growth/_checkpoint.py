@@ -1,4 +1,4 @@
-"""A growth run in a file: written whole or not at all, read without running anything, resumed exactly."""
+"""A growth run in a file: written completely or not at all, read without running code, resumed exactly."""
 
 from __future__ import annotations
 
@@ -18,37 +18,38 @@ _VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class ModelState:
-    """A model at one moment: the widths of its places, and all its tensors."""
+    """The widths of a model's places, and all its tensors."""
 
     widths: dict[str, int]
     tensors: dict[str, Tensor]
 
     @classmethod
-    def of(cls, model: nn.Module, widths: dict[str, int]) -> ModelState:
+    def from_model(cls, model: nn.Module, widths: dict[str, int]) -> ModelState:
+        """Return the state of a model whose places have these widths."""
         return cls(dict(widths), {name: value.detach().cpu().clone() for name, value in model.state_dict().items()})
 
     def restore(self, model: nn.Module, example: Tensor, optimizer: optim.Optimizer | None = None) -> None:
-        """Bring a model to these widths (its optimizer's state follows) and these values."""
+        """Give a model these widths (its optimizer's state follows) and these values."""
         resize(model, self.widths, example, optimizer)
         try:
             model.load_state_dict(self.tensors)
         except RuntimeError as problem:
-            raise InputError(f"checkpoint: is of another model than this one ({problem})") from None
+            raise InputError("checkpoint", "be of the same model", f"{problem}") from None
 
 
 def resize(
     model: nn.Module, widths: dict[str, int], example: Tensor | None, optimizer: optim.Optimizer | None = None
 ) -> None:
-    """Give the places of a model these widths; new units are zero, the last ones go."""
+    """Give the places of a model these widths; new units are zero, the last units are removed."""
     for name, width in widths.items():
         place = next((place for place in places(model, X=example) if place.name == name), None)
         if place is None:
-            raise InputError(f"checkpoint: is of another model than this one: it grew {name!r}, which is no place here")
+            raise InputError("checkpoint", "be of the same model", f"one that grew {name!r}, which this model cannot")
         resize_place(model, place, width, optimizer)
 
 
 def resize_place(model: nn.Module, place: Place, width: int, optimizer: optim.Optimizer | None = None) -> None:
-    """Give a place of a model this width; new units are zero, the last ones go."""
+    """Give a place of a model this width; new units are zero, the last units are removed."""
     if width < place.width:
         remove(model, place, range(width, place.width), optimizer=optimizer)
     elif width > place.width:
@@ -62,7 +63,7 @@ def resize_place(model: nn.Module, place: Place, width: int, optimizer: optim.Op
 
 
 def load_optimizer_state(optimizer: optim.Optimizer, state: dict[str, Any]) -> None:
-    """Load an optimizer's state with each number in its own dtype; torch's loading takes the parameter's for all."""
+    """Load an optimizer's state, each tensor in its dtype; torch converts all to the parameter's."""
     optimizer.load_state_dict(state)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for number, values in state["state"].items():
@@ -83,7 +84,7 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as problem:  # from a file that is something else torch's unpickler raises almost anything
-        raise FileError(f"{path}: cannot be read as a checkpoint ({problem})") from None
+        raise FileError(f"cannot read {path} as a checkpoint: {problem}") from None
     if not isinstance(state, dict) or state.pop("creases-checkpoint", None) != _VERSION:
-        raise FileError(f"{path}: is no checkpoint of a growth run, or of another version")
+        raise FileError(f"{path} is not a checkpoint of a growth run of this version")
     return state

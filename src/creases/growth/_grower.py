@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
 from torch import Tensor, nn, optim
 
 from creases.errors import InputError
+from creases.growth._config import GrowthConfig
 from creases.growth._growth_steps import MAX_SAMPLES, grow_place, recycle_units, revive_layer
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
@@ -32,6 +33,9 @@ from creases.network.surgery import check_optimizer, copy_sharing_parameters, un
 class Grower:
     """Grows a model while you train it; call :meth:`step` at the end of every epoch.
 
+    Options are those of :class:`creases.growth.GrowthConfig`, with its defaults. A run also ends when nothing is worth
+    adding.
+
     Parameters
     ----------
     model, optimizer
@@ -41,7 +45,7 @@ class Grower:
     loss
         ``"classification"``, ``"regression"``, or a function of outputs and targets.
     how
-        A method's name (``"tiny"``, ``"fold"``, ``"gradmax"``, ``"random"``, ``"split"``, ``"search"``), an object
+        A method's name (``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ``"search"``), an object
         such as ``Tiny(max_units=20)``, or a function of (model, place, evidence) to a proposal.
     where
         ``"bottleneck"``, ``"round robin"``, ``"gain"``, a place's name, or a function of the state to places.
@@ -49,11 +53,14 @@ class Grower:
         ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
     stop
         Policies such as ``Target(score=0.99)`` and ``Budget(parameters=500)``, or functions of the state to a reason.
-        A run also ends where nothing is worth adding, and after ``max_epochs``.
+    max_epochs, max_units, max_parameters
+        Limits at which the run ends.
+    patience, growth_patience
+        Epochs without progress before the network grows; growth steps without improvement before the run ends.
     validation
         Samples that are never trained or grown on, to measure with.
     recycle
-        Whether units that earn nothing are grown anew before more are added.
+        Whether redundant units are replaced before new ones are added.
 
     Examples
     --------
@@ -79,27 +86,76 @@ class Grower:
         data: Any,
         loss: str | Loss,
         *,
-        how: str | GrowthMethod = "tiny",
-        where: str | Where = "bottleneck",
-        when: str | int | When = "plateau",
-        stop: Stop | Sequence[Stop] = (),
-        max_epochs: int = 1000,
+        how: str | GrowthMethod = GrowthConfig.how,
+        where: str | Where = GrowthConfig.where,
+        when: str | int | When = GrowthConfig.when,
+        stop: Stop | Sequence[Stop] = GrowthConfig.stop,
+        max_epochs: int = GrowthConfig.max_epochs,
+        max_units: int | None = GrowthConfig.max_units,
+        max_parameters: int | None = GrowthConfig.max_parameters,
+        patience: int = GrowthConfig.patience,
+        growth_patience: int | None = GrowthConfig.growth_patience,
         validation: Any = None,
-        recycle: bool = True,
-        seed: int = 0,
+        recycle: bool = GrowthConfig.recycle,
+        seed: int = GrowthConfig.seed,
+    ) -> None:
+        config = GrowthConfig(
+            how=how,
+            where=where,
+            when=when,
+            stop=stop,
+            max_epochs=max_epochs,
+            max_units=max_units,
+            max_parameters=max_parameters,
+            patience=patience,
+            growth_patience=growth_patience,
+            recycle=recycle,
+            seed=seed,
+        )
+        self._prepare(model, optimizer, data, loss, config, validation)
+
+    @classmethod
+    def from_config(
+        cls,
+        model: nn.Module,
+        optimizer: optim.Optimizer | None,
+        data: Any,
+        loss: str | Loss,
+        config: GrowthConfig,
+        *,
+        validation: Any = None,
+    ) -> Grower:
+        """Return a grower with the options of a configuration."""
+        grower = cls.__new__(cls)
+        grower._prepare(model, optimizer, data, loss, config, validation)
+        return grower
+
+    def _prepare(
+        self,
+        model: nn.Module,
+        optimizer: optim.Optimizer | None,
+        data: Any,
+        loss: str | Loss,
+        config: GrowthConfig,
+        validation: Any,
     ) -> None:
         model = unwrap_module(model)
-        found = as_samples(data, model)
-        goal = objective(loss, weighted=found.weighted)
+        samples = as_samples(data, model)
+        goal = objective(loss, weighted=samples.weighted)
         self.validation = None if validation is None else as_samples(validation, model, "validation")
-        self.when, self.stops = resolve_when(when), resolve_stops(stop, max_epochs)
-        self.recycle = recycle
-        setting = {"loss": loss, "how": how, "where": where, "when": when, "stop": stop}
-        setting |= {"recycle": recycle, "seed": seed}
+        stops = config.stops()
+        self.when, self.stops = resolve_when(config.when, config.patience), resolve_stops(stops, config.max_epochs)
+        self.recycle = config.recycle
+        self.before_decision: list[Callable[[State], None]] = []  #: called at the end of every epoch, before growth
+        setting = {"loss": loss, "how": config.how, "where": config.where, "when": config.when, "stop": stops}
+        setting |= {"patience": config.patience, "recycle": config.recycle, "seed": config.seed}
         history = History(setting={name: _text(value) for name, value in setting.items()})
-        self.state = State(model, optimizer, found, goal, resolve_method(how), resolve_where(where), history, seed)
+        method, where = resolve_method(config.how), resolve_where(config.where)
+        self.state = State(model, optimizer, samples, goal, method, where, history, config.seed)
         if not self.state.places:
-            raise InputError("model: has no place whose width can grow; creases.places(model, refused=True) says why")
+            raise InputError(
+                "model", "have a layer whose width can grow", hint="creases.places(model, refused=True) says why"
+            )
         check_optimizer(optimizer, model)
         self._began, self._begun = time.monotonic(), False
         self._told = 0  #: growth steps that were made for other samples than these
@@ -119,7 +175,7 @@ class Grower:
         state, self._begun = self.state, True
         for found, name in ((state.samples, "data"), (self.validation, "validation")):
             if found is not None:
-                state.objective.check(_outputs(state.model, found.example(), name), found.whole(MAX_SAMPLES).y, name)
+                state.objective.check(_outputs(state.model, found.example(), name), found.arrays(MAX_SAMPLES).y, name)
         refused = []
         for place in state.where(state) if isinstance(state.where, At) else state.places:
             proposal = state.propose(place)
@@ -127,7 +183,7 @@ class Grower:
                 break
             refused.append(f"{place.name!r}: {proposal.explanation['reason']}")
         else:
-            raise InputError(f"how: the method can grow no place of this model ({'; '.join(refused)})")
+            raise InputError("how", "be a method that can grow this model", f"refusals {'; '.join(refused)}")
         state.clear_proposals()
         while revive_layer(state):
             pass
@@ -149,6 +205,8 @@ class Grower:
         """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one."""
         state = self.state
         state.record, state.due = None, bool(self.when(state))
+        for hook in self.before_decision:
+            hook(state)
         last = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]  # to a dead layer nothing can be added
         reason = _first_reason([stop for stop in self.stops if stop not in last], state)
         if reason or state.due:
@@ -191,8 +249,10 @@ class Grower:
         measured = measured or measure(state.model, state.samples, state.objective)
         if not math.isfinite(measured.loss):
             raise InputError(
-                f"loss: is {measured.loss} in epoch {len(history.epochs) + 1}: the training has diverged, or the data "
-                "hold NaN; use a smaller lr, or scale the data"
+                "loss",
+                "stay finite",
+                f"{measured.loss} in epoch {len(history.epochs) + 1}",
+                "the training has diverged, or the data hold NaN: use a smaller learning rate, or scale the data",
             )
         held = None if self.validation is None else measure(state.model, self.validation, state.objective)
         history.epochs.append(
@@ -226,7 +286,7 @@ class Grower:
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
         if record.number > self._told and record.method == "fold" and record.explanation.get("why"):
-            seen = drop_unweighted(self.state.samples.whole(getattr(self.state.how, "max_samples", Fold.max_samples)))
+            seen = drop_unweighted(self.state.samples.arrays(getattr(self.state.how, "max_samples", Fold.max_samples)))
             rows = None if seen.rows is None else seen.rows.numpy()
             model, unit = copy_sharing_parameters(self.state.model), record.units[0]
             options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}
@@ -239,9 +299,8 @@ def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
         with without_side_effects():
             return copy_sharing_parameters(model)(x)
     except (RuntimeError, ValueError, IndexError) as problem:
-        raise InputError(
-            f"{name}: the model does not run on samples of shape {tuple(x.shape[1:])} ({problem})"
-        ) from None
+        shape = f"samples of shape {tuple(x.shape[1:])}"
+        raise InputError(name, "be what the model takes", f"{shape}, on which it fails: {problem}") from None
 
 
 def _first_reason(stops: Sequence[Stop], state: State) -> str:

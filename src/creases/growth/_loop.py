@@ -10,10 +10,11 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import nn, optim
 
+from creases.growth._config import GrowthConfig, MakeOptimizer
 from creases.growth._loss_sum import Loss
 from creases.growth._progress import Callback, tensorboard_writer, terminal_progress
 from creases.growth._records import History
-from creases.growth._run import MakeOptimizer, Run
+from creases.growth._run import Run
 from creases.growth._training import preserve_modes
 from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.policies._stop import Stop
@@ -33,19 +34,24 @@ def grow(
     data: Any,
     loss: str | Loss,
     *,
-    how: str | GrowthMethod = "tiny",
-    where: str | Where = "bottleneck",
-    when: str | int | When = "plateau",
-    stop: Stop | Sequence[Stop] = (),
-    max_epochs: int = 1000,
+    how: str | GrowthMethod = GrowthConfig.how,
+    where: str | Where = GrowthConfig.where,
+    when: str | int | When = GrowthConfig.when,
+    stop: Stop | Sequence[Stop] = GrowthConfig.stop,
+    max_epochs: int = GrowthConfig.max_epochs,
+    max_units: int | None = GrowthConfig.max_units,
+    max_parameters: int | None = GrowthConfig.max_parameters,
+    patience: int = GrowthConfig.patience,
+    growth_patience: int | None = GrowthConfig.growth_patience,
     validation: Any = None,
-    recycle: bool = True,
-    optimizer: optim.Optimizer | MakeOptimizer | None = None,
-    lr: float = 1e-3,
-    batch_size: int = 100,
-    epoch_steps: int | None = None,
-    keep: Literal["best", "last"] = "best",
-    seed: int = 0,
+    recycle: bool = GrowthConfig.recycle,
+    optimizer: str | optim.Optimizer | MakeOptimizer = GrowthConfig.optimizer,
+    lr: float = GrowthConfig.lr,
+    weight_decay: float = GrowthConfig.weight_decay,
+    batch_size: str | int | None = GrowthConfig.batch_size,
+    epoch_steps: int | None = GrowthConfig.epoch_steps,
+    keep: Literal["best", "last"] = GrowthConfig.keep,
+    seed: int = GrowthConfig.seed,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = 30.0,
     callbacks: Sequence[Callback] = (),
@@ -54,8 +60,7 @@ def grow(
 ) -> GrowthResult:
     """Train a model and grow it until nothing more is worth adding; it is changed in place.
 
-    ``data``, ``loss``, ``how``, ``where``, ``when``, ``stop``, ``max_epochs``, ``recycle``: as for
-    :class:`creases.growth.Grower`, which does the growth; this adds the training.
+    The options are those of :class:`creases.growth.GrowthConfig`, with its defaults.
 
     For the same seed, on CPU, the result is the same, also when the run is killed and resumed. Under torchrun (with
     ``torch.distributed`` initialised) every process makes the same call; batches, statistics and measurements are
@@ -64,16 +69,35 @@ def grow(
 
     Parameters
     ----------
+    model
+        The module to train; its layers are widened in place.
+    data
+        Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs.
+    loss
+        ``"classification"``, ``"regression"``, or a function of outputs and targets.
+    how, where, when, stop
+        Growth method, place, time, and further reasons to stop.
+    max_epochs, max_units, max_parameters
+        Limits at which the run ends.
+    patience, growth_patience
+        Epochs without progress before the network grows; growth steps without improvement before the run ends.
     validation
-        Samples to measure with; a number is the share of the data (in memory) that is set aside for it.
+        Samples to validate with; a number is the fraction of the data (in memory) to hold out for that.
+    recycle
+        Whether redundant units are replaced before new ones are added.
+    optimizer, lr, weight_decay
+        ``"adamw"`` or ``"adam"`` with this learning rate and weight decay, an optimizer of the model's parameters, or
+        a function that makes one.
+    batch_size
+        Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
     epoch_steps
-        After how many steps of the optimizer an epoch ends, so that growth need not wait for all samples; by default
-        when all samples were seen.
-    optimizer
-        An optimizer of the model's parameters, or a function that makes one; by default Adam with ``lr``.
+        Optimizer steps in an epoch, so that growth need not wait for all samples; by default an epoch ends when all
+        were seen.
     keep
-        "best": where there are validation data, end with the network whose score on them was highest (of equals, or
-        where nothing is scored: whose loss was lowest). "last": with the last one.
+        "best": with validation data, end with the network whose score on them was highest (among equals, or where
+        nothing is scored, whose loss was lowest). "last": with the last one.
+    seed
+        Seed of the training and of every random choice in growth.
     checkpoint
         A file to save the run in after growth steps and every ``checkpoint_seconds``; where it is there already, the
         run goes on from it (the model is the one the run began with).
@@ -101,27 +125,41 @@ def grow(
     >>> model[0].out_features > 2
     True
     """
-    run = Run.of(
-        model,
-        data,
-        loss,
+    config = GrowthConfig(
         how=how,
         where=where,
         when=when,
         stop=stop,
         max_epochs=max_epochs,
-        validation=validation,
+        max_units=max_units,
+        max_parameters=max_parameters,
+        patience=patience,
+        growth_patience=growth_patience,
         recycle=recycle,
         optimizer=optimizer,
         lr=lr,
+        weight_decay=weight_decay,
         batch_size=batch_size,
         epoch_steps=epoch_steps,
         keep=keep,
         seed=seed,
-        checkpoint=checkpoint,
     )
+    run = Run(model, data, loss, config, validation=validation, checkpoint=checkpoint)
+    drive(run, checkpoint_seconds=checkpoint_seconds, callbacks=callbacks, tensorboard=tensorboard, progress=progress)
+    return GrowthResult(run.grower.state.model, run.history)
+
+
+def drive(
+    run: Run,
+    *,
+    checkpoint_seconds: float = 30.0,
+    callbacks: Sequence[Callback] = (),
+    tensorboard: str | Path | None = None,
+    progress: bool | None = None,
+) -> None:
+    """Train and grow a run from its start, or its checkpoint, to its end."""
     with ExitStack() as stack:
-        stack.enter_context(_own_random_numbers())
+        stack.enter_context(_fork_random_numbers())
         stack.enter_context(preserve_modes(run.grower.state.model))
         shown = [stack.enter_context(terminal_progress(progress)), stack.enter_context(tensorboard_writer(tensorboard))]
         run.start()
@@ -132,9 +170,8 @@ def grow(
                     callback(run.grower.state)
             run.save(checkpoint_seconds)
         run.finish()
-    return GrowthResult(run.grower.state.model, run.history)
 
 
-def _own_random_numbers() -> Any:
+def _fork_random_numbers() -> Any:
     devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
     return torch.random.fork_rng(devices=list(devices))

@@ -1,4 +1,4 @@
-"""The samples of a growth run: in memory, in a Dataset or from a loader, for one process or each rank's share."""
+"""The samples of a growth run: in memory, in a Dataset or from a loader, for one process or split over ranks."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ _PART = 1000  # samples run at a time where no gradient is kept
 
 
 class Samples(Protocol):
-    """What a growth run asks of its data."""
+    """The data of a growth run."""
 
     @property
     def weighted(self) -> bool:
         """Whether targets come with weights."""
 
     def epoch(self, size: int, seed: int) -> Generator[Batch]:
-        """Batches in a new order, as many on every rank: this rank's samples, which may be none."""
+        """Yield batches in a new order, equally many on every rank: this rank's samples, possibly none."""
 
     def parts(self) -> Generator[Pair]:
-        """This rank's share of all samples, once, in the same order at every call."""
+        """Yield this rank's share of all samples, once, in the same order at every call."""
 
-    def drawn(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
-        """This rank's share of n samples at random, and of as many others (None where hardly any are left)."""
+    def draw(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
+        """Return this rank's share of n random samples, and of as many others (None if hardly any are left)."""
 
-    def whole(self, limit: int) -> SampleArrays:
-        """The samples as arrays, at most so many of them, the same at every call."""
+    def arrays(self, max_samples: int) -> SampleArrays:
+        """Return at most ``max_samples`` samples as arrays, the same at every call."""
 
     def example(self) -> Tensor:
-        """Two inputs or so."""
+        """Return about two inputs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,48 +52,48 @@ class SampleArrays:
     X: Tensor
     y: Tensor
     weight: Tensor | None
-    rows: Tensor | None  #: their numbers in the user's data, rising; None if they are all
+    rows: Tensor | None  #: their numbers in the user's data; None if they are all
 
 
-class _Numbered:
-    """Samples that are had by their numbers, the same on every rank: each takes its share of every batch."""
+class _IndexedSamples:
+    """Samples accessed by number, the same on every rank: each takes its share of every batch."""
 
     def __len__(self) -> int:
         raise NotImplementedError
 
     def at(self, rows: Tensor) -> Pair:
-        """Inputs and targets at some rows."""
+        """Return inputs and targets of some rows."""
         raise NotImplementedError
 
     def epoch(self, size: int, seed: int) -> Generator[Batch]:
-        order = _order(len(self), seed)
+        order = _permutation(len(self), seed)
         for batch in torch.tensor_split(order, -(-len(order) // size)):  # even: no single sample for a batch-norm
-            yield *self.at(_mine(batch)), len(batch)
+            yield *self.at(_rank_share(batch)), len(batch)
 
     def parts(self) -> Generator[Pair]:
-        for rows in torch.split(_mine(torch.arange(len(self))), _PART):
+        for rows in torch.split(_rank_share(torch.arange(len(self))), _PART):
             yield self.at(rows)
 
-    def drawn(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
-        order = _order(len(self), seed)
+    def draw(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
+        order = _permutation(len(self), seed)
         used = min(n, len(order) - len(order) // 5)
         first, rest = order[:used], order[used : used + n]
         with without_side_effects():
             return self._share(first), self._share(rest) if len(rest) else None
 
     def _share(self, rows: Tensor) -> list[Pair]:
-        mine = _mine(rows)
+        mine = _rank_share(rows)
         return [self.at(part) for part in torch.split(mine, _PART)] if len(mine) else []
 
 
 @dataclass(eq=False)
-class InMemorySamples(_Numbered):
+class InMemorySamples(_IndexedSamples):
     """Samples in memory, on the model's device."""
 
     X: Tensor  #: (n, *shape)
     y: Tensor  #: (n, ...)
     weight: Tensor | None = None  #: (n,), 1 in the mean
-    rows: Tensor | None = None  #: their numbers in the data that they are a part of, rising; None if they are all
+    rows: Tensor | None = None  #: their numbers in the data that they are a part of; None if they are all
 
     @property
     def weighted(self) -> bool:
@@ -106,10 +106,10 @@ class InMemorySamples(_Numbered):
         y = self.y[rows]
         return self.X[rows], y if self.weight is None else (y, self.weight[rows])
 
-    def whole(self, limit: int) -> SampleArrays:
-        if len(self) <= limit:
+    def arrays(self, max_samples: int) -> SampleArrays:
+        if len(self) <= max_samples:
             return SampleArrays(self.X, self.y, self.weight, self.rows)
-        some = _order(len(self), 0)[:limit].sort().values
+        some = _permutation(len(self), 0)[:max_samples].sort().values
         weight = None if self.weight is None else self.weight[some]
         return SampleArrays(self.X[some], self.y[some], weight, some if self.rows is None else self.rows[some])
 
@@ -117,14 +117,14 @@ class InMemorySamples(_Numbered):
         return self.X[:2]
 
     def part(self, rows: Tensor, name: str) -> InMemorySamples:
-        """Some of them, by their rising numbers; weights are 1 in the mean again."""
-        weight = None if self.weight is None else _normal(self.weight[rows], name)
+        """Return some of them, by their rising numbers, with weights of mean 1 again."""
+        weight = None if self.weight is None else _normalise(self.weight[rows], name)
         return InMemorySamples(self.X[rows], self.y[rows], weight, rows if self.rows is None else self.rows[rows])
 
 
 @dataclass(eq=False)
-class DatasetSamples(_Numbered):
-    """Samples of a Dataset of pairs, fetched when they are needed."""
+class DatasetSamples(_IndexedSamples):
+    """Samples of a Dataset of pairs, fetched when needed."""
 
     dataset: Dataset[Any]
     model: nn.Module
@@ -140,10 +140,14 @@ class DatasetSamples(_Numbered):
         if not len(rows):
             x, y = self.at(torch.zeros(1, dtype=torch.int64))
             return x[:0], y[:0]
-        return _placed_pair(default_collate([self.dataset[row] for row in rows.tolist()]), self.model)
+        return _match_pair(default_collate([self.dataset[row] for row in rows.tolist()]), self.model)
 
-    def whole(self, limit: int) -> SampleArrays:
-        some = torch.arange(len(self)) if len(self) <= limit else _order(len(self), 0)[:limit].sort().values
+    def arrays(self, max_samples: int) -> SampleArrays:
+        some = (
+            torch.arange(len(self))
+            if len(self) <= max_samples
+            else _permutation(len(self), 0)[:max_samples].sort().values
+        )
         with without_side_effects():
             X, y = self.at(some)
         return SampleArrays(X, y, None, None if len(some) == len(self) else some)
@@ -155,7 +159,7 @@ class DatasetSamples(_Numbered):
 
 @dataclass(eq=False)
 class LoaderSamples:
-    """Samples from a loader; under several ranks it is each rank's own."""
+    """Samples from a loader; with several ranks each has its own."""
 
     loader: DataLoader[Any]
     model: nn.Module
@@ -167,11 +171,11 @@ class LoaderSamples:
 
     def epoch(self, size: int, seed: int) -> Generator[Batch]:
         del size  # the loader's own
-        with _ordered(self.loader, seed):
+        with _seeded(self.loader, seed):
             batches = self._batches()
             pair = next(batches, None)
             if pair is None:
-                raise InputError("data: the loader has no samples")
+                raise InputError("data", "have samples", "an empty loader")
             while True:  # a rank that has no more batches waits for the others with empty ones
                 total = torch.tensor(float(len(pair[0])), dtype=torch.float64)
                 ranks.sum_over_ranks([total])
@@ -181,22 +185,22 @@ class LoaderSamples:
                 pair = next(batches, (pair[0][:0], pair[1][:0]))
 
     def parts(self) -> Generator[Pair]:
-        with _ordered(self.loader, 0):
+        with _seeded(self.loader, 0):
             yield from self._batches()
 
-    def drawn(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
+    def draw(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
         share = -(-n // ranks.world_size())
-        found = self._first(2 * share, seed)
-        used = min(share, len(found.X) - len(found.X) // 5)
-        memory = InMemorySamples(found.X, found.y)
-        rows = torch.arange(len(found.X))
+        taken = self._first(2 * share, seed)
+        used = min(share, len(taken.X) - len(taken.X) // 5)
+        memory = InMemorySamples(taken.X, taken.y)
+        rows = torch.arange(len(taken.X))
         first, rest = ([memory.at(part) for part in torch.split(half, _PART)] for half in (rows[:used], rows[used:]))
-        held = torch.tensor(float(len(found.X) - used))
+        held = torch.tensor(float(len(taken.X) - used))
         ranks.sum_over_ranks([held])
         return first, rest if held else None
 
-    def whole(self, limit: int) -> SampleArrays:
-        return self._first(limit, 0)
+    def arrays(self, max_samples: int) -> SampleArrays:
+        return self._first(max_samples, 0)
 
     def example(self) -> Tensor:
         if self._example is None:
@@ -204,11 +208,11 @@ class LoaderSamples:
         return self._example
 
     def _batches(self) -> Iterator[tuple[Tensor, Tensor]]:
-        return (_placed_pair(batch, self.model) for batch in self.loader)
+        return (_match_pair(batch, self.model) for batch in self.loader)
 
     def _first(self, n: int, seed: int) -> SampleArrays:
         xs, ys, count = [], [], 0
-        with without_side_effects(), _ordered(self.loader, seed):
+        with without_side_effects(), _seeded(self.loader, seed):
             torch.default_generator.manual_seed(seed)
             for x, y in self._batches():
                 xs.append(x)
@@ -217,12 +221,12 @@ class LoaderSamples:
                 if count >= n:
                     break
         if not count:
-            raise InputError("data: the loader has no samples")
+            raise InputError("data", "have samples", "an empty loader")
         return SampleArrays(torch.cat(xs)[:n], torch.cat(ys)[:n], None, None)
 
 
 def as_samples(data: Any, model: nn.Module, name: str = "data") -> Samples:
-    """The samples of data: ``(X, y)`` or ``(X, y, weights)`` arrays, a problem, a Dataset or a DataLoader of pairs."""
+    """Return samples of ``(X, y)`` or ``(X, y, weights)`` arrays, a problem, a Dataset or a DataLoader of pairs."""
     if isinstance(data, InMemorySamples | DatasetSamples | LoaderSamples):
         return data
     if isinstance(data, DataLoader):
@@ -231,35 +235,35 @@ def as_samples(data: Any, model: nn.Module, name: str = "data") -> Samples:
         data = data.tensors
     elif isinstance(data, Dataset):
         if isinstance(data, IterableDataset) or not hasattr(data, "__len__"):
-            raise InputError(f"{name}: a Dataset that only iterates comes in a DataLoader, which knows its batches")
+            raise InputError(name, "be in a DataLoader if it is a Dataset that only iterates", type(data).__name__)
         if not len(data):
-            raise InputError(f"{name}: the Dataset has no samples")
+            raise InputError(name, "have samples", "an empty Dataset")
         return DatasetSamples(data, model)
-    return _memory(data, model, name)
+    return _in_memory(data, model, name)
 
 
-def _memory(data: Any, model: nn.Module, name: str) -> InMemorySamples:
+def _in_memory(data: Any, model: nn.Module, name: str) -> InMemorySamples:
     try:
         parts = () if isinstance(data, Tensor | np.ndarray | dict | str) else tuple(data)
     except TypeError:
         parts = ()
     if len(parts) not in (2, 3):
-        raise InputError(f"{name}: expected (X, y), (X, y, weights), a problem, a Dataset or a DataLoader of pairs")
-    X, y = match_model(_tensor(parts[0], f"{name}, X"), _tensor(parts[1], f"{name}, y"), model)
+        expected = "be (X, y), (X, y, weights), a problem, a Dataset or a DataLoader of pairs"
+        raise InputError(name, expected, f"{len(parts)} parts" if parts else type(data).__name__)
+    X, y = match_model(_tensor(parts[0], f"{name}.X"), _tensor(parts[1], f"{name}.y"), model)
     if X.ndim and not len(X):
-        raise InputError(f"{name}: has no samples, X is {tuple(X.shape)}")
+        raise InputError(name, "have samples", f"X of shape {tuple(X.shape)}")
     if not X.ndim or len(X) != (len(y) if y.ndim else -1):
-        raise InputError(f"{name}: expected as many targets as inputs, got X {tuple(X.shape)} and y {tuple(y.shape)}")
+        raise InputError(name, "have as many targets as inputs", f"X {tuple(X.shape)} and y {tuple(y.shape)}")
     for values, which in ((X, "X"), (y, "y")):
         if values.is_floating_point() and not bool(torch.isfinite(values).all()):
-            raise InputError(
-                f"{name}: {which} has NaN or infinite entries (in {values.dtype}); remove them or fill them in"
-            )
+            got = f"NaN or infinite entries in {which} ({values.dtype})"
+            raise InputError(name, "be finite", got, "remove them or fill them in")
     return InMemorySamples(X, y, _weights(parts[2], X, name) if len(parts) == 3 else None)
 
 
 def match_model(x: Tensor, y: Tensor, model: nn.Module) -> tuple[Tensor, Tensor]:
-    """On the model's device and in its dtype; integers are numbers too, but for embeddings, and classes."""
+    """Return samples on the model's device and in its dtype; integers stay for classes and inputs of embeddings."""
     like = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
     looked_up = any(isinstance(module, nn.Embedding | nn.EmbeddingBag) for module in model.modules())
     keep = looked_up and not x.is_floating_point()
@@ -268,24 +272,27 @@ def match_model(x: Tensor, y: Tensor, model: nn.Module) -> tuple[Tensor, Tensor]
     )
 
 
-def _placed_pair(batch: Any, model: nn.Module) -> tuple[Tensor, Tensor]:
+def _match_pair(batch: Any, model: nn.Module) -> tuple[Tensor, Tensor]:
     if not isinstance(batch, tuple | list) or len(batch) != 2 or not all(isinstance(part, Tensor) for part in batch):
         got = f"{len(batch)} parts" if isinstance(batch, tuple | list) else type(batch).__name__
-        raise InputError(f"data: expected pairs of tensors x, y from the Dataset or loader, got {got}")
+        raise InputError("data", "give pairs of tensors x, y", got)
     return match_model(batch[0], batch[1], model)
 
 
 def _weights(given: Any, X: Tensor, name: str) -> Tensor:
-    weight = _tensor(given, f"{name}, weights").to(X.device, X.dtype if X.is_floating_point() else torch.float32)
+    weight = _tensor(given, f"{name}.weights").to(X.device, X.dtype if X.is_floating_point() else torch.float32)
     if weight.shape != X.shape[:1] or not bool(torch.isfinite(weight).all()) or not bool((weight >= 0).all()):
-        raise InputError(f"{name}: expected a finite weight of at least 0 for each of the {len(X)} samples")
-    return _normal(weight, name)
+        expected = f"have a finite, non-negative weight for each of the {len(X)} samples"
+        raise InputError(
+            name, expected, f"weights of shape {tuple(weight.shape)}" if weight.shape != X.shape[:1] else ""
+        )
+    return _normalise(weight, name)
 
 
-def _normal(weight: Tensor, name: str) -> Tensor:
-    """Weights that are 1 in the mean."""
+def _normalise(weight: Tensor, name: str) -> Tensor:
+    """Return weights scaled to mean 1."""
     if not bool(weight.any()):
-        raise InputError(f"{name}: all of the {len(weight)} samples have weight 0; some must count")
+        raise InputError(name, "have at least one positive weight", f"{len(weight)} samples of weight 0")
     return weight / weight.double().mean().to(weight)
 
 
@@ -297,27 +304,27 @@ def _tensor(values: Any, name: str) -> Tensor:
                 array = array.astype(np.int64)
             values = torch.from_numpy(np.require(array, requirements=["C", "W"]))
         except (TypeError, ValueError) as problem:
-            raise InputError(f"{name}: expected an array of numbers ({problem})") from None
+            raise InputError(name, "be an array of numbers", f"{problem}") from None
     assert isinstance(values, Tensor)
     if values.is_complex():
-        raise InputError(f"{name}: expected real numbers, got complex ones")
+        raise InputError(name, "be real", "complex numbers")
     return values.detach()
 
 
-def _order(n: int, seed: int) -> Tensor:
+def _permutation(n: int, seed: int) -> Tensor:
     return torch.randperm(n, generator=torch.Generator().manual_seed(seed))
 
 
-def _mine(rows: Tensor) -> Tensor:
-    """This rank's share of rows."""
+def _rank_share(rows: Tensor) -> Tensor:
+    """Return this rank's share of rows."""
     return rows[ranks.rank() :: ranks.world_size()]
 
 
 @contextmanager
-def _ordered(loader: DataLoader[Any], seed: int) -> Iterator[None]:
-    """The same order for the same seed, for random and distributed samplers; what is the user's own is put back.
+def _seeded(loader: DataLoader[Any], seed: int) -> Iterator[None]:
+    """Give random and distributed samplers the same order for the same seed; restore their state afterwards.
 
-    Samplers without a generator ask torch's own random numbers: the caller seeds those.
+    Samplers without a generator use torch's global random numbers: the caller seeds those.
     """
     holders = [getattr(holder, "generator", None) for holder in (loader, loader.sampler)]
     generators = [found for found in holders if isinstance(found, torch.Generator)]

@@ -1,4 +1,4 @@
-"""Training between growth steps, and measuring: over all samples, whichever rank has them."""
+"""Training between growth steps, and measuring, over the samples of all ranks."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class Metrics:
 
     @property
     def numbers(self) -> dict[str, float | None]:
+        """Loss and score by name."""
         return {"loss": self.loss, "score": self.score}
 
 
@@ -41,9 +42,9 @@ def train_epoch(
     *,
     seed: int,
 ) -> tuple[Metrics, int]:
-    """One epoch: the mean loss and the score of the batches as they were trained, and the optimizer's steps.
+    """Train for one epoch; return the mean loss and the score of its batches, and the number of optimizer steps.
 
-    It ends when all samples were seen, or after ``epoch_steps`` steps.
+    The epoch ends when all samples were seen, or after ``epoch_steps`` steps.
     """
     model.train()
     _seed(seed)  # of dropout and the like: the epoch does not depend on what was before
@@ -65,7 +66,7 @@ def train_epoch(
 
 @torch.no_grad()
 def measure(model: nn.Module, samples: Samples, objective: Objective) -> Metrics:
-    """Mean loss and score in eval mode; the model's mode and the random numbers are left alone."""
+    """Return mean loss and score in eval mode; the model's mode and the random numbers do not change."""
     sums, decisions = _Sums(objective), []
     with preserve_modes(model), without_side_effects(), closing(samples.parts()) as parts:
         model.eval()
@@ -80,7 +81,7 @@ def measure(model: nn.Module, samples: Samples, objective: Objective) -> Metrics
 
 @contextmanager
 def preserve_modes(model: nn.Module) -> Iterator[None]:
-    """Put every module's mode, train or eval, back after."""
+    """Restore every module's mode, train or eval, afterwards."""
     modes = {module: module.training for module in model.modules()}
     try:
         yield
@@ -90,36 +91,36 @@ def preserve_modes(model: nn.Module) -> Iterator[None]:
 
 
 class _Sums:
-    """What an epoch adds up: the loss, the samples, and what the score needs."""
+    """Sums over an epoch: the loss, the samples, and what the score needs."""
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
         self.sums: Tensor | None = None
 
     def add(self, value: Tensor | None, outputs: Any, target: Any, n: int) -> None:
-        """Add a batch; one of no samples shows how many numbers there are."""
+        """Add a batch; one without samples adds zeros."""
         loss = torch.zeros((), dtype=torch.float64) if value is None else value.detach().double().cpu()
         head = torch.stack([loss, torch.tensor(float(n), dtype=torch.float64)])
         batch = torch.cat([head, self.objective.tally(outputs, target)])
         self.sums = batch if self.sums is None else self.sums + batch
 
     def measured(self, decisions: Tensor | None) -> Metrics:
-        """Means over the samples of all ranks."""
+        """Return means over the samples of all ranks."""
         if self.sums is None:
-            raise InputError("data: has no samples")
+            raise InputError("data", "have samples")
         ranks.sum_over_ranks([self.sums])
         return Metrics(float(self.sums[0] / self.sums[1]), self.objective.score(self.sums[2:]), decisions)
 
 
 def _seed(seed: int) -> None:
-    """Seed torch's own random numbers, on every device that is in use; each rank has others."""
+    """Seed torch's global random numbers, on every device in use, differently on each rank."""
     torch.default_generator.manual_seed(seed + ranks.rank())
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.manual_seed_all(seed + ranks.rank())
 
 
 def _share_gradients(model: nn.Module) -> None:
-    """Sum the gradients over the ranks, each of which has its share of the batch's mean; none where no rank has one."""
+    """Sum the gradients over the ranks, each of which has its share of the batch's mean."""
     if ranks.world_size() == 1:
         return
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]

@@ -31,7 +31,7 @@ def grown(valley: Any) -> GrowingRegressor:
 def test_it_grows_to_what_a_linear_model_cannot_do(valley: Any, grown: Any) -> None:
     assert LinearRegression().fit(*valley).score(*valley) < 0.6
     assert grown.score(*valley) > 0.95
-    assert grown.history_.epochs[0]["widths"] == {"hidden": 4}
+    assert grown.history_.epochs[0]["widths"] == {"hidden1": 4}
 
 
 def test_several_targets_come_in_their_own_units(valley: Any, grown: Any) -> None:

@@ -1,4 +1,4 @@
-"""Facts about tables in canonical form."""
+"""Rows of a table: merged, sorted, split."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_classes_are_held_out_in_the_shares_they_have(share: float) -> None:
     rng = np.random.default_rng(0)
     y = rng.choice(3, 400, p=[0.7, 0.2, 0.1]).astype(float)[:, None]
     table = merge_duplicates(rng.normal(size=(400, 2)), y, np.ones(400))
-    train, held = split_rows(table, share, 0, by_class=True)
+    train, held = split_rows(table.y, share, 0, stratify=True)
     assert sorted([*train, *held]) == list(range(400))
     for c in range(3):
         assert abs((table.y[held] == c).sum() - share * (y == c).sum()) <= 1
@@ -61,5 +61,5 @@ def test_the_only_row_of_a_class_is_trained_on() -> None:
     y = np.array([0.0] * 20 + [1.0] * 20 + [2.0])[:, None]
     table = merge_duplicates(np.arange(41.0)[:, None], y, np.ones(41))
     for seed in range(20):
-        train, _ = split_rows(table, 0.5, seed, by_class=True)
+        train, _ = split_rows(table.y, 0.5, seed, stratify=True)
         assert set(table.y[train, 0]) == {0.0, 1.0, 2.0}

@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 
 import creases
-from creases.errors import FileError, InputError
-from creases.growth.experiment import _run as runs
-from creases.growth.experiment._run import run
-from creases.growth.experiment._saved_run import load_run
-from creases.growth.experiment._settings import Settings
-from creases.growth.experiment._split import load_split
+from creases.errors import FileError
+from creases.growth import GrowthConfig
+from creases.growth.experiment import Experiment, RunSettings, load_run
 
-SETTINGS = Settings(data="moons", epochs=30, when="8", how="random")
+SETTINGS = RunSettings("moons", config=GrowthConfig(max_epochs=30, when=8, how="random"))
+
+
+def run(settings, folder, **options):
+    experiment = Experiment.from_problem(settings.load_problem(), settings.config, folder=folder)
+    experiment.run(progress=False, **options)
+    return experiment
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +26,8 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "finished"
     folder.mkdir()
     SETTINGS.save(folder)
-    outcome = run(SETTINGS, load_split(SETTINGS), folder)
-    outcome.net.save(folder / "model.safetensors")
+    outcome = run(SETTINGS, folder)
+    outcome.network.save(folder / "model.safetensors")
     outcome.history.save(folder / "history.json")
     return folder
 
@@ -42,19 +45,12 @@ def stopped(tmp_path_factory):
     folder.mkdir()
     SETTINGS.save(folder)
 
-    def interrupt(*args, **options):
-        def stop(state):
-            if len(state.history.epochs) == 20:
-                raise KeyboardInterrupt
+    def stop(state):
+        if len(state.history.epochs) == 20:
+            raise KeyboardInterrupt
 
-        return grow(*args, **{**options, "callbacks": [*options["callbacks"], stop]})
-
-    grow, runs.grow = runs.grow, interrupt
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run(SETTINGS, load_split(SETTINGS), folder)
-    finally:
-        runs.grow = grow
+    with pytest.raises(KeyboardInterrupt):
+        run(SETTINGS, folder, callbacks=[stop])
     return folder
 
 
@@ -71,9 +67,9 @@ def test_a_stopped_run_is_read_up_to_its_last_checkpoint(stopped):
     found = load_run(stopped)
     assert not found.history.ended
     assert len(found.history.epochs) == 16
-    assert found.moments[-1].kind == "grown"
+    assert found.snapshots[-1].kind == "grown"
     assert found.epoch == 16
-    assert any((stopped / "moments").glob("0000020-training-*"))
+    assert any((stopped / "snapshots").glob("0000020-training-*"))
 
 
 def test_a_run_that_goes_on_after_its_end_is_read_from_its_checkpoint(finished, folder):
@@ -85,9 +81,9 @@ def test_a_run_that_goes_on_after_its_end_is_read_from_its_checkpoint(finished, 
 
 def test_without_its_checkpoint_and_its_moments_a_finished_run_still_has_its_network(folder):
     (folder / "checkpoint.pt").unlink()
-    shutil.rmtree(folder / "moments")
+    shutil.rmtree(folder / "snapshots")
     found = load_run(folder)
-    assert [one.kind for one in found.moments] == ["end"]
+    assert [one.kind for one in found.snapshots] == ["end"]
     assert found.epoch == found.history.best["epoch"]
 
 
@@ -98,7 +94,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
 
 def test_a_run_that_has_come_to_nothing_yet_says_how_to_go_on(tmp_path):
     SETTINGS.save(tmp_path)
-    with pytest.raises(FileError, match="has not come to its first checkpoint; go on with it: creases grow --resume"):
+    with pytest.raises(FileError, match="has not reached its first checkpoint; resume it: creases grow --resume"):
         load_run(tmp_path)
 
 
@@ -117,9 +113,9 @@ def test_a_damaged_file_is_named(folder, name, said):
 
 
 def test_a_run_whose_networks_are_all_gone_says_so(folder):
-    shutil.rmtree(folder / "moments")
+    shutil.rmtree(folder / "snapshots")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(FileError, match="the network of its end is missing; make it anew: creases grow --resume"):
+    with pytest.raises(FileError, match="lacks the network that was kept; make it again: creases grow --resume"):
         load_run(folder)
 
 
@@ -127,10 +123,10 @@ def test_a_table_that_changed_since_is_refused(tmp_path):
     rng = np.random.default_rng(0)
     table = tmp_path / "t.csv"
     np.savetxt(table, np.column_stack([rng.normal(size=(40, 2)), rng.integers(0, 2, 40)]), delimiter=",")
-    settings = Settings(data=str(table), epochs=2)
+    settings = RunSettings(str(table), config=GrowthConfig(max_epochs=2))
     (tmp_path / "o").mkdir()
     settings.save(tmp_path / "o")
-    run(settings, load_split(settings), tmp_path / "o")
+    run(settings, tmp_path / "o")
     table.write_text(table.read_text() + "0,0,1\n")
-    with pytest.raises(InputError, match=r"folder: .*t\.csv is not what it was when the run began"):
+    with pytest.raises(FileError, match=r"t\.csv has changed since the run in .* began; start another run"):
         load_run(tmp_path / "o")

@@ -1,16 +1,17 @@
 """The command that makes a run again; that it gives the same settings is tested with ``creases grow``."""
 
-from creases.growth.experiment._settings import Settings
+from creases.growth import GrowthConfig
+from creases.growth.experiment import RunSettings
 
 
 def test_a_file_goes_by_its_name_and_every_option_of_tables_is_said():
-    given = Settings(
+    given = RunSettings(
         data="/far/away/my table.csv",
         target="what is it",
         task="regression",
         missing="drop",
         header=False,
-        device="cuda",
+        config=GrowthConfig(device="cuda"),
     )
     assert given.command("o") == (
         "creases grow 'my table.csv' --target 'what is it' --task regression --missing drop --no-header --device cuda "

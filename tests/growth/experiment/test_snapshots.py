@@ -12,43 +12,39 @@ import pytest
 import torch
 
 import creases
-from creases.growth import grow
+from creases import problems
+from creases.growth import GrowthConfig
+from creases.growth.experiment import Experiment, Snapshots, TableSplit
 from creases.growth.experiment import _snapshots as module
-from creases.growth.experiment._run import run, start
-from creases.growth.experiment._settings import Settings
-from creases.growth.experiment._snapshots import Snapshots, clear_snapshots, load_snapshots
-from creases.growth.experiment._split import load_split
+from creases.growth.experiment._snapshots import clear_snapshots, load_snapshots
 
 TESTS = Path(__file__).parents[1]
 PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
+CONFIG = GrowthConfig(
+    how="random", when=8, max_epochs=30, lr=0.01, batch_size=60, recycle=False, keep="last", growth_patience=None
+)
+
+
 @pytest.fixture(scope="module")
 def data():
-    return load_split(Settings(data="moons"))
+    return TableSplit.from_problem(problems.get("moons"), CONFIG)
 
 
-def grown(data, moments, **options):
+def start(data):
+    return Experiment(data, CONFIG).model
+
+
+def grown(data, moments):
     """A short run with growth steps at epochs 8, 16, ..."""
-    model = start(Settings(data="moons"), data)
-    moments.start(model)
-    given = {"how": "random", "when": 8, "max_epochs": 30, "lr": 0.01, "batch_size": 60, "recycle": False}
-    _, history = grow(
-        model,
-        data.scaled(data.train, "cpu"),
-        "classification",
-        stop=[moments.before],
-        callbacks=[moments.after],
-        **given,
-        **options,
-    )
-    moments.end(model, len(history.epochs))
-    return model, history
+    experiment = Experiment(data, CONFIG, snapshots=moments)
+    return experiment.model, experiment.run(progress=False)
 
 
 def test_there_is_a_moment_around_every_growth_step_and_now_and_then_between(data):
-    moments = Snapshots(data)
+    moments = Snapshots(data.scaling)
     _, history = grown(data, moments)
     steps = [record.epoch for record in history.records]
     assert steps == [8, 16, 24]
@@ -56,17 +52,17 @@ def test_there_is_a_moment_around_every_growth_step_and_now_and_then_between(dat
     around = [(epoch, kind) for epoch in steps for kind in ("before", "grown")]
     order = {"before": 0, "grown": 1, "training": 0}
     expected = sorted([*between, *around], key=lambda one: (one[0], order[one[1]]))
-    assert [(one.epoch, one.kind) for one in moments] == [(0, "start"), *expected, (30, "end")]
+    assert [(one.epoch, one.kind) for one in moments] == [(0, "start"), *expected, (moments[-1].epoch, "end")]
     assert [one.record for one in moments if one.kind == "grown"] == [1, 2, 3]
     assert len({one.id for one in moments}) == len(moments)
 
 
 def test_a_moments_network_takes_the_datas_own_units(data):
-    moments = Snapshots(data)
+    moments = Snapshots(data.scaling)
     model, history = grown(data, moments)
     X = data.problem.X[:20]
     with torch.no_grad():
-        expected = model(torch.from_numpy(data.scaling.inputs(X)).float()).numpy()
+        expected = model(torch.from_numpy(data.scaling.inputs(X))).numpy()
     assert np.allclose(moments[-1].net(X), expected, atol=1e-4)
     for moment in moments:
         if moment.kind in ("before", "grown"):
@@ -75,11 +71,11 @@ def test_a_moments_network_takes_the_datas_own_units(data):
 
 
 def test_where_it_was_time_to_grow_and_nothing_was_added_there_is_no_moment(data):
-    moments = Snapshots(data)
-    model = start(Settings(data="moons"), data)
+    moments = Snapshots(data.scaling)
+    model = start(data)
     state = SimpleNamespace(model=model, due=True, record=None, history=SimpleNamespace(epochs=[{}] * 7, records=[]))
     moments.start(model)
-    assert moments.before(state) == ""
+    moments.before(state)
     moments.after(state)
     assert [one.kind for one in moments] == ["start"]
 
@@ -93,7 +89,7 @@ def told(model, epoch, record=None, records=0):
 
 def long_run(data, moments, epochs, every=5):
     """A run of so many epochs with a growth step at every fifth; gives the most moments that there were at once."""
-    model = start(Settings(data="moons"), data)
+    model = start(data)
     moments.start(model)
     most = 0
     for epoch in range(1, epochs + 1):
@@ -106,7 +102,7 @@ def long_run(data, moments, epochs, every=5):
 
 
 def test_training_and_growth_share_the_room_there_is(data):
-    moments = Snapshots(data, most=40)
+    moments = Snapshots(data.scaling, max_snapshots=40)
     assert 30 < long_run(data, moments, 400, every=7) <= 40 + 3  # the start and the first growth step always stay
     kinds = [one.kind for one in moments]
     assert kinds.count("training") >= 10
@@ -114,7 +110,7 @@ def test_training_and_growth_share_the_room_there_is(data):
 
 
 def test_long_runs_are_thinned_evenly_and_keep_their_first_growth_step(data):
-    moments = Snapshots(data, most=40)
+    moments = Snapshots(data.scaling, max_snapshots=40)
     long_run(data, moments, 1003)
     assert len(moments) <= 41
     grown_at = [one.record for one in moments if one.kind == "grown"]
@@ -126,15 +122,15 @@ def test_long_runs_are_thinned_evenly_and_keep_their_first_growth_step(data):
 
 
 def test_large_networks_are_kept_at_fewer_moments(data):
-    moments = Snapshots(data, memory=1)
+    moments = Snapshots(data.scaling, max_bytes=1)
     long_run(data, moments, 400)
-    assert 4 < len(moments) <= module.LEAST + 1
+    assert 4 < len(moments) <= module.MIN_SNAPSHOTS + 1
 
 
 def test_what_is_written_is_what_is_kept(data, tmp_path):
-    moments = Snapshots(data, tmp_path / "moments", most=40)
+    moments = Snapshots(data.scaling, tmp_path / "snapshots", max_snapshots=40)
     long_run(data, moments, 203)
-    there = load_snapshots(tmp_path / "moments")
+    there = load_snapshots(tmp_path / "snapshots")
     same = ("epoch", "kind", "record", "step", "level")
     assert [[getattr(one, name) for name in same] for one in there] == [
         [getattr(one, name) for name in same] for one in moments
@@ -144,29 +140,29 @@ def test_what_is_written_is_what_is_kept(data, tmp_path):
 
 
 def test_a_run_that_goes_on_forgets_what_it_had_written_after_its_checkpoint(data, tmp_path):
-    moments = Snapshots(data, tmp_path / "moments")
+    moments = Snapshots(data.scaling, tmp_path / "snapshots")
     model, _ = grown(data, moments)
-    (tmp_path / "moments" / ".0000020-training-00000-00002-abc.safetensors").write_bytes(b"half")
-    again = Snapshots(data, tmp_path / "moments")
+    (tmp_path / "snapshots" / ".0000020-training-00000-00002-abc.safetensors").write_bytes(b"half")
+    again = Snapshots(data.scaling, tmp_path / "snapshots")
     again.start(model)
     again.before(told(model, 17))
     kinds = [(one.epoch, one.kind) for one in again]
     assert kinds == [(0, "start"), (8, "before"), (8, "grown"), (10, "training"), (16, "before"), (16, "grown")]
-    assert len(list((tmp_path / "moments").iterdir())) == len(kinds)
+    assert len(list((tmp_path / "snapshots").iterdir())) == len(kinds)
 
 
 def test_numbers_of_dropped_moments_are_not_used_again(data):
-    moments = Snapshots(data)
+    moments = Snapshots(data.scaling)
     model, _ = grown(data, moments)
     last = moments[-1].id
-    moments.keep(lambda one: one.epoch <= 8)
+    moments.keep_only(lambda one: one.epoch <= 8)
     moments.end(model, 8)
     assert moments[-1].id == last + 1
 
 
 def test_a_folder_is_cleared_of_moments_alone(data, tmp_path):
-    folder = tmp_path / "moments"
-    grown(data, Snapshots(data, folder))
+    folder = tmp_path / "snapshots"
+    grown(data, Snapshots(data.scaling, folder))
     (folder / ".0000008-grown-00001-00001-abc.safetensors").write_bytes(b"half")
     (folder / "mine.txt").write_text("mine")
     clear_snapshots(folder)
@@ -177,21 +173,25 @@ def test_a_folder_is_cleared_of_moments_alone(data, tmp_path):
 
 
 def test_a_damaged_moment_is_named(data, tmp_path):
-    grown(data, Snapshots(data, tmp_path / "moments"))
-    broken = next((tmp_path / "moments").glob("*grown*"))
+    grown(data, Snapshots(data.scaling, tmp_path / "snapshots"))
+    broken = next((tmp_path / "snapshots").glob("*grown*"))
     broken.write_bytes(broken.read_bytes()[:100])
     with pytest.raises(creases.errors.FileError, match=broken.name):
-        load_snapshots(tmp_path / "moments")
+        load_snapshots(tmp_path / "snapshots")
 
 
-def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revival(tmp_path):
-    settings = Settings(data="sine_curve", epochs=100)
-    outcome = run(settings, load_split(settings), tmp_path)
-    actions = [record.action for record in outcome.history.records]
-    assert actions[0] == "revive"
-    first = next(record for record in outcome.history.records if record.action != "revive")
-    moment = next(one for one in outcome.moments if one.kind == "before" and one.epoch == first.epoch)
-    assert outcome.first is moment.net
+def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revival(data):
+    moments, model = Snapshots(data.scaling), start(data)
+    assert moments.before_growth is None
+    actions = []
+    for epoch, action in ((3, "revive"), (6, "grow"), (9, "grow")):
+        actions.append(SimpleNamespace(action=action, number=len(actions) + 1))
+        history = SimpleNamespace(epochs=range(epoch), records=actions)
+        state = SimpleNamespace(model=model, due=True, record=actions[-1], history=history)
+        moments.before(state)
+        moments.after(state)
+    first = next(one for one in moments if one.kind == "before" and one.epoch == 6)
+    assert moments.before_growth is first.net
 
 
 @pytest.mark.slow
@@ -201,5 +201,5 @@ def test_a_killed_and_resumed_run_has_the_moments_of_one_left_alone(tmp_path):
     done = subprocess.run(program, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert found["kills"] == 6
-    assert found["moments"] > 10
+    assert found["snapshots"] > 10
     assert found["same"]

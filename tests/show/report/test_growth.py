@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 import creases
+from creases import problems
 from creases.errors import InputError
-from creases.growth import History
+from creases.growth import GrowthConfig, History
 from creases.growth import _checkpoint as checkpoint
-from creases.growth.experiment._run import run
-from creases.growth.experiment._saved_run import load_run
-from creases.growth.experiment._settings import Settings
-from creases.growth.experiment._split import load_split
+from creases.growth.experiment import Experiment, RunSettings, TableSplit, load_run
 from creases.show.report import _growth as growth
 from creases.show.report import _growth_sections as growth_sections
 from creases.show.report import _slices as slices
@@ -26,14 +24,15 @@ from creases.show.report._hardest_samples import losses
 from creases.show.viewer import decode_frame
 
 
-def made(folder, **settings):
+def made(folder, data, missing="error", **config):
     """A run in a folder, as ``creases grow`` leaves it but for pictures."""
     folder.mkdir()
-    given = Settings(**settings)
+    given = RunSettings(data, missing=missing, config=GrowthConfig(**config))
     given.save(folder)
-    outcome = run(given, load_split(given), folder)
-    outcome.net.save(folder / "model.safetensors")
-    outcome.history.save(folder / "history.json")
+    experiment = Experiment.from_problem(given.load_problem(), given.config, folder=folder)
+    experiment.run(progress=False)
+    experiment.network.save(folder / "model.safetensors")
+    experiment.history.save(folder / "history.json")
     return folder
 
 
@@ -44,17 +43,17 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def circles(place):
-    return made(place / "circles", data="xor_circles", epochs=45, when="12")
+    return made(place / "circles", data="xor_circles", max_epochs=45, when=12)
 
 
 @pytest.fixture(scope="module")
 def iris(place):
-    return made(place / "iris", data="iris", epochs=30, when="10")
+    return made(place / "iris", data="iris", max_epochs=30, when=10)
 
 
 @pytest.fixture(scope="module")
 def sine(place):
-    return made(place / "sine", data="sine_curve", epochs=40, when="15")
+    return made(place / "sine", data="sine_curve", max_epochs=40, when=15)
 
 
 def read(path):
@@ -134,7 +133,8 @@ def test_the_sections_tell_what_a_reader_asks(circles, circles_report):
         "net(X)",
     ]
     assert (
-        "creases grow xor_circles --when 12 --epochs 45 --out circles" in section(found, "How to reproduce it")["code"]
+        "creases grow xor_circles --when 12 --max-epochs 45 --out circles"
+        in section(found, "How to reproduce it")["code"]
     )
     for one in found["sections"]:
         table = one.get("table", {"columns": [], "rows": []})
@@ -157,10 +157,10 @@ def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circle
     _, found, _ = circles_report
     kept = load_run(circles)
     X, y, train = kept.data.problem.X, kept.data.problem.y, kept.data.train
-    before = {one.epoch: one.net for one in kept.moments if one.kind == "before"}
+    before = {one.epoch: one.net for one in kept.snapshots if one.kind == "before"}
     table = section(found, "Growth ledger")["table"]
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-    grown = [one for one in kept.moments if one.kind == "grown"]
+    grown = [one for one in kept.snapshots if one.kind == "grown"]
     assert [one.record for one in grown] == [int(row["step"]) for row in rows]
     for one, row in zip(grown, rows, strict=True):
         old, new = before[one.epoch](X), one.net(X)
@@ -275,8 +275,7 @@ def test_problems_of_two_inputs_have_no_slices_to_choose(circles, tmp_path):
 
 
 def test_columns_that_matter_most_come_first():
-    settings = Settings(data="iris")
-    data = load_split(settings)
+    data = TableSplit.from_problem(problems.get("iris"))
     weights = np.array([[0.0, 0, 3, 0.1], [0.0, 0, -3, 0], [0.0, 5, 0, 0]])  # sepal width, petal length, petal width
     net = creases.read([(weights, np.zeros(3)), (np.eye(3), np.zeros(3))])
     order = np.argsort(-slices.relevance(net, data), kind="stable")
@@ -300,11 +299,11 @@ def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path,
     monkeypatch.setattr(growth, "ROWS", 50)
     written = write_growth_report(circles, tmp_path / "r.html")
     found, frames = read(tmp_path / "r.html")
-    assert len(frames) == len(found["moments"]) == written.moments[0] < written.moments[1]
+    assert len(frames) == len(found["moments"]) == written.snapshots[0] < written.snapshots[1]
     assert found["moments"][-1]["kind"] == "end"
     assert len(found["problem"]["X"]) == 50
     said = section(found, "About this report")["text"]
-    assert f"{written.moments[0]} of the {written.moments[1]} networks" in said
+    assert f"{written.snapshots[0]} of the {written.snapshots[1]} networks" in said
     assert "50 of the 400 rows" in said
     for record in found["records"]:
         assert record["marks"].get("instance", 0) < 50
@@ -349,7 +348,7 @@ def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, qui
     y = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
     lines = [",".join([*(f"{value:.4f}" for value in row), label]) for row, label in zip(X, y, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c,answer", *[",1,2,no"] * 5, *lines]))
-    folder = made(tmp_path / "o", data=str(tmp_path / "t.csv"), epochs=20, when="8", missing="drop")
+    folder = made(tmp_path / "o", data=str(tmp_path / "t.csv"), max_epochs=20, when=8, missing="drop")
     write_growth_report(folder, tmp_path / "r.html", through=["5,6,64"])
     found, frames = read(tmp_path / "r.html")
     _, arrays = frames[str(found["moments"][-1]["id"])]
@@ -366,7 +365,7 @@ def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, qui
 def test_few_rows_and_columns_that_tell_nothing_are_reported_too(tmp_path):
     lines = [f"{k},{k},5,{'red' if k % 2 else 'blue'},{'yes' if k > 5 else 'no'}" for k in range(11)]
     (tmp_path / "t.csv").write_text("\n".join(["a,same,constant,text,answer", *lines]))
-    settings = {"data": str(tmp_path / "t.csv"), "epochs": 8, "test": 0.3, "validation": 0.4}
+    settings = {"data": str(tmp_path / "t.csv"), "max_epochs": 8, "test_fraction": 0.3, "validation_fraction": 0.4}
     written = write_growth_report(made(tmp_path / "o", **settings), tmp_path / "r.html")
     found, _ = read(tmp_path / "r.html")
     assert len(written.slices) >= 3

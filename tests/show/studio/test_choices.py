@@ -3,9 +3,11 @@
 import pytest
 
 from creases import problems
-from creases.growth.experiment import Settings
+from creases.growth import GrowthConfig
 from creases.growth.methods import METHODS
 from creases.show.studio._choices import choices
+from creases.show.studio._config_input import make_config
+from creases.show.studio._limits import Limits
 
 
 def test_every_problem_but_the_large_ones_and_every_method_is_offered_once_with_a_label():
@@ -21,11 +23,12 @@ def test_every_problem_but_the_large_ones_and_every_method_is_offered_once_with_
 @pytest.mark.parametrize("part", ["where", "when"])
 def test_policies_are_settings(part):
     for value, _ in choices()[part]:
-        assert getattr(Settings("moons", **{part: value}), part) == value
+        config = make_config({part: value}, Limits())
+        assert str(getattr(config, part)).replace(" ", "-") == value
 
 
 def test_what_a_page_preselects_comes_first():
-    usual, offered = Settings("moons"), choices()
+    usual, offered = GrowthConfig(), choices()
     assert offered["problems"][0][0] == "xor_circles"
     for part, chosen in (("methods", usual.how), ("where", usual.where), ("when", usual.when)):
         assert offered[part][0][0] == chosen

@@ -38,7 +38,7 @@ def test_the_report_is_one_page_with_the_run_and_its_code_in_it(ended):
     assert run["epochs"] == ended.run["epochs"]
     assert {str(one["id"]) for one in run["moments"]} == set(frames)
     again = next(section for section in run["sections"] if "reproduce" in section["title"])
-    assert "creases.grow(model, **options(settings, data))" in again["code"]
+    assert "history = experiment.run()" in again["code"]
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
     for problem in (MOONS, FORMULA, {**FORMULA, "formula": "x**2 + min(y, 0.5) < 0.3", "noise": 0}):
         page = Page().start(problem)
         *_, export = page.send("export", what="code")
-        head = export.content.decode().partition("settings =")[0]
+        head = export.content.decode().partition("config =")[0]
         made: dict = {}
         exec(head, made)
         assert np.array_equal(made["problem"].X, page.live.data.problem.X)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from creases.show.studio import _live as live_module
-from creases.show.studio._desk import Desk
+from creases.show.studio import _live_run as live_module
+from creases.show.studio._controller import Controller
 from creases.show.studio._limits import Limits
 
 FORMULA = {"kind": "formula", "formula": "sin(3*x)", "rows": 30, "noise": 0.1, "seed": 1}
@@ -57,7 +57,7 @@ WRONG += [[], [[]], [None], ["a"], {}, {"kind": "csv"}, [0, 0], [-1, 5], [[1, 2]
 
 
 class Heard(list[Any]):
-    """What a desk says."""
+    """What a controller says."""
 
     def errors(self) -> list[str]:
         return [one["message"] for one in self if isinstance(one, dict) and one["type"] == "error"]
@@ -81,20 +81,20 @@ def changed(message: Any, at: tuple[Any, ...], value: Any) -> Any:
     return found
 
 
-def test_wrong_values_in_any_place_are_refused_in_words_and_the_desk_lives_on():
+def test_wrong_values_in_any_place_are_refused_in_words_and_the_session_lives_on():
     said = Heard()
-    desk = Desk(said.append, Limits())
+    controller = Controller(said.append, Limits())
     wrong = [changed(message, at, value) for message in MESSAGES for at in places(message) for value in WRONG]
     for message in random.Random(0).sample(wrong, 400):
         said.clear()
-        desk.handle(json.dumps(message))
-        if desk.state == "running":
-            desk.work()
+        controller.handle(json.dumps(message))
+        if controller.state == "running":
+            controller.work()
         for one in said:
             assert isinstance(one, bytes | tuple) or json.dumps(one, allow_nan=False)
         assert not [told for told in said.errors() if "please report" in told], message
     said.clear()
-    desk.handle(json.dumps(MESSAGES[4]))
+    controller.handle(json.dumps(MESSAGES[4]))
     assert said.errors() == []
 
 
@@ -104,7 +104,7 @@ def test_wrong_values_in_any_place_are_refused_in_words_and_the_desk_lives_on():
 )
 def test_what_is_no_message_is_refused(text):
     said = Heard()
-    Desk(said.append, Limits()).handle(text)
+    Controller(said.append, Limits()).handle(text)
     assert said.errors() == ["The page and the studio do not understand each other; load the page anew"]
 
 
@@ -113,22 +113,22 @@ def test_a_network_of_too_many_regions_is_not_tried_to_be_drawn_at_every_moment(
     draw = live_module.views.draw
     monkeypatch.setattr(live_module.views, "draw", lambda *given: tried.append(1) or draw(*given))
     said = Heard()
-    desk = Desk(said.append, Limits(regions=2))
-    desk.handle(json.dumps({**MESSAGES[4], "hidden": [12], "epochs": 9}))
+    controller = Controller(said.append, Limits(regions=2))
+    controller.handle(json.dumps({**MESSAGES[4], "hidden": [12], "epochs": 9}))
     for _ in range(3):
-        desk.handle(json.dumps({"do": "step"}))
+        controller.handle(json.dumps({"do": "step"}))
     assert len(tried) == 1
     assert said.errors() == []
-    desk.handle(json.dumps({"do": "frame", "moment": 0, "slice": 0}))
+    controller.handle(json.dumps({"do": "frame", "moment": 0, "slice": 0}))
     assert said.errors() == ["The network has more than 2 regions here, which is more than the studio draws"]
 
 
 def test_what_was_undone_and_grown_by_hand_is_known_after_going_back():
-    desk = Desk(Heard().append, Limits())
-    desk.handle(json.dumps({**MESSAGES[4], "how": "random", "when": "1", "epochs": 20}))
+    controller = Controller(Heard().append, Limits())
+    controller.handle(json.dumps({**MESSAGES[4], "how": "random", "when": "1", "epochs": 20}))
     for do in ("step", "step", "undo", "grow", "grow", "undo"):
-        desk.handle(json.dumps({"do": do}))
-    assert (desk._live.by_hand, desk._live.undone) == ([2], {2})
+        controller.handle(json.dumps({"do": do}))
+    assert (controller._live.by_hand, controller._live.undone) == ([2], {2})
     for do in ("undo", "undo"):
-        desk.handle(json.dumps({"do": do}))
-    assert (desk._live.by_hand, desk._live.undone) == ([], {1})
+        controller.handle(json.dumps({"do": do}))
+    assert (controller._live.by_hand, controller._live.undone) == ([], {1})

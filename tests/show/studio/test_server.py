@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from creases.show.studio._desk import Desk
+from creases.show.studio._controller import Controller
 from creases.show.studio._limits import Limits
 from studio_wire import Page, Studio, gone
 
@@ -81,10 +81,10 @@ def losses(problem, seed: int) -> list[float]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     said: list = []
-    desk = Desk(said.append, Limits())
-    desk.handle(json.dumps({"do": "start", "problem": problem, "seed": seed, "epochs": 40, "when": "12"}))
-    while desk.state == "running":
-        desk.work()
+    controller = Controller(said.append, Limits())
+    controller.handle(json.dumps({"do": "start", "problem": problem, "seed": seed, "epochs": 40, "when": "12"}))
+    while controller.state == "running":
+        controller.work()
     torch.set_num_threads(threads)
     return [loss for one in said if "epochs" in one for loss in one["epochs"]["loss"]]
 

@@ -6,23 +6,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from creases.growth.experiment._run import run
-from creases.growth.experiment._settings import Settings
-from creases.growth.experiment._split import load_split
+from creases.growth import GrowthConfig
+from creases.growth.experiment import Experiment, RunSettings, TableSplit
 from creases.problems import Problem
 from creases.show.viewer import epochs_json, moment_json, problem_json, record_json, run_json, to_json
 
-SETTINGS = Settings(data="xor_circles", epochs=60, when="15", hidden=(3,))
+SETTINGS = RunSettings("xor_circles", config=GrowthConfig(max_epochs=60, when=15, hidden=(3,)))
 
 
 @pytest.fixture(scope="module")
 def data():
-    return load_split(SETTINGS)
+    return TableSplit.from_problem(SETTINGS.load_problem(), SETTINGS.config)
 
 
 @pytest.fixture(scope="module")
 def outcome(data, tmp_path_factory):
-    return run(SETTINGS, data, tmp_path_factory.mktemp("run"))
+    experiment = Experiment(data, SETTINGS.config, folder=tmp_path_factory.mktemp("run"))
+    experiment.run(progress=False)
+    return experiment
 
 
 def test_the_problem_has_its_samples_with_their_part_of_the_data(data):
@@ -41,10 +42,10 @@ def test_values_of_any_size_keep_their_digits():
 
 
 def test_a_run_is_json_without_nan(data, outcome):
-    moments = [moment_json(one, 3) for one in outcome.moments]
+    moments = [moment_json(one, 3) for one in outcome.snapshots]
     found = run_json(data, SETTINGS, outcome.history, moments, slices=["a", "b"], sections=[{"title": "t"}])
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert found["kept"] == outcome.kept
+    assert found["kept"] == outcome.best_epoch
     assert found["slices"] == ["a", "b"]
     assert found["moments"][0] == {"id": 0, "epoch": 0, "kind": "start", "record": None, "regions": 3}
     assert len(found["records"]) == len(outcome.history.records) > 0

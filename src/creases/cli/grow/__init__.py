@@ -1,4 +1,4 @@
-"""``creases grow``: a network grown on a table, every unit with its reason."""
+"""``creases grow``: grow a network on a table, each unit with a reason."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ import typer
 from creases.cli._arguments import parse_numbers
 from creases.cli._console import note, out, print_json
 from creases.errors import InputError
-from creases.growth.experiment import SETTINGS_FILE, Settings
-from creases.growth.experiment import _folder as names
+from creases.growth import GrowthConfig
+from creases.growth.experiment import DESCRIPTION_FILE, SETTINGS_FILE, RunSettings, prepare_folder, resolve_data
 
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
 
 INTERRUPTED = 130
 
+assert GrowthConfig.growth_patience is not None
+_GROWTH_PATIENCE: int = GrowthConfig.growth_patience
+
 
 class Method(StrEnum):
-    """How new units are set."""
+    """Growth methods."""
 
     fold = "fold"
     tiny = "tiny"
@@ -34,6 +37,13 @@ class Method(StrEnum):
     search = "search"
 
 
+class Optimizer(StrEnum):
+    """Optimizers."""
+
+    adamw = "adamw"
+    adam = "adam"
+
+
 class Task(StrEnum):
     """What is predicted."""
 
@@ -42,7 +52,7 @@ class Task(StrEnum):
 
 
 class Missing(StrEnum):
-    """What is done about missing values."""
+    """What to do about missing values."""
 
     error = "error"
     drop = "drop"
@@ -56,74 +66,102 @@ def grow_table(
         typer.Argument(help="A .csv, .tsv, .parquet or .npz file, or a built-in problem (moons, iris, ...)."),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column to predict, by name or number; else the last.")
+        str | None, typer.Option(metavar="COLUMN", help="Column to predict, by name or number; by default the last.")
     ] = None,
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the network, the report and the pictures.")
     ] = None,
-    how: Annotated[Method, typer.Option(help="How new units are set.")] = Method.fold,
+    how: Annotated[Method, typer.Option(help="Growth method.")] = Method.fold,
     where: Annotated[
-        str, typer.Option(help="Which layer grows: bottleneck, round-robin, gain, or its name: hidden1, ...")
-    ] = Settings.where,
-    when: Annotated[str, typer.Option(help="When: plateau, converged, or every so many epochs.")] = Settings.when,
-    hidden: Annotated[str, typer.Option(metavar="N,N,...", help="Widths of the hidden layers to begin with.")] = "2",
-    parameters: Annotated[int | None, typer.Option(help="Most parameters that the network may have.")] = None,
-    epochs: Annotated[int, typer.Option(help="Most epochs to train.")] = Settings.epochs,
-    lr: Annotated[float, typer.Option(help="Learning rate of Adam.")] = Settings.lr,
-    batch: Annotated[int, typer.Option(help="Rows of a training step.")] = Settings.batch,
-    validation: Annotated[float, typer.Option(help="Share of the rows that tells when to stop.")] = Settings.validation,
-    test: Annotated[float, typer.Option(help="Share of the rows that is only tested with.")] = Settings.test,
-    task: Annotated[Task | None, typer.Option(help="What is predicted; else seen from the column.")] = None,
+        str, typer.Option(help="Layer to grow: bottleneck, round-robin, gain, or a name: hidden1, ...")
+    ] = "bottleneck",
+    when: Annotated[str, typer.Option(help="Time to grow: plateau, converged, or a number of epochs.")] = "plateau",
+    hidden: Annotated[
+        str, typer.Option(metavar="N,N,...", help="Widths of the hidden layers at the start; auto: a linear model.")
+    ] = "auto",
+    max_units: Annotated[int | None, typer.Option(help="Maximum number of hidden units.")] = GrowthConfig.max_units,
+    max_parameters: Annotated[
+        int | None, typer.Option(help="Maximum number of parameters.")
+    ] = GrowthConfig.max_parameters,
+    max_epochs: Annotated[int, typer.Option(help="Maximum number of epochs.")] = GrowthConfig.max_epochs,
+    patience: Annotated[int, typer.Option(help="Epochs without progress before it grows.")] = GrowthConfig.patience,
+    growth_patience: Annotated[
+        int, typer.Option(help="Growth steps without improvement before it ends.")
+    ] = _GROWTH_PATIENCE,
+    optimizer: Annotated[Optimizer, typer.Option(help="Optimizer.")] = Optimizer.adamw,
+    lr: Annotated[float, typer.Option(help="Learning rate.")] = GrowthConfig.lr,
+    weight_decay: Annotated[float, typer.Option(help="Weight decay of AdamW.")] = GrowthConfig.weight_decay,
+    batch_size: Annotated[
+        str, typer.Option(metavar="N", help="Rows in a batch: a number, auto (an eighth) or all.")
+    ] = "auto",
+    validation_fraction: Annotated[
+        float, typer.Option(help="Fraction of rows held out for early stopping.")
+    ] = GrowthConfig.validation_fraction,
+    test_fraction: Annotated[
+        float, typer.Option(help="Fraction of rows held out for testing.")
+    ] = GrowthConfig.test_fraction,
+    standardize: Annotated[
+        bool, typer.Option("--standardize/--no-standardize", help="Scale columns for training.")
+    ] = GrowthConfig.standardize,
+    task: Annotated[Task | None, typer.Option(help="Task; by default told by the column to predict.")] = None,
     missing: Annotated[
-        Missing, typer.Option(help="Missing values: refuse them, drop those rows, or put the column's mean.")
+        Missing, typer.Option(help="Missing values: refuse them, drop their rows, or fill in the column's mean.")
     ] = Missing.error,
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether a CSV file's first row has the names.")
+        bool | None, typer.Option("--header/--no-header", help="Whether a CSV file's first row holds names.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the division of the rows, the network and the training.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the split, the network and the training.")] = GrowthConfig.seed,
     recycle: Annotated[
-        bool, typer.Option("--recycle/--no-recycle", help="Grow spare units anew before more are added.")
-    ] = True,
-    device: Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1, ...")] = "cpu",
+        bool, typer.Option("--recycle/--no-recycle", help="Replace redundant units before adding more.")
+    ] = GrowthConfig.recycle,
+    device: Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1, ...")] = GrowthConfig.device,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Go on with the run in a folder; --epochs and --parameters may be new."),
+        typer.Option(metavar="DIR", help="Resume the run in a folder; limits (--max-...) may be changed."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over another run in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Grow a network on a table: it starts tiny, gets units where it fails, and says why for each of them.
+    """Grow a network on a table: it starts as a linear model, gets units where it fails, and explains each of them.
 
-    Leaves the network (for the table's own units), its history, a picture and a report in the folder.
+    Writes the network (for rows in the table's own units), its history, a picture and a report into the folder.
     """
-    from creases.growth.experiment import resolve_data
-
-    given = _given(ctx)
+    changed = _changed_options(ctx)
     if resume is not None:
-        settings, home = _resumed(resume, given, epochs, parameters), resume
+        limits = {"max_units": max_units, "max_parameters": max_parameters, "max_epochs": max_epochs}
+        settings, home = _resume_settings(resume, changed, limits), resume
         settings.save(home)
     else:
         if data is None or folder is None:
             raise InputError("give the data and a folder: creases grow table.csv --target COLUMN --out DIR")
-        settings = Settings(
+        config = GrowthConfig(
+            how=how.value,
+            where=where.replace("-", " "),
+            when=int(when) if when.isdecimal() else when,
+            hidden=hidden if hidden == "auto" else _parse_widths(hidden),
+            max_units=max_units,
+            max_parameters=max_parameters,
+            max_epochs=max_epochs,
+            patience=patience,
+            growth_patience=growth_patience,
+            optimizer=optimizer.value,
+            lr=lr,
+            weight_decay=weight_decay,
+            batch_size=_parse_batch_size(batch_size),
+            validation_fraction=validation_fraction,
+            test_fraction=test_fraction,
+            standardize=standardize,
+            seed=seed,
+            recycle=recycle,
+            device=device,
+        )
+        settings = RunSettings(
             data=resolve_data(data),
             target=target,
             task=None if task is None else task.value,
             missing=missing.value,
             header=header,
-            how=how.value,
-            where=where,
-            when=when,
-            hidden=_widths(hidden),
-            parameters=parameters,
-            epochs=epochs,
-            lr=lr,
-            batch=batch,
-            validation=validation,
-            test=test,
-            seed=seed,
-            recycle=recycle,
-            device=device,
+            config=config,
         )
         home = folder
     report, files = interruptible(home, lambda: grow_into(settings, home, force=force, fresh=resume is None))
@@ -133,34 +171,35 @@ def grow_table(
         print_report(report, files)
 
 
-def grow_into(settings: Settings, home: Path, *, force: bool, fresh: bool) -> tuple[Report, dict[str, Path]]:
-    """Make a run, or go on with it, and write all its files; the report and the files by name."""
+def grow_into(settings: RunSettings, home: Path, *, force: bool, fresh: bool) -> tuple[Report, dict[str, Path]]:
+    """Start or resume a run, and write all its files; return the report and the files by name."""
     from creases.cli.grow._report import Report
     from creases.cli.grow._write import write
-    from creases.growth.experiment import baselines, load_split, run, start
+    from creases.growth.experiment import Experiment, baselines
 
-    data = load_split(settings)
-    start(settings, data)  # what cannot begin is refused before anything is written
+    problem = settings.load_problem()
+    data = Experiment.from_problem(problem, settings.config).data  # refuses what cannot start before writing anything
     if fresh:
-        names.prepare_folder(home, force=force)
+        prepare_folder(home, force=force)
         settings.save(home)
-    outcome = run(settings, data, home)
-    report = Report(settings, data, outcome, baselines(outcome.net, data))
+    experiment = Experiment(data, settings.config, folder=home)
+    experiment.run()
+    report = Report(settings, experiment, baselines(experiment.network, data))
     return report, write(report, home)
 
 
 def interruptible(home: Path, work: Callable[[], Any]) -> Any:
-    """Do the work; Ctrl-C ends it with a line that says how to go on."""
+    """Do the work; say how to resume it after Ctrl-C."""
     try:
         return work()
     except KeyboardInterrupt:
         if (home / SETTINGS_FILE).exists():
-            note(f"stopped; go on with: creases grow --resume {home}")
+            note(f"stopped; resume with: creases grow --resume {home}")
         raise typer.Exit(INTERRUPTED) from None
 
 
 def print_report(report: Report, files: dict[str, Path]) -> None:
-    """The report on stdout, and which files to open."""
+    """Print the report, and which files to open."""
     from rich.table import Table
 
     from creases.cli.grow._report import parts
@@ -172,32 +211,38 @@ def print_report(report: Report, files: dict[str, Path]) -> None:
     for name, path in files.items():
         table.add_row(f"[dim]{name}[/]", str(path))
     out.print(table)
-    use = f'creases.read("{files["network"]}")(X), the columns of X as {names.DESCRIPTION_FILE} lists them'
+    use = f'creases.read("{files["network"]}")(X), the columns of X as {DESCRIPTION_FILE} lists them'
     out.print(f"\nIn Python: {use}.", soft_wrap=True)
     out.print(f"Open {files['picture']} to see it grow; {files['report']} tells every step in full.", soft_wrap=True)
     out.print(f"A page to explore it: creases report {files['network'].parent} --out report.html", soft_wrap=True)
 
 
-def _given(ctx: typer.Context) -> set[str]:
-    """Options and arguments that were given on the command line."""
+def _changed_options(ctx: typer.Context) -> set[str]:
+    """Return the options and arguments that were given on the command line."""
     return {name for name in ctx.params if ctx.get_parameter_source(name).name == "COMMANDLINE"}  # type: ignore[union-attr]
 
 
-def _resumed(folder: Path, given: set[str], epochs: int, parameters: int | None) -> Settings:
-    other = sorted(given - {"resume", "epochs", "parameters", "as_json"})
+def _resume_settings(folder: Path, changed: set[str], limits: dict[str, int | None]) -> RunSettings:
+    """Return the settings of the run in a folder, with new limits where they were given."""
+    other = sorted(changed - {"resume", "as_json", *limits})
     if other:
-        name = {"folder": "--out", "data": "DATA"}.get(other[0], f"--{other[0]}")
-        raise InputError(
-            f"{name}: a run is resumed with its own settings; with --resume only --epochs and --parameters can be given"
-        )
-    settings = Settings.load(folder)
-    changes: dict[str, Any] = {"epochs": epochs} if "epochs" in given else {}
-    changes |= {"parameters": parameters} if "parameters" in given else {}
-    return replace(settings, **changes)
+        expected = "not be given with --resume: a run is resumed with its settings"
+        raise InputError(other[0], expected, hint="only --max-epochs, --max-units and --max-parameters may change")
+    settings = RunSettings.load(folder)
+    options: dict[str, Any] = {name: limit for name, limit in limits.items() if name in changed}
+    return replace(settings, config=replace(settings.config, **options))
 
 
-def _widths(text: str) -> tuple[int, ...]:
-    numbers = parse_numbers(text, "--hidden")
+def _parse_widths(text: str) -> tuple[int, ...]:
+    numbers = parse_numbers(text, "hidden")
     if (numbers != numbers.round()).any() or (numbers < 1).any():
-        raise InputError(f"--hidden: expected widths of at least 1 such as 2 or 4,4, got {text!r}")
+        raise InputError("hidden", "be auto, or positive widths such as 2 or 4,4", repr(text))
     return tuple(int(number) for number in numbers)
+
+
+def _parse_batch_size(text: str) -> str | int | None:
+    if text in ("auto", "all"):
+        return text if text == "auto" else None
+    if not text.isdecimal():
+        raise InputError("batch_size", "be a positive integer, auto or all", repr(text))
+    return int(text)

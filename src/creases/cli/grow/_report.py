@@ -1,9 +1,9 @@
-"""What a growth run came to, for people and for machines."""
+"""The report of a growth run, as text and as JSON."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from creases.growth import Record, format_number
-from creases.growth.experiment import Baseline, Outcome, Settings, TableSplit, compare_with_linear, describe_step
+from creases.growth.experiment import Baseline, Experiment, RunSettings, TableSplit, compare_with_linear, describe_step
 
 #: Growth steps whose reasons are printed; all are in the report's file.
 PRINTED = 12
@@ -24,12 +24,16 @@ WIDTH = 100
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A run, its data and its scores."""
+    """A run and its scores."""
 
-    settings: Settings
-    data: TableSplit
-    outcome: Outcome
-    rivals: list[Baseline]  #: the network first
+    settings: RunSettings
+    experiment: Experiment
+    baselines: list[Baseline]  #: the network first
+
+    @property
+    def data(self) -> TableSplit:
+        """The rows, split and scaled."""
+        return self.experiment.data
 
     @property
     def measure(self) -> str:
@@ -38,11 +42,11 @@ class Report:
 
     def kept(self, record: Record) -> bool:
         """Whether a growth step is in the network that was kept."""
-        return record.epoch < self.outcome.kept
+        return record.epoch < self.experiment.best_epoch
 
     def description(self) -> dict[str, Any]:
         """What the network's file holds, for whoever uses it: inputs, classes, widths, scores."""
-        problem, net = self.data.problem, self.outcome.net
+        problem, net = self.data.problem, self.experiment.network
         return {
             "creases-model": 1,
             "data": problem.name,
@@ -51,7 +55,7 @@ class Report:
             "inputs": list(problem.features),
             "classes": None if problem.classes is None else list(problem.classes),
             "outputs": "the target" if problem.classes is None else "one for each class; the largest decides",
-            "widths": list(self.outcome.widths),
+            "widths": list(self.experiment.widths),
             "parameters": parameters(self),
             "units": net.n_units,
             "trained_with": self.data.scaling.to_dict(),
@@ -59,19 +63,19 @@ class Report:
             "scores": {
                 one.name: {"train": one.train, "validation": one.validation, "test": one.test}
                 | ({} if one.error is None else {"test_rmse": one.error})
-                for one in self.rivals
+                for one in self.baselines
             },
         }
 
     def summary(self, files: dict[str, Path]) -> dict[str, Any]:
         """Everything the report tells, for machines."""
-        history, data = self.outcome.history, self.data
+        history, data = self.experiment.history, self.data
         return {
             **self.description(),
             "rows": {"train": len(data.train), "validation": len(data.validation), "test": len(data.test)},
-            "how": self.settings.how,
+            "how": self.settings.config.how,
             "epochs": len(history.epochs),
-            "kept_epoch": self.outcome.kept,
+            "kept_epoch": self.experiment.best_epoch,
             "seconds": history.last["seconds"],
             "ended": history.ended,
             "growth_steps": [self._step(record) for record in history.records],
@@ -97,7 +101,7 @@ class Report:
 
 def parameters(report: Report) -> int:
     """Parameters of the network that was kept."""
-    return int(report.outcome.history.epochs[report.outcome.kept - 1]["parameters"])
+    return int(report.experiment.history.epochs[report.experiment.best_epoch - 1]["parameters"])
 
 
 def text(report: Report) -> str:
@@ -113,7 +117,7 @@ def parts(report: Report, *, most: int = PRINTED) -> Iterator[RenderableType]:
     """The report for people, part by part; reasons of the first growth steps only if they are more than ``most``."""
     yield from _opening(report)
     yield ""
-    if report.outcome.history.records:
+    if report.experiment.history.records:
         yield _steps(report)
         loss = "squared error, 1 for predicting the mean" if report.data.problem.classes is None else "cross-entropy"
         yield f"[dim]each row: just before the growth step -> when trained, before the next; the loss is the {loss}[/]"
@@ -125,13 +129,13 @@ def parts(report: Report, *, most: int = PRINTED) -> Iterator[RenderableType]:
     yield _ending(report)
     yield ""
     yield _scores(report)
-    if said := compare_with_linear(report.rivals, report.data):
+    if said := compare_with_linear(report.baselines, report.data):
         yield ""
         yield escape(said)
 
 
 def _opening(report: Report) -> Iterator[RenderableType]:
-    data, outcome = report.data, report.outcome
+    data, history = report.data, report.experiment.history
     problem = data.problem
     yield f"[bold]{escape(problem.name)}: {escape(problem.description)}[/]"
     if problem.classes is not None:
@@ -145,23 +149,23 @@ def _opening(report: Report) -> Iterator[RenderableType]:
     inputs = f"{len(problem.features)} input{'' if len(problem.features) == 1 else 's'}"
     if columns < len(problem.features):
         inputs += f" (from {columns} columns; text became columns of 0 and 1)"
-    yield escape(f"{inputs}; {len(data.train)} rows to train on, {len(data.validation)} to see when to stop, "
-                 f"{len(data.test)} to test with, never seen before")  # fmt: skip
-    began, first = report.settings.hidden, outcome.history.epochs[0]
+    yield escape(f"{inputs}; {len(data.train)} rows to train on, {len(data.validation)} for early stopping, "
+                 f"{len(data.test)} for testing")  # fmt: skip
+    first = history.epochs[0]
     yield escape(
-        f"hidden units: {_widths(began)} at the start, {_widths(outcome.widths)} at the end; parameters: "
-        f"{first['parameters']} and {parameters(report)}; {len(outcome.history.epochs)} epochs in "
-        f"{outcome.history.last['seconds']:.3g} s"
+        f"hidden units: {_widths(first['widths'].values())} at the start, {_widths(report.experiment.widths)} at the "
+        f"end; parameters: {first['parameters']} and {parameters(report)}; {len(history.epochs)} epochs in "
+        f"{history.last['seconds']:.3g} s"
     )
 
 
-def _widths(widths: tuple[int, ...]) -> str:
+def _widths(widths: Iterable[int]) -> str:
     return "-".join(map(str, widths))
 
 
 def _steps(report: Report) -> Table:
     """A row for each growth step."""
-    history, many = report.outcome.history, len(report.outcome.widths) > 1
+    history, many = report.experiment.history, len(report.experiment.widths) > 1
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("step", justify="right")
     table.add_column("epoch", justify="right")
@@ -196,7 +200,7 @@ def _arrow(before: float | None, after: float | None) -> str:
 
 
 def _reasons(report: Report, most: int) -> Iterator[RenderableType]:
-    records = report.outcome.history.records
+    records = report.experiment.history.records
     for record in records[:most]:
         yield _numbered(record.number, record.why(**report.data.names))
     if len(records) > most:
@@ -205,7 +209,7 @@ def _reasons(report: Report, most: int) -> Iterator[RenderableType]:
 
 def in_full(report: Report) -> Iterator[RenderableType]:
     """Every growth step with all that is known about it."""
-    for record in report.outcome.history.records:
+    for record in report.experiment.history.records:
         yield _numbered(record.number, record.explain(**report.data.names))
 
 
@@ -218,7 +222,7 @@ def _numbered(number: int, said: str) -> Table:
 
 
 def _ending(report: Report) -> str:
-    history = report.outcome.history
+    history = report.experiment.history
     undone = [record for record in history.records if not report.kept(record)]
     said = f"It ended: {history.ended}."
     if undone:
@@ -233,7 +237,7 @@ def _scores(report: Report) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in (report.measure, "training", "validation", "test", *(["test RMSE"] if regression else [])):
         table.add_column(head, justify="left" if head == report.measure else "right")
-    for k, one in enumerate(report.rivals):
+    for k, one in enumerate(report.baselines):
         name = one.name + (f" ({_most_frequent(report)})" if one.name == "most frequent class" else "")
         cells = [name, *(f"{value:.3f}" for value in (one.train, one.validation, one.test))]
         cells += [] if one.error is None else [format_number(one.error)]
@@ -244,5 +248,5 @@ def _scores(report: Report) -> Table:
 def _most_frequent(report: Report) -> str:
     problem = report.data.problem
     assert problem.classes is not None
-    constant = report.rivals[-1].predictions[0]
+    constant = report.baselines[-1].predictions[0]
     return problem.classes[int(constant)]

@@ -20,15 +20,7 @@ from creases._typing import Floats, Ints
 from creases.compare._format import count_of, format_largest, percent
 from creases.compare.differences._joint import Joint
 from creases.network import Network
-from creases.regions import (
-    LinePartition,
-    PlanePartition,
-    SpacePartition,
-    line,
-    plane,
-    plane_through,
-    space,
-)
+from creases.regions import LinePartition, PlanePartition, SpacePartition, line, plane, plane_through, space
 from creases.regions.geometry import SIGN_TOLERANCE, output_term_sizes
 
 Partition = LinePartition | PlanePartition | SpacePartition

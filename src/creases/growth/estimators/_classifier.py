@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -17,40 +17,43 @@ from creases.growth.estimators._base import GrowingEstimator
 
 
 class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc]
-    """A classifier for tables: a relu network that starts as a linear model and grows, each unit with a reason.
+    """A classifier for tables: a ReLU network that starts as a linear model and grows, each unit with a reason.
 
-    It trains until it gets no better, looks at what it still gets wrong, adds a unit for that, and goes on; some rows
-    are held out to tell when that stops paying. Columns are scaled inside. ``explain()`` says in words why each unit
-    is there, ``network_`` is the exact piecewise-linear function for the data's own units.
+    It trains until it stops improving, looks at what it still gets wrong, adds a unit for that, and trains on; some
+    rows are held out for early stopping. Columns are scaled inside. ``explain()`` says why each unit is there,
+    ``network_`` is the exact piecewise-linear function for rows in the data's own units. The parameters are those of
+    :class:`creases.growth.GrowthConfig`, with its defaults.
 
     Parameters
     ----------
     how
-        How new units are found: "fold" (at a typical mistake, on the decision boundary), "tiny", "gradmax", "split",
-        "random", "search", or an object such as ``creases.growth.methods.Fold(k=5)``.
+        Growth method: "fold" (at a typical mistake, on the decision boundary), "tiny", "gradmax", "split", "random",
+        "search", or an object such as ``creases.growth.methods.Fold(k=5)``.
     hidden
-        Widths of the hidden layers at the start: "auto" is one layer with two units for each output, which is what a
-        linear model takes.
+        Widths of the hidden layers at the start: "auto" is one layer with two units per class (two for two classes),
+        which is what a linear model takes.
     max_units, max_parameters
-        The size at which growth ends: hidden units, and weights and biases.
+        Maximum size of the network: hidden units, and weights and biases.
     weight_decay
-        Share, times ``lr``, by which weights (not biases) shrink in every step: more makes smoother functions.
+        Weight decay of AdamW on weights (not biases): more makes smoother functions.
     lr
-        Learning rate of the optimizer, AdamW.
+        Learning rate of AdamW.
     batch_size
         Rows in a batch; "auto" is an eighth of them, between 32 and 200; None is all.
     max_epochs
-        Epochs at most, over all sizes.
+        Maximum number of epochs.
     patience
-        Epochs without progress (the training loss falling by a hundredth, the validation loss at all) after which the
+        Epochs without progress (the training loss falling by a hundredth, the validation loss at all) before the
         network grows.
     growth_patience
-        Growth steps in a row that may fail to lower the validation loss before it ends.
+        Growth steps in a row that may fail to lower the validation loss before growth ends.
     early_stopping, validation_fraction
-        Whether to hold out a share of the rows (if there are 20 or more) to end by, and to keep the network that was
-        best on them. Otherwise growth ends with what it can do for the training loss.
+        Whether to hold out a fraction of the rows (if there are 20 or more) for early stopping, and to keep the network
+        that was best on them. Otherwise growth ends when the training loss stops improving.
+    standardize
+        Whether to scale columns to mean 0 and standard deviation 1 inside.
     recycle
-        Whether units that earn nothing are grown anew before more are added.
+        Whether redundant units are replaced before new ones are added.
     random_state
         Seed of the start, of the order of rows and of which are held out.
     verbose
@@ -62,7 +65,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     n_features_in_, feature_names_in_
         Of the data it was fitted to.
     module_ : torch.nn.Sequential
-        The network, for rows in the data's own units (float64): logits, or for two classes the second one's log-odds.
+        The network, for rows in the data's own units (float64): a logit for each class.
     network_ : creases.Network
     hidden_ : tuple of int
         Widths of the hidden layers now.
@@ -86,37 +89,41 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Train for one epoch on these rows, and grow where the loss is on a plateau over the calls.
+        """Train for one epoch on these rows, and grow if the loss is on a plateau over the calls.
 
-        ``classes``: all that will ever come; needed in the first call. The scaling follows all rows seen so far. Rows
-        should come in no order: what is learnt of some is forgotten over others. Nothing is held out or recycled.
+        The scaling follows all rows seen so far. Rows should be shuffled: what is learnt from some is forgotten over
+        others. No rows are held out, no units are recycled.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        classes
+            All classes that will ever occur; needed in the first call.
         """
         if classes is None and not hasattr(self, "classes_"):
-            raise InputError("classes: must be passed on the first call to partial_fit.")
+            raise InputError("classes", "be passed on the first call to partial_fit")
         if classes is not None and hasattr(self, "classes_") and not np.array_equal(np.unique(classes), self.classes_):
-            raise InputError(f"classes: are not those of the first call to partial_fit, {self.classes_}; got {classes}")
+            raise InputError("classes", f"be those of the first call to partial_fit, {self.classes_}", f"{classes}")
         return self._partial_fit(X, y, sample_weight, classes)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class (n,) of each row."""
-        given = self._given(X)
-        chosen = given.argmax(axis=1) if given.shape[1] > 1 else (given[:, 0] > 0).astype(np.int64)
+        """Return the class (n,) of each row."""
+        chosen = self._outputs(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Logits (n, n_classes) of each row; for two classes the log-odds (n,) of the second."""
-        given = self._given(X)
-        return given if given.shape[1] > 1 else given[:, 0]
+        """Return the logits (n, n_classes) of each row; for two classes the log-odds (n,) of the second."""
+        logits = self._outputs(X)
+        return np.asarray(logits[:, 1] - logits[:, 0]) if logits.shape[1] == 2 else logits
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probabilities (n, n_classes)."""
-        given = self._given(X)
-        return np.asarray(softmax(given, axis=1) if given.shape[1] > 1 else expit(np.hstack([-given, given])))
+        """Return probabilities (n, n_classes)."""
+        return np.asarray(softmax(self._outputs(X), axis=1))
 
     def predict_log_proba(self, X: ArrayLike) -> Floats:
-        """Logarithms of the probabilities (n, n_classes)."""
-        given = self._given(X)
-        return np.asarray(log_softmax(given, axis=1) if given.shape[1] > 1 else log_expit(np.hstack([-given, given])))
+        """Return the logarithms of the probabilities (n, n_classes)."""
+        return np.asarray(log_softmax(self._outputs(X), axis=1))
 
     def _names(self) -> dict[str, Any]:
         return {**super()._names(), "classes": [str(name) for name in self.classes_]}
@@ -130,16 +137,16 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         return self.classes_
 
     @property
-    def _outputs(self) -> int:
-        return len(self.classes_) if len(self.classes_) > 2 else 1
+    def _n_outputs(self) -> int:
+        return len(self.classes_)
 
-    def _targets(self, y: Any, classes: Any) -> Floats:
+    def _make_targets(self, y: Any, classes: Any) -> Floats:
         check_classification_targets(y)
         y = column_or_1d(y, warn=True)
         self.classes_ = np.unique(y if classes is None else classes)
         if len(self.classes_) < 2:
-            raise InputError(f"y: a classifier needs at least 2 classes, got one class, {self.classes_[0]!r}")
+            raise InputError("y", "have at least 2 classes", f"one class, {self.classes_[0]!r}")
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise InputError(f"y: has classes {unknown} that are not in classes, {self.classes_}")
+            raise InputError("y", f"have classes among {self.classes_}", f"{unknown}")
         return np.asarray(np.searchsorted(self.classes_, y)[:, None], np.float64)

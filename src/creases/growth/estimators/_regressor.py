@@ -13,10 +13,10 @@ from creases.growth.estimators._base import GrowingEstimator
 
 
 class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
-    """A regressor for tables: a relu network that starts as a linear model and grows, each unit with a reason.
+    """A regressor for tables: a ReLU network that starts as a linear model and grows, each unit with a reason.
 
-    As :class:`creases.GrowingClassifier`, which tells its parameters, for the squared error, of one target or several.
-    Targets are scaled inside: losses are in units of their variance, so that 1 is what the mean would give.
+    Parameters are those of :class:`creases.GrowingClassifier`; the loss is the squared error, of one target or more.
+    Targets are scaled inside: losses are in units of their variance, so that 1 is the loss of the mean.
 
     Attributes
     ----------
@@ -46,17 +46,17 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
     _task = "regression"
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train for one epoch on these rows, and grow where the loss is on a plateau over the calls.
+        """Train for one epoch on these rows, and grow if the loss is on a plateau over the calls.
 
-        The scaling follows all rows seen so far. Rows should come in no order: what is learnt of some is forgotten over
-        others. Nothing is held out or recycled.
+        The scaling follows all rows seen so far. Rows should be shuffled: what is learnt from some is forgotten over
+        others. No rows are held out, no units are recycled.
         """
         return self._partial_fit(X, y, sample_weight, None)
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Targets (n,), or (n, m) as they were in fitting."""
-        given = self._given(X)
-        return given if self._columns else given[:, 0]
+        """Return targets (n,), or (n, m) if there were several in fitting."""
+        outputs = self._outputs(X)
+        return outputs if self._columns else outputs[:, 0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -68,9 +68,9 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
         return {"multi_output": True, "y_numeric": True}
 
     @property
-    def _outputs(self) -> int:
+    def _n_outputs(self) -> int:
         return self._columns or 1
 
-    def _targets(self, y: Any, classes: Any) -> Floats:
+    def _make_targets(self, y: Any, classes: Any) -> Floats:
         self._columns = y.shape[1] if y.ndim > 1 else 0
         return np.asarray(y, np.float64).reshape(len(y), -1)

@@ -1,4 +1,4 @@
-"""An estimator's account of its growth: in words, and as a table."""
+"""The growth of an estimator, in words and as a table."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from creases.errors import InputError
 from creases.growth._records import History, Record, validation_merit
 
 
-def explain_history(history: History, names: dict[str, Any], drawing: str, step: int | None) -> str:
-    """A run in words, or one growth step of it; ``drawing`` are the network's widths, such as 4-5-3."""
+def explain_history(history: History, names: dict[str, Any], architecture: str, step: int | None) -> str:
+    """Explain a run, or one growth step of it; ``architecture`` are the network's widths, such as 4-5-3."""
     count = len(history.records)
     if step is None:
         steps = [_step(record, history, names) for record in history.records]
-        return "\n\n".join([_whole(history, drawing), *steps])
+        return "\n\n".join([_overview(history, architecture), *steps])
     if not isinstance(step, int) or not 1 <= step <= count:
-        there = f"from 1 to {count}" if count else "; there were none"
-        raise InputError(f"step: expected the number of a growth step, {there}, got {step!r}")
+        expected = (
+            f"be the number of a growth step, from 1 to {count}" if count else "be None: there were no growth steps"
+        )
+        raise InputError("step", expected, repr(step))
     return _step(history.records[step - 1], history, names)
 
 
 def summary_table(history: History) -> str:
-    """The growth steps as lines of text; losses and scores are those before the next step."""
+    """Return the growth steps as lines of text; losses and scores are those before the next step."""
     held = bool(history.epochs) and history.epochs[0]["validation_loss"] is not None
     head = ["step", "epoch", "action", "layer", "width", "parameters", "loss", "score"]
     head += ["validation loss", "validation score"] if held else []
@@ -36,7 +38,7 @@ def summary_table(history: History) -> str:
 
 
 def _size(history: History) -> list[str]:
-    """The layers, widths and parameters that it began with."""
+    """Return the layers, widths and parameters at the start."""
     first = history.epochs[0]
     return [", ".join(first["widths"]), ", ".join(map(str, first["widths"].values())), str(first["parameters"])]
 
@@ -46,28 +48,28 @@ def _numbers(values: Any, held: bool) -> list[str]:
     return ["" if values.get(name) is None else f"{values[name]:.4g}" for name in names]
 
 
-def _whole(history: History, drawing: str) -> str:
-    """The run in a sentence or two."""
+def _overview(history: History, architecture: str) -> str:
+    """Summarise the run in a sentence or two."""
     epochs = len(history.epochs)
     best = best_epoch(history)
     at = history.epochs[best - 1]
     steps = "1 growth step" if len(history.records) == 1 else f"{len(history.records)} growth steps"
-    said = f"The network is {drawing} (inputs, hidden units, outputs) after {epochs} epochs with {steps}."
+    text = f"The network is {architecture} (inputs, hidden units, outputs) after {epochs} epochs with {steps}."
     scores = [f"score {at['score']:.3g} on the rows it was trained on"] if at["score"] is not None else []
     scores += [f"{at['validation_score']:.3g} on those held out"] if at["validation_score"] is not None else []
-    said += f" It has {', '.join(scores)}." if scores else ""
-    return said + (f" It ended because {history.ended}." if history.ended else "")
+    text += f" It has {', '.join(scores)}." if scores else ""
+    return text + (f" It ended because {history.ended}." if history.ended else "")
 
 
 def _step(record: Record, history: History, names: dict[str, Any]) -> str:
-    said = record.explain(**names)
+    text = record.explain(**names)
     if record.epoch >= best_epoch(history) and len(history.epochs) > best_epoch(history):
-        said += " This did not help on the rows held out, and is not in the network that was kept."
-    return said
+        text += " This did not help on the rows held out, and is not in the network that was kept."
+    return text
 
 
 def best_epoch(history: History) -> int:
-    """The epoch, from 1, whose network was kept: the first that was best on rows held out, or the last."""
+    """Return the epoch, from 1, whose network was kept: the first that was best on validation rows, or the last."""
     if not history.epochs or history.last["validation_loss"] is None:
         return len(history.epochs)
     merits = [validation_merit(epoch) for epoch in history.epochs]

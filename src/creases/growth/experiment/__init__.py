@@ -1,43 +1,43 @@
-"""Growth runs: their settings, their data divided, what is written down on the way, the folder they are kept in."""
+"""Growth runs on tables: data, split, settings, the run itself, its snapshots and its folder."""
 
 from creases.growth.experiment._baselines import Baseline, baselines, compare_with_linear
 from creases.growth.experiment._describe import describe_step
-from creases.growth.experiment._folder import MODEL_FILE
-from creases.growth.experiment._run import Outcome, options, run, start
-from creases.growth.experiment._saved_run import SavedRun, load_run
-from creases.growth.experiment._settings import SETTINGS_FILE, Settings
-from creases.growth.experiment._snapshots import Snapshot, Snapshots
-from creases.growth.experiment._split import (
-    MIN_ROWS,
-    TableSplit,
-    as_options,
-    data_box,
-    load_split,
-    resolve_data,
-    split_problem,
+from creases.growth.experiment._experiment import Experiment
+from creases.growth.experiment._folder import (
+    DESCRIPTION_FILE,
+    HISTORY_FILE,
+    MODEL_FILE,
+    ONNX_FILE,
+    PICTURE_FILE,
+    REPORT_FILE,
+    prepare_folder,
 )
+from creases.growth.experiment._saved_run import SavedRun, load_run
+from creases.growth.experiment._settings import SETTINGS_FILE, RunSettings, resolve_data
+from creases.growth.experiment._snapshots import Snapshot, Snapshots
+from creases.growth.experiment._split import MIN_ROWS, TableSplit, data_box
 
 __all__ = [
+    "DESCRIPTION_FILE",
+    "HISTORY_FILE",
     "MIN_ROWS",
     "MODEL_FILE",
+    "ONNX_FILE",
+    "PICTURE_FILE",
+    "REPORT_FILE",
     "SETTINGS_FILE",
     "Baseline",
-    "Outcome",
+    "Experiment",
+    "RunSettings",
     "SavedRun",
-    "Settings",
     "Snapshot",
     "Snapshots",
     "TableSplit",
-    "as_options",
     "baselines",
     "compare_with_linear",
     "data_box",
     "describe_step",
     "load_run",
-    "load_split",
-    "options",
+    "prepare_folder",
     "resolve_data",
-    "run",
-    "split_problem",
-    "start",
 ]

@@ -1,4 +1,4 @@
-"""How good a network is on rows that it has seen and on others, beside what anyone would try first."""
+"""Scores of a network on the parts of its data, beside those of simple baselines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """One way to predict, with its score on each part of the data: accuracy, or R^2."""
+    """A model with its score on each part of the data: accuracy, or R^2."""
 
     name: str
     predictions: NDArray[Any]  #: (n,) for all rows
@@ -30,29 +30,29 @@ class Baseline:
 
 
 def baselines(net: Network, data: TableSplit) -> list[Baseline]:
-    """The network, a linear model and a constant, in this order.
+    """Return the scores of the network, of a linear model and of a constant, in this order.
 
-    The other two are scikit-learn's, fitted to the same rows that the network was trained on and stopped by.
+    The other two are scikit-learn's, fitted to the rows that the network was trained and validated on.
     """
     problem = data.problem
     outputs = np.asarray(net(problem.X))
-    own = outputs[:, 0] if problem.classes is None else outputs.argmax(axis=1)
+    predictions = outputs[:, 0] if problem.classes is None else outputs.argmax(axis=1)
     rows = np.sort(np.concatenate([data.train, data.validation]))
     X, y = data.scaling.inputs(problem.X), problem.y
-    found = [_rival("grown network", own, data)]
-    for name, model in _usual(problem.classes is not None):
+    scores = [_score_model("grown network", predictions, data)]
+    for name, model in _simple_models(problem.classes is not None):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a fit that has not quite converged: it is a yardstick
-            found.append(_rival(name, model.fit(X[rows], y[rows]).predict(X), data))
-    return found
+            scores.append(_score_model(name, model.fit(X[rows], y[rows]).predict(X), data))
+    return scores
 
 
-def compare_with_linear(found: Sequence[Baseline], data: TableSplit) -> str:
-    """The network against the linear model, row by row of the test; "" for a regression."""
-    net, linear = found[:2]
+def compare_with_linear(scores: Sequence[Baseline], data: TableSplit) -> str:
+    """Compare the network with the linear model on the test rows, in a sentence; "" for a regression."""
+    net, linear = scores[:2]
     if data.problem.classes is None:
         return ""
-    right, other = ((one.predictions == data.problem.y)[data.test] for one in (net, linear))
+    right, other = ((model.predictions == data.problem.y)[data.test] for model in (net, linear))
     gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
     if gained == lost == 0:
         return f"On the {len(data.test)} test rows the network is right and wrong where {linear.name} is."
@@ -62,7 +62,7 @@ def compare_with_linear(found: Sequence[Baseline], data: TableSplit) -> str:
     )
 
 
-def _usual(classification: bool) -> list[tuple[str, Any]]:
+def _simple_models(classification: bool) -> list[tuple[str, Any]]:
     from sklearn.dummy import DummyClassifier, DummyRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -72,7 +72,7 @@ def _usual(classification: bool) -> list[tuple[str, Any]]:
     return [("Ridge", Ridge()), ("mean of the target", DummyRegressor())]
 
 
-def _rival(name: str, predictions: NDArray[Any], data: TableSplit) -> Baseline:
+def _score_model(name: str, predictions: NDArray[Any], data: TableSplit) -> Baseline:
     y, regression = data.problem.y, data.problem.classes is None
     train, held, test = (_score(predictions, y, rows, regression) for rows in (data.train, data.validation, data.test))
     error = float(np.sqrt(np.mean((predictions - y)[data.test] ** 2))) if regression else None
@@ -82,4 +82,6 @@ def _rival(name: str, predictions: NDArray[Any], data: TableSplit) -> Baseline:
 def _score(predictions: NDArray[Any], y: NDArray[Any], rows: Ints, regression: bool) -> float:
     from sklearn.metrics import accuracy_score, r2_score
 
+    if len(rows) < 1 + regression:
+        return float("nan")
     return float((r2_score if regression else accuracy_score)(y[rows], predictions[rows]))

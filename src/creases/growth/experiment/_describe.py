@@ -1,12 +1,12 @@
-"""Growth steps in few words."""
+"""Growth steps in a few words."""
 
 from __future__ import annotations
 
-from creases.growth import Record
+from creases.growth._records import Record
 
 
 def describe_step(record: Record) -> str:
-    """What a growth step did: ``1 unit added``."""
+    """Say what a growth step did: ``1 unit added``."""
     new, gone = len(record.units), len(record.removed)
     if record.action == "revive":
         return f"{count_units(gone)} drawn anew"
@@ -16,5 +16,5 @@ def describe_step(record: Record) -> str:
 
 
 def count_units(count: int) -> str:
-    """``1 unit``, ``2 units``."""
+    """Say how many units: ``1 unit``, ``2 units``."""
     return "1 unit" if count == 1 else f"{count} units"

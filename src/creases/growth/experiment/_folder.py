@@ -1,15 +1,15 @@
-"""A run's folder: what is written in it, and when it may be written to."""
+"""The folder of a growth run: its files, and how it is prepared."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from creases.errors import FileError, InputError
-from creases.growth.experiment import _snapshots as moments
 from creases.growth.experiment._settings import SETTINGS_FILE
+from creases.growth.experiment._snapshots import clear_snapshots
 
 CHECKPOINT_FILE = "checkpoint.pt"
-SNAPSHOTS_FOLDER = "moments"  #: a folder: the networks on the way
+SNAPSHOTS_FOLDER = "snapshots"
 MODEL_FILE = "model.safetensors"
 DESCRIPTION_FILE = "model.json"
 ONNX_FILE = "model.onnx"
@@ -31,27 +31,27 @@ RUN_FILES = (
 
 
 def prepare_folder(folder: Path, *, force: bool) -> None:
-    """Make the folder of a new run; one that holds another is refused, or emptied of it if that is asked for."""
+    """Make the folder of a new run; refuse one that holds another run, or with ``force`` remove its files."""
     if folder.exists() and not folder.is_dir():
-        raise FileError(f"--out: {folder} is a file; give the name of a folder")
-    there = [name for name in RUN_FILES if (folder / name).exists()]
-    if there and not force:
-        if SETTINGS_FILE in there:
-            raise InputError(
-                f"--out: {folder} holds a growth run; go on with it by --resume {folder}, write over it with --force, "
-                "or give another folder"
-            )
-        raise InputError(f"--out: {folder} holds {there[0]}; give another folder, or write over it with --force")
+        raise FileError(f"{folder} is a file; give the name of a folder")
+    present = [name for name in RUN_FILES if (folder / name).exists()]
+    if present and not force:
+        hint = "overwrite it by {0}, or give another folder"
+        if SETTINGS_FILE in present:
+            hint = "resume it by {1}, " + hint
+        got = f"{folder} with {present[0]}" + (" of a growth run" if SETTINGS_FILE in present else "")
+        settings = [("force", True), ("resume", str(folder))]
+        raise InputError("folder", "not hold a growth run or files of the same name", got, hint, settings)
     try:
-        for name in there:
+        for name in present:
             _remove(folder / name)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise FileError(f"--out: {folder} cannot be written to: {problem.strerror}") from None
+        raise FileError(f"cannot write to {folder}: {problem.strerror}") from None
 
 
 def _remove(path: Path) -> None:
     if path.name == SNAPSHOTS_FOLDER and path.is_dir():
-        moments.clear_snapshots(path)
+        clear_snapshots(path)
     else:
         path.unlink()

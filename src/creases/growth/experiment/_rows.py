@@ -1,4 +1,4 @@
-"""A table in canonical form: what weights, repetition and order have to do with training is settled here, once."""
+"""Rows of a table to train on: duplicates merged into weights, in an order that does not depend on the table's."""
 
 from __future__ import annotations
 
@@ -11,50 +11,58 @@ from creases._typing import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class UniqueRows:
-    """Rows that all differ and all count, in an order of their own."""
+    """The different rows of a table, each with its weight, sorted."""
 
     X: Floats  #: (n, d)
     y: Floats  #: (n, m)
     weight: Floats  #: (n,) above 0
-    first: Ints  #: (n,) where each row came first in the data it was made from
+    first: Ints  #: (n,) the number of the row in the table where each occurs first
+    inverse: Ints  #: (rows of the table,) which of these each row is; -1 for rows of weight 0
 
     def __len__(self) -> int:
         return len(self.X)
 
+    def table_rows(self, rows: Ints) -> Ints:
+        """Return the numbers, in the table, of all rows that equal these."""
+        return np.flatnonzero(np.isin(self.inverse, rows))
+
 
 def merge_duplicates(X: Floats, y: Floats, weight: Floats) -> UniqueRows:
-    """The rows X (n, d), y (n, m) with weights (n,) at least 0 as a :class:`UniqueRows`.
+    """Merge equal rows X (n, d), y (n, m) into one with the sum of their weights (n,), and sort them.
 
-    Rows of weight 0 go, equal rows become one with the sum of their weights, and the rest is sorted. So a row of weight
-    2 and one that comes twice are the same training problem to the last bit, and so is the data in another order.
+    Rows of weight 0 are dropped. So a row of weight 2 and one that occurs twice are the same training problem to the
+    last bit, and so are the rows in another order.
 
     Examples
     --------
     >>> X, y = np.array([[3.0], [1.0], [3.0]]), np.array([[0.0], [1.0], [0.0]])
-    >>> table = merge_duplicates(X, y, np.ones(3))
-    >>> sorted(zip(table.X[:, 0].tolist(), table.weight.tolist(), table.first.tolist()))
+    >>> rows = merge_duplicates(X, y, np.ones(3))
+    >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist(), rows.first.tolist()))
     [(1.0, 1.0, 1), (3.0, 2.0, 0)]
     """
-    counts = np.flatnonzero(weight > 0)
-    rows = np.ascontiguousarray(np.column_stack([X[counts], y[counts]])) + 0.0  # -0.0 becomes 0.0: equal, other bits
+    counted = np.flatnonzero(weight > 0)
+    rows = np.ascontiguousarray(np.column_stack([X[counted], y[counted]])) + 0.0  # -0.0 becomes 0.0: equal, other bits
     keys = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]  # compared byte by byte: fast
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    total = np.bincount(inverse.reshape(-1), weights=weight[counts])
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    which = which.reshape(-1)
+    total = np.bincount(which, weights=weight[counted])
+    inverse = np.full(len(X), -1, np.int64)
+    inverse[counted] = which
     d = X.shape[1]
-    return UniqueRows(rows[first, :d], rows[first, d:], total.astype(np.float64), counts[first])
+    return UniqueRows(rows[first, :d], rows[first, d:], total.astype(np.float64), counted[first], inverse)
 
 
-def split_rows(table: UniqueRows, share: float, seed: int, *, by_class: bool) -> tuple[Ints, Ints]:
-    """Row numbers to train on and to measure with, both rising; by class: each in about the same shares in both.
+def split_rows(y: Floats, fraction: float, seed: int, *, stratify: bool) -> tuple[Ints, Ints]:
+    """Split rows with targets y (n, m) at random; return the row numbers of both parts, rising.
 
-    The only row of its class is trained on.
+    With ``stratify`` each class has about the same share in both parts, and the only row of its class is in the first.
     """
-    order = np.random.default_rng(seed).permutation(len(table))
-    if by_class:
-        classes = table.y[order, 0].astype(np.int64)
+    order = np.random.default_rng(seed).permutation(len(y))
+    if stratify:
+        classes = y[order, 0].astype(np.int64)
         order, classes = order[np.argsort(classes, kind="stable")], np.sort(classes)
         order = order[np.bincount(classes)[classes] > 1]
-    count = round(share * len(order))
+    count = round(fraction * len(order))
     picked = ((np.arange(count) + 0.5) / max(count, 1) * len(order)).astype(np.int64)  # evenly over the classes
-    held = np.sort(order[picked])
-    return np.setdiff1d(np.arange(len(table)), held), held
+    second = np.sort(order[picked])
+    return np.setdiff1d(np.arange(len(y)), second), second

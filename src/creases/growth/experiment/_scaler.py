@@ -1,4 +1,4 @@
-"""Scaling that is learnt from a table, with weights, at once or batch by batch."""
+"""Scaling of a table's columns, with weights, from all rows at once or batch by batch."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from creases.growth._scaling import Scaling
 
 
 class IncrementalScaler:
-    """scikit-learn's StandardScaler for inputs and targets, of any size that a float64 can have."""
+    """scikit-learn's StandardScaler for inputs and targets, for numbers of any size that a float64 can hold."""
 
     def __init__(self) -> None:
         self.inputs, self.targets = _Columns(), _Columns()
 
     def learn(self, X: Floats, y: Floats | None, weight: Floats) -> Scaling:
-        """The scaling of all rows so far: X (n, d), and for a regression y (n, m), with weights (n,)."""
+        """Return the scaling of all rows so far: X (n, d), and for a regression y (n, m), with weights (n,)."""
         center, spread = self.inputs.learn(X, weight)
         if y is None:
             return Scaling(center, spread)
-        return Scaling(center, spread, *self.targets.learn(y, weight))
+        target_center, target_spread = self.targets.learn(y, weight)
+        if y.shape[1] == 1:
+            return Scaling(center, spread, float(target_center[0]), float(target_spread[0]))
+        return Scaling(center, spread, target_center, target_spread)
 
 
 class _Columns:
-    """Means and deviations of columns."""
+    """Means and standard deviations of columns."""
 
     def __init__(self) -> None:
         self.scaler = StandardScaler()

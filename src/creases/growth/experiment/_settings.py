@@ -1,120 +1,112 @@
-"""The settings of a growth run: what the command line says, kept in the run's folder to resume it."""
+"""The settings of a growth run on a table: where the data come from and how to train, saved to resume the run."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shlex
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from creases import problems
 from creases._files import write_json
 from creases.errors import FileError, InputError
-from creases.growth.policies._when import WHEN_POLICIES
-from creases.growth.policies._where import WHERE_POLICIES
+from creases.growth._config import GrowthConfig
+from creases.problems import Problem
 
-_VERSION = 1
-SETTINGS_FILE = "run.json"  #: the file of the settings in the run's folder
+_VERSION = 2
+SETTINGS_FILE = "run.json"  #: in the run's folder
 
 
 @dataclass(frozen=True)
-class Settings:
-    """All that a growth run depends on."""
+class RunSettings:
+    """All that a growth run depends on: a table, how to read it, and the configuration."""
 
-    data: str  #: a file, by its whole path, or the name of a built-in problem
+    data: str  #: a file, by its absolute path, or the name of a built-in problem
     target: str | None = None
     task: Literal["classification", "regression"] | None = None
     missing: Literal["error", "drop", "mean"] = "error"
     header: bool | None = None
-    how: str = "fold"
-    where: str = "bottleneck"
-    when: str = "plateau"
-    hidden: tuple[int, ...] = (2,)
-    parameters: int | None = None
-    epochs: int = 500
-    lr: float = 0.01
-    batch: int = 32
-    validation: float = 0.2
-    test: float = 0.2
-    seed: int = 0
-    recycle: bool = True
-    device: str = "cpu"
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch"):
-            if getattr(self, name) < 1:
-                raise InputError(f"--{name}: expected at least 1, got {getattr(self, name)}")
-        if not 0 < self.lr < float("inf"):
-            raise InputError(f"--lr: expected a learning rate above 0, got {self.lr}")
-        if not (min(self.validation, self.test) > 0 and self.validation + self.test < 1):
-            raise InputError(
-                "--validation, --test: expected two shares above 0 that leave rows to train on, got "
-                f"{self.validation:g} and {self.test:g}"
-            )
-        if not self.hidden or min(self.hidden) < 1:
-            raise InputError(f"--hidden: expected widths of at least 1 such as 2 or 4,4, got {self.hidden}")
-        if not self.when.isdecimal() and self.when not in WHEN_POLICIES:
-            raise InputError(f"--when: expected {', '.join(WHEN_POLICIES)} or a number of epochs, got {self.when!r}")
-        layers = [f"hidden{k}" for k in range(1, len(self.hidden) + 1)]
-        known = [*(name.replace(" ", "-") for name in WHERE_POLICIES), *layers]
-        if self.where not in known:
-            raise InputError(f"--where: expected one of {', '.join(known)}, got {self.where!r}")
+    config: GrowthConfig = field(default_factory=GrowthConfig)
 
     @property
     def is_file(self) -> bool:
         """Whether the data are in a file."""
         return Path(self.data).is_absolute()
 
+    def load_problem(self) -> Problem:
+        """Return the problem that the settings name."""
+        if self.is_file:
+            options: dict[str, Any] = {"task": self.task, "missing": self.missing, "header": self.header}
+            return problems.read_table(self.data, self.target, **options)
+        for name in ("target", "task"):
+            if getattr(self, name) is not None:
+                raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
+        return problems.get(self.data)
+
     def digest(self) -> str:
-        """What the data's file holds, in a few letters; "" for a built-in problem."""
+        """Return a digest of the data's file; "" for a built-in problem."""
         if not self.is_file:
             return ""
         try:
             with Path(self.data).open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as problem:
-            raise FileError(f"data: {self.data} cannot be read: {problem.strerror}") from None
+            raise FileError(f"cannot read {self.data}: {problem.strerror}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every setting by its name, those of the configuration included."""
+        source = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "config"}
+        return source | asdict(self.config)
 
     def command(self, folder: str) -> str:
-        """The command that makes this run in a folder; a data file goes by its name without its own folder."""
-        given = [Path(self.data).name if self.is_file else self.data]
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "data" or value == field.default:
+        """Return the command that makes this run in a folder; a data file goes by its name alone."""
+        words = [Path(self.data).name if self.is_file else self.data]
+        usual = RunSettings(self.data).to_dict()
+        for name, value in self.to_dict().items():
+            option = name.replace("_", "-")
+            if value == usual[name]:
                 continue
             if isinstance(value, bool):
-                given.append(f"--{'' if value else 'no-'}{field.name}")
+                words.append(f"--{'' if value else 'no-'}{option}")
             else:
                 text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-                given += [f"--{field.name}", text]
-        return shlex.join(["creases", "grow", *given, "--out", folder])
+                words += [f"--{option}", "all" if value is None else text]
+        return shlex.join(["creases", "grow", *words, "--out", folder])
 
     def save(self, folder: Path) -> None:
-        """Write them into the run's folder, with what the data were."""
-        value = {"creases-run": _VERSION, "settings": asdict(self), "digest": self.digest()}
+        """Write the settings into the run's folder, with a digest of the data."""
+        source = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "config"}
+        value = {"creases-run": _VERSION, **source, "config": self.config.to_dict(), "digest": self.digest()}
         write_json(value, folder / SETTINGS_FILE)
 
     @classmethod
-    def load(cls, folder: Path, *, name: str = "--resume") -> Settings:
-        """Those of the run in a folder; refused, by the argument's name, if its data are not what they were."""
+    def load(cls, folder: Path) -> RunSettings:
+        """Read the settings of the run in a folder; data that have changed since are refused."""
         try:
-            found = json.loads((folder / SETTINGS_FILE).read_text())
-            settings = _settings(found)
+            saved = json.loads((folder / SETTINGS_FILE).read_text())
+            if (version := saved.pop("creases-run")) != _VERSION:
+                raise ValueError(f"version {version}, expected {_VERSION}")
+            digest = saved.pop("digest")
+            settings = cls(**{**saved, "config": GrowthConfig.from_dict(saved["config"])})
         except FileNotFoundError:
-            raise FileError(f"{name}: {folder} holds no growth run (there is no {SETTINGS_FILE} in it)") from None
+            raise FileError(f"{folder} holds no growth run (there is no {SETTINGS_FILE} in it)") from None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
-            raise FileError(f"{name}: {folder / SETTINGS_FILE} is damaged ({problem})") from None
-        if settings.digest() != found.get("digest"):
-            raise InputError(f"{name}: {settings.data} is not what it was when the run began; begin another run")
+            raise FileError(f"{folder / SETTINGS_FILE} is damaged ({problem})") from None
+        if settings.digest() != digest:
+            raise FileError(f"{settings.data} has changed since the run in {folder} began; start another run")
         return settings
 
 
-def _settings(found: dict[str, Any]) -> Settings:
-    if found["creases-run"] != _VERSION:
-        raise ValueError(f"version {found['creases-run']}, expected {_VERSION}")
-    given = found["settings"]
-    unknown = set(given) - {field.name for field in fields(Settings)}
-    if unknown:
-        raise ValueError(f"unknown setting {sorted(unknown)[0]!r}")
-    return Settings(**{**given, "hidden": tuple(given["hidden"])})
+def resolve_data(data: str) -> str:
+    """Return the absolute path of a file, or the name of a built-in problem."""
+    path = Path(data).expanduser()
+    if path.is_file():
+        return str(path.resolve())
+    if path.suffix or "/" in data:
+        raise FileError(f"there is no file {data}")
+    name = data.replace("-", "_")
+    if name not in problems.names():
+        problems.get(name)  # says which name is close
+    return name

@@ -1,53 +1,144 @@
-"""The data of a growth run: read, divided into rows to train on, to stop by and to test with, and scaled."""
+"""A table split into rows to train on, to validate and to test with, and scaled."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
 
-from creases import problems
-from creases._typing import Ints
-from creases.errors import FileError, InputError
-from creases.growth import Scaling
-from creases.growth.experiment._settings import Settings
+from creases._typing import Floats, Ints
+from creases.errors import InputError
+from creases.growth._config import GrowthConfig
+from creases.growth._samples import InMemorySamples
+from creases.growth._scaling import Scaling
+from creases.growth.experiment._rows import UniqueRows, merge_duplicates, split_rows
 from creases.problems import Problem
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from creases.growth.experiment._scaler import IncrementalScaler
 
-    from creases.growth._samples import InMemorySamples
-
-
-#: How far pictures go beyond the data, as a share of their range.
+#: Margin of pictures around the data, as a fraction of their range.
 MARGIN = 0.05
 
-#: Rows below which nothing can be held out.
+#: A table with fewer rows than this cannot be split into three parts.
 MIN_ROWS = 10
+
+#: Of arrays with fewer rows than this all are trained on: too few would be left to validate with.
+MIN_VALIDATION_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class TableSplit:
-    """A problem with its rows in three parts (rising numbers into its X), and the scaling that the first part gives."""
+    """The rows of a table in three parts, and the scaling that those of the first two give.
 
-    problem: Problem
-    train: Ints
-    validation: Ints
-    test: Ints
+    Equal rows are merged, and are always in the same part. :meth:`from_problem` and :meth:`from_arrays` make one.
+    """
+
+    rows: UniqueRows
+    task: Literal["classification", "regression"]
+    n_outputs: int  #: outputs of the network: one per class, or per target
+    parts: tuple[Ints, Ints, Ints]  #: train, validation, test: rising numbers into ``rows``
     scaling: Scaling
+    source: Problem | None = None  #: the table, if it is one with names
+
+    @classmethod
+    def from_problem(cls, problem: Problem, config: GrowthConfig | None = None) -> TableSplit:
+        """Split a problem at random by the configuration's seed and fractions.
+
+        Examples
+        --------
+        >>> from creases import problems
+        >>> split = TableSplit.from_problem(problems.get("iris"))
+        >>> len(split.train), len(split.validation), len(split.test)
+        (98, 22, 30)
+        """
+        config = GrowthConfig() if config is None else config
+        n = len(problem.X)
+        if n < MIN_ROWS:
+            raise InputError("data", f"have at least {MIN_ROWS} rows", f"{n}", "too few rows cannot be split")
+        rows = merge_duplicates(problem.X, problem.y.reshape(n, 1).astype(np.float64), np.ones(n))
+        stratify = problem.classes is not None
+        rest, test = split_rows(rows.y, config.test_fraction, config.seed, stratify=stratify)
+        fraction = config.validation_fraction / (1 - config.test_fraction)
+        train, validation = split_rows(rows.y[rest], fraction, config.seed, stratify=stratify)
+        n_outputs = 1 if problem.classes is None else len(problem.classes)
+        parts = (rest[train], rest[validation], test)
+        return cls._scaled(rows, problem.task, n_outputs, parts, config, problem)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Floats,
+        y: Floats,
+        *,
+        weight: Floats,
+        task: Literal["classification", "regression"],
+        n_outputs: int,
+        config: GrowthConfig,
+        validation: Ints | None = None,
+    ) -> TableSplit:
+        """Split rows X (n, d) with class numbers or targets y (n, m) and weights (n,); none are held out for testing.
+
+        ``validation`` are the numbers of the rows to validate with; by default a fraction of them at random.
+        """
+        nothing = np.zeros(0, np.int64)
+        if validation is None:
+            rows = merge_duplicates(X, y, weight)
+            fraction = config.validation_fraction if len(rows) >= MIN_VALIDATION_ROWS else 0.0
+            train, held = split_rows(rows.y, fraction, config.seed, stratify=task == "classification")
+        else:
+            marked = np.zeros((len(X), 1))
+            marked[validation] = 1.0  # a row to validate with is not merged with one to train on
+            rows = merge_duplicates(X, np.column_stack([y, marked]), weight)
+            train, held = (np.flatnonzero(rows.y[:, -1] == mark) for mark in (0.0, 1.0))
+            rows = replace(rows, y=rows.y[:, :-1])
+        return cls._scaled(rows, task, n_outputs, (train, held, nothing), config, None)
+
+    @classmethod
+    def _scaled(
+        cls, rows: UniqueRows, task: Any, n_outputs: int, parts: Any, config: GrowthConfig, source: Problem | None
+    ) -> TableSplit:
+        scaling = Scaling(np.zeros(rows.X.shape[1]), np.ones(rows.X.shape[1]))
+        if config.standardize:
+            from creases.growth.experiment._scaler import IncrementalScaler  # scikit-learn is slow to import
+
+            used = np.sort(np.concatenate(parts[:2]))
+            targets = rows.y[used] if task == "regression" else None
+            scaling = IncrementalScaler().learn(rows.X[used], targets, rows.weight[used])
+        return cls(rows, task, n_outputs, parts, scaling, source)
+
+    def rescale(self, scaler: IncrementalScaler) -> TableSplit:
+        """Return the same split with the scaling of all rows that a scaler has seen, these included."""
+        targets = self.rows.y if self.task == "regression" else None
+        return replace(self, scaling=scaler.learn(self.rows.X, targets, self.rows.weight))
 
     @property
-    def outputs(self) -> int:
-        """How many the network has: one for each class."""
-        return 1 if self.problem.classes is None else len(self.problem.classes)
+    def problem(self) -> Problem:
+        """The table that was split."""
+        if self.source is None:
+            raise InputError("data", "be a problem with names, not arrays")
+        return self.source
+
+    @property
+    def train(self) -> Ints:
+        """Numbers of the rows to train on, rising."""
+        return self.rows.table_rows(self.parts[0])
+
+    @property
+    def validation(self) -> Ints:
+        """Numbers of the rows to validate with, rising."""
+        return self.rows.table_rows(self.parts[1])
+
+    @property
+    def test(self) -> Ints:
+        """Numbers of the rows to test with, rising."""
+        return self.rows.table_rows(self.parts[2])
 
     @property
     def names(self) -> dict[str, Any]:
-        """What explanations call things."""
+        """What explanations call features, classes and samples."""
         problem = self.problem
         return {
             "classes": problem.classes,
@@ -56,89 +147,30 @@ class TableSplit:
             "instance": "row" if problem.target or problem.X.shape[1] > 2 else "point",
         }
 
-    def scaled(self, rows: Ints, device: str) -> InMemorySamples:
-        """Some rows as the network is trained on them; each knows its number in the table."""
-        import torch
+    @property
+    def _weighted(self) -> bool:
+        used = self.rows.weight[np.concatenate(self.parts[:2])]
+        return bool((used != used[0]).any())
 
-        from creases.growth._samples import InMemorySamples
-
-        X, y = self.problem.X[rows], self.problem.y[rows]
-        numbers = rows if self.problem.rows is None else self.problem.rows[rows]
-        inputs = torch.from_numpy(self.scaling.inputs(X)).float()
-        targets: Tensor = torch.from_numpy(y)
-        if self.problem.classes is None:
-            targets = torch.from_numpy(self.scaling.targets(y)).float()
-        return InMemorySamples(inputs.to(device), targets.to(device), None, torch.from_numpy(numbers))
-
-
-def load_split(settings: Settings) -> TableSplit:
-    """Read the data that the settings name, and divide them."""
-    return split_problem(read_problem(settings), settings)
-
-
-def split_problem(problem: Problem, settings: Settings) -> TableSplit:
-    """A problem divided: at random by the seed, each class in its share where there are enough of it."""
-    n = len(problem.X)
-    if n < MIN_ROWS:
-        raise InputError(f"data: {n} rows are too few to hold some out; at least {MIN_ROWS} are needed")
-    rest, test = _two(np.arange(n), settings.test, problem, settings.seed)
-    train, validation = _two(rest, settings.validation / (1 - settings.test), problem, settings.seed + 1)
-    targets = problem.y[train] if problem.classes is None else None
-    return TableSplit(problem, train, validation, test, Scaling.from_data(problem.X[train], targets))
+    def samples(self, part: Literal["train", "validation", "test"], device: str = "cpu") -> InMemorySamples | None:
+        """Return the rows of a part as the network is trained on them, each with its number; None if there are none."""
+        rows = self.parts[("train", "validation", "test").index(part)]
+        if not len(rows):
+            return None
+        X = torch.from_numpy(self.scaling.inputs(self.rows.X[rows]))
+        if self.task == "classification":
+            y = torch.from_numpy(self.rows.y[rows, 0].astype(np.int64))
+        else:
+            y = torch.from_numpy(self.scaling.targets(self.rows.y[rows]))
+        weight, numbers = self.rows.weight[rows], self.rows.first[rows]
+        if self.source is not None and self.source.rows is not None:
+            numbers = self.source.rows[numbers]
+        weights = torch.from_numpy(weight / weight.mean()).to(device) if self._weighted else None
+        return InMemorySamples(X.to(device), y.to(device), weights, torch.from_numpy(numbers))
 
 
-def _two(rows: Ints, share: float, problem: Problem, seed: int) -> tuple[Ints, Ints]:
-    from sklearn.model_selection import train_test_split
-
-    second = min(max(2, round(share * len(rows))), len(rows) - 2)
-    classes = None if problem.classes is None else problem.y[rows]
-    if classes is not None:
-        counts = np.unique(classes, return_counts=True)[1]
-        if counts.min() < 2 or len(counts) > min(second, len(rows) - second):
-            classes = None  # too few of a class for both parts
-    parts = train_test_split(rows, test_size=second, random_state=seed, stratify=classes)
-    return np.sort(parts[0]), np.sort(parts[1])
-
-
-def read_problem(settings: Settings) -> Problem:
-    """The problem that the settings name."""
-    if not settings.is_file:
-        if settings.target is not None or settings.task is not None:
-            raise InputError(f"--target, --task: are for tables; {settings.data!r} is a built-in problem")
-        return problems.get(settings.data)
-    options: dict[str, Any] = {"task": settings.task, "missing": settings.missing, "header": settings.header}
-    try:
-        return problems.read_table(settings.data, settings.target, **options)
-    except InputError as problem:
-        raise InputError(as_options(str(problem))) from None
-
-
-def resolve_data(given: str) -> str:
-    """What DATA means: the whole path of a file that is there, or the name of a built-in problem."""
-    path = Path(given).expanduser()
-    if path.is_file():
-        return str(path.resolve())
-    if path.suffix or "/" in given:
-        raise FileError(f"data: there is no file {given}")
-    name = given.replace("-", "_")
-    if name in problems.names():
-        return name
-    try:
-        problems.get(name)
-    except InputError as problem:
-        raise InputError(f"data: {given!r} is no file. {str(problem).removeprefix('problem: ')}") from None
-    return name
-
-
-def as_options(message: str) -> str:
-    """Python's arguments as the command line's options: ``missing="drop"`` to ``--missing drop``."""
-    message = message.replace("header=True", "--header").replace("header=False", "--no-header")
-    message = re.sub(r'\b(task|missing)="(\w+)"', r"--\1 \2", message)
-    return re.sub(r"^target: ", "--target: ", message)
-
-
-def data_box(X: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """What is around inputs (n, d): their range, and a little more."""
+def data_box(X: Floats) -> list[tuple[float, float]]:
+    """Return a box around inputs (n, d): their range with a small margin."""
     low, high = X.min(axis=0), X.max(axis=0)
     margin = np.where(high > low, MARGIN * (high - low), 1.0)
     return [(float(a), float(b)) for a, b in zip(low - margin, high + margin, strict=True)]

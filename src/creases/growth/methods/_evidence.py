@@ -29,7 +29,7 @@ class Evidence:
 
     def draw(self, n: int) -> tuple[list[Pair], list[Pair] | None]:
         """Draw n samples at random, in batches, and as many others for validation; each rank gets its share."""
-        return self.samples.drawn(n, self.seed)
+        return self.samples.draw(n, self.seed)
 
 
 #: A growth method: from a model, one of its places and the evidence to a proposal.

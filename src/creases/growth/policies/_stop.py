@@ -180,15 +180,21 @@ class Epochs:
         return f"{self.max_epochs} epochs were trained" if len(state.history.epochs) >= self.max_epochs else ""
 
 
-def resolve_stops(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
-    """Return all stop policies: the given ones, :class:`NothingToAdd`, and :class:`Epochs`."""
-    policies = [stop] if callable(stop) else list(stop) if isinstance(stop, Sequence) else [stop]
-    for policy in policies:
+def as_stops(stop: Stop | Sequence[Stop]) -> list[Stop]:
+    """Return one policy, or several, as a list."""
+    stops = [stop] if callable(stop) else list(stop) if isinstance(stop, Sequence) else [stop]
+    for policy in stops:
         if not callable(policy) or isinstance(policy, type):
             raise InputError("stop", "be a policy such as Budget(parameters=500), or several", repr(policy))
-    if not any(isinstance(policy, NothingToAdd) for policy in policies):
-        policies.append(NothingToAdd())
-    return [*policies, Epochs(max_epochs)]
+    return stops
+
+
+def resolve_stops(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
+    """Return all reasons to stop: those given, nothing to add, and the maximum number of epochs."""
+    stops = as_stops(stop)
+    if not any(isinstance(policy, NothingToAdd) for policy in stops):
+        stops.append(NothingToAdd())
+    return [*stops, Epochs(max_epochs)]
 
 
 def is_worth_adding(stops: Sequence[Stop], state: State, proposal: Proposal) -> bool:

@@ -16,14 +16,21 @@ When = Callable[[State], bool]
 class Plateau:
     """Growth when the training loss has not improved for some epochs since the last growth step.
 
-    An improvement must be more than ``threshold``, relative to the best loss.
+    An improvement must be more than ``threshold``, relative to the best loss. With ``validation`` also when the
+    validation loss, if there is one, has not fallen at all for as many epochs.
     """
 
     patience: int = 5  #: epochs
     threshold: float = 0.01
+    validation: bool = False
 
     def __call__(self, state: State) -> bool:
         """Return whether to grow now."""
+        if self.validation:
+            losses = [epoch["validation_loss"] for epoch in state.history.since_growth()]
+            losses = [loss for loss in losses if loss is not None]
+            if len(losses) > self.patience and min(losses[-self.patience :]) >= min(losses[: -self.patience]):
+                return True
         best, waited = float("inf"), 0
         for epoch in state.history.since_growth():
             if best == float("inf") or epoch["loss"] < best - self.threshold * abs(best):
@@ -72,15 +79,19 @@ class Converged:
         return bool(before - now <= self.tolerance * abs(before))
 
 
-WHEN_POLICIES: Mapping[str, When] = {"plateau": Plateau(), "converged": Converged()}
+#: From the patience of a run to the policy of each name.
+WHEN_POLICIES: Mapping[str, Callable[[int], When]] = {
+    "plateau": lambda patience: Plateau(patience, validation=True),
+    "converged": lambda patience: Converged(),
+}
 
 
-def resolve_when(when: str | int | When) -> When:
-    """Return the policy of that name; an integer is the number of epochs between growth steps."""
+def resolve_when(when: str | int | When, patience: int = Plateau.patience) -> When:
+    """Return the policy of that name; a number is that of epochs between growth steps."""
     if callable(when) and not isinstance(when, type):
         return when
     if isinstance(when, int) and not isinstance(when, bool):
         return Every(epochs=when)
     if not isinstance(when, str) or when not in WHEN_POLICIES:
         raise InputError("when", f"be a number of epochs, a function, or one of {list(WHEN_POLICIES)}", repr(when))
-    return WHEN_POLICIES[when]
+    return WHEN_POLICIES[when](patience)

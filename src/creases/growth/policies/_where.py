@@ -20,6 +20,8 @@ class LargestBottleneck:
 
     def __call__(self, state: State) -> Sequence[Place]:
         """Return the places in the order in which to try them."""
+        if len(state.places) == 1:
+            return state.places
         return sorted(state.places, key=state.bottleneck, reverse=True)
 
 

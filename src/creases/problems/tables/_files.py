@@ -80,8 +80,11 @@ def _names(path: Path, first: list[str], header: bool | None) -> list[str] | Non
     if header is None:
         if 0 < numbers < len(first):
             raise InputError(
-                f"{path}: the first row, {', '.join(first)[:80]}, has both numbers and text; say header=True if these "
-                "are the names of the columns, header=False if they are data"
+                "data",
+                "have a first row of names or of data",
+                f"{path} with both numbers and text in it: {', '.join(first)[:80]}",
+                "say which by {0} or {1}",
+                [("header", True), ("header", False)],
             )
         header = numbers == 0
     if not header:

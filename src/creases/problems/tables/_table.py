@@ -109,9 +109,9 @@ def parse_table(
 
 def _check_options(task: str | None, missing: str) -> None:
     if task not in (None, "classification", "regression"):
-        raise InputError(f'task: expected "classification" or "regression", got {task!r}')
+        raise InputError("task", "be 'classification' or 'regression'", repr(task))
     if missing not in ("error", "drop", "mean"):
-        raise InputError(f'missing: expected "error", "drop" or "mean", got {missing!r}')
+        raise InputError("missing", "be 'error', 'drop' or 'mean'", repr(missing))
 
 
 def _problem(
@@ -165,7 +165,7 @@ def _chosen(columns: Sequence[Column], place: int, inputs: Sequence[str | int], 
     """The input columns and, last, the target's; its place among them."""
     places = [_find(columns, one, path, "inputs") for one in inputs]
     if not places or len(set(places)) < len(places) or place in places:
-        raise InputError(f"inputs: expected different columns, none of them the target's, got {list(inputs)}")
+        raise InputError("inputs", "be different columns, none of them the target", f"{list(inputs)}")
     return [columns[i] for i in (*places, place)], len(places)
 
 
@@ -180,11 +180,11 @@ def _find(columns: Sequence[Column], target: str | int | None, path: Path, argum
         place = int(target) if isinstance(target, str) else index(target)
     except (ValueError, TypeError):
         close = get_close_matches(str(target), names, n=1)
-        hint = f" did you mean {close[0]!r}?" if close else ""
+        hint = f"did you mean {close[0]!r}? " if close else ""
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise InputError(f"{argument}: {path} has no column {target!r};{hint} it has: {shown}") from None
+        raise InputError(argument, f"be a column of {path}", repr(target), f"{hint}it has: {shown}") from None
     if not -len(names) <= place < len(names):
-        raise InputError(f"{argument}: {path} has columns 0 to {len(names) - 1}, got {place}")
+        raise InputError(argument, f"be a column of {path}, 0 to {len(names) - 1}", f"{place}")
     return place % len(names)
 
 
@@ -199,40 +199,39 @@ def _without_gaps(
     if missing == "drop" and report:
         whole = ~np.logical_or.reduce([column.missing for column in columns])
         if not whole.any():
-            raise InputError(f'missing="drop" would leave no row: missing values in {report}; remove columns first')
+            raise InputError("missing", "leave rows", f"'drop' with missing values in {report}", "remove columns first")
         return [column.rows(whole) for column in columns], np.flatnonzero(whole)
     if missing == "error" and report:
-        raise InputError(
-            f'missing values in {report}; fill them in, or give missing="drop" to leave out those rows or '
-            'missing="mean" to put the means of the columns'
-        )
+        hint = "fill them in, or leave out those rows by {0} or take the means of the columns by {1}"
+        settings = [("missing", "drop"), ("missing", "mean")]
+        raise InputError("data", "have no missing values", report, hint, settings)
     gaps = missing_report([columns[place]])
     if gaps:
-        raise InputError(
-            f'missing values in what is to be predicted, {gaps}; fill them in, or give missing="drop" to leave out '
-            "those rows"
-        )
+        hint = "fill them in, or leave out those rows by {0}"
+        raise InputError("target", "have no missing values", gaps, hint, [("missing", "drop")])
     return list(columns), None
 
 
 def _targets(column: Column, task: Task | None) -> tuple[NDArray[np.int64] | Floats, tuple[str, ...] | None]:
     """What to predict: class numbers and the names of the classes, or values and None."""
     levels, n = column.levels(), len(column.values)
-    name = f"target: column {column.name!r}"
+    name = f"column {column.name!r}"
     whole = not column.is_text and bool((column.values == np.round(column.values)).all())
     few = len(levels) <= MOST_LEVELS and 2 * len(levels) <= n
     if len(levels) == 1:
-        raise InputError(f"{name} has the one value {levels[0]!r} in all {plural(n, 'row')}; there is nothing to learn")
+        got = f"{name} with the one value {levels[0]!r} in all {plural(n, 'row')}"
+        raise InputError("target", "have different values", got, "there is nothing to learn")
     if task is None:
         task = "classification" if column.is_text or (whole and few) else "regression"
     if task == "regression":
         if column.is_text:
-            raise InputError(f'{name} holds text ({column.values[0]!r}); task="regression" needs numbers')
+            got = f"{name}, which holds text ({column.values[0]!r})"
+            raise InputError("target", "be a column of numbers for a regression", got)
         return column.values, None
     if len(levels) == n > 2 or (len(levels) > MOST_LEVELS and not column.is_text and not whole):
-        way = "predict another column" if column.is_text else 'give task="regression"'
-        count = f"{len(levels)} different values in {plural(n, 'row')}"
-        raise InputError(f"{name} has {count}: these are no classes; {way}")
+        way = "predict another column" if column.is_text else "predict values by {0}"
+        got = f"{name} with {len(levels)} different values in {plural(n, 'row')}"
+        raise InputError("target", "have classes", got, way, [("task", "regression")])
     number = {level: k for k, level in enumerate(levels)}
     y = np.array([number[value] for value in column.values.tolist()], np.int64)
     return y, tuple(str(int(level)) if whole else str(level) for level in levels)

@@ -126,7 +126,7 @@ def write_run_report(
     frames, moments, last = _replay(run, planes, rows, report)
     report("analyzing the network", 0, None)
     sections = growth_sections(run, last, model, again)
-    counts = {"moments": (len(moments), len(run.moments)), "rows": (len(rows), len(run.data.problem.X))}
+    counts = {"moments": (len(moments), len(run.snapshots)), "rows": (len(rows), len(run.data.problem.X))}
     sections.append(_about(counts, planes))
     content = run_json(
         run.data,
@@ -152,14 +152,14 @@ def _ignore(what: str, done: int, total: int | None) -> None:
 
 def _drop_slices(run: SavedRun, planes: list[Slice], rows: NDArray[np.int64]) -> list[Slice]:
     """Drop slices, except the first and the last, until enough moments of a large network fit."""
-    last = run.moments[-1]
+    last = run.snapshots[-1]
     while len(planes) > 2:
         partitions = _partitions(last.net, planes, run.data)
         frames = [
             slice_frame(partition, run.data, moment=last.id, number=k, rows=rows)
             for k, partition in enumerate(partitions)
         ]
-        if min(TIMES, len(run.moments)) * sum(len(zlib.compress(frame)) for frame in frames) <= BUDGET:
+        if min(TIMES, len(run.snapshots)) * sum(len(zlib.compress(frame)) for frame in frames) <= BUDGET:
             break
         planes = [*planes[:-2], planes[-1]]
     return planes
@@ -172,7 +172,7 @@ def _replay(
     frames: dict[str, bytes] = {}
     moments: dict[int, dict[str, Any]] = {}
     used, last = 0, None
-    order = sorted(run.moments, key=lambda moment: _priority(moment, run.moments[-1]))
+    order = sorted(run.snapshots, key=lambda moment: _priority(moment, run.snapshots[-1]))
     chosen = order[: max(1, FRAMES // max(1, len(planes)))]
     for number, moment in enumerate(chosen, 1):
         progress("mapping the network", number, len(chosen))
@@ -190,7 +190,7 @@ def _replay(
         moments[moment.id] = moment_json(moment, partitions[0].count)
         last = partitions[0] if last is None else last
     assert last is not None
-    return frames, [moments[moment.id] for moment in run.moments if moment.id in moments], last
+    return frames, [moments[moment.id] for moment in run.snapshots if moment.id in moments], last
 
 
 def _priority(moment: Snapshot, last: Snapshot) -> tuple[int, int]:

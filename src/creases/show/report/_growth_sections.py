@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,9 +124,9 @@ def _format_loss(value: float | None) -> str:
 def _changes(run: SavedRun) -> dict[int, str]:
     """Return the largest immediate change of an output by growth step, if both its networks were kept."""
     X = _inspected_inputs(run)
-    before = {moment.epoch: moment.net for moment in run.moments if moment.kind == "before"}
+    before = {moment.epoch: moment.net for moment in run.snapshots if moment.kind == "before"}
     changes = {}
-    for moment in run.moments:
+    for moment in run.snapshots:
         if moment.record is not None and moment.epoch in before:
             difference = np.asarray(moment.net(X)) - np.asarray(before[moment.epoch](X))
             changes[moment.record] = format_number(float(np.abs(difference).max()))
@@ -177,7 +176,7 @@ def _loading(run: SavedRun, model: str) -> Section:
 
 def _reproduction(run: SavedRun, again: str) -> Section:
     """Return the commands, the settings, the digest of the data and the versions."""
-    settings = [[field.name, _format_setting(getattr(run.settings, field.name))] for field in fields(run.settings)]
+    settings = [[name, _format_setting(value)] for name, value in run.settings.to_dict().items()]
     settings[0][1] = Path(run.settings.data).name
     packages = ("creases", "torch", "numpy", "scikit-learn")
     versions = [[name, version(name)] for name in packages]

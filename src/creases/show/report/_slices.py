@@ -110,7 +110,7 @@ def slice_frame(
         return line_frame(partition, about=about)
     points = None if X.shape[1] <= 2 else X if rows is None else X[rows]
     spread = data.scaling.spread
-    return plane_frame(partition, decides=data.outputs > 1, points=points, spread=spread, about=about)
+    return plane_frame(partition, decides=data.n_outputs > 1, points=points, spread=spread, about=about)
 
 
 def relevance(net: Network, data: TableSplit) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from creases import problems
 from creases.growth.methods import METHODS
-from creases.show.studio._given import TOO_LARGE
+from creases.show.studio._problem_input import TOO_LARGE
 
 _PROBLEMS = {
     "xor_circles": "Disc and ring, exchanged",

@@ -13,7 +13,7 @@ from creases.errors import InputError
 from creases.show.studio._script import script
 
 if TYPE_CHECKING:
-    from creases.show.studio._live import Live
+    from creases.show.studio._live_run import LiveRun
 
 
 #: Pictures of an animation.
@@ -32,12 +32,12 @@ class Asked(NamedTuple):
     """What a file is made of."""
 
     given: Mapping[str, Any]  #: the problem, as the page gave it
-    live: Live
+    live: LiveRun
     stem: str  #: what files are called, without their endings
     sign: Callable[[], None]  #: called now and then on the way
 
 
-def export(what: Any, given: Mapping[str, Any], live: Live, sign: Callable[[], None] = lambda: None) -> Export:
+def export(what: Any, given: Mapping[str, Any], live: LiveRun, sign: Callable[[], None] = lambda: None) -> Export:
     """Make a file of a run on the problem that a page gave; ``sign`` is called now and then on the way."""
     if not isinstance(what, str) or what not in _EXPORTS:
         raise InputError(f"there is no export {str(what)[:40]!r}; there are: {', '.join(_EXPORTS)}")
@@ -66,7 +66,7 @@ def _report(asked: Asked) -> bytes:
     from creases.show.report._growth import write_run_report
 
     live = asked.live
-    run = SavedRun(live.settings, live.data, live.history, tuple(live.moments), "")
+    run = SavedRun(live.settings, live.data, live.history, tuple(live.snapshots), "")
     model, again = f"{asked.stem}.safetensors", script(asked.given, live)
     return _written(
         "report.html",
@@ -92,7 +92,7 @@ def _animation(asked: Asked) -> bytes:
     return _written(
         "growth.gif",
         lambda path: animate_growth(
-            list(live.moments),
+            list(live.snapshots),
             path,
             history=live.history,
             frames=PICTURES,

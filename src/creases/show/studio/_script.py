@@ -1,51 +1,41 @@
-"""A studio's run as a Python script that makes the same network, bit for bit on one kind of machine."""
+"""A run of the studio as a Python script that makes the same network, bit for bit on the same kind of machine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from creases.growth.experiment import Settings
+from creases.growth import GrowthConfig
 from creases.show.studio._formula import parse
-from creases.show.studio._given import table_options
+from creases.show.studio._problem_input import table_options
 
 if TYPE_CHECKING:
-    from creases.show.studio._live import Live
-
-_TIMES = {"plateau": "Plateau()", "converged": "Converged()"}
+    from creases.show.studio._live_run import LiveRun
 
 
-def script(given: Mapping[str, Any], live: Live) -> str:
-    """The script of a run on the problem that a page gave."""
+def script(given: Mapping[str, Any], live: LiveRun) -> str:
+    """Return the script of a run on the problem that a page asked for."""
     imports, problem = _problem(given, live)
-    steered = bool(live.by_hand or live.undone or not live.history.ended)
-    growth = _steered(live) if steered else "model, history = creases.grow(model, **options(settings, data))\n"
-    if steered:
-        imports = [*imports, f"from creases.grow import {_time(live.settings.when)[0]}, Run"]
-    ours = [
-        "from creases.growth.experiment._split import divide",
-        "from creases.growth.experiment._run import options, start",
-    ]
-    ours = sorted([*imports, *ours, "from creases.growth.experiment._settings import Settings"])
+    by_itself = live.history.ended and not live.by_hand and not live.undone
+    growth = "history = experiment.run()\n" if by_itself else _steered(live)
+    imports += ["from creases.growth import GrowthConfig", "from creases.growth.experiment import Experiment"]
     others = "import numpy as np\nimport torch\n" if "np." in problem else "import torch\n"
     return (
         f'"""Grow the network that the creases studio grew on {_plain(live.data.problem.name)}; needs creases."""\n\n'
-        f"{others}\nimport creases\n{chr(10).join(ours)}\n\n"
+        f"{others}\n{chr(10).join(sorted(imports))}\n\n"
         "torch.set_num_threads(1)  # as the studio does: sums of floats depend on it\n\n"
         f"{problem}"
-        f"settings = {_settings(live.settings)}\n"
-        "data = divide(problem, settings)  # rows to train on, to stop by and to test with; and the scaling\n"
-        "model = start(settings, data)\n"
+        f"config = {_config(live.config)}\n"
+        "experiment = Experiment.from_problem(problem, config)  # splits and scales the rows\n"
         f"{growth}\n"
-        "print(history.explain(**data.names))\n"
-        "net = creases.read(data.scaling.fold_into(model))  # takes the data's own units: net(problem.X)\n"
+        "print(history.explain(**experiment.data.names))\n"
+        "net = experiment.network  # takes rows in the data's own units: net(problem.X)\n"
         'net.save("model.safetensors")\n'
     )
 
 
-def _problem(given: Mapping[str, Any], live: Live) -> tuple[list[str], str]:
-    """Imports, and the lines that make the problem."""
+def _problem(given: Mapping[str, Any], live: LiveRun) -> tuple[list[str], str]:
+    """Return the imports, and the lines that make the problem."""
     kind, problem = given["kind"], live.data.problem
     if kind == "builtin":
         return ["from creases import problems"], f"problem = problems.get({given['name']!r})\n"
@@ -70,29 +60,19 @@ def _problem(given: Mapping[str, Any], live: Live) -> tuple[list[str], str]:
     return ["from creases.problems import Problem"], f"{lines}problem = Problem({problem.name!r}, X, labels, {parts})\n"
 
 
-def _settings(settings: Settings) -> str:
-    """The settings that are not the usual ones."""
-    usual = Settings(settings.data)
-    changed = {field.name: getattr(settings, field.name) for field in fields(settings)}
-    given = [f"{name}={value!r}" for name, value in changed.items() if value != getattr(usual, name)]
-    return f"Settings({', '.join([repr(settings.data), *given])})"
+def _config(config: GrowthConfig) -> str:
+    """Return the options that differ from the defaults, as Python."""
+    options = {name: tuple(value) if isinstance(value, list) else value for name, value in config.to_dict().items()}
+    return f"GrowthConfig({', '.join(f'{name}={value!r}' for name, value in options.items())})"
 
 
-def _time(when: str) -> tuple[str, str]:
-    """The policy's class, and how it is made."""
-    made = _TIMES.get(when, f"Every(epochs={when})")
-    return made.partition("(")[0], made
-
-
-def _steered(live: Live) -> str:
-    """The growth of a run that was steered by hand, or has not ended."""
+def _steered(live: LiveRun) -> str:
+    """Return the growth of a run that was steered by hand, or has not ended."""
     return f"""by_hand = {live.by_hand!r}  # epochs after which "grow now" was pressed
-undone = {sorted(live.undone)!r}  # epochs whose own growth step was taken back
-usual = {_time(live.settings.when)[1]}
-asked = options(settings, data)
-asked["when"] = lambda state: len(state.history.epochs) not in undone and usual(state)
-run = Run.of(model, **asked)
-history = run.history
+undone = {sorted(live.undone)!r}  # epochs whose growth step was undone
+run = experiment.create_run()
+usual, history = run.grower.when, run.history
+run.grower.when = lambda state: len(state.history.epochs) not in undone and usual(state)
 run.start()
 while True:
     for _ in range(by_hand.count(len(history.epochs))):
@@ -106,5 +86,5 @@ if history.ended:
 
 
 def _plain(name: str) -> str:
-    """A name within a docstring."""
+    """Return a name that fits into a docstring."""
     return "".join(letter for letter in name if letter not in '"\\\n')[:80]

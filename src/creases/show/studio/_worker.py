@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from creases.show.studio._desk import Desk
+from creases.show.studio._controller import Controller
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits
 
@@ -28,18 +28,20 @@ def main(pipe: Connection, limits: Limits) -> None:
 
 
 def _serve(pipe: Connection, limits: Limits) -> None:
-    desk = Desk(lambda message: pipe.send(_pack(message)), limits, lambda: pipe.send(("worked", desk.state)))
+    controller = Controller(
+        lambda message: pipe.send(_pack(message)), limits, lambda: pipe.send(("worked", controller.state))
+    )
     warming, asked = _warm_up(limits), False
-    pipe.send(("ready", desk.state))
+    pipe.send(("ready", controller.state))
     while True:
-        if desk.state == "running" and not pipe.poll():
-            desk.work()
-            pipe.send(("worked", desk.state))
-        elif asked and desk.state == "idle" and not pipe.poll() and next(warming, "warm") != "warm":
+        if controller.state == "running" and not pipe.poll():
+            controller.work()
+            pipe.send(("worked", controller.state))
+        elif asked and controller.state == "idle" and not pipe.poll() and next(warming, "warm") != "warm":
             continue
         else:
-            desk.handle(pipe.recv())
-            pipe.send(("handled", desk.state))
+            controller.handle(pipe.recv())
+            pipe.send(("handled", controller.state))
             asked = True
 
 
@@ -75,11 +77,11 @@ def _warm_up(limits: Limits) -> Iterator[None]:
     This is done in parts, between which messages are handled.
     """
     from creases import problems
-    from creases.growth.experiment import Settings
-    from creases.show.studio._live import Live
+    from creases.growth.experiment import RunSettings
+    from creases.show.studio._live_run import LiveRun
 
     yield
-    live = Live(problems.get("moons", n=20), Settings("moons"), limits)
+    live = LiveRun(problems.get("moons", n=20), RunSettings("moons"), limits)
     yield
     live.epoch()
     yield

@@ -14,15 +14,27 @@ from creases.problems import Problem
 
 if TYPE_CHECKING:
     from creases.growth import History, Record
-    from creases.growth.experiment import Settings, Snapshot
+    from creases.growth.experiment import RunSettings, Snapshot
 
 Rows = NDArray[np.int64]
 
 #: Entries of each epoch.
 COLUMNS = ("epoch", "loss", "score", "validation_loss", "validation_score", "parameters")
 
-#: Settings shown by the viewer.
-SHOWN = ("how", "where", "when", "hidden", "seed", "lr", "batch", "epochs", "parameters", "recycle")
+#: Settings that the viewer shows.
+SHOWN = (
+    "how",
+    "where",
+    "when",
+    "hidden",
+    "seed",
+    "lr",
+    "weight_decay",
+    "batch_size",
+    "max_epochs",
+    "max_parameters",
+    "recycle",
+)
 
 
 def to_json(value: Any) -> Any:
@@ -117,7 +129,7 @@ def moment_json(moment: Snapshot, regions: int | None = None) -> dict[str, Any]:
 
 def run_json(
     data: TableSplit,
-    settings: Settings,
+    settings: RunSettings,
     history: History,
     moments: Iterable[Mapping[str, Any]],
     *,
@@ -129,7 +141,7 @@ def run_json(
     kept = history.best["epoch"] if history.ended else None
     return {
         "problem": problem_json(data, rows=rows),
-        "setting": to_json({name: getattr(settings, name) for name in SHOWN}),
+        "setting": to_json({name: getattr(settings.config, name) for name in SHOWN}),
         "measure": score_name(data.problem.task),
         "epochs": epochs_json(history.epochs),
         "records": [record_json(record, data, kept, rows=rows) for record in history.records],

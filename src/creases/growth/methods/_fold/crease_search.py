@@ -30,7 +30,7 @@ class CreaseSearch:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        arrays, task = drop_unweighted(evidence.samples.whole(self.max_samples)), task_of(evidence, "search")
+        arrays, task = drop_unweighted(evidence.samples.arrays(self.max_samples)), task_of(evidence, "search")
         options: dict[str, Any] = {"points": self.points, "eps": self.eps, "seed": evidence.seed}
         model = copy_sharing_parameters(model)
         return crease_search(model, place, arrays.X, arrays.y, loss=task, weight=arrays.weight, **options)

@@ -42,7 +42,7 @@ class Fold:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        arrays, task = drop_unweighted(evidence.samples.whole(self.max_samples)), task_of(evidence, "fold")
+        arrays, task = drop_unweighted(evidence.samples.arrays(self.max_samples)), task_of(evidence, "fold")
         options: dict[str, Any] = {"eps": self.eps, "k": self.k, "restarts": self.restarts, "seed": evidence.seed}
         model = copy_sharing_parameters(model)
         proposal = fold(model, place, arrays.X, arrays.y, loss=task, weight=arrays.weight, **options)

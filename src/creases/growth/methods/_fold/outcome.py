@@ -42,7 +42,7 @@ def fold_outcome(
     unit
         Number of the unit at the place now; by default the number it got when it was added.
     rows
-        Increasing numbers (n,) of the samples in the explanation; 0 to n - 1 by default.
+        Numbers (n,) of the samples in the explanation; 0 to n - 1 by default.
     input_shape
         Shape of one input, where the model does not determine it.
     """
@@ -71,15 +71,14 @@ def fold_outcome(
         return {**explanation, "after": after | {"mean_loss": residuals(outputs, y, weight).mean_loss}}
     state = decisions(outputs, y, weight)
     numbers = np.arange(len(state.wrong)) if rows is None else np.asarray(rows)
-    before = np.zeros(len(state.wrong), bool)
-    before[np.searchsorted(numbers, why["mistakes"])] = True
+    before = np.isin(numbers, why["mistakes"])
     after |= {
         "mean_loss": state.mean_loss,
         "errors_before": int(before.sum()),
         "errors": int(state.wrong.sum()),
         "fixed": numbers[before & ~state.wrong].tolist(),
         "broken": numbers[~before & state.wrong].tolist(),
-        "instance_right": not bool(state.wrong[np.searchsorted(numbers, why["instance"])]),
-        "cluster_fixed": int((~state.wrong[np.searchsorted(numbers, why["cluster"]["mistakes"])]).sum()),
+        "instance_right": not bool(state.wrong[numbers == why["instance"]].any()),
+        "cluster_fixed": int((~state.wrong[np.isin(numbers, why["cluster"]["mistakes"])]).sum()),
     }
     return {**explanation, "after": after}

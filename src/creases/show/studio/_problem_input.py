@@ -1,4 +1,4 @@
-"""The problem that a page proposes: a built-in one, a table's text, a formula, or points drawn by hand."""
+"""The problem that a page asks for: a built-in one, a table's text, a formula, or points drawn by hand."""
 
 from __future__ import annotations
 
@@ -15,6 +15,34 @@ from creases.problems import Problem
 from creases.show.studio._formula import formula_problem
 from creases.show.studio._limits import Limits
 
+#: What the page calls the parameters of the library.
+LABELS = {
+    "how": "Method",
+    "where": "Where",
+    "when": "When",
+    "hidden": "Hidden layers",
+    "seed": "Seed",
+    "lr": "Learning rate",
+    "batch_size": "Batch size",
+    "max_epochs": "Epochs",
+    "target": "Column to predict",
+    "missing": "Missing values",
+    "X": "The table",
+    "y": "The column to predict",
+    "data": "The problem",
+    "problem": "The problem",
+    "loss": "The training loss",
+    "formula": "The formula",
+}
+
+#: Where the page offers settings that the library recommends.
+SETTINGS = {
+    ("missing", "drop"): "choosing to leave out their rows below",
+    ("missing", "mean"): "choosing to fill in the mean below",
+    ("header", True): "giving every column a name in words",
+    ("header", False): "giving no names at all",
+}
+
 #: Built-in problems that are too large to be watched.
 TOO_LARGE = ("mnist", "cifar10")
 
@@ -29,62 +57,47 @@ LARGEST = 1e100
 
 
 def make_problem(given: Mapping[str, Any], limits: Limits) -> Problem:
-    """The problem that a message describes; refused, in words for a page, where it cannot be learnt or is too large."""
+    """Return the problem that a message describes; refuse one that cannot be learnt or is too large."""
     if not isinstance(given, Mapping):
         raise InputError("the problem is missing; choose one")
     kind = str(given.get("kind"))[:40]
     if kind not in _MAKERS:
         raise InputError(f"there is no kind of problem {kind!r}; there are: {', '.join(_MAKERS)}")
-    try:
-        problem = _MAKERS[kind](given, limits)
-    except CreasesError as refused:
-        raise InputError(in_words(str(refused))) from None
+    problem = _MAKERS[kind](given, limits)
     _check_size(problem, limits)
     return problem
 
 
-def in_words(message: str) -> str:
-    """A message of the library as one for a page, which has neither options nor arguments."""
-    for pattern, words in _WORDS:
-        message = re.sub(pattern, words, message)
-    return message
+def render_error(error: CreasesError) -> str:
+    """Return an error's message with the page's labels in place of the names of parameters."""
+    if not isinstance(error, InputError):
+        return str(error)
+    return error.render(
+        lambda param: LABELS.get(param, param),
+        lambda param, value: SETTINGS.get((param, value), f"{LABELS.get(param, param)}: {value}"),
+    )
 
 
-_WORDS = (
-    (r", or give missing=\"drop\" to leave out those rows(?: or missing=\"mean\" to put the means of the columns)?",
-     ", or choose below what to do with them"),
-    (r"say header=True if these are the names of the columns, header=False if they are data",
-     "give every column a name in words, or no names at all"),
-    (r"^target: column", "column"),
-    (r"^target: ", "column to predict: "),
-    (r"^(?:data|problem|n|X, y): ", ""),
-    (r"^how: ", "Method: "),
-    (r"^loss: is ", "the loss is "),
-    (r"use a smaller lr, or scale the data", "start anew with a smaller learning rate"),
-    (r"--(\w+)", r"\1"),
-)  # fmt: skip
-
-
-def whole(value: Any, name: str, least: int, most: int) -> int:
-    """A whole number within bounds."""
+def check_integer(value: Any, name: str, least: int, most: int) -> int:
+    """Return an integer within bounds."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(f"{name}: expected a whole number from {least} to {most}, got {_short(value)}")
+        raise InputError(name, f"be an integer from {least} to {most}", _short(value))
     return value
 
 
-def number(value: Any, name: str, least: float, most: float) -> float:
-    """A number within bounds."""
+def check_real(value: Any, name: str, least: float, most: float) -> float:
+    """Return a number within bounds."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(f"{name}: expected a number from {least:g} to {most:g}, got {_short(value)}")
+        raise InputError(name, f"be a number from {least:g} to {most:g}", _short(value))
     return float(value)
 
 
-def text(value: Any, name: str, most: int) -> str:
-    """A text that is not too long."""
+def check_text(value: Any, name: str, most: int) -> str:
+    """Return a text that is not too long."""
     if not isinstance(value, str) or len(value) > most:
-        raise InputError(f"{name}: expected a text of at most {most} characters, got {_short(value)}")
+        raise InputError(name, f"be a text of at most {most} characters", _short(value))
     return value
 
 
@@ -94,22 +107,22 @@ def _short(value: Any) -> str:
 
 
 def _builtin(given: Mapping[str, Any], limits: Limits) -> Problem:
-    name = text(given.get("name"), "name", 100)
+    name = check_text(given.get("name"), "name", 100)
     if name in TOO_LARGE:
         raise InputError(f"{name} is too large to be watched; grow on it with the command: creases grow {name}")
     return problems.get(name)
 
 
 def table_name(given: Mapping[str, Any]) -> str:
-    """What a table's file is called, without its folder."""
-    name = text(given.get("name") or "", "name", 200)
+    """Return the name of a table's file, without its folder."""
+    name = check_text(given.get("name") or "", "name", 200)
     return re.split(r"[/\\]", name)[-1] or "table.csv"
 
 
 def _table(given: Mapping[str, Any], limits: Limits) -> Problem:
     name = table_name(given)
-    content = text(given.get("text"), "table", limits.message)
-    target = text(given.get("target") or "", "column to predict", 200).strip()
+    content = check_text(given.get("text"), "table", limits.message)
+    target = check_text(given.get("target") or "", "target", 200).strip()
     if "\0" in content[:10_000]:
         raise InputError(f"{name} is no text; save the table as CSV")
     if content.count("\n") > 2 * limits.rows:  # before anything is taken apart
@@ -118,32 +131,32 @@ def _table(given: Mapping[str, Any], limits: Limits) -> Problem:
 
 
 def table_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """How a table is read, where that is not the usual way."""
+    """Return the options with which a table is read."""
     return {name: given[name] for name in ("task", "missing", "header") if given.get(name) not in (None, "error")}
 
 
 def _formula(given: Mapping[str, Any], limits: Limits) -> Problem:
     return formula_problem(
         given.get("formula", ""),
-        rows=whole(given.get("rows", 400), "points", 20, limits.rows),
-        noise=number(given.get("noise", 0.0), "noise", 0.0, 1.0),
-        seed=whole(given.get("seed", 0), "seed", 0, 2**31 - 1),
+        rows=check_integer(given.get("rows", 400), "points", 20, limits.rows),
+        noise=check_real(given.get("noise", 0.0), "noise", 0.0, 1.0),
+        seed=check_integer(given.get("seed", 0), "seed", 0, 2**31 - 1),
     )
 
 
 def _drawn(given: Mapping[str, Any], limits: Limits) -> Problem:
     X, y = given.get("X"), given.get("y")
     if not isinstance(X, list) or not isinstance(y, list) or len(X) != len(y):
-        raise InputError("points: expected a place and a class for each")
+        raise InputError("points", "have a place and a class each")
     if len(X) > limits.rows:
-        raise InputError(f"points: {len(X)} are drawn; the studio takes up to {limits.rows}")
+        raise InputError("points", f"be at most {limits.rows}", f"{len(X)}")
     if not all(isinstance(point, list) and len(point) == 2 for point in X):
-        raise InputError("points: expected two numbers for each")
-    places = np.array([[number(value, "points", -FARTHEST, FARTHEST) for value in point] for point in X])
-    labels = np.array([whole(label, "class", 0, len(LETTERS) - 1) for label in y], int)
+        raise InputError("points", "have two coordinates each")
+    places = np.array([[check_real(value, "points", -FARTHEST, FARTHEST) for value in point] for point in X])
+    labels = np.array([check_integer(label, "class", 0, len(LETTERS) - 1) for label in y], int)
     used = np.unique(labels)
     if len(used) < 2:
-        raise InputError("points: there is one class only; draw points of another one too")
+        raise InputError("points", "be of at least two classes", hint="draw points of another class too")
     return Problem(
         "drawn",
         places,

@@ -1,4 +1,4 @@
-"""A growth run that a page watches and steers: an epoch at a time, growth at will, the way back, frames."""
+"""A growth run that a page watches and controls: one epoch at a time, growth on demand, undo, frames."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from creases.errors import InputError
-from creases.growth import Run, RunState
-from creases.growth.experiment import Settings, Snapshots, options, split_problem, start
+from creases.growth import GrowthConfig, RunState
+from creases.growth.experiment import Experiment, RunSettings, Snapshots, TableSplit
 from creases.problems import Problem
 from creases.show.studio import _slices as views
 from creases.show.studio._limits import Limits
@@ -19,44 +19,50 @@ if TYPE_CHECKING:
     from creases.growth import History, Record, State
     from creases.network import Network
 
-#: Moments that a run keeps, and what their networks may take together, in bytes.
-MOMENTS = 2_000
-MEMORY = 2**28
+#: Maximum number of snapshots of a run, and of the bytes of their networks together.
+MAX_SNAPSHOTS = 2_000
+MAX_BYTES = 2**28
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A growth step that can be taken back."""
+    """A growth step that can be undone."""
 
-    mark: RunState  #: the run before it
-    moments: int  #: the number up to which moments are from before it
+    before: RunState
+    last_snapshot: int  #: the number of the last snapshot before it
     by_hand: bool
 
 
-class Live:
-    """A run on a problem; its changes are told once, by :meth:`changes`.
+class LiveRun:
+    """A run on a problem; :meth:`changes` returns what is new since the last call.
 
-    What the user did is in ``by_hand`` (the epochs after which "grow now" was pressed) and ``undone`` (those whose own
-    growth step was taken back): with the settings, all that the run can be made again from.
+    What the user did is in ``by_hand`` (the epochs after which "grow now" was pressed) and ``undone`` (those whose
+    growth step was undone): with the settings, enough to repeat the run.
     """
 
-    def __init__(self, problem: Problem, settings: Settings, limits: Limits) -> None:
+    def __init__(self, problem: Problem, settings: RunSettings, limits: Limits) -> None:
         self.settings, self.limits = settings, limits
-        self.data = split_problem(problem, settings)
-        model = start(settings, self.data)
-        self.moments = Snapshots(self.data, most=MOMENTS, memory=MEMORY)
-        self.slices = views.first_slices(self.moments.own_units(model), self.data)
+        self.data = TableSplit.from_problem(problem, settings.config)
+        self.snapshots = Snapshots(self.data.scaling, max_snapshots=MAX_SNAPSHOTS, max_bytes=MAX_BYTES)
+        experiment = Experiment(self.data, settings.config, snapshots=self.snapshots)
+        self.slices = views.first_slices(experiment.network, self.data)
         self.by_hand: list[int] = []
         self.undone: set[int] = set()
         self._steps: deque[_Step] = deque(maxlen=limits.marks)
-        self._mark: RunState | None = None
+        self._before: RunState | None = None
         self._frames: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._regions: dict[int, int | None] = {}
         self._crowded: int | None = None  #: units of a network that had too many regions to be drawn
-        self._told = _Told()
-        self.run = Run.of(model, **options(settings, self.data, first=[self.moments.before, self._before]))
+        self._page = _PageState()
+        self.run = experiment.create_run()
+        self.run.grower.before_decision.append(self._mark)
         self.run.start()
-        self.moments.start(model)
+        self.snapshots.start(experiment.model)
+
+    @property
+    def config(self) -> GrowthConfig:
+        """Options of the run."""
+        return self.settings.config
 
     @property
     def history(self) -> History:
@@ -70,72 +76,72 @@ class Live:
     @property
     def net(self) -> Network:
         """The network as it is now, for the data's own units."""
-        return self.moments.own_units(self.state.model)
+        return self.snapshots.in_data_units(self.state.model)
 
     @property
     def units(self) -> int:
         return sum(self.run.grower.widths.values())
 
     def epoch(self) -> None:
-        """Train one epoch, grow if it is time, end if that is due."""
+        """Train for one epoch; grow, or end, if it is time."""
         if self.history.ended:
-            raise InputError("the run has ended; take a growth step back, or start anew")
-        self._mark = None
+            raise InputError("the run has ended; undo a growth step, or restart")
+        self._before = None
         self.run.epoch()
         self._after(by_hand=False)
         if self.history.ended:
             self.run.finish()
-            self.moments.end(self.state.model, self.history.best["epoch"])
+            self.snapshots.end(self.state.model, self.history.best["epoch"])
 
     def grow(self) -> None:
         """Add units now."""
         if self.history.ended:
-            raise InputError("the run has ended; take a growth step back, or start anew")
+            raise InputError("the run has ended; undo a growth step, or restart")
         if self.units >= self.limits.units:
             raise InputError(f"the network has {self.units} units, as many as the studio takes")
-        self._mark = self.run.mark()
-        self.moments.hold(self.state.model)
+        self._before = self.run.snapshot()
+        self.snapshots.hold(self.state.model)
         if self.run.grow_now() is None:
-            self.run.back(self._mark)
+            self.run.restore(self._before)
             raise InputError(f"nothing can be added now ({self._refusals()}); train on, or choose another method")
         self._after(by_hand=True)
 
     def look(self) -> None:
-        """Take a moment of the network as it is, if there is none of this epoch."""
+        """Take a snapshot of the network as it is, if there is none of this epoch."""
         if not self.history.ended:
-            self.moments.look(self.state)
+            self.snapshots.take_now(self.state)
 
     def undo(self) -> dict[str, Any]:
-        """Take the last growth step back, and all that came after it; what the page is told."""
+        """Undo the last growth step and all that came after it; return what the page needs to know."""
         if not self._steps:
-            raise InputError("there is no growth step to take back")
+            raise InputError("there is no growth step to undo")
         step = self._steps.pop()
-        self.run.back(step.mark)
-        self.moments.keep(lambda moment: moment.id <= step.moments)
+        self.run.restore(step.before)
+        self.snapshots.keep_only(lambda snapshot: snapshot.id <= step.last_snapshot)
         epoch = len(self.history.epochs)
         self.undone = {one for one in self.undone if one <= epoch}
         if step.by_hand:
             self.by_hand.pop()
         else:
             self.undone.add(epoch)
-        return self._told.cut(self)
+        return self._page.cut(self)
 
     def add_slice(self, asked: Mapping[str, Any]) -> int:
-        """The slice that a page asks for; its number."""
+        """Add the slice that a page asks for; return its number."""
         view = views.asked_slice(asked, self.net, self.data)
         names = [one.name for one in self.slices]
         if view.name in names:
             return names.index(view.name)
         if len(self.slices) >= self.limits.slices:
-            raise InputError(f"{self.limits.slices} slices are there already; start anew to choose others")
+            raise InputError(f"{self.limits.slices} slices are there already; restart to choose others")
         self.slices.append(view)
         return len(self.slices) - 1
 
     def frame(self, moment: int, number: int) -> bytes:
-        """The frame of a moment in one of the slices."""
+        """Return the frame of a snapshot in one of the slices."""
         found = self._frames.pop((moment, number), None)
         if found is None:
-            at = next((one for one in self.moments if one.id == moment), None)
+            at = next((one for one in self.snapshots if one.id == moment), None)
             if at is None:
                 raise InputError(f"moment {moment} is not kept any more; choose another")
             found, regions = views.draw(at.net, self.data, self.slices, number, moment, self.limits.regions)
@@ -147,7 +153,7 @@ class Live:
         return found
 
     def regions(self, moment: int) -> int | None:
-        """How many regions a moment's first slice has; None where they are too many to be drawn."""
+        """Return how many regions a snapshot's first slice has; None if they are too many to be drawn."""
         if moment not in self._regions:
             self._regions[moment] = None
             if self._crowded is not None and self.units >= self._crowded:
@@ -160,35 +166,34 @@ class Live:
         return self._regions[moment]
 
     def whole(self) -> dict[str, Any]:
-        """The run so far as the viewer's JSON; what is told next is what comes after."""
-        self._told = _Told()
-        moments = [moment_json(one, self.regions(one.id)) for one in self.moments]
-        self._told.note(self)
+        """Return the run so far as the viewer's JSON; :meth:`changes` continues from here."""
+        self._page = _PageState()
+        moments = [moment_json(one, self.regions(one.id)) for one in self.snapshots]
+        self._page.note(self)
         return run_json(self.data, self.settings, self.history, moments, slices=[one.name for one in self.slices])
 
     def changes(self) -> dict[str, Any]:
-        """What is new since the last time, as the viewer's message; empty where nothing is."""
-        return self._told.news(self)
+        """Return what is new since the last call, as the viewer's message; empty if nothing is."""
+        return self._page.news(self)
 
     def record(self, record: Record) -> dict[str, Any]:
-        """A growth step as the viewer's JSON."""
+        """Return a growth step as the viewer's JSON."""
         kept = self.history.best["epoch"] if self.history.ended else None
         return record_json(record, self.data, kept)
 
-    def _before(self, state: State) -> str:
-        """Not a reason to end: asked before every growth step, it marks the run to go back to."""
+    def _mark(self, state: State) -> None:
+        """Remember the run before a growth step, to undo it."""
         if state.due:
-            self._mark = self.run.mark()
-        return ""
+            self._before = self.run.snapshot()
 
     def _after(self, *, by_hand: bool) -> None:
-        last = max((moment.id for moment in self.moments), default=-1)
-        self.moments.after(self.state)
-        if self.state.record is not None and self._mark is not None:
-            self._steps.append(_Step(self._mark, last + 1, by_hand))  # one more: the moment just before the step
+        last = max((moment.id for moment in self.snapshots), default=-1)
+        self.snapshots.after(self.state)
+        if self.state.record is not None and self._before is not None:
+            self._steps.append(_Step(self._before, last + 1, by_hand))  # one more: the snapshot just before the step
             if by_hand:
                 self.by_hand.append(len(self.history.epochs))
-        self._mark = None
+        self._before = None
 
     def _refusals(self) -> str:
         state = self.state
@@ -196,8 +201,8 @@ class Live:
         return "; ".join(reason for reason in reasons if reason)[:300] or "no unit is worth adding"
 
 
-class _Told:
-    """What a page knows of a run."""
+class _PageState:
+    """What a page knows about a run."""
 
     def __init__(self) -> None:
         self.epochs = 0
@@ -205,30 +210,30 @@ class _Told:
         self.moments: list[int] = []
         self.ended = ""
 
-    def note(self, live: Live) -> None:
-        """The page has been given the whole run."""
+    def note(self, live: LiveRun) -> None:
+        """Note that the page has the run so far."""
         self.epochs, self.ended = len(live.history.epochs), live.history.ended
         self.records = [live.record(record) for record in live.history.records]
-        self.moments = [moment.id for moment in live.moments]
+        self.moments = [moment.id for moment in live.snapshots]
 
-    def news(self, live: Live) -> dict[str, Any]:
-        """What is new: epochs, growth steps, moments, what became of earlier steps, the end."""
+    def news(self, live: LiveRun) -> dict[str, Any]:
+        """Return what is new: epochs, growth steps, snapshots, outcomes of earlier steps, the end."""
         history, found = live.history, dict[str, Any]()
         if len(history.epochs) > self.epochs:
             found["epochs"] = epochs_json(history.epochs[self.epochs :])
             self.epochs = len(history.epochs)
         if len(history.records) > len(self.records) or history.ended != self.ended:
             found |= self._records(live)
-        new = [one for one in live.moments if one.id > max(self.moments, default=-1)]
-        there = {one.id for one in live.moments}
+        new = [one for one in live.snapshots if one.id > max(self.moments, default=-1)]
+        there = {one.id for one in live.snapshots}
         if gone := [one for one in self.moments if one not in there]:
             found["gone"] = gone
         if new:
             found["moments"] = [moment_json(one, live.regions(one.id)) for one in new]
-        self.moments = [one.id for one in live.moments]
+        self.moments = [one.id for one in live.snapshots]
         return found
 
-    def _records(self, live: Live) -> dict[str, Any]:
+    def _records(self, live: LiveRun) -> dict[str, Any]:
         now, known = [live.record(record) for record in live.history.records], len(self.records)
         found: dict[str, Any] = {"records": now[known:]} if now[known:] else {}
         if later := {str(one["number"]): one for k, one in enumerate(now[:known]) if one != self.records[k]}:
@@ -238,9 +243,9 @@ class _Told:
         self.records, self.ended = now, live.history.ended
         return found
 
-    def cut(self, live: Live) -> dict[str, Any]:
-        """What remains after a growth step was taken back; what became of the step before it is unknown again."""
-        there = {one.id for one in live.moments}
+    def cut(self, live: LiveRun) -> dict[str, Any]:
+        """Return what remains after a growth step was undone; the outcome of the step before is unknown again."""
+        there = {one.id for one in live.snapshots}
         kept = [one for one in self.moments if one in there]
         counts = {"epochs": len(live.history.epochs), "records": len(live.history.records), "moments": len(kept)}
         self.epochs, self.moments = counts["epochs"], kept

@@ -200,10 +200,10 @@ def test_the_words_for_missing_values_say_what_can_be_done():
         ({}, "There is no kind of problem"),
         ({"kind": "pickle"}, "There is no kind of problem 'pickle'"),
         ({"kind": "builtin", "name": "moon"}, "There is no built-in 'moon'; did you mean 'moons'?"),
-        ({"kind": "builtin", "name": 7}, "Name: expected a text"),
+        ({"kind": "builtin", "name": 7}, "Name must be a text"),
         ({"kind": "builtin", "name": "mnist"}, "too large to be watched"),
         ({**TABLE, "target": "colour"}, "Column to predict: mine.csv has no column 'colour'"),
-        ({**TABLE, "text": 5}, "Table: expected a text"),
+        ({**TABLE, "text": 5}, "Table must be a text"),
         ({**TABLE, "text": ""}, "mine.csv is empty"),
         ({**TABLE, "text": "," * 2**18}, "mine.csv: not a table in CSV format"),
         ({**TABLE, "text": "a,b\n" + "1e301,0\n2,1\n" * 9}, "A has values beyond 1e+100, too large to be learnt from"),
@@ -219,15 +219,15 @@ def test_the_words_for_missing_values_say_what_can_be_done():
             {**FORMULA, "formula": "log(x)"},
             "Formula must be finite for x and y from -1 to 1, got an infinite or undefined value of 'log(x)'",
         ),
-        ({**FORMULA, "rows": 10**9}, "Points: expected a whole number from 20 to 20000"),
-        ({**FORMULA, "noise": float("nan")}, "Noise: expected a number from 0 to 1"),
-        ({**FORMULA, "seed": -1}, "Seed: expected a whole number"),
-        ({**DRAWN, "y": [0] * 40}, "Points: there is one class only"),
-        ({**DRAWN, "X": [[1, 2]]}, "Points: expected a place and a class for each"),
-        ({**DRAWN, "X": [[1, 2, 3]] * 40}, "Points: expected two numbers for each"),
-        ({**DRAWN, "X": [[1, 1e300]] * 40}, "Points: expected a number from"),
-        ({**DRAWN, "X": [["a", "b"]] * 40}, "Points: expected a number from"),
-        ({**DRAWN, "y": [99] * 40}, "Class: expected a whole number from 0 to 9"),
+        ({**FORMULA, "rows": 10**9}, "Points must be an integer from 20 to 20000"),
+        ({**FORMULA, "noise": float("nan")}, "Noise must be a number from 0 to 1"),
+        ({**FORMULA, "seed": -1}, "Seed must be an integer"),
+        ({**DRAWN, "y": [0] * 40}, "Points must be of at least two classes"),
+        ({**DRAWN, "X": [[1, 2]]}, "Points must have a place and a class each"),
+        ({**DRAWN, "X": [[1, 2, 3]] * 40}, "Points must have two coordinates each"),
+        ({**DRAWN, "X": [[1, 1e300]] * 40}, "Points must be a number from"),
+        ({**DRAWN, "X": [["a", "b"]] * 40}, "Points must be a number from"),
+        ({**DRAWN, "y": [99] * 40}, "Class must be an integer from 0 to 9"),
         ({"kind": "draw", "X": [[0, k] for k in range(6)], "y": [0, 1] * 3}, "Drawn has 6 rows, too few"),
     ],
 )
@@ -240,16 +240,16 @@ def test_a_bad_problem_is_refused_in_its_place(problem, told):
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({"how": "magic"}, "Method: expected one of tiny, "),
-        ({"how": "steepest_split"}, "Method: the method can grow no place"),
-        ({"where": "attic"}, "Where: expected one of bottleneck, round-robin, gain, hidden1, got 'attic'"),
+        ({"how": "magic"}, "Method must be one of tiny, "),
+        ({"how": "steepest_split"}, "Method must be a method that can grow this model"),
+        ({"where": "attic"}, "Where must be 'bottleneck', 'round robin', 'gain', 'hidden1', got 'attic'"),
         ({"when": "never"}, "When: expected plateau, converged or a number of epochs, got 'never'"),
-        ({"hidden": []}, "Hidden layers: expected 1 to 8 widths"),
-        ({"hidden": [2.5]}, "Hidden layers: expected a whole number from 1 to 2000, got 2.5"),
-        ({"hidden": [1500, 1500]}, "Hidden layers: 3000 units; the studio takes up to 2000"),
-        ({"seed": "x"}, "Seed: expected a whole number"),
-        ({"lr": 0}, "Learning rate: expected a number from"),
-        ({"epochs": 10**9}, "Epochs: expected a whole number from 1 to 20000"),
+        ({"hidden": []}, "Hidden layers must be auto, or 1 to 8 widths"),
+        ({"hidden": [2.5]}, "Hidden layers must be an integer from 1 to 2000, got 2.5"),
+        ({"hidden": [1500, 1500]}, "Hidden layers must have at most 2000 units, got 3000"),
+        ({"seed": "x"}, "Seed must be an integer"),
+        ({"lr": 0}, "Learning rate must be a number from"),
+        ({"epochs": 10**9}, "Epochs must be an integer from 1 to 20000"),
     ],
 )
 def test_a_bad_setting_is_refused_beside_the_method(asked, told):
@@ -261,7 +261,7 @@ def test_a_bad_setting_is_refused_beside_the_method(asked, told):
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '"go"', "{}", '{"do": "fly"}', '{"do": ["go"]}', "\ud800"])
 def test_what_is_no_message_is_refused(text):
     page = Page()
-    page.desk.handle(text)
+    page.controller.handle(text)
     assert page.said[-1]["type"] == "error"
 
 
@@ -309,16 +309,16 @@ def test_diverged_training_pauses_with_what_to_do():
     assert page.status["state"] == "paused"
     (error,) = [one for one in page.said if one.get("type") == "error"]
     assert error["where"] == "run"
-    assert error["message"].startswith("The loss is nan in epoch 1")
-    assert error["message"].endswith("start anew with a smaller learning rate")
+    assert error["message"].startswith("The training loss must stay finite, got nan in epoch 1")
+    assert error["message"].endswith("use a smaller learning rate, or scale the data")
 
 
 def test_a_run_that_paused_for_its_work_goes_on_for_as_long_again():
     page = Page(work=0.05).start(FORMULA).work()
     first = len(page.run["epochs"]["epoch"])
     assert page.status["state"] == "paused"
-    page.desk._limits = Limits(work=1e6)
-    page.desk._worked = 1e7  # as if it had worked for long
+    page.controller._limits = Limits(work=1e6)
+    page.controller._worked = 1e7  # as if it had worked for long
     page.send("go")
     page.work(3)
     assert page.status["state"] == "running"
@@ -329,7 +329,7 @@ def test_undo_from_the_end_leaves_no_moment_of_the_end():
     page = Page().start(FORMULA, when="7", epochs=30).work()
     assert page.run["moments"][-1]["kind"] == "end"
     page.send("undo")
-    assert "end" not in {moment.kind for moment in page.live.moments}
+    assert "end" not in {moment.kind for moment in page.live.snapshots}
     assert "end" not in {moment["kind"] for moment in page.run["moments"]}
 
 

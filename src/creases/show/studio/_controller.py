@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from creases.errors import CreasesError, InputError
+from creases.growth.experiment import RunSettings
 from creases.problems import Problem
+from creases.show.studio._config_input import make_config
 from creases.show.studio._exports import Export, export
-from creases.show.studio._given import in_words, make_problem, table_name
 from creases.show.studio._limits import Limits
-from creases.show.studio._live import Live
-from creases.show.studio._method import make_settings
+from creases.show.studio._live_run import LiveRun
+from creases.show.studio._problem_input import make_problem, render_error, table_name
 from creases.show.viewer import epochs_json, problem_json
 from creases.show.viewer._run import score_name
 
@@ -29,7 +30,7 @@ _PLACES = {"problem": "problem", "start": "method", "frame": "plane", "slice": "
 _NO_RUN = "there is no run yet; press Start"
 
 
-class Desk:
+class Controller:
     """A session: what it tells goes through ``say``, as a dict (JSON), bytes (a frame) or an Export.
 
     ``sign`` is called now and then in the middle of long work.
@@ -44,7 +45,7 @@ class Desk:
         self._say, self._limits, self._sign = say, limits, sign
         self._given: Mapping[str, Any] = {}
         self._problem: Problem | None = None
-        self._live: Live | None = None
+        self._live: LiveRun | None = None
         self.state: State = "idle"
         self._message = ""
         self._told = 0.0  #: when the page last heard of the run
@@ -102,10 +103,11 @@ class Desk:
         given = asked.get("problem", {})
         try:
             problem = make_problem(given, self._limits)
-        except InputError as refused:
+        except CreasesError as refused:
             return self._refuse("problem", refused)
         name = table_name(given) if given["kind"] == "csv" else problem.name
-        live = Live(problem, make_settings(asked, name, self._limits), self._limits)
+        settings = RunSettings(name, config=make_config(asked, self._limits))
+        live = LiveRun(problem, settings, self._limits)
         self._given, self._problem, self._live, self._worked = given, problem, live, 0.0
         self._say({"type": "run", "run": live.whole()})
         self._become("running")
@@ -113,7 +115,7 @@ class Desk:
     def _go(self, asked: Mapping[str, Any]) -> None:
         live = self._run()
         if live.history.ended:
-            raise InputError("the run has ended; take a growth step back, or start anew")
+            raise InputError("the run has ended; undo a growth step, or restart")
         if live.units >= self._limits.units:
             raise InputError(f"the network has {live.units} units, as many as the studio takes; take a step back")
         self._worked = 0.0
@@ -160,7 +162,7 @@ class Desk:
         self._tell()
         self._say(export(asked.get("what"), self._given, live, self._sign))
 
-    def _run(self) -> Live:
+    def _run(self) -> LiveRun:
         if self._live is None:
             raise InputError(_NO_RUN)
         return self._live
@@ -182,7 +184,7 @@ class Desk:
     def _refuse(self, place: str, problem: Exception, **of: int) -> None:
         """Say what is wrong, and of which frame where one was asked for."""
         if isinstance(problem, CreasesError):
-            message = in_words(str(problem))
+            message = render_error(problem)
         elif isinstance(problem, MemoryError):
             message = "there is not enough memory for this; take fewer rows, columns or units"
         else:
@@ -193,18 +195,18 @@ class Desk:
         self._say({"type": "error", "where": place, "message": message, **of})
 
 
-_ACTS: Mapping[str, Callable[[Desk, Mapping[str, Any]], None]] = {
-    "hello": Desk._hello,
-    "problem": Desk._propose,
-    "start": Desk._start,
-    "pause": Desk._halt,
-    "go": Desk._go,
-    "step": Desk._step,
-    "grow": Desk._grow,
-    "undo": Desk._undo,
-    "frame": Desk._frame,
-    "slice": Desk._slice,
-    "export": Desk._export,
+_ACTS: Mapping[str, Callable[[Controller, Mapping[str, Any]], None]] = {
+    "hello": Controller._hello,
+    "problem": Controller._propose,
+    "start": Controller._start,
+    "pause": Controller._halt,
+    "go": Controller._go,
+    "step": Controller._step,
+    "grow": Controller._grow,
+    "undo": Controller._undo,
+    "frame": Controller._frame,
+    "slice": Controller._slice,
+    "export": Controller._export,
 }
 
 

@@ -1,0 +1,217 @@
+"""The configuration of a growth run: every option with its default, checked in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral
+from typing import Any, Literal, Self
+
+from torch import nn, optim
+
+from creases._validation import check_choice, check_count, check_number
+from creases.errors import InputError
+from creases.growth.methods._evidence import GrowthMethod
+from creases.growth.methods._registry import resolve_method
+from creases.growth.policies._stop import Budget, NoImprovement, Stop, as_stops
+from creases.growth.policies._when import When, resolve_when
+from creases.growth.policies._where import Where, resolve_where
+
+#: What makes an optimizer for a model's parameters.
+MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
+
+#: An automatic batch holds this fraction of the rows, within these sizes: several steps per epoch, none too noisy.
+BATCH_FRACTION, MIN_BATCH, MAX_BATCH = 1 / 8, 32, 200
+
+_OPTIMIZERS = ("adamw", "adam")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrowthConfig:
+    """Options of a growth run, with the defaults that every way to start one shares.
+
+    :func:`creases.grow`, the estimators, ``creases grow`` and the studio all train by one of these.
+
+    Parameters
+    ----------
+    how
+        Growth method: ``"fold"``, ``"tiny"``, ``"gradmax"``, ``"split"``, ``"steepest_split"``, ``"random"``,
+        ``"search"``, a method object, or a function of (model, place, evidence) to a proposal.
+    where
+        Layer to grow: ``"bottleneck"``, ``"round robin"``, ``"gain"``, a layer's name, or a function of the state.
+    when
+        Time to grow: ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
+    stop
+        Further reasons to stop, such as ``Target(score=0.99)``; policies or functions of the state to a reason.
+    max_epochs
+        Maximum number of epochs.
+    max_units, max_parameters
+        Maximum size of the network; None for no limit.
+    patience
+        Epochs without progress before the network grows, for ``when="plateau"``: the training loss has not fallen by
+        a hundredth, or the validation loss has not fallen at all.
+    growth_patience
+        Growth steps in a row that may fail to improve the validation loss (without validation data the training loss)
+        before the run ends; None for no limit. A ``NoImprovement`` in ``stop`` takes its place.
+    recycle
+        Whether redundant units are replaced before new ones are added.
+    optimizer
+        ``"adamw"``, ``"adam"``, an optimizer, or a function of the parameters to one.
+    lr
+        Learning rate of the optimizer, if that is given by name.
+    weight_decay
+        Weight decay of AdamW. Biases and other parameters of one axis do not decay.
+    batch_size
+        Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
+    epoch_steps
+        Optimizer steps in an epoch; by default an epoch ends when all samples were seen.
+    keep
+        ``"best"``: with validation data, end with the network that scored best on them. ``"last"``: with the last.
+    hidden
+        Widths of the hidden layers of a new network; ``"auto"`` is one layer with two units per class or target (two
+        for two classes), enough for any linear model.
+    standardize
+        Whether columns (and targets of a regression) are scaled to mean 0 and standard deviation 1 for training.
+    validation_fraction, test_fraction
+        Fractions of the rows of a table that are held out for early stopping, and for testing only.
+    seed
+        Seed of the split, of the network at the start and of the training.
+    device
+        Where to train: ``"cpu"``, ``"cuda"``, ...
+
+    Examples
+    --------
+    >>> config = GrowthConfig(how="tiny", max_epochs=100)
+    >>> config.lr
+    0.02
+    >>> GrowthConfig.from_dict(config.to_dict()) == config
+    True
+    """
+
+    how: str | GrowthMethod = "fold"
+    where: str | Where = "bottleneck"
+    when: str | int | When = "plateau"
+    stop: Stop | Sequence[Stop] = ()
+    max_epochs: int = 500
+    max_units: int | None = None
+    max_parameters: int | None = None
+    patience: int = 5
+    growth_patience: int | None = 3
+    recycle: bool = True
+    optimizer: str | optim.Optimizer | MakeOptimizer = "adamw"
+    lr: float = 0.02
+    weight_decay: float = 0.1
+    batch_size: str | int | None = "auto"
+    epoch_steps: int | None = None
+    keep: Literal["best", "last"] = "best"
+    hidden: str | int | Sequence[int] = "auto"
+    standardize: bool = True
+    validation_fraction: float = 0.15
+    test_fraction: float = 0.2
+    seed: int = 0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        resolve_method(self.how)
+        resolve_where(self.where)
+        resolve_when(self.when, self.patience)
+        as_stops(self.stop)
+        for name in ("max_epochs", "patience"):
+            check_count(getattr(self, name), name)
+        for name in ("max_units", "max_parameters", "growth_patience", "epoch_steps"):
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), name)
+        if isinstance(self.optimizer, str) or not (
+            isinstance(self.optimizer, optim.Optimizer) or callable(self.optimizer)
+        ):
+            _check_name(self.optimizer, _OPTIMIZERS, "optimizer", "or an optimizer, or a function that makes one")
+        check_number(self.lr, "lr", above=0)
+        check_number(self.weight_decay, "weight_decay", least=0)
+        if self.batch_size not in ("auto", None):
+            _check_batch_size(self.batch_size)
+        check_choice(self.keep, ("best", "last"), "keep")
+        object.__setattr__(self, "hidden", _check_hidden(self.hidden))
+        for name in ("validation_fraction", "test_fraction"):
+            check_number(getattr(self, name), name, least=0, below=1)
+        if self.validation_fraction + self.test_fraction >= 1:
+            raise InputError(
+                "validation_fraction",
+                "leave rows to train on",
+                f"{self.validation_fraction:g}, with test_fraction {self.test_fraction:g}",
+            )
+        check_count(self.seed, "seed", least=0)
+
+    def layer_widths(self, n_outputs: int, task: str) -> tuple[int, ...]:
+        """Return the widths of the hidden layers of a new network with so many outputs."""
+        if isinstance(self.hidden, str):
+            return (2 if task == "classification" and n_outputs == 2 else 2 * n_outputs,)
+        assert not isinstance(self.hidden, int)
+        return tuple(self.hidden)
+
+    def batch_rows(self, n: int) -> int:
+        """Return the number of rows in a batch of n samples."""
+        if self.batch_size == "auto":
+            return min(max(int(n * BATCH_FRACTION), MIN_BATCH), MAX_BATCH)
+        return n if self.batch_size is None else int(self.batch_size)
+
+    def make_optimizer(self, model: nn.Module) -> optim.Optimizer:
+        """Return the optimizer of a model's parameters."""
+        if isinstance(self.optimizer, optim.Optimizer):
+            return self.optimizer
+        if self.optimizer == "adam":
+            return optim.Adam(model.parameters(), lr=self.lr)
+        if not isinstance(self.optimizer, str):
+            return self.optimizer(model.parameters())
+        weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
+        biases = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
+        groups = [{"params": weights, "weight_decay": self.weight_decay}, {"params": biases, "weight_decay": 0.0}]
+        return optim.AdamW([group for group in groups if group["params"]], lr=self.lr)
+
+    def stops(self) -> list[Stop]:
+        """Return the reasons to stop before ``max_epochs``: those given, the limits of size, no improvement."""
+        stops = as_stops(self.stop)
+        limits = {"units": self.max_units, "parameters": self.max_parameters}
+        if any(limit is not None for limit in limits.values()):
+            stops.append(Budget(**limits))
+        if self.growth_patience is not None and not any(isinstance(stop, NoImprovement) for stop in stops):
+            stops.append(NoImprovement(self.growth_patience))
+        return stops
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options that differ from the defaults, for JSON; objects and functions are refused."""
+        changed = {field.name: getattr(self, field.name) for field in fields(self)}
+        changed = {name: value for name, value in changed.items() if value != getattr(type(self), name)}
+        for name, value in changed.items():
+            if not isinstance(value, str | int | float | tuple | None):
+                raise InputError(name, "be a name or a number in a configuration that is saved", repr(value))
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, Any]) -> Self:
+        """Return the configuration that :meth:`to_dict` wrote."""
+        unknown = sorted(set(options) - {field.name for field in fields(cls)})
+        if unknown:
+            raise InputError("options", "be names of the configuration", repr(unknown[0]))
+        return cls(**options)
+
+
+def _check_name(value: Any, names: Sequence[str], param: str, others: str) -> None:
+    if not isinstance(value, str) or value not in names:
+        raise InputError(param, f"be {', '.join(map(repr, names))}, {others}", repr(value))
+
+
+def _check_batch_size(value: Any) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise InputError("batch_size", "be 'auto', None (all samples) or a positive integer", repr(value))
+
+
+def _check_hidden(hidden: Any) -> str | tuple[int, ...]:
+    if isinstance(hidden, str) and hidden == "auto":
+        return hidden
+    try:
+        widths = (hidden,) if isinstance(hidden, Integral) else tuple(hidden)
+    except TypeError:
+        widths = ()
+    if not widths or not all(isinstance(w, Integral) and not isinstance(w, bool) and w >= 1 for w in widths):
+        raise InputError("hidden", "be 'auto', or positive widths of hidden layers such as (4, 4)", repr(hidden))
+    return tuple(map(int, widths))

@@ -1,0 +1,175 @@
+"""A growth run on a table, from its rows to the grown network: what estimators, command line and studio share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn, optim
+
+from creases.errors import InputError
+from creases.growth._config import GrowthConfig
+from creases.growth._linear_start import linear_start
+from creases.growth._loop import drive
+from creases.growth._progress import Callback
+from creases.growth._records import History
+from creases.growth._run import Run
+from creases.growth.experiment._folder import CHECKPOINT_FILE, SNAPSHOTS_FOLDER
+from creases.growth.experiment._snapshots import Snapshots
+from creases.growth.experiment._split import TableSplit
+from creases.growth.policies._where import WHERE_POLICIES
+from creases.network import Network, read
+from creases.problems import Problem
+
+#: Numbers in a table up to which one thread is fastest: more would wait for each other.
+SMALL = 1_000_000
+
+#: Seconds between checkpoints, besides those after growth steps.
+CHECKPOINT_SECONDS = 10.0
+
+
+class Experiment:
+    """A growth run on a table: data, split, scaling, configuration, network, history, folder.
+
+    The network starts as a linear model (:func:`creases.growth.linear_start`) and is trained in float64 on scaled rows.
+    For the same rows, split and configuration it is the same network, bit for bit, as that of :func:`creases.grow`.
+
+    Parameters
+    ----------
+    data
+        The rows, split and scaled.
+    config
+        All options of the run.
+    folder
+        Folder for checkpoints and snapshots; a run that is already there is resumed.
+    snapshots
+        Networks along the way; by default none are kept without a folder.
+
+    Examples
+    --------
+    >>> from creases import problems
+    >>> from creases.growth import GrowthConfig
+    >>> from creases.growth.experiment import Experiment
+    >>> experiment = Experiment.from_problem(problems.get("moons"), GrowthConfig(max_epochs=3))
+    >>> history = experiment.run()
+    >>> len(history.epochs), experiment.network.n_in
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        data: TableSplit,
+        config: GrowthConfig | None = None,
+        *,
+        folder: Path | None = None,
+        snapshots: Snapshots | None = None,
+    ) -> None:
+        self.data, self.folder = data, folder
+        self.config = GrowthConfig() if config is None else config
+        if snapshots is None and folder is not None:
+            snapshots = Snapshots(data.scaling, folder / SNAPSHOTS_FOLDER)
+        self.snapshots = snapshots
+        self.model = self._initial_network()
+        self.optimizer: optim.Optimizer | None = None
+        self.history = History()
+
+    @classmethod
+    def from_problem(
+        cls, problem: Problem, config: GrowthConfig | None = None, *, folder: Path | None = None
+    ) -> Experiment:
+        """Return the experiment on a problem that is split by the configuration."""
+        return cls(TableSplit.from_problem(problem, config), config, folder=folder)
+
+    @property
+    def network(self) -> Network:
+        """The network as it is now, for rows in the data's own units."""
+        return read(self.data.scaling.fold_into(self.model))
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Widths of the hidden layers as they are now."""
+        return tuple(layer.out_features for layer in self.model if isinstance(layer, nn.Linear))[:-1]
+
+    @property
+    def best_epoch(self) -> int:
+        """The epoch, from 1, whose network was kept."""
+        return int(self.history.best["epoch"])
+
+    def create_run(self) -> Run:
+        """Return the run, before its first epoch, to drive by hand."""
+        device = self.config.device
+        run = Run(
+            self.model,
+            self.data.samples("train", device),
+            self.data.task,
+            self.config,
+            validation=self.data.samples("validation", device),
+            checkpoint=None if self.folder is None else self.folder / CHECKPOINT_FILE,
+        )
+        if self.snapshots is not None:
+            run.grower.before_decision.append(self.snapshots.before)
+        self.optimizer, self.history = run.optimizer, run.history
+        return run
+
+    def run(self, *, callbacks: Sequence[Callback] = (), progress: bool | None = None) -> History:
+        """Train and grow to the end, from the checkpoint in the folder if there is one; return the history."""
+        run, snapshots = self.create_run(), self.snapshots
+        if snapshots is not None:
+            snapshots.start(self.model)
+            callbacks = [snapshots.after, *callbacks]
+        with self.single_thread():
+            drive(run, checkpoint_seconds=CHECKPOINT_SECONDS, callbacks=callbacks, progress=progress)
+        self.history = run.history
+        if snapshots is not None:
+            snapshots.end(self.model, self.best_epoch)
+        return self.history
+
+    @contextmanager
+    def single_thread(self) -> Iterator[None]:
+        """Train on one thread where the table is small."""
+        from threadpoolctl import threadpool_limits
+
+        before = torch.get_num_threads()
+        if self.config.device != "cpu" or self.data.rows.X.size > SMALL:
+            yield
+            return
+        torch.set_num_threads(1)
+        try:
+            with threadpool_limits(1):
+                yield
+        finally:
+            torch.set_num_threads(before)
+
+    def _initial_network(self) -> nn.Sequential:
+        data, config = self.data, self.config
+        widths = config.layer_widths(data.n_outputs, data.task)
+        layers = [f"hidden{k}" for k in range(1, len(widths) + 1)]
+        if isinstance(config.where, str) and config.where not in (*WHERE_POLICIES, *layers):
+            raise InputError("where", f"be {', '.join(map(repr, [*WHERE_POLICIES, *layers]))}", repr(config.where))
+        model = initial_network(data, config)
+        least = sum(parameter.numel() for parameter in model.parameters())
+        if config.max_parameters is not None and config.max_parameters < least:
+            got = f"{config.max_parameters}"
+            raise InputError("max_parameters", f"be at least {least}, the size of the network at the start", got)
+        try:
+            return model.to(config.device)
+        except (RuntimeError, AssertionError) as problem:  # torch raises either for a device that is not there
+            got = f"{config.device!r}: {str(problem).splitlines()[0]}"
+            raise InputError("device", "be a device that torch can use", got) from None
+
+
+def initial_network(data: TableSplit, config: GrowthConfig) -> nn.Sequential:
+    """Return the network before training: linear, blind to constant columns, right about constant targets."""
+    used = np.concatenate(data.parts[:2])
+    X, y = data.rows.X[used], data.rows.y[used]
+    live = torch.from_numpy(X.min(axis=0) < X.max(axis=0))
+    widths = config.layer_widths(data.n_outputs, data.task)
+    model = linear_start(X.shape[1], widths, data.n_outputs, live=live, seed=config.seed)
+    if data.task == "regression":
+        last = model[-1]
+        assert isinstance(last, nn.Linear)
+        last.weight.detach()[torch.from_numpy(y.min(axis=0) == y.max(axis=0))] = 0.0  # met from the start
+    return model
