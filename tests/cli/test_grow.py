@@ -84,7 +84,9 @@ def test_rows_left_out_for_missing_values_do_not_shift_the_others(run, orchard, 
     orchard.write_text("\n".join(lines))
     refused = run("grow", orchard, "--out", "o", *QUICK)
     assert refused.exit_code == 2
-    assert "--missing drop to leave out those rows or --missing mean" in refused.stderr
+    assert "leave out those rows by --missing drop or take the means of the columns by --missing mean" in " ".join(
+        refused.stderr.split()
+    )
     summary = json.loads(run("grow", orchard, "--missing", "drop", "--out", "o", "--json", *QUICK).stdout)
     record = History.load(tmp_path / "o" / "history.json").records[-1]
     row = record.explanation["why"]["instance"]
@@ -184,7 +186,7 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "--validation-fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),
         (("grow", "moons", "--out", "o", "--max-parameters", "3"), "--max-parameters must be at least 12, the size of the network at the start, got 3"),
         (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'bottleneck', 'round robin', 'gain', 'hidden1', got 'elsewhere'"),
-        (("grow", "moons", "--out", "o", "--when", "never"), "--when"),
+        (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, or one of"),
         (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),
         (("grow", "--resume", "o"), "o holds no growth run (there is no run.json in it)"),
         (("grow", "moons", "--resume", "o"), "DATA must not be given with --resume: a run is resumed with its settings"),

@@ -123,7 +123,7 @@ def test_a_truncated_checkpoint_is_refused(tmp_path):
     checkpoint.save_checkpoint(tmp_path / "run.pt", {"model": mlp(3, 2, 2).state_dict()})
     whole = (tmp_path / "run.pt").read_bytes()
     (tmp_path / "run.pt").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FileError, match="cannot read .* as a checkpoint"):
+    with pytest.raises(FileError, match=r"cannot read .* as a checkpoint"):
         checkpoint.load_checkpoint(tmp_path / "run.pt")
 
 

@@ -143,7 +143,9 @@ def test_a_model_that_cannot_grow_is_refused_at_once():
 
 def test_a_method_that_can_grow_no_place_is_refused_with_each_reason():
     grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how="steepest_split")
-    with pytest.raises(InputError, match=r"how must be a method that can grow this model, got refusals '0': .*use split"):
+    with pytest.raises(
+        InputError, match=r"how must be a method that can grow this model, got refusals '0': .*use split"
+    ):
         grower.step()
 
 
@@ -228,7 +230,9 @@ def test_a_diverged_training_is_refused_with_what_to_do():
     with torch.no_grad():
         grower.state.model[2].weight.fill_(torch.nan)
     grower._begun = True
-    with pytest.raises(InputError, match=r"loss must stay finite, got nan in epoch 1; the training has diverged.*smaller learning rate"):
+    with pytest.raises(
+        InputError, match=r"loss must stay finite, got nan in epoch 1; the training has diverged.*smaller learning rate"
+    ):
         grower.step()
 
 
@@ -267,7 +271,7 @@ def _all_of(how):
     def asked(model, place, evidence):
         class Everything:
             weighted = evidence.samples.weighted
-            whole = staticmethod(evidence.samples.whole)
+            arrays = staticmethod(evidence.samples.arrays)
 
             @staticmethod
             def drawn(n, seed):

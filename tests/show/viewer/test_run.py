@@ -84,7 +84,7 @@ def test_rows_are_places_among_the_samples_shown_whatever_their_numbers_in_the_t
     assert kept[some["marks"]["instance"]] == all_["marks"]["instance"]
     assert kept[some["marks"]["mistakes"]].tolist() == [row for row in all_["marks"]["mistakes"] if row in kept]
     assert len(problem_json(data, rows=kept)["X"]) == len(kept)
-    numbered = replace(data, problem=replace(data.problem, rows=np.arange(len(data.problem.X)) - 1))
+    numbered = replace(data, source=replace(data.problem, rows=np.arange(len(data.problem.X)) - 1))
     moved = record_json(record, numbered, None)
     assert moved["marks"]["instance"] == all_["marks"]["instance"] + 1
 
@@ -98,5 +98,5 @@ def test_epochs_are_columns_of_equal_length(outcome):
 
 
 def test_what_json_has_not_becomes_null_a_list_or_text():
-    given = {1: np.float32(2), "a": [np.inf, np.array([1, 2])], "b": (True, None), "c": SETTINGS.hidden, "d": 1j}
+    given = {1: np.float32(2), "a": [np.inf, np.array([1, 2])], "b": (True, None), "c": SETTINGS.config.hidden, "d": 1j}
     assert to_json(given) == {"1": 2.0, "a": [None, [1, 2]], "b": [True, None], "c": [3], "d": "1j"}

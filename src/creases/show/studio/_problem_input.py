@@ -37,8 +37,8 @@ LABELS = {
 
 #: Where the page offers settings that the library recommends.
 SETTINGS = {
-    ("missing", "drop"): "choosing to leave out their rows below",
-    ("missing", "mean"): "choosing to fill in the mean below",
+    ("missing", "drop"): "choosing so below",
+    ("missing", "mean"): "choosing so below",
     ("header", True): "giving every column a name in words",
     ("header", False): "giving no names at all",
 }
