@@ -217,10 +217,10 @@ def test_the_words_for_missing_values_say_what_can_be_done():
             {**TABLE, "text": ",".join(f"c{k}" for k in range(600)) + "\n" + "\n".join([",".join("12" * 300)] * 9)},
             "Column",
         ),
-        ({**FORMULA, "formula": "import os"}, "Formula must be an expression, got 'import os'"),
+        ({**FORMULA, "formula": "import os"}, "The formula must be an expression, got 'import os'"),
         (
             {**FORMULA, "formula": "log(x)"},
-            "Formula must be finite for x and y from -1 to 1, got an infinite or undefined value of 'log(x)'",
+            "The formula must be finite for x and y from -1 to 1, got an infinite or undefined value of 'log(x)'",
         ),
         ({**FORMULA, "rows": 10**9}, "Points must be an integer from 20 to 20000"),
         ({**FORMULA, "noise": float("nan")}, "Noise must be a number from 0 to 1"),
