@@ -58,7 +58,7 @@ class _Cell:
 
 
 def lp_regions(layers: Layers, box: Box, *, leak: float = 0.0, tolerance: float = 1e-8) -> NDArray[np.int8]:
-    """Return patterns (R, n_units) of all regions with an inner ball of radius above ``tolerance`` (box of half-width 1)."""
+    """Return patterns (R, n_units) of all regions with an inner ball of radius above ``tolerance``, box [-1, 1]^n."""
     lo, hi = np.array(box, dtype=np.float64).T
     n = len(lo)
     half, middle = (hi - lo) / 2, (hi + lo) / 2  # x = middle + half * s, s in [-1, 1]^n

@@ -98,8 +98,8 @@ def test_inputs_are_named_by_their_place_in_the_input_shape(run, tmp_path):
     ("words", "message"),
     [
         (["1,2,3"], r"x must have shape (2,)"),
-        (["one,two"], "input: expected comma-separated numbers"),
-        (["x.npy"], "input: there is no file x.npy"),
+        (["one,two"], "INPUT must be comma-separated numbers, got 'one,two'"),
+        (["x.npy"], "INPUT must be an existing file, got x.npy"),
     ],
 )
 def test_bad_input_ends_in_one_line_and_exit_code_2(run, fold, words, message):

@@ -115,14 +115,14 @@ def test_data_is_drawn_in_every_colouring(run, fold, tmp_path, color):
         (["wide.npz", "--through", "a.npy", "b.npy", "c.npy"], "--through must be an existing file, got a.npy"),
         (
             ["wide.npz", "--through", "one.npy", "one.npy", "one.npy"],
-            "three points that are not on one line are needed",
+            "b must differ from a, got the same point; give three points that are not on one line",
         ),
         (["fold.npz", "--box", "1,2"], "--box must be 4 numbers, lo,hi for each input, got 2 numbers"),
-        (["fold.npz", "--box", "1,-1,0,1"], "box: empty on axis 0: lo must be below hi"),
+        (["fold.npz", "--box", "1,-1,0,1"], "--box must have lo < hi on every axis, got (1.0, -1.0) on axis 0"),
         (["fold.npz", "--out", "a.gif"], "--out must be a file name ending in .png, .svg, .npz, .json, got 'a.gif'"),
         (["fold.npz", "--out", "nowhere/a.png"], "--out must be in an existing folder, got nowhere/a.png"),
         (["fold.npz", "--data", "d.csv"], "--data must be an existing file, got d.csv"),
-        (["fold.npz", "--device", "nowhere"], "target: cannot move the network to 'nowhere'"),
+        (["fold.npz", "--device", "nowhere"], "target must be an available device, got 'nowhere'"),
     ],
 )
 def test_bad_input_ends_in_one_line_and_exit_code_2(run, fold, wide, tmp_path, words, message):
