@@ -157,3 +157,12 @@ def test_targets_as_columns_and_classes_as_floats_are_fine():
     column = torch.tensor([[0], [1]])
     assert objective("classification").loss_sum(draw(2, 3), column, 2).isfinite()
     assert np.isfinite(objective("classification").score(objective("classification").tally(draw(2, 3), column)))
+
+
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [("cross_entropy", "classification"), ("binary_cross_entropy", "classification"), ("squared_error", "regression")],
+)
+def test_a_loss_may_be_named_by_itself_or_by_its_task(name, task):
+    named, by_task = objective(name), objective(task)
+    assert (named.task, named.loss, named.is_builtin) == (by_task.task, by_task.loss, True)
