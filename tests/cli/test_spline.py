@@ -187,6 +187,14 @@ def test_bad_input_ends_in_one_line_and_exit_code_2(run, table, tmp_path, words,
     assert [path.name for path in tmp_path.iterdir()] == [table]
 
 
+def test_missing_values_are_refused_in_the_words_of_the_command(run, tmp_path):
+    (tmp_path / "gaps.csv").write_text("x,y\n" + "".join(f"{k if k % 3 else ''},{k}\n" for k in range(30)))
+    result = run("spline", "gaps.csv")
+    assert result.exit_code == 2
+    assert "DATA must have no missing values" in result.stderr
+    assert "--missing drop" in result.stderr
+
+
 def test_one_input_value_is_refused(run, tmp_path):
     (tmp_path / "one.csv").write_text("x,y\n" + "".join(f"1,{k}\n" for k in range(30)))
     result = run("spline", "one.csv")

@@ -75,7 +75,7 @@ def table_data(path: Path, *, target: str | None, column: str | None, test: floa
         inputs = None if column is None else [column]
         table = read_table(path, target, task="regression", inputs=inputs, **options)
     except InputError as error:
-        param = "x" if error.param == "inputs" else error.param
+        param = {"inputs": "x", "data": "table"}.get(error.param, error.param)  # the options of the command
         raise InputError(param, error.expected, error.got, error.hint, error.settings) from None
     if table.features[0] not in names:
         raise _text_column(table.features[0].rpartition("=")[0])
