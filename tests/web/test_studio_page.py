@@ -213,7 +213,7 @@ def test_slices_through_more_inputs_are_chosen(wide, studio):
     page = wide.page
     page.get_by_label("Or through three rows").fill("1, 1, 1")
     page.get_by_role("button", name="Cut").click()
-    page.get_by_text("expected three different numbers").wait_for()
+    page.get_by_text("must be three different numbers").wait_for()
     page.get_by_label("Or through three rows").fill("0, 60, 120")
     page.get_by_role("button", name="Cut").click()
     page.get_by_role("application", name=re.compile("plane of t1 and t2")).wait_for()

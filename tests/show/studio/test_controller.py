@@ -148,13 +148,13 @@ def test_more_than_two_inputs_have_the_slices_asked_for():
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({"columns": [1, 1]}, "Columns: expected two different ones"),
-        ({"columns": [1, 9]}, "Columns: expected two different ones"),
-        ({"columns": "ab"}, "Columns: expected two different ones"),
-        ({"rows": [1, 2]}, "Rows: expected three different numbers from 0 to 149"),
-        ({"rows": [1, 2, None]}, "Rows: expected three different numbers"),
-        ({"rows": [1, 2, 500]}, "Rows: expected three different numbers"),
-        ({}, "Columns: expected two different ones"),
+        ({"columns": [1, 1]}, "Columns must be two different numbers from 0 to 3"),
+        ({"columns": [1, 9]}, "Columns must be two different numbers from 0 to 3"),
+        ({"columns": "ab"}, "Columns must be two different numbers from 0 to 3"),
+        ({"rows": [1, 2]}, "Rows must be three different numbers from 0 to 149"),
+        ({"rows": [1, 2, None]}, "Rows must be three different numbers"),
+        ({"rows": [1, 2, 500]}, "Rows must be three different numbers"),
+        ({}, "Columns must be two different numbers from 0 to 3"),
     ],
 )
 def test_a_slice_that_is_none_is_refused_in_its_place(asked, told):
@@ -278,7 +278,7 @@ def test_what_needs_a_run_says_so(do):
 
 def test_frames_and_exports_that_are_not_there_are_refused(ended):
     assert ended.refused("frame", moment=10**6) == ("plane", "Moment 1000000 is not kept any more; choose another")
-    assert ended.refused("frame", moment=0, slice=5) == ("plane", "There is no slice 5")
+    assert ended.refused("frame", moment=0, slice=5) == ("plane", "Slice must be from 0 to 0, got 5")
     assert ended.refused("frame", moment="0")[0] == "plane"
     assert ended.refused("export", what="house")[1].startswith("There is no export 'house'")
     for do in ("go", "step", "grow"):
@@ -290,7 +290,7 @@ def test_too_many_regions_are_told_where_the_plane_is():
     assert page.run["moments"][0]["regions"] is None
     where, message = page.refused("frame", moment=0)
     assert where == "plane"
-    assert "more than 1 regions" in message
+    assert "at most 1 regions" in message
 
 
 def test_a_run_pauses_after_so_much_work_and_at_so_many_units():

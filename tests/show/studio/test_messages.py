@@ -120,7 +120,7 @@ def test_a_network_of_too_many_regions_is_not_tried_to_be_drawn_at_every_moment(
     assert len(tried) == 1
     assert said.errors() == []
     controller.handle(json.dumps({"do": "frame", "moment": 0, "slice": 0}))
-    assert said.errors() == ["The network has more than 2 regions here, which is more than the studio draws"]
+    assert said.errors() == ["Network must have at most 2 regions on the slice, got at least 12"]
 
 
 def test_what_was_undone_and_grown_by_hand_is_known_after_going_back():
