@@ -32,7 +32,7 @@ def test_classes_are_balanced_and_points_standardised(make):
 
 
 def test_one_arm_or_no_turn_is_refused():
-    with pytest.raises(InputError, match="arms: expected at least 2 arms, got 1"):
+    with pytest.raises(InputError, match="arms must be an integer, at least 2, got 1"):
         spirals(arms=1)
-    with pytest.raises(InputError, match="turns: expected a number above 0, got 0"):
+    with pytest.raises(InputError, match="turns must be a number above 0, got 0"):
         spirals(turns=0)

@@ -15,7 +15,7 @@ from creases.errors import FileError, InputError
 from creases.problems import cifar10, mnist
 from creases.problems.images import channel_statistics, normalise, to_color_32
 
-MNIST, CIFAR = (import_module(f"creases.problems._{name}") for name in ("mnist", "cifar10"))
+MNIST, CIFAR = (import_module(f"creases.problems.images._{name}") for name in ("mnist", "cifar10"))
 
 real = [
     pytest.mark.data,
@@ -99,7 +99,7 @@ def test_the_registry_gives_flat_rows_of_shares(mnist_folder, digits):
     problem = problems.get("mnist", folder=mnist_folder, n=3)
     np.testing.assert_array_equal(problem.X, digits[0][:3].reshape(3, 784) / 255)
     assert problem.classes == tuple("0123456789")
-    with pytest.raises(InputError, match="n: mnist has 12 train images, got 13"):
+    with pytest.raises(InputError, match="n must be at most the 12 train images of mnist, got 13"):
         problems.get("mnist", folder=mnist_folder, n=13)
 
 
@@ -134,16 +134,19 @@ def test_a_folder_that_is_none_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("read", [mnist, cifar10])
 def test_an_unknown_split_is_refused(read):
-    with pytest.raises(InputError, match='split: expected "train" or "test", got \'valid\''):
+    with pytest.raises(InputError, match="split must be 'train' or 'test', got 'valid'"):
         read("valid")
 
 
 SPOILED = {
-    "magic": (lambda data: b"\x00\x00\x08\x01" + data[4:], "begins with 00000803, found 00000801; get it anew"),
+    "magic": (lambda data: b"\x00\x00\x08\x01" + data[4:], "begins with 00000803, found 00000801; download it again"),
     "html": (lambda data: b"<html>", "begins with 00000803, found 3c68746d"),
     "empty": (lambda data: b"", "begins with 00000803, found nothing"),
     "header": (lambda data: data[:9], r"cut off within its header \(9 of 16 bytes\)"),
-    "cut": (lambda data: data[:-1], r"cut off: its header says 12 x 28 x 28 = 9408 bytes, it holds 9407; get it anew"),
+    "cut": (
+        lambda data: data[:-1],
+        r"cut off: its header says 12 x 28 x 28 = 9408 bytes, it holds 9407; download it again",
+    ),
     "long": (lambda data: data + b"0", "too long: its header says 12 x 28 x 28 = 9408 bytes, it holds 9409"),
     "gzip cut": (lambda data: gzip.compress(data)[:-50], "the gzip file is damaged or cut off"),
     "gzip bad": (lambda data: gzip.compress(data)[:100] + bytes(200), "the gzip file is damaged or cut off"),
@@ -273,11 +276,9 @@ def test_a_test_split_is_normalised_by_the_statistics_given():
 
 
 def test_what_is_no_image_is_refused():
-    with pytest.raises(
-        InputError, match=r"images: expected bytes \(n, channels, height, width\), got float64 \(3, 1, 2"
-    ):
+    with pytest.raises(InputError, match=r"images must be bytes \(n, channels, height, width\), got float64 \(3, 1, 2"):
         normalise(np.zeros((3, 1, 2, 2)))
-    with pytest.raises(InputError, match=r"images: expected one channel, \(n, 1, h, w\), got \(1, 3, 32, 32\)"):
+    with pytest.raises(InputError, match=r"images must have one channel, \(n, 1, h, w\), got \(1, 3, 32, 32\)"):
         to_color_32(np.zeros((1, 3, 32, 32), np.uint8))
 
 

@@ -64,12 +64,12 @@ def test_noise_moves_points_and_leaves_their_classes():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n": 0}, "n: expected at least 1 point, got 0"),
-        ({"n": 2.5}, "n: expected a whole number, got 2.5"),
-        ({"noise": -1}, "noise: expected a standard deviation of at least 0, got -1"),
-        ({"noise": float("nan")}, "noise: expected a standard deviation"),
-        ({"seed": -3}, "seed: expected a whole number of at least 0 or a numpy Generator, got -3"),
-        ({"seed": "a"}, "seed: expected a whole number"),
+        ({"n": 0}, "n must be a positive integer, got 0"),
+        ({"n": 2.5}, "n must be a positive integer, got 2.5"),
+        ({"noise": -1}, "noise must be a finite number at least 0, got -1"),
+        ({"noise": float("nan")}, "noise must be a finite number"),
+        ({"seed": -3}, "seed must be an integer, at least 0, or a numpy Generator, got -3"),
+        ({"seed": "a"}, "seed must be an integer, at least 0"),
     ],
 )
 def test_bad_options_are_named(options, message):

@@ -40,7 +40,7 @@ def test_ball_and_shell_have_the_same_volume_by_default(d):
 
 
 def test_bad_dimension_and_radii_are_refused():
-    with pytest.raises(InputError, match="d: expected at least 1 dimension, got 0"):
+    with pytest.raises(InputError, match="d must be a positive integer, got 0"):
         shells(d=0)
-    with pytest.raises(InputError, match="radii: expected 0 < r1 <= r2 <= r3"):
+    with pytest.raises(InputError, match="radii must be 0 < r1 <= r2 <= r3"):
         shells(radii=(1, 0.5, 2))

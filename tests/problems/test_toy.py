@@ -49,12 +49,12 @@ def test_default_radii_make_three_equal_areas_and_the_printed_ones_do_not():
 
 @pytest.mark.parametrize("radii", [(0.5, 0.4, 1.0), (0.0, 0.5, 1.0), (0.5, 1.0, 1.0)])
 def test_radii_out_of_order_are_refused(radii):
-    with pytest.raises(InputError, match="radii: expected 0 < r1 <= r2 < r3"):
+    with pytest.raises(InputError, match="radii must be 0 < r1 <= r2 < r3"):
         circle_annulus(10, seed=0, radii=radii)
 
 
 def test_no_points_are_refused():
-    with pytest.raises(InputError, match="n: expected at least 1 point, got 0"):
+    with pytest.raises(InputError, match="n must be a positive integer, got 0"):
         circle_annulus(0, seed=0)
 
 

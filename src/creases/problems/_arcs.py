@@ -1,4 +1,4 @@
-"""Classes that lie along curves: two moons, and spirals."""
+"""Classes along curves: two moons, and spirals."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from math import pi
 
 import numpy as np
 
+from creases._validation import check_count
 from creases.errors import InputError
 from creases.problems._problem import Problem
-from creases.problems._sampling import Seed, check_count, generator, halves, make_problem
+from creases.problems._sampling import Seed, generator, halves, make_problem
 
 
 def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardise: bool = True) -> Problem:
-    """Two moons: half circles (cos t, sin t) and (1 - cos t, 1/2 - sin t), t ~ U(0, pi), that reach into each other.
+    """Make two interleaving half circles, (cos t, sin t) and (1 - cos t, 1/2 - sin t), t ~ U(0, pi).
 
     ``noise`` is the standard deviation of what is added to both coordinates, before scaling.
 
@@ -23,7 +24,7 @@ def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardise: bool
     <Problem moons: 400 x 2, 2 classes>
     """
     rng = generator(seed)
-    count = check_count(n)
+    count = check_count(n, "n")
     y = halves(count, rng)
     t = rng.uniform(0.0, pi, count)
     upper = np.stack([np.cos(t), np.sin(t)], axis=1)
@@ -50,7 +51,7 @@ def spirals(
     arms: int = 2,
     standardise: bool = True,
 ) -> Problem:
-    """Spirals around one centre: arm k at angle 2 pi (turns r + k / arms), radius r = sqrt(u), u ~ U(0, 1).
+    """Make spirals around one centre: arm k at angle 2 pi (turns r + k / arms), radius r = sqrt(u), u ~ U(0, 1).
 
     ``noise`` is the standard deviation of what is added to both coordinates, before scaling; the arms are
     1 / (arms turns) apart.
@@ -62,9 +63,9 @@ def spirals(
     <Problem spirals: 400 x 2, 3 classes>
     """
     rng = generator(seed)
-    count, arms = check_count(n), check_count(arms, "arms", 2, "arm")
+    count, arms = check_count(n, "n"), check_count(arms, "arms", least=2)
     if not 0 < turns < np.inf:
-        raise InputError(f"turns: expected a number above 0, got {turns}")
+        raise InputError("turns", "be a number above 0", f"{turns}")
     y = halves(count, rng, arms)
     r = np.sqrt(rng.uniform(0.0, 1.0, count))
     angle = 2 * pi * (turns * r + y / arms)

@@ -1,4 +1,4 @@
-"""Classes as a network that is there already numbers them: by its outputs."""
+"""Class numbers that match the outputs of an existing network."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from creases.problems._problem import Problem
 
 
 def match_outputs(problem: Problem, outputs: int) -> Problem:
-    """The problem with its classes numbered as a network's outputs, of which it may have more.
+    """Number the classes of a problem as the outputs of a network, which may have more.
 
-    Classes that are named 0, 1, ... are those outputs, also where a table has not all of them. Others (names, or
-    numbers beyond the outputs) are numbered in their order, as ``creases grow`` and ``problems.read_table`` do. One
-    output tells two classes apart. A regression stays as it is.
+    Classes that are named 0, 1, ... are those outputs, even if the problem does not have all of them. Others (names, or
+    numbers beyond the outputs) are numbered in their order, as ``problems.read_table`` does. One output separates two
+    classes. A regression problem is returned unchanged.
 
     Examples
     --------
@@ -29,11 +29,11 @@ def match_outputs(problem: Problem, outputs: int) -> Problem:
     if names is None:
         return problem
     if len(names) > count:
-        raise InputError(f"data: {problem.name} has {len(names)} classes, the network tells {count} apart")
+        raise InputError("data", f"have at most {count} classes, as the network", f"{len(names)} in {problem.name}")
     if all(name.isdigit() and int(name) < count for name in names):
-        place: NDArray[np.int64] = np.array([int(name) for name in names], np.int64)
+        number: NDArray[np.int64] = np.array([int(name) for name in names], np.int64)
         every = tuple(map(str, range(count)))
     else:
-        place = np.arange(len(names))
+        number = np.arange(len(names))
         every = (*names, *(f"class {k}" for k in range(len(names), count)))
-    return replace(problem, y=place[problem.y], classes=every)
+    return replace(problem, y=number[problem.y], classes=every)

@@ -1,4 +1,4 @@
-"""Functions of one input to fit, on [-3, 3]: those of the lecture "Understanding Neural Nets as Splines"."""
+"""Functions of one input to fit on [-3, 3], from the lecture "Understanding Neural Nets as Splines"."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from creases._typing import Floats
+from creases._validation import check_count, check_number
 from creases.errors import InputError
 from creases.problems._problem import Problem
 from creases.problems._problem import standardise as to_standard
-from creases.problems._sampling import Seed, check_count, check_noise, generator
+from creases.problems._sampling import Seed, generator
 
 #: The interval of every experiment.
 INTERVAL = (-3.0, 3.0)
@@ -45,7 +46,7 @@ def curve(
     spaced: bool = False,
     standardise: bool = False,
 ) -> Problem:
-    """Regression of a function of one input at n points of [-3, 3], in increasing order.
+    """Make a regression problem of a function of one input at n points of [-3, 3], in increasing order.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def curve(
     n
         Number of points.
     seed
-        A seed, or a generator to draw from.
+        A seed, or a generator.
     noise
         Standard deviation of what is added to y.
     spaced
@@ -70,8 +71,8 @@ def curve(
     array([4.5, 0. , 4.5])
     """
     if target not in TARGETS:
-        raise InputError(f"target: there is no curve {target!r}; there are: {', '.join(TARGETS)}")
-    count, noise, rng = check_count(n), check_noise(noise), generator(seed)
+        raise InputError("target", f"be a curve: {', '.join(TARGETS)}", repr(target))
+    count, noise, rng = check_count(n, "n"), check_number(noise, "noise", least=0), generator(seed)
     x = np.linspace(*INTERVAL, count) if spaced else np.sort(rng.uniform(*INTERVAL, count))
     y = TARGETS[target](x)
     if noise > 0:

@@ -12,14 +12,15 @@ from math import pi
 import numpy as np
 
 from creases._typing import Floats
+from creases._validation import check_count, check_number
 from creases.problems._problem import Problem
-from creases.problems._sampling import Seed, check_count, check_noise, generator, halves, make_problem
+from creases.problems._sampling import Seed, generator, halves, make_problem
 
 CITATION = "Explainable Network Growth by Folding on Typical Mis-predictions (slides); exact data set defined here"
 
 
 def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
-    """Above or below a sine: x ~ U(-pi, pi), v ~ U(-1.8, 1.8), class 1 where v > sin x.
+    """Make points above and below a sine: x ~ U(-pi, pi), v ~ U(-1.8, 1.8), class 1 where v > sin x.
 
     Examples
     --------
@@ -28,7 +29,7 @@ def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool 
     <Problem sine: 400 x 2, 2 classes>
     """
     rng = generator(seed)
-    X = _uniform(check_count(n), (-pi, pi), (-1.8, 1.8), rng)
+    X = _uniform(check_count(n, "n"), (-pi, pi), (-1.8, 1.8), rng)
     return make_problem(
         "sine",
         X,
@@ -43,7 +44,7 @@ def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool 
 
 
 def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
-    """Above or below a parabola: x ~ U(-1.5, 1.5), v ~ U(-0.75, 2.25), class 1 where v > x^2.
+    """Make points above and below a parabola: x ~ U(-1.5, 1.5), v ~ U(-0.75, 2.25), class 1 where v > x^2.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: 
     ('below', 'above')
     """
     rng = generator(seed)
-    X = _uniform(check_count(n), (-1.5, 1.5), (-0.75, 2.25), rng)
+    X = _uniform(check_count(n, "n"), (-1.5, 1.5), (-0.75, 2.25), rng)
     return make_problem(
         "quadratic",
         X,
@@ -67,7 +68,7 @@ def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: 
 
 
 def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
-    """Inside or outside of a circle: x ~ U(-1, 1)^2, class 1 where |x|^2 < 2/pi, half of the square.
+    """Make points inside and outside of a circle: x ~ U(-1, 1)^2, class 1 where |x|^2 < 2/pi, half of the square.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: boo
     (400, 2)
     """
     rng = generator(seed)
-    X = _uniform(check_count(n), (-1.0, 1.0), (-1.0, 1.0), rng)
+    X = _uniform(check_count(n, "n"), (-1.0, 1.0), (-1.0, 1.0), rng)
     return make_problem(
         "circle",
         X,
@@ -91,7 +92,7 @@ def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: boo
 
 
 def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, standardise: bool = True) -> Problem:
-    """Two parabolas that cross: x ~ U(-1.4, 1.4), half on v = x^2 - 0.5 (class 0), half on v = 0.5 - x^2 (class 1).
+    """Make points x ~ U(-1.4, 1.4) of two parabolas, v = x^2 - 0.5 (class 0) and v = 0.5 - x^2 (class 1).
 
     Here the noise is part of the problem: the standard deviation of v about its curve.
 
@@ -102,10 +103,10 @@ def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, 
     np.float64(0.5)
     """
     rng = generator(seed)
-    count = check_count(n)
+    count = check_count(n, "n")
     y = halves(count, rng)
     x = rng.uniform(-1.4, 1.4, count)
-    v = np.where(y == 0, x**2 - 0.5, 0.5 - x**2) + check_noise(noise) * rng.normal(size=count)
+    v = np.where(y == 0, x**2 - 0.5, 0.5 - x**2) + check_number(noise, "noise", least=0) * rng.normal(size=count)
     return make_problem(
         "overlapping_quadratic",
         np.stack([x, v], axis=1),

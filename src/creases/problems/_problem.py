@@ -1,4 +1,4 @@
-"""What a problem is: inputs, what to predict from them, and where they come from."""
+"""Problems: inputs, targets, and where they come from."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
+from creases._validation import check_finite
 from creases.errors import InputError
 
 Task = Literal["classification", "regression"]
@@ -17,7 +18,7 @@ Task = Literal["classification", "regression"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """Inputs ``X`` with what to predict from them, ``y``.
+    """A data set: inputs ``X`` and targets ``y``.
 
     It unpacks as ``X, y = problem``.
 
@@ -35,20 +36,22 @@ class Problem:
     classes: tuple[str, ...] | None = None  #: names of the classes; None for regression
     description: str = ""  #: what the data are
     citation: str = ""  #: where they come from
-    target: str = ""  #: name of what is predicted
-    rows: NDArray[np.int64] | None = None  #: (n,) which rows of their table they are, from 0; None if they are all
+    target: str = ""  #: name of the target
+    rows: NDArray[np.int64] | None = None  #: (n,) numbers of the rows in their table, from 0; None if they are all
 
     def __post_init__(self) -> None:
         X = np.ascontiguousarray(self.X, np.float64)
         y = np.ascontiguousarray(self.y, np.float64 if self.classes is None else np.int64)
-        if X.ndim != 2 or y.shape != X.shape[:1]:
-            raise InputError(f"X, y: expected shapes (n, d) and (n,), got {X.shape} and {y.shape}")
+        if X.ndim != 2:
+            raise InputError("X", "have shape (n, d)", f"{X.shape}")
+        if y.shape != X.shape[:1]:
+            raise InputError("y", f"have shape ({len(X)},), a target for each sample", f"{y.shape}")
         if len(self.features) != X.shape[1]:
-            raise InputError(f"features: expected {X.shape[1]} names, one a column of X, got {len(self.features)}")
-        if not (np.isfinite(X).all() and np.isfinite(y).all()):
-            raise InputError("X, y: expected finite numbers; remove or fill in what is NaN or infinite")
+            raise InputError("features", f"be {X.shape[1]} names, one for each column of X", f"{len(self.features)}")
+        check_finite(X, "X")
+        check_finite(y, "y")
         if self.classes is not None and y.size and not (y.min() >= 0 and y.max() < len(self.classes)):
-            raise InputError(f"y: expected class numbers from 0 to {len(self.classes) - 1}, got {y.min()} to {y.max()}")
+            raise InputError("y", f"be class numbers from 0 to {len(self.classes) - 1}", f"{y.min()} to {y.max()}")
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", y)
         object.__setattr__(self, "features", tuple(self.features))
@@ -57,11 +60,11 @@ class Problem:
 
     @property
     def task(self) -> Task:
-        """``"classification"`` or ``"regression"``."""
+        """The kind of problem, ``"classification"`` or ``"regression"``."""
         return "regression" if self.classes is None else "classification"
 
     def standardised(self) -> Problem:
-        """The same problem with every column of X at mean 0 and standard deviation 1 (a constant column at 0)."""
+        """Return the problem with every column of X scaled to mean 0 and standard deviation 1 (a constant one to 0)."""
         return replace(self, X=standardise(self.X))
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
@@ -75,9 +78,9 @@ class Problem:
 
 
 def standardise(X: Floats) -> Floats:
-    """Columns of X (n, d) at mean 0 and standard deviation 1; a constant column becomes 0."""
+    """Scale the columns of X (n, d) to mean 0 and standard deviation 1; a constant column becomes 0."""
     centred = X - X.mean(axis=0)
-    centred[:, np.ptp(X, axis=0) == 0] = 0.0  # rounding of the mean would be blown up
+    centred[:, np.ptp(X, axis=0) == 0] = 0.0  # rounding of the mean would be amplified
     spread = centred.std(axis=0)
     result: Floats = centred / np.where(spread > 0, spread, 1.0)
     return result

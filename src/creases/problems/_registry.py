@@ -43,7 +43,7 @@ _MAKERS: dict[str, Callable[..., Problem]] = {
 
 
 def names() -> tuple[str, ...]:
-    """Names of the built-in problems, for :func:`get`.
+    """Return the names of the built-in problems, for :func:`get`.
 
     ``mnist`` and ``cifar10`` need files (see :func:`mnist`); the others need nothing.
 
@@ -57,7 +57,7 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str, **options: Any) -> Problem:
-    """The built-in problem of that name; the options are those of the function of the same name.
+    """Return the built-in problem of a name; the options are those of the function of the same name.
 
     Examples
     --------
@@ -69,10 +69,10 @@ def get(name: str, **options: Any) -> Problem:
     make = _MAKERS.get(name.replace("-", "_"))
     if make is None:
         close = get_close_matches(name.replace("-", "_"), _MAKERS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise InputError(f"problem: there is no built-in {name!r}{hint} There are: {', '.join(_MAKERS)}")
+        hint = f"did you mean {close[0]!r}?" if close else ""
+        raise InputError("name", f"be a built-in problem: {', '.join(_MAKERS)}", repr(name), hint)
     known = [p.name for p in signature(make).parameters.values()]
     unknown = [option for option in options if option not in known]
     if unknown:
-        raise InputError(f"{name}: there is no option {unknown[0]!r}; its options are: {', '.join(known)}")
+        raise InputError(name, f"have the options {', '.join(known)}", repr(unknown[0]))
     return make(**options)

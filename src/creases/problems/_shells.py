@@ -1,4 +1,4 @@
-"""A ball against the shell around it, in any dimension (source 002, sections 4.1.3 and 4.2.2)."""
+"""A ball against the shell around it, in any dimension (the dissertation, sections 4.1.3 and 4.2.2)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from math import sqrt
 
 import numpy as np
 
+from creases._validation import check_count
 from creases.errors import InputError
 from creases.problems._problem import Problem
-from creases.problems._sampling import Seed, check_count, generator, make_problem
+from creases.problems._sampling import Seed, generator, make_problem
 
 Radii = tuple[float, float, float]
 
 
 def equal_volume_radii(d: int, r1: float = 0.5) -> Radii:
-    """(r1, r2, r3) with r2 = sqrt(d) r1 and a shell of the ball's volume, r3^d = r2^d + r1^d.
+    """Return (r1, r2, r3) with r2 = sqrt(d) r1 and a shell of the ball's volume, r3^d = r2^d + r1^d.
 
     At r2 = sqrt(d) r1 the hyperoctahedron, one hidden layer of d + 1 units, just separates them (section 4.1.3).
-    With growing d the shell thins out; above d = 21 it is a sphere to rounding.
+    The shell becomes thinner as d grows; above d = 21 it is a sphere up to rounding.
 
     Examples
     --------
@@ -30,7 +31,7 @@ def equal_volume_radii(d: int, r1: float = 0.5) -> Radii:
 
 
 def dissertation_radii(d: int, r1: float = 0.5) -> Radii:
-    """(r1, r2, r3) with r2 = sqrt(d) r1 and r3 = sqrt(2) r2, the ratio that section 4.2.1 prints for d = 2.
+    """Return (r1, r2, r3) with r2 = sqrt(d) r1 and r3 = sqrt(2) r2, the ratio of the dissertation's section 4.2.1.
 
     Examples
     --------
@@ -51,22 +52,22 @@ def shells(
     noise: float = 0.0,
     standardise: bool = True,
 ) -> Problem:
-    """Hypersphere against hypershell: half of the points uniform in a ball of R^d, half in a shell around it.
+    """Make points in a ball of R^d and in a shell around it, half of them each, uniformly distributed.
 
     Parameters
     ----------
     n
-        Number of points; the ball has the odd one.
+        Number of points; with an odd number the ball has one more.
     d
         Dimension; d = 2 with the default radii is circle against annulus.
     seed
-        A seed, or a generator to draw from.
+        A seed, or a generator.
     radii
         ``(r1, r2, r3)``: the ball is ``|x| <= r1``, the shell ``r2 <= |x| <= r3``. Default: ``equal_volume_radii(d)``.
     noise
-        Standard deviation of what is added to every coordinate once the classes are set.
+        Standard deviation of normal noise added to the coordinates, after the classes are set.
     standardise
-        Bring each axis to mean 0 and standard deviation 1, as in section 4.2.2.
+        Scale each axis to mean 0 and standard deviation 1, as in section 4.2.2.
 
     Examples
     --------
@@ -74,17 +75,17 @@ def shells(
     >>> shells(n=1000, d=8)
     <Problem shells: 1000 x 8, 2 classes>
     """
-    count, d = check_count(n), check_count(d, "d", 1, "dimension")
+    count, d = check_count(n, "n"), check_count(d, "d")
     r1, r2, r3 = equal_volume_radii(d) if radii is None else radii
     if not 0 < r1 <= r2 <= r3:
-        raise InputError(f"radii: expected 0 < r1 <= r2 <= r3, got {(r1, r2, r3)}")
+        raise InputError("radii", "be 0 < r1 <= r2 <= r3", f"{(r1, r2, r3)}")
     rng = generator(seed)
     ball = np.arange(count) < (count + 1) // 2
     rng.shuffle(ball)
     direction = rng.normal(size=(count, d))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    share = rng.uniform(np.where(ball, 0.0, (r2 / r3) ** d), 1.0)  # of the volume within the outer radius
-    radius = np.where(ball, r1, r3) * share ** (1 / d)
+    fraction = rng.uniform(np.where(ball, 0.0, (r2 / r3) ** d), 1.0)  # of the volume within the outer radius
+    radius = np.where(ball, r1, r3) * fraction ** (1 / d)
     return make_problem(
         "shells",
         np.where(ball, radius, np.clip(radius, r2, r3))[:, None] * direction,

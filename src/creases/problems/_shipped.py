@@ -1,4 +1,4 @@
-"""Tables that come with scikit-learn: nothing is downloaded."""
+"""Tables that are part of scikit-learn: nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from creases.problems._problem import Problem
 
 
 def iris(*, standardise: bool = False) -> Problem:
-    """Three species of iris from four lengths of their flowers: 150 x 4.
+    """Load three species of iris, 150 flowers with 4 lengths each.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def iris(*, standardise: bool = False) -> Problem:
 
 
 def wine(*, standardise: bool = False) -> Problem:
-    """Three growers of wine from a chemical analysis: 178 x 13.
+    """Load wines of three growers, 178 with 13 chemical measurements each.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def wine(*, standardise: bool = False) -> Problem:
 
 
 def breast_cancer(*, standardise: bool = False) -> Problem:
-    """Malignant or benign from measures of cell nuclei: 569 x 30.
+    """Load malignant and benign tumours, 569 with 30 measurements of cell nuclei each.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def breast_cancer(*, standardise: bool = False) -> Problem:
 
 
 def digits(*, standardise: bool = False) -> Problem:
-    """Handwritten digits of 8 x 8 pixels with values 0 .. 16: 1797 x 64.
+    """Load handwritten digits, 1797 of 8 x 8 pixels with values 0 .. 16.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def digits(*, standardise: bool = False) -> Problem:
 
 
 def diabetes(*, standardise: bool = False) -> Problem:
-    """Progress of diabetes after a year from ten measures of a patient: 442 x 10, regression.
+    """Load the progression of diabetes after a year, 442 patients with 10 measurements each: a regression.
 
     The measures are in their own units (scikit-learn's ``scaled=False``).
 

@@ -1,4 +1,4 @@
-"""Toy problems in the plane (source 002, chapters 4, 6 and 7): circle against annulus, XOR, and both at once."""
+"""Toy problems in the plane (the dissertation, chapters 4, 6 and 7): circle against annulus, XOR, and both at once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
+from creases._validation import check_count
 from creases.errors import InputError
 from creases.problems._problem import Problem
-from creases.problems._sampling import Seed, check_count, generator, make_problem
+from creases.problems._sampling import Seed, generator, make_problem
 
 #: Circle's radius, inner and outer radius of the annulus (r1, r2, r3), such that the circle, the gap and the annulus
 #: have the same area: r2 = sqrt(2) r1, r3 = sqrt(3) r1.
@@ -30,21 +31,23 @@ def circle_annulus(
     noise: float = 0.0,
     standardise: bool = False,
 ) -> Problem:
-    """Circle against annulus (section 4.2.1): half of the points uniform in a disc, half in the ring around it.
+    """Make points in a disc and in a ring around it, half of them each, uniformly distributed.
+
+    The dissertation, section 4.2.1.
 
     Parameters
     ----------
     n
-        Number of points; the disc has the odd one.
+        Number of points; with an odd number the disc has one more.
     seed
-        A seed, or a generator to draw from.
+        A seed, or a generator.
     radii
         ``(r1, r2, r3)``: the disc is ``|x| <= r1``, the ring ``r2 <= |x| <= r3``; ``EQUAL_AREA_RADII`` or
         ``DISSERTATION_RADII``.
     noise
-        Standard deviation of what is added to both coordinates once the classes are set.
+        Standard deviation of normal noise added to the coordinates, after the classes are set.
     standardise
-        Bring each axis to mean 0 and standard deviation 1 ("normalize" in Table 4.2).
+        Scale each axis to mean 0 and standard deviation 1 ("normalize" in Table 4.2).
 
     Returns
     -------
@@ -60,7 +63,7 @@ def circle_annulus(
     ((1000, 2), np.int64(500))
     """
     rng = generator(seed)
-    X, disc = disc_and_ring(check_count(n), radii, rng)
+    X, disc = disc_and_ring(check_count(n, "n"), radii, rng)
     return make_problem(
         "circle_annulus",
         X,
@@ -82,10 +85,10 @@ def xor_circles(
     noise: float = 0.0,
     standardise: bool = True,
 ) -> Problem:
-    """Circle against annulus combined with XOR (Figure 6.1, right): class = [in the disc] xor [x1 x2 < 0].
+    """Make the points of :func:`circle_annulus` with the classes [in the disc] xor [x1 x2 < 0].
 
-    The points are those of :func:`circle_annulus`; in the second and fourth quadrant the two classes change places.
-    (The source only draws the problem; this is its formula as read from the text.)
+    In the second and fourth quadrant the two classes are swapped. The dissertation only draws the problem (Figure 6.1,
+    right); this formula is inferred from its text.
 
     Examples
     --------
@@ -94,7 +97,7 @@ def xor_circles(
     <Problem xor_circles: 400 x 2, 2 classes>
     """
     rng = generator(seed)
-    X, disc = disc_and_ring(check_count(n), radii, rng)
+    X, disc = disc_and_ring(check_count(n, "n"), radii, rng)
     return make_problem(
         "xor_circles",
         X,
@@ -109,7 +112,7 @@ def xor_circles(
 
 
 def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
-    """XOR of two signs (Figure 7.1, left): x ~ U(-1, 1)^2, class 1 where x1 x2 < 0.
+    """Make points x ~ U(-1, 1)^2 of class 1 where x1 x2 < 0: the XOR of two signs (Figure 7.1, left).
 
     Examples
     --------
@@ -118,7 +121,7 @@ def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool =
     ('same sign', 'different signs')
     """
     rng = generator(seed)
-    X = rng.uniform(-1.0, 1.0, (check_count(n), 2))
+    X = rng.uniform(-1.0, 1.0, (check_count(n, "n"), 2))
     return make_problem(
         "xor",
         X,
@@ -135,10 +138,10 @@ def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool =
 def disc_and_ring(
     n: int, radii: tuple[float, float, float], rng: np.random.Generator
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """(n, 2) points, half uniform in the disc up to r1, half in the ring from r2 to r3; (n,) which are in the disc."""
+    """Return (n, 2) points, half in the disc up to r1, half in the ring from r2 to r3; (n,) which are in the disc."""
     r1, r2, r3 = radii
     if not 0 < r1 <= r2 < r3:
-        raise InputError(f"radii: expected 0 < r1 <= r2 < r3, got {radii}")
+        raise InputError("radii", "be 0 < r1 <= r2 < r3", f"{radii}")
     y = np.zeros(n, np.int64)
     y[: (n + 1) // 2] = 1
     rng.shuffle(y)

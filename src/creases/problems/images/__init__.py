@@ -1,7 +1,7 @@
-"""Labelled images, read from their official files, and what is done to them before a network sees them.
+"""Labelled images, read from their official files, and their preprocessing.
 
-``mnist`` and ``cifar10`` give ``Images``; ``normalise`` them with their ``channel_statistics``; ``to_color_32`` makes grey
-images as large and as colorful as CIFAR-10's.
+``mnist`` and ``cifar10`` return ``Images``; ``normalise`` scales pixels by ``channel_statistics``; ``to_color_32``
+resizes grey images to the shape of CIFAR-10.
 """
 
 from creases.problems.images._cifar10 import cifar10

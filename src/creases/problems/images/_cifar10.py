@@ -27,7 +27,7 @@ TEST_COUNTS = (1000,) * 10
 
 
 def cifar10(split: Split = "train", *, folder: str | Path | None = None, fetch: bool = False) -> Images:
-    """CIFAR-10: small photographs of ten kinds, 50,000 to train and 10,000 to test on, as bytes (n, 3, 32, 32).
+    """Read CIFAR-10: photographs of ten classes as bytes (n, 3, 32, 32), 50,000 to train and 10,000 to test.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def _read(path: Path) -> tuple[Bytes, NDArray[np.int64]]:
         state = "cut off" if len(data) < RECORDS * RECORD else "too long"
         raise FileError(
             f"{path}: {state}: expected {RECORDS} records of {RECORD} bytes = {RECORDS * RECORD}, found {len(data)}; "
-            "get it anew"
+            "download it again"
         )
     records = np.frombuffer(data, np.uint8).reshape(RECORDS, RECORD)
     labels = records[:, 0].astype(np.int64)
@@ -83,13 +83,13 @@ def _read(path: Path) -> tuple[Bytes, NDArray[np.int64]]:
         row = int((labels > 9).argmax())
         raise FileError(
             f"{path}: expected labels from 0 to 9, found {labels[row]} in record {row}: not CIFAR-10's binary version, "
-            "or damaged; get it anew"
+            "or damaged; download it again"
         )
     return records[:, 1:].reshape(-1, 3, 32, 32), labels
 
 
 def _advice(root: Path | None, missing: list[str]) -> str:
-    """What is missing, where was looked, and what to do."""
+    """Return what is missing, where it was searched, and what to do."""
     message = f"CIFAR-10: {', '.join(missing)} not found; {where(root, PLACES)}."
     pickled = look(root, PICKLED_PLACES, tuple(name.removesuffix(".bin") for name in missing))
     if pickled is not None:

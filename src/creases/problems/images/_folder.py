@@ -1,4 +1,4 @@
-"""Where image data lie: in a folder that is given, or in the one that CREASES_DATA names."""
+"""The folder of image data: an argument, or the environment variable CREASES_DATA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VARIABLE = "CREASES_DATA"
 
 
 def data_folder(folder: str | Path | None) -> Path | None:
-    """The folder given, else the one of the environment variable CREASES_DATA, else None; it must exist."""
+    """Return the folder, or else that of the environment variable CREASES_DATA, or else None; it must exist."""
     if folder is not None:
         path, source = Path(folder), "folder"
     elif os.environ.get(VARIABLE):
@@ -25,21 +25,21 @@ def data_folder(folder: str | Path | None) -> Path | None:
 
 
 def look(root: Path | None, places: tuple[str, ...], names: tuple[str, ...]) -> Path | None:
-    """The first file of one of these names in one of these places under ``root``; None if there is none."""
+    """Return the first file with one of these names in one of these places under ``root``; None if there is none."""
     if root is None:
         return None
     return next((root / place / name for place in places for name in names if (root / place / name).is_file()), None)
 
 
 def where(root: Path | None, places: tuple[str, ...]) -> str:
-    """Where was looked, in words."""
+    """Describe the folders that were searched."""
     if root is None:
         return f"no folder was named: set the environment variable {VARIABLE} or give folder="
     return "looked in " + ", ".join(str(root / place) for place in places)
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's content, or a FileError that names it."""
+    """Return the content of a file; raise a FileError that names it."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -17,7 +17,7 @@ UNSIGNED_BYTE = 8
 
 
 def read_idx(path: Path, ndim: int) -> NDArray[np.uint8]:
-    """Array of unsigned bytes with ``ndim`` axes from an idx file; gzipped if it begins like gzip, whatever its name.
+    """Read an idx file of unsigned bytes with ``ndim`` axes; gzipped or not, by its first bytes.
 
     The format: two zero bytes, the type (8: unsigned byte), the number of axes, their sizes as 32-bit big-endian
     integers, then the data. Everything is checked, the length included.
@@ -27,16 +27,18 @@ def read_idx(path: Path, ndim: int) -> NDArray[np.uint8]:
     magic = bytes([0, 0, UNSIGNED_BYTE, ndim])
     if data[:4] != magic:
         found = data[:4].hex() or "nothing"
-        raise FileError(f"{path}: expected an idx file that begins with {magic.hex()}, found {found}; get it anew")
+        raise FileError(
+            f"{path}: expected an idx file that begins with {magic.hex()}, found {found}; download it again"
+        )
     if len(data) < header:
-        raise FileError(f"{path}: cut off within its header ({len(data)} of {header} bytes); get it anew")
+        raise FileError(f"{path}: cut off within its header ({len(data)} of {header} bytes); download it again")
     shape = tuple(int(size) for size in np.frombuffer(data, ">u4", ndim, offset=4))
     expected, found_size = prod(shape), len(data) - header
     if found_size != expected:
         state = "cut off" if found_size < expected else "too long"
         sizes = " x ".join(map(str, shape))
         raise FileError(
-            f"{path}: {state}: its header says {sizes} = {expected} bytes, it holds {found_size}; get it anew"
+            f"{path}: {state}: its header says {sizes} = {expected} bytes, it holds {found_size}; download it again"
         )
     return np.frombuffer(data, np.uint8, offset=header).reshape(shape).copy()
 
@@ -48,4 +50,4 @@ def _unpacked(path: Path) -> bytes:
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
-        raise FileError(f"{path}: the gzip file is damaged or cut off ({error}); get it anew") from None
+        raise FileError(f"{path}: the gzip file is damaged or cut off ({error}); download it again") from None

@@ -1,4 +1,4 @@
-"""Labelled images, and what is done to them before a network sees them."""
+"""Labelled images, and their preprocessing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Bytes, Floats
+from creases._validation import check_choice, check_count
 from creases.errors import InputError
 from creases.problems._problem import Problem
-from creases.problems._sampling import check_count
 
 Split = Literal["train", "test"]
 
@@ -33,10 +33,10 @@ class Images:
     citation: str = ""
 
     def flat(self, n: int | None = None) -> Problem:
-        """The first ``n`` images (all without n) as rows of pixels from 0 to 1, channel by channel, row by row."""
-        n = len(self.images) if n is None else check_count(n, "n", 1, "image")
+        """Return the first ``n`` images (all if None) as rows of pixels from 0 to 1, channel by channel, row by row."""
+        n = len(self.images) if n is None else check_count(n, "n")
         if n > len(self.images):
-            raise InputError(f"n: {self.name} has {len(self.images)} {self.split} images, got {n}")
+            raise InputError("n", f"be at most the {len(self.images)} {self.split} images of {self.name}", f"{n}")
         chosen = self.images[:n]
         pixels = range(chosen[0].size)
         return Problem(
@@ -62,18 +62,17 @@ def as_problem(
     folder: str | Path | None = None,
     fetch: bool = False,
 ) -> Problem:
-    """What ``read`` gives, as a problem of flat rows."""
+    """Return the images that ``read`` reads as a problem of flat rows."""
     return read(split, folder=folder, fetch=fetch).flat(n)
 
 
 def check_split(split: str) -> None:
-    """``"train"`` or ``"test"``."""
-    if split not in ("train", "test"):
-        raise InputError(f'split: expected "train" or "test", got {split!r}')
+    """Refuse a split other than ``"train"`` and ``"test"``."""
+    check_choice(split, ("train", "test"), "split")
 
 
 def channel_statistics(images: Bytes) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each channel, (c,) each, of pixels from 0 to 1: exact sums over all images.
+    """Return the mean and standard deviation of each channel, (c,) each, of pixels from 0 to 1, by exact sums.
 
     Examples
     --------
@@ -91,7 +90,7 @@ def channel_statistics(images: Bytes) -> tuple[Floats, Floats]:
 
 
 def normalise(images: Bytes, statistics: tuple[Floats, Floats] | None = None) -> NDArray[np.float32]:
-    """Pixels as float32 with mean 0 and standard deviation 1 in every channel.
+    """Scale pixels to mean 0 and standard deviation 1 in every channel, as float32.
 
     Parameters
     ----------
@@ -119,7 +118,7 @@ def normalise(images: Bytes, statistics: tuple[Floats, Floats] | None = None) ->
 
 
 def to_color_32(images: Bytes) -> Bytes:
-    """(n, 1, h, w) grey images to (n, 3, 32, 32): resized bilinearly, rounded to bytes, repeated over the channels.
+    """Resize grey images (n, 1, h, w) bilinearly to (n, 3, 32, 32), rounded to bytes, equal in all channels.
 
     So networks for CIFAR-10 take MNIST (source 002, section 6.1). Bilinear as in torch and torchvision: pixel i of
     32 lies at ``(i + 1/2) h/32 - 1/2``, clamped to the image.
@@ -133,7 +132,7 @@ def to_color_32(images: Bytes) -> Bytes:
     """
     _check_images(images)
     if images.shape[1] != 1:
-        raise InputError(f"images: expected one channel, (n, 1, h, w), got {images.shape}")
+        raise InputError("images", "have one channel, (n, 1, h, w)", f"{images.shape}")
     n, _, h, w = images.shape
     down, across = _bilinear(h, 32), _bilinear(w, 32)
     result = np.empty((n, 3, 32, 32), np.uint8)
@@ -144,7 +143,7 @@ def to_color_32(images: Bytes) -> Bytes:
 
 
 def _bilinear(size: int, new: int) -> Floats:
-    """(new, size) matrix that interpolates ``new`` pixels from ``size``."""
+    """Return the matrix (new, size) that interpolates ``new`` pixels from ``size``."""
     at = np.clip((np.arange(new) + 0.5) * size / new - 0.5, 0, size - 1)
     low = np.minimum(np.floor(at).astype(np.int64), max(size - 2, 0))
     matrix = np.zeros((new, size))
@@ -157,4 +156,4 @@ def _bilinear(size: int, new: int) -> Floats:
 
 def _check_images(images: Bytes) -> None:
     if images.ndim != 4 or images.dtype != np.uint8 or images.size == 0:
-        raise InputError(f"images: expected bytes (n, channels, height, width), got {images.dtype} {images.shape}")
+        raise InputError("images", "be bytes (n, channels, height, width)", f"{images.dtype} {images.shape}")

@@ -23,7 +23,7 @@ TEST_COUNTS = (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009)
 
 
 def mnist(split: Split = "train", *, folder: str | Path | None = None, fetch: bool = False) -> Images:
-    """MNIST: handwritten digits, 60,000 to train and 10,000 to test on, as bytes (n, 1, 28, 28).
+    """Read MNIST: handwritten digits as bytes (n, 1, 28, 28), 60,000 to train and 10,000 to test.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ def _read(images_path: Path, labels_path: Path) -> tuple[np.ndarray, np.ndarray]
     if len(images) != len(labels):
         raise FileError(
             f"{images_path} has {len(images)} images and {labels_path} {len(labels)} labels: they do not belong "
-            "together; get both anew"
+            "together; download both again"
         )
     if labels.max() > 9:
-        raise FileError(f"{labels_path}: expected labels from 0 to 9, found {labels.max()}; get it anew")
+        raise FileError(f"{labels_path}: expected labels from 0 to 9, found {labels.max()}; download it again")
     return images[:, None], labels.astype(np.int64)
 
 
 def _dotted(name: str) -> tuple[str, str]:
-    """The spelling of some mirrors, ``train-images.idx3-ubyte``."""
+    """Return the names of a file on some mirrors, ``train-images.idx3-ubyte``, plain and gzipped."""
     dotted = name.replace("-idx", ".idx")
     return dotted, f"{dotted}.gz"

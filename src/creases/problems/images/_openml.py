@@ -17,7 +17,7 @@ TEST = 10_000  # images at the end of both sets
 def fetch_images(
     name: str, split: Split, shape: tuple[int, int, int], test_counts: tuple[int, ...]
 ) -> tuple[Bytes, NDArray[np.int64]]:
-    """Images (n, *shape) and labels (n,) of one split of OpenML's ``mnist_784`` or ``CIFAR_10``.
+    """Download images (n, *shape) and labels (n,) of one split of OpenML's ``mnist_784`` or ``CIFAR_10``.
 
     OpenML keeps both splits in one table, the test images last; ``test_counts``, how often each class occurs among
     them, tells whether that is so.

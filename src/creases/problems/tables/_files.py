@@ -23,67 +23,69 @@ INDEX = "__index_level_"  # how pandas names the row labels it saves in a Parque
 
 
 def read_columns(path: Path, header: bool | None) -> list[Column]:
-    """The columns of a .csv, .tsv, .txt, .parquet, .pq or .npz file."""
+    """Read the columns of a .csv, .tsv, .txt, .parquet, .pq or .npz file."""
     ending = path.suffix.lower()
     if path.is_dir():
-        raise FileError(f"{path} is a folder; give the name of a table's file")
+        raise FileError(f"cannot read {path}: it is a folder; give the name of a file")
     if not path.exists():
-        raise FileError(f"there is no file {path}")
+        raise FileError(f"cannot read {path}: there is no such file")
     if ending in (".csv", ".tsv", ".txt"):
         return read_csv(path, header)
     if ending in (".parquet", ".pq"):
         return read_parquet(path)
     if ending == ".npz":
         return read_npz(path)
-    raise FileError(f"{path}: cannot tell the format from {ending or 'no ending'!r}; expected .csv, .parquet or .npz")
+    raise FileError(f"cannot read {path}: its format is unknown; the name must end in .csv, .parquet or .npz")
 
 
 def read_csv(path: Path, header: bool | None) -> list[Column]:
-    """Columns of a text file with one row a line, separated by commas, semicolons, tabs or bars."""
+    """Read the columns of a text file with one row per line, separated by commas, semicolons, tabs or bars."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+        raise FileError(f"cannot read {path}: it is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     return csv_columns(text, path, header)
 
 
 def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
-    """Columns of the text of a CSV file; ``path`` is what messages call it."""
+    """Return the columns of the text of a CSV file; ``path`` is its name in messages."""
     if not text.strip():
-        raise InputError(f"{path} is empty: expected a row of column names and rows of values")
+        raise InputError(str(path), "have a row of column names and rows of values", "an empty file")
     try:
         delimiter = _delimiter(next(line for line in text.splitlines() if line.strip()))
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
         lines = [(rows.line_num, row) for row in rows if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        raise FileError(f"{path}: not a table in CSV format ({error})") from None
+        raise FileError(f"cannot read {path}: it is not in CSV format ({error})") from None
     names = _names(path, lines[0][1], header)
     body = lines if names is None else lines[1:]
     if names is None:
         names = [f"column {i}" for i in range(len(lines[0][1]))]
     for line, row in body:
         if len(row) != len(names):
-            raise InputError(f"{path}: line {line} has {len(row)} cells, the first has {len(names)}; correct that line")
+            raise InputError(
+                f"line {line} of {path}", f"have {len(names)} cells, as the first", f"{len(row)}", "correct that line"
+            )
     cells = zip(*(row for _, row in body), strict=True) if body else ((),) * len(names)
     return [from_texts(name, column) for name, column in zip(names, cells, strict=True)]
 
 
 def _delimiter(line: str) -> str:
-    """The delimiter that cuts the first line into most cells."""
+    """Return the delimiter that splits the first line into the most cells."""
     return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([line], delimiter=delimiter))))
 
 
 def _names(path: Path, first: list[str], header: bool | None) -> list[str] | None:
-    """Column names if the first row holds them, None if it is data."""
+    """Return the column names if the first row has them, None if it is data."""
     first = [cell.strip() for cell in first]
     numbers = sum(to_number(cell) is not None for cell in first)
     if header is None:
         if 0 < numbers < len(first):
             raise InputError(
-                "data",
-                "have a first row of names or of data",
-                f"{path} with both numbers and text in it: {', '.join(first)[:80]}",
-                "say which by {0} or {1}",
+                "header",
+                f"be given, as the first row of {path} has both numbers and text",
+                ", ".join(first)[:80],
+                "use {0} if these are the names of the columns, {1} if they are data",
                 [("header", True), ("header", False)],
             )
         header = numbers == 0
@@ -92,26 +94,28 @@ def _names(path: Path, first: list[str], header: bool | None) -> list[str] | Non
     if "" in first:
         place = first.index("")
         raise InputError(
-            f"{path}: column {place} has no name (row numbers that were saved along?); name it in the first row or "
-            "remove it"
+            f"column {place} of {path}",
+            "have a name",
+            "none",
+            "name it in the first row, or remove it if it has only row numbers",
         )
     return first
 
 
 def read_parquet(path: Path) -> list[Column]:
-    """Columns of a Parquet file, by pyarrow if it is installed, else by pandas."""
+    """Read the columns of a Parquet file, with pyarrow if it is installed, else with pandas."""
     with path.open("rb") as file:
         start = file.read(4)
     if start != b"PAR1":
-        raise FileError(f"{path}: not a Parquet file (it does not begin with PAR1), or damaged")
+        raise FileError(f"cannot read {path}: it is not a Parquet file (it does not start with PAR1), or damaged")
     try:
         columns = _with_pyarrow(path)
         if columns is None:
             columns = _with_pandas(path)
     except (OSError, ValueError, NotImplementedError) as error:  # pyarrow's errors are among these
-        raise FileError(f"{path}: cannot be read as Parquet ({error})") from None
+        raise FileError(f"cannot read {path} as Parquet: {error}") from None
     if columns is None:
-        raise FileError(f"{path}: reading Parquet needs pyarrow: pip install pyarrow, or save the table as CSV or NPZ")
+        raise FileError(f"cannot read {path}: Parquet needs pyarrow; pip install pyarrow, or save it as CSV or NPZ")
     return [from_values(name, values) for name, values in columns]
 
 
@@ -141,7 +145,7 @@ def _objects(values: Iterable[Any]) -> NDArray[Any]:
 
 
 def read_npz(path: Path) -> list[Column]:
-    """Columns of an .npz file: every 1-D array is one, a 2-D array several.
+    """Read the columns of an .npz file: every 1-D array is one, a 2-D array several.
 
     Those of ``X`` are named X0, X1, ... or as an array ``features`` names them.
     """
@@ -149,7 +153,7 @@ def read_npz(path: Path) -> list[Column]:
         with open_npz(path) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except (OSError, ValueError) as error:
-        raise FileError(f"{path}: cannot be read as .npz arrays of numbers or texts ({error})") from None
+        raise FileError(f"cannot read {path} as .npz arrays of numbers or text: {error}") from None
     features = arrays.pop("features", None)
     columns: list[Column] = []
     for name, array in arrays.items():
@@ -158,11 +162,11 @@ def read_npz(path: Path) -> list[Column]:
         elif array.ndim == 2:
             columns += _columns_of(path, name, array, features if name == "X" else None)
         else:
-            raise InputError(f"{path}: {name} has shape {array.shape}; expected arrays (n,) or (n, d)")
+            raise InputError(f"{name} in {path}", "have shape (n,) or (n, d)", f"{array.shape}")
     lengths = {column.name: len(column.values) for column in columns}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} {length}" for name, length in list(lengths.items())[:10])
-        raise InputError(f"{path}: its arrays have different numbers of rows: {listed}")
+        raise InputError(str(path), "have arrays with the same number of rows", listed)
     return columns
 
 
@@ -172,12 +176,14 @@ def _columns_of(path: Path, name: str, array: NDArray[Any], features: NDArray[An
     else:
         names = [name] if array.shape[1] == 1 else [f"{name}{i}" for i in range(array.shape[1])]
     if len(names) != array.shape[1]:
-        raise InputError(f"{path}: features has {len(names)} names, {name} has {array.shape[1]} columns")
+        raise InputError(
+            f"features in {path}", f"be {array.shape[1]} names, one for each column of {name}", f"{len(names)}"
+        )
     return [from_values(feature, array[:, i]) for i, feature in enumerate(names)]
 
 
 def from_values(name: str, values: NDArray[Any]) -> Column:
-    """A column of whatever a file of typed values holds; refuses what is neither number nor text."""
+    """Return a column of typed values; raise an error unless they are numbers or text."""
     if values.dtype.kind in "biuf":
         return Column(name, values.astype(np.float64))
     if values.dtype.kind == "U":
@@ -192,7 +198,7 @@ def from_values(name: str, values: NDArray[Any]) -> Column:
         kind = ", ".join(sorted(kinds))
     else:
         kind = str(values.dtype)
-    raise InputError(f"column {name!r} holds {kind}; expected numbers or text: convert it or remove it")
+    raise InputError(f"column {name!r}", "have numbers or text", f"{kind}", "convert it or remove it")
 
 
 def _is_missing(value: Any) -> bool:
