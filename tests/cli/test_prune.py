@@ -134,7 +134,7 @@ def test_what_could_not_be_written_is_refused_before_the_work(run, tmp_path, mon
             ["--data", "diabetes"],
             "--data must have classes, to measure an accuracy, got numbers to predict in diabetes",
         ),
-        (["--data", "nothing"], "data: 'nothing' is no file"),
+        (["--data", "nothing"], "--data must be a file or a built-in problem: sine"),
     ],
 )
 def test_wrong_options_are_refused_in_one_line(run, spare, words, message):

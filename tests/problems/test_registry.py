@@ -69,7 +69,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_and_all_names():
 def test_an_unknown_option_is_refused_with_the_options():
     with pytest.raises(InputError, match="sine must have the options n, seed, noise, standardise, got 'colour'"):
         problems.get("sine", colour=3)
-    with pytest.raises(InputError, match="cubic_curve must have the options n, seed, .* got 'target'"):
+    with pytest.raises(InputError, match=r"cubic_curve must have the options n, seed, .* got 'target'"):
         problems.get("cubic_curve", target="sine")
 
 
