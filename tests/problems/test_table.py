@@ -74,7 +74,7 @@ def test_a_first_row_of_numbers_and_text_needs_a_word(table):
     path = table("5.1,rose\n4.2,violet\n5.0,rose\n")
     with pytest.raises(
         InputError,
-        match=r"header must be given, as the first row .* has both numbers and text, got 5.1, rose; use header=True if",
+        match=r"with both numbers and text in it: 5.1, rose; say which by header=True or header=False",
     ):
         read_table(path)
     assert read_table(path, header=False).X.tolist() == [[5.1], [4.2], [5.0]]
@@ -117,7 +117,7 @@ MISSING = "age,town,kind\n1,,a\n2,Ulm,b\n,Ulm,a\n6,Bonn,b\n"
 
 
 def test_missing_values_are_refused_with_column_count_and_row(table):
-    message = r"missing values in 'age' 1 \(the first in row 2, .*, 'town' 1 \(the first in row 0.*missing='drop' to"
+    message = r"no missing values, got 'age' 1 \(the first in row 2, .*, 'town' 1 \(the first in row 0.*missing='drop'"
     with pytest.raises(InputError, match=message):
         read_table(table(MISSING))
 
@@ -125,7 +125,9 @@ def test_missing_values_are_refused_with_column_count_and_row(table):
 def test_none_is_a_word_and_None_a_missing_value_as_for_pandas(table):
     problem = read_table(table("reminder,kind\nnone,a\nsms,b\nnone,a\nsms,b\n"))
     assert problem.features == ("reminder=none", "reminder=sms")
-    with pytest.raises(InputError, match=r"missing values in 'reminder' 1 \(the first in row 0, counted from 0\)"):
+    with pytest.raises(
+        InputError, match=r"data must have no missing values, got 'reminder' 1 \(the first in row 0, counted from 0\)"
+    ):
         read_table(table("reminder,kind\nNone,a\nsms,b\nnone,a\nsms,b\n"))
 
 
@@ -153,9 +155,7 @@ def test_cells_that_stand_for_missing_values(table, cell):
 
 def test_what_to_predict_is_never_made_up(table):
     path = table("x,t\n1,5.5\n2,\n3,6.5\n")
-    with pytest.raises(
-        InputError, match=r"target must have no missing values, got missing values in 't' 1 \(the first in row 1"
-    ):
+    with pytest.raises(InputError, match=r"target must have no missing values, got 't' 1 \(the first in row 1"):
         read_table(path, missing="mean")
     assert read_table(path, missing="drop").y.tolist() == [5.5, 6.5]
 
@@ -183,9 +183,13 @@ REFUSED = {
     "wrong name": (
         FLOWERS,
         {"target": "kinds"},
-        r"target must be a column of .*: length, colour, kind, got 'kinds'; did you mean 'kind'\?",
+        r"target must be a column of .*, got 'kinds'; did you mean 'kind'\? it has: length, colour",
     ),
-    "no such name": (FLOWERS, {"target": "zzz"}, r"target must be a column of .*: length, colour, kind, got 'zzz'"),
+    "no such name": (
+        FLOWERS,
+        {"target": "zzz"},
+        r"target must be a column of .*, got 'zzz'; it has: length, colour, kind",
+    ),
     "wrong number": (FLOWERS, {"target": 3}, r"target must be a column of .*, from 0 to 2, got 3"),
     "not a number": (FLOWERS, {"target": 1.5}, r"target must be a column of .*, got 1.5"),
     "one class": (
@@ -257,11 +261,14 @@ def test_files_that_are_none_are_named(table, tmp_path):
         read_table(tmp_path / "nothing.csv")
     with pytest.raises(FileError, match="it is a folder; give the name of a file"):
         read_table(tmp_path)
-    with pytest.raises(FileError, match=r"cannot read .*table\.xlsx: its format is unknown; the name must end in \.csv, \.parquet or \.npz"):
+    with pytest.raises(
+        FileError,
+        match=r"cannot read .*table\.xlsx: its format is unknown; the name must end in \.csv, \.parquet or \.npz",
+    ):
         read_table(table("x", "table.xlsx"))
     with pytest.raises(FileError, match=r"not UTF-8 text \(byte 4\); save it as UTF-8"):
         read_table(table(b"a,b\n\xe4,1\n"))
-    with pytest.raises(FileError, match="not a table in CSV format"):
+    with pytest.raises(FileError, match="it is not in CSV format"):
         read_table(table('a,b\n"1"2,3\n'))
 
 
@@ -291,13 +298,13 @@ def test_npz_files_that_do_not_fit_are_refused(tmp_path, table):
     with pytest.raises(InputError, match=r"X in .* must have shape \(n,\) or \(n, d\), got \(3, 2, 2\)"):
         read_table(tmp_path / "a.npz")
     np.savez(tmp_path / "a.npz", X=np.ones((3, 2)), features=["a"], y=[1, 2, 3])
-    with pytest.raises(InputError, match="features in .* must be 2 names, one for each column of X, got 1"):
+    with pytest.raises(InputError, match=r"features in .* must be 2 names, one for each column of X, got 1"):
         read_table(tmp_path / "a.npz")
     np.savez(tmp_path / "a.npz", X=np.ones((2, 2), complex), y=[1, 2])
-    with pytest.raises(InputError, match="column 'X0' holds complex128; expected numbers or text"):
+    with pytest.raises(InputError, match="column 'X0' must have numbers or text, got complex128"):
         read_table(tmp_path / "a.npz")
     np.savez(tmp_path / "a.npz", X=np.array([{}, {}]), y=[1, 2])  # objects would be unpickled
-    with pytest.raises(FileError, match=r"a\.npz: cannot be read as \.npz arrays"):
+    with pytest.raises(FileError, match=r"cannot read .*a\.npz as \.npz arrays"):
         read_table(tmp_path / "a.npz")
     for content in (b"", b"no zip", (tmp_path / "a.npz").read_bytes()[:100]):
         with pytest.raises(FileError, match=r"b\.npz: cannot be read as \.npz arrays"):

@@ -82,10 +82,10 @@ def _names(path: Path, first: list[str], header: bool | None) -> list[str] | Non
     if header is None:
         if 0 < numbers < len(first):
             raise InputError(
-                "header",
-                f"be given, as the first row of {path} has both numbers and text",
-                ", ".join(first)[:80],
-                "use {0} if these are the names of the columns, {1} if they are data",
+                "data",
+                "have a first row of names or of data",
+                f"{path} with both numbers and text in it: {', '.join(first)[:80]}",
+                "say which by {0} or {1}",
                 [("header", True), ("header", False)],
             )
         header = numbers == 0

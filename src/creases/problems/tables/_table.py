@@ -182,9 +182,9 @@ def _find_column(columns: Sequence[Column], target: str | int | None, path: Path
         position = int(target) if isinstance(target, str) else index(target)
     except (ValueError, TypeError):
         close = get_close_matches(str(target), names, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else ""
+        hint = f"did you mean {close[0]!r}? " if close else ""
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise InputError(param, f"be a column of {path}: {shown}", repr(target), hint) from None
+        raise InputError(param, f"be a column of {path}", repr(target), f"{hint}it has: {shown}") from None
     if not -len(names) <= position < len(names):
         raise InputError(param, f"be a column of {path}, from 0 to {len(names) - 1}", f"{position}")
     return position % len(names)
@@ -209,10 +209,10 @@ def _handle_missing(
         return [column.rows(complete) for column in columns], np.flatnonzero(complete)
     if missing == "error" and report:
         raise InputError(
-            "table",
+            "data",
             "have no missing values",
-            f"missing values in {report}",
-            "fill them in, or use {0} to drop those rows or {1} to fill in the means of the columns",
+            report,
+            "fill them in, or leave out those rows by {0} or take the means of the columns by {1}",
             [("missing", "drop"), ("missing", "mean")],
         )
     gaps = missing_report([columns[target]])
@@ -220,8 +220,8 @@ def _handle_missing(
         raise InputError(
             "target",
             "have no missing values",
-            f"missing values in {gaps}",
-            "fill them in, or use {0} to drop those rows",
+            gaps,
+            "fill them in, or leave out those rows by {0}",
             [("missing", "drop")],
         )
     return list(columns), None
