@@ -189,12 +189,14 @@ def test_as_many_networks_learn_xor_as_on_the_cpu():
 
 @pytest.mark.skipif(GPU, reason="there is a CUDA device")
 def test_a_missing_device_is_named():
-    with pytest.raises(InputError, match=r"device: torch .* finds 0 CUDA devices, got 'cuda'; use \"cpu\""):
+    with pytest.raises(InputError, match=r"device must be one of the 0 CUDA devices .*, got 'cuda'; use device='cpu'"):
         train(Batch.initial(1, [2, 2], seed=0), [[0.0, 1.0]], [1], epochs=1, device="cuda")
 
 
 def test_missing_triton_is_named(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(cuda, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"device: 'cuda' needs triton, which comes with torch's CUDA builds"):
+    with pytest.raises(
+        InputError, match=r"device must be 'cpu' without triton, which is part of torch's CUDA builds .*, got 'cuda'"
+    ):
         train(Batch.initial(1, [2, 2], seed=0), [[0.0, 1.0]], [1], epochs=1, device="cuda")

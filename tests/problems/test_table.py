@@ -307,7 +307,7 @@ def test_npz_files_that_do_not_fit_are_refused(tmp_path, table):
     with pytest.raises(FileError, match=r"cannot read .*a\.npz as \.npz arrays"):
         read_table(tmp_path / "a.npz")
     for content in (b"", b"no zip", (tmp_path / "a.npz").read_bytes()[:100]):
-        with pytest.raises(FileError, match=r"b\.npz: cannot be read as \.npz arrays"):
+        with pytest.raises(FileError, match=r"cannot read .*b\.npz as \.npz arrays"):
             read_table(table(content, "b.npz"))
     np.savez(tmp_path / "a.npz")
     with pytest.raises(InputError, match="must have rows of values, got none"):

@@ -12,7 +12,7 @@ from creases.problems._problem import Problem
 
 
 def match_outputs(problem: Problem, outputs: int) -> Problem:
-    """Number the classes of a problem as the outputs of a network, which may have more.
+    """Renumber the classes of a problem as the outputs of a network, which may have more.
 
     Classes that are named 0, 1, ... are those outputs, even if the problem does not have all of them. Others (names, or
     numbers beyond the outputs) are numbered in their order, as ``problems.read_table`` does. One output separates two

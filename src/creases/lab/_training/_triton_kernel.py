@@ -19,7 +19,7 @@ import triton.language as tl
 
 @triton.jit
 def _lanes(L: tl.constexpr):
-    """The networks (1, 1, L). As if nothing were known of alignment: wide loads would give a thread four of them."""
+    """Return the networks (1, 1, L), without alignment: wide loads would give a thread four of them."""
     return tl.multiple_of(tl.arange(0, L)[None, None, :], [1, 1, 1])
 
 
@@ -42,7 +42,7 @@ def _log1p(e):
 
 @triton.jit
 def _mixed(z):
-    """The finaliser of splitmix64, as in :mod:`creases.lab._training.order`."""
+    """Apply the finaliser of splitmix64, as in :mod:`creases.lab._training.order`."""
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB
     return z ^ (z >> 31)
@@ -50,7 +50,7 @@ def _mixed(z):
 
 @triton.jit
 def _key(state, k: tl.constexpr):
-    """The two numbers of a round of an order."""
+    """Return the two numbers of a round of an order."""
     drawn = _mixed(state + (k * 0x9E3779B97F4A7C15) % (1 << 64))
     return drawn.to(tl.uint32) | 1, (drawn >> 32).to(tl.uint32)
 
@@ -64,7 +64,7 @@ def _shuffled(x, key, mask, half):
 
 @triton.jit
 def _ordered(place, seed, epoch, n):
-    """The samples at places (1, S, 1) of each network's order (1, S, L), as in :mod:`creases.lab._training.order`."""
+    """Return the samples at places (1, S, 1) of each network's order (1, S, L), as in ``order.py``."""
     state = _mixed(seed.to(tl.uint64) + 0x9E3779B97F4A7C15) ^ _mixed(epoch.to(tl.uint64))
     one, two, three, four = _key(state, 1), _key(state, 2), _key(state, 3), _key(state, 4)
     bits = 1
@@ -245,7 +245,7 @@ def _pass(
     widths, depth, parameters, units, leak, W, A, G, X, y, n, start, stop, fresh, learn, seed, epoch,
     S: tl.constexpr, L: tl.constexpr, U: tl.constexpr, LOSS: tl.constexpr, OWN: tl.constexpr, ORDERED: tl.constexpr,
 ):  # fmt: skip
-    """Sums of losses and right answers (1, 1, L) over samples ``start`` to ``stop``; gradients of the mean in G."""
+    """Sum losses and correct answers (1, 1, L) over samples ``start`` to ``stop``; gradients of the mean in G."""
     d = tl.load(widths)
     C = tl.load(widths + depth)
     losses = tl.zeros((1, 1, L), W.dtype.element_ty)

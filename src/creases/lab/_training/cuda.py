@@ -1,7 +1,7 @@
-"""The engine of CUDA devices: what is launched when; see :mod:`creases.lab._training._triton_kernel` for what is done there.
+"""The engine of CUDA devices: when kernels are launched; :mod:`creases.lab._training._triton_kernel` has the kernels.
 
-Epochs are done in chunks. After each the networks that are done are put away and the others moved together, so that no
-program works for one slow network among many that are done. A network's numbers do not depend on what is done at once.
+Epochs run in chunks. After each chunk the finished networks are removed and the others moved together, so that no
+program runs for one slow network among many finished ones. A network's numbers do not depend on the other networks.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def run(task: Task) -> Ends:
 
 
 def _tiles(parameters: int, samples: int) -> Tiles:
-    """What was fastest on an H200. The order of sums depends on it, so that it does not depend on the batch.
+    """Return the tiles that were fastest on an H200. The order of sums depends on it, so that it does not depend on the batch.
 
     A thread has a whole network if that is small, else some of its units or samples.
     """
@@ -68,20 +68,30 @@ def _tiles(parameters: int, samples: int) -> Tiles:
 
 
 def _usable(device: str) -> torch.device:
-    """The device, if networks can be trained on it."""
+    """Return the device, if networks can be trained on it."""
     place = torch.device(device)
-    found = torch.cuda.device_count()
-    if place.type == "cuda" and (place.index or 0) >= found:
-        raise InputError(f'device: torch {torch.__version__} finds {found} CUDA devices, got {device!r}; use "cpu"')
+    count = torch.cuda.device_count()
+    if place.type == "cuda" and (place.index or 0) >= count:
+        raise InputError(
+            "device",
+            f"be one of the {count} CUDA devices that torch {torch.__version__} finds",
+            repr(device),
+            "use {0}",
+            [("device", "cpu")],
+        )
     if find_spec("triton") is None:
         raise InputError(
-            f'device: {device!r} needs triton, which comes with torch\'s CUDA builds for Linux; install it or use "cpu"'
+            "device",
+            "be 'cpu' without triton, which is part of torch's CUDA builds for Linux",
+            repr(device),
+            "install it, or use {0}",
+            [("device", "cpu")],
         )
     return place
 
 
 def _room(place: torch.device) -> int:
-    """Bytes for the networks that are trained at once: much, but not what others on the device may need."""
+    """Return the bytes for networks that are trained at once: at most half of the free memory."""
     return min(ROOM, torch.cuda.mem_get_info(place)[0] // 2) if place.type == "cuda" else ROOM
 
 
@@ -90,7 +100,7 @@ def _on(place: torch.device) -> AbstractContextManager[object]:
 
 
 def _fixed(task: Task, place: torch.device) -> dict[str, Tensor]:
-    """The kernel's numbers that are the same for all networks."""
+    """Return the kernel's arguments that are the same for all networks."""
     b1, b2 = task.betas
     first = (b1, 1 - b1) if task.optimizer == "adam" else (task.momentum, 1.0)
     low = -inf if task.until_loss is None else task.until_loss
@@ -163,7 +173,7 @@ def _gathered(home: dict[str, Tensor], ids: Tensor, lanes: int) -> dict[str, Ten
 
 
 def _put(home: dict[str, Tensor], ids: Tensor, blocks: dict[str, Tensor]) -> None:
-    """The inverse of ``_gathered``, for what the kernel changes."""
+    """Invert ``_gathered`` for the arrays that the kernel changes."""
     for name in CHANGED:
         rows = blocks[name].permute(1, 0, 2).flatten(1)[:, : len(ids)]
         home[name][..., ids] = rows.reshape(*home[name].shape[:-1], len(ids))

@@ -1,9 +1,9 @@
 """Training on the CPU: compiled loops over blocks of networks and samples.
 
 One narrow vector holds a number of each of the L networks of a block ("lanes"), one wide vector those of 8 samples
-(:mod:`creases.lab.simd._vectors`). A block stays in the processor's cache for all its epochs; a weight is read once for 8
-samples. A lane whose network is done is given to a network that waits. No operation mixes lanes, so that a network's
-numbers depend on no other's.
+(:mod:`creases.lab.simd`). A block stays in the processor's cache for all its epochs; a weight is read once for 8
+samples. A lane whose network is finished is given to a waiting one. No operation mixes lanes, so that a network's
+numbers do not depend on the others.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _shares(K: Any, m: Any) -> None:
 
 @numba.njit
 def _choose(lanes: Any, first: Any, end: Any, n: Any) -> None:
-    """Samples first, ..., end - 1 of each network's order, at most 8, into ``chosen``."""
+    """Copy samples first, ..., end - 1 of each network's order, at most 8, into ``chosen``."""
     apart()
     bits = bits_of(n)
     for s in range(SAMPLES):
@@ -93,7 +93,7 @@ def _choose(lanes: Any, first: Any, end: Any, n: Any) -> None:
 
 @numba.njit
 def _take(lanes: Any, at: Any, X: Any, first: Any, end: Any, ordered: Any) -> None:
-    """Samples first, ..., end - 1 into memory, by eights: as they stand, or (at most 8) those chosen.
+    """Copy samples first, ..., end - 1 into memory, by eights: as they stand, or (at most 8) those chosen.
 
     Where there are less than 8, the last one is there again.
     """
@@ -121,7 +121,7 @@ def _take(lanes: Any, at: Any, X: Any, first: Any, end: Any, ordered: Any) -> No
 def _pass(
     rules: Any, lanes: Any, X: Any, y: Any, start: Any, end: Any, ordered: Any, learning: Any, valued: Any
 ) -> None:
-    """Samples start to end - 1 through all networks: counts of right ones, losses, gradients of their mean loss."""
+    """Run samples start to end - 1 through all networks: counts, losses, gradients of their mean loss."""
     apart()
     widths, leak, at, memory = rules.widths, rules.leak, rules.at, lanes.memory
     d, C, depth, L = widths[0], widths[-1], len(widths) - 1, len(lanes.totals)

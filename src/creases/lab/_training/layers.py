@@ -1,6 +1,6 @@
 """One layer of a block of networks, for 8 samples: forwards, backwards, and its gradients.
 
-Rows are wide vectors (:mod:`creases.lab.simd._vectors`); parameters, from ``w`` on, are narrow ones: the weights of the first
+Rows are wide vectors (:mod:`creases.lab.simd`); parameters, from ``w`` on, are narrow ones: the weights of the first
 unit, of the second, ..., then the biases.
 """
 

@@ -97,7 +97,7 @@ def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, s
 
 @numba.njit
 def _squared(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
-    """The mean over the outputs f of (f - y)^2."""
+    """Compute the mean over the outputs f of (f - y)^2."""
     apart()
     part = filled(1.0 / C, load(K, k * SAMPLES))
     for j in range(C):

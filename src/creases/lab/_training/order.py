@@ -21,7 +21,7 @@ _MASK = np.uint64(2**32 - 1)
 
 @numba.njit
 def _mixed(z: Any) -> Any:
-    """The finaliser of splitmix64: 64 bits that look random, from 64 that need not."""
+    """Apply the finaliser of splitmix64, which turns any 64 bits into random-looking ones."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -29,7 +29,7 @@ def _mixed(z: Any) -> Any:
 
 @numba.njit
 def bits_of(n: Any) -> Any:
-    """The least number of bits, at least 1, that n different numbers need."""
+    """Return the number of bits, at least 1, that n different numbers need."""
     bits = 1
     while (1 << bits) < n:
         bits += 1
@@ -38,7 +38,7 @@ def bits_of(n: Any) -> Any:
 
 @numba.njit
 def set_keys(seed: Any, epoch: Any, keys: Any, lane: Any) -> None:
-    """The numbers of the rounds, m and c by turns, into a column of ``keys`` (2 ROUNDS, lanes), uint32."""
+    """Write the numbers of the rounds, m and c alternating, into a column of ``keys`` (2 ROUNDS, lanes), uint32."""
     state = _mixed(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)) ^ _mixed(np.uint64(epoch))
     for k in range(ROUNDS):
         state = state + np.uint64(0x9E3779B97F4A7C15)
@@ -49,7 +49,7 @@ def set_keys(seed: Any, epoch: Any, keys: Any, lane: Any) -> None:
 
 @numba.njit
 def places(position: Any, n: Any, bits: Any, keys: Any, found: Any) -> None:
-    """The sample at a position of each lane's order, into ``found`` (lanes,), uint32."""
+    """Write the sample at a position of each lane's order into ``found`` (lanes,), uint32."""
     mask, half = np.uint32((1 << bits) - 1), np.uint32((bits + 1) // 2)
     for lane in range(len(found)):
         found[lane] = _round(np.uint32(position), lane, keys, mask, half)
@@ -73,7 +73,7 @@ def _round(x: Any, lane: Any, keys: Any, mask: Any, half: Any) -> Any:
 
 
 def order(seed: int, epoch: int, n: int) -> Any:
-    """The order (n,) of n samples in an epoch, counted from 0."""
+    """Return the order (n,) of n samples in an epoch, counted from 0."""
     keys, found = np.empty((2 * ROUNDS, 1), np.uint32), np.empty(1, np.uint32)
     set_keys(seed, epoch, keys, 0)
     result = np.empty(n, np.int64)

@@ -26,7 +26,7 @@ infer_global: Any = templates.infer_global
 
 
 def intrinsic(function: Any) -> Any:
-    """numba's decorator for functions that write LLVM instructions."""
+    """Return numba's decorator for functions that write LLVM instructions."""
     return extending.intrinsic(function)
 
 
@@ -60,7 +60,7 @@ def _filled(vector: Vector, value: float) -> Any:
 
 
 def _function(builder: Any, name: str, result: Any, args: list[Any]) -> Any:
-    """An LLVM function by its name."""
+    """Return an LLVM function by its name."""
     known = builder.module.globals.get(name)
     return known if known is not None else ir.Function(builder.module, ir.FunctionType(result, args), name)
 
@@ -105,7 +105,7 @@ def _wide(dtype: Any) -> Vector:
 
 @intrinsic
 def vectors(context: Any, array: Any, first: Any) -> Any:
-    """The vectors of a flat array, which begins at a multiple of 64 bytes, from narrow vector ``first`` on.
+    """Return the vectors of a flat array, which begins at a multiple of 64 bytes, from narrow vector ``first`` on.
 
     One machine word instead of an array's seven, where functions that are called often are given many of them.
     """
@@ -168,7 +168,7 @@ load_wide, store_wide = _loader(_wide), _storer(_wide)
 
 @intrinsic
 def filled(context: Any, value: Any, like: Any) -> Any:
-    """A vector of one number, of the type of ``like``."""
+    """Return a vector of one number, of the type of ``like``."""
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         number = context.cast(builder, args[0], sig.args[0], like.dtype)
@@ -182,7 +182,7 @@ def filled(context: Any, value: Any, like: Any) -> Any:
 
 @intrinsic
 def spread(context: Any, narrow: Any) -> Any:
-    """A wide vector: a narrow one for each sample."""
+    """Return a wide vector that repeats a narrow one for each sample."""
     wide = Vector(narrow.dtype, narrow.count * SAMPLES)
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -203,7 +203,7 @@ def _parts(builder: Any, wide: Any, count: int) -> list[Any]:
 
 @intrinsic
 def add_samples(context: Any, narrow: Any, wide: Any) -> Any:
-    """A narrow vector plus the sum over samples of a wide one, sample by sample."""
+    """Return a narrow vector plus the sum over samples of a wide one, sample by sample."""
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         total = args[0]
@@ -216,7 +216,7 @@ def add_samples(context: Any, narrow: Any, wide: Any) -> Any:
 
 @intrinsic
 def add_products(context: Any, narrow: Any, one: Any, other: Any) -> Any:
-    """A narrow vector plus the sum over samples of the products of two wide ones, sample by sample."""
+    """Return a narrow vector plus the sum over samples of the products of two wide ones, sample by sample."""
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         total = args[0]
@@ -229,12 +229,12 @@ def add_products(context: Any, narrow: Any, one: Any, other: Any) -> Any:
 
 @intrinsic
 def fma(context: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once where the processor can."""
+    """Return a b + c, rounded once where the processor can."""
     return a(a, b, c), lambda context, builder, sig, args: _call(builder, "llvm.fmuladd", *args)
 
 
 def _estimate(context: Any, builder: Any, name: str, vector: Vector, x: Any) -> Any:
-    """The processor's estimate of 1 / x ("rcp") or 1 / sqrt(x) ("rsqrt"), good to 14 bits; None if it has none."""
+    """Return the processor's estimate of 1 / x ("rcp") or 1 / sqrt(x) ("rsqrt"), good to 14 bits, or None."""
     if vector != Vector(types.float32, 16) or "+avx512f" not in context.codegen()._tm_features:
         return None
     kind, mask = _llvm(vector), ir.IntType(16)
@@ -244,7 +244,7 @@ def _estimate(context: Any, builder: Any, name: str, vector: Vector, x: Any) -> 
 
 @intrinsic
 def sqrt(context: Any, a: Any) -> Any:
-    """The root of a >= 0; in float32 within 2 units of the last place, and of 1e-37 at least and 1e38 at most.
+    """Return the root of a >= 0; in float32 within 2 units of the last place, and of 1e-37 at least and 1e38 at most.
 
     From an estimate y of 1 / sqrt(a), with s = a y and h = y / 2, a step of Goldschmidt's: s + s (1/2 - h s).
     """
@@ -278,7 +278,7 @@ def inverse(context: Any, a: Any) -> Any:
 
 @intrinsic
 def size(context: Any, a: Any) -> Any:
-    """|a|."""
+    """Return |a|."""
     return a(a), lambda context, builder, sig, args: _call(builder, "llvm.fabs", *args)
 
 
@@ -293,7 +293,7 @@ def where_less(context: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
 
 
 def _bits(dtype: Any) -> tuple[Any, int, float]:
-    """The integer of a number's size, the bits of its mantissa, and a number whose last bit has the value 1."""
+    """Return the integer of a number's size, the bits of its mantissa, and a number whose last bit has the value 1."""
     if dtype == types.float64:
         return ir.IntType(64), 52, 1.5 * 2.0**52
     return ir.IntType(32), 23, 1.5 * 2.0**23

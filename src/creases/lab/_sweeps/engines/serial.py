@@ -11,7 +11,7 @@ from creases.lab._sweeps.jobs import Job
 
 
 class Serial:
-    """This process as the only worker."""
+    """The current process as the only worker."""
 
     workers = 1
 
