@@ -91,8 +91,8 @@ def metrics_figure(result: Success, *, leak: float = 0.1) -> Figure:
         for (name, label), (ax,) in zip(_LABELS.items(), grid, strict=True):
             value = table[name] * (100 if "%" in label else 1)
             for k, width in enumerate(widths):
-                own = (table["width"] == width).to_numpy()
-                ax.scatter(place[own], value[own], s=9, color=style.class_color(k), label=f"{width:g}", linewidths=0)
+                part = (table["width"] == width).to_numpy()
+                ax.scatter(place[part], value[part], s=9, color=style.class_color(k), label=f"{width:g}", linewidths=0)
             ax.set_ylabel(label)
             ax.margins(x=0.01, y=0.12)
         grid[0][0].set_title(f"{_bend(leak)}, {len(table)} classes of functions of four bits")
@@ -135,8 +135,8 @@ def difficulty_figure(table: pd.DataFrame) -> Figure:
     with style.style_context():
         for ax, metric in zip(axes, ("degree", "entropy", "influence"), strict=True):
             for kind, mark in _kinds().items():
-                own = table[table["kind"] == kind]
-                ax.scatter(own[metric], own["right"] * 2**n, s=22 if kind == "parity" else 10, label=kind, **mark)
+                part = table[table["kind"] == kind]
+                ax.scatter(part[metric], part["right"] * 2**n, s=22 if kind == "parity" else 10, label=kind, **mark)
             ax.set_xlabel(f"Fourier {metric}" if metric != "influence" else metric)
         axes[0].set_ylabel(f"points right, of {2**n}")
         axes[0].legend()
@@ -155,10 +155,10 @@ def bits_figure(means: pd.DataFrame) -> Figure:
     with style.style_context():
         for ax, (name, label) in zip(axes, labels.items(), strict=True):
             for kind, mark in _kinds().items():
-                own = means[means["kind"] == kind]
-                ax.plot(own["n"], own[name], color=mark["color"], marker=mark["marker"], markersize=4, label=kind)
+                part = means[means["kind"] == kind]
+                ax.plot(part["n"], part[name], color=mark["color"], marker=mark["marker"], markersize=4, label=kind)
                 if name == "rate":
-                    ax.fill_between(own["n"], own["low"], own["high"], color=mark["color"], alpha=0.2, linewidth=0)
+                    ax.fill_between(part["n"], part["low"], part["high"], color=mark["color"], alpha=0.2, linewidth=0)
             ax.set_xlabel("bits $n$")
             ax.set_ylabel(label)
             ax.set_ylim(-0.04, 1.04)

@@ -37,12 +37,12 @@ def plot_hyperparameters(result: ResultTable) -> Figure:
     for ax, (loss, name) in zip(
         (left, right), (("bce", "binary cross-entropy"), ("mse", "squared error")), strict=True
     ):
-        own = result.table[result.table["loss"] == loss].sort_values(["batch", "leak", "normalise"])
-        y = np.arange(len(own))[::-1]
-        _draw_rates(ax, own, y)
+        part = result.table[result.table["loss"] == loss].sort_values(["batch", "leak", "normalise"])
+        y = np.arange(len(part))[::-1]
+        _draw_rates(ax, part, y)
         labels = [
             f"{batch}, {leak:g}, {'yes' if normalise else 'no'}"
-            for batch, leak, normalise in zip(own["batch"], own["leak"], own["normalise"], strict=True)
+            for batch, leak, normalise in zip(part["batch"], part["leak"], part["normalise"], strict=True)
         ]
         with style.style_context():
             ax.set_yticks(y, labels)
@@ -62,9 +62,11 @@ def plot_dimensions(result: ResultTable) -> Figure:
     thresholds = sorted(table["threshold"].unique())
     for ax, leak in zip(axes, leaks, strict=True):
         for k, threshold in enumerate(thresholds):
-            own = table[(table["leak"] == leak) & (table["threshold"] == threshold)].sort_values("dimension")
-            x = own["dimension"] + 0.06 * (k - (len(thresholds) - 1) / 2)
-            _draw_interval(ax, x, own, color=style.class_color(k), marker="osD^"[k % 4], label=f"{100 * threshold:g} %")
+            part = table[(table["leak"] == leak) & (table["threshold"] == threshold)].sort_values("dimension")
+            x = part["dimension"] + 0.06 * (k - (len(thresholds) - 1) / 2)
+            _draw_interval(
+                ax, x, part, color=style.class_color(k), marker="osD^"[k % 4], label=f"{100 * threshold:g} %"
+            )
         with style.style_context():
             ax.set_title("ReLU" if leak == 0 else f"leaky ReLU, {leak:g}")
         ax.set_xlabel("dimension")
@@ -106,9 +108,9 @@ def plot_kinds(result: ResultTable) -> Figure:
     figure, (ax,) = style.new_figure(6.4, 3.4)
     bars = list(result.table.groupby(["dimension", "leak"], sort=True))
     colors = _kind_colors()
-    for x, (_, own) in enumerate(bars):
+    for x, (_, part) in enumerate(bars):
         below = 0.0
-        for kind, rate in zip(own["kind"], own["rate"], strict=True):
+        for kind, rate in zip(part["kind"], part["rate"], strict=True):
             ax.bar(x, 100 * rate, 0.62, bottom=below, color=colors[kind], label=kind if x == 0 else None)
             if rate >= 0.06:
                 color = style.readable_color(colors[kind])
@@ -157,9 +159,9 @@ def plot_sine_networks(found: SineNetworks, *, coefficients: bool = False) -> Fi
             model = found.models.get((int(width), int(depth)))
             if model is not None:
                 partition = line(read(model, (1,)), [-pi], [pi])
-                own = found.table.query("width == @width and depth == @depth").iloc[0]
+                part = found.table.query("width == @width and depth == @depth").iloc[0]
                 (_draw_coefficients if coefficients else _draw_sine)(ax, partition)
-                note = f"{int(own['regions'])} regions" if coefficients else f"MSE {own['mse']:.2g}"
+                note = f"{int(part['regions'])} regions" if coefficients else f"MSE {part['mse']:.2g}"
                 ax.text(0.04, 0.95, note, transform=ax.transAxes, va="top", fontsize=7, color=style.active_theme().ink)
             if row == 0:
                 ax.set_title(f"{depth} hidden", fontsize=9, color=style.active_theme().ink)

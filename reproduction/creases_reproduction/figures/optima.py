@@ -52,10 +52,10 @@ def plot_loss_shares(result: Optima, ax: Axes | None = None) -> Axes:
         error = np.abs(np.stack([part["low"], part["high"]]) - share)
         error_look: Any = {"elinewidth": 0.8, "capsize": 2, "ecolor": style.active_theme().ink}
         ax.bar(at, share, width, color=style.class_color(2 * k), label=_NAMES[loss], yerr=error, error_kw=error_look)
-        for x, one, top in zip(at, share, part["high"], strict=True):
+        for x, item, top in zip(at, share, part["high"], strict=True):
             look: Any = {"ha": "center", "fontsize": 8, "color": style.active_theme().ink}
-            ax.annotate(f"{one:.3f}", (x, top), (0, 3), textcoords="offset points", **look)
-    ax.set_xticks(range(len(xor.LOSSES)), [str(one) for one in xor.LOSSES])
+            ax.annotate(f"{item:.3f}", (x, top), (0, 3), textcoords="offset points", **look)
+    ax.set_xticks(range(len(xor.LOSSES)), [str(item) for item in xor.LOSSES])
     ax.set_xlabel("loss: sum of squared errors at $-1, 0, 0, 1$")
     ax.set_ylabel("share of networks")
     ax.margins(y=0.15)

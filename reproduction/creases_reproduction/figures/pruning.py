@@ -25,10 +25,14 @@ def plot_sub_networks(curves: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     with style.style_context():
         for i, (width, part) in enumerate(curves.groupby("width")):
             label: str | None = f"width {width}"
-            for _, one in part.groupby("sub_network"):
-                right = one["right"].iloc[-1] == 1
+            for _, method in part.groupby("sub_network"):
+                right = method["right"].iloc[-1] == 1
                 ax.plot(
-                    one["epoch"], one["loss"], color=style.class_color(i), linewidth=1.8 if right else 0.5, label=label
+                    method["epoch"],
+                    method["loss"],
+                    color=style.class_color(i),
+                    linewidth=1.8 if right else 0.5,
+                    label=label,
                 )
                 label = None
         ax.set_xlabel("epoch")

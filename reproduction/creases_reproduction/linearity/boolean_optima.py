@@ -80,9 +80,9 @@ class Optima:
         settled = ends.is_steady(TOLERANCE)
         counts = np.bincount(ends.region[settled], minlength=len(xor.REGIONS))
         rows = [
-            (one.conditions, one.solution, float(one.loss), count, PRINTED.get(one.sides))
-            for one, count in zip(xor.REGIONS, counts.tolist(), strict=True)
-            if one.loss is not None
+            (item.conditions, item.solution, float(item.loss), count, PRINTED.get(item.sides))
+            for item, count in zip(xor.REGIONS, counts.tolist(), strict=True)
+            if item.loss is not None
         ]
         rows.append(("any", "none of these", np.nan, int((~settled).sum()), None))
         frame = pd.DataFrame(rows, columns=["region", "solution", "loss", "count", "printed"])
@@ -99,7 +99,7 @@ class Optima:
         frames = []
         for loss, run in self.runs.items():
             counts = np.bincount(run.ends.level, minlength=len(xor.LOSSES))
-            frame = pd.DataFrame({"trained on": loss, "loss": [str(one) for one in xor.LOSSES], "count": counts})
+            frame = pd.DataFrame({"trained on": loss, "loss": [str(item) for item in xor.LOSSES], "count": counts})
             frames.append(_add_shares(frame, len(run.ends.level)))
         return pd.concat(frames, ignore_index=True)
 

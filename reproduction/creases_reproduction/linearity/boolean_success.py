@@ -102,12 +102,12 @@ class Success(ResultTable):
         """
         rates = self.rates(leak)
         shallow = rates.xs(1, axis=1, level="depth") > 0
-        found = self.metrics.assign(
+        results = self.metrics.assign(
             **{"2x2": rates.get((2, 2)), "3x1": rates.get((3, 1))},
             mean=rates.mean(axis=1),
             width=shallow.idxmax(axis=1).where(shallow.any(axis=1)),
         )
-        return found.sort_values("mean", ascending=False, kind="stable")
+        return results.sort_values("mean", ascending=False, kind="stable")
 
     def correlations(self, leak: float) -> pd.DataFrame:
         """Return correlation over the classes of each metric with the mean rate of success, and its 95 % interval.
@@ -120,9 +120,9 @@ class Success(ResultTable):
         again = np.random.default_rng(0).binomial(trials, rates.to_numpy(), (200, *rates.shape)) / trials
         means = np.vstack([rates.mean(axis=1), again.mean(axis=2)])  # (201, classes)
         with np.errstate(invalid="ignore"):  # what is the same for all classes has no correlation: NaN
-            found = {name: [np.corrcoef(self.metrics[name], mean)[0, 1] for mean in means] for name in METRICS}
-        low, high = np.percentile([found[name][1:] for name in METRICS], [2.5, 97.5], axis=1)
-        first = [found[name][0] for name in METRICS]
+            results = {name: [np.corrcoef(self.metrics[name], mean)[0, 1] for mean in means] for name in METRICS}
+        low, high = np.percentile([results[name][1:] for name in METRICS], [2.5, 97.5], axis=1)
+        first = [results[name][0] for name in METRICS]
         return pd.DataFrame({"correlation": first, "low": low, "high": high}, index=pd.Index(METRICS, name="metric"))
 
     def hardest(self, leak: float) -> pd.DataFrame:
@@ -133,8 +133,8 @@ class Success(ResultTable):
         rates = self.rates(leak)
         count = ((rates <= rates.min() + 0.01 + 1e-9) & (rates < 1)).sum(axis=1)
         printed = pd.Series(PRINTED_HARDEST.get(leak, {}), dtype="Int64")
-        found = pd.DataFrame({"count": count, "printed": printed.reindex(count.index)})
-        return found[(count > 0) | found["printed"].notna()].sort_values("count", ascending=False, kind="stable")
+        results = pd.DataFrame({"count": count, "printed": printed.reindex(count.index)})
+        return results[(count > 0) | results["printed"].notna()].sort_values("count", ascending=False, kind="stable")
 
     def rate(self, function: int, width: int, depth: int, leak: float) -> pd.Series:
         """Return the row of one class and size, with ``rate`` and its 95 % Wilson interval ``low``, ``high``."""

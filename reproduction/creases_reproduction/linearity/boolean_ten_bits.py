@@ -141,8 +141,8 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
 
 def grid(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Return mean rates in a table of :func:`by_size`, of a kind: a row for each depth, a column for each width."""
-    own = table[table["kind"] == kind]
-    rates = own.assign(rate=own["successes"] / own["trials"])
+    part = table[table["kind"] == kind]
+    rates = part.assign(rate=part["successes"] / part["trials"])
     return rates.pivot_table(index="depth", columns="width", values="rate")
 
 

@@ -18,9 +18,9 @@ from creases_reproduction.judges import count_failures, drawing, judge_cases
 
 def swaps_of_all(n: int) -> NDArray[np.uint8]:
     """Return swaps of every function of n <= 4 bits, (2^2^n,): at most 1 where a perceptron has it."""
-    found = boolean.class_swaps(n)
+    results = boolean.class_swaps(n)
     classes = boolean.canonical_form(np.arange(1 << (1 << n)), n)
-    return np.asarray(found.swaps[np.searchsorted(found.representatives, classes)])
+    return np.asarray(results.swaps[np.searchsorted(results.representatives, classes)])
 
 
 def measure_invariance(scale: Scale) -> Numbers:
@@ -82,8 +82,8 @@ def _is_separable(features: Floats, signs: Floats) -> bool:
     from scipy.optimize import linprog
 
     A = -signs[:, None] * features
-    found = linprog(np.zeros(features.shape[1]), A_ub=A, b_ub=-np.ones(len(signs)), bounds=(None, None))
-    return bool(found.status == 0)
+    results = linprog(np.zeros(features.shape[1]), A_ub=A, b_ub=-np.ones(len(signs)), bounds=(None, None))
+    return bool(results.status == 0)
 
 
 def measure_convergence(scale: Scale) -> Numbers:
@@ -132,7 +132,7 @@ def measure_backpropagation(scale: Scale) -> Numbers:
         W = [draw.normal(size=(b, a)) for a, b in pairwise(widths)]
         bias = [draw.normal(size=b) for b in widths[1:]]
         x, t = draw.normal(size=widths[0]), draw.normal(size=widths[-1])
-        parameters = [torch.tensor(one, requires_grad=True) for one in [*W, *bias]]
+        parameters = [torch.tensor(item, requires_grad=True) for item in [*W, *bias]]
         o = torch.tensor(x)
         for weight, b in zip(parameters[: len(W)], parameters[len(W) :], strict=True):
             o = torch.sigmoid(weight @ o + b)

@@ -37,7 +37,7 @@ def measure_bounded_decisions(scale: Scale) -> Numbers:
     reaches = []
     for shape, seed, inside in product(shapes, range(trials), (0, 1)):
         box = [(-64.0, 64.0)] * shape[0]
-        reaches += [one.extent for one in decision_polytopes(random_network(shape, seed), box, inside=inside)]
+        reaches += [polytope.extent for polytope in decision_polytopes(random_network(shape, seed), box, inside=inside)]
     (wider,) = decision_polytopes(creases.read(hyperoctahedron(2), (2,)), inside=0)
     cut = sum(reach == "cut off" for reach in reaches)  # leaves the box: whether it ends beyond is not known
     return {
@@ -49,10 +49,10 @@ def measure_bounded_decisions(scale: Scale) -> Numbers:
 
 def judge_narrow(numbers: Numbers) -> Judgement:
     """Judge section 3.4.2, chapter 4, section 4.3 and Theorem 2.3.2."""
-    found = judge_cases("parts of random networks of width d: none is bounded")(numbers)
-    if found.verdict == "agrees" and numbers["one unit more"] != "bounded":
+    results = judge_cases("parts of random networks of width d: none is bounded")(numbers)
+    if results.verdict == "agrees" and numbers["one unit more"] != "bounded":
         return Judgement("disagrees", "with one unit more nothing is bounded either")
-    return found
+    return results
 
 
 def measure_product_bound(scale: Scale) -> Numbers:
@@ -101,7 +101,9 @@ def measure_zigzags(scale: Scale) -> Numbers:
 
 def _side_by_side(model: nn.Sequential, d: int) -> Layers:
     """Return the layers of d networks of one input side by side, with one output: their sum."""
-    layers = [(one.weight.detach().numpy(), one.bias.detach().numpy()) for one in model if isinstance(one, nn.Linear)]
+    layers = [
+        (item.weight.detach().numpy(), item.bias.detach().numpy()) for item in model if isinstance(item, nn.Linear)
+    ]
     joined = [(block_diag(*[W] * d), np.tile(b, d)) for W, b in layers]
     last = joined[-1]
     return [*joined[:-1], (last[0].sum(axis=0, keepdims=True), last[1].sum(keepdims=True))]
@@ -112,15 +114,15 @@ def measure_tightness(scale: Scale) -> Numbers:
     widths = [2**k * 6 for k in range(12)]
     ratios = {}
     for d, depth in product((1, 2, 3), (1, 2, 3, 4)):
-        found = [bounds([n] * depth, d) for n in widths]
-        ratios[f"{d} inputs, {depth} layers"] = [one.product / (one.lower or 1) for one in found]
+        results = [bounds([n] * depth, d) for n in widths]
+        ratios[f"{d} inputs, {depth} layers"] = [item.product / (item.lower or 1) for item in results]
     return {"widths": widths, "ratios": ratios}
 
 
 def judge_tightness(numbers: Numbers) -> Judgement:
     """Judge eqs. (2.26) to (2.28)."""
-    worst = max(own[-1] / own[-2] for own in numbers["ratios"].values())
-    largest = max(own[-1] for own in numbers["ratios"].values())
+    worst = max(part[-1] / part[-2] for part in numbers["ratios"].values())
+    largest = max(part[-1] for part in numbers["ratios"].values())
     if worst < 1.01:
         return Judgement("agrees", f"their ratio stays bounded as the width grows, at most {largest:.0f} here")
     return Judgement("disagrees", f"their ratio still grows {worst:.2f} times when the width doubles")
@@ -128,7 +130,7 @@ def judge_tightness(numbers: Numbers) -> Judgement:
 
 def picture_tightness(numbers: Numbers) -> Picture:
     """Picture eqs. (2.26) to (2.28)."""
-    curves = [Curve(name, numbers["widths"], own) for name, own in numbers["ratios"].items()]
+    curves = [Curve(name, numbers["widths"], part) for name, part in numbers["ratios"].items()]
     return Picture(curves=curves, x="width", y="upper over lower bound", log=True)
 
 
@@ -138,19 +140,19 @@ def measure_order(scale: Scale) -> Numbers:
     Beside k (L - 1).
     """
     n = 1 << 20
-    found = []
+    collected = []
     for k, layers in product((1, 2, 3), (1, 2, 3, 4)):
         small, large = (bounds([width] * layers, k).product for width in (n, 2 * n))
-        found.append(row(f"k = {k}, L = {layers}", k * (layers - 1), log2(large / small)))
-    return {"rows": found, "k L": [k * layers for k, layers in product((1, 2, 3), (1, 2, 3, 4))]}
+        collected.append(row(f"k = {k}, L = {layers}", k * (layers - 1), log2(large / small)))
+    return {"rows": collected, "k L": [k * layers for k, layers in product((1, 2, 3), (1, 2, 3, 4))]}
 
 
 def judge_order(numbers: Numbers) -> Judgement:
     """Judge section 2.3.2, after (2.26)."""
     if judge_rows(0.01)(numbers).verdict == "agrees":
         return Judgement("agrees", "the bound grows as printed")
-    found = rows(numbers)
-    right = all(abs((one.measured or 0) - kl) < 0.01 for one, kl in zip(found, numbers["k L"], strict=True))
+    all_rows = rows(numbers)
+    right = all(abs((row.measured or 0) - kl) < 0.01 for row, kl in zip(all_rows, numbers["k L"], strict=True))
     words = (
         "the bound grows as N^(k L): a layer is missing in k (L - 1), which (2.28) has" if right else "not as N^(k L)"
     )
@@ -230,20 +232,20 @@ def measure_by_dimension(scale: Scale) -> Numbers:
     widths = (4, 8, 16, 32) if scale == "full" else (4, 8, 16)
     counts = []
     for d in (1, 2, 3):
-        own = []
+        part = []
         for width in widths:
             batch = lab.Batch.initial(trials, [d, width, width, 1], seed=width, init="torch")
             nets = [creases.read(batch.module(k), (d,)) for k in range(trials)]
-            own.append(float(np.mean([creases.space(net, [(-8.0, 8.0)] * d).count for net in nets])))
-        counts.append(own)
+            part.append(float(np.mean([creases.space(net, [(-8.0, 8.0)] * d).count for net in nets])))
+        counts.append(part)
     units = 2 * np.array(widths)
-    powers = [float(np.polyfit(np.log(units), np.log(own), 1)[0]) for own in counts]
+    powers = [float(np.polyfit(np.log(units), np.log(part), 1)[0]) for part in counts]
     return {"units": units.tolist(), "counts": counts, "powers": powers}
 
 
 def judge_by_dimension(numbers: Numbers) -> Judgement:
     """Judge section 2.3.8 (also 1.1.1)."""
-    powers, last = numbers["powers"], [own[-1] for own in numbers["counts"]]
+    powers, last = numbers["powers"], [part[-1] for part in numbers["counts"]]
     ratios = [b / a for a, b in pairwise(last)]
     words = f"powers of the units with 1, 2, 3 inputs: {', '.join(f'{p:.2f}' for p in powers)}; at the most units each "
     words += f"input more has {' and '.join(f'{r:.1f}' for r in ratios)} times the regions"
@@ -253,7 +255,7 @@ def judge_by_dimension(numbers: Numbers) -> Judgement:
 
 def picture_by_dimension(numbers: Numbers) -> Picture:
     """Picture section 2.3.8 (also 1.1.1)."""
-    curves = [Curve(f"{d} inputs", numbers["units"], own) for d, own in enumerate(numbers["counts"], start=1)]
+    curves = [Curve(f"{d} inputs", numbers["units"], part) for d, part in enumerate(numbers["counts"], start=1)]
     return Picture(curves=curves, x="units", y="regions", log=True)
 
 

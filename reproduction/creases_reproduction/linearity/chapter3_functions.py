@@ -148,10 +148,10 @@ def measure_orderings(scale: Scale) -> Numbers:
 
 def judge_orderings(numbers: Numbers) -> Judgement:
     """Judge section 3.3.1."""
-    off = [one for one in rows(numbers) if one.printed != one.measured]
+    off = [row for row in rows(numbers) if row.printed != row.measured]
     if not off:
         return Judgement("agrees", "the cases tell all orders apart")
-    words = ", ".join(f"{one.printed:.0f} of {one.measured:.0f} at {one.what}" for one in off)
+    words = ", ".join(f"{row.printed:.0f} of {row.measured:.0f} at {row.what}" for row in off)
     return Judgement("disagrees", f"the cases compare a weight with the one before and prefix sums only: {words}")
 
 
@@ -159,18 +159,18 @@ def measure_class_counts(scale: Scale) -> Numbers:
     """Measure NPN classes of n bits beside 2^(2^n) / (2^n n!)."""
     bits = range(1, 6 if scale == "full" else 5)
     printed = {1: 2, 2: 4, 4: 222, 5: 616126}
-    found = {n: len(boolean.npn_classes(n).representatives) for n in bits}
+    results = {n: len(boolean.npn_classes(n).representatives) for n in bits}
     return {
-        "rows": [row(f"n = {n}", printed.get(n), count) for n, count in found.items()],
-        "over the estimate": [count * 2**n * factorial(n) / 2 ** (2**n) for n, count in found.items()],
+        "rows": [row(f"n = {n}", printed.get(n), count) for n, count in results.items()],
+        "over the estimate": [count * 2**n * factorial(n) / 2 ** (2**n) for n, count in results.items()],
     }
 
 
 def judge_class_counts(numbers: Numbers) -> Judgement:
     """Judge sections 3.3.1 and 3.4.2."""
-    off = [one for one in rows(numbers) if one.printed is not None and one.printed != one.measured]
+    off = [row for row in rows(numbers) if row.printed is not None and row.printed != row.measured]
     if off:
-        return Judgement("disagrees", ", ".join(f"{one.measured:.0f} classes at {one.what}" for one in off))
+        return Judgement("disagrees", ", ".join(f"{row.measured:.0f} classes at {row.what}" for row in off))
     ratios = ", ".join(f"{ratio:.2f}" for ratio in numbers["over the estimate"])
     return Judgement("agrees", f"as many as printed; {ratios} times the estimate for n = 1, 2, ...")
 
@@ -184,10 +184,10 @@ def measure_table_3_1(scale: Scale) -> Numbers:
 
 def judge_table_3_1(numbers: Numbers) -> Judgement:
     """Judge Table 3.1."""
-    off = [one for one in rows(numbers) if one.printed is not None and one.printed != one.measured]
+    off = [row for row in rows(numbers) if row.printed is not None and row.printed != row.measured]
     if off:
-        return Judgement("disagrees", ", ".join(f"{one.measured:.0f} at {one.what}" for one in off))
-    more = [f"; {one.measured:.0f} at {one.what}, which is not printed" for one in rows(numbers) if one.printed is None]
+        return Judgement("disagrees", ", ".join(f"{row.measured:.0f} at {row.what}" for row in off))
+    more = [f"; {row.measured:.0f} at {row.what}, which is not printed" for row in rows(numbers) if row.printed is None]
     return Judgement("agrees", f"all four values{''.join(more)}")
 
 
@@ -198,16 +198,19 @@ def measure_small_classes(scale: Scale) -> Numbers:
 
 def judge_small_classes(numbers: Numbers) -> Judgement:
     """Judge Figures 3.1 and 3.4, section 3.3.1."""
-    found = [numbers[str(n)] for n in (1, 2, 3)]
-    right = found[0] == [1, 1] and found[1] == [1, 2, 1] and len(found[2]) == 4 and found[2][3] > 1
-    words = "; ".join(f"n = {n}: {' '.join(map(str, own))}" for n, own in enumerate(found, start=1))
+    results = [numbers[str(n)] for n in (1, 2, 3)]
+    right = results[0] == [1, 1] and results[1] == [1, 2, 1] and len(results[2]) == 4 and results[2][3] > 1
+    words = "; ".join(f"n = {n}: {' '.join(map(str, part))}" for n, part in enumerate(results, start=1))
     return Judgement("agrees" if right else "disagrees", f"classes with 0, 1, 2, ... swaps: {words}")
 
 
 def measure_most_swaps(scale: Scale) -> Numbers:
     """Measure the classes of four bits with the most swaps."""
-    found = boolean.class_swaps(4)
-    return {"most": int(found.swaps.max()), "classes": found.representatives[found.swaps == found.swaps.max()].tolist()}
+    results = boolean.class_swaps(4)
+    return {
+        "most": int(results.swaps.max()),
+        "classes": results.representatives[results.swaps == results.swaps.max()].tolist(),
+    }
 
 
 def judge_most_swaps(numbers: Numbers) -> Judgement:
@@ -219,13 +222,13 @@ def judge_most_swaps(numbers: Numbers) -> Judgement:
 def measure_parity_swaps(scale: Scale) -> Numbers:
     """Measure swaps of parity, and changes along equal weights."""
     bits = range(1, 7 if scale == "full" else 6)
-    found = [
+    results = [
         (boolean.swaps(boolean.parity(n), n).changes, boolean.class_changes(boolean.parity(n), n, [1] * n))
         for n in bits
     ]
     return {
-        "rows": [row(f"n = {n}", n, exact) for n, (exact, _) in zip(bits, found, strict=True)],
-        "along ones": [other for _, other in found],
+        "rows": [row(f"n = {n}", n, exact) for n, (exact, _) in zip(bits, results, strict=True)],
+        "along ones": [other for _, other in results],
     }
 
 
@@ -233,8 +236,8 @@ def measure_average_swaps(scale: Scale) -> Numbers:
     """Measure mean swaps over all functions of n bits."""
     means = [float(swaps_of_all(n).mean()) for n in (1, 2, 3, 4)]
     if scale == "full":
-        found, sizes = boolean.class_swaps(5), boolean.npn_classes(5).sizes
-        means.append(float(found.swaps @ sizes / sizes.sum()))
+        results, sizes = boolean.class_swaps(5), boolean.npn_classes(5).sizes
+        means.append(float(results.swaps @ sizes / sizes.sum()))
     return {"means": means}
 
 
@@ -242,7 +245,7 @@ def judge_average_swaps(numbers: Numbers) -> Judgement:
     """Judge section 1.1.3."""
     means = numbers["means"]
     ratios = [b / a for a, b in pairwise(means)]
-    words = f"means {', '.join(f'{one:.3g}' for one in means)} for n = 1, 2, ...: each bit more has "
+    words = f"means {', '.join(f'{item:.3g}' for item in means)} for n = 1, 2, ...: each bit more has "
     words += f"{min(ratios):.2f} to {max(ratios):.2f} times as many swaps"
     return Judgement("agrees" if min(ratios) > 1.5 else "disagrees", words)
 

@@ -27,24 +27,24 @@ def hardest_classes(found: Success) -> Numbers:
     for name, leak in LEAKS.items():
         table = found.hardest(leak)
         printed = table.dropna(subset=["printed"])
-        listed += [row(f"{name}: {f}", own["printed"], own["count"]) for f, own in printed.iterrows()]
+        listed += [row(f"{name}: {f}", entry["printed"], entry["count"]) for f, entry in printed.iterrows()]
         numbers[name] = {int(f): int(count) for f, count in table["count"].head(10).items()}
     return {**numbers, "rows": listed}
 
 
 def judge_hardest_classes(numbers: Numbers) -> Judgement:
     """Judge Table 3.3."""
-    found = rows(numbers)
+    all_rows = rows(numbers)
     first = {name: next(iter(numbers[name])) for name in LEAKS}
     ties = {name: max(numbers[name].values()) == numbers[name].get(str(PARITY)) for name in LEAKS}
-    near = sum(abs((one.printed or 0) - (one.measured or 0)) <= 2 for one in found)
-    far = sorted(found, key=lambda one: -abs((one.printed or 0) - (one.measured or 0)))[:3]
-    words = f"{near} of {len(found)} counts are within 2 of those printed; furthest "
-    words += ", ".join(f"{one.what} {one.measured:.0f} (printed {one.printed:.0f})" for one in far)
+    near = sum(abs((row.printed or 0) - (row.measured or 0)) <= 2 for row in all_rows)
+    far = sorted(all_rows, key=lambda row: -abs((row.printed or 0) - (row.measured or 0)))[:3]
+    words = f"{near} of {len(all_rows)} counts are within 2 of those printed; furthest "
+    words += ", ".join(f"{row.what} {row.measured:.0f} (printed {row.printed:.0f})" for row in far)
     words += ". 278 and other unbalanced classes are hardest for ReLU only with PyTorch's default first weights"
     if not all(ties.values()):
         return Judgement("disagrees", f"{words}; most often hardest are {first}, not parity")
-    if near == len(found):
+    if near == len(all_rows):
         return Judgement("agrees", words)
     return Judgement("agrees in kind", f"parity is the hardest at most sizes for both; {words}")
 
@@ -56,8 +56,8 @@ def correlations_with_rates(found: Success) -> Numbers:
     """
     numbers: dict[str, Any] = {}
     for name, leak in LEAKS.items():
-        own, table = found.correlations(leak), found.performance(leak)
-        numbers[name] = {metric: [one["correlation"], one["low"], one["high"]] for metric, one in own.iterrows()}
+        part, table = found.correlations(leak), found.performance(leak)
+        numbers[name] = {metric: [item["correlation"], item["low"], item["high"]] for metric, item in part.iterrows()}
         numbers[f"{name}: ranks alike"] = {
             size: float(spearmanr(table[size], table["mean"]).statistic) for size in ("2x2", "3x1")
         }
@@ -73,19 +73,20 @@ def judge_correlations(numbers: Numbers) -> Judgement:
     """Judge Figure 3.6."""
     words, right = [], True
     for name in LEAKS:
-        size = {metric: abs(own[0]) for metric, own in numbers[name].items() if own[0] is not None}
+        size = {metric: abs(part[0]) for metric, part in numbers[name].items() if part[0] is not None}
         right &= (
-            max(size, key=lambda one: size[one]) == "influence" and min(size, key=lambda one: size[one]) == "entropy"
+            max(size, key=lambda item: size[item]) == "influence"
+            and min(size, key=lambda item: size[item]) == "entropy"
         )
-        words.append(f"{name}: " + ", ".join(f"{metric} {own[0]:.2f}" for metric, own in numbers[name].items()))
+        words.append(f"{name}: " + ", ".join(f"{metric} {part[0]:.2f}" for metric, part in numbers[name].items()))
     why = f"correlations with the mean rate: {'; '.join(words)}; the figure prints no numbers"
     return Judgement("agrees" if right else "disagrees", why)
 
 
 def picture_correlations(numbers: Numbers) -> Picture:
     """Picture Figure 3.6."""
-    found = [Row(f"{name}: {metric}", None, *own) for name in LEAKS for metric, own in numbers[name].items()]
-    return Picture(rows=found, x="correlation with the mean rate of success")
+    results = [Row(f"{name}: {metric}", None, *part) for name in LEAKS for metric, part in numbers[name].items()]
+    return Picture(rows=results, x="correlation with the mean rate of success")
 
 
 def extremes(found: Success) -> Numbers:
@@ -93,8 +94,8 @@ def extremes(found: Success) -> Numbers:
     table = found.performance(LEAKS["leaky"])
     ends = {"hardest": table.tail(ENDS), "easiest": table.head(ENDS)}
     return {
-        name: {metric: sorted(int(one) for one in own[metric]) for metric in ("swaps", "degree")}
-        for name, own in ends.items()
+        name: {metric: sorted(int(item) for item in part[metric]) for metric in ("swaps", "degree")}
+        for name, part in ends.items()
     }
 
 

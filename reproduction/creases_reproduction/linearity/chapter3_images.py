@@ -26,26 +26,26 @@ def image_curves(table: pd.DataFrame) -> Numbers:
     for method, part in table.groupby("method", sort=False):
         numbers[str(method)] = {"share": part["share"].tolist(), "accuracy": part["accuracy"].tolist()}
     near = near_original(table)
-    numbers["rows"] = [row(one.method, one.printed_share, one.share) for one in near.itertuples()]
+    numbers["rows"] = [row(item.method, item.printed_share, item.share) for item in near.itertuples()]
     numbers["original"] = float(near["original"].iloc[0])
     return numbers
 
 
 def judge_images(numbers: Numbers) -> Judgement:
     """Judge images."""
-    found = {one.what: one for one in rows(numbers)}
+    results = {row.what: row for row in rows(numbers)}
     words = f"of {numbers['original']:.1%}, less than a point is lost down to "
     words += ", ".join(
-        f"{one.measured:.0%} of the weights by {name}"
-        + ("" if one.printed is None else f" (printed {one.printed:.0%})")
-        for name, one in found.items()
+        f"{row.measured:.0%} of the weights by {name}"
+        + ("" if row.printed is None else f" (printed {row.printed:.0%})")
+        for name, row in results.items()
     )
-    printed = [one for one in found.values() if one.printed is not None]
-    if printed and all(abs((one.measured or 0) - (one.printed or 0)) <= 0.02 for one in printed):
+    printed = [row for row in results.values() if row.printed is not None]
+    if printed and all(abs((row.measured or 0) - (row.printed or 0)) <= 0.02 for row in printed):
         return Judgement("agrees", words)
-    most = max(one.measured or 1 for one in found.values())
-    faster = (found["channels"].measured or 0) >= (found["magnitude"].measured or 0) - 0.05
-    limit = max(one.printed or 0.9 for one in found.values()) + 0.15
+    most = max(row.measured or 1 for row in results.values())
+    faster = (results["channels"].measured or 0) >= (results["magnitude"].measured or 0) - 0.05
+    limit = max(row.printed or 0.9 for row in results.values()) + 0.15
     return Judgement("agrees in kind" if most <= limit and faster else "disagrees", words)
 
 
@@ -62,8 +62,8 @@ def image_claim(data: Any, figure: str, says: str, printed: str) -> Claim:
         return image_curves((images(data) if scale == "full" else _digits()).table)
 
     def from_table() -> tuple[Numbers, dict[str, str]]:
-        found = stored_table("pruning_images")
-        return image_curves(found.table[found.table["data"] == data]), found.about | {"device": "cuda"}
+        result = stored_table("pruning_images")
+        return image_curves(result.table[result.table["data"] == data]), result.about | {"device": "cuda"}
 
     full = "two minutes of an H200, with the image files"
     return Claim(

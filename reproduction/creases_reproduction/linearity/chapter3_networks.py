@@ -90,8 +90,8 @@ def measure_wide_networks(scale: Scale) -> Numbers:
         model = boolean.intervals.wide_interval_network(ends, first=first, leak=leak)
         signs = first * (-1.0) ** np.arange(count)
         right = all(
-            (values(model, np.linspace(own[0], own[1], 9)) * sign > 0).all()
-            for own, sign in zip(ends, signs, strict=True)
+            (values(model, np.linspace(part[0], part[1], 9)) * sign > 0).all()
+            for part, sign in zip(ends, signs, strict=True)
         )
         holds.append(right and units(model) <= count - 1)
     return count_failures(holds)
@@ -161,12 +161,15 @@ def measure_figure_3_3(scale: Scale) -> Numbers:
     inner = np.array([np.linspace(a, b, 5) for a, b in FIVE])
     signs = (-1.0) ** np.arange(len(FIVE))[:, None]
     right = {
-        name: bool((values(one, inner.ravel()).reshape(inner.shape) * signs > 0).all()) for name, one in models.items()
+        name: bool((values(item, inner.ravel()).reshape(inner.shape) * signs > 0).all())
+        for name, item in models.items()
     }
-    sizes = {name: [one.out_features for one in model if isinstance(one, nn.Linear)] for name, model in models.items()}
+    sizes = {
+        name: [item.out_features for item in model if isinstance(item, nn.Linear)] for name, model in models.items()
+    }
     return {
         "x": x.tolist(),
-        **{name: values(one, x).tolist() for name, one in models.items()},
+        **{name: values(item, x).tolist() for name, item in models.items()},
         "right": right,
         "sizes": sizes,
     }
@@ -174,7 +177,7 @@ def measure_figure_3_3(scale: Scale) -> Numbers:
 
 def judge_figure_3_3(numbers: Numbers) -> Judgement:
     """Judge Figure 3.3, also A.1 and A.2."""
-    words = "; ".join(f"{name}: layers of {', '.join(map(str, own[:-1]))}" for name, own in numbers["sizes"].items())
+    words = "; ".join(f"{name}: layers of {', '.join(map(str, part[:-1]))}" for name, part in numbers["sizes"].items())
     return Judgement(
         "agrees" if all(numbers["right"].values()) else "disagrees", f"{words} units have all four changes"
     )
@@ -220,9 +223,9 @@ def measure_second_layer(scale: Scale) -> Numbers:
     printed, turned = [], []
     for w in range(2, 6):
         x = np.arange(1, w) / w  # where pieces i - 1 and i meet
-        own = [[_fold(i - 1, w, at, odd) - _fold(i, w, at, odd) for i, at in enumerate(x, start=1)] for odd in (0, 1)]
-        printed.append(float(np.abs(own[0]).max()))
-        turned.append(float(np.abs(own[1]).max()))
+        part = [[_fold(i - 1, w, at, odd) - _fold(i, w, at, odd) for i, at in enumerate(x, start=1)] for odd in (0, 1)]
+        printed.append(float(np.abs(part[0]).max()))
+        turned.append(float(np.abs(part[1]).max()))
     return {"as printed": printed, "odd pieces 1 - w (x - i / w)": turned}
 
 

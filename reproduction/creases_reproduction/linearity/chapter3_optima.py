@@ -24,19 +24,19 @@ PRINTED_OPTIMA = {"a > 0": (2.0, -1.0), "a <= 0": (-4.0, 2.0)}
 
 def gradient(loss: Tensor, parameters: Tensor) -> Tensor:
     """Return the gradient of a loss by its parameters."""
-    (found,) = torch.autograd.grad(loss, parameters)
-    return found
+    (results,) = torch.autograd.grad(loss, parameters)
+    return results
 
 
 def measure_example(scale: Scale) -> Numbers:
     """Measure the gradient of (3.13) at the printed optima and at (0, 0), and the losses there."""
-    found = {}
+    results = {}
     for name, at in {**PRINTED_OPTIMA, "a = b = 0": (0.0, 0.0)}.items():
         p = torch.tensor(at, dtype=torch.float64, requires_grad=True)
         v = torch.relu(p[0] * torch.tensor([-1.0, 1.0])) + p[1]
         loss = ((torch.tensor([-1.0, 1.0]) - v) ** 2).sum()
-        found[name] = {"at": list(at), "gradient": float(gradient(loss, p).abs().max()), "loss": float(loss.detach())}
-    return found
+        results[name] = {"at": list(at), "gradient": float(gradient(loss, p).abs().max()), "loss": float(loss.detach())}
+    return results
 
 
 def judge_example(numbers: Numbers) -> Judgement:
@@ -104,7 +104,7 @@ def judge_equations(numbers: Numbers) -> Judgement:
 
 def measure_sign_regions(scale: Scale) -> Numbers:
     """Measure how many combinations of signs there are, and the losses of their steady states."""
-    losses = Counter("none" if one.loss is None else str(one.loss) for one in xor.REGIONS)
+    losses = Counter("none" if item.loss is None else str(item.loss) for item in xor.REGIONS)
     return {"regions": len(xor.REGIONS), "of": 2**6, "losses": dict(losses)}
 
 
@@ -125,7 +125,7 @@ def judge_losses(numbers: Numbers) -> Judgement:
 
 def measure_symmetries(scale: Scale) -> Numbers:
     """Count the regions in which the loss of steady states is another than in the one that a symmetry makes of it."""
-    losses = {one.sides: one.loss for one in xor.REGIONS}
+    losses = {item.sides: item.loss for item in xor.REGIONS}
     maps: dict[str, Callable[[Sides, Sides], tuple[Sides, Sides]]] = {
         "units exchanged": lambda first, second: (second, first),
         "both w negated": lambda first, second: (_mirror_sides(first), _mirror_sides(second)),
@@ -154,14 +154,14 @@ def judge_symmetries(numbers: Numbers) -> Judgement:
 
 def measure_freedom(scale: Scale) -> Numbers:
     """Measure dimensions of the families of steady states."""
-    return {"dimensions": dict(Counter(str(one.dimension) for one in xor.REGIONS if one.dimension is not None))}
+    return {"dimensions": dict(Counter(str(item.dimension) for item in xor.REGIONS if item.dimension is not None))}
 
 
 def judge_freedom(numbers: Numbers) -> Judgement:
     """Judge section 3.4.1."""
-    found = numbers["dimensions"]
-    words = ", ".join(f"{count} of dimension {name}" for name, count in sorted(found.items()))
-    return Judgement("agrees" if min(map(int, found)) >= 2 else "disagrees", f"families: {words}")
+    results = numbers["dimensions"]
+    words = ", ".join(f"{count} of dimension {name}" for name, count in sorted(results.items()))
+    return Judgement("agrees" if min(map(int, results)) >= 2 else "disagrees", f"families: {words}")
 
 
 def measure_families(scale: Scale) -> Numbers:
@@ -180,7 +180,7 @@ def measure_families(scale: Scale) -> Numbers:
     members = torch.cat([first[inside_region], second, third]).requires_grad_()
     losses = loss(members)
     slopes = gradient(losses.sum(), members).abs().amax(dim=1)
-    known = next(one.loss for one in xor.REGIONS if one.sides == (ALL, ALL))
+    known = next(item.loss for item in xor.REGIONS if item.sides == (ALL, ALL))
     holds = [bool(s < 1e-9 and abs(v - 4) < 1e-9) for s, v in zip(slopes, losses.detach(), strict=True)]
     return {**count_failures(holds), "loss of the region": str(known)}
 
@@ -201,30 +201,30 @@ def measure_table_3_2(scale: Scale) -> Numbers:
 
     Shares of trained networks by family (mean loss), and by loss for both readings of the loss.
     """
-    found = train_optima(scale)
-    solutions = found.solutions("mean")
-    by_loss = found.frequencies()
+    results = train_optima(scale)
+    solutions = results.solutions("mean")
+    by_loss = results.frequencies()
     return {
         "rows": [
-            row(f"loss {one.loss:.3g}: {_NAMES[one.region]}", one.printed / 1000, one.share, one.low, one.high)
-            for one in solutions.dropna(subset=["printed"]).sort_values("printed").itertuples()
+            row(f"loss {item.loss:.3g}: {_NAMES[item.region]}", item.printed / 1000, item.share, item.low, item.high)
+            for item in solutions.dropna(subset=["printed"]).sort_values("printed").itertuples()
         ],
         "by loss": {
-            name: {own.loss: [own.share, own.low, own.high] for own in part.itertuples()}
+            name: {values_of.loss: [values_of.share, values_of.low, values_of.high] for values_of in part.itertuples()}
             for name, part in by_loss.groupby("trained on", sort=False)
         },
         "families found": int((solutions.loc[solutions["solution"] != "none of these", "count"] > 0).sum()),
-        "networks": len(found.runs["mean"].ends.loss),
+        "networks": len(results.runs["mean"].ends.loss),
     }
 
 
 def judge_table(numbers: Numbers) -> Judgement:
     """Judge Table 3.2."""
-    found = rows(numbers)
-    near = [_is_consistent(one.printed, one.measured) for one in found if one.printed is not None]
+    all_rows = rows(numbers)
+    near = [_is_consistent(row.printed, row.measured) for row in all_rows if row.printed is not None]
     here, printed = (
         numbers["by loss"]["mean"]["8/3"][0],
-        sum(one.printed or 0 for one in found if one.what.startswith("loss 2.67")),
+        sum(row.printed or 0 for row in all_rows if row.what.startswith("loss 2.67")),
     )
     words = (
         f"{sum(near)} of {len(near)} printed counts are within the chance of 1,000 trials, on the mean of the errors; "

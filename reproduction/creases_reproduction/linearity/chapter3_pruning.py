@@ -66,13 +66,13 @@ def judge_wide(numbers: Numbers) -> Judgement:
 
 def judge_shares(numbers: Numbers) -> Judgement:
     """Judge Table 3.4."""
-    found = rows(numbers)
-    off = [one for one in found if not is_inside(one)]
-    words = "; ".join(describe_row(one, ".3f") for one in found)
-    if found and not off:
+    all_rows = rows(numbers)
+    off = [row for row in all_rows if not is_inside(row)]
+    words = "; ".join(describe_row(row, ".3f") for row in all_rows)
+    if all_rows and not off:
         return Judgement("agrees", words)
     ratios = [
-        max(one.measured or 1e-9, one.printed or 1e-9) / min(one.measured or 1e-9, one.printed or 1e-9) for one in off
+        max(row.measured or 1e-9, row.printed or 1e-9) / min(row.measured or 1e-9, row.printed or 1e-9) for row in off
     ]
     if ratios and max(ratios) < 2:
         return Judgement("agrees in kind", words)
@@ -88,30 +88,30 @@ def deep_table(table: pd.DataFrame) -> Numbers:
 
     For each number of digits the least units of all prunings, and whether the printed ends occur.
     """
-    found = {}
+    results = {}
     for digits, part in table.groupby("digits"):
         ends = {str(end): int(count) for end, count in zip(part["hidden"], part["count"], strict=True)}
         printed = [" ".join(map(str, end)) for end in PRINTED_DEEP[int(str(digits))]]
-        found[str(digits)] = {
+        results[str(digits)] = {
             "prunings": int(part["prunings"].iloc[0]),
             "least units": int(part["units"].min()),
             "printed units": min(map(sum, PRINTED_DEEP[int(str(digits))])),
             "printed ends": {end: ends.get(end, 0) for end in printed},
             "one layer": sum(count for end, count in ends.items() if " " not in end),
         }
-    return found
+    return results
 
 
 def judge_deep(numbers: Numbers) -> Judgement:
     """Judge Table 3.5."""
     words = "; ".join(
         f"{digits} digits: "
-        + ", ".join(f"{end.replace(' ', '-')} {count}x" for end, count in own["printed ends"].items())
-        for digits, own in numbers.items()
+        + ", ".join(f"{end.replace(' ', '-')} {count}x" for end, count in part["printed ends"].items())
+        for digits, part in numbers.items()
     )
-    words = f"printed ends in {max(own['prunings'] for own in numbers.values())} prunings each: {words}"
-    reached = all(any(own["printed ends"].values()) for own in numbers.values())
-    every = all(min(own["printed ends"].values()) > 0 for own in numbers.values())
+    words = f"printed ends in {max(part['prunings'] for part in numbers.values())} prunings each: {words}"
+    reached = all(any(part["printed ends"].values()) for part in numbers.values())
+    every = all(min(part["printed ends"].values()) > 0 for part in numbers.values())
     if reached and every:
         return Judgement("agrees", words)
     return Judgement("agrees in kind" if reached else "disagrees", words)
@@ -119,18 +119,18 @@ def judge_deep(numbers: Numbers) -> Judgement:
 
 def judge_one_layer(numbers: Numbers) -> Judgement:
     """Judge section 3.4.4."""
-    found = {digits: own["one layer"] for digits, own in numbers.items()}
-    words = "prunings that end with one hidden layer, by digits: " + ", ".join(f"{d}: {n}" for d, n in found.items())
-    if any(count for digits, count in found.items() if digits not in ("2", "3")) or not found["2"]:
+    results = {digits: part["one layer"] for digits, part in numbers.items()}
+    words = "prunings that end with one hidden layer, by digits: " + ", ".join(f"{d}: {n}" for d, n in results.items())
+    if any(count for digits, count in results.items() if digits not in ("2", "3")) or not results["2"]:
         return Judgement("disagrees", words)
-    return Judgement("agrees" if found["3"] else "agrees in kind", words)
+    return Judgement("agrees" if results["3"] else "agrees in kind", words)
 
 
 def picture_deep(numbers: Numbers) -> Picture:
     """Picture Table 3.5 and section 3.4.4."""
-    digits = [float(one) for one in numbers]
+    digits = [float(item) for item in numbers]
     curves = [
-        Curve(name, digits, [own[key] for own in numbers.values()])
+        Curve(name, digits, [part[key] for part in numbers.values()])
         for name, key in (("here", "least units"), ("printed", "printed units"))
     ]
     return Picture(curves=curves, x="digits", y="units of the smallest")
@@ -146,28 +146,28 @@ def measure_rates(scale: Scale) -> Numbers:
     return {
         "rows": [
             row(
-                f"{one.width}x{one.depth} {'ReLU' if one.leak == RELU else 'leaky'}",
-                printed[one.width, one.depth],
-                one.rate,
-                one.low,
-                one.high,
+                f"{item.width}x{item.depth} {'ReLU' if item.leak == RELU else 'leaky'}",
+                printed[item.width, item.depth],
+                item.rate,
+                item.low,
+                item.high,
             )
-            for one in table.itertuples()
+            for item in table.itertuples()
         ]
     }
 
 
 def judge_rates(numbers: Numbers) -> Judgement:
     """Judge section 3.4.4."""
-    found = rows(numbers)
-    words = "; ".join(describe_row(one, ".1%") for one in found)
-    sizes = {one.what.split()[0] for one in found}
-    good = {one.what.split()[0] for one in found if is_inside(one)}
+    all_rows = rows(numbers)
+    words = "; ".join(describe_row(row, ".1%") for row in all_rows)
+    sizes = {row.what.split()[0] for row in all_rows}
+    good = {row.what.split()[0] for row in all_rows if is_inside(row)}
     if good == sizes:
         return Judgement("agrees", words)
-    order = sorted((one for one in found if "ReLU" in one.what), key=lambda one: one.printed or 0)
-    near = all(abs((one.measured or 0) - (one.printed or 0)) < 0.1 for one in order)
-    rising = [one.measured or 0 for one in order][-1] == max(one.measured or 0 for one in order)
+    order = sorted((row for row in all_rows if "ReLU" in row.what), key=lambda row: row.printed or 0)
+    near = all(abs((row.measured or 0) - (row.printed or 0)) < 0.1 for row in order)
+    rising = [row.measured or 0 for row in order][-1] == max(row.measured or 0 for row in order)
     return Judgement("agrees in kind" if near and rising else "disagrees", words)
 
 
@@ -197,11 +197,11 @@ def measure_sub_networks(scale: Scale) -> Numbers:
 
 def judge_sub_networks(numbers: Numbers) -> Judgement:
     """Judge section 3.4.4."""
-    found = rows(numbers)
-    words = "; ".join(describe_row(one, ".2f") for one in found)
-    if all(is_inside(one, 0.005) for one in found):
+    all_rows = rows(numbers)
+    words = "; ".join(describe_row(item, ".2f") for item in all_rows)
+    if all(is_inside(item, 0.005) for item in all_rows):
         return Judgement("agrees", words)
-    few = (found[1].measured or 0) < 0.6 and (found[3].measured or 1) < 0.2
+    few = (all_rows[1].measured or 0) < 0.6 and (all_rows[3].measured or 1) < 0.2
     return Judgement("agrees in kind" if few else "disagrees", f"{words}: more of our networks hold one")
 
 
@@ -210,24 +210,24 @@ def measure_deep_to_minimal(scale: Scale) -> Numbers:
     trials, restarts = (40, 4) if scale == "full" else (4, 2)
     networks = originals(4, [15] * 4, trials, derive_seed(0, 4, 15, 4))
     done = prune.iterative(networks, *parity(4), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(0, 4, 15, 5))
-    minimal = [one.hidden == (2, 2) for one in done.trajectories]
+    minimal = [item.hidden == (2, 2) for item in done.trajectories]
     learned, share = wilson_interval(networks.count, trials), wilson_interval(sum(minimal), len(minimal))
     return {
         "rows": [
             row("learn 4-parity", 1.0, networks.count / trials, *learned),
             row("prunings that end 2x2", 0.2, float(np.mean(minimal)), *share),
         ],
-        "ends": dict(Counter(" ".join(map(str, one.hidden)) for one in done.trajectories)),
+        "ends": dict(Counter(" ".join(map(str, item.hidden)) for item in done.trajectories)),
     }
 
 
 def judge_deep_to_minimal(numbers: Numbers) -> Judgement:
     """Judge section 3.4.4."""
-    found = rows(numbers)
-    words = "; ".join(describe_row(one, ".2f") for one in found)
-    if all(is_inside(one, 0.01) for one in found):
+    all_rows = rows(numbers)
+    words = "; ".join(describe_row(item, ".2f") for item in all_rows)
+    if all(is_inside(item, 0.01) for item in all_rows):
         return Judgement("agrees", words)
-    right = (found[0].measured or 0) > 0.85 and 0 < (found[1].measured or 0) < 0.75
+    right = (all_rows[0].measured or 0) > 0.85 and 0 < (all_rows[1].measured or 0) < 0.75
     words += " (it depends on the fine-tuning, which the text does not give)"
     return Judgement("agrees in kind" if right else "disagrees", words)
 
@@ -241,21 +241,21 @@ def measure_curves(scale: Scale) -> Numbers:
     last = table[table["epoch"] == table["epoch"].max()]
     three = last[last["width"] == 3]
     winners = three.loc[three["right"] == 1, "sub_network"].tolist()
-    found = {"epochs": sorted(table["epoch"].unique().tolist()), "successful of 20": len(winners)}
+    results = {"epochs": sorted(table["epoch"].unique().tolist()), "successful of 20": len(winners)}
     for name, width, number in [
         ("three units, successful", 3, winners[0]),
         *(("best of two units", 2, _best(last, 2)), ("best of one unit", 1, _best(last, 1))),
     ]:
-        own = table[(table["width"] == width) & (table["sub_network"] == number)]
-        found[name] = own.sort_values("epoch")["loss"].tolist()
+        part = table[(table["width"] == width) & (table["sub_network"] == number)]
+        results[name] = part.sort_values("epoch")["loss"].tolist()
     winner = table[(table["width"] == 3) & (table["sub_network"] == winners[0])].sort_values("epoch")
-    found["right at epoch"] = int(winner.loc[winner["right"] == 1, "epoch"].min())
-    return found
+    results["right at epoch"] = int(winner.loc[winner["right"] == 1, "epoch"].min())
+    return results
 
 
 def _best(last: pd.DataFrame, width: int) -> int:
-    own = last[last["width"] == width]
-    return int(own.loc[own["loss"].idxmin(), "sub_network"])
+    part = last[last["width"] == width]
+    return int(part.loc[part["loss"].idxmin(), "sub_network"])
 
 
 def judge_curves(numbers: Numbers) -> Judgement:

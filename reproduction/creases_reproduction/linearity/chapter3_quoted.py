@@ -36,26 +36,26 @@ def measure_bias_to_low_entropy(scale: Scale) -> Numbers:
     By depth.
     """
     n, width, trials = 7, 32, 20_000 if scale == "full" else 1_000
-    found = []
+    collected = []
     for depth in (0, 1, 2, 4, 8) if scale == "full" else (0, 1, 4):
         batch = lab.Batch.initial(trials, [n, *[width] * depth, 1], seed=0, init="he")
         share = (batch.outputs(boolean.all_inputs(n).astype(np.float32))[..., 0] > 0).mean(axis=1)
         bits = (entr(share) + entr(1 - share)) / np.log(2)
         error = 1.96 * bits.std() / np.sqrt(trials)
-        found.append(row(f"{depth} hidden layers", None, bits.mean(), bits.mean() - error, bits.mean() + error))
-    return {"rows": found, "networks": trials}
+        collected.append(row(f"{depth} hidden layers", None, bits.mean(), bits.mean() - error, bits.mean() + error))
+    return {"rows": collected, "networks": trials}
 
 
 def judge_bias(numbers: Numbers) -> Judgement:
     """Judge section 3.1."""
-    own = rows(numbers)
+    part = rows(numbers)
     words = f"mean entropy over {numbers['networks']} networks: " + ", ".join(
-        f"{one.measured:.3f} bits ({one.what})" for one in own
+        f"{row.measured:.3f} bits ({row.what})" for row in part
     )
-    falls = [(a.low or 0) > (b.high or 0) for a, b in pairwise(own)]
+    falls = [(a.low or 0) > (b.high or 0) for a, b in pairwise(part)]
     if all(falls):
         return Judgement("agrees", words)
-    return Judgement("agrees in kind" if (own[0].low or 0) > (own[-1].high or 0) else "disagrees", words)
+    return Judgement("agrees in kind" if (part[0].low or 0) > (part[-1].high or 0) else "disagrees", words)
 
 
 CLAIMS = [

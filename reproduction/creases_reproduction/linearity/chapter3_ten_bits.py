@@ -63,14 +63,14 @@ def sizes(table: pd.DataFrame) -> Numbers:
     Rates by depth (rows) and width (columns), and which sizes have a network by the constructions.
     """
     parity, random = (grid(table, kind) for kind in ("parity", "random"))
-    own = table[table["kind"] == "parity"]
+    part = table[table["kind"] == "parity"]
     return {
         "widths": parity.columns.tolist(),
         "depths": parity.index.tolist(),
         "parity": parity.to_numpy(),
         "random": random.to_numpy(),
         "predicted": has_parity_network(parity, int(table["n"].iloc[0])).to_numpy().tolist(),
-        "trials": int(own["trials"].iloc[0]),
+        "trials": int(part["trials"].iloc[0]),
     }
 
 
@@ -107,10 +107,10 @@ def picture_sizes(kind: str) -> Callable[[Numbers], Picture]:
 
 def performance(table: pd.DataFrame) -> Numbers:
     """Return Fig. 3.8: for n = 10 and each kind, mean points right of 1024 and mean degree, entropy and influence."""
-    own = table[table["n"] == 10]
+    values_of = table[table["n"] == 10]
     numbers = {}
     for kind in KINDS:
-        part = own[own["kind"] == kind]
+        part = values_of[values_of["kind"] == kind]
         numbers[kind] = {"right": 1024 * part["right"].mean(), **{name: part[name].mean() for name in METRICS}}
         low, high = mean_interval(1024 * part["right"]) if len(part) > 1 else (None, None)
         numbers[kind] |= {"low": low, "high": high, "easiest": 1024 * part["right"].max()}
@@ -120,7 +120,7 @@ def performance(table: pd.DataFrame) -> Numbers:
 def judge_performance(numbers: Numbers) -> Judgement:
     """Judge performance."""
     right = {kind: numbers[kind]["right"] for kind in KINDS}
-    words = "points right of 1024: " + ", ".join(f"{kind} {one:.0f}" for kind, one in right.items())
+    words = "points right of 1024: " + ", ".join(f"{kind} {item:.0f}" for kind, item in right.items())
     words += "; influence " + ", ".join(f"{kind} {numbers[kind]['influence']:.1f}" for kind in KINDS)
     words += "; entropy " + ", ".join(f"{kind} {numbers[kind]['entropy']:.1f}" for kind in KINDS)
     harder = right["random"] < min(right["xored"], right["parity"])
@@ -131,7 +131,7 @@ def judge_performance(numbers: Numbers) -> Judgement:
 
 def picture_performance(numbers: Numbers) -> Picture:
     """Picture performance."""
-    listed = [Row(kind, None, one["right"], one["low"], one["high"]) for kind, one in numbers.items()]
+    listed = [Row(kind, None, item["right"], item["low"], item["high"]) for kind, item in numbers.items()]
     return Picture(rows=listed, x="points right of 1024")
 
 
@@ -167,7 +167,7 @@ def judge_growth(numbers: Numbers) -> Judgement:
     )
     entropy = numbers["random"]["entropy"]
     right = lost["random"] >= max(lost["xored"], lost["parity"]) and bool((np.diff(entropy) > 0).all())
-    words += f"; entropy of random ones over n: {' '.join(f'{one:.2f}' for one in entropy)}"
+    words += f"; entropy of random ones over n: {' '.join(f'{item:.2f}' for item in entropy)}"
     return Judgement("agrees" if right else "disagrees", words)
 
 
@@ -181,11 +181,11 @@ def picture_growth(numbers: Numbers) -> Picture:
 
 def judge_entropy(numbers: Numbers) -> Judgement:
     """Judge entropy."""
-    found = numbers["entropy with points right"]
+    results = numbers["entropy with points right"]
     words = "correlation of entropy with points right, by bits: "
-    words += " ".join("-" if one is None else f"{one:.2f}" for one in found)
-    last = found[-1]
-    right = last is not None and last < -0.5 and all(one is None or one > last for one in found[:-1])
+    words += " ".join("-" if item is None else f"{item:.2f}" for item in results)
+    last = results[-1]
+    right = last is not None and last < -0.5 and all(item is None or item > last for item in results[:-1])
     return Judgement("agrees" if right else "disagrees", f"{words} (- where all points are right)")
 
 
@@ -193,19 +193,19 @@ def measure_expected_metrics(scale: Scale) -> Numbers:
     """Measure mean degree and influence over n of random functions of ten bits, beside those of parity."""
     tables = functions("random", 10, 100 if scale == "full" else 20)
     numbers = [boolean.from_truth_table(table) for table in tables]
-    found = []
+    collected = []
     for name in ("degree", "influence"):
         values = FOURIER_METRICS[name](numbers, 10) / 10
         parity = float(FOURIER_METRICS[name](boolean.parity(10), 10)) / 10
-        found.append(row(name, parity, values.mean(), *mean_interval(values)))
-    return {"rows": found}
+        collected.append(row(name, parity, values.mean(), *mean_interval(values)))
+    return {"rows": collected}
 
 
 def judge_expected(numbers: Numbers) -> Judgement:
     """Judge section 3.4.3."""
-    found = rows(numbers)
-    words = ", ".join(f"{one.what} {one.measured:.2f} n (parity {one.printed:g} n)" for one in found)
-    off = [one.what for one in found if abs((one.measured or 0) - (one.printed or 0)) > 0.1]
+    all_rows = rows(numbers)
+    words = ", ".join(f"{row.what} {row.measured:.2f} n (parity {row.printed:g} n)" for row in all_rows)
+    off = [row.what for row in all_rows if abs((row.measured or 0) - (row.printed or 0)) > 0.1]
     if off:
         return Judgement("disagrees", f"random functions have {words}: {' and '.join(off)} is not that of parity")
     return Judgement("agrees", f"random functions have {words}")
@@ -213,14 +213,14 @@ def judge_expected(numbers: Numbers) -> Judgement:
 
 def measure_maxima(scale: Scale) -> Numbers:
     """Measure the largest degree, influence and entropy of functions of n bits, and the entropy of OR."""
-    found: dict[str, list[float]] = {"bits": [], "degree": [], "influence": [], "entropy": [], "entropy of OR": []}
+    results: dict[str, list[float]] = {"bits": [], "degree": [], "influence": [], "entropy": [], "entropy of OR": []}
     for n in range(2, 6 if scale == "full" else 5):
         classes = boolean.npn_classes(n).representatives
-        found["bits"].append(n)
+        results["bits"].append(n)
         for name, metric in FOURIER_METRICS.items():
-            found[name].append(float(metric(classes, n).max()))
-        found["entropy of OR"].append(float(boolean.fourier.entropy(2 ** (2**n) - 2, n)))
-    return found
+            results[name].append(float(metric(classes, n).max()))
+        results["entropy of OR"].append(float(boolean.fourier.entropy(2 ** (2**n) - 2, n)))
+    return results
 
 
 def judge_maxima(numbers: Numbers) -> Judgement:

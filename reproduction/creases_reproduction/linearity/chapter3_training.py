@@ -79,9 +79,9 @@ def picture_sizes(name: str, how: str) -> Callable[[Numbers], Picture]:
 def judge_fig_3_5(numbers: Numbers) -> Judgement:
     """Judge Figure 3.5."""
     means = {name: np.array(numbers[name]["mean"]) for name in LEAKS}
-    rising = {name: bool((np.diff(own[0]) > 0).all()) for name, own in means.items()}
+    rising = {name: bool((np.diff(part[0]) > 0).all()) for name, part in means.items()}
     better = int((means["leaky"] > means["ReLU"]).sum())
-    growth = ", ".join(f"{name} {own[0][0]:.2f} to {own[0][-1]:.2f}" for name, own in means.items())
+    growth = ", ".join(f"{name} {part[0][0]:.2f} to {part[0][-1]:.2f}" for name, part in means.items())
     words = (
         f"means grow with the width: {growth} at depth 1; leaky is above ReLU at {better} of {means['ReLU'].size} sizes"
     )
@@ -91,9 +91,9 @@ def judge_fig_3_5(numbers: Numbers) -> Judgement:
 
 def judge_shallow(numbers: Numbers) -> Judgement:
     """Judge section 3.4.2 and Theorem 2, slide 11."""
-    own = numbers["ReLU"]["min"][numbers["depths"].index(1)]
-    first = next((width for width, rate in zip(numbers["widths"], own, strict=True) if rate > 0), None)
-    words = f"lowest successes in {numbers['trials']} by width {numbers['widths']}: {_hundred(own)}"
+    part = numbers["ReLU"]["min"][numbers["depths"].index(1)]
+    first = next((width for width, rate in zip(numbers["widths"], part, strict=True) if rate > 0), None)
+    words = f"lowest successes in {numbers['trials']} by width {numbers['widths']}: {_hundred(part)}"
     if first == 5:
         return Judgement("agrees", words)
     words = (
@@ -106,8 +106,8 @@ def judge_shallow(numbers: Numbers) -> Judgement:
 
 def judge_narrow(numbers: Numbers) -> Judgement:
     """Judge section 3.4.2, chapter 4, section 4.3 and Theorem 2.3.2."""
-    own = [numbers["widths"].index(width) for width in (2, 3)]
-    mean, least = ([line[i] for line in numbers["ReLU"][name] for i in own] for name in ("mean", "min"))
+    part = [numbers["widths"].index(width) for width in (2, 3)]
+    mean, least = ([line[i] for line in numbers["ReLU"][name] for i in part] for name in ("mean", "min"))
     words = (
         f"networks of widths 2 and 3 succeed in {min(mean):.0%} to {max(mean):.0%} of trials in the mean over the "
         f"classes, in {min(least):.0%} to {max(least):.0%} on the hardest one"
@@ -119,9 +119,9 @@ def judge_narrow(numbers: Numbers) -> Judgement:
 
 def judge_width_2(numbers: Numbers) -> Judgement:
     """Judge section 3.4.2."""
-    own = [row[numbers["widths"].index(2)] for row in numbers["ReLU"]["min"]]
-    words = f"lowest rates of width 2 by depth, percent: {_hundred(own)}"
-    return Judgement("disagrees" if max(own) > 0 else "agrees", words)
+    part = [row[numbers["widths"].index(2)] for row in numbers["ReLU"]["min"]]
+    words = f"lowest rates of width 2 by depth, percent: {_hundred(part)}"
+    return Judgement("disagrees" if max(part) > 0 else "agrees", words)
 
 
 def judge_3x2(numbers: Numbers) -> Judgement:
@@ -133,9 +133,9 @@ def judge_3x2(numbers: Numbers) -> Judgement:
 
 def judge_layers(numbers: Numbers) -> Judgement:
     """Judge section 3.4.2."""
-    one, two = (np.array(numbers["ReLU"]["min"][numbers["depths"].index(depth)]) for depth in (1, 2))
-    words = f"lowest rates of one layer, percent: {_hundred(one)}; of two: {_hundred(two)}"
-    return Judgement("agrees" if (two > one).mean() > 0.5 else "disagrees", words)
+    item, two = (np.array(numbers["ReLU"]["min"][numbers["depths"].index(depth)]) for depth in (1, 2))
+    words = f"lowest rates of one layer, percent: {_hundred(item)}; of two: {_hundred(two)}"
+    return Judgement("agrees" if (two > item).mean() > 0.5 else "disagrees", words)
 
 
 def judge_leaky(numbers: Numbers) -> Judgement:
@@ -163,8 +163,12 @@ def hypothesis(found: Success) -> Numbers:
         if width**depth >= swaps[f]
     ]
     never = [[f, width, depth] for f, width, depth, rate in tried if rate == 0]
-    fewer = [own for own in rates.columns if own[0] ** own[1] < swaps.max() and (rates[own] > 0).all()]
-    return {"pairs": len(tried), "never": never, "smaller sizes that learn all": [list(map(int, one)) for one in fewer]}
+    fewer = [part for part in rates.columns if part[0] ** part[1] < swaps.max() and (rates[part] > 0).all()]
+    return {
+        "pairs": len(tried),
+        "never": never,
+        "smaller sizes that learn all": [list(map(int, item)) for item in fewer],
+    }
 
 
 def judge_hypothesis(numbers: Numbers) -> Judgement:
@@ -183,7 +187,7 @@ def measure_same_class(scale: Scale) -> Numbers:
     One chance for all?
     """
     trials, draw = (1000 if scale == "full" else 100), np.random.default_rng(0)
-    found = {}
+    results = {}
     for f in (278, 1785, PARITY - 1):
         functions = [int(boolean.canonical_form(f, 4)), *(npn_image(f, 4, draw) for _ in range(7))]
         done = train_on(
@@ -192,17 +196,17 @@ def measure_same_class(scale: Scale) -> Numbers:
             1,
             leak=LEAKY,
             trials=trials,
-            seeds=[derive_seed(1, one) for one in functions],
+            seeds=[derive_seed(1, item) for item in functions],
         )
         test = chi2_contingency([done.successes, trials - done.successes])
-        found[str(functions[0])] = {"successes": done.successes.tolist(), "p": float(test.pvalue)}
-    return {"trials": trials, "classes": found}
+        results[str(functions[0])] = {"successes": done.successes.tolist(), "p": float(test.pvalue)}
+    return {"trials": trials, "classes": results}
 
 
 def judge_same_class(numbers: Numbers) -> Judgement:
     """Judge section 3.4.2."""
-    least = min(own["p"] for own in numbers["classes"].values())
-    words = "; ".join(f"class {f}: {own['successes']}" for f, own in numbers["classes"].items())
+    least = min(part["p"] for part in numbers["classes"].values())
+    words = "; ".join(f"class {f}: {part['successes']}" for f, part in numbers["classes"].items())
     right = least > 0.01 / len(numbers["classes"])
     return Judgement(
         "agrees" if right else "disagrees", f"of {numbers['trials']} succeed: {words} (least p {least:.2g})"

@@ -33,11 +33,11 @@ def measure_inner_radii(scale: Scale) -> Numbers:
 
 def judge_inner_radii(numbers: Numbers) -> Judgement:
     """Judge Table 4.1."""
-    off = [one for one in rows(numbers) if f"{one.measured:.2f}" != f"{one.printed:.2f}"]
+    off = [row for row in rows(numbers) if f"{row.measured:.2f}" != f"{row.printed:.2f}"]
     if not off:
         return Judgement("agrees", "all nine, to two places")
-    words = ", ".join(f"{one.what}: {one.measured:.4f}, printed {one.printed}" for one in off)
-    few = all(abs((one.measured or 0) - (one.printed or 0)) < 0.01 for one in off)
+    words = ", ".join(f"{row.what}: {row.measured:.4f}, printed {row.printed}" for row in off)
+    few = all(abs((row.measured or 0) - (row.printed or 0)) < 0.01 for row in off)
     return Judgement(
         "agrees in kind" if few else "disagrees", f"{9 - len(off)} of 9 to two places; {words} (the root is right)"
     )
@@ -49,8 +49,8 @@ def measure_limits(scale: Scale) -> Numbers:
     At growing n.
     """
     dimensions = [2**k for k in range(1, 17)]
-    found = [1 / sqrt(n) / facet_distance((n + 1) // 2, n) for n in dimensions]
-    return {"dimensions": dimensions, "hyperoctahedron over expanded simplex": found}
+    results = [1 / sqrt(n) / facet_distance((n + 1) // 2, n) for n in dimensions]
+    return {"dimensions": dimensions, "hyperoctahedron over expanded simplex": results}
 
 
 def judge_limits(numbers: Numbers) -> Judgement:
@@ -130,9 +130,9 @@ def measure_areas(scale: Scale) -> Numbers:
 
 def judge_areas(numbers: Numbers) -> Judgement:
     """Judge section 4.2.1."""
-    found = rows(numbers)
-    words = ", ".join(f"{one.what} {one.measured:.2g}" for one in found)
-    if all(abs((one.measured or 0) - 1) < 1e-9 for one in found):
+    all_rows = rows(numbers)
+    words = ", ".join(f"{row.what} {row.measured:.2g}" for row in all_rows)
+    if all(abs((row.measured or 0) - 1) < 1e-9 for row in all_rows):
         return Judgement("agrees", words)
     return Judgement("disagrees", f"{words}; equal areas need r_3 = sqrt(3) r_1, not 2 r_1")
 

@@ -21,8 +21,8 @@ from creases_reproduction.linearity.shells_kinds import kind_of
 
 def enclosed(model: nn.Module, n: int) -> DecisionPolytope:
     """Return the one polytope where a network is negative."""
-    (found,) = decision_polytopes(creases.read(model, (n,)), inside=0)
-    return found
+    (results,) = decision_polytopes(creases.read(model, (n,)), inside=0)
+    return results
 
 
 def measure_sufficient_width(scale: Scale) -> Numbers:
@@ -58,7 +58,7 @@ def judge_one_dimension(numbers: Numbers) -> Judgement:
     places = numbers["boundary"]
     right = len(places) == 2
     return Judgement(
-        "agrees" if right else "disagrees", f"the boundary is at {', '.join(f'{one:g}' for one in places)}"
+        "agrees" if right else "disagrees", f"the boundary is at {', '.join(f'{item:g}' for item in places)}"
     )
 
 
@@ -82,9 +82,9 @@ def measure_polygons(scale: Scale) -> Numbers:
         W = draw.normal(size=(2, 2))
         W = np.vstack([W, -draw.uniform(0.2, 2, 2) @ W])
         layers = [(W, draw.normal(size=3)), (draw.uniform(0.2, 2, (1, 3)), -draw.uniform(0.5, 8, 1))]
-        for one in decision_polytopes(creases.read(layers), [(-256.0, 256.0)] * 2, inside=0):
-            if one.extent == "bounded":
-                name = f"{len(one.vertices)} corners" if one.convex else "not convex"
+        for polytope in decision_polytopes(creases.read(layers), [(-256.0, 256.0)] * 2, inside=0):
+            if polytope.extent == "bounded":
+                name = f"{len(polytope.vertices)} corners" if polytope.convex else "not convex"
                 counts[name] = counts.get(name, 0) + 1
     return {"trials": trials, "counts": counts}
 
@@ -115,13 +115,13 @@ def measure_ratios(scale: Scale) -> Numbers:
 
 def measure_solids(scale: Scale) -> Numbers:
     """Measure Fig. 4.5: vertices, edges and facets of what four units enclose in three dimensions."""
-    found = {
+    results = {
         name: list(enclosed(make(3), 3).f_vector or ())
         for name, make in (("octahedron", hyperoctahedron), ("cuboctahedron", expanded_simplex))
     }
     edge = enclosure("expanded simplex", 3).vertices()
     lengths = np.linalg.norm(edge[:, None] - edge, axis=2)
-    return {**found, "cuboctahedron: edge over circumradius": float(lengths[lengths > 1e-9].min())}
+    return {**results, "cuboctahedron: edge over circumradius": float(lengths[lengths > 1e-9].min())}
 
 
 def judge_solids(numbers: Numbers) -> Judgement:
@@ -137,7 +137,7 @@ def judge_solids(numbers: Numbers) -> Judgement:
 def measure_hexagon(scale: Scale) -> Numbers:
     """Measure Fig. 4.4: sides of the hexagon around three lines, longest over shortest, as their triangle shrinks."""
     sizes = [1.0, 0.3, 0.1, 0.03, 0.0]
-    found = []
+    collected = []
     for size in sizes:
         model = expanded_simplex(2)
         first = model[0]
@@ -147,14 +147,18 @@ def measure_hexagon(scale: Scale) -> Numbers:
         corners = enclosed(model, 2).vertices
         order = np.argsort(np.arctan2(*(corners - corners.mean(axis=0)).T))
         sides = np.linalg.norm(np.diff(corners[order], axis=0, append=corners[order][:1]), axis=1)
-        found.append([len(corners), float(sides.max() / sides.min())])
-    return {"triangle": sizes, "corners": [n for n, _ in found], "longest over shortest side": [r for _, r in found]}
+        collected.append([len(corners), float(sides.max() / sides.min())])
+    return {
+        "triangle": sizes,
+        "corners": [n for n, _ in collected],
+        "longest over shortest side": [r for _, r in collected],
+    }
 
 
 def judge_hexagon(numbers: Numbers) -> Judgement:
     """Judge Figure 4.4, section 4.1.1."""
     sides = numbers["longest over shortest side"]
-    words = f"longest over shortest side as the triangle shrinks: {', '.join(f'{one:.3g}' for one in sides)}"
+    words = f"longest over shortest side as the triangle shrinks: {', '.join(f'{item:.3g}' for item in sides)}"
     right = set(numbers["corners"]) == {6} and abs(sides[-1] - 1) < 1e-9 and bool((np.diff(sides) < 0).all())
     return Judgement("agrees" if right else "disagrees", words)
 
@@ -172,24 +176,24 @@ def measure_other_shapes(scale: Scale) -> Numbers:
 
     At n = 3 and 4.
     """
-    found = {}
+    results = {}
     for n in (3, 4) if scale == "full" else (3,):
         shapes = [enclosed(intermediate_polytope(n, small), n) for small in range(1, n + 2)]
-        listed = [[len(one.vertices), len(one.normals), kind_of(one)] for one in shapes]
-        assert [one[:2] for one in listed] == [list(face_counts(n, small)) for small in range(1, n + 2)]
-        found[str(n)] = listed
-    return found
+        listed = [[len(polytope.vertices), len(polytope.normals), kind_of(polytope)] for polytope in shapes]
+        assert [polytope[:2] for polytope in listed] == [list(face_counts(n, small)) for small in range(1, n + 2)]
+        results[str(n)] = listed
+    return results
 
 
 def judge_other_shapes(numbers: Numbers) -> Judgement:
     """Judge sections 4.1.3 and 4.3."""
     more = [
         f"{v} vertices and {f} facets at n = {n}"
-        for n, own in numbers.items()
-        for v, f, kind in own
+        for n, part in numbers.items()
+        for v, f, kind in part
         if kind == "between"
     ]
-    named = {kind for own in numbers.values() for *_, kind in own} - {"between"}
+    named = {kind for part in numbers.values() for *_, kind in part} - {"between"}
     if len(named) < 2:
         return Judgement("disagrees", f"of the two only {', '.join(sorted(named)) or 'none'} was found")
     if not more:

@@ -34,30 +34,29 @@ def cells(table: pd.DataFrame) -> Numbers:
     return {
         "rows": [
             row(
-                f"{one.loss}, leak {one.leak:g}, batch {one.batch}{', normalised' if one.normalise else ''}",
-                one.printed / 100,
-                one.rate,
-                one.low,
-                one.high,
+                f"{item.loss}, leak {item.leak:g}, batch {item.batch}{', normalised' if item.normalise else ''}",
+                item.printed / 100,
+                item.rate,
+                item.low,
+                item.high,
             )
-            for one in table.itertuples()
+            for item in table.itertuples()
         ]
     }
 
 
 def judge_cells(numbers: Numbers) -> Judgement:
     """Judge Table 4.2."""
-    found = rows(numbers)
-    near = sum(is_inside(one) for one in found)
-    apart = [(one.measured or 0) - (one.printed or 0) for one in found]
-    alike = float(np.corrcoef([one.measured or 0 for one in found], [one.printed or 0 for one in found])[0, 1])
-    words = (
-        f"{near} of {len(found)} printed rates are in our intervals; ours are {np.mean(apart):+.2f} apart on average "
-    )
+    all_rows = rows(numbers)
+    near = sum(is_inside(row) for row in all_rows)
+    apart = [(row.measured or 0) - (row.printed or 0) for row in all_rows]
+    alike = float(np.corrcoef([row.measured or 0 for row in all_rows], [row.printed or 0 for row in all_rows])[0, 1])
+    words = f"{near} of {len(all_rows)} printed rates are in our intervals; ours are "
+    words += f"{np.mean(apart):+.2f} apart on average "
     words += f"({np.mean(np.abs(apart)):.2f} in size), correlation {alike:.2f}"
-    if near >= 0.95 * len(found):
+    if near >= 0.95 * len(all_rows):
         return Judgement("agrees", words)
-    if np.mean([_beyond(one) for one in found]) < 0.1 and alike > 0:
+    if np.mean([_beyond(row) for row in all_rows]) < 0.1 and alike > 0:
         return Judgement("agrees in kind", f"{words} (first weights and targets are not given)")
     return Judgement("disagrees", words)
 
@@ -70,7 +69,7 @@ def _beyond(one: Row) -> float:
 
 def means(table: pd.DataFrame) -> Numbers:
     """Return Table 4.3: mean rates for each value of each parameter."""
-    found = averages(ResultTable(table))
+    results = averages(ResultTable(table))
     best = [
         [f"{name} {value}", float(part["rate"].max())]
         for name in ("loss", "normalise", "leak", "batch")
@@ -78,7 +77,8 @@ def means(table: pd.DataFrame) -> Numbers:
     ]
     return {
         "rows": [
-            row(f"{one.parameter} {one.value}", one.printed, one.rate, one.low, one.high) for one in found.itertuples()
+            row(f"{item.parameter} {item.value}", item.printed, item.rate, item.low, item.high)
+            for item in results.itertuples()
         ],
         "best": best,
     }
@@ -86,20 +86,20 @@ def means(table: pd.DataFrame) -> Numbers:
 
 def judge_means(numbers: Numbers) -> Judgement:
     """Judge Table 4.3."""
-    found = rows(numbers)
-    words = "; ".join(describe_row(one, ".2f") for one in found)
-    near = sum(is_inside(one) for one in found)
-    if near == len(found):
+    all_rows = rows(numbers)
+    words = "; ".join(describe_row(item, ".2f") for item in all_rows)
+    near = sum(is_inside(item) for item in all_rows)
+    if near == len(all_rows):
         return Judgement("agrees", words)
-    far = max(_beyond(one) for one in found)
+    far = max(_beyond(item) for item in all_rows)
     return Judgement(
-        "agrees in kind" if far < 0.15 else "disagrees", f"{near} of {len(found)} in our intervals: {words}"
+        "agrees in kind" if far < 0.15 else "disagrees", f"{near} of {len(all_rows)} in our intervals: {words}"
     )
 
 
 def judge_trends(numbers: Numbers) -> Judgement:
     """Judge section 4.2.1."""
-    mean = {one.what: one for one in rows(numbers)}
+    mean = {row.what: row for row in rows(numbers)}
     pairs = {
         "leak 0.01 over ReLU": ("leak 0.01", "leak 0.0"),
         "leak 0.1 over ReLU": ("leak 0.1", "leak 0.0"),
@@ -119,7 +119,7 @@ def judge_trends(numbers: Numbers) -> Judgement:
 
 def judge_best(numbers: Numbers) -> Judgement:
     """Judge section 4.2.1."""
-    best = sorted(numbers["best"], key=lambda one: one[1])
+    best = sorted(numbers["best"], key=lambda item: item[1])
     words = "best rate with each value: " + ", ".join(f"{name} {rate:.2f}" for name, rate in best)
     names = [name for name, _ in best]
     last = max(names.index("leak 0.0"), names.index("batch 1000"))
@@ -128,19 +128,21 @@ def judge_best(numbers: Numbers) -> Judgement:
 
 def overlaps(table: pd.DataFrame) -> Numbers:
     """Return outer over inner radius of the quadrilaterals that networks in the plane end with: medians, by leak."""
-    own = table[(table["dimension"] == 2) & (table["kind"] == "hyperoctahedron") & (table["successes"] > 0)]
+    part = table[(table["dimension"] == 2) & (table["kind"] == "hyperoctahedron") & (table["successes"] > 0)]
     return {
-        "rows": [row(f"leak {one.leak:g}", one.regular, one.ratio) for one in own.itertuples()],
-        "quadrilaterals": int(own["successes"].sum()),
+        "rows": [row(f"leak {item.leak:g}", item.regular, item.ratio) for item in part.itertuples()],
+        "quadrilaterals": int(part["successes"].sum()),
     }
 
 
 def judge_overlaps(numbers: Numbers) -> Judgement:
     """Judge Figure 4.6."""
-    found = rows(numbers)
+    all_rows = rows(numbers)
     words = f"{numbers['quadrilaterals']} quadrilaterals: median outer over inner radius "
-    words += ", ".join(f"{one.measured:.2f} ({one.what})" for one in found) + "; only a square, of 1.41, fits the gap"
-    right = bool(found) and all((one.measured or 0) > (one.printed or 0) for one in found)
+    words += (
+        ", ".join(f"{row.measured:.2f} ({row.what})" for row in all_rows) + "; only a square, of 1.41, fits the gap"
+    )
+    right = bool(all_rows) and all((row.measured or 0) > (row.printed or 0) for row in all_rows)
     return Judgement("agrees" if right else "disagrees", words)
 
 
@@ -174,8 +176,8 @@ def dimensions(table: pd.DataFrame) -> Numbers:
     """Return Fig. 4.8: rates of networks with at least each share right, by dimension, for both leaks."""
     numbers: dict[str, object] = {"dimensions": sorted(table["dimension"].unique().tolist())}
     for (leak, threshold), part in table.groupby(["leak", "threshold"]):
-        own = part.sort_values("dimension")
-        numbers[f"leak {leak:g}, {threshold:g}"] = {name: own[name].tolist() for name in ("rate", "low", "high")}
+        values_of = part.sort_values("dimension")
+        numbers[f"leak {leak:g}, {threshold:g}"] = {name: values_of[name].tolist() for name in ("rate", "low", "high")}
     return numbers
 
 
@@ -193,8 +195,8 @@ def judge_dimensions(numbers: Numbers) -> Judgement:
 def picture_dimensions(numbers: Numbers) -> Picture:
     """Picture Figure 4.8."""
     curves = [
-        Curve(name, numbers["dimensions"], own["rate"], own["low"], own["high"])
-        for name, own in numbers.items()
+        Curve(name, numbers["dimensions"], part["rate"], part["low"], part["high"])
+        for name, part in numbers.items()
         if name != "dimensions"
     ]
     return Picture(curves=curves, x="dimension", y="rate of success")
@@ -217,19 +219,19 @@ def consistent(table: pd.DataFrame) -> Numbers:
 
 def judge_consistent(numbers: Numbers) -> Judgement:
     """Judge section 4.2.2."""
-    own = {name: one for name, one in numbers.items() if name != "dimensions"}
-    words = "; ".join(f"{name} {_percent(one['either'])}" for name, one in own.items())
-    others = max(max(one["others bounded"]) for one in own.values())
+    part = {name: item for name, item in numbers.items() if name != "dimensions"}
+    words = "; ".join(f"{name} {_percent(item['either'])}" for name, item in part.items())
+    others = max(max(item["others bounded"]) for item in part.values())
     words = f"percent that end with either, by dimension {numbers['dimensions']}: {words}; other bounded shapes "
     words += f"{100 * others:.0f} at most"
-    right = all(min(one["either"]) > max(one["either"]) / 2 for one in own.values()) and others < 0.05
+    right = all(min(item["either"]) > max(item["either"]) / 2 for item in part.values()) and others < 0.05
     return Judgement("agrees in kind" if right else "disagrees", words)
 
 
 def picture_consistent(numbers: Numbers) -> Picture:
     """Picture section 4.2.2."""
     curves = [
-        Curve(name, numbers["dimensions"], one["either"]) for name, one in numbers.items() if name != "dimensions"
+        Curve(name, numbers["dimensions"], item["either"]) for name, item in numbers.items() if name != "dimensions"
     ]
     return Picture(curves=curves, x="dimension", y="share with either shape")
 

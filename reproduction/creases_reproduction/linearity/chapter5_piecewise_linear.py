@@ -49,13 +49,13 @@ def measure_linearization(scale: Scale) -> Numbers:
     for seed in range(100 if scale == "full" else 20):
         net, draw = random_network([3, 6, 6, 2], seed), np.random.default_rng(seed)
         x0 = draw.normal(size=3)
-        found = creases.cell(net, x0, box=[(-5.0, 5.0)] * 3)
-        J, v0 = found.J, net(x0[None])[0]
-        inner = np.array(draw.dirichlet(np.ones(len(found.vertices)), 20)) @ found.vertices
+        results = creases.cell(net, x0, box=[(-5.0, 5.0)] * 3)
+        J, v0 = results.J, net(x0[None])[0]
+        inner = np.array(draw.dirichlet(np.ones(len(results.vertices)), 20)) @ results.vertices
         error = np.abs(net(inner) - (v0 + (inner - x0) @ J.T)).max()
         off = max(off, float(error / np.abs(net(inner)).max()))
         far = draw.normal(size=(20, 3)) * 3
-        outside += np.abs(net(far) - (v0 + (far - x0) @ J.T)).max(axis=1)[~found.contains(far)].tolist()
+        outside += np.abs(net(far) - (v0 + (far - x0) @ J.T)).max(axis=1)[~results.contains(far)].tolist()
     return {
         "networks": seed + 1,
         "largest relative error inside": off,
@@ -79,18 +79,18 @@ def measure_convexity(scale: Scale) -> Numbers:
     holds = []
     for seed in range(40 if scale == "full" else 10):
         net, draw = random_network([2, 8, 8, 8, 1], seed), np.random.default_rng(seed)
-        found = creases.plane(net, box=[(-3, 3), (-3, 3)])
-        for region in draw.integers(found.count, size=10):
-            corners = found.polygon(int(region))
+        results = creases.plane(net, box=[(-3, 3), (-3, 3)])
+        for region in draw.integers(results.count, size=10):
+            corners = results.polygon(int(region))
             a, b = (draw.dirichlet(np.ones(len(corners)), 8) @ corners for _ in range(2))
-            holds.append(bool((found.locate(a + draw.uniform(size=(8, 1)) * (b - a)) == region).all()))
+            holds.append(bool((results.locate(a + draw.uniform(size=(8, 1)) * (b - a)) == region).all()))
     return count_failures(holds)
 
 
 def measure_figure_5_1(scale: Scale) -> Numbers:
     """Measure the matrices of Figure 5.1 multiplied out with its pattern, and whether any input has that pattern."""
     (A, a), (B, b), (C, c) = ((np.array(W, float), np.array(v, float)) for W, v in LAYERS)
-    first, second = (np.diag(np.array(own, float)) for own in SIDES)
+    first, second = (np.diag(np.array(part, float)) for part in SIDES)
     J = C @ second @ B @ first @ A
     y = C @ (second @ (B @ first @ a + b)) + c
     net = creases.read([(A, a), (B, b), (C, c)])
@@ -145,16 +145,16 @@ def measure_equation_5_14(scale: Scale) -> Numbers:
 
     For either b.
     """
-    found: dict[str, dict[str, list[float]]] = {}
+    results: dict[str, dict[str, list[float]]] = {}
     for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
         net = xor(first)
         line = creases.line(net, [-4.0, -4.0], [4.0, 4.0])
         ends = [-8.0, *(8 * np.asarray(line.breakpoints) * 2 - 8).tolist(), 8.0]
         middles = np.array([[(a + b) / 4] * 2 for a, b in pairwise(ends)])
         J, y = net.piece(middles)
-        bits = ["".join(map(str, one)) for one in net.sides(middles)]
-        found[name] = {bit: [float(J[i, 0, 0]), float(y[i, 0]), ends[i], ends[i + 1]] for i, bit in enumerate(bits)}
-    return found
+        bits = ["".join(map(str, item)) for item in net.sides(middles)]
+        results[name] = {bit: [float(J[i, 0, 0]), float(y[i, 0]), ends[i], ends[i + 1]] for i, bit in enumerate(bits)}
+    return results
 
 
 #: (5.14): slope in x1 + x2, constant, from, to; the box of the line ends at -8 and 8.
@@ -163,8 +163,8 @@ PRINTED_PIECES = {"11": [-1.0, 1.0, 0.0, 8.0], "10": [1.0, 1.0, -1.0, 0.0], "00"
 
 def judge_equation_5_14(numbers: Numbers) -> Judgement:
     """Judge (5.14)."""
-    own = numbers["printed b"]
-    if own == PRINTED_PIECES:
+    part = numbers["printed b"]
+    if part == PRINTED_PIECES:
         return Judgement("agrees", "pieces and patterns are as printed, and 01 has no inputs")
     right = numbers["b = (2, 0)"]
     terms = all(right[bit][:2] == PRINTED_PIECES[bit][:2] for bit in PRINTED_PIECES) and set(right) == set(
@@ -174,19 +174,19 @@ def judge_equation_5_14(numbers: Numbers) -> Judgement:
     return Judgement(
         kind,
         f"the printed terms are those of b = (2, 0), with the lower crease at {right['10'][2]:g} in place of -1; with "
-        f"b as in (5.11) the constants are {own['11'][1]:g} and {own['10'][1]:g}; 01 is empty as said (its term would "
-        "be -2 x1 - 2 x2 - 1, not -4 x1 - 4 x2 + 3)",
+        f"b as in (5.11) the constants are {part['11'][1]:g} and {part['10'][1]:g}; 01 is empty as said (its term "
+        "would be -2 x1 - 2 x2 - 1, not -4 x1 - 4 x2 + 3)",
     )
 
 
 def measure_bands(scale: Scale) -> Numbers:
     """Measure regions of the XOR network in the square, for either b, and whether its boundary lies along creases."""
-    found = {}
+    results = {}
     for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
         part = creases.plane(xor(first), box=[(-2, 2), (-2, 2)])
         sums = np.abs(part.boundary().segments.sum(axis=2)).ravel()
-        found[name] = {"regions": part.count, "boundary at |x1 + x2|": sorted({round(float(s), 9) for s in sums})}
-    return found
+        results[name] = {"regions": part.count, "boundary at |x1 + x2|": sorted({round(float(s), 9) for s in sums})}
+    return results
 
 
 def judge_bands(numbers: Numbers) -> Judgement:
@@ -217,8 +217,12 @@ def measure_arrangements(scale: Scale) -> Numbers:
 
 def judge_arrangements(numbers: Numbers) -> Judgement:
     """Judge section 5.2, (5.15)."""
-    found = judge_cases("numbers of dimensions and units (and is 2^k for k <= n)")(numbers)
-    return found if found.verdict == "disagrees" else judge_rows(0)(numbers)._replace(why=f"{found.why}; 7 for 3 lines")
+    results = judge_cases("numbers of dimensions and units (and is 2^k for k <= n)")(numbers)
+    return (
+        results
+        if results.verdict == "disagrees"
+        else judge_rows(0)(numbers)._replace(why=f"{results.why}; 7 for 3 lines")
+    )
 
 
 def measure_deep_bound(scale: Scale) -> Numbers:

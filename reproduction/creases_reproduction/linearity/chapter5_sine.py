@@ -27,8 +27,8 @@ def measure_lines(scale: Scale) -> Numbers:
 def judge_lines(numbers: Numbers) -> Judgement:
     """Judge Figure 5.4."""
     mse = numbers["mse"]
-    told = f"mean squared errors {', '.join(f'{one:.3g}' for one in mse)} of 1, 3 and 9 lines"
-    return Judgement("agrees" if mse[0] > 4 * mse[1] > 16 * mse[2] else "disagrees", told)
+    words = f"mean squared errors {', '.join(f'{item:.3g}' for item in mse)} of 1, 3 and 9 lines"
+    return Judgement("agrees" if mse[0] > 4 * mse[1] > 16 * mse[2] else "disagrees", words)
 
 
 def _table(table: pd.DataFrame) -> Numbers:
@@ -43,29 +43,29 @@ def measure_sizes(scale: Scale) -> Numbers:
 
 def sizes_from_table() -> tuple[Numbers, dict[str, str]]:
     """Return the same from the table of the full run."""
-    found = stored_table("sine_sizes")
-    return _table(found.table), found.about
+    result = stored_table("sine_sizes")
+    return _table(result.table), result.about
 
 
 def judge_sizes(numbers: Numbers) -> Judgement:
     """Judge Table 5.1."""
-    agrees = [bool(one) for one in numbers["agrees"]]
+    agrees = [bool(item) for item in numbers["agrees"]]
     off = [
         f"{w}x{d} (printed {p or 'over 1000'}, expected {1 / r if r else float('inf'):.3g})"
         for w, d, p, r, ok in zip(*(numbers[n] for n in ("width", "depth", "printed", "rate")), agrees, strict=True)
         if not ok
     ]
-    told = f"{sum(agrees)} of {len(agrees)} printed numbers of starts lie in the central 95 % of what the rates give"
+    words = f"{sum(agrees)} of {len(agrees)} printed numbers of starts lie in the central 95 % of what the rates give"
     if not off:
-        return Judgement("agrees", told)
+        return Judgement("agrees", words)
     if len(off) <= 0.2 * len(agrees):
-        return Judgement("agrees in kind", f"{told}; not so: {', '.join(off[:6])}")
-    return Judgement("disagrees", f"{told}; not so: {', '.join(off[:6])}")
+        return Judgement("agrees in kind", f"{words}; not so: {', '.join(off[:6])}")
+    return Judgement("disagrees", f"{words}; not so: {', '.join(off[:6])}")
 
 
 def picture_sizes(numbers: Numbers) -> Picture:
     """Picture Figure 3.5, section 3.4.2, Table 5.1 and section 5.3."""
-    names = [sorted({int(one) for one in numbers[which]}) for which in ("width", "depth")]
+    names = [sorted({int(item) for item in numbers[which]}) for which in ("width", "depth")]
     rate = dict(zip(zip(numbers["width"], numbers["depth"], strict=True), numbers["rate"], strict=True))
     heat = [[rate[w, d] for d in names[1]] for w in names[0]]
     return Picture(
@@ -78,11 +78,11 @@ def judge_depth(numbers: Numbers) -> Judgement:
     table = pd.DataFrame({name: numbers[name] for name in ("width", "depth", "rate")})
     rates = table.pivot(index="width", columns="depth", values="rate")
     deep, wide = (rates.mean(axis=axis) for axis in ("index", "columns"))
-    told = f"mean rate of success {deep.iloc[0]:.2f} at the least depth, {deep.iloc[-1]:.2f} at the largest"
-    told += f"; {wide.iloc[0]:.2f} at the least width, {wide.iloc[-1]:.2f} at the largest"
+    words = f"mean rate of success {deep.iloc[0]:.2f} at the least depth, {deep.iloc[-1]:.2f} at the largest"
+    words += f"; {wide.iloc[0]:.2f} at the least width, {wide.iloc[-1]:.2f} at the largest"
     if deep.is_monotonic_decreasing and wide.iloc[-1] > wide.iloc[0]:
-        return Judgement("agrees", told)
-    return Judgement("disagrees", told)
+        return Judgement("agrees", words)
+    return Judgement("disagrees", words)
 
 
 def measure_dead_networks(scale: Scale) -> Numbers:
@@ -93,12 +93,12 @@ def measure_dead_networks(scale: Scale) -> Numbers:
 def judge_dead(numbers: Numbers) -> Judgement:
     """Judge section 5.3 and slide 30."""
     share = numbers["constant"] / max(numbers["failed"], 1)
-    told = f"{numbers['constant']} of {numbers['failed']} failed starts of {numbers['size']} are constant at the end"
+    words = f"{numbers['constant']} of {numbers['failed']} failed starts of {numbers['size']} are constant at the end"
     if share > 0.5:
-        told += f", {numbers['dead']} had a hidden layer that was off for every sample at the start"
+        words += f", {numbers['dead']} had a hidden layer that was off for every sample at the start"
         kind = "agrees" if numbers["dead"] > 0.5 * numbers["failed"] else "agrees in kind"
-        return Judgement(kind, told)  # type: ignore[arg-type]
-    return Judgement("disagrees", told)
+        return Judgement(kind, words)  # type: ignore[arg-type]
+    return Judgement("disagrees", words)
 
 
 def measure_networks(scale: Scale) -> Numbers:
@@ -115,15 +115,18 @@ def judge_networks(numbers: Numbers) -> Judgement:
     design = np.stack([logs["width"], logs["depth"], np.ones(len(table))], axis=1)
     slope = np.linalg.lstsq(design, logs["regions"], rcond=None)[0]
     correlation = float(np.corrcoef(logs["regions"], np.log(table["mse"].to_numpy(float)))[0, 1])
-    told = f"regions grow as width^{slope[0]:.2f} depth^{slope[1]:.2f}; with log error they correlate {correlation:.2f}"
-    return Judgement("agrees" if min(slope[:2]) > 0.2 else "disagrees", told)
+    words = (
+        f"regions grow as width^{slope[0]:.2f} depth^{slope[1]:.2f}; with log error they correlate {correlation:.2f}"
+    )
+    return Judgement("agrees" if min(slope[:2]) > 0.2 else "disagrees", words)
 
 
 def picture_networks(numbers: Numbers) -> Picture:
     """Picture Figure 5.5."""
     table = pd.DataFrame(dict(numbers))
     curves = [
-        Curve(f"depth {depth}", own["width"].tolist(), own["regions"].tolist()) for depth, own in table.groupby("depth")
+        Curve(f"depth {depth}", part["width"].tolist(), part["regions"].tolist())
+        for depth, part in table.groupby("depth")
     ]
     return Picture(curves=curves, x="width", y=f"regions in [-{pi:.2f}, {pi:.2f}]", log=True)
 

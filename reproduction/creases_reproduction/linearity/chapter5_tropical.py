@@ -38,11 +38,11 @@ def judge_tropical_forms(numbers: Numbers) -> Judgement:
 
 def measure_equation_5_22(scale: Scale) -> Numbers:
     """Measure terms (slopes and constant) of the tropical form of (5.21), for either b."""
-    found = {}
+    results = {}
     for name, first in (("printed b", 1.0), ("b = (2, 0)", 2.0)):
         form = creases.tropical(xor(first))
-        found[name] = {"F": sorted(form.F[0].tolist()), "G": sorted(form.G[0].tolist())}
-    return found
+        results[name] = {"F": sorted(form.F[0].tolist()), "G": sorted(form.G[0].tolist())}
+    return results
 
 
 def judge_equation_5_22(numbers: Numbers) -> Judgement:
@@ -64,25 +64,27 @@ def measure_terms(scale: Scale) -> Numbers:
     Before and after those never the largest are removed.
     """
     widths = list(range(2, 9 if scale == "full" else 7))
-    found: dict[str, list[int]] = {"all": [], "needed": []}
+    results: dict[str, list[int]] = {"all": [], "needed": []}
     for width in widths:
         draw = np.random.default_rng(width)
         net = creases.read([(draw.normal(size=(width, 2)), draw.normal(size=width)), (np.ones((1, width)), [0.0])])
         for name, prune in (("all", False), ("needed", True)):
-            found[name].append(sum(creases.tropical(net, prune=prune).n_terms[0]))
-    return {"widths": widths, **found}
+            results[name].append(sum(creases.tropical(net, prune=prune).n_terms[0]))
+    return {"widths": widths, **results}
 
 
 def judge_terms(numbers: Numbers) -> Judgement:
     """Judge section 5.4."""
     every, needed = ([b / a for a, b in pairwise(numbers[name])] for name in ("all", "needed"))
-    told = f"all terms: {numbers['all']}, those that are somewhere the largest: {numbers['needed']}"
+    words = f"all terms: {numbers['all']}, those that are somewhere the largest: {numbers['needed']}"
     if np.mean(every) <= 1.3:
-        return Judgement("disagrees", told)
-    told = f"each unit multiplies them {np.mean(every):.2f} times; {told}"
+        return Judgement("disagrees", words)
+    words = f"each unit multiplies them {np.mean(every):.2f} times; {words}"
     if needed[-1] < needed[0] - 0.1:  # powers of the width grow by less and less
-        return Judgement("agrees in kind", f"{told}: those that are needed grow by less and less with one hidden layer")
-    return Judgement("agrees", told)
+        return Judgement(
+            "agrees in kind", f"{words}: those that are needed grow by less and less with one hidden layer"
+        )
+    return Judgement("agrees", words)
 
 
 def picture_terms(numbers: Numbers) -> Picture:
@@ -101,9 +103,9 @@ def measure_pieces(scale: Scale) -> Numbers:
         net = random_network([2, 6, 6, 1], seed)
         part = creases.plane(net, box=[(-3, 3), (-3, 3)])
         for center in part.centers()[:40]:
-            found = creases.cell(net, center, box=[(-3.0, 3.0)] * 2)
-            y = net(found.vertices) - found.vertices @ found.J.T
-            off = max(off, float(np.abs(y - found.y).max() / max(1.0, np.abs(found.y).max())))
+            results = creases.cell(net, center, box=[(-3.0, 3.0)] * 2)
+            y = net(results.vertices) - results.vertices @ results.J.T
+            off = max(off, float(np.abs(y - results.y).max() / max(1.0, np.abs(results.y).max())))
             regions += 1
     return {"cases": regions, "failed": int(off > 1e-10), "largest difference of y": off}
 
@@ -114,19 +116,19 @@ def measure_growth(scale: Scale) -> Numbers:
     Both stay between positive numbers where O(w^(d l)) is sharp.
     """
     widths = [2**k * 6 for k in range(4, 10)]
-    found = {}
+    results = {}
     for d, depth in product((1, 2, 3), (1, 2, 3)):
-        own = [bounds([w] * depth, d) for w in widths]
-        found[f"{d} inputs, {depth} layers"] = [
-            [one.product / w ** (d * depth), (one.lower or 0) / w ** (d * depth), 1 / factorial(d) ** depth]
-            for one, w in zip(own, widths, strict=True)
+        part = [bounds([w] * depth, d) for w in widths]
+        results[f"{d} inputs, {depth} layers"] = [
+            [item.product / w ** (d * depth), (item.lower or 0) / w ** (d * depth), 1 / factorial(d) ** depth]
+            for item, w in zip(part, widths, strict=True)
         ]
-    return {"widths": widths, "upper, lower, limit of upper": found}
+    return {"widths": widths, "upper, lower, limit of upper": results}
 
 
 def judge_growth(numbers: Numbers) -> Judgement:
     """Judge section 5.5."""
-    last = [own[-1] for own in numbers["upper, lower, limit of upper"].values()]
+    last = [part[-1] for part in numbers["upper, lower, limit of upper"].values()]
     off = max(abs(upper / limit - 1) for upper, _, limit in last)
     if off < 0.05 and min(lower for _, lower, _ in last) > 0:
         return Judgement(

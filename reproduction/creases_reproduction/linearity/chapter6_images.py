@@ -39,13 +39,13 @@ NO_WEIGHTS = "needs ResNet and Inception weights pretrained on ImageNet, which a
 
 
 def _accuracies(found: dict[str, Measured]) -> Numbers:
-    own = []
-    for data, one in found.items():
-        for name, here in zip(one.names, one.accuracy, strict=True):
+    part = []
+    for data, item in found.items():
+        for name, here in zip(item.names, item.accuracy, strict=True):
             kind, number, optimizer = name.split()
             printed = PRINTED[data, optimizer, kind][int(number) - 1]
-            own.append(row(f"{data}, {optimizer}, {kind} {number}", printed, round(100 * here, 2)))
-    return {"data": STAND_IN if found["mnist"].data == "digits" else "mnist, cifar10", "rows": own}
+            part.append(row(f"{data}, {optimizer}, {kind} {number}", printed, round(100 * here, 2)))
+    return {"data": STAND_IN if found["mnist"].data == "digits" else "mnist, cifar10", "rows": part}
 
 
 def measure_accuracies(scale: Scale) -> Numbers:
@@ -61,15 +61,15 @@ def accuracies_from_table() -> tuple[Numbers, dict[str, str]]:
 @note_stand_in
 def judge_accuracies(numbers: Numbers) -> Judgement:
     """Judge Table 7.1 and Table 6.1."""
-    found = rows(numbers)
-    gap = {one.what: (one.measured or 0) - (one.printed or 0) for one in found}
-    worst = max(found, key=lambda one: abs(gap[one.what]))
-    close = sum(abs(one) <= 1.6 for one in gap.values())
-    words = f"{close} of {len(found)} accuracies are within 1.6 points of those printed; furthest: "
+    all_rows = rows(numbers)
+    gap = {row.what: (row.measured or 0) - (row.printed or 0) for row in all_rows}
+    worst = max(all_rows, key=lambda row: abs(gap[row.what]))
+    close = sum(abs(row) <= 1.6 for row in gap.values())
+    words = f"{close} of {len(all_rows)} accuracies are within 1.6 points of those printed; furthest: "
     words += describe_row(worst, ".4g")
-    if close == len(found):
+    if close == len(all_rows):
         return Judgement("agrees", words)
-    if close > 0.6 * len(found):
+    if close > 0.6 * len(all_rows):
         return Judgement("agrees in kind", f"{words}; the source does not tell enough of the training to say why")
     return Judgement("disagrees", words)
 
@@ -77,9 +77,9 @@ def judge_accuracies(numbers: Numbers) -> Judgement:
 @note_stand_in
 def judge_linear(numbers: Numbers) -> Judgement:
     """Judge section 6.1."""
-    own = [one for one in rows(numbers) if one.what.startswith("mnist") and "linear" in one.what]
-    best = max(one.measured or 0 for one in own)
-    words = f"linear networks have {', '.join(f'{one.measured:.1f} %' for one in own)} right"
+    part = [row for row in rows(numbers) if row.what.startswith("mnist") and "linear" in row.what]
+    best = max(row.measured or 0 for row in part)
+    words = f"linear networks have {', '.join(f'{row.measured:.1f} %' for row in part)} right"
     return Judgement("agrees" if best > 90 else "disagrees", words)
 
 
@@ -92,18 +92,18 @@ def picture_accuracies(numbers: Numbers) -> Picture:
 
 
 def _sections(table: pd.DataFrame, data: str) -> Numbers:
-    own = table[table["data"] == data]
-    fine = own[(own["grid"] == own["grid"].max()) & (own["tolerance"] == own["tolerance"].min())]
+    part = table[table["data"] == data]
+    fine = part[(part["grid"] == part["grid"].max()) & (part["tolerance"] == part["tolerance"].min())]
     names = ("network", "optimizer", "regions", "seen", "by_pattern", "by_coefficients")
     return {name: fine[name].tolist() for name in names}
 
 
 def cross_sections(scale: Scale, data: DataName) -> Numbers:
     """Return regions on the plane through three near images: exact, and as grids count them."""
-    own = own_plans(data, scale)
+    part = own_plans(data, scale)
     if scale == "quick":
-        first = [(plan, one) for plan, one in zip(own, models(data, scale), strict=True) if plan.kind != "linear"]
-        first = [(plan, one) for plan, one in first if not plan.seed]
+        first = [(plan, item) for plan, item in zip(part, models(data, scale), strict=True) if plan.kind != "linear"]
+        first = [(plan, item) for plan, item in first if not plan.seed]
         table = sections(
             [m for _, m in first], [plan for plan, _ in first], samples(data, scale)[1][0], scale, parts=(1.0, 0.1)
         )
@@ -111,30 +111,30 @@ def cross_sections(scale: Scale, data: DataName) -> Numbers:
     from safetensors.torch import save_file
 
     with TemporaryDirectory() as folder:
-        for plan, model in zip(own, models(data, scale), strict=True):
+        for plan, model in zip(part, models(data, scale), strict=True):
             save_file(model.state_dict(), Path(folder) / plan.file)
         return _sections(image_sections(Path(folder), scale, data=[data]).table, data)
 
 
 def sections_from_table(data: str) -> tuple[Numbers, dict[str, str]]:
     """Return the cross-sections of a data set at full scale, and how they were made."""
-    found = stored_table("image_sections")
-    return _sections(found.table, data), {**found.about, "device": "2 cores"}
+    result = stored_table("image_sections")
+    return _sections(result.table, data), {**result.about, "device": "2 cores"}
 
 
 @note_stand_in
 def judge_dense(numbers: Numbers) -> Judgement:
     """Judge Figure 6.10 and Figure 6.11."""
-    own = [
+    part = [
         (optimizer, regions)
         for kind, optimizer, regions in zip(*(numbers[n] for n in ("network", "optimizer", "regions")), strict=True)
         if kind == "dense"
     ]
-    found = dict(own)
-    words = f"{found['sgd']} regions with SGD, {found['adamw']} with AdamW"
-    if found["sgd"] <= found["adamw"]:
+    results = dict(part)
+    words = f"{results['sgd']} regions with SGD, {results['adamw']} with AdamW"
+    if results["sgd"] <= results["adamw"]:
         return Judgement("disagrees", f"{words}: SGD has no more")
-    if found["sgd"] >= 200:
+    if results["sgd"] >= 200:
         return Judgement("agrees", words)
     return Judgement("agrees in kind", f"{words}: SGD has more, but not hundreds on this plane")
 
@@ -145,8 +145,8 @@ def judge_jacobians(numbers: Numbers) -> Judgement:
     conv = [kind != "dense" for kind in numbers["network"]]
     pairs = [
         (pattern, jacobian)
-        for pattern, jacobian, own in zip(numbers["by_pattern"], numbers["by_coefficients"], conv, strict=True)
-        if own
+        for pattern, jacobian, part in zip(numbers["by_pattern"], numbers["by_coefficients"], conv, strict=True)
+        if part
     ]
     words = ", ".join(f"{pattern} and {jacobian}" for pattern, jacobian in pairs)
     words = f"a grid counts by patterns and by Jacobians {words} regions"
@@ -165,8 +165,8 @@ def look(data: DataName) -> dict[str, Any]:
     """Return measure and kept of what the networks of a data set look at."""
 
     def measure(scale: Scale) -> Numbers:
-        own = _seen(seen(data, scale))
-        return {**own, "data": STAND_IN} if scale == "quick" else own
+        part = _seen(seen(data, scale))
+        return {**part, "data": STAND_IN} if scale == "quick" else part
 
     return {
         "measure": measure,
@@ -179,12 +179,12 @@ def _by(numbers: Numbers, name: str) -> Callable[..., float]:
     """Return the mean of a measure over the networks of some kinds and an optimizer."""
 
     def mean(optimizer: str, *kinds: str) -> float:
-        own = [
+        part = [
             value
             for value, network in zip(numbers[name], numbers["names"], strict=True)
             if network.split()[0] in kinds and network.split()[2] == optimizer and value is not None
         ]
-        return float(np.mean(own)) if own else float("nan")
+        return float(np.mean(part)) if part else float("nan")
 
     return mean
 
@@ -194,7 +194,7 @@ def judge_coefficients(numbers: Numbers) -> Judgement:
     """Judge Figure 6.3."""
     outside, jagged = _by(numbers, "outside"), _by(numbers, "jagged")
     kinds = ("linear", "dense", "simple", "complex")
-    conv, dense = (outside("sgd", *own) for own in (("simple", "complex"), ("linear", "dense")))
+    conv, dense = (outside("sgd", *part) for part in (("simple", "complex"), ("linear", "dense")))
     adamw = outside("adamw", "simple", "complex")
     rough = [jagged(optimizer, *kinds) for optimizer in ("sgd", "adamw")]
     words = (
@@ -226,10 +226,11 @@ def judge_directions(numbers: Numbers) -> Judgement:
 def judge_spectrum(numbers: Numbers) -> Judgement:
     """Judge Figure 6.16 and Figure 6.19."""
     by = dict(zip(numbers["names"], numbers["eigenvalues"], strict=True))
-    dense = [own for name, own in by.items() if name.startswith("dense")]
-    beyond, second = max(own[AT.index(129)] for own in dense), max(own[AT.index(10)] for own in dense)
+    dense = [part for name, part in by.items() if name.startswith("dense")]
+    beyond, second = max(part[AT.index(129)] for part in dense), max(part[AT.index(10)] for part in dense)
     tails = {
-        kind: np.mean([own[-1] for name, own in by.items() if name.startswith(kind)]) for kind in ("simple", "complex")
+        kind: np.mean([part[-1] for name, part in by.items() if name.startswith(kind)])
+        for kind in ("simple", "complex")
     }
     words = (
         f"of dense networks the 129th eigenvalue is {beyond:.1g} of the first, the 10th {second:.2g} at most; the "
@@ -245,41 +246,45 @@ def judge_spectrum(numbers: Numbers) -> Judgement:
 def picture_spectrum(numbers: Numbers) -> Picture:
     """Picture Figure 6.16 and Figure 6.19."""
     curves = [
-        Curve(name, list(AT), [max(v or 0, 1e-12) for v in own])
-        for name, own in zip(numbers["names"], numbers["eigenvalues"], strict=True)
+        Curve(name, list(AT), [max(v or 0, 1e-12) for v in part])
+        for name, part in zip(numbers["names"], numbers["eigenvalues"], strict=True)
         if name.split()[1] == "1"
     ]
     return Picture(curves=curves, x="number of the eigenvalue", y="relative to the first", log=True)
 
 
 def _explained(*found: Measured) -> Numbers:
-    own = [Groups(one) for one in found]
+    part = [Groups(item) for item in found]
     by = {
-        one.found.data: {
-            optimizer: float(one.explained[~one.linear & getattr(one, optimizer)].mean())
+        item.found.data: {
+            optimizer: float(item.explained[~item.linear & getattr(item, optimizer)].mean())
             for optimizer in ("sgd", "adamw")
         }
-        for one in own
+        for item in part
     }
-    return {"share of the outputs' variance": by, "data": own[0].note["data"]}
+    return {"share of the outputs' variance": by, "data": part[0].note["data"]}
 
 
 @note_stand_in
 def judge_explained(numbers: Numbers) -> Judgement:
     """Judge Figure 6.15."""
     by = numbers["share of the outputs' variance"]
-    words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())
-    return Judgement("agrees" if all(one["sgd"] > one["adamw"] for one in by.values()) else "disagrees", words)
+    words = "; ".join(
+        f"{data}: {item['sgd']:.2f} with SGD, {item['adamw']:.2f} with AdamW" for data, item in by.items()
+    )
+    return Judgement("agrees" if all(item["sgd"] > item["adamw"] for item in by.values()) else "disagrees", words)
 
 
 @note_stand_in
 def judge_less(numbers: Numbers) -> Judgement:
     """Judge Figure 6.18."""
     by = numbers["share of the outputs' variance"]
-    words = "; ".join(f"{data}: {one['sgd']:.2f} with SGD, {one['adamw']:.2f} with AdamW" for data, one in by.items())
+    words = "; ".join(
+        f"{data}: {item['sgd']:.2f} with SGD, {item['adamw']:.2f} with AdamW" for data, item in by.items()
+    )
     if len(by) < 2:
         return Judgement("disagrees", f"there is nothing to compare with: {words}")
-    less = [by["cifar10"][own] < by["mnist"][own] for own in ("sgd", "adamw")]
+    less = [by["cifar10"][part] < by["mnist"][part] for part in ("sgd", "adamw")]
     if all(less):
         return Judgement("agrees", words)
     return Judgement("agrees in kind" if any(less) else "disagrees", f"{words}: less with SGD only")

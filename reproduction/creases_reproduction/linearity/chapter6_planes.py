@@ -50,11 +50,11 @@ def network(found: lab.TrainingResult, k: int) -> Network:
 
 def measure_three_units(scale: Scale) -> Numbers:
     """Measure solved networks of three units: regions of the plane, sides of the boundary, and gradients."""
-    found = train_networks("circle", (2, 3, 1), 200 if scale == "full" else 60)
-    solved = np.flatnonzero(found.accuracy >= SOLVED)
+    results = train_networks("circle", (2, 3, 1), 200 if scale == "full" else 60)
+    solved = np.flatnonzero(results.accuracy >= SOLVED)
     regions, sides, zero, closed = [], [], [], []
     for k in solved:
-        part = creases.plane(network(found, int(k)), box=[(-64, 64), (-64, 64)])
+        part = creases.plane(network(results, int(k)), box=[(-64, 64), (-64, 64)])
         lines = part.boundary().polylines()
         regions.append(part.count)
         closed.append(len(lines) == 1 and bool((lines[0][0] == lines[0][-1]).all()))
@@ -62,7 +62,7 @@ def measure_three_units(scale: Scale) -> Numbers:
         J, _ = part.pieces()
         zero.append(int((np.abs(J[:, 0]).max(axis=1) < 1e-6 * np.abs(J).max()).sum()))
     return {
-        "starts": len(found.accuracy),
+        "starts": len(results.accuracy),
         "solved": len(solved),
         "regions": dict(Counter(regions)),
         "closed": sum(closed),
@@ -74,13 +74,13 @@ def measure_three_units(scale: Scale) -> Numbers:
 def judge_three(numbers: Numbers) -> Judgement:
     """Judge Figure 6.4."""
     solved, sides = numbers["solved"], numbers["sides"]
-    told = f"{solved} of {numbers['starts']} starts solve it; regions: {numbers['regions']}, sides: {sides}"
+    words = f"{solved} of {numbers['starts']} starts solve it; regions: {numbers['regions']}, sides: {sides}"
     if not solved or numbers["closed"] != solved:
-        return Judgement("disagrees", told)
+        return Judgement("disagrees", words)
     if numbers["regions"].get("7", 0) == solved and sides.get("6", 0) > solved / 2:
-        return Judgement("agrees", told)
+        return Judgement("agrees", words)
     why = "three creases make seven regions as said; quadrilaterals solve it as well as hexagons"
-    return Judgement("agrees in kind", f"{told}: {why}")
+    return Judgement("agrees in kind", f"{words}: {why}")
 
 
 def measure_smallest_networks(scale: Scale) -> Numbers:
@@ -89,21 +89,21 @@ def measure_smallest_networks(scale: Scale) -> Numbers:
     And the best of each.
     """
     count = 400 if scale == "full" else 60
-    found = {width: train_networks("circle", (2, width, 1), count) for width in (1, 2, 3, 4)}
+    results = {width: train_networks("circle", (2, width, 1), count) for width in (1, 2, 3, 4)}
     return {
-        "widths": list(found),
-        "solved": [int((one.accuracy >= SOLVED).sum()) for one in found.values()],
-        "best": [float(one.accuracy.max()) for one in found.values()],
+        "widths": list(results),
+        "solved": [int((item.accuracy >= SOLVED).sum()) for item in results.values()],
+        "best": [float(item.accuracy.max()) for item in results.values()],
         "starts": count,
     }
 
 
 def judge_smallest(numbers: Numbers) -> Judgement:
     """Judge section 6.2."""
-    told = ", ".join(f"width {w}: {n}" for w, n in zip(numbers["widths"], numbers["solved"], strict=True))
-    told += f" of {numbers['starts']} starts solve it; the best of width 2 has {numbers['best'][1]:.1%} right"
+    words = ", ".join(f"width {w}: {n}" for w, n in zip(numbers["widths"], numbers["solved"], strict=True))
+    words += f" of {numbers['starts']} starts solve it; the best of width 2 has {numbers['best'][1]:.1%} right"
     solved = numbers["solved"]
-    return Judgement("agrees" if solved[0] == solved[1] == 0 < solved[2] else "disagrees", told)
+    return Judgement("agrees" if solved[0] == solved[1] == 0 < solved[2] else "disagrees", words)
 
 
 def deep_solution(name: str, scale: Scale) -> Numbers:
@@ -111,14 +111,14 @@ def deep_solution(name: str, scale: Scale) -> Numbers:
 
     How many starts solve the problem, and their regions and creases.
     """
-    found = train_networks(name, (2, 8, 8, 8, 1), 60 if scale == "full" else 12, 2000 if name == "xor" else 300)
-    solved = np.flatnonzero(found.accuracy >= (0.99 if name == "xor" else SOLVED))
+    results = train_networks(name, (2, 8, 8, 8, 1), 60 if scale == "full" else 12, 2000 if name == "xor" else 300)
+    solved = np.flatnonzero(results.accuracy >= (0.99 if name == "xor" else SOLVED))
     regions, sides = [], []
     for k in solved:
-        part = creases.plane(network(found, int(k)), box=BOX)
+        part = creases.plane(network(results, int(k)), box=BOX)
         regions.append(part.count)
         sides.append(sum(len(line) - 1 for line in part.boundary().polylines()))
-    return {"starts": len(found.accuracy), "solved": len(solved), "regions": regions, "sides": sides}
+    return {"starts": len(results.accuracy), "solved": len(solved), "regions": regions, "sides": sides}
 
 
 def judge_solution(numbers: Numbers) -> Judgement:
@@ -126,10 +126,10 @@ def judge_solution(numbers: Numbers) -> Judgement:
     solved, regions = numbers["solved"], numbers["regions"]
     if not solved:
         return Judgement("disagrees", f"none of {numbers['starts']} starts solves it")
-    told = (
+    words = (
         f"{solved} of {numbers['starts']} starts solve it, with {min(regions)} to {max(regions)} regions in the square"
     )
-    return Judgement("agrees", f"{told} and boundaries of {min(numbers['sides'])} to {max(numbers['sides'])} sides")
+    return Judgement("agrees", f"{words} and boundaries of {min(numbers['sides'])} to {max(numbers['sides'])} sides")
 
 
 def measure_bent_creases(scale: Scale) -> Numbers:
@@ -151,8 +151,8 @@ def measure_bent_creases(scale: Scale) -> Numbers:
                 at.setdefault(int(vertex), []).append(edge)
         for edges in at.values():
             for unit in {int(part.edge_units[e]) for e in edges} - {-1}:
-                own = [e for e in edges if part.edge_units[e] == unit]
-                turn = np.ptp(np.sin(2 * (angle[own] - angle[own[0]]))) if len(own) == 2 else 0.0
+                values_of = [e for e in edges if part.edge_units[e] == unit]
+                turn = np.ptp(np.sin(2 * (angle[values_of] - angle[values_of[0]]))) if len(values_of) == 2 else 0.0
                 if turn > 1e-6:
                     corners[unit // 2 + 1] += 1
                     holds.append(any(0 <= layer[e] < unit // 2 and part.edge_units[e] >= 0 for e in edges))
@@ -178,14 +178,14 @@ def measure_shifts(scale: Scale) -> Numbers:
     grid = np.stack(np.meshgrid(*[np.linspace(-2, 2, 21)] * 2), axis=-1).reshape(-1, 2)
     count = 40 if scale == "full" else 10
     batch = lab.Batch.initial(count, [2, 8, 8, 8, 1], seed=0)
-    sides, found = _sides(batch, grid), []
+    sides, collected = _sides(batch, grid), []
     for number, (a, b) in enumerate(pairwise(stages)):
         options = {**STEPS, "epochs": b - a, "seed": number}
         batch = lab.train(batch, X, y, **options).batch  # type: ignore[arg-type]
         now = _sides(batch, grid)
-        found.append((now != sides).reshape(count, len(grid), 3, 8).mean(axis=(0, 1, 3)).tolist())
+        collected.append((now != sides).reshape(count, len(grid), 3, 8).mean(axis=(0, 1, 3)).tolist())
         sides = now
-    return {"epochs": list(stages[1:]), "changed, by layer": found}
+    return {"epochs": list(stages[1:]), "changed, by layer": collected}
 
 
 def _sides(batch: lab.Batch, x: NDArray[np.float64]) -> NDArray[np.int16]:
@@ -194,20 +194,20 @@ def _sides(batch: lab.Batch, x: NDArray[np.float64]) -> NDArray[np.int16]:
 
 def judge_shifts(numbers: Numbers) -> Judgement:
     """Judge section 6.2."""
-    found = np.array(numbers["changed, by layer"])
-    told = "; ".join(
-        f"to epoch {e}: {', '.join(f'{one:.1%}' for one in own)}"
-        for e, own in zip(numbers["epochs"], found, strict=True)
+    results = np.array(numbers["changed, by layer"])
+    words = "; ".join(
+        f"to epoch {e}: {', '.join(f'{item:.1%}' for item in part)}"
+        for e, part in zip(numbers["epochs"], results, strict=True)
     )
-    told = f"share of sides that change, layers 1 to 3, {told}"
-    slower = (found[:, :1] < found[:, 1:]).all()
-    return Judgement("agrees" if slower and found[0, 2] > 1.5 * found[0, 0] else "disagrees", told)
+    words = f"share of sides that change, layers 1 to 3, {words}"
+    slower = (results[:, :1] < results[:, 1:]).all()
+    return Judgement("agrees" if slower and results[0, 2] > 1.5 * results[0, 0] else "disagrees", words)
 
 
 def picture_shifts(numbers: Numbers) -> Picture:
     """Picture section 6.2."""
     columns = list(zip(*numbers["changed, by layer"], strict=True))
-    curves = [Curve(f"layer {i + 1}", numbers["epochs"], own) for i, own in enumerate(columns)]
+    curves = [Curve(f"layer {i + 1}", numbers["epochs"], part) for i, part in enumerate(columns)]
     return Picture(curves=curves, x="epochs", y="share of sides that changed", log=True)
 
 
@@ -243,12 +243,12 @@ def measure_grid_counts(scale: Scale) -> Numbers:
     part = creases.plane(random_network([2, 6, 6, 1], 1), box=[(-3, 3), (-3, 3)])
     points = np.zeros((3, 2))
     sizes = (8, 16, 32, 64, 128) if scale == "full" else (8, 16, 32, 64)
-    found = [section_of_partition(part, points, grid=p, tolerance=1e-9).counts for p in sizes]
+    results = [section_of_partition(part, points, grid=p, tolerance=1e-9).counts for p in sizes]
     return {
         "p": list(sizes),
         "regions": part.count,
-        "seen": [one["seen"] for one in found],
-        "counted": [one["by pattern"] for one in found],
+        "seen": [item["seen"] for item in results],
+        "counted": [item["by pattern"] for item in results],
         "of two creases": [
             section_of_partition(corner, points, grid=p, tolerance=1e-9).counts["by pattern"] for p in sizes
         ],
@@ -258,14 +258,14 @@ def measure_grid_counts(scale: Scale) -> Numbers:
 def judge_tight(numbers: Numbers) -> Judgement:
     """Judge Figure 6.12."""
     twice = [c - s for c, s in zip(numbers["counted"], numbers["seen"], strict=True)]
-    told = (
+    words = (
         f"of {numbers['regions']} regions grids (p = {numbers['p']}) see {numbers['seen']}, count {numbers['counted']}"
     )
     if not twice[-1] and numbers["seen"][-1] == numbers["regions"] and numbers["of two creases"][-1] == 4:
-        return Judgement("agrees", told)
+        return Judgement("agrees", words)
     why = "a corner that points down to the right is met again however fine the grid is"
     crossing = f"of the four regions of two creases they count {numbers['of two creases']}"
-    return Judgement("disagrees", f"{told}: the finest counts {twice[-1]} twice; {crossing}: {why}")
+    return Judgement("disagrees", f"{words}: the finest counts {twice[-1]} twice; {crossing}: {why}")
 
 
 def measure_mnist_images(scale: Scale) -> Numbers:

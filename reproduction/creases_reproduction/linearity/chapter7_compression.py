@@ -26,8 +26,8 @@ def from_similarity(numbers: Callable[[Groups], dict[str, Any]], data: DataName)
     """Return measure and kept of a claim whose numbers come from what was measured of a data set's networks."""
 
     def named(found: Measured) -> Numbers:
-        own = Groups(found)
-        return {**own.note, "names": found.names, **numbers(own)}
+        part = Groups(found)
+        return {**part.note, "names": found.names, **numbers(part)}
 
     return {
         "measure": lambda scale: named(similarity(data, scale)),
@@ -91,7 +91,7 @@ def judge_cifar_clusters(numbers: Numbers) -> Judgement:
 
 def picture_clusters(numbers: Numbers) -> Picture:
     """Picture Figure 7.3 and Figure 7.4."""
-    curves = [Curve(name, numbers["k"], own[1:]) for name, own in numbers["accuracy"].items()]
+    curves = [Curve(name, numbers["k"], part[1:]) for name, part in numbers["accuracy"].items()]
     return Picture(curves=curves, x="clusters of each output", y="accuracy, %")
 
 

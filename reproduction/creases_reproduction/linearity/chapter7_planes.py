@@ -28,11 +28,11 @@ def measure_clusters(scale: Scale) -> Numbers:
 
     10 pieces.
     """
-    found = train_networks("circle", (2, 8, 8, 8, 1), 40 if scale == "full" else 8)
+    results = train_networks("circle", (2, 8, 8, 8, 1), 40 if scale == "full" else 8)
     X, y = problem("circle")
     regions, right = [], []
-    for k in np.flatnonzero(found.accuracy >= SOLVED):
-        net = network(found, int(k))
+    for k in np.flatnonzero(results.accuracy >= SOLVED):
+        net = network(results, int(k))
         regions.append(creases.plane(net, box=[(-1, 1), (-1, 1)]).count)
         at = [coefficients(net, points) for points in (GRID[::5], X)]
         right.append(compress(at[0], at[1], np.asarray(X, np.float32), y, k=(1, 5, 10)).accuracy)
@@ -46,13 +46,13 @@ def measure_clusters(scale: Scale) -> Numbers:
 
 def judge_clusters(numbers: Numbers) -> Judgement:
     """Judge section 7.2, Figure 7.2."""
-    one = Row(**numbers["regions"])
+    row = Row(**numbers["regions"])
     ten = numbers["right with 1, 5, 10 pieces"][-1]
-    told = f"{one.measured:.0f} regions ({one.low:.0f} to {one.high:.0f}; printed 93), {ten:.1%} right with ten pieces"
+    words = f"{row.measured:.0f} regions ({row.low:.0f} to {row.high:.0f}; printed 93), {ten:.1%} right with ten pieces"
     if ten < 0.95:
-        return Judgement("disagrees", f"{told}: ten are not enough")
-    inside = one.low is not None and one.high is not None and one.low <= 93 <= one.high
-    return Judgement("agrees" if inside else "agrees in kind", told)
+        return Judgement("disagrees", f"{words}: ten are not enough")
+    inside = row.low is not None and row.high is not None and row.low <= 93 <= row.high
+    return Judgement("agrees" if inside else "agrees in kind", words)
 
 
 @cache
@@ -75,11 +75,11 @@ def measure_resolution(scale: Scale) -> Numbers:
     """Measure regions in the square of XOR networks of 2, 20 and 100 units, and pieces that the four points use."""
     count = 10 if scale == "full" else 3
     corners = np.array([x for x, _ in XOR])
-    found = {"2": [xor(2.0)], **{str(width): xor_networks(width, count) for width in (20, 100)}}
-    regions = {w: [creases.plane(net, box=[(-2, 2), (-2, 2)]).count for net in nets] for w, nets in found.items()}
+    results = {"2": [xor(2.0)], **{str(width): xor_networks(width, count) for width in (20, 100)}}
+    regions = {w: [creases.plane(net, box=[(-2, 2), (-2, 2)]).count for net in nets] for w, nets in results.items()}
     used = {
         w: [len(np.unique(np.round(net.piece(corners)[0].reshape(4, -1), 9), axis=0)) for net in nets]
-        for w, nets in found.items()
+        for w, nets in results.items()
     }
     return {"regions": regions, "pieces of the four points": used}
 
@@ -87,12 +87,12 @@ def measure_resolution(scale: Scale) -> Numbers:
 def judge_resolution(numbers: Numbers) -> Judgement:
     """Judge Figure 7.5."""
     regions, used = numbers["regions"], numbers["pieces of the four points"]
-    means = {w: float(np.mean(own)) for w, own in regions.items()}
-    told = f"regions in the square: {', '.join(f'{w} units {m:.0f}' for w, m in means.items())}"
-    told += f"; the smallest uses {used['2'][0]} pieces for the four points"
+    means = {w: float(np.mean(part)) for w, part in regions.items()}
+    words = f"regions in the square: {', '.join(f'{w} units {m:.0f}' for w, m in means.items())}"
+    words += f"; the smallest uses {used['2'][0]} pieces for the four points"
     if regions["2"] == [3] and used["2"] == [3] and means["2"] < means["20"] < means["100"]:
-        return Judgement("agrees", told)
-    return Judgement("disagrees", told)
+        return Judgement("agrees", words)
+    return Judgement("disagrees", words)
 
 
 def measure_maps(scale: Scale) -> Numbers:
@@ -119,11 +119,11 @@ def measure_maps(scale: Scale) -> Numbers:
 def judge_mapped(numbers: Numbers) -> Judgement:
     """Judge section 7.3.1, Figure 7.6."""
     left, right = numbers["left of the variance"], numbers["points of XOR right"]
-    told = f"maps leave {np.mean(left):.0%} of the variance of coefficients ({min(left):.0%} to {max(left):.0%})"
-    told += f" and {np.mean(right):.0%} of the points right, over {numbers['pairs']} pairs"
+    words = f"maps leave {np.mean(left):.0%} of the variance of coefficients ({min(left):.0%} to {max(left):.0%})"
+    words += f" and {np.mean(right):.0%} of the points right, over {numbers['pairs']} pairs"
     if min(left) < 0.1 and np.mean(right) > 0.95:
-        return Judgement("agrees" if np.mean(left) < 0.2 else "agrees in kind", told)
-    return Judgement("agrees in kind" if np.mean(left) < 0.5 and np.mean(right) > 0.75 else "disagrees", told)
+        return Judgement("agrees" if np.mean(left) < 0.2 else "agrees in kind", words)
+    return Judgement("agrees in kind" if np.mean(left) < 0.5 and np.mean(right) > 0.75 else "disagrees", words)
 
 
 def measure_invariances(scale: Scale) -> Numbers:
@@ -153,9 +153,9 @@ def judge_invariances(numbers: Numbers) -> Judgement:
     """Judge sections 7.3.2 and 7.3.3, (7.5) to (7.7)."""
     off = {name: value for name, value in numbers.items() if name != "networks"}
     worst = max(off.values())
-    told = ", ".join(f"{name}: {value:.1g}" for name, value in off.items())
+    words = ", ".join(f"{name}: {value:.1g}" for name, value in off.items())
     return Judgement(
-        "agrees" if worst < 1e-9 else "disagrees", f"largest changes at {numbers['networks']} cases: {told}"
+        "agrees" if worst < 1e-9 else "disagrees", f"largest changes at {numbers['networks']} cases: {words}"
     )
 
 
@@ -186,8 +186,8 @@ def softmax(y: NDArray[np.float64]) -> NDArray[np.float64]:
 def judge_entropies(numbers: Numbers) -> Judgement:
     """Judge (7.8), (7.9)."""
     off = numbers["largest deviation"]
-    told = f"largest deviation {off:.1g} at {numbers['cases']} pairs"
-    return Judgement("agrees" if off < 1e-9 and numbers["own is least"] else "disagrees", told)
+    words = f"largest deviation {off:.1g} at {numbers['cases']} pairs"
+    return Judgement("agrees" if off < 1e-9 and numbers["own is least"] else "disagrees", words)
 
 
 CLAIMS = [

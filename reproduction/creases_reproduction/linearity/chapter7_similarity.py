@@ -181,7 +181,7 @@ def judge_cifar_maps(numbers: Numbers) -> Judgement:
     ]
     words = f"dense networks lose {numbers['dense lost to dense, SGD']:.1f} points to each other; convolutional ones: "
     words += ", ".join(f"{name} {value:.0f} %" for name, value in conv.items())
-    words += f"; from linear to dense the accuracy rises by {', '.join(f'{one:.1f}' for one in gain)} points"
+    words += f"; from linear to dense the accuracy rises by {', '.join(f'{item:.1f}' for item in gain)} points"
     words += _beside_print(numbers)
     if all(facts):
         return Judgement("agrees", words)
@@ -195,8 +195,8 @@ def _beside_print(numbers: Numbers) -> str:
     names = numbers["names"]
     pairs = [
         (m, p)
-        for name, own in PRINTED_MAPS.items()
-        for m, p in zip(numbers["mapped"][names.index(name)], own, strict=True)
+        for name, part in PRINTED_MAPS.items()
+        for m, p in zip(numbers["mapped"][names.index(name)], part, strict=True)
     ]
     mine, printed = map(np.array, zip(*pairs, strict=True))
     correlation = np.corrcoef(mine, printed)[0, 1]
@@ -208,7 +208,7 @@ def picture_heat(name: str) -> Callable[[Numbers], Picture]:
     """Picture a heat map of a measure of all pairs; the columns' names are set in lines, as there are many."""
 
     def drawn(n: Numbers) -> Picture:
-        columns = [one.replace(" ", "\n") for one in n["names"]]
+        columns = [item.replace(" ", "\n") for item in n["names"]]
         return Picture(heat=n[name], x="to", y="from", x_names=columns, y_names=n["names"])
 
     return drawn
@@ -286,13 +286,13 @@ def entropy(own: Groups) -> dict[str, Any]:
 @note_stand_in
 def judge_entropy(numbers: Numbers) -> Judgement:
     """Judge entropy."""
-    own, across = numbers["beyond one's own"], numbers["across optimizers"]
-    words = ", ".join(f"{name} {value:.2f}" for name, value in own.items())
+    part, across = numbers["beyond one's own"], numbers["across optimizers"]
+    words = ", ".join(f"{name} {value:.2f}" for name, value in part.items())
     words = f"cross-entropy beyond a network's own: {words}, SGD to AdamW {across:.2f}"
     words += f", to linear {numbers['to linear']:.2f}; hardest to represent: {numbers['hardest to represent']}"
-    if max(own["dense, sgd"], own["conv, sgd"]) < min(own["dense, adamw"], own["conv, adamw"], across):
+    if max(part["dense, sgd"], part["conv, sgd"]) < min(part["dense, adamw"], part["conv, adamw"], across):
         return Judgement("agrees", words)
-    within = all(own[f"{kind}, sgd"] < own[f"{kind}, adamw"] for kind in ("dense", "conv"))
+    within = all(part[f"{kind}, sgd"] < part[f"{kind}, adamw"] for kind in ("dense", "conv"))
     return Judgement("agrees in kind" if within else "disagrees", words)
 
 
@@ -311,8 +311,8 @@ def agreement(own: Groups) -> dict[str, Any]:
     }
     names = list(measures)
     return {
-        f"{one}, {other}": float(spearmanr(measures[one], measures[other]).statistic)
-        for i, one in enumerate(names)
+        f"{item}, {other}": float(spearmanr(measures[item], measures[other]).statistic)
+        for i, item in enumerate(names)
         for other in names[i + 1 :]
     }
 
@@ -320,10 +320,10 @@ def agreement(own: Groups) -> dict[str, Any]:
 @note_stand_in
 def judge_agreement(numbers: Numbers) -> Judgement:
     """Judge section 7.4."""
-    found = {name: value for name, value in numbers.items() if isinstance(value, float)}
-    words = "rank correlations over pairs: " + ", ".join(f"{name} {value:.2f}" for name, value in found.items())
-    far = [value for name, value in found.items() if "distance" in name]
-    near = [value for name, value in found.items() if "distance" not in name]
+    results = {name: value for name, value in numbers.items() if isinstance(value, float)}
+    words = "rank correlations over pairs: " + ", ".join(f"{name} {value:.2f}" for name, value in results.items())
+    far = [value for name, value in results.items() if "distance" in name]
+    near = [value for name, value in results.items() if "distance" not in name]
     if min(near) > max(0.3, *far):
         return Judgement("agrees", words)
     return Judgement("agrees in kind" if np.mean(near) > np.mean(far) else "disagrees", words)

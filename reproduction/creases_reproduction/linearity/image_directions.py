@@ -72,29 +72,29 @@ def directions(
     looked_at: int = 50,
 ) -> Directions:
     """Measure networks on images x (n, c, h, w); single coefficients at the first ``looked_at`` of them."""
-    found = Directions(data, list(names), len(x))
+    results = Directions(data, list(names), len(x))
     outside = far(x[:looked_at])
     linear: dict[str, list[np.ndarray]] = {}
     for model, name in zip(models, names, strict=True):
         net = read(model.cpu(), x.shape[1:]).to(torch.float32).to(x.device)
         C = coefficients(net, x)
         spaces = [active_subspace(C, j) for j in outputs]
-        first = [one.directions[0] for one in spaces]
+        first = [item.directions[0] for item in spaces]
         linear.setdefault(name.split()[-1], first)  # the linear network comes first of its optimizer
         pictures = torch.from_numpy(np.stack(first)).reshape(-1, *x.shape[1:])
-        found.roughness.append(float(np.mean([roughness(one[None]) for one in pictures])))
+        results.roughness.append(float(np.mean([roughness(item[None]) for item in pictures])))
         cosines = [abs(float(a @ b)) for a, b in zip(first, linear[name.split()[-1]], strict=True)]
-        found.like_linear.append(float(np.mean(cosines)))
+        results.like_linear.append(float(np.mean(cosines)))
         values = [[float(e[k - 1] / e[0]) if k <= len(e) else 0.0 for k in AT] for e in (s.eigenvalues for s in spaces)]
-        found.eigenvalues.append(np.mean(values, axis=0).tolist())
-        own = torch.stack(
+        results.eigenvalues.append(np.mean(values, axis=0).tolist())
+        part = torch.stack(
             [C.rows(j)[:looked_at, :-1].reshape(-1, *x.shape[1:]) for j in outputs]
         )  # (outputs, n, c, h, w)
-        found.jagged.append(float(np.nanmean([roughness(one[None]) for one in own.flatten(0, 1)])))
-        square = own.double().square().mean((0, 2))
+        results.jagged.append(float(np.nanmean([roughness(item[None]) for item in part.flatten(0, 1)])))
+        square = part.double().square().mean((0, 2))
         where = outside.to(square.device)
-        found.outside.append(float(square[where].mean() / square[~where].mean()))
-    return found
+        results.outside.append(float(square[where].mean() / square[~where].mean()))
+    return results
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -105,13 +105,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--test", type=int)
     parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args(arguments)
-    name: DataName = asked.data
-    own = plans(name)
-    x = images(name, "test", asked.test)[0].to(asked.device)
-    found = directions(name, [load(asked.networks, plan) for plan in own], [plan.name for plan in own], x)
-    with write_atomically(asked.out) as path:
-        path.write_text(json.dumps(to_json(asdict(found))))
+    options = parser.parse_args(arguments)
+    name: DataName = options.data
+    part = plans(name)
+    x = images(name, "test", options.test)[0].to(options.device)
+    results = directions(name, [load(options.networks, plan) for plan in part], [plan.name for plan in part], x)
+    with write_atomically(options.out) as path:
+        path.write_text(json.dumps(to_json(asdict(results))))
 
 
 if __name__ == "__main__":

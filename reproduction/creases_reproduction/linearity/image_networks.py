@@ -119,9 +119,9 @@ def images(data: DataName, split: Literal["train", "test"], count: int | None = 
 
     The first ``count`` of them, or all. The normalisation is that of all training images.
     """
-    found = _READ[data](split)
-    own = normalise(_colours(found.images[:count]), _statistics(data))
-    return torch.from_numpy(own), torch.from_numpy(found.labels[:count])
+    results = _READ[data](split)
+    part = normalise(_colours(results.images[:count]), _statistics(data))
+    return torch.from_numpy(part), torch.from_numpy(results.labels[:count])
 
 
 @cache
@@ -214,15 +214,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the plans to train; all unless given")
-    asked = parser.parse_args(arguments)
-    asked.out.mkdir(parents=True, exist_ok=True)
-    (x, y), test = ([part.to(asked.device) for part in images(asked.data, split)] for split in ("train", "test"))
-    for number, plan in enumerate(plans(asked.data)):
-        if asked.only is not None and number not in asked.only:
+    options = parser.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    (x, y), test = ([part.to(options.device) for part in images(options.data, split)] for split in ("train", "test"))
+    for number, plan in enumerate(plans(options.data)):
+        if options.only is not None and number not in options.only:
             continue
         model = train_plan(plan, x, y)
         score = accuracy(model, *test)
-        with write_atomically(asked.out / plan.file) as path:
+        with write_atomically(options.out / plan.file) as path:
             save_file({k: v.cpu() for k, v in model.state_dict().items()}, path, {"accuracy": json.dumps(score)})
         print(f"{plan.data} {plan.name}: {100 * score:.2f} %", flush=True)
 

@@ -35,8 +35,8 @@ def device() -> str:
 
 def own_plans(data: DataName, scale: Scale) -> list[Plan]:
     """Return the networks of a data set; at quick scale one of each kind of convolutional ones."""
-    own = plans(data)
-    return own if scale == "full" else [plan for plan in own if not plan.seed or plan.kind == "dense"]
+    part = plans(data)
+    return part if scale == "full" else [plan for plan in part if not plan.seed or plan.kind == "dense"]
 
 
 @cache
@@ -113,8 +113,8 @@ def stored_directions(data: DataName) -> Directions:
 
 
 def _read(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((files("creases_reproduction") / "results" / name).read_text())
-    return found
+    results: dict[str, Any] = json.loads((files("creases_reproduction") / "results" / name).read_text())
+    return results
 
 
 def about(program: str, data: DataName) -> dict[str, str]:
@@ -137,8 +137,8 @@ class Groups:
         self.dense, self.linear = self.kind == "dense", self.kind == "linear"
         self.sgd, self.adamw = self.optimizer == "sgd", self.optimizer == "adamw"
         self.accuracy = 100 * np.array(found.accuracy)
-        self.clustered = {int(k): 100 * np.array(own) for k, own in found.compression.items()}
-        self.explained = np.array([np.nanmean(own) for own in found.explained])
+        self.clustered = {int(k): 100 * np.array(part) for k, part in found.compression.items()}
+        self.explained = np.array([np.nanmean(part) for part in found.explained])
 
     @property
     def note(self) -> dict[str, str]:

@@ -58,7 +58,7 @@ def nearest_three(x: Tensor, *, neighbours: int = 8) -> tuple[int, int, int]:
     flat = x.flatten(1)
     if len(flat) < 3:
         raise InputError("x", "have at least three images", str(len(flat)))
-    best, found = np.inf, (0, 1, 2)
+    best, results = np.inf, (0, 1, 2)
     for start in range(0, len(flat), 1000):
         distance = torch.cdist(flat[start : start + 1000], flat)
         distance[distance <= SAME * flat.norm(dim=1).mean()] = torch.inf  # itself, and copies of it
@@ -69,10 +69,10 @@ def nearest_three(x: Tensor, *, neighbours: int = 8) -> tuple[int, int, int]:
             sides = lengths[:, None] + lengths[None] + _apart(flat[which])
             a, b = np.unravel_index(int(sides.argmin()), sides.shape)
             if float(sides[a, b]) < best:
-                best, found = float(sides[a, b]), (start + i, int(which[a]), int(which[b]))
+                best, results = float(sides[a, b]), (start + i, int(which[a]), int(which[b]))
     if not np.isfinite(best):
         raise InputError("x", "have three different images", hint="add images that are not copies of each other")
-    return found
+    return results
 
 
 def _apart(x: Tensor) -> Tensor:
@@ -86,7 +86,7 @@ def image_sections(
     scale: Scale = "quick",
     *,
     data: Sequence[DataName] = ("mnist", "cifar10"),
-    follow: Callable[[str, Section], None] = lambda name, found: None,
+    follow: Callable[[str, Section], None] = lambda name, results: None,
 ) -> ResultTable:
     """Return regions on planes through three images: exact, and as grids of the dissertation count them.
 
@@ -108,9 +108,9 @@ def image_sections(
     check_scale(scale)
     rows: list[pd.DataFrame] = []
     for name in data:
-        own = [plan for plan in plans(name) if not plan.seed and plan.kind != "linear"]
+        part = [plan for plan in plans(name) if not plan.seed and plan.kind != "linear"]
         x = images(name, "test", CHOICE[scale])[0]
-        rows.append(sections([load(networks, plan) for plan in own], own, x, scale, follow=follow))
+        rows.append(sections([load(networks, plan) for plan in part], part, x, scale, follow=follow))
     return ResultTable(pd.concat(rows, ignore_index=True), {"scale": scale})
 
 
@@ -121,7 +121,7 @@ def sections(
     scale: Scale,
     *,
     parts: tuple[float, float] | None = None,
-    follow: Callable[[str, Section], None] = lambda name, found: None,
+    follow: Callable[[str, Section], None] = lambda name, results: None,
 ) -> pd.DataFrame:
     """Return the rows of :func:`image_sections` for networks of one data set, through three of the images x (n.
 
@@ -134,10 +134,12 @@ def sections(
         net, about = read(model, x.shape[1:]), ABOUT[plan.data]
         part = (parts or PARTS[scale])[plan.kind != "dense"]
         (grid, tolerance), *others = GRIDS[scale]
-        found = [section(net, *three, grid=grid, part=part, about=about, tolerance=tolerance)]
-        found += [section_of_partition(found[0].partition, found[0].points, grid=p, tolerance=t) for p, t in others]
-        rows += [(plan.data, plan.kind, plan.optimizer, about, part, *_row(one)) for one in found]
-        follow(f"{plan.data}-{plan.kind}-{plan.optimizer}", found[-1])
+        results = [section(net, *three, grid=grid, part=part, about=about, tolerance=tolerance)]
+        results += [
+            section_of_partition(results[0].partition, results[0].points, grid=p, tolerance=t) for p, t in others
+        ]
+        rows += [(plan.data, plan.kind, plan.optimizer, about, part, *_row(item)) for item in results]
+        follow(f"{plan.data}-{plan.kind}-{plan.optimizer}", results[-1])
     names = ["data", "network", "optimizer", "about", "part", "grid", "tolerance", "regions", "seen", "missed"]
     return pd.DataFrame(rows, columns=[*names, "by_pattern", "by_coefficients"])
 
@@ -154,10 +156,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--networks", type=Path, required=True)
     parser.add_argument("--scale", choices=("quick", "full"), default="quick")
     parser.add_argument("--out", type=Path, default=Path("image_sections.csv"))
-    given = parser.parse_args(arguments)
-    result = image_sections(given.networks, given.scale)
-    command = f"python -m creases_reproduction.linearity.image_sections --networks networks --scale {given.scale}"
-    write_table(ResultTable(result.table, {"command": f"{command} --out {given.out.name}", **result.about}), given.out)
+    options = parser.parse_args(arguments)
+    result = image_sections(options.networks, options.scale)
+    command = f"python -m creases_reproduction.linearity.image_sections --networks networks --scale {options.scale}"
+    write_table(
+        ResultTable(result.table, {"command": f"{command} --out {options.out.name}", **result.about}), options.out
+    )
 
 
 if __name__ == "__main__":

@@ -121,10 +121,10 @@ def measure_images(
 
 def _sensitivity(result: Measured, at_test: Sequence[Coefficients], x: Tensor) -> None:
     for C in at_test:
-        found = [active_subspace(C, j, n_directions=20) for j in range(C.n_out)]
-        result.share.append([one.share for one in found])
-        result.explained.append([explained_variance(C.values[:, j], one.project(x)) for j, one in enumerate(found)])
-        spectra = [np.pad(one.eigenvalues, (0, 20 - len(one.eigenvalues))) / one.total for one in found]
+        results = [active_subspace(C, j, n_directions=20) for j in range(C.n_out)]
+        result.share.append([item.share for item in results])
+        result.explained.append([explained_variance(C.values[:, j], item.project(x)) for j, item in enumerate(results)])
+        spectra = [np.pad(item.eigenvalues, (0, 20 - len(item.eigenvalues))) / item.total for item in results]
         result.spectrum.append(np.mean(spectra, axis=0).tolist())
 
 
@@ -137,12 +137,12 @@ def _compression(
     k: Sequence[int],
     jobs: int,
 ) -> None:
-    own = [one for one in k if one <= result.clustered]
-    found = []
+    values_of = [item for item in k if item <= result.clustered]
+    collected = []
     for a, b in zip(at_train, at_test, strict=True):
         part = Coefficients(a.features[:, : result.clustered], a.basis, a.values[: result.clustered])
-        found.append(compress(part, b, x, labels, k=own, n_jobs=jobs))
-    result.compression = {str(one): [net.accuracy[i] for net in found] for i, one in enumerate(own)}
+        collected.append(compress(part, b, x, labels, k=values_of, n_jobs=jobs))
+    result.compression = {str(item): [net.accuracy[i] for net in collected] for i, item in enumerate(values_of)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -154,22 +154,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--train", type=int)
     parser.add_argument("--test", type=int)
     parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args(arguments)
-    own = plans(asked.data)
+    options = parser.parse_args(arguments)
+    part = plans(options.data)
 
     def keep(stage: str, measured: Measured) -> None:
         print(stage, flush=True)
-        with write_atomically(asked.out) as path:
+        with write_atomically(options.out) as path:
             path.write_text(json.dumps(round_numbers(measured.__dict__), indent=0))
 
-    models = [load(asked.networks, plan) for plan in own]
+    models = [load(options.networks, plan) for plan in part]
     measure(
-        asked.data,
+        options.data,
         models,
-        [plan.name for plan in own],
-        device=asked.device,
-        train=asked.train,
-        test=asked.test,
+        [plan.name for plan in part],
+        device=options.device,
+        train=options.train,
+        test=options.test,
         follow=keep,
     )
 

@@ -118,13 +118,13 @@ def pruned_images(data: DataName, settings: Settings, *, seed: int = 0, device: 
     rows = []
     for method in METHODS:
         watch = Watch(likeness, settings.often if method == "channels" else 1)
-        own = common | {"tune": by_epochs(x, y, 1, seed + 1), "callback": watch}
+        values_of = common | {"tune": by_epochs(x, y, 1, seed + 1), "callback": watch}
         if method == "channels":
-            found = prune.channels(model, x, y, per_step=settings.per_step, max_samples=settings.scored, **own)
+            results = prune.channels(model, x, y, per_step=settings.per_step, max_samples=settings.scored, **values_of)
         else:
-            found = prune.magnitude(model, x, y, **own)
-        steps = [found.first, *found.steps]
-        rows += [_row(data, method, i, step, found.first, watch.seen) for i, step in enumerate(steps)]
+            results = prune.magnitude(model, x, y, **values_of)
+        steps = [results.first, *results.steps]
+        rows += [_row(data, method, i, step, results.first, watch.seen) for i, step in enumerate(steps)]
     seconds = f"{trained:.0f} training, {perf_counter() - start:.0f} in all, on {device}"
     about = {"data": data, "seed": str(seed), "settings": repr(settings), "seconds": seconds}
     return ResultTable(pd.DataFrame(rows), about)
@@ -136,9 +136,9 @@ def pruned_digits(*, seed: int = 0) -> ResultTable:
     Steps are larger and the learning rate is 0.05: some seconds of one core. Columns as :func:`pruned_images` gives
     them, without ``cka``.
     """
-    found = digits()
-    x = torch.from_numpy(found.X.reshape(-1, 1, 8, 8) / 8 - 1).float()
-    y = torch.from_numpy(found.y)
+    results = digits()
+    x = torch.from_numpy(results.X.reshape(-1, 1, 8, 8) / 8 - 1).float()
+    y = torch.from_numpy(results.y)
     x, y, tests = x[:1200], y[:1200], (x[1200:], y[1200:])
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -216,21 +216,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--images", type=int, help="training images to use; all unless given")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("pruning_images.csv"))
-    given = parser.parse_args(arguments)
-    settings = Settings(epochs=given.epochs, per_step=given.per_step, images=given.images)
+    options = parser.parse_args(arguments)
+    settings = Settings(epochs=options.epochs, per_step=options.per_step, images=options.images)
     parts: list[ResultTable] = []
-    for data in given.data:
-        parts.append(pruned_images(data, settings, seed=given.seed, device=given.device))
+    for data in options.data:
+        parts.append(pruned_images(data, settings, seed=options.seed, device=options.device))
         table = pd.concat([part.table for part in parts], ignore_index=True)
         about = {f"{part.about['data']}": part.about["seconds"] for part in parts}
-        flags = f"{' '.join(given.data)} --per-step {given.per_step}"
+        flags = f"{' '.join(options.data)} --per-step {options.per_step}"
         command = f"python -m creases_reproduction.linearity.pruning_images {flags}"
         write_table(
             ResultTable(
                 table,
-                {"command": command, "settings": repr(settings), "seed": str(given.seed), **about, **result_versions()},
+                {
+                    "command": command,
+                    "settings": repr(settings),
+                    "seed": str(options.seed),
+                    **about,
+                    **result_versions(),
+                },
             ),
-            given.out,
+            options.out,
         )
         print(near_original(table).to_string(index=False), flush=True)
 

@@ -106,8 +106,8 @@ def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     for n in digits:
         for width in widths:
             networks = originals(n, [width], TRIALS[scale], derive_seed(seed, n, width))
-            found = [prune.exhaustive(networks[k : k + 1], *parity(n), epochs=EPOCHS) for k in range(networks.count)]
-            rows.append(_wide_row(n, width, TRIALS[scale], found))
+            results = [prune.exhaustive(networks[k : k + 1], *parity(n), epochs=EPOCHS) for k in range(networks.count)]
+            rows.append(_wide_row(n, width, TRIALS[scale], results))
     return ResultTable(
         pd.DataFrame(rows), {"scale": scale, "seed": str(seed), "cpu_seconds": f"{process_time() - start:.0f}"}
     )
@@ -117,9 +117,9 @@ def _wide_row(n: int, width: int, trials: int, found: list[prune.ExhaustiveResul
     printed = PRINTED_WIDE[width][n - 1]
     row: dict[str, Any] = {"digits": n, "original": width, "trials": trials, "learned": len(found)}
     if found:
-        ends = np.array([one.width for one in found])
-        least = [one for one in found if one.width == ends.min()]
-        counts = [one.successes for one in least]
+        ends = np.array([item.width for item in found])
+        least = [item for item in found if item.width == ends.min()]
+        counts = [item.successes for item in least]
         row |= {"width": least[0].width, "choices": least[0].choices, "successes": max(counts)}
         row["median_successes"] = float(np.median(counts))
         row |= {"median_width": float(np.median(ends)), "share": float((ends == ends.min()).mean())}
@@ -149,7 +149,7 @@ def pruned_deep(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     for n in digits:
         batch = originals(n, [5 * n] * 5, 3 * networks, derive_seed(seed, n))[:networks]
         done = prune.iterative(batch, *parity(n), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(seed, n, 1))
-        ends = pd.Series([one.hidden for one in done.trajectories]).value_counts()
+        ends = pd.Series([item.hidden for item in done.trajectories]).value_counts()
         for hidden, count in ends.items():
             assert isinstance(hidden, tuple)
             rows.append(
@@ -174,8 +174,10 @@ def loss_curves(*, width: int = 6, n: int = 4, seed: int = 0, every: int = 20) -
     """
     X, y = parity(n)
     networks = originals(n, [width], 40, seed)
-    found = (networks[k : k + 1] for k in range(networks.count))
-    network = next(one for one in found if prune.exhaustive(one, X, y, epochs=EPOCHS, max_units=3).width is not None)
+    results = (networks[k : k + 1] for k in range(networks.count))
+    network = next(
+        item for item in results if prune.exhaustive(item, X, y, epochs=EPOCHS, max_units=3).width is not None
+    )
     rows = []
     for k in (1, 2, 3):
         batch, moments = sub_networks(network, k), None
@@ -198,10 +200,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--scale", choices=("quick", "full"), default="quick")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
-    given = parser.parse_args(arguments)
-    result = (pruned_wide if given.which == "wide" else pruned_deep)(given.scale, seed=given.seed)
-    out = given.out or Path(f"pruning_{given.which}.csv")
-    flags = f"{given.which} --scale {given.scale} --seed {given.seed}"
+    options = parser.parse_args(arguments)
+    result = (pruned_wide if options.which == "wide" else pruned_deep)(options.scale, seed=options.seed)
+    out = options.out or Path(f"pruning_{options.which}.csv")
+    flags = f"{options.which} --scale {options.scale} --seed {options.seed}"
     command = f"python -m creases_reproduction.linearity.pruning_parity {flags}"
     write_table(ResultTable(result.table, {"command": command, **result.about, **result_versions()}), out)
 

@@ -105,9 +105,9 @@ def averages(result: ResultTable, *, draws: int = 2000) -> pd.DataFrame:
     rows = []
     for name, values in PRINTED_MEANS.items():
         for value, printed in values.items():
-            own = (table[name] == value).to_numpy()
-            low, high = np.quantile(again[:, own].mean(axis=1), [0.025, 0.975])
-            rows.append((name, str(value), table["rate"][own].mean(), low, high, printed / 100))
+            part = (table[name] == value).to_numpy()
+            low, high = np.quantile(again[:, part].mean(axis=1), [0.025, 0.975])
+            rows.append((name, str(value), table["rate"][part].mean(), low, high, printed / 100))
     return pd.DataFrame(rows, columns=["parameter", "value", "rate", "low", "high", "printed"])
 
 
@@ -115,10 +115,10 @@ def _successes(
     loss: Any, leak: float, size: int, normalise: bool, trials: int, epochs: int, seed: int, device: str
 ) -> tuple[int, int]:
     """Return networks that have enough samples right in the end, and that ever had, of one setting."""
-    own = [
+    part = [
         circle_annulus(SAMPLES, seed=seed + k, radii=DISSERTATION_RADII, standardise=normalise) for k in range(trials)
     ]
-    X, y = np.stack([one.X for one in own]), np.stack([one.y for one in own])
+    X, y = np.stack([item.X for item in part]), np.stack([item.y for item in part])
     batch, moments = lab.Batch.initial(trials, [2, 3, 1], seed=seed, leak=leak), None
     ever = right = np.zeros(trials, bool)
     for begun in range(0, epochs, EVERY):

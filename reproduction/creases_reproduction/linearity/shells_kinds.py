@@ -54,20 +54,24 @@ def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") 
         for leak in LEAKS:
             key = derive_seed(seed, n, round(1000 * leak), 1)
             batch, right = train_on_shells(n, leak, trials, SAMPLES, epochs, seed=key, device=device)
-            found = [enclosed(batch, k) for k in range(trials)]
-            kinds = np.array([kind_of(one) for one in found])
+            results = [enclosed(batch, k) for k in range(trials)]
+            kinds = np.array([kind_of(polytope) for polytope in results])
             for kind in KINDS:
-                own = np.flatnonzero(kinds == kind)
-                bounded = [one for one in (found[k] for k in own) if one is not None and one.extent == "bounded"]
-                ratios = [outer / inner for inner, outer in (one.radii() for one in bounded)]
+                part = np.flatnonzero(kinds == kind)
+                bounded = [
+                    polytope
+                    for polytope in (results[k] for k in part)
+                    if polytope is not None and polytope.extent == "bounded"
+                ]
+                ratios = [outer / inner for inner, outer in (polytope.radii() for polytope in bounded)]
                 rows.append(
                     {
                         "dimension": n,
                         "leak": leak,
                         "kind": kind,
                         "trials": trials,
-                        "successes": len(own),
-                        "right": right[own].mean() if len(own) else np.nan,
+                        "successes": len(part),
+                        "right": right[part].mean() if len(part) else np.nan,
                         "ratio": np.median(ratios) if ratios else np.nan,
                         "regular": _regular_ratio(kind, n),
                         "f_vectors": _counts(bounded),
@@ -82,7 +86,7 @@ def enclosed(batch: lab.Batch, k: int) -> DecisionPolytope | None:
     None where it does not decide so.
     """
     net = creases.read(batch.module(k), (batch.widths[0],))
-    return next((one for one in decision_polytopes(net, inside=1) if one.radii()[0] > 0), None)
+    return next((polytope for polytope in decision_polytopes(net, inside=1) if polytope.radii()[0] > 0), None)
 
 
 def kind_of(found: DecisionPolytope | None) -> Kind:
@@ -106,7 +110,7 @@ def _regular_ratio(kind: Kind, n: int) -> float:
 
 def _counts(polytopes: list[DecisionPolytope]) -> str:
     """Return how often each f-vector, the most frequent first; that of one that is not convex is unknown."""
-    names = ("-".join(map(str, one.f_vector)) if one.f_vector else "not convex" for one in polytopes)
+    names = ("-".join(map(str, item.f_vector)) if item.f_vector else "not convex" for item in polytopes)
     return "; ".join(f"{name}: {count}" for name, count in Counter(names).most_common())
 
 

@@ -30,10 +30,10 @@ def measure_active_breakpoints(scale: Scale) -> dict[str, Any]:
     cases, checked, wrong = by_scale(scale, 20, 300), 0, 0
     for seed in range(cases):
         model = Batch.initial(1, [1, 8, 8, 8, 1], seed=seed, dtype=np.float64).module(0)
-        found = splines.deep_breakpoints(model)
-        size = float(np.abs(found.pieces.slopes).max())
-        lone = ~found.shared
-        wrong += int((found.active[lone] != (np.abs(found.jump[lone]) > 1e-12 * size)).sum())
+        results = splines.deep_breakpoints(model)
+        size = float(np.abs(results.pieces.slopes).max())
+        lone = ~results.shared
+        wrong += int((results.active[lone] != (np.abs(results.jump[lone]) > 1e-12 * size)).sum())
         checked += int(lone.sum())
     w, b, v = np.array([[1.0, 2.0], [-0.5, -1.0], [2.0, -1.0]])  # two units at one place whose jumps cancel
     net = Shallow(w, b, v)
@@ -49,13 +49,13 @@ def measure_active_breakpoints(scale: Scale) -> dict[str, Any]:
 def judge_active(numbers: Numbers) -> Judgement:
     """Judge activity is a change of slope."""
     pair = numbers["cancelling pair"]
-    told = (
+    words = (
         f"{numbers['breakpoints']} breakpoints of {numbers['networks']} deep networks: "
         f"{numbers['wrong']} where activity and a change of slope differ"
     )
     right = numbers["wrong"] == 0 and pair == {"active": 2, "bends": 0}
     return Judgement(
-        "agrees" if right else "disagrees", f"{told}. Two degenerate ones that cancel: both active, no bend."
+        "agrees" if right else "disagrees", f"{words}. Two degenerate ones that cancel: both active, no bend."
     )
 
 
@@ -103,40 +103,40 @@ def _lives(batch: Batch, x: Floats, y: Floats, steps: int, lr: float, every: int
             tracker([(W[k], b[k]) for W, b in zip(batch.weights, batch.biases, strict=True)])
         batch = gradient_descent(batch, x, y, steps=min(every, steps - done), lr=lr)
     seen = [tracker.history() for tracker in trackers]
-    born = [[event.x for event in one.events() if event.kind == "birth"] for one in seen]
+    born = [[event.x for event in item.events() if event.kind == "birth"] for item in seen]
     return Lives(
         widths=widths,
-        first=tuple(int(one.counts[0]) for one in seen),
-        births=tuple(one.births for one in seen),
+        first=tuple(int(item.counts[0]) for item in seen),
+        births=tuple(item.births for item in seen),
         births_inside=tuple(sum(INTERVAL[0] <= place <= INTERVAL[1] for place in places) for places in born),
-        deaths=tuple(one.deaths for one in seen),
-        last=tuple(int(one.counts[-1]) for one in seen),
-        crossings=tuple(one.crossings for one in seen),
+        deaths=tuple(item.deaths for item in seen),
+        last=tuple(int(item.counts[-1]) for item in seen),
+        crossings=tuple(item.crossings for item in seen),
     )
 
 
 def judge_mobility(numbers: Numbers) -> Judgement:
     """Judge whether deep networks make and lose breakpoints among the data, and a shallow one does not."""
     shallow, deep = numbers["rows"]
-    told = (
+    words = (
         f"births among the data: shallow {shallow['births_inside']}, deep {deep['births_inside']}; "
         f"deaths: shallow {shallow['deaths']}, deep {deep['deaths']}"
     )
     right = not any(shallow["births_inside"]) and sum(deep["births_inside"]) > 0
-    return Judgement("agrees" if right else "disagrees", f"For each seed, {told}.")
+    return Judgement("agrees" if right else "disagrees", f"For each seed, {words}.")
 
 
 def picture_mobility(numbers: Numbers) -> Picture:
     """Picture mean births, deaths and crossings of data."""
     rows = [
         Row(
-            f"{'-'.join(map(str, one['widths']))}, {what.replace('_', ' ')}",
+            f"{'-'.join(map(str, item['widths']))}, {what.replace('_', ' ')}",
             None,
-            float(np.mean(one[what])),
-            min(one[what]),
-            max(one[what]),
+            float(np.mean(item[what])),
+            min(item[what]),
+            max(item[what]),
         )
-        for one in numbers["rows"]
+        for item in numbers["rows"]
         for what in ("births_inside", "deaths", "crossings")
     ]
     return Picture(rows=rows, x="in training, mean and range over seeds")
@@ -189,8 +189,8 @@ def _stuck(alpha: float, x: Floats, y: Floats, start: Batch, steps: int, share: 
     before, after = ([_near(unstack_network(batch, k), x, share) for k in range(start.count)] for batch in (start, end))
     minima = [
         loss_slice(net, unit, x, y).types()[datum] == 3
-        for net, (_, found) in ((unstack_network(end, k), one) for k, one in enumerate(after))
-        for unit, datum in found
+        for net, (_, results) in ((unstack_network(end, k), item) for k, item in enumerate(after))
+        for unit, datum in results
     ]
     return Sticking(
         alpha=alpha,
@@ -215,13 +215,13 @@ def _near(net: Shallow, x: Floats, share: float) -> tuple[float, list[tuple[int,
 
 def judge_sticking(numbers: Numbers) -> Judgement:
     """Judge whether breakpoints end on data for small alpha and not for large alpha."""
-    near = {one["alpha"]: float(np.mean(one["near"])) for one in numbers["rows"]}
+    near = {item["alpha"]: float(np.mean(item["near"])) for item in numbers["rows"]}
     chance = numbers["rows"][0]["chance"]
-    told = ", ".join(f"{share:.0%} for alpha = {alpha:g}" for alpha, share in near.items())
+    words = ", ".join(f"{share:.0%} for alpha = {alpha:g}" for alpha, share in near.items())
     right = near[min(near)] > 2 * chance and near[max(near)] < 2 * chance
     return Judgement(
         "agrees" if right else "disagrees",
-        f"Breakpoints that end within 2 % of a datum (by chance {chance:.0%}): {told}.",
+        f"Breakpoints that end within 2 % of a datum (by chance {chance:.0%}): {words}.",
     )
 
 
@@ -229,13 +229,13 @@ def picture_sticking(numbers: Numbers) -> Picture:
     """Picture shares of breakpoints on data, before and after."""
     rows = [
         Row(
-            f"alpha {one['alpha']:g}, {when}",
+            f"alpha {item['alpha']:g}, {when}",
             None,
-            100 * float(np.mean(one[name])),
-            100 * min(one[name]),
-            100 * max(one[name]),
+            100 * float(np.mean(item[name])),
+            100 * min(item[name]),
+            100 * max(item[name]),
         )
-        for one in numbers["rows"]
+        for item in numbers["rows"]
         for name, when in (("before", "before"), ("near", "after"))
     ]
     return Picture(rows=rows, x="breakpoints near a datum, %: mean and range over seeds")

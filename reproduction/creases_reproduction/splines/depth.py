@@ -44,21 +44,21 @@ def breakpoints_against_depth(
     62.3, 44.5, 38, 31.5.
     """
     x = np.linspace(*INTERVAL, n)
-    found: dict[int, dict[str, Spread]] = {}
+    results: dict[int, dict[str, Spread]] = {}
     for depth in depths:
         start = Batch.initial(seeds, [1, *[units // depth] * depth, 1], seed=0)
         y = np.repeat([TARGETS[target](x) for target in targets], seeds, axis=0)
         trained = gradient_descent(Batch.join([start] * len(targets)), x, y, steps=steps, lr=lr)
         counts = np.reshape([len(places) for places in _breakpoints(trained)], (len(targets), seeds))
-        found[depth] = {"initial": Spread.from_values([len(places) for places in _breakpoints(start)])}
-        found[depth] |= {target: Spread.from_values(row) for target, row in zip(targets, counts, strict=True)}
-    return found
+        results[depth] = {"initial": Spread.from_values([len(places) for places in _breakpoints(start)])}
+        results[depth] |= {target: Spread.from_values(row) for target, row in zip(targets, counts, strict=True)}
+    return results
 
 
 def _breakpoints(batch: Batch) -> list[Floats]:
     """Return active breakpoints of every network."""
-    found = [splines.deep_breakpoints(batch.module(i)) for i in range(batch.count)]
-    return [network.x[network.active] for network in found]
+    results = [splines.deep_breakpoints(batch.module(i)) for i in range(batch.count)]
+    return [network.x[network.active] for network in results]
 
 
 TABLE_2: dict[str, dict[str, float]] = {
@@ -72,35 +72,36 @@ TABLE_2: dict[str, dict[str, float]] = {
 def judge_table_2(numbers: Numbers) -> Judgement:
     """Judge whether one layer has exactly 40, and deeper networks are not far from it."""
     counts = {
-        depth: {name: one["mean"] for name, one in part.items() if name != "initial"} for depth, part in numbers.items()
+        depth: {name: spread["mean"] for name, spread in part.items() if name != "initial"}
+        for depth, part in numbers.items()
     }
-    told = "; ".join(
+    words = "; ".join(
         f"depth {depth}: {', '.join(f'{value:.1f}' for value in part.values())}" for depth, part in counts.items()
     )
     shallow = all(value == 40 for value in counts["1"].values())
     deep = [value for depth, part in counts.items() if depth != "1" for value in part.values()]
     near = max(deep) < 80 and min(deep) > 20
     inside = all(
-        one["low"] <= TABLE_2[depth][name] <= one["high"]
+        spread["low"] <= TABLE_2[depth][name] <= spread["high"]
         for depth, part in numbers.items()
-        for name, one in part.items()
-        if name != "initial" and one["low"] is not None
+        for name, spread in part.items()
+        if name != "initial" and spread["low"] is not None
     )
     if not (shallow and near):
-        return Judgement("disagrees", f"Breakpoints after training: {told}.")
+        return Judgement("disagrees", f"Breakpoints after training: {words}.")
     names = ", ".join(counts["1"])
     return Judgement(
         "agrees" if inside else "agrees in kind",
-        f"Breakpoints after training ({names}): {told}. They are breakpoints, not pieces; the training is not given.",
+        f"Breakpoints after training ({names}): {words}. They are breakpoints, not pieces; the training is not given.",
     )
 
 
 def picture_table_2(numbers: Numbers) -> Picture:
     """Picture breakpoints by depth and target."""
     rows = [
-        spread_row(f"depth {depth}, {name}", TABLE_2[depth].get(name), one)
+        spread_row(f"depth {depth}, {name}", TABLE_2[depth].get(name), item)
         for depth, part in numbers.items()
-        for name, one in part.items()
+        for name, item in part.items()
         if name != "initial"
     ]
     return Picture(rows=rows, x="active breakpoints")
@@ -133,7 +134,7 @@ def curvature_correlation(
     -.75 -> -.59 / -.75 -> -.21.
     """
     x = np.linspace(*INTERVAL, n)
-    found: dict[str, dict[int, Correlation]] = {target: {} for target in targets}
+    results: dict[str, dict[int, Correlation]] = {target: {} for target in targets}
     for depth in depths:
         start = Batch.initial(seeds, [1, *[units // depth] * depth, 1], seed=0)
         y = np.repeat([standardize(TARGETS[target](x)) for target in targets], seeds, axis=0)
@@ -142,8 +143,8 @@ def curvature_correlation(
         for k, target in enumerate(targets):
             after = trained[k * seeds : (k + 1) * seeds]
             (initial, initial_sd), (final, final_sd) = (_correlation(rows, target, bins) for rows in (before, after))
-            found[target][depth] = Correlation(initial, final, initial_sd, final_sd)
-    return found
+            results[target][depth] = Correlation(initial, final, initial_sd, final_sd)
+    return results
 
 
 def _correlation(breakpoints: list[Floats], target: str, bins: int) -> tuple[float, float]:
@@ -161,7 +162,7 @@ def _correlation(breakpoints: list[Floats], target: str, bins: int) -> tuple[flo
 
 
 def _correlations(found: Any) -> dict[str, Any]:
-    return {target: {str(depth): one._asdict() for depth, one in part.items()} for target, part in found.items()}
+    return {target: {str(depth): row._asdict() for depth, row in part.items()} for target, part in found.items()}
 
 
 CURVATURE: dict[str, dict[str, tuple[float, float]]] = {
@@ -173,27 +174,27 @@ CURVATURE: dict[str, dict[str, tuple[float, float]]] = {
 
 def judge_curvature(numbers: Numbers) -> Judgement:
     """Judge whether training raises the correlation, and depth raises it more."""
-    told = "; ".join(
+    words = "; ".join(
         (
-            f"{target}: {one['1']['initial']:.2f} to {one['1']['final']:.2f} (depth 1), "
-            f"{one['4']['initial']:.2f} to {one['4']['final']:.2f} (depth 4)"
+            f"{target}: {item['1']['initial']:.2f} to {item['1']['final']:.2f} (depth 1), "
+            f"{item['4']['initial']:.2f} to {item['4']['final']:.2f} (depth 4)"
         )
-        for target, one in numbers.items()
+        for target, item in numbers.items()
     )
-    rises = all(part["final"] > part["initial"] for one in numbers.values() for part in one.values())
+    rises = all(part["final"] > part["initial"] for item in numbers.values() for part in item.values())
     deeper = [
         target
-        for target, one in numbers.items()
-        if one["4"]["final"] - one["4"]["initial"] > one["1"]["final"] - one["1"]["initial"]
+        for target, item in numbers.items()
+        if item["4"]["final"] - item["4"]["initial"] > item["1"]["final"] - item["1"]["initial"]
     ]
     if rises and deeper:
         rest = [target for target in numbers if target not in deeper]
         but = f", but not on {', '.join(rest)}" if rest else ""
         return Judgement(
             "agrees in kind",
-            f"{told}. Training raises it everywhere; depth raises it more on {', '.join(deeper)}{but}.",
+            f"{words}. Training raises it everywhere; depth raises it more on {', '.join(deeper)}{but}.",
         )
-    return Judgement("disagrees", f"{told}.")
+    return Judgement("disagrees", f"{words}.")
 
 
 def picture_curvature(numbers: Numbers) -> Picture:
@@ -202,12 +203,12 @@ def picture_curvature(numbers: Numbers) -> Picture:
         Row(
             f"{target}, depth {depth}, {when}",
             CURVATURE[target][depth][k],
-            one[when],
-            one[when] - 1.96 * one[f"{when}_sd"],
-            one[when] + 1.96 * one[f"{when}_sd"],
+            item[when],
+            item[when] - 1.96 * item[f"{when}_sd"],
+            item[when] + 1.96 * item[f"{when}_sd"],
         )
         for target, part in numbers.items()
-        for depth, one in part.items()
+        for depth, item in part.items()
         for k, when in enumerate(("initial", "final"))
     ]
     return Picture(rows=rows, x="correlation of breakpoints with curvature")
@@ -228,14 +229,14 @@ def errors_by_depth(
     Targets are divided by their deviation. The source's second table of losses, its columns Shallow and Deep.
     """
     x = np.linspace(*INTERVAL, n)
-    found: dict[str, dict[int, Spread]] = {target: {} for target in targets}
+    results: dict[str, dict[int, Spread]] = {target: {} for target in targets}
     for depth in depths:
         start = Batch.initial(seeds, [1, *[units // depth] * depth, 1], seed=0)
         for target in targets:
             scale = TARGETS[target](_GRID).std()
             trained = gradient_descent(start, x, TARGETS[target](x) / scale, steps=steps, lr=lr)
-            found[target][depth] = Spread.from_values(squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale))
-    return found
+            results[target][depth] = Spread.from_values(squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale))
+    return results
 
 
 DEEP = {
@@ -249,26 +250,27 @@ DEEP = {
 
 def judge_depth(numbers: Numbers) -> Judgement:
     """Judge whether depth helps on some target and not on all."""
-    ratios = {target: mean_ratio(one["4"], one["1"]) for target, one in numbers.items()}
+    ratios = {target: mean_ratio(item["4"], item["1"]) for target, item in numbers.items()}
     clear = {
-        target: one["4"]["mean"] + one["4"]["sd"] < one["1"]["mean"] - one["1"]["sd"] for target, one in numbers.items()
+        target: item["4"]["mean"] + item["4"]["sd"] < item["1"]["mean"] - item["1"]["sd"]
+        for target, item in numbers.items()
     }
-    told = ", ".join(f"{target} {ratio:.2g} (printed {DEEP[target]:.2g})" for target, ratio in ratios.items())
-    helped = [target for target, one in clear.items() if one]
+    words = ", ".join(f"{target} {ratio:.2g} (printed {DEEP[target]:.2g})" for target, ratio in ratios.items())
+    helped = [target for target, item in clear.items() if item]
     if helped and len(helped) < len(numbers):
         return Judgement(
             "agrees in kind",
             (
-                f"Test loss of depth 4 over depth 1: {told}; lower by more than a deviation on {', '.join(helped)}, "
+                f"Test loss of depth 4 over depth 1: {words}; lower by more than a deviation on {', '.join(helped)}, "
                 "not on the others."
             ),
         )
-    return Judgement("disagrees", f"Test loss of depth 4 over depth 1: {told}.")
+    return Judgement("disagrees", f"Test loss of depth 4 over depth 1: {words}.")
 
 
 def picture_depth(numbers: Numbers) -> Picture:
     """Picture ratios of mean losses."""
-    rows = [Row(target, DEEP[target], mean_ratio(one["4"], one["1"])) for target, one in numbers.items()]
+    rows = [Row(target, DEEP[target], mean_ratio(item["4"], item["1"])) for target, item in numbers.items()]
     return Picture(rows=rows, x="test loss, depth 4 over depth 1", log=True)
 
 

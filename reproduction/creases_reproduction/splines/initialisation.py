@@ -61,14 +61,14 @@ def breakpoint_initialisation(
     """
     x = np.linspace(*INTERVAL, n)
     start = Batch.initial(seeds, [1, width, 1], seed=0)
-    found: dict[str, dict[str, Spread]] = {}
+    results: dict[str, dict[str, Spread]] = {}
     for target in targets:
         y = TARGETS[target](x)
         batch = Batch.join([initialize(start, x, how, y=y) for how in hows])
         trained = gradient_descent(batch, x, y, steps=steps, lr=lr)
         losses = squared_errors(trained, _GRID, TARGETS[target](_GRID)).reshape(len(hows), seeds)
-        found[target] = {how: Spread.from_values(row) for how, row in zip(hows, losses, strict=True)}
-    return found
+        results[target] = {how: Spread.from_values(row) for how, row in zip(hows, losses, strict=True)}
+    return results
 
 
 #: Printed numbers, by target.
@@ -80,20 +80,22 @@ def judge_table_1(numbers: Numbers) -> Judgement:
 
     The parabola's second number is doubtful.
     """
-    told = "; ".join(
-        f"{target}: standard {describe_spread(one['torch'])}, uniform {describe_spread(one['uniform'])}, ratio "
-        f"{mean_ratio(one['uniform'], one['torch']):.2f} "
+    words = "; ".join(
+        f"{target}: standard {describe_spread(item['torch'])}, uniform {describe_spread(item['uniform'])}, ratio "
+        f"{mean_ratio(item['uniform'], item['torch']):.2f} "
         f"(printed {TABLE_1[target]['uniform'] / TABLE_1[target]['torch']:.2f})"
-        for target, one in numbers.items()
+        for target, item in numbers.items()
     )
     better = numbers["sine"]["uniform"]["mean"] < numbers["sine"]["torch"]["mean"]
     why = "The printed losses are in units that are not given; 1.1118 is probably .1118."
-    return Judgement("agrees in kind" if better else "disagrees", f"{told}. {why}")
+    return Judgement("agrees in kind" if better else "disagrees", f"{words}. {why}")
 
 
 def picture_table_1(numbers: Numbers) -> Picture:
     """Picture losses by initialisation; the printed ones are in other units and are left out."""
-    rows = [spread_row(f"{target}, {how}", None, one) for target, part in numbers.items() for how, one in part.items()]
+    rows = [
+        spread_row(f"{target}, {how}", None, item) for target, part in numbers.items() for how, item in part.items()
+    ]
     return Picture(rows=rows, x="test loss (mean squared error)", log=True)
 
 
@@ -115,19 +117,19 @@ def spiky_initialisation(
     """
     x = np.linspace(*INTERVAL, n)
     start = Batch.initial(seeds, [1, width, 1], seed=0)
-    found: dict[str, dict[str, Spread]] = {}
+    results: dict[str, dict[str, Spread]] = {}
     for target in targets:
         scale = TARGETS[target](_GRID).std()
         y = TARGETS[target](x) / scale
         batch = Batch.join([start, initialize(start, x, "spiky", kappa=kappa)])
         trained = gradient_descent(batch, x, y, steps=steps, lr=lr)
         plain, spiky = squared_errors(trained, _GRID, TARGETS[target](_GRID) / scale).reshape(2, seeds)
-        found[target] = {
+        results[target] = {
             "plain": Spread.from_values(plain),
             "spiky": Spread.from_values(spiky),
             "ratio": Spread.from_values(spiky / plain),
         }
-    return found
+    return results
 
 
 SPIKY = {
@@ -141,27 +143,27 @@ SPIKY = {
 
 def judge_spiky(numbers: Numbers) -> Judgement:
     """Judge whether spiky first weights raise the test loss."""
-    told = ", ".join(
-        f"{target} {one['ratio']['mean']:.2g} (printed {SPIKY[target]:.2g})" for target, one in numbers.items()
+    words = ", ".join(
+        f"{target} {item['ratio']['mean']:.2g} (printed {SPIKY[target]:.2g})" for target, item in numbers.items()
     )
-    worse = [target for target, one in numbers.items() if one["ratio"]["mean"] > 1.5]
+    worse = [target for target, item in numbers.items() if item["ratio"]["mean"] > 1.5]
     if len(worse) == len(numbers):
-        return Judgement("agrees in kind", f"Test loss with spiky over plain first weights: {told}.")
+        return Judgement("agrees in kind", f"Test loss with spiky over plain first weights: {words}.")
     if worse:
         return Judgement(
             "agrees in kind",
             (
-                f"Test loss with spiky over plain first weights: {told}. The effect is there on {', '.join(worse)} "
+                f"Test loss with spiky over plain first weights: {words}. The effect is there on {', '.join(worse)} "
                 "only; spikiness and training are not given."
             ),
         )
-    return Judgement("disagrees", f"Test loss with spiky over plain first weights: {told}.")
+    return Judgement("disagrees", f"Test loss with spiky over plain first weights: {words}.")
 
 
 def picture_spiky(numbers: Numbers) -> Picture:
     """Picture ratios of losses."""
     return Picture(
-        rows=[spread_row(target, SPIKY[target], one["ratio"]) for target, one in numbers.items()],
+        rows=[spread_row(target, SPIKY[target], item["ratio"]) for target, item in numbers.items()],
         x="test loss, spiky over plain",
         log=True,
     )
@@ -182,19 +184,19 @@ def final_roughness(
     """
     x = np.linspace(*INTERVAL, n)
     y = standardize(TARGETS["quadratic"](x))
-    found: dict[int, dict[float, tuple[Spread, Spread]]] = {}
+    results: dict[int, dict[float, tuple[Spread, Spread]]] = {}
     for width in widths:
         start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
         batch = Batch.join([initialize(start, x, "spiky", kappa=kappa) for kappa in kappas])
         trained = gradient_descent(batch, x, y, steps=steps, lr=lr)
         rough = np.array(
-            [[splines.roughness(unstack_network(one, k)) for k in range(one.count)] for one in (batch, trained)]
+            [[splines.roughness(unstack_network(item, k)) for k in range(item.count)] for item in (batch, trained)]
         )
         first, last = rough.reshape(2, len(kappas), seeds)
-        found[width] = {
+        results[width] = {
             kappa: (Spread.from_values(first[i]), Spread.from_values(last[i])) for i, kappa in enumerate(kappas)
         }
-    return found
+    return results
 
 
 def _roughness(found: Any) -> dict[str, Any]:
@@ -209,16 +211,16 @@ def _roughness(found: Any) -> dict[str, Any]:
 
 def judge_smoothness(numbers: Numbers) -> Judgement:
     """Judge whether final roughness grows with the first one and falls with the width."""
-    last = {width: {kappa: one["last"]["mean"] for kappa, one in part.items()} for width, part in numbers.items()}
+    last = {width: {kappa: item["last"]["mean"] for kappa, item in part.items()} for width, part in numbers.items()}
     grows = all(list(part.values()) == sorted(part.values()) for part in last.values())
     plain = [part["1.0"] for part in last.values()]
     falls = plain == sorted(plain, reverse=True)
-    told = "; ".join(
+    words = "; ".join(
         f"width {width}: {', '.join(f'{value:.2g}' for value in part.values())}" for width, part in last.items()
     )
     kappas = ", ".join(next(iter(last.values())))
     return Judgement(
-        "agrees" if grows and falls else "disagrees", f"Final roughness for outgoing weights times {kappas}: {told}."
+        "agrees" if grows and falls else "disagrees", f"Final roughness for outgoing weights times {kappas}: {words}."
     )
 
 
@@ -228,9 +230,9 @@ def picture_smoothness(numbers: Numbers) -> Picture:
         Curve(
             f"{width} units",
             [float(kappa) for kappa in part],
-            [one["last"]["mean"] for one in part.values()],
-            [max(one["last"]["low"] or 0, 1e-3) for one in part.values()],
-            [one["last"]["high"] or one["last"]["mean"] for one in part.values()],
+            [item["last"]["mean"] for item in part.values()],
+            [max(item["last"]["low"] or 0, 1e-3) for item in part.values()],
+            [item["last"]["high"] or item["last"]["mean"] for item in part.values()],
         )
         for width, part in numbers.items()
     ]

@@ -49,7 +49,7 @@ def gaps_by_initialisation(
     """
     x = np.linspace(*INTERVAL, n)
     start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
-    found = {}
+    results = {}
     for target in targets:
         y = TARGETS[target](x)
         best = splines.optimal_fit(x, y, width).sse / n
@@ -57,24 +57,24 @@ def gaps_by_initialisation(
         losses = squared_errors(gradient_descent(batch, x, y, steps=steps, lr=lr), x, y).reshape(len(HOWS), seeds)
         gaps: dict[str, list[float]] = {how: (row - best).tolist() for how, row in zip(HOWS, losses, strict=True)}
         moved = train_relocating(start, x, y, steps=steps, lr=lr, every=steps // 10, moves=3)
-        found[target] = Gaps({**gaps, "relocation": (squared_errors(moved, x, y) - best).tolist()}, best)
-    return found
+        results[target] = Gaps({**gaps, "relocation": (squared_errors(moved, x, y) - best).tolist()}, best)
+    return results
 
 
 def measure(scale: Scale) -> Numbers:
     """Return mean gaps with their 95 % intervals, and the share of torch's gap that is closed, by target."""
     small: dict[str, Any] = {} if scale == "full" else {"seeds": 5, "steps": 2000, "targets": ("sine",)}
     numbers: dict[str, Any] = {}
-    for target, found in gaps_by_initialisation(**small).items():
-        torch = float(np.mean(found.gaps["torch"]))
-        numbers[target] = {"optimum": found.optimum} | {
+    for target, results in gaps_by_initialisation(**small).items():
+        torch = float(np.mean(results.gaps["torch"]))
+        numbers[target] = {"optimum": results.optimum} | {
             how: {
                 "gap": float(np.mean(gaps)),
                 "low": mean_interval(gaps)[0],
                 "high": mean_interval(gaps)[1],
                 "closed": 1 - float(np.mean(gaps)) / torch,
             }
-            for how, gaps in found.gaps.items()
+            for how, gaps in results.gaps.items()
         }
     return numbers
 
@@ -82,22 +82,22 @@ def measure(scale: Scale) -> Numbers:
 def judge(numbers: Numbers) -> Judgement:
     """Return rescued: breakpoints that know the data leave less of the gap than torch's, beyond the intervals."""
     closed = {
-        target: max(("uniform", "curvature"), key=lambda how: own[how]["closed"]) for target, own in numbers.items()
+        target: max(("uniform", "curvature"), key=lambda how: part[how]["closed"]) for target, part in numbers.items()
     }
-    told = "; ".join(
+    words = "; ".join(
         f"{target}: {how} closes {numbers[target][how]['closed']:.0%} of the gap, relocation "
         f"{numbers[target]['relocation']['closed']:.0%}"
         for target, how in closed.items()
     )
     better = [numbers[target][how]["high"] < numbers[target]["torch"]["low"] for target, how in closed.items()]
     verdict: Verdict = "agrees" if all(better) else "agrees in kind" if any(better) else "disagrees"
-    return Judgement(verdict, f"{told}.")
+    return Judgement(verdict, f"{words}.")
 
 
 def picture(numbers: Numbers) -> Picture:
     """Return the gaps of the first target."""
-    target, own = next(iter(numbers.items()))
-    rows = [Row(how, None, own[how]["gap"], own[how]["low"], own[how]["high"]) for how in (*HOWS, "relocation")]
+    target, part = next(iter(numbers.items()))
+    rows = [Row(how, None, part[how]["gap"], part[how]["low"], part[how]["high"]) for how in (*HOWS, "relocation")]
     return Picture(rows=rows, x=f"training error above the optimum ({target})", log=True)
 
 

@@ -59,12 +59,14 @@ def measure_affine_in_gaps(scale: Scale) -> dict[str, Any]:
     """
     x = np.linspace(-3, 3, 8)
     beta = np.linspace(-3, 3, by_scale(scale, 400, 4000))
-    found = splines.dynamics.minimum_norm_spline(x, np.sin(2 * x), beta)
+    results = splines.dynamics.minimum_norm_spline(x, np.sin(2 * x), beta)
     worst = 0.0
     for low, high in pairwise(x):
-        own = (found.beta > low) & (found.beta < high)
-        line = np.polynomial.Polynomial.fit(found.beta[own], found.jumps[own], 1)
-        worst = max(worst, float(np.abs(line(found.beta[own]) - found.jumps[own]).max() / np.abs(found.jumps).max()))
+        part = (results.beta > low) & (results.beta < high)
+        line = np.polynomial.Polynomial.fit(results.beta[part], results.jumps[part], 1)
+        worst = max(
+            worst, float(np.abs(line(results.beta[part]) - results.jumps[part]).max() / np.abs(results.jumps).max())
+        )
     return {"deviation": worst, "units": len(beta)}
 
 
@@ -73,7 +75,7 @@ def measure_responses(scale: Scale) -> dict[str, Any]:
 
     The function is a smooth bump; deviations fall with the spacing.
     """
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     kinds: dict[str, Any] = {
         "step": splines.dynamics.PowerReLU(1.0),
         "power 1.25": splines.dynamics.PowerReLU(1.25),
@@ -82,20 +84,20 @@ def measure_responses(scale: Scale) -> dict[str, Any]:
         "relu squared": splines.dynamics.PowerReLU(3.0),
     }
     for name, response in kinds.items():
-        found[name] = {}
+        results[name] = {}
         for spacing in (0.02, 0.01) if scale == "quick" else (0.02, 0.01, 0.005, 0.0025):
             x = np.arange(-5, 5 + spacing / 2, spacing)
             f = np.exp(-(x**2) * 2)
             back = response.integral(response.density(f, spacing), spacing)
-            found[name][str(spacing)] = relative_deviation(np.asarray(back), f)
-    return {"deviation": found}
+            results[name][str(spacing)] = relative_deviation(np.asarray(back), f)
+    return {"deviation": results}
 
 
 def judge_responses(numbers: Numbers) -> Judgement:
     """Judge deviations halve with the spacing."""
     worst, halves = 0.0, True
-    for one in numbers["deviation"].values():
-        values = list(one.values())
+    for item in numbers["deviation"].values():
+        values = list(item.values())
         worst = max(worst, values[-1])
         halves = halves and (values[-1] < 1e-9 or values[-1] < 0.6 * values[-2])
     return Judgement(
@@ -110,8 +112,8 @@ def judge_responses(numbers: Numbers) -> Judgement:
 def picture_responses(numbers: Numbers) -> Picture:
     """Picture deviations against the spacing."""
     curves = [
-        Curve(name, [float(h) for h in one], [max(value, 1e-17) for value in one.values()])
-        for name, one in numbers["deviation"].items()
+        Curve(name, [float(h) for h in item], [max(value, 1e-17) for value in item.values()])
+        for name, item in numbers["deviation"].items()
     ]
     return Picture(curves=curves, x="spacing", y="deviation", log=True)
 
@@ -123,21 +125,21 @@ def measure_natural_splines(scale: Scale) -> dict[str, Any]:
     flat: Any = [(3, 0.0), (4, 0.0)]
     quintic = make_interp_spline(x, y, k=5, bc_type=(flat, flat))
     limits = {1: np.interp(t, x, y), 2: splines.dynamics.natural_cubic_spline(x, y)(t), 3: quintic(t)}
-    found = {}
+    results = {}
     for lam, right in limits.items():
         mu, polynomial = splines.dynamics.minimum_norm_fit(x, y, places, lam)
         fit = splines.dynamics.PowerReLU(lam)(t[:, None] - places) @ mu + np.polyval(polynomial, t)
-        found[str(lam)] = float(np.abs(fit - right).max())
-    return {"distance": found, "units": len(places)}
+        results[str(lam)] = float(np.abs(fit - right).max())
+    return {"distance": results, "units": len(places)}
 
 
 def judge_splines(numbers: Numbers) -> Judgement:
     """Judge whether each response gives the natural spline of its degree."""
     names = {"1": "step: straight lines", "2": "ReLU: cubic", "3": "ReLU^2: quintic"}
-    told = ", ".join(f"{names[lam]} {value:.1g}" for lam, value in numbers["distance"].items())
+    words = ", ".join(f"{names[lam]} {value:.1g}" for lam, value in numbers["distance"].items())
     return Judgement(
         "agrees" if max(numbers["distance"].values()) < 0.02 else "disagrees",
-        f"Largest distance of {numbers['units']} units' least-norm fit to the natural spline: {told}.",
+        f"Largest distance of {numbers['units']} units' least-norm fit to the natural spline: {words}.",
     )
 
 
@@ -156,11 +158,11 @@ def cubic_limit(
     def distance(beta: Floats) -> float:
         return float(np.abs(splines.dynamics.minimum_norm_spline(x, y, beta)(_GRID) - cubic).max())
 
-    found = {}
+    results = {}
     for width in widths:
         drawn = [np.random.default_rng(seed).uniform(*INTERVAL, width) for seed in range(seeds)]
-        found[width] = distance(np.linspace(*INTERVAL, width)), Spread.from_values([distance(beta) for beta in drawn])
-    return found
+        results[width] = distance(np.linspace(*INTERVAL, width)), Spread.from_values([distance(beta) for beta in drawn])
+    return results
 
 
 def _limits(found: Any) -> dict[str, Any]:
@@ -171,24 +173,24 @@ def _limits(found: Any) -> dict[str, Any]:
 
 def judge_cubic(numbers: Numbers) -> Judgement:
     """Judge whether the distance to the cubic spline goes to 0 with the width."""
-    spaced = [one["spaced"] for one in numbers.values()]
-    told = ", ".join(
-        f"{one['spaced']:.1e} at {width} units (drawn breakpoints: {one['drawn']['mean']:.1e})"
-        for width, one in numbers.items()
+    spaced = [item["spaced"] for item in numbers.values()]
+    words = ", ".join(
+        f"{item['spaced']:.1e} at {width} units (drawn breakpoints: {item['drawn']['mean']:.1e})"
+        for width, item in numbers.items()
     )
     falls = spaced == sorted(spaced, reverse=True) and spaced[-1] < 1e-4
     why = "An affine part must be free of the norm, which the source does not say."
-    return Judgement("agrees" if falls else "disagrees", f"Largest distance: {told}. {why}")
+    return Judgement("agrees" if falls else "disagrees", f"Largest distance: {words}. {why}")
 
 
 def picture_cubic(numbers: Numbers) -> Picture:
     """Picture distances against the width."""
     widths = [float(width) for width in numbers]
-    spaced = Curve("equally spaced", widths, [one["spaced"] for one in numbers.values()])
+    spaced = Curve("equally spaced", widths, [item["spaced"] for item in numbers.values()])
     drawn = Curve(
         "drawn uniformly",
         widths,
-        *([one["drawn"][name] for one in numbers.values()] for name in ("mean", "low", "high")),
+        *([item["drawn"][name] for item in numbers.values()] for name in ("mean", "low", "high")),
     )
     return Picture(curves=[spaced, drawn], x="units", y="largest distance to the natural cubic spline", log=True)
 
@@ -250,15 +252,15 @@ def _regimes(found: Any) -> dict[str, Any]:
 
 def judge_regimes(numbers: Numbers) -> Judgement:
     """Judge whether large alpha ends near the cubic, and small alpha nearer to lines than to it."""
-    told = "; ".join(
-        f"alpha {alpha}: {one['cubic']['mean']:.3f} to the cubic, {one['linear']['mean']:.3f} to straight lines"
-        for alpha, one in numbers.items()
+    words = "; ".join(
+        f"alpha {alpha}: {item['cubic']['mean']:.3f} to the cubic, {item['linear']['mean']:.3f} to straight lines"
+        for alpha, item in numbers.items()
     )
     kernel, rich = (numbers[key] for key in (next(iter(numbers)), list(numbers)[-1]))
     kind = (
         kernel["cubic"]["mean"] < 0.5 * kernel["linear"]["mean"] and rich["cubic"]["mean"] > 2 * kernel["cubic"]["mean"]
     )
-    return Judgement("agrees" if kind else "disagrees", f"RMS distances: {told}.")
+    return Judgement("agrees" if kind else "disagrees", f"RMS distances: {words}.")
 
 
 def picture_regimes(numbers: Numbers) -> Picture:
@@ -268,7 +270,7 @@ def picture_regimes(numbers: Numbers) -> Picture:
         Curve(
             f"to the {name} interpolant",
             alphas,
-            *([one[name][part] for one in numbers.values()] for part in ("mean", "low", "high")),
+            *([item[name][part] for item in numbers.values()] for part in ("mean", "low", "high")),
         )
         for name in ("cubic", "linear")
     ]

@@ -71,15 +71,15 @@ def measure_lonely_probability(scale: Scale) -> dict[str, Any]:
 def judge_probability(numbers: Numbers) -> Judgement:
     """Judge printed, corrected and drawn probabilities."""
     rows = numbers["rows"]
-    fits = all(abs(one["formula"] - one["drawn"]) < 4 * one["error"] for one in rows.values())
-    told = "; ".join(
-        f"{name}: printed {one['printed']:.3f}, drawn {one['drawn']:.3f}, corrected formula {one['formula']:.3f}"
-        for name, one in rows.items()
+    fits = all(abs(row["formula"] - row["drawn"]) < 4 * row["error"] for row in rows.values())
+    words = "; ".join(
+        f"{name}: printed {row['printed']:.3f}, drawn {row['drawn']:.3f}, corrected formula {row['formula']:.3f}"
+        for name, row in rows.items()
     )
     return Judgement(
         "disagrees",
         (
-            f"{told}. The printed one falls with more breakpoints; the corrected one "
+            f"{words}. The printed one falls with more breakpoints; the corrected one "
             f"{'agrees' if fits else 'disagrees'} with the draws."
         ),
     )
@@ -88,8 +88,8 @@ def judge_probability(numbers: Numbers) -> Judgement:
 def picture_probability(numbers: Numbers) -> Picture:
     """Picture printed and drawn probabilities."""
     rows = [
-        Row(name, one["printed"], one["drawn"], one["drawn"] - 1.96 * one["error"], one["drawn"] + 1.96 * one["error"])
-        for name, one in numbers["rows"].items()
+        Row(name, row["printed"], row["drawn"], row["drawn"] - 1.96 * row["error"], row["drawn"] + 1.96 * row["error"])
+        for name, row in numbers["rows"].items()
     ]
     return Picture(rows=rows, x="probability that all data are lonely")
 
@@ -127,17 +127,17 @@ def lonely_table(
 def judge_figure_11(numbers: Numbers) -> Judgement:
     """Judge whether lonely data get more with width, and uniform breakpoints are ahead of standard ones."""
     shares: dict[str, list[float]] = {}
-    for one in numbers["rows"]:
-        shares.setdefault(one["how"], []).append(one["mean"])
+    for spread in numbers["rows"]:
+        shares.setdefault(spread["how"], []).append(spread["mean"])
     grows = all(values == sorted(values) for values in shares.values())
     ahead = all(a > b for a, b in zip(shares["uniform"], shares["cauchy"], strict=True))
-    off = max(abs(one["mean"] - one["formula"]) for one in numbers["rows"] if one["formula"] is not None)
-    told = "; ".join(f"{how} {', '.join(f'{value:.2f}' for value in values)}" for how, values in shares.items())
-    ratios = sorted({one["ratio"] for one in numbers["rows"]})
+    off = max(abs(spread["mean"] - spread["formula"]) for spread in numbers["rows"] if spread["formula"] is not None)
+    words = "; ".join(f"{how} {', '.join(f'{value:.2f}' for value in values)}" for how, values in shares.items())
+    ratios = sorted({spread["ratio"] for spread in numbers["rows"]})
     return Judgement(
         "agrees" if grows and ahead else "disagrees",
         (
-            f"Lonely shares for {', '.join(map(str, ratios))} units a datum: {told}; off the exact "
+            f"Lonely shares for {', '.join(map(str, ratios))} units a datum: {words}; off the exact "
             f"formulas by {off:.1g} at most."
         ),
     )
@@ -147,10 +147,12 @@ def picture_figure_11(numbers: Numbers) -> Picture:
     """Picture shares against units per datum."""
     curves = []
     for how in ("spaced", "uniform", "cauchy"):
-        own = [one for one in numbers["rows"] if one["how"] == how]
-        error = [1.96 * one["spread"] / one["trials"] ** 0.5 for one in own]
-        low, high = ([one["mean"] + sign * half for one, half in zip(own, error, strict=True)] for sign in (-1, 1))
-        curves.append(Curve(how, [one["ratio"] for one in own], [one["mean"] for one in own], low, high))
+        part = [spread for spread in numbers["rows"] if spread["how"] == how]
+        error = [1.96 * spread["spread"] / spread["trials"] ** 0.5 for spread in part]
+        low, high = (
+            [spread["mean"] + sign * half for spread, half in zip(part, error, strict=True)] for sign in (-1, 1)
+        )
+        curves.append(Curve(how, [spread["ratio"] for spread in part], [spread["mean"] for spread in part], low, high))
     return Picture(curves=curves, x="units for each datum", y="share of lonely data")
 
 

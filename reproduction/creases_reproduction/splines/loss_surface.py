@@ -27,16 +27,16 @@ def measure_critical_points(scale: Scale) -> dict[str, Any]:
     gradient, off_gram, least, zeros, definite = 0.0, 0.0, np.inf, np.inf, 0
     for _ in range(cases):
         net, x, y = _fitted_case(rng)
-        found, gram = splines.landscape.hessian(net, x, y), splines.landscape.generating_vectors(net, x)
+        results, gram = splines.landscape.hessian(net, x, y), splines.landscape.generating_vectors(net, x)
         slope = splines.landscape.residuals(net, x, y).e @ gram
         size = np.abs(gram).max() * float(np.abs(y).max()) * len(x)
         gradient = max(gradient, float(np.abs(slope).max()) / size)
-        off_gram = max(off_gram, relative_deviation(found.matrix, gram.T @ gram))
-        values = np.linalg.eigvalsh(found.matrix)
+        off_gram = max(off_gram, relative_deviation(results.matrix, gram.T @ gram))
+        values = np.linalg.eigvalsh(results.matrix)
         least = min(least, float(values[0] / values[-1]))
         zeros = min(zeros, int((values < 1e-9 * values[-1]).sum()) / net.width)
-        own = np.linalg.eigvalsh(splines.landscape.spline_hessian(net, x, y).matrix)
-        definite += bool(own[0] > 1e-9 * own[-1])
+        part = np.linalg.eigvalsh(splines.landscape.spline_hessian(net, x, y).matrix)
+        definite += bool(part[0] > 1e-9 * part[-1])
     return {
         "cases": cases,
         "gradient": gradient,
@@ -78,11 +78,11 @@ def judge_critical(numbers: Numbers) -> Judgement:
 
 def judge_gram(numbers: Numbers) -> Judgement:
     """Judge the Hessian is the Gram matrix, without negative eigenvalues."""
-    told = (
+    words = (
         f"At {numbers['cases']} critical points the Hessian is the Gram matrix to {numbers['off gram']:.1g}, "
         f"and no eigenvalue is below {-numbers['negative']:.1g}"
     )
-    return Judgement("agrees" if max(numbers["off gram"], numbers["negative"]) < 1e-9 else "disagrees", f"{told}.")
+    return Judgement("agrees" if max(numbers["off gram"], numbers["negative"]) < 1e-9 else "disagrees", f"{words}.")
 
 
 def judge_definite(numbers: Numbers) -> Judgement:
@@ -117,7 +117,7 @@ def measure_degenerate_types(scale: Scale) -> dict[str, Any]:
     }
     extra = {}
     for name, unit in third.items():
-        w, b, v = (np.append(one, value) for one, value in zip(two, unit, strict=True))
+        w, b, v = (np.append(item, value) for item, value in zip(two, unit, strict=True))
         net = Shallow(w, b, v)
         rank = np.linalg.matrix_rank(splines.landscape.generating_vectors(net, x))
         extra[name] = int(2 * net.width + 1 - rank)
@@ -135,11 +135,11 @@ def measure_degenerate_types(scale: Scale) -> dict[str, Any]:
 def judge_types(numbers: Numbers) -> Judgement:
     """Judge every type but b = 0 adds zero eigenvalues."""
     extra = numbers["extra"]
-    told = "; ".join(f"{name}: {value}" for name, value in extra.items())
+    words = "; ".join(f"{name}: {value}" for name, value in extra.items())
     right = all(extra[name] > 0 for name in extra if name[0] in "1234" or name in ("5 v = 0", "5 w = 0"))
     return Judgement(
         "agrees in kind" if right and extra["5 b = 0"] == 0 else "disagrees",
-        f"Zero eigenvalues beyond the gauge: {told}. b = 0 adds none, complementary patterns are "
+        f"Zero eigenvalues beyond the gauge: {words}. b = 0 adds none, complementary patterns are "
         "missing in the list; the "
         f"exact rank agrees at {numbers['rank agrees']:.0%} of {numbers['cases']} random networks.",
     )
@@ -160,18 +160,18 @@ def measure_derivatives(scale: Scale) -> dict[str, Any]:
         slope = _gradient(theta, net.width, x, y)
         hess = _hessian(theta, net.width, x, y)
         w_, b_, v_ = -slope[: 3 * net.width].reshape(3, net.width)
-        found = splines.dynamics.velocities(net, x, y)
+        results = splines.dynamics.velocities(net, x, y)
         beta = (-b_ * net.w + net.b * w_) / net.w**2
         mu = w_ * net.v + net.w * v_
-        own = splines.landscape.residuals(net, x, y).e @ splines.landscape.generating_vectors(net, x)
+        part = splines.landscape.residuals(net, x, y).e @ splines.landscape.generating_vectors(net, x)
         by_beta, by_mu = splines.dynamics.spline_gradient(net, x, y)
         moved = -np.einsum("hij,jh->ih", splines.dynamics.metric(net), np.stack([by_beta, by_mu]))
         pairs = {
-            "gradient": (own, slope),
+            "gradient": (part, slope),
             "hessian": (splines.landscape.hessian(net, x, y).matrix, hess),
-            "beta": (found.beta, beta),
-            "mu": (found.mu, mu),
-            "function": (found.f, -splines.dynamics.ntk(net, x) @ splines.landscape.residuals(net, x, y).e),
+            "beta": (results.beta, beta),
+            "mu": (results.mu, mu),
+            "function": (results.f, -splines.dynamics.ntk(net, x) @ splines.landscape.residuals(net, x, y).e),
             "metric": (moved, np.stack([beta, mu])),
         }
         for name, (ours, right) in pairs.items():
@@ -229,14 +229,14 @@ def measure_loss_slices(scale: Scale) -> dict[str, Any]:
     for _ in range(cases):
         form = splines.to_spline(random_shallow(rng, 4))
         x, y = np.sort(rng.uniform(-2, 2, 12)), rng.normal(size=12)
-        found = splines.landscape.loss_slice(form, 0, x, y)
+        results = splines.landscape.loss_slice(form, 0, x, y)
         for beta in rng.uniform(-2.5, 2.5, 5):
             moved = splines.Spline(form.o0, form.o1, np.append(beta, form.beta[1:]), form.mu, form.s)
             worst = max(
-                worst, relative_deviation(found(np.array([beta])), np.array([0.5 * ((moved(x) - y) ** 2).sum()]))
+                worst, relative_deviation(results(np.array([beta])), np.array([0.5 * ((moved(x) - y) ** 2).sum()]))
             )
-        flat += int((found.curvatures == 0).any())
-        types += np.bincount(found.types(), minlength=4)
+        flat += int((results.curvatures == 0).any())
+        types += np.bincount(results.types(), minlength=4)
         fourth = min(fourth, _fourth_difference(x, y, rng))
     shares = dict(zip(("one-sided", "I", "II", "III"), types / types.sum(), strict=True))
     return {
@@ -261,10 +261,10 @@ def _fourth_difference(x: Floats, y: Floats, rng: np.random.Generator) -> float:
 
 def judge_slices(numbers: Numbers) -> Judgement:
     """Judge slices are exact; what is said of curvature and of both coordinates is not."""
-    told = ", ".join(f"type {name} {share:.1%}" for name, share in numbers["types"].items() if name != "one-sided")
+    words = ", ".join(f"type {name} {share:.1%}" for name, share in numbers["types"].items() if name != "one-sided")
     return Judgement(
         "agrees in kind" if numbers["deviation"] < 1e-9 else "disagrees",
-        f"Slices are the loss to {numbers['deviation']:.1g}, with knots at the data ({told}). Not "
+        f"Slices are the loss to {numbers['deviation']:.1g}, with knots at the data ({words}). Not "
         "every piece has positive "
         f"curvature (it is 0 beyond the last datum a unit sees: {numbers['with a flat part']:.0%} of "
         "slices), and the loss is "

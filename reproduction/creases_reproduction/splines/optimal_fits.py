@@ -59,10 +59,10 @@ def against_descent(
     curves: list[NoisyCurve] | None = None, *, restarts: int = 50, steps: int = 3000, seed: int = 0
 ) -> list[Comparison]:
     """Return the optimal fit of every curve beside restarts of gradient descent with as many pieces."""
-    found = random_curves() if curves is None else curves
+    results = random_curves() if curves is None else curves
     return [
         Comparison(curve, splines.optimal_fit(curve.x, curve.y, curve.pieces), descent(curve, restarts, steps, seed))
-        for curve in found
+        for curve in results
     ]
 
 
@@ -102,11 +102,11 @@ def _comparisons(found: Any) -> dict[str, Any]:
     """Return, for each curve, the best and the median restart of descent over the optimal fit's error."""
     rows = [
         {
-            "kind": one.curve.kind,
-            "best": float(one.descent.min() / one.optimal.sse),
-            "median": float(sorted(one.descent)[len(one.descent) // 2] / one.optimal.sse),
+            "kind": item.curve.kind,
+            "best": float(item.descent.min() / item.optimal.sse),
+            "median": float(sorted(item.descent)[len(item.descent) // 2] / item.optimal.sse),
         }
-        for one in found
+        for item in found
     ]
     return {"curves": rows, "restarts": len(found[0].descent)}
 
@@ -120,20 +120,20 @@ def measure_against_descent(scale: Scale) -> dict[str, Any]:
 
 def judge_suboptimal(numbers: Numbers) -> Judgement:
     """Judge whether descent never beats the optimum, and usually stays above it."""
-    best, median = (np.array([one[name] for one in numbers["curves"]]) for name in ("best", "median"))
-    told = (
+    best, median = (np.array([item[name] for item in numbers["curves"]]) for name in ("best", "median"))
+    words = (
         f"Error over the optimum's on {len(best)} curves: a median restart {np.median(median):.2f} "
         f"times, the best of {numbers['restarts']} {np.median(best):.2f} times (least "
         f"{best.min():.4f})"
     )
-    return Judgement("agrees" if best.min() > 1 - 1e-6 and np.median(median) > 1.01 else "disagrees", f"{told}.")
+    return Judgement("agrees" if best.min() > 1 - 1e-6 and np.median(median) > 1.01 else "disagrees", f"{words}.")
 
 
 def picture_suboptimal(numbers: Numbers) -> Picture:
     """Picture median restart over optimum, by curve."""
     rows = [
-        Row(f"{k + 1}, {one['kind']}", None, one["median"], one["best"], one["median"])
-        for k, one in enumerate(numbers["curves"])
+        Row(f"{k + 1}, {item['kind']}", None, item["median"], item["best"], item["median"])
+        for k, item in enumerate(numbers["curves"])
     ]
     return Picture(
         rows=rows, x="descent's squared error over the optimum's: median restart, and down to the best", log=True

@@ -91,7 +91,7 @@ def relocation_table(
     """
     x = np.linspace(*INTERVAL, n)
     y = TARGETS[target](x)
-    found: dict[int, tuple[dict[str, Spread], Optimum]] = {}
+    results: dict[int, tuple[dict[str, Spread], Optimum]] = {}
     for width in widths:
         start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
         trained = {
@@ -102,8 +102,8 @@ def relocation_table(
         }
         losses = {how: Spread.from_values(squared_errors(batch, x, y)) for how, batch in trained.items()}
         best = Optimum(*(splines.optimal_fit(x, y, width + more).sse / n for more in (0, 1)))
-        found[width] = losses, best
-    return found
+        results[width] = losses, best
+    return results
 
 
 def _spaced(batch: Batch) -> Batch:
@@ -117,7 +117,7 @@ def _spaced(batch: Batch) -> Batch:
 def _relocations(found: Any) -> dict[str, Any]:
     return {
         str(width): {
-            **{how: summarize_spread(one) for how, one in losses.items()},
+            **{how: summarize_spread(item) for how, item in losses.items()},
             "optimum": best.pieces,
             "one more": best.one_more,
         }
@@ -127,13 +127,13 @@ def _relocations(found: Any) -> dict[str, Any]:
 
 def judge_relocation(numbers: Numbers) -> Judgement:
     """Judge whether relocation ends far below descent and near the optimum."""
-    told = "; ".join(
-        f"{width} units: descent {describe_spread(one['descent'])}, relocation "
-        f"{describe_spread(one['relocation'])}, optimum {one['optimum']:.2g}"
-        for width, one in numbers.items()
+    words = "; ".join(
+        f"{width} units: descent {describe_spread(item['descent'])}, relocation "
+        f"{describe_spread(item['relocation'])}, optimum {item['optimum']:.2g}"
+        for width, item in numbers.items()
     )
-    rescued = all(one["relocation"]["mean"] < 0.5 * one["descent"]["mean"] for one in numbers.values())
-    return Judgement("agrees" if rescued else "disagrees", f"Training losses on sine: {told}.")
+    rescued = all(item["relocation"]["mean"] < 0.5 * item["descent"]["mean"] for item in numbers.values())
+    return Judgement("agrees" if rescued else "disagrees", f"Training losses on sine: {words}.")
 
 
 def picture_relocation(numbers: Numbers) -> Picture:
@@ -176,50 +176,50 @@ def relocation_gap(
     """
     x = np.linspace(*INTERVAL, n)
     start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
-    found = {}
+    results = {}
     for target in targets:
         y, expected = TARGETS[target](x), TARGETS[target](_GRID)
         plain = gradient_descent(start, x, y, steps=steps, lr=lr)
         moved = train_relocating(start, x, y, steps=steps, lr=lr, every=every, moves=3)
         best = splines.optimal_fit(x, y, width)
-        found[target] = Gap(
+        results[target] = Gap(
             Spread.from_values(squared_errors(plain, _GRID, expected)),
             Spread.from_values(squared_errors(moved, _GRID, expected)),
             float(((best(_GRID) - expected) ** 2).mean()),
             Spread.from_values(squared_errors(plain, x, y) - best.sse / n),
             Spread.from_values(squared_errors(moved, x, y) - best.sse / n),
         )
-    return found
+    return results
 
 
 def _gaps(found: Any) -> dict[str, Any]:
     return {
         target: {
-            "plain": summarize_spread(one.plain),
-            "relocated": summarize_spread(one.relocated),
-            "optimum": one.optimum,
-            "plain gap": summarize_spread(one.plain_gap),
-            "relocated gap": summarize_spread(one.relocated_gap),
+            "plain": summarize_spread(item.plain),
+            "relocated": summarize_spread(item.relocated),
+            "optimum": item.optimum,
+            "plain gap": summarize_spread(item.plain_gap),
+            "relocated gap": summarize_spread(item.relocated_gap),
         }
-        for target, one in found.items()
+        for target, item in found.items()
     }
 
 
 def judge_gap(numbers: Numbers) -> Judgement:
     """Judge how much of the gap to the optimum relocation closes."""
-    closed = {target: 1 - one["relocated gap"]["mean"] / one["plain gap"]["mean"] for target, one in numbers.items()}
-    told = ", ".join(f"{target} {share:.0%}" for target, share in closed.items())
+    closed = {target: 1 - item["relocated gap"]["mean"] / item["plain gap"]["mean"] for target, item in numbers.items()}
+    words = ", ".join(f"{target} {share:.0%}" for target, share in closed.items())
     return Judgement(
-        "agrees" if min(closed.values()) > 0.5 else "disagrees", f"Share of the gap that is closed: {told}."
+        "agrees" if min(closed.values()) > 0.5 else "disagrees", f"Share of the gap that is closed: {words}."
     )
 
 
 def picture_gap(numbers: Numbers) -> Picture:
     """Picture test losses."""
     rows = []
-    for target, one in numbers.items():
-        rows += [spread_row(f"{target}, {how}", None, one[how]) for how in ("plain", "relocated")]
-        rows.append(Row(f"{target}, optimal fit", None, one["optimum"]))
+    for target, item in numbers.items():
+        rows += [spread_row(f"{target}, {how}", None, item[how]) for how in ("plain", "relocated")]
+        rows.append(Row(f"{target}, optimal fit", None, item["optimum"]))
     return Picture(rows=rows, x="test loss", log=True)
 
 

@@ -38,11 +38,11 @@ def measure_conversion(scale: Scale) -> dict[str, Any]:
 def judge_conversion(numbers: Numbers) -> Judgement:
     """Judge conversions are exact; the jump's sign is told."""
     worst = max(numbers[name] for name in ("spline", "pieces", "back"))
-    told = f"{numbers['cases']} networks become splines, pieces and networks again to {worst:.1g}"
+    words = f"{numbers['cases']} networks become splines, pieces and networks again to {worst:.1g}"
     return Judgement(
         "agrees" if worst < 1e-12 else "disagrees",
         (
-            f"{told}. The slope jumps by s mu = |w| v, not by mu: the sign is the other one at "
+            f"{words}. The slope jumps by s mu = |w| v, not by mu: the sign is the other one at "
             f"{numbers['jump is -mu']:.0%} of the units."
         ),
     )
@@ -64,25 +64,25 @@ def measure_multivariate(scale: Scale) -> dict[str, Any]:
 
 def measure_gaussian_limit(scale: Scale) -> dict[str, Any]:
     """Measure excess kurtosis of a random network's value over draws, by width: 0 for a Gaussian process."""
-    draws, found = by_scale(scale, 2000, 50_000), {}
+    draws, results = by_scale(scale, 2000, 50_000), {}
     rng = np.random.default_rng(0)
     for width in (4, 40, 400):
         values = []
         for _ in range(0, draws, 1000):
             w, b, v = rng.normal(size=(3, 1000, width))
             values.append((v * np.maximum(0.7 * w + b, 0)).sum(axis=1) / width**0.5)
-        found[width] = float(stats.kurtosis(np.concatenate(values)))
-    return {"draws": draws, "kurtosis": found}
+        results[width] = float(stats.kurtosis(np.concatenate(values)))
+    return {"draws": draws, "kurtosis": results}
 
 
 def judge_gaussian(numbers: Numbers) -> Judgement:
     """Judge kurtosis falls to that of a Gaussian."""
-    found = {int(width): value for width, value in numbers["kurtosis"].items()}
-    told = ", ".join(f"{value:.2f} at width {width}" for width, value in found.items())
-    falls = abs(found[400]) < 0.15 * found[4]
+    results = {int(width): value for width, value in numbers["kurtosis"].items()}
+    words = ", ".join(f"{value:.2f} at width {width}" for width, value in results.items())
+    falls = abs(results[400]) < 0.15 * results[4]
     return Judgement(
         "agrees" if falls else "disagrees",
-        f"Excess kurtosis of the value at a point over draws: {told}; a Gaussian process has 0.",
+        f"Excess kurtosis of the value at a point over draws: {words}; a Gaussian process has 0.",
     )
 
 
@@ -92,19 +92,19 @@ def measure_densities(scale: Scale) -> dict[str, Any]:
     "given": delta-slopes divided by the scale of their law at their own breakpoint, against the Laplace law.
     """
     draws = by_scale(scale, 20_000, 1_000_000)
-    found: dict[str, Any] = {"draws": draws}
+    results: dict[str, Any] = {"draws": draws}
     for seed, (sw, sb, sv) in enumerate(((10.0, 1.0, 10.0), (1.0, 2.0, 0.5))):
         law = splines.initialisation.InitialDistribution(draws, False, sw, sb, sv)
         form = splines.to_spline(law.sample(seed))
-        given = law.delta_slopes_given(form.beta)
+        options = law.delta_slopes_given(form.beta)
         tests = {
             "breakpoints": stats.kstest(form.beta, law.breakpoints().cdf),
             "delta-slopes": stats.kstest(form.mu[:20_000], law.delta_slopes().cdf),
-            "given": stats.kstest(given.cdf(form.mu), "uniform"),
+            "given": stats.kstest(options.cdf(form.mu), "uniform"),
         }
         name = f"sw {sw:g}, sb {sb:g}, sv {sv:g}"
-        found[name] = {what: {"distance": one.statistic, "p": one.pvalue} for what, one in tests.items()}
-    return found
+        results[name] = {what: {"distance": item.statistic, "p": item.pvalue} for what, item in tests.items()}
+    return results
 
 
 def judge_density(what: str) -> Callable[[Numbers], Judgement]:
@@ -112,9 +112,9 @@ def judge_density(what: str) -> Callable[[Numbers], Judgement]:
 
     def judge(numbers: Numbers) -> Judgement:
         tests = [part[what] for name, part in numbers.items() if name != "draws"]
-        least, most = min(one["p"] for one in tests), max(one["distance"] for one in tests)
-        told = f"Kolmogorov's distance is at most {most:.1g} over {numbers['draws']} draws, p at least {least:.2g}"
-        return Judgement("agrees" if least > 0.001 else "disagrees", f"{told}, at two choices of the deviations.")
+        least, most = min(item["p"] for item in tests), max(item["distance"] for item in tests)
+        words = f"Kolmogorov's distance is at most {most:.1g} over {numbers['draws']} draws, p at least {least:.2g}"
+        return Judgement("agrees" if least > 0.001 else "disagrees", f"{words}, at two choices of the deviations.")
 
     return judge
 
@@ -124,7 +124,7 @@ def measure_initial_roughness(scale: Scale) -> dict[str, Any]:
 
     Beside the bound.
     """
-    draws, found = by_scale(scale, 500, 20_000), {}
+    draws, results = by_scale(scale, 500, 20_000), {}
     schemes: tuple[Literal["he", "glorot"], ...] = ("he", "glorot")
     for scheme in schemes:
         for width in (20, 200):
@@ -134,26 +134,26 @@ def measure_initial_roughness(scale: Scale) -> dict[str, Any]:
             excess = np.array([0.5, 1, 2, 4]) * about.variance**0.5
             seen = (rough[:, None] - about.mean >= excess).mean(axis=0)
             error = float(rough.std(ddof=1)) / draws**0.5
-            found[f"{scheme} {width}"] = {
+            results[f"{scheme} {width}"] = {
                 "mean": rough.mean(),
                 "error": error,
                 "printed": about.mean,
                 "tail": seen,
                 "bound": about.tail(excess),
             }
-    return {"draws": draws, "laws": found}
+    return {"draws": draws, "laws": results}
 
 
 def judge_roughness(numbers: Numbers) -> Judgement:
     """Judge means within four standard errors, tails within the bound."""
     laws = numbers["laws"].values()
-    off = max(abs(one["mean"] - one["printed"]) / one["error"] for one in laws)
-    bound = all(seen <= most for one in laws for seen, most in zip(one["tail"], one["bound"], strict=True))
-    told = (
+    off = max(abs(row["mean"] - row["printed"]) / row["error"] for row in laws)
+    bound = all(seen <= most for row in laws for seen, most in zip(row["tail"], row["bound"], strict=True))
+    words = (
         f"means are within {off:.1f} standard errors of the printed ones ({numbers['draws']} draws); "
         f"the tail bound {'holds' if bound else 'fails'}"
     )
-    return Judgement("agrees" if off < 4 and bound else "disagrees", f"Initial roughness: {told}.")
+    return Judgement("agrees" if off < 4 and bound else "disagrees", f"Initial roughness: {words}.")
 
 
 def picture_roughness(numbers: Numbers) -> Picture:
@@ -161,12 +161,12 @@ def picture_roughness(numbers: Numbers) -> Picture:
     rows = [
         Row(
             f"{name} units",
-            one["printed"],
-            one["mean"],
-            one["mean"] - 1.96 * one["error"],
-            one["mean"] + 1.96 * one["error"],
+            row["printed"],
+            row["mean"],
+            row["mean"] - 1.96 * row["error"],
+            row["mean"] + 1.96 * row["error"],
         )
-        for name, one in numbers["laws"].items()
+        for name, row in numbers["laws"].items()
     ]
     return Picture(rows=rows, x="mean roughness", log=True)
 

@@ -60,9 +60,9 @@ def scale_experiment(
 
 def summarize_spreads(found: Mapping[Any, Mapping[Any, Any]]) -> dict[str, Any]:
     """Return spreads in two levels of keys as numbers of a claim."""
-    return {str(name): {str(how): summarize_spread(one) for how, one in part.items()} for name, part in found.items()}
+    return {str(name): {str(how): summarize_spread(item) for how, item in part.items()} for name, part in found.items()}
 
 
 def list_rows(found: Any) -> dict[str, Any]:
     """Return records as a list of mappings, the rows of a claim."""
-    return {"rows": [vars(one) for one in found]}
+    return {"rows": [vars(item) for item in found]}

@@ -21,9 +21,9 @@ def small(limit: float, *names: str) -> Callable[[Numbers], Judgement]:
     """Return a judge: largest deviations by these names are below a limit."""
 
     def judge(numbers: Numbers) -> Judgement:
-        told = ", ".join(f"{name} {numbers[name]:.1g}" for name in names)
+        words = ", ".join(f"{name} {numbers[name]:.1g}" for name in names)
         good = all(numbers[name] <= limit for name in names)
-        return Judgement("agrees" if good else "disagrees", f"at {numbers['cases']} random networks: {told}")
+        return Judgement("agrees" if good else "disagrees", f"at {numbers['cases']} random networks: {words}")
 
     return judge
 
@@ -34,12 +34,12 @@ def measure_corollary_1(scale: Scale) -> Numbers:
     Against dW* first and the unit then.
     """
     gain = []
-    for own in cases(scale):
-        n = own.goal.shape[1]
-        rest, size = left(own), float(own.goal.square().sum() / n)
-        first = optimal_units(own.sums, count=1)
-        at_star = float((rest - change(own, first)).square().sum() / n)
-        gain.append((at_star - _jointly(own, change(own, first))) / size)
+    for part in cases(scale):
+        n = part.goal.shape[1]
+        rest, size = left(part), float(part.goal.square().sum() / n)
+        first = optimal_units(part.sums, count=1)
+        at_star = float((rest - change(part, first)).square().sum() / n)
+        gain.append((at_star - _jointly(part, change(part, first))) / size)
     return {"cases": CASES[scale], "left less when chosen together, of |V_goal|^2": [min(gain), max(gain)]}
 
 
@@ -58,25 +58,25 @@ def _jointly(own: Case, V: Tensor, rounds: int = 200) -> float:
 def judge_corollary_1(numbers: Numbers) -> Judgement:
     """Judge first corollary of section 3.2."""
     low, high = numbers["left less when chosen together, of |V_goal|^2"]
-    told = (
+    words = (
         f"chosen together dW and a unit leave {low:.1%} to {high:.1%} of |V_goal|^2 less than dW* and the unit after it"
     )
     if high < 1e-6:
-        return Judgement("agrees", told)
-    return Judgement("disagrees", f"{told}: what enters the unit is correlated with what the layer has already")
+        return Judgement("agrees", words)
+    return Judgement("disagrees", f"{words}: what enters the unit is correlated with what the layer has already")
 
 
 def measure_corollary_2(scale: Scale) -> Numbers:
     """Measure m units, then m' for what these leave, against m + m' at once: gains, to first order."""
     off = 0.0
-    for own in cases(scale):
-        units = optimal_units(own.sums)
-        rest, n, total = left(own), own.goal.shape[1], len(units.values)
-        S = own.sums.features / own.sums.count
+    for part in cases(scale):
+        units = optimal_units(part.sums)
+        rest, n, total = left(part), part.goal.shape[1], len(units.values)
+        S = part.sums.features / part.sums.count
         white = whitening_matrix(S, 1e-10)
         for m in range(1, total):
-            after = rest - change(own, units, m)
-            lam = torch.linalg.svdvals(white.T @ (own.before @ after.T / n))[: total - m]
+            after = rest - change(part, units, m)
+            lam = torch.linalg.svdvals(white.T @ (part.before @ after.T / n))[: total - m]
             off = max(off, float((lam - units.values[m:]).abs().max() / units.values[0]))
     return {"cases": CASES[scale], "off": off}
 
@@ -100,15 +100,15 @@ def measure_cholesky(scale: Scale) -> Numbers:
 def measure_zero_units(scale: Scale) -> Numbers:
     """Measure (9): the gradient of the loss at units whose weights in and out are all 0."""
     largest = 0.0
-    for own in cases(scale):
-        model = copy.deepcopy(own.model)
-        zeros = torch.zeros(2, len(own.before) - 1, dtype=torch.float64)
-        columns = {own.path: torch.zeros(len(own.goal), 2, dtype=torch.float64)}
-        apply(Proposal("zero", own.place, zeros, zeros[:, 0], columns, 0.0, {}), model)
-        loss(model(own.x), own.y).backward()  # type: ignore[no-untyped-call]
+    for part in cases(scale):
+        model = copy.deepcopy(part.model)
+        zeros = torch.zeros(2, len(part.before) - 1, dtype=torch.float64)
+        columns = {part.path: torch.zeros(len(part.goal), 2, dtype=torch.float64)}
+        apply(Proposal("zero", part.place, zeros, zeros[:, 0], columns, 0.0, {}), model)
+        loss(model(part.x), part.y).backward()  # type: ignore[no-untyped-call]
         slopes = {name: value.grad for name, value in model.named_parameters() if value.grad is not None}
-        new = slopes[f"{own.place.name}.weight"][-2:], slopes[f"{own.path}.weight"][:, -2:]
-        largest = max(largest, *(float(one.abs().max()) for one in new))
+        new = slopes[f"{part.place.name}.weight"][-2:], slopes[f"{part.path}.weight"][:, -2:]
+        largest = max(largest, *(float(item.abs().max()) for item in new))
     return {"rows": [row("largest gradient of new weights", 0.0, largest)]}
 
 

@@ -28,15 +28,15 @@ SMALL = 1e-3  #: factor of the fan-in of a unit that is to be small
 @cache
 def problems(count: int) -> list[tuple[nn.Sequential, Tensor, Tensor]]:
     """Return random networks 2 - 3 - 1 with samples of continuous targets that they are not."""
-    found = []
+    collected = []
     for seed in range(count):
         model = perceptron([2, 3, 1], nn.Tanh if seed % 2 else nn.ReLU, seed).double()
         numbers = torch.Generator().manual_seed(seed)
         x = torch.rand(200, 2, generator=numbers, dtype=torch.float64) * 4 - 2
         c = torch.randn(4, generator=numbers, dtype=torch.float64)
         y = c[0] * torch.sin(2 * x[:, 0]) + c[1] * x[:, 0] * x[:, 1] + c[2] * x[:, 1].abs() + c[3]
-        found.append((model, x, y[:, None]))
-    return found
+        collected.append((model, x, y[:, None]))
+    return collected
 
 
 def left(model: nn.Module, x: Tensor, y: Tensor, proposal: Proposal | None = None) -> float:
@@ -74,12 +74,12 @@ def measure_completion(scale: Scale) -> Numbers:
     for model, x, y in problems(60 if scale == "full" else 10):
         before = left(model, x, y)
         ratios["some units"].append(left(model, x, y, proposed(model, x, y, 10)) / before)
-        one = proposed(model, x, y, 1)
-        ratios["one unit"].append(left(model, x, y, one) / before)
-        ratios["one small unit"].append(left(model, x, y, one.scale(SMALL, 1.0)) / before)
+        item = proposed(model, x, y, 1)
+        ratios["one unit"].append(left(model, x, y, item) / before)
+        ratios["one small unit"].append(left(model, x, y, item.scale(SMALL, 1.0)) / before)
     return {
-        name: {**count_failures(r < 1 for r in own), "best": min(own), "worst": max(own)}
-        for name, own in ratios.items()
+        name: {**count_failures(r < 1 for r in part), "best": min(part), "worst": max(part)}
+        for name, part in ratios.items()
     }
 
 
@@ -87,9 +87,9 @@ def judge(name: str) -> Callable[[Numbers], Judgement]:
     """Return a judge: the loss fell in every case."""
 
     def judged(numbers: Numbers) -> Judgement:
-        own = numbers[name]
-        found = judge_cases(f"random problems: {name} lowered the loss")(own)
-        return found._replace(why=f"{found.why}, to {own['best']:.4g} to {own['worst']:.6g} of what it was")
+        part = numbers[name]
+        results = judge_cases(f"random problems: {name} lowered the loss")(part)
+        return results._replace(why=f"{results.why}, to {part['best']:.4g} to {part['worst']:.6g} of what it was")
 
     return judged
 
@@ -119,10 +119,10 @@ def measure_paradox(scale: Scale) -> Numbers:
 def judge_paradox(numbers: Numbers) -> Judgement:
     """Judge section 5."""
     after = numbers["loss after, of that before"]
-    told = f"{numbers['units by linear correlation']} units by linear correlation; by second order the loss falls to "
-    told += f"{after['second']:.2f} of what it was, by random units to {after['random']:.2f}"
+    words = f"{numbers['units by linear correlation']} units by linear correlation; by second order the loss falls to "
+    words += f"{after['second']:.2f} of what it was, by random units to {after['random']:.2f}"
     good = not numbers["units by linear correlation"] and max(after.values()) < 1
-    return Judgement("agrees" if good else "disagrees", told)
+    return Judgement("agrees" if good else "disagrees", words)
 
 
 def measure_variance(scale: Scale) -> Numbers:
@@ -151,15 +151,15 @@ def _spread(width: int, n: int, batches: int) -> float:
     nn.init.zeros_(model[2].weight)  # type: ignore[arg-type]
     nn.init.zeros_(model[2].bias)  # type: ignore[arg-type]
     numbers = torch.Generator().manual_seed(1)
-    found = []
+    collected = []
     for _ in range(batches):
         x = torch.randn(n, width, generator=numbers, dtype=torch.float64)
         y = torch.randn(n, width, generator=numbers, dtype=torch.float64) / 2
         y[:, 0] += torch.sin(x[:, 0])
         sums = statistics(model, "0", [(x, y)], summed)
         units = optimal_units(sums, count=1, project=False)
-        found.append(torch.outer(units.alpha[:, 0], units.omega["2"][:, 0]))
-    each = torch.stack(found)
+        collected.append(torch.outer(units.alpha[:, 0], units.omega["2"][:, 0]))
+    each = torch.stack(collected)
     return float((each - each.mean(0)).square().sum((1, 2)).mean() / each.mean(0).square().sum())
 
 
@@ -169,14 +169,14 @@ def judge_variance(numbers: Numbers) -> Judgement:
         float(np.polyfit(np.log(numbers[x]), np.log(numbers[y]), 1)[0])
         for x, y in (("samples", "by samples"), ("widths", "by width"))
     ]
-    told = f"the variance goes as N^{slopes[0]:.2f} and p^{slopes[1]:.2f}"
+    words = f"the variance goes as N^{slopes[0]:.2f} and p^{slopes[1]:.2f}"
     if abs(slopes[0] + 0.5) < 0.15 and abs(slopes[1] - 0.5) < 0.25:
-        return Judgement("agrees", told)
+        return Judgement("agrees", words)
     if abs(slopes[0] + 1) < 0.25 and slopes[1] > 0.4:
         return Judgement(
-            "agrees in kind", f"{told}: its square root, the standard deviation, as 1 / sqrt(N) and sqrt(p)"
+            "agrees in kind", f"{words}: its square root, the standard deviation, as 1 / sqrt(N) and sqrt(p)"
         )
-    return Judgement("disagrees", told)
+    return Judgement("disagrees", words)
 
 
 def picture_variance(numbers: Numbers) -> Picture:
@@ -206,9 +206,9 @@ def measure_growth_alone(scale: Scale) -> Numbers:
 def judge_alone(numbers: Numbers) -> Judgement:
     """Judge section 1."""
     last = numbers["accuracy"][-1]
-    told = f"{last:.1%} of test digits right after {numbers['steps'][-1]} growth steps, widths {numbers['widths']}"
-    told += f", weights moved by {numbers['present weights moved']:.1g}"
-    return Judgement("agrees" if last > 0.5 and numbers["present weights moved"] == 0 else "disagrees", told)
+    words = f"{last:.1%} of test digits right after {numbers['steps'][-1]} growth steps, widths {numbers['widths']}"
+    words += f", weights moved by {numbers['present weights moved']:.1g}"
+    return Judgement("agrees" if last > 0.5 and numbers["present weights moved"] == 0 else "disagrees", words)
 
 
 CLAIMS = [

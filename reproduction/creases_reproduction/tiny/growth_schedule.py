@@ -70,26 +70,26 @@ def run(
     (x, y), (x_test, y_test) = data
     numbers = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=LR)
-    found = Run(name, seed)
+    results = Run(name, seed)
     began, aside, due, marks = time.perf_counter(), 0.0, pause, [mark for mark in MARKS if mark <= seconds]
     while (now := time.perf_counter() - began - aside) < seconds:
-        if len(found.rounds) < rounds and now >= due:
-            found.spectra.append(growth_round(model, data[0], numbers, optimizer))
-            found.rounds.append(hidden(model))
+        if len(results.rounds) < rounds and now >= due:
+            results.spectra.append(growth_round(model, data[0], numbers, optimizer))
+            results.rounds.append(hidden(model))
             after = time.perf_counter() - began - aside
-            found.growing, due = found.growing + after - now, after + pause
+            results.growing, due = results.growing + after - now, after + pause
             continue
         part = torch.randint(len(x), (BATCH,), generator=numbers)
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x[part]), y[part]).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        found.steps += 1
+        results.steps += 1
         if marks and now >= marks[0]:
             since = time.perf_counter()
-            found.points.append((marks.pop(0), accuracy(model, x_test, y_test)))
+            results.points.append((marks.pop(0), accuracy(model, x_test, y_test)))
             aside += time.perf_counter() - since
-    found.accuracy, found.widths = accuracy(model, x_test, y_test), hidden(model)
-    return found
+    results.accuracy, results.widths = accuracy(model, x_test, y_test), hidden(model)
+    return results
 
 
 def hidden(model: nn.Sequential) -> list[int]:
@@ -109,14 +109,14 @@ def growth_round(
 
     With widths ``like`` by random units instead, as many as lead there.
     """
-    found: list[list[float]] = []
+    collected: list[list[float]] = []
     for i in range(len(hidden(model))):
         place = places(model)[i]
         if like and like[i] <= place.width:
             continue
         size = sample_size(model, place)
         order = torch.randperm(len(data[0]), generator=numbers)[: 2 * size]
-        use, hold = ((data[0][own], data[1][own]) for own in (order[:size], order[size:]))
+        use, hold = ((data[0][part], data[1][part]) for part in (order[:size], order[size:]))
         if like:
             proposal = _random(model, place, use, hold, like[i] - place.width, int(order[0]))
         else:
@@ -130,11 +130,11 @@ def growth_round(
                 fallback=None,
                 above_noise=False,
             )
-            strengths = [float(one) for one in proposal.explanation.get("lambda", ())] or [0.0]
-            found.append([sum(one**2 for one in strengths) / len(strengths), max(strengths)])
+            strengths = [float(item) for item in proposal.explanation.get("lambda", ())] or [0.0]
+            collected.append([sum(item**2 for item in strengths) / len(strengths), max(strengths)])
         if proposal.count:
             apply(proposal, model, optimizer=optimizer)
-    return found
+    return collected
 
 
 def _random(
@@ -165,16 +165,16 @@ def _random(
 def runs(seed: int, data: Data, seconds: float = 50.0) -> list[Run]:
     """Return the runs of one seed: Figures 5, 6 and 8 to 13; shorter ones where ``seconds`` is less than 50."""
     inputs, part = data[0][0].shape[1], seconds / 50
-    found = [
+    collected = [
         run(
             start([1, 1], seed, inputs), data, f"grown, {pause:g} s apart", seed, seconds=seconds, rounds=8, pause=pause
         )
         for pause in PAUSES
     ]
-    found.append(run(start(found[0].widths, seed, inputs), data, "fixed twin", seed, seconds=seconds))
-    found.append(run(start([1000, 1000], seed, inputs), data, "1000-1000", seed, seconds=seconds))
+    collected.append(run(start(collected[0].widths, seed, inputs), data, "fixed twin", seed, seconds=seconds))
+    collected.append(run(start([1000, 1000], seed, inputs), data, "1000-1000", seed, seconds=seconds))
     more = run(start([1, 1], seed, inputs), data, "grown 15 times", seed, seconds=20 * part, rounds=15)
-    return [*found, more, *_beside_random(seed, data, 5 * part)]
+    return [*collected, more, *_beside_random(seed, data, 5 * part)]
 
 
 def _beside_random(seed: int, data: Data, seconds: float) -> list[Run]:
@@ -182,7 +182,7 @@ def _beside_random(seed: int, data: Data, seconds: float) -> list[Run]:
 
     One start, widened by TINY five times without training, and to the same widths by random units.
     """
-    found: list[Run] = []
+    collected: list[Run] = []
     widths: list[list[int]] = []
     for name in ("optimal units", "random units"):
         model, numbers = start([1, 1], seed, data[0][0].shape[1]), torch.Generator().manual_seed(seed)
@@ -193,16 +193,16 @@ def _beside_random(seed: int, data: Data, seconds: float) -> list[Run]:
             elif widths[i] != hidden(model):
                 growth_round(model, data[0], numbers, like=widths[i])
         at_once = accuracy(model, *data[1])
-        found.append(run(model, data, name, seed, seconds=seconds))
-        found[-1].points.insert(0, (0.0, at_once))
-    return found
+        collected.append(run(model, data, name, seed, seconds=seconds))
+        collected[-1].points.insert(0, (0.0, at_once))
+    return collected
 
 
 def all_runs(seeds: int = 20, n_jobs: int = -1, seconds: float = 50.0) -> list[Run]:
     """Return the runs of many seeds on MNIST, each in a process of one thread."""
     from joblib import Parallel, delayed
 
-    return [one for own in Parallel(n_jobs)(delayed(_one)(seed, seconds) for seed in range(seeds)) for one in own]
+    return [item for part in Parallel(n_jobs)(delayed(_one)(seed, seconds) for seed in range(seeds)) for item in part]
 
 
 def _one(seed: int, seconds: float) -> list[Run]:
@@ -217,10 +217,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--seconds", type=float, default=50.0, help="of the longest runs")
     parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args(arguments)
-    done = all_runs(asked.seeds, asked.jobs, asked.seconds)
-    with write_atomically(asked.out) as path:
-        path.write_text(json.dumps(round_numbers([asdict(one) for one in done])))
+    options = parser.parse_args(arguments)
+    done = all_runs(options.seeds, options.jobs, options.seconds)
+    with write_atomically(options.out) as path:
+        path.write_text(json.dumps(round_numbers([asdict(item) for item in done])))
 
 
 if __name__ == "__main__":

@@ -51,32 +51,32 @@ def digit_data() -> Data:
 @cache
 def quick_runs() -> list[dict[str, Any]]:
     """Return the runs of the growth schedule on scikit-learn's digits."""
-    return [asdict(one) for one in runs(0, digit_data(), 1.2)]
+    return [asdict(item) for item in runs(0, digit_data(), 1.2)]
 
 
 def _read(name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((files("creases_reproduction") / "results" / name).read_text())
-    return found
+    results: list[dict[str, Any]] = json.loads((files("creases_reproduction") / "results" / name).read_text())
+    return results
 
 
 def _summary(found: list[dict[str, Any]]) -> Numbers:
     by: dict[str, list[dict[str, Any]]] = {}
-    for one in found:
-        by.setdefault(one["name"], []).append(one)
+    for item in found:
+        by.setdefault(item["name"], []).append(item)
     out: dict[str, Any] = {}
-    for name, own in by.items():
-        right = [100 * one["accuracy"] for one in own]
-        marks = sorted({mark for one in own for mark, _ in one["points"]})
-        at = {mark: [100 * a for one in own for m, a in one["points"] if m == mark] for mark in marks}
+    for name, part in by.items():
+        right = [100 * item["accuracy"] for item in part]
+        marks = sorted({mark for item in part for mark, _ in item["points"]})
+        at = {mark: [100 * a for item in part for m, a in item["points"] if m == mark] for mark in marks}
         out[name] = {
-            "seeds": len(own),
+            "seeds": len(part),
             "accuracy": float(np.mean(right)),
             "interval": mean_interval(right),
-            "widths": np.mean([one["widths"] for one in own], axis=0).tolist(),
+            "widths": np.mean([item["widths"] for item in part], axis=0).tolist(),
             "seconds": marks,
             "by seconds": [float(np.mean(at[mark])) for mark in marks],
-            "steps": float(np.mean([one["steps"] for one in own])),
-            "growing": float(np.mean([one.get("growing", 0.0) for one in own])),
+            "steps": float(np.mean([item["steps"] for item in part])),
+            "growing": float(np.mean([item.get("growing", 0.0) for item in part])),
         }
     return out
 
@@ -85,7 +85,7 @@ def measure_schedule(scale: Scale) -> Numbers:
     """Measure test accuracies of all runs of the schedule, in percent."""
     if scale == "quick":
         return {"data": STAND_IN, "runs": _summary(quick_runs())}
-    return {"data": "mnist", "runs": _summary([asdict(one) for one in all_runs()])}
+    return {"data": "mnist", "runs": _summary([asdict(item) for item in all_runs()])}
 
 
 def schedule_from_table() -> tuple[Numbers, dict[str, str]]:
@@ -94,9 +94,9 @@ def schedule_from_table() -> tuple[Numbers, dict[str, str]]:
 
 
 def _told(numbers: Numbers, *names: str) -> str:
-    own = numbers["runs"]
+    part = numbers["runs"]
     return ", ".join(
-        f"{name} {own[name]['accuracy']:.1f} % ({own[name]['interval'][0]:.1f} to {own[name]['interval'][1]:.1f})"
+        f"{name} {part[name]['accuracy']:.1f} % ({part[name]['interval'][0]:.1f} to {part[name]['interval'][1]:.1f})"
         for name in names
     )
 
@@ -108,12 +108,12 @@ WHY = (
 
 
 def _beside(numbers: Numbers, other: str) -> Judgement:
-    own = numbers["runs"]
-    told = f"test accuracy at the end: {_told(numbers, GROWN, other)}"
-    if own[GROWN]["interval"][1] >= own[other]["interval"][0]:
-        return Judgement("agrees", told)
-    gap = own[other]["accuracy"] - own[GROWN]["accuracy"]
-    return Judgement("disagrees", f"{told}: grown networks are {gap:.1f} points behind; {WHY}")
+    part = numbers["runs"]
+    words = f"test accuracy at the end: {_told(numbers, GROWN, other)}"
+    if part[GROWN]["interval"][1] >= part[other]["interval"][0]:
+        return Judgement("agrees", words)
+    gap = part[other]["accuracy"] - part[GROWN]["accuracy"]
+    return Judgement("disagrees", f"{words}: grown networks are {gap:.1f} points behind; {WHY}")
 
 
 @note_stand_in
@@ -132,9 +132,9 @@ def picture(*names: str) -> Any:
     """Return curves of test accuracy by seconds."""
 
     def drawn(numbers: Numbers) -> Picture:
-        own = numbers["runs"]
+        part = numbers["runs"]
         return Picture(
-            curves=[Curve(name, own[name]["seconds"], own[name]["by seconds"]) for name in names if name in own],
+            curves=[Curve(name, part[name]["seconds"], part[name]["by seconds"]) for name in names if name in part],
             x="seconds",
             y="test accuracy, %",
         )
@@ -146,46 +146,46 @@ def picture(*names: str) -> Any:
 def judge_steps(numbers: Numbers) -> Judgement:
     """Judge section 4."""
     small, large = (numbers["runs"][name]["steps"] for name in ("fixed twin", "1000-1000"))
-    told = f"in the same time the small network trained {small:.0f} steps, 1000-1000 {large:.0f}"
-    return Judgement("agrees" if large < small else "disagrees", told)
+    words = f"in the same time the small network trained {small:.0f} steps, 1000-1000 {large:.0f}"
+    return Judgement("agrees" if large < small else "disagrees", words)
 
 
 @note_stand_in
 def judge_pauses(numbers: Numbers) -> Judgement:
     """Judge appendix C.1, Figure 8."""
     names = [name for name in numbers["runs"] if name.startswith("grown, ")]
-    told = "; ".join(
-        f"{name}: {own['accuracy']:.1f} %, widths {[round(w) for w in own['widths']]}"
-        for name, own in ((name, numbers["runs"][name]) for name in names)
+    words = "; ".join(
+        f"{name}: {part['accuracy']:.1f} %, widths {[round(w) for w in part['widths']]}"
+        for name, part in ((name, numbers["runs"][name]) for name in names)
     )
     first, second = numbers["runs"][GROWN]["widths"]
     if abs(first - 222) < 22 and abs(second - 71) < 7:
-        return Judgement("agrees", told)
+        return Judgement("agrees", words)
     if first > 1.5 * second:
         why = "the threshold is not printed; the first layer gets a few times the units of the second, as there"
-        return Judgement("agrees in kind", f"{told}; printed [222, 71]: {why}")
-    return Judgement("disagrees", f"{told}; printed [222, 71]")
+        return Judgement("agrees in kind", f"{words}; printed [222, 71]: {why}")
+    return Judgement("disagrees", f"{words}; printed [222, 71]")
 
 
 @note_stand_in
 def judge_fifteen(numbers: Numbers) -> Judgement:
     """Judge appendix C.3, Figure 10."""
-    own = numbers["runs"]["grown 15 times"]
+    part = numbers["runs"]["grown 15 times"]
     wide = numbers["runs"]["1000-1000"]
-    last = own["seconds"][-1] if own["seconds"] else 0.0
+    last = part["seconds"][-1] if part["seconds"] else 0.0
     there = dict(zip(wide["seconds"], wide["by seconds"], strict=True)).get(last, wide["accuracy"])
-    here = own["by seconds"][-1] if own["seconds"] else own["accuracy"]
-    told = (
-        f"after {last:g} s {here:.1f} % at widths {[round(w) for w in own['widths']]} (printed [929, 141]), 1000-1000 "
+    here = part["by seconds"][-1] if part["seconds"] else part["accuracy"]
+    words = (
+        f"after {last:g} s {here:.1f} % at widths {[round(w) for w in part['widths']]} (printed [929, 141]), 1000-1000 "
     )
-    told += f"{there:.1f} %"
-    return Judgement("agrees" if here > there - 0.5 else "disagrees", told)
+    words += f"{there:.1f} %"
+    return Judgement("agrees" if here > there - 0.5 else "disagrees", words)
 
 
 def measure_strengths(scale: Scale) -> Numbers:
     """Measure means of lambda^2 and of the largest lambda by growth step, for both layers."""
-    found = quick_runs() if scale == "quick" else [asdict(one) for one in all_runs()]
-    return {"data": STAND_IN if scale == "quick" else "mnist", **_strengths(found)}
+    results = quick_runs() if scale == "quick" else [asdict(item) for item in all_runs()]
+    return {"data": STAND_IN if scale == "quick" else "mnist", **_strengths(results)}
 
 
 def strengths_from_table() -> tuple[Numbers, dict[str, str]]:
@@ -194,9 +194,9 @@ def strengths_from_table() -> tuple[Numbers, dict[str, str]]:
 
 
 def _strengths(found: list[dict[str, Any]]) -> dict[str, Any]:
-    own = [one["spectra"] for one in found if one["name"] == "grown 15 times"]
-    steps = min(len(one) for one in own)
-    values = np.array([one[:steps] for one in own])  # (seeds, steps, layers, 2)
+    part = [item["spectra"] for item in found if item["name"] == "grown 15 times"]
+    steps = min(len(item) for item in part)
+    values = np.array([item[:steps] for item in part])  # (seeds, steps, layers, 2)
     mean = values.mean(axis=0)
     return {
         "steps": list(range(1, steps + 1)),
@@ -207,12 +207,12 @@ def _strengths(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _falls(numbers: Numbers, name: str) -> Judgement:
     first, second = numbers[name]
-    told = f"{name} from the first to the last growth step: {first[0]:.3g} to {first[-1]:.3g} in the first layer, "
-    told += f"{second[0]:.3g} to {second[-1]:.3g} in the second"
+    words = f"{name} from the first to the last growth step: {first[0]:.3g} to {first[-1]:.3g} in the first layer, "
+    words += f"{second[0]:.3g} to {second[-1]:.3g} in the second"
     if first[-1] < first[0] and second[-1] < second[0]:
-        return Judgement("agrees", told)
+        return Judgement("agrees", words)
     why = "from 2800 samples of 785 inputs much of lambda is chance"
-    return Judgement("disagrees", f"{told}: it does not fall to nothing; {why}")
+    return Judgement("disagrees", f"{words}: it does not fall to nothing; {why}")
 
 
 @note_stand_in
@@ -231,7 +231,7 @@ def picture_strengths(name: str) -> Any:
     """Picture appendix C.3, Figure 11 and appendix C.3, Figure 12."""
     return lambda n: Picture(
         curves=[
-            Curve(f"hidden layer {i + 1}", n["steps"], [max(v, 1e-9) for v in own]) for i, own in enumerate(n[name])
+            Curve(f"hidden layer {i + 1}", n["steps"], [max(v, 1e-9) for v in part]) for i, part in enumerate(n[name])
         ],
         x="growth steps",
         y=name,
@@ -243,12 +243,12 @@ def picture_strengths(name: str) -> Any:
 def judge_random(numbers: Numbers) -> Judgement:
     """Judge appendix C.4, Figure 13."""
     best, drawn = (numbers["runs"][name] for name in ("optimal units", "random units"))
-    told = f"right at once: {best['by seconds'][0]:.1f} and {drawn['by seconds'][0]:.1f} %; after training: "
-    told += _told(numbers, "optimal units", "random units")
+    words = f"right at once: {best['by seconds'][0]:.1f} and {drawn['by seconds'][0]:.1f} %; after training: "
+    words += _told(numbers, "optimal units", "random units")
     ahead = all(a > b for a, b in zip(best["by seconds"], drawn["by seconds"], strict=True))
     if ahead and best["interval"][0] > drawn["interval"][1]:
-        return Judgement("agrees", told)
-    return Judgement("agrees in kind" if best["by seconds"][0] > drawn["by seconds"][0] else "disagrees", told)
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind" if best["by seconds"][0] > drawn["by seconds"][0] else "disagrees", words)
 
 
 # The abstract: with a schedule that trains more between growth steps.
@@ -256,7 +256,7 @@ def judge_random(numbers: Numbers) -> Judgement:
 
 @cache
 def _quick_growth() -> list[dict[str, Any]]:
-    return [asdict(one) for one in mnist_curves(0, epochs=10, max_units=8, wide=200, data=digit_data())]
+    return [asdict(item) for item in mnist_curves(0, epochs=10, max_units=8, wide=200, data=digit_data())]
 
 
 def measure_growth(scale: Scale) -> Numbers:
@@ -264,8 +264,8 @@ def measure_growth(scale: Scale) -> Numbers:
     if scale == "quick":
         return {"data": STAND_IN, **_growth(_quick_growth())}
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    found = [asdict(one) for seed in range(5) for one in mnist_curves(seed, device=device)]
-    return {"data": "mnist", **_growth(found)}
+    results = [asdict(item) for seed in range(5) for item in mnist_curves(seed, device=device)]
+    return {"data": "mnist", **_growth(results)}
 
 
 def growth_from_table() -> tuple[Numbers, dict[str, str]]:
@@ -275,17 +275,17 @@ def growth_from_table() -> tuple[Numbers, dict[str, str]]:
 
 def _growth(found: list[dict[str, Any]]) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name in dict.fromkeys(one["name"] for one in found):
-        own = [one for one in found if one["name"] == name]
-        right = [100 * one["accuracy"] for one in own]
+    for name in dict.fromkeys(item["name"] for item in found):
+        part = [item for item in found if item["name"] == name]
+        right = [100 * item["accuracy"] for item in part]
         key = name if name in ("grown", "fixed twin") else "large"
         out[key] = {
             "accuracy": right,
             "mean": float(np.mean(right)),
             "interval": mean_interval(right),
-            "parameters": float(np.mean([one["parameters"] for one in own])),
-            "seconds": float(np.mean([one["seconds"] for one in own])),
-            "widths": [one["widths"] for one in own],
+            "parameters": float(np.mean([item["parameters"] for item in part])),
+            "seconds": float(np.mean([item["seconds"] for item in part])),
+            "widths": [item["widths"] for item in part],
         }
     return out
 
@@ -293,26 +293,26 @@ def _growth(found: list[dict[str, Any]]) -> dict[str, Any]:
 @note_stand_in
 def judge_accuracy(numbers: Numbers) -> Judgement:
     """Judge abstract."""
-    told = ", ".join(
-        f"{name} {one['mean']:.2f} % ({low:.2f} to {high:.2f}), {one['parameters']:,.0f} weights"
-        for name, one, (low, high) in ((k, v, v["interval"]) for k, v in numbers.items() if k != "data")
+    words = ", ".join(
+        f"{name} {spread['mean']:.2f} % ({low:.2f} to {high:.2f}), {spread['parameters']:,.0f} weights"
+        for name, spread, (low, high) in ((k, v, v["interval"]) for k, v in numbers.items() if k != "data")
     )
     grown, large = numbers["grown"], numbers["large"]
     if grown["interval"][1] >= large["interval"][0] and grown["parameters"] < large["parameters"]:
-        return Judgement("agrees", told)
+        return Judgement("agrees", words)
     if grown["mean"] > large["mean"] - 0.5:
-        return Judgement("agrees in kind", told)
-    return Judgement("disagrees", told)
+        return Judgement("agrees in kind", words)
+    return Judgement("disagrees", words)
 
 
 @note_stand_in
 def judge_time(numbers: Numbers) -> Judgement:
     """Judge abstract."""
     grown, large = numbers["grown"]["seconds"], numbers["large"]["seconds"]
-    told = f"growth took {grown:.0f} s in the mean, the large network {large:.0f} s for as good an accuracy"
+    words = f"growth took {grown:.0f} s in the mean, the large network {large:.0f} s for as good an accuracy"
     if grown < 2 * large:
-        return Judgement("agrees", told)
-    return Judgement("disagrees", f"{told}; on a GPU a step of the large network costs no more than one of a small")
+        return Judgement("agrees", words)
+    return Judgement("disagrees", f"{words}; on a GPU a step of the large network costs no more than one of a small")
 
 
 CLAIMS = [

@@ -64,11 +64,11 @@ def case(seed: int, bend: type[nn.Module] = nn.Tanh) -> Case:
     x = torch.randn(120, 4, generator=numbers, dtype=torch.float64)
     y = (torch.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2] > 0).long() + (x[:, 3] > 1).long()
     place = places(model)[seed % 2]
-    found = PlaceObserver.from_model(model, place, loss, x).observe(x, y)
+    results = PlaceObserver.from_model(model, place, loss, x).observe(x, y)
     ones = torch.ones(1, len(x), dtype=torch.float64)
     path = place.consumers[0].path
-    before, after = torch.cat([found.layer_input.T, ones]), torch.cat([found.consumer_inputs[path].T, ones])
-    return Case(model, x, y, place, statistics(model, place, [(x, y)], loss), before, after, found.goals[path].T)
+    before, after = torch.cat([results.layer_input.T, ones]), torch.cat([results.consumer_inputs[path].T, ones])
+    return Case(model, x, y, place, statistics(model, place, [(x, y)], loss), before, after, results.goals[path].T)
 
 
 def cases(scale: Scale, bend: type[nn.Module] = nn.Tanh) -> Iterator[Case]:
@@ -121,13 +121,13 @@ def measure_example(scale: Scale) -> Numbers:
 
 def judge_example(numbers: Numbers) -> Judgement:
     """Judge section 2.2, Figure 3 and section 3.3.3, (3.12) to (3.22)."""
-    told = (
+    words = (
         f"no direction of {numbers['directions tried']} improves all four points, at best {numbers['improving most']}"
     )
-    told += f"; the lack of expressivity is {numbers['lack of expressivity']:.3g}"
+    words += f"; the lack of expressivity is {numbers['lack of expressivity']:.3g}"
     if numbers["improving all"] or numbers["lack of expressivity"] < 1e-9:
         return Judgement("disagrees", f"{numbers['improving all']} directions improve all four points")
-    return Judgement("agrees", told)
+    return Judgement("agrees", words)
 
 
 def measure_proposition_3_1(scale: Scale) -> Numbers:
@@ -142,22 +142,22 @@ def measure_proposition_3_1(scale: Scale) -> Numbers:
         "of the bottleneck": 0.0,
     }
     cosines = []
-    for own in cases(scale):
-        W = move(own)
-        want = torch.linalg.lstsq(own.after.T, own.goal.T, driver="gelsd").solution.T
-        n = own.after.shape[1]
-        S = own.after @ own.after.T / n
-        projector = own.after.T @ torch.linalg.pinv(S, hermitian=True) @ own.after / n
-        size = own.goal.norm()
-        rest = own.goal - W @ own.after
-        found = {
-            "to least squares": (W @ own.after - want @ own.after).norm() / size,
-            "to the projector": (W @ own.after - own.goal @ projector).norm() / size,
-            "of what is left, along B_l": (rest @ own.after.T).norm() / (size * own.after.norm()),
-            "of the bottleneck": abs(bottleneck(own.sums) - rest.square().sum() / n) / (size**2 / n),
+    for part in cases(scale):
+        W = move(part)
+        want = torch.linalg.lstsq(part.after.T, part.goal.T, driver="gelsd").solution.T
+        n = part.after.shape[1]
+        S = part.after @ part.after.T / n
+        projector = part.after.T @ torch.linalg.pinv(S, hermitian=True) @ part.after / n
+        size = part.goal.norm()
+        rest = part.goal - W @ part.after
+        results = {
+            "to least squares": (W @ part.after - want @ part.after).norm() / size,
+            "to the projector": (W @ part.after - part.goal @ projector).norm() / size,
+            "of what is left, along B_l": (rest @ part.after.T).norm() / (size * part.after.norm()),
+            "of the bottleneck": abs(bottleneck(part.sums) - rest.square().sum() / n) / (size**2 / n),
         }
-        off = {name: max(off[name], float(value)) for name, value in found.items()}
-        gradient = own.goal @ own.after.T
+        off = {name: max(off[name], float(value)) for name, value in results.items()}
+        gradient = part.goal @ part.after.T
         cosines.append(float((W * gradient).sum() / (W.norm() * gradient.norm())))
     return {"cases": CASES[scale], **off, "cosine to the gradient, mean": float(np.mean(cosines))}
 
@@ -167,8 +167,8 @@ def judge_proposition_3_1(numbers: Numbers) -> Judgement:
     names = [name for name in numbers if name.startswith(("to ", "of "))]
     worst = max(numbers[name] for name in names)
     cosine = numbers["cosine to the gradient, mean"]
-    told = f"at {numbers['cases']} random networks off by {worst:.1g}; its cosine to the gradient is {cosine:.2f}"
-    return Judgement("agrees" if worst < 1e-9 and cosine < 0.99 else "disagrees", told)
+    words = f"at {numbers['cases']} random networks off by {worst:.1g}; its cosine to the gradient is {cosine:.2f}"
+    return Judgement("agrees" if worst < 1e-9 and cosine < 0.99 else "disagrees", words)
 
 
 # 3.2
@@ -180,25 +180,25 @@ def measure_proposition_3_2(scale: Scale) -> Numbers:
     And other units tried.
     """
     off, printed, ranks, better = 0.0, 0.0, [], 0
-    for number, own in enumerate(cases(scale)):
-        units = optimal_units(own.sums)
-        rest, n = left(own), own.goal.shape[1]
+    for number, part in enumerate(cases(scale)):
+        units = optimal_units(part.sums)
+        rest, n = left(part), part.goal.shape[1]
         lam, full = units.values, float(rest.square().sum() / n)
-        N = own.before @ rest.T / n
+        N = part.before @ rest.T / n
         ranks.append([len(lam), int(torch.linalg.matrix_rank(N, rtol=1e-7))])
         for k in range(1, len(lam) + 1):
             want = full - float(lam[:k].square().sum())
-            off = max(off, abs(float((rest - change(own, units, k)).square().sum() / n) - want) / full)
-            bare = change(own, _bare(units), k)
+            off = max(off, abs(float((rest - change(part, units, k)).square().sum() / n) - want) / full)
+            bare = change(part, _bare(units), k)
             printed = max(printed, abs(float((rest - bare).square().sum() / n) - want) / full)
-            better += _beaten(own, rest, want, k, number)
+            better += _beaten(part, rest, want, k, number)
     return {
         "cases": CASES[scale],
         "off": off,
         "off as printed": printed,
         "rank": ranks,
         "other units that do better": better,
-        "orthogonal": max(_overlap(own) for own in cases(scale)),
+        "orthogonal": max(_overlap(part) for part in cases(scale)),
     }
 
 
@@ -231,14 +231,14 @@ def _overlap(own: Case) -> float:
 def judge_proposition_3_2(numbers: Numbers) -> Judgement:
     """Judge Proposition 3.2, (10)."""
     same = all(a == b for a, b in numbers["rank"])
-    told = f"with sqrt(lambda) on both sides eq. (10) holds to {numbers['off']:.1g}"
-    told += f"; {numbers['other units that do better']} random units do better; K* is {'' if same else 'not '}N's rank"
+    words = f"with sqrt(lambda) on both sides eq. (10) holds to {numbers['off']:.1g}"
+    words += f"; {numbers['other units that do better']} random units do better; K* is {'' if same else 'not '}N's rank"
     if numbers["off"] > 1e-9 or numbers["other units that do better"] or not same:
-        return Judgement("disagrees", told)
+        return Judgement("disagrees", words)
     if numbers["off as printed"] < 1e-9:
-        return Judgement("agrees", told)
+        return Judgement("agrees", words)
     return Judgement(
-        "agrees in kind", f"{told}; weights as printed, without it, miss it by {numbers['off as printed']:.0%}"
+        "agrees in kind", f"{words}; weights as printed, without it, miss it by {numbers['off as printed']:.0%}"
     )
 
 
@@ -258,21 +258,21 @@ def measure_equation_11(scale: Scale) -> Numbers:
     ratio: dict[str, list[float]] = {"tanh": [], "relu": [], "selu": []}
     off, plain = 0.0, 0.0
     for name, bend in (("tanh", nn.Tanh), ("relu", nn.ReLU), ("selu", nn.SELU)):
-        for own in cases(scale, bend):
-            units = optimal_units(own.sums)
+        for part in cases(scale, bend):
+            units = optimal_units(part.sums)
             if not len(units.values):
                 continue
             sum_ = float(units.values.square().sum())
-            cross = float((change(own, units) * (move(own) @ own.after)).sum() / own.goal.shape[1])
-            fall = _slope(own, units)
+            cross = float((change(part, units) * (move(part) @ part.after)).sum() / part.goal.shape[1])
+            fall = _slope(part, units)
             ratio[name].append(fall / sum_)
             if name == "tanh":
                 off = max(off, abs(fall - sum_ - cross) / sum_)
-                for_goal = optimal_units(own.sums, project=False)
-                plain = max(plain, abs(_slope(own, for_goal) / float(for_goal.values.square().sum()) - 1))
+                for_goal = optimal_units(part.sums, project=False)
+                plain = max(plain, abs(_slope(part, for_goal) / float(for_goal.values.square().sum()) - 1))
     return {
         "cases": CASES[scale],
-        "fall over sum of lambda^2": {name: [min(own), max(own)] for name, own in ratio.items()},
+        "fall over sum of lambda^2": {name: [min(part), max(part)] for name, part in ratio.items()},
         "off with the cross term": off,
         "off for units of V_goal": plain,
     }
@@ -295,17 +295,17 @@ def judge_equation_11(numbers: Numbers) -> Judgement:
     by, cross, plain = (
         numbers[k] for k in ("fall over sum of lambda^2", "off with the cross term", "off for units of V_goal")
     )
-    told = "the fall of the loss is " + ", ".join(f"{a:.2f} to {b:.2f} ({name})" for name, (a, b) in by.items())
-    told += " times sum lambda^2"
+    words = "the fall of the loss is " + ", ".join(f"{a:.2f} to {b:.2f} ({name})" for name, (a, b) in by.items())
+    words += " times sum lambda^2"
     low, high = by["tanh"]
     if max(cross, plain) > 1e-3:
-        return Judgement("disagrees", f"{told}; with the cross term it is off by {cross:.1g}")
+        return Judgement("disagrees", f"{words}; with the cross term it is off by {cross:.1g}")
     if abs(low - 1) < 1e-3 and abs(high - 1) < 1e-3:
-        return Judgement("agrees", told)
+        return Judgement("agrees", words)
     return Judgement(
         "disagrees",
-        f"{told}: a term (1/n) <V, dW* B> is missing, as large and of either sign; with it tanh is off by {cross:.1g}. "
-        f"The formula holds (to {plain:.1g}) for units of V_goal, where dW = 0, and bends with a slope at 0, which "
+        f"{words}: a term (1/n) <V, dW* B> is missing, as large and of either sign; with it tanh is off by {cross:.1g}"
+        f". The formula holds (to {plain:.1g}) for units of V_goal, where dW = 0, and bends with a slope at 0, which "
         "SELU has not",
     )
 
@@ -316,24 +316,26 @@ def measure_proposition_3_3(scale: Scale) -> Numbers:
     And with lambda and N as printed.
     """
     off, out, printed = 0.0, 0.0, 0.0
-    for own in cases(scale):
-        units = optimal_units(own.sums)
-        S, N = own.sums.features / own.sums.count, projected_pairs(own.sums, best_moves(own.sums))[own.path].T
+    for part in cases(scale):
+        units = optimal_units(part.sums)
+        S, N = part.sums.features / part.sums.count, projected_pairs(part.sums, best_moves(part.sums))[part.path].T
         lam, alpha = units.values, units.alpha / units.values.sqrt()
         image = N @ (N.T @ alpha)
         off = max(off, float((image - S @ alpha * lam.square()).norm() / image.norm()))
         printed = max(printed, float((image - S @ alpha * lam).norm() / image.norm()))
-        omega = units.omega[own.path] / lam.sqrt()
+        omega = units.omega[part.path] / lam.sqrt()
         out = max(out, float((N.T @ alpha - omega * lam).norm() / (omega * lam).norm()))
     return {"cases": CASES[scale], "off": off, "omega off": out, "off with lambda": printed}
 
 
 def judge_proposition_3_3(numbers: Numbers) -> Judgement:
     """Judge Proposition 3.3."""
-    told = f"with eigenvalues lambda^2 and omega along N' alpha off by {max(numbers['off'], numbers['omega off']):.1g}"
+    words = f"with eigenvalues lambda^2 and omega along N' alpha off by {max(numbers['off'], numbers['omega off']):.1g}"
     if max(numbers["off"], numbers["omega off"]) > 1e-8:
-        return Judgement("disagrees", told)
-    return Judgement("agrees", f"{told} (the text has N alpha, which has another size; lambda there is the eigenvalue)")
+        return Judgement("disagrees", words)
+    return Judgement(
+        "agrees", f"{words} (the text has N alpha, which has another size; lambda there is the eigenvalue)"
+    )
 
 
 CLAIMS = [

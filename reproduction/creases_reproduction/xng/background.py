@@ -63,55 +63,55 @@ def _gradient_norm(model: nn.Sequential, place: Place, X: torch.Tensor, y: torch
 def judge_svd(numbers: Numbers) -> Judgement:
     """Judge Slide 7: no other choice has a larger gradient."""
     best = numbers["largest ratio"]
-    told = f"{numbers['cases']} random choices reach at most {best:.0%} of it, {numbers['mean ratio']:.0%} in the mean"
+    words = f"{numbers['cases']} random choices reach at most {best:.0%} of it, {numbers['mean ratio']:.0%} in the mean"
     return Judgement(
         "agrees" if best <= 1 + 1e-9 else "disagrees",
-        f"The squared gradient is largest at the first singular vector: {told}.",
+        f"The squared gradient is largest at the first singular vector: {words}.",
     )
 
 
 def judge_gradmax(numbers: Numbers) -> Judgement:
     """Judge whether GradMax's networks end above folded ones."""
-    found = numbers["methods"]
-    grown, drawn = found["A gradmax"], found["A random"]
-    told = (
+    results = numbers["methods"]
+    grown, drawn = results["A gradmax"], results["A random"]
+    words = (
         f"mean losses: GradMax {grown['loss']:.3f}, random growth {drawn['loss']:.3f}, folding "
-        f"{found['A fold']['loss']:.3f}"
+        f"{results['A fold']['loss']:.3f}"
     )
-    if is_lower(found["A fold"], grown):
+    if is_lower(results["A fold"], grown):
         return Judgement(
             "agrees in kind",
-            f"GradMax's networks end higher than folded ones ({told}) and solve their problem as often: "
+            f"GradMax's networks end higher than folded ones ({words}) and solve their problem as often: "
             f"{describe_rates(numbers, 'A gradmax', 'A fold')}. What is meant by stable is not said.",
         )
-    return Judgement("disagrees", f"No clear difference with {numbers['networks']} networks: {told}.")
+    return Judgement("disagrees", f"No clear difference with {numbers['networks']} networks: {words}.")
 
 
 def measure_majority(scale: Scale) -> dict[str, Any]:
     """Measure Theorem 1: shares of the data that small networks come to predict right."""
-    found = {}
+    results = {}
     for name in PROBLEMS:
         problem = get(name)
         done = train(
             Batch.initial(by_scale(scale, 20, 1000), [2, 2, 2], seed=0), problem.X, problem.y, epochs=GROWN, lr=LR
         )
-        found[name] = {
+        results[name] = {
             "mean": done.accuracy.mean(),
             "least": done.accuracy.min(),
             "majority": (done.accuracy > 0.5).mean(),
         }
-    return {"problems": found, "networks": by_scale(scale, 20, 1000)}
+    return {"problems": results, "networks": by_scale(scale, 20, 1000)}
 
 
 def judge_majority(numbers: Numbers) -> Judgement:
     """Judge Theorem 1: whether most networks predict more than half of the data right."""
-    found = numbers["problems"]
-    told = ", ".join(
-        f"{name} {one['mean']:.0%} right ({one['majority']:.0%} of networks)" for name, one in found.items()
+    results = numbers["problems"]
+    words = ", ".join(
+        f"{name} {spread['mean']:.0%} right ({spread['majority']:.0%} of networks)" for name, spread in results.items()
     )
     return Judgement(
-        "agrees" if all(one["majority"] > 0.5 for one in found.values()) else "disagrees",
-        f"More than half right: {told}.",
+        "agrees" if all(spread["majority"] > 0.5 for spread in results.values()) else "disagrees",
+        f"More than half right: {words}.",
     )
 
 
@@ -144,20 +144,23 @@ def _has_bent_crease(part: Any, first: int) -> bool:
     long = length[:, 0] > 1e-6
     directions = steps / np.where(length > 0, length, 1.0)
     for unit in np.unique(part.edge_units[part.edge_units >= first]):
-        own = directions[(part.edge_units == unit) & long]
-        if len(own) > 1 and np.abs(own[:, 0] * own[0, 1] - own[:, 1] * own[0, 0]).max() > 1e-6:
+        values_of = directions[(part.edge_units == unit) & long]
+        if (
+            len(values_of) > 1
+            and np.abs(values_of[:, 0] * values_of[0, 1] - values_of[:, 1] * values_of[0, 0]).max() > 1e-6
+        ):
             return True
     return False
 
 
 def judge_shallow(numbers: Numbers) -> Judgement:
     """Judge Theorem 2: exact for one input, false from two on."""
-    told = (
+    words = (
         f"One input: {numbers['cases']} networks of 3 layers written with one hidden layer, deviation "
         f"{numbers['deviation']:.1g}. Two inputs: {numbers['bent']:.0%} of networks of two layers have a crease that "
         "changes direction; one hidden layer bends along whole lines only"
     )
-    return Judgement("disagrees", f"{told}, so the theorem fails from two inputs on.")
+    return Judgement("disagrees", f"{words}, so the theorem fails from two inputs on.")
 
 
 def measure_local_linearity(scale: Scale) -> dict[str, Any]:
@@ -166,8 +169,8 @@ def measure_local_linearity(scale: Scale) -> dict[str, Any]:
     for seed in range(count):
         part = creases.plane(creases.read(random_network([2, 12, 12, 2], seed)), BOX)
         piece = part.pieces()
-        own = np.repeat(np.arange(part.count), np.diff(part.starts))
-        affine = np.einsum("cij,cj->ci", piece.J[own], part.vertices[part.corners]) + piece.y[own]
+        values_of = np.repeat(np.arange(part.count), np.diff(part.starts))
+        affine = np.einsum("cij,cj->ci", piece.J[values_of], part.vertices[part.corners]) + piece.y[values_of]
         values = part.values[part.corners]
         worst = max(worst, float(np.abs(affine - values).max() / np.abs(values).max()))
         regions += part.count
@@ -195,11 +198,11 @@ def measure_more_regions(scale: Scale) -> dict[str, Any]:
 
 def judge_regions(numbers: Numbers) -> Judgement:
     """Judge Observation 1: whether folds make more regions."""
-    told = (
+    words = (
         f"{numbers['cases']} folds: {numbers['before']:.2f} regions before, {numbers['after']:.2f} after; "
         f"more in {numbers['more']:.0%}, fewer in {numbers['fewer']:.0%}"
     )
-    return Judgement("agrees" if numbers["more"] > 0.95 and not numbers["fewer"] else "disagrees", f"{told}.")
+    return Judgement("agrees" if numbers["more"] > 0.95 and not numbers["fewer"] else "disagrees", f"{words}.")
 
 
 CLAIMS = [

@@ -45,9 +45,9 @@ def measure_nearest_samples(scale: Scale) -> dict[str, Any]:
         X = problem.X.astype(np.float64)
         for k in range(batch.count):
             state = decisions(subnetwork_at(batch.module(k).double(), _place()).outputs(X), problem.y)
-            found = typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight)
-            if found:
-                first = found[0]  # of the largest mean loss
+            results = typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight)
+            if results:
+                first = results[0]  # of the largest mean loss
                 nearest = first.members[((X[first.members] - first.centroid) ** 2).sum(axis=1).argmin()]
                 right += int(not state.wrong[nearest])
                 cases += 1
@@ -60,12 +60,12 @@ def _place() -> Place:
 
 def judge_nearest(numbers: Numbers) -> Judgement:
     """Judge Slide 28: whether the instance chosen is always a mis-predicted one."""
-    told = (
+    words = (
         f"The instance nearest to the centroid is predicted right in {numbers['share']:.0%} of {numbers['cases']} cases"
     )
     if numbers["right"]:
-        return Judgement("disagrees", f"{told}; the nearest mis-predicted one must be taken.")
-    return Judgement("agrees", f"{told}.")
+        return Judgement("disagrees", f"{words}; the nearest mis-predicted one must be taken.")
+    return Judgement("agrees", f"{words}.")
 
 
 def measure_dead_layers(scale: Scale) -> dict[str, Any]:
@@ -83,10 +83,10 @@ def measure_dead_layers(scale: Scale) -> dict[str, Any]:
 
 def judge_dead(numbers: Numbers) -> Judgement:
     """Judge Slide 30: whether dead layers occur."""
-    told = ", ".join(f"{name} {share:.1%}" for name, share in numbers["shares"].items())
+    words = ", ".join(f"{name} {share:.1%}" for name, share in numbers["shares"].items())
     return Judgement(
         "agrees" if max(numbers["shares"].values()) > 0 else "disagrees",
-        f"Of {numbers['networks']} trained networks without an active unit: {told}.",
+        f"Of {numbers['networks']} trained networks without an active unit: {words}.",
     )
 
 
@@ -98,13 +98,15 @@ def measure_nearest_point(scale: Scale) -> dict[str, Any]:
         wrong = np.flatnonzero(np.asarray(net(problem.X)).argmax(axis=1) != problem.y)[:5]
         for t in wrong:
             j = int(problem.y[t])
-            found = local_fold_point(net, problem.X[t].astype(np.float64), 1 - j, j)
-            if isinstance(found, str):
+            results = local_fold_point(net, problem.X[t].astype(np.float64), 1 - j, j)
+            if isinstance(results, str):
                 continue
             cases += 1
             x = problem.X[t]
-            step = np.linalg.lstsq(found.normal[None], np.array([-(found.normal @ x + found.offset)]), rcond=None)[0]
-            worst = max(worst, float(np.abs(x + step - found.x).max() / (1 + np.abs(found.x).max())))
+            step = np.linalg.lstsq(
+                results.normal[None], np.array([-(results.normal @ x + results.offset)]), rcond=None
+            )[0]
+            worst = max(worst, float(np.abs(x + step - results.x).max() / (1 + np.abs(results.x).max())))
     return {"deviation": worst, "cases": cases}
 
 

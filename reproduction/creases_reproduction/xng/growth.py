@@ -17,36 +17,36 @@ PRINTED = {"random 2-3-2": 65, "A slides": 360}
 
 def judge_growth(numbers: Numbers) -> Judgement:
     """Judge whether grown networks end below those from random weights."""
-    found = numbers["methods"]
-    drawn = found["random 2-3-2"]
-    told = describe_rates(numbers, "random 2-3-2", "A slides", "A fold")
-    mean = f"mean loss {drawn['loss']:.3f}, {found['A slides']['loss']:.3f} and {found['A fold']['loss']:.3f}"
-    better = [name for name in ("A slides", "A fold") if is_lower(found[name], drawn)]
-    if "A slides" in better and found["A slides"]["high"] < drawn["low"]:
+    results = numbers["methods"]
+    drawn = results["random 2-3-2"]
+    words = describe_rates(numbers, "random 2-3-2", "A slides", "A fold")
+    mean = f"mean loss {drawn['loss']:.3f}, {results['A slides']['loss']:.3f} and {results['A fold']['loss']:.3f}"
+    better = [name for name in ("A slides", "A fold") if is_lower(results[name], drawn)]
+    if "A slides" in better and results["A slides"]["high"] < drawn["low"]:
         return Judgement(
-            "agrees in kind", f"Grown networks end lower ({mean}), but the slides' rule solves it less often: {told}."
+            "agrees in kind", f"Grown networks end lower ({mean}), but the slides' rule solves it less often: {words}."
         )
     if "A slides" in better:
-        return Judgement("agrees", f"Grown networks end lower: {mean}; solved: {told}.")
+        return Judgement("agrees", f"Grown networks end lower: {mean}; solved: {words}.")
     if better:
         return Judgement(
-            "agrees in kind", f"The slides' rule is not clearly lower, the fold as worked out is: {mean}; {told}."
+            "agrees in kind", f"The slides' rule is not clearly lower, the fold as worked out is: {mean}; {words}."
         )
-    return Judgement("disagrees", f"Not clearly lower with {numbers['networks']} networks: {mean}; solved: {told}.")
+    return Judgement("disagrees", f"Not clearly lower with {numbers['networks']} networks: {mean}; solved: {words}.")
 
 
 def judge_count(numbers: Numbers) -> Judgement:
     """Judge Slide 36: the printed counts beside ours."""
     drawn, grown = (numbers["methods"][name] for name in PRINTED)
-    told = f"Of {numbers['networks']} networks on sine: {describe_rates(numbers, *PRINTED, 'A fold')}"
+    words = f"Of {numbers['networks']} networks on sine: {describe_rates(numbers, *PRINTED, 'A fold')}"
     inside = all(
-        one["low"] <= PRINTED[name] / 1000 <= one["high"] for name, one in zip(PRINTED, (drawn, grown), strict=True)
+        item["low"] <= PRINTED[name] / 1000 <= item["high"] for name, item in zip(PRINTED, (drawn, grown), strict=True)
     )
     if inside:
-        return Judgement("agrees", f"{told}.")
+        return Judgement("agrees", f"{words}.")
     if grown["rate"] > drawn["rate"]:
-        return Judgement("agrees in kind", f"{told}. Growth succeeds more often; the slides' data set is not given.")
-    return Judgement("disagrees", f"{told}.")
+        return Judgement("agrees in kind", f"{words}. Growth succeeds more often; the slides' data set is not given.")
+    return Judgement("disagrees", f"{words}.")
 
 
 def printed_rates_picture(numbers: Numbers) -> Picture:
@@ -55,11 +55,11 @@ def printed_rates_picture(numbers: Numbers) -> Picture:
         Row(
             name,
             PRINTED[name] / 10 if name in PRINTED else None,
-            100 * one["rate"],
-            100 * one["low"],
-            100 * one["high"],
+            100 * method["rate"],
+            100 * method["low"],
+            100 * method["high"],
         )
-        for name, one in numbers["methods"].items()
+        for name, method in numbers["methods"].items()
     ]
     return Picture(rows=rows, x="networks that solve it, % (printed: on data that are not given)")
 

@@ -257,10 +257,10 @@ def _grow(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple
 def _recycle(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
     """Return a network whose redundant unit, if it has one, is grown again."""
     place = _place(model[-1].in_features)
-    found = redundant_units(model, place, _batch(problem), nn.CrossEntropyLoss(), tolerance=TOLERANCE)
-    if not found:
+    results = redundant_units(model, place, _batch(problem), nn.CrossEntropyLoss(), tolerance=TOLERANCE)
+    if not results:
         return model, False, False
-    remove_redundant(model, place, found[0])
+    remove_redundant(model, place, results[0])
     return _grow(name, problem, model, seed)
 
 
@@ -270,8 +270,8 @@ def to_markdown(rows: Sequence[MethodResult]) -> str:
     cells = {(row.problem, row.method): row for row in rows}
     lines = [["", *problems], ["---"] * (1 + len(problems))]
     for method in methods:
-        found = [cells.get((problem, method)) for problem in problems]
-        lines.append([method, *("" if row is None else _cell(row) for row in found)])
+        results = [cells.get((problem, method)) for problem in problems]
+        lines.append([method, *("" if row is None else _cell(row) for row in results)])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -303,16 +303,19 @@ def compare_methods(
 
 def rates_picture(numbers: Numbers) -> Picture:
     """Return rates of success by method."""
-    found = numbers["methods"].items()
-    rows = [Row(name, None, 100 * one["rate"], 100 * one["low"], 100 * one["high"]) for name, one in found]
+    results = numbers["methods"].items()
+    rows = [
+        Row(name, None, 100 * method["rate"], 100 * method["low"], 100 * method["high"]) for name, method in results
+    ]
     return Picture(rows=rows, x="networks that solve it, %")
 
 
 def describe_rates(numbers: Numbers, *names: str) -> str:
     """Return rates of success with their intervals, in words."""
-    found = numbers["methods"]
+    results = numbers["methods"]
     return ", ".join(
-        f"{name} {found[name]['rate']:.1%} ({found[name]['low']:.1%} to {found[name]['high']:.1%})" for name in names
+        f"{name} {results[name]['rate']:.1%} ({results[name]['low']:.1%} to {results[name]['high']:.1%})"
+        for name in names
     )
 
 

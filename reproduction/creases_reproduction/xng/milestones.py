@@ -55,10 +55,10 @@ class ProposedFold:
 
 def propose_fold(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> ProposedFold | None:
     """Return the fold of a network with one hidden layer; None where there is none."""
-    found = fold(model, "0", X, y)
-    if not found.count:
+    results = fold(model, "0", X, y)
+    if not results.count:
         return None
-    tail, about = subnetwork_at(model, creases.places(model)[0]), found.explanation
+    tail, about = subnetwork_at(model, creases.places(model)[0]), results.explanation
     state = decisions(tail.outputs(X), y)
     q, r = state.along(as_logits(tail.slopes(X, np.array(about["effect"]["contrast"]))))
     point = np.array(about["where"]["fold_point"])
@@ -78,22 +78,22 @@ def direction_against_instance(scale: Scale) -> dict[str, Any]:
     for name in PROBLEMS:
         problem, batch = get(name), small_networks(name, 3 if scale == "quick" else 100, 0, GROWN)
         for k in range(batch.count):
-            one = propose_fold(batch.module(k).double(), problem.X.astype(np.float64), problem.y)
-            if one is not None:
-                angles.append(np.degrees(np.arccos(np.clip(one.u @ one.towards, -1, 1))))
-                ratios.append(max(one.gain(one.towards), one.gain(-one.towards)) / one.gain(one.u))
+            item = propose_fold(batch.module(k).double(), problem.X.astype(np.float64), problem.y)
+            if item is not None:
+                angles.append(np.degrees(np.arccos(np.clip(item.u @ item.towards, -1, 1))))
+                ratios.append(max(item.gain(item.towards), item.gain(-item.towards)) / item.gain(item.u))
     return {"cases": len(angles), "angle": np.median(angles), "ratio": np.median(ratios), "largest ratio": max(ratios)}
 
 
 def judge_direction(numbers: Numbers) -> Judgement:
     """Judge Milestone 1: how much of the best direction's gain the slides' has."""
     grown = numbers["grown"]["methods"]
-    told = (
+    words = (
         f"the direction x_t - x_f has {numbers['ratio']:.0%} of the best direction's predicted gain (median of "
         f"{numbers['cases']}), {numbers['angle']:.0f} degrees away; on sine, mean loss after training with it "
         f"{grown['A aligned']['loss']:.3f}, with the best {grown['A fold']['loss']:.3f}"
     )
-    return Judgement("agrees" if numbers["ratio"] < 0.9 else "disagrees", f"At trained networks {told}.")
+    return Judgement("agrees" if numbers["ratio"] < 0.9 else "disagrees", f"At trained networks {words}.")
 
 
 def feet_off_the_boundary(scale: Scale) -> dict[str, Any]:
@@ -101,41 +101,41 @@ def feet_off_the_boundary(scale: Scale) -> dict[str, Any]:
 
     At the typical mis-predictions of trained 2-2-2 networks.
     """
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     feet, off = 0, 0
     for problem, model in trained_networks(scale):
         tail = subnetwork_at(model, creases.places(model)[0])
         state = decisions(tail.outputs(problem.X.astype(np.float64)), problem.y)
         X = problem.X.astype(np.float64)
-        for one in typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight):
-            i, j = int(state.predicted[one.index]), int(state.true[one.index])
-            raw = local_fold_point(tail.net, X[one.index], i, j)
+        for item in typical_mispredictions(X, state.loss, state.wrong, k=3, restarts=2, seed=0, weight=state.weight):
+            i, j = int(state.predicted[item.index]), int(state.true[item.index])
+            raw = local_fold_point(tail.net, X[item.index], i, j)
             if not isinstance(raw, str):
                 feet += 1
-                off += raw.residual > 1e-9 * (1 + float(np.abs(state.z[one.index]).max()))
-            exact = fold_point(tail.net, X, state.predicted, one.index, i, j)
+                off += raw.residual > 1e-9 * (1 + float(np.abs(state.z[item.index]).max()))
+            exact = fold_point(tail.net, X, state.predicted, item.index, i, j)
             how = "none" if isinstance(exact, str) else exact.how
-            found[how] = found.get(how, 0) + 1
-    cases = sum(found.values())
+            results[how] = results.get(how, 0) + 1
+    cases = sum(results.values())
     return {
         "cases": cases,
         "no_foot": cases - feet,
         "off": off,
         "useless": (cases - feet + off) / cases,
-        "found": found,
+        "found": results,
     }
 
 
 def judge_foot(numbers: Numbers) -> Judgement:
     """Judge Milestone 2: how many closed-form fold points are of no use."""
     grown = numbers["grown"]["methods"]
-    told = (
+    words = (
         f"Of {numbers['cases']} typical mis-predictions {numbers['no_foot']} lie in a piece that does not tell the "
         f"classes apart and {numbers['off']} have their foot off the boundary: {numbers['useless']:.0%} in all. A "
         f"point of the effective boundary is found for all but {numbers['found'].get('none', 0)}. Mean loss after "
         f"training on sine: foot {grown['A foot']['loss']:.3f}, effective point {grown['A fold']['loss']:.3f}."
     )
-    return Judgement("agrees" if numbers["useless"] > 0 else "disagrees", told)
+    return Judgement("agrees" if numbers["useless"] > 0 else "disagrees", words)
 
 
 def measure_closed_form(scale: Scale) -> dict[str, Any]:
@@ -151,10 +151,10 @@ def measure_closed_form(scale: Scale) -> dict[str, Any]:
     batch = train(start, X.astype(np.float32), problem.y, epochs=20, lr=LR).batch
     rng, ratios = np.random.default_rng(0), []
     for k in range(batch.count):
-        one = propose_fold(batch.module(k).double(), X, problem.y)
-        if one is not None:
-            starts = [one.towards, *rng.normal(size=(20 if scale == "full" else 5, X.shape[1]))]
-            ratios.append(one.gain(one.u) / max(_optimize_gain(one, first) for first in starts))
+        item = propose_fold(batch.module(k).double(), X, problem.y)
+        if item is not None:
+            starts = [item.towards, *rng.normal(size=(20 if scale == "full" else 5, X.shape[1]))]
+            ratios.append(item.gain(item.u) / max(_optimize_gain(item, first) for first in starts))
     return {
         "cases": len(ratios),
         "median": np.median(ratios),
@@ -172,22 +172,22 @@ def _optimize_gain(one: ProposedFold, start: Floats) -> float:
         "constraints": NonlinearConstraint(lambda u: u @ u, 1, 1),
         "options": {"maxiter": 100},
     }
-    found = minimize(x0=first, method="SLSQP", **problem)
-    return max(one.gain(found.x / np.linalg.norm(found.x)), one.gain(first))
+    results = minimize(x0=first, method="SLSQP", **problem)
+    return max(one.gain(results.x / np.linalg.norm(results.x)), one.gain(first))
 
 
 def judge_closed_form(numbers: Numbers) -> Judgement:
     """Judge Milestone 3: the closed form beside a constrained optimiser."""
-    told = (
+    words = (
         f"The closed form has {numbers['median']:.1%} (median of {numbers['cases']}; least "
         f"{numbers['least']:.1%}) of the "
         "gain that a constrained optimiser finds from many starts"
     )
     if numbers["median"] > 0.9:
         return Judgement(
-            "agrees in kind", f"{told}: the difficulty can be avoided, the constraint is built into the unit."
+            "agrees in kind", f"{words}: the difficulty can be avoided, the constraint is built into the unit."
         )
-    return Judgement("agrees", f"{told}: it stays difficult.")
+    return Judgement("agrees", f"{words}: it stays difficult.")
 
 
 def measure_with_growth(

@@ -50,11 +50,11 @@ def measure_crease_through_point(scale: Scale) -> dict[str, Any]:
 def judge_lemma4(numbers: Numbers) -> Judgement:
     """Judge Lemma 4: changes within their bound."""
     changes, shares = numbers["largest_change"], numbers["share_of_bound"]
-    told = ", ".join(f"{change:.2g} for eps = {eps}" for eps, change in changes.items())
+    words = ", ".join(f"{change:.2g} for eps = {eps}" for eps, change in changes.items())
     fits = max(shares.values()) < 1 + 1e-9
     return Judgement(
         "agrees" if fits else "disagrees",
-        f"Largest change of an output over {numbers['cases']} folds: {told}; never above the bound.",
+        f"Largest change of an output over {numbers['cases']} folds: {words}; never above the bound.",
     )
 
 
@@ -81,11 +81,11 @@ def measure_bias_on_crease(scale: Scale) -> dict[str, Any]:
 def judge_span(numbers: Numbers) -> Judgement:
     """Judge Lemma 1: constant on the crease in the span, and not outside."""
     inside, outside = numbers["in the span"], numbers["least spread outside"]
-    told = (
+    words = (
         f"over {numbers['cases']} cases w . x varies by {inside:.1g} on the crease for w in the span, "
         f"else by {outside:.1g} or more"
     )
-    return Judgement("agrees" if inside < 1e-12 < outside else "disagrees", f"Holds: {told}.")
+    return Judgement("agrees" if inside < 1e-12 < outside else "disagrees", f"Holds: {words}.")
 
 
 def measure_gradient_at_input(scale: Scale) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def measure_gradient_at_input(scale: Scale) -> dict[str, Any]:
     it is not. "turn": sine of the angle between what the unit adds to the gradient and its incoming weights.
     """
     rng, count = np.random.default_rng(0), by_scale(scale, 50, 2000)
-    found = {"active": 0.0, "inactive, as printed": 0.0, "inactive, without the term": 0.0, "turn": 0.0}
+    results = {"active": 0.0, "inactive, as printed": 0.0, "inactive, without the term": 0.0, "turn": 0.0}
     for case in range(count):
         model = random_network([3, 4, 2], case)
         old = deepcopy(model)
@@ -116,14 +116,14 @@ def measure_gradient_at_input(scale: Scale) -> dict[str, Any]:
         active = bool((x @ w.T + b).item() > 0)
         printed = float(np.abs(first + second - slope).max() / size)
         name = "active" if active else "inactive, as printed"
-        found[name] = max(found[name], printed)
+        results[name] = max(results[name], printed)
         if active:
             added = slope - first
-            found["turn"] = max(found["turn"], _sine_of_angle(added, w[0].numpy()))
+            results["turn"] = max(results["turn"], _sine_of_angle(added, w[0].numpy()))
         else:
             least = float(np.abs(first - slope).max() / size)
-            found["inactive, without the term"] = max(found["inactive, without the term"], least)
-    return {"cases": count, **found}
+            results["inactive, without the term"] = max(results["inactive, without the term"], least)
+    return {"cases": count, **results}
 
 
 def _sine_of_angle(a: Floats, b: Floats) -> float:
@@ -134,13 +134,13 @@ def _sine_of_angle(a: Floats, b: Floats) -> float:
 
 def judge_lemma2(numbers: Numbers) -> Judgement:
     """Judge Lemma 2: right where the new unit is active."""
-    told = (
+    words = (
         f"Where the new unit is active the formula is autograd's to {numbers['active']:.1g}; where it is not, the "
         f"second term must be left out (as printed it is wrong by up to {numbers['inactive, as printed']:.0%})"
     )
     return Judgement(
         "agrees in kind" if numbers["active"] < 1e-12 else "disagrees",
-        f"{told}: a factor for the unit's side is missing.",
+        f"{words}: a factor for the unit's side is missing.",
     )
 
 
@@ -161,8 +161,8 @@ def measure_unit_activity(scale: Scale) -> dict[str, Any]:
         widen(model, creases.places(model)[0], *_unit_through(w, point), {"2": torch.ones(2, 1, dtype=torch.float64)})
         wrong += int((creases.read(model).sides(X)[:, -1] != ((X - point) @ w > 0)).sum())
         both = np.stack([normal, w])
-        for bias, found in ((w @ point, at_point), (0.0, at_zero)):
-            found.append(float(np.linalg.norm(np.linalg.solve(both, [normal @ point, bias]) - point)))
+        for bias, collected in ((w @ point, at_point), (0.0, at_zero)):
+            collected.append(float(np.linalg.norm(np.linalg.solve(both, [normal @ point, bias]) - point)))
     return {"cases": cases, "wrong": wrong, "with the bias": np.median(at_point), "with none": np.median(at_zero)}
 
 
@@ -172,12 +172,12 @@ def _unit_through(w: Floats, point: Floats) -> tuple[torch.Tensor, torch.Tensor]
 
 def judge_location(numbers: Numbers) -> Judgement:
     """Judge Theorem 5: the bias has a say in where the crease meets the boundary."""
-    told = (
+    words = (
         f"With b = -w . x_f the crease meets the boundary {numbers['with the bias']:.1g} from the "
         "fold point, whatever w is; "
         f"with b = 0 {numbers['with none']:.2g} from it (median of {numbers['cases']})"
     )
-    return Judgement("agrees in kind", f"{told}: weights and bias together determine it.")
+    return Judgement("agrees in kind", f"{words}: weights and bias together determine it.")
 
 
 def measure_gradient_of_new_unit(scale: Scale) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def measure_gradient_of_new_unit(scale: Scale) -> dict[str, Any]:
 
     The largest gradient of a new unit's incoming weights and bias, without and with outgoing weights.
     """
-    found = {"zero": 0.0, "small": np.inf}
+    results = {"zero": 0.0, "small": np.inf}
     cases = 0
     for problem, model in trained_networks(scale):
         proposal = fold(model, "0", problem.X, problem.y)
@@ -200,8 +200,8 @@ def measure_gradient_of_new_unit(scale: Scale) -> dict[str, Any]:
             torch.autograd.backward(loss)
             layer: Any = grown[0]
             grads = [layer.weight.grad[-1].abs().max().item(), layer.bias.grad[-1].abs().item()]
-            found[name] = max(found[name], *grads) if name == "zero" else min(found[name], max(grads))
-    return {"cases": cases, "zero outgoing weights": found["zero"], "small ones, at least": found["small"]}
+            results[name] = max(results[name], *grads) if name == "zero" else min(results[name], max(grads))
+    return {"cases": cases, "zero outgoing weights": results["zero"], "small ones, at least": results["small"]}
 
 
 def judge_lemma5(numbers: Numbers) -> Judgement:
