@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import click
 from typer.main import get_command
 
 from creases.cli import app
@@ -26,7 +27,9 @@ def page() -> str:
 def commands(group: Any, name: str) -> list[tuple[str, Any]]:
     """Every command under a group, in the order of the help."""
     found = []
-    for key, command in group.commands.items():
+    context = click.Context(group)
+    for key in group.list_commands(context):
+        command = group.get_command(context, key)
         found.append((f"{name} {key}", command))
         if hasattr(command, "commands"):
             found += commands(command, f"{name} {key}")

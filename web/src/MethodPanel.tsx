@@ -16,7 +16,7 @@ export function MethodPanel() {
         <div class="row">
           <label>
             Hidden layers
-            <input class="code" value={draft.value.hidden} onInput={(event) => change({ hidden: event.currentTarget.value })} title="Widths to begin with, such as 2 or 4,4" />
+            <input class="code" value={draft.value.hidden} onInput={(event) => change({ hidden: event.currentTarget.value })} title="Widths at the start: auto, or such as 2 or 4,4" />
           </label>
           <label>
             Learning rate

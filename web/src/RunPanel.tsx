@@ -39,13 +39,14 @@ function start(): void {
   const problem = problemMessage();
   if (!problem) return;
   const { how, where, when, hidden, seed, lr } = draft.value;
+  const automatic = hidden.trim() === "auto";
   const widths = hidden.split(",").map((part) => Number(part.trim()));
-  if (!widths.every((width) => Number.isInteger(width) && width > 0)) {
-    say("method", `Hidden layers must be widths such as 2 or 4,4, got “${hidden}”.`);
+  if (!automatic && !widths.every((width) => Number.isInteger(width) && width > 0)) {
+    say("method", `Hidden layers must be auto, or widths such as 2 or 4,4, got “${hidden}”.`);
     return;
   }
-  if (!(lr > 0)) return say("method", "Learning rate must be above 0, such as 0.01.");
+  if (!(lr > 0)) return say("method", "Learning rate must be above 0, such as 0.02.");
   editing.value = false;
-  ask({ do: "start", problem, how, where, when, hidden: widths, seed, lr }, STARTING, "run");
+  ask({ do: "start", problem, how, where, when, hidden: automatic ? "auto" : widths, seed, lr }, STARTING, "run");
   if (innerWidth <= 1000) document.querySelector(".middle")?.scrollIntoView();
 }

@@ -21,7 +21,7 @@ export type Draft = {
 
 const DEFAULTS: Draft = {
   kind: "builtin", name: "xor_circles", formula: "sin(3*x)", rows: 400, noise: 0, target: "", missing: "error",
-  how: "fold", where: "bottleneck", when: "plateau", hidden: "2", seed: 0, lr: 0.01,
+  how: "fold", where: "bottleneck", when: "plateau", hidden: "auto", seed: 0, lr: 0.02,
 };
 
 export const draft = signal<Draft>(fromAddress());

@@ -93,7 +93,7 @@ def animate_run(
             **shown,
         )
     if not run.history.ended:
-        note(f"the run has not ended; this is what is there. Go on with: creases grow --resume {folder}")
+        note(f"the run has not ended; this is what is there. Resume it with: creases grow --resume {folder}")
     told = {
         "file": str(path),
         "bytes": path.stat().st_size,

@@ -201,7 +201,7 @@ def _check_name(value: Any, names: Sequence[str], param: str, others: str) -> No
 
 
 def _check_batch_size(value: Any) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
         raise InputError("batch_size", "be 'auto', None (all samples) or a positive integer", repr(value))
 
 
@@ -212,6 +212,6 @@ def _check_hidden(hidden: Any) -> str | tuple[int, ...]:
         widths = (hidden,) if isinstance(hidden, Integral) else tuple(hidden)
     except TypeError:
         widths = ()
-    if not widths or not all(isinstance(w, Integral) and not isinstance(w, bool) and w >= 1 for w in widths):
+    if not widths or not all(isinstance(w, Integral) and not isinstance(w, bool) and int(w) >= 1 for w in widths):
         raise InputError("hidden", "be 'auto', or positive widths of hidden layers such as (4, 4)", repr(hidden))
     return tuple(map(int, widths))

@@ -158,7 +158,7 @@ class Grower:
             )
         check_optimizer(optimizer, model)
         self._began, self._begun = time.monotonic(), False
-        self._told = 0  #: growth steps that were made for other samples than these
+        self._reviewed = 0  #: growth steps that were made for other samples than these
 
     @property
     def history(self) -> History:
@@ -189,7 +189,7 @@ class Grower:
             pass
 
     def step(self, measured: Metrics | None = None, *, steps: int | None = None) -> Record | None:
-        """The end of an epoch: measure, and if it is time, grow; the growth step's record, if there was one.
+        """Measure at the end of an epoch and grow if it is time; return the growth step's record, if there was one.
 
         ``measured``: the epoch's own training loss and score, where the loop has them; ``steps``: how often the
         optimizer stepped so far.
@@ -274,18 +274,18 @@ class Grower:
         With ``other_data`` the samples are others by now: what became of the last fold is not asked on them.
         """
         self.state.history, self._begun = history, True
-        self._told = len(history.records) if other_data else 0
+        self._reviewed = len(history.records) if other_data else 0
         self.state.clear()
         self._began = time.monotonic() - (history.last["seconds"] if history.epochs else 0.0)
 
     def _look_back(self) -> None:
-        """What became of the last growth step by now."""
+        """Note the outcome of the last growth step so far."""
         if not self.history.records or not self.history.epochs:
             return
         record, last = self.history.records[-1], self.history.last
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
-        if record.number > self._told and record.method == "fold" and record.explanation.get("why"):
+        if record.number > self._reviewed and record.method == "fold" and record.explanation.get("why"):
             seen = drop_unweighted(self.state.samples.arrays(getattr(self.state.how, "max_samples", Fold.max_samples)))
             rows = None if seen.rows is None else seen.rows.numpy()
             model, unit = copy_sharing_parameters(self.state.model), record.units[0]
@@ -294,7 +294,7 @@ class Grower:
 
 
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
-    """What a model gives for samples x; refused, by the name of the data, where it does not run on them."""
+    """Return a model's outputs for samples x; refuse data on which it does not run."""
     try:
         with without_side_effects():
             return copy_sharing_parameters(model)(x)
@@ -308,7 +308,7 @@ def _first_reason(stops: Sequence[Stop], state: State) -> str:
 
 
 def _text(value: Any) -> str:
-    """A setting as text that is the same in every process: functions by name."""
+    """Return a setting as text that is the same in every process: functions by name."""
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_text, value)) + "]"
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):

@@ -45,7 +45,7 @@ class Report:
         return record.epoch < self.experiment.best_epoch
 
     def description(self) -> dict[str, Any]:
-        """What the network's file holds, for whoever uses it: inputs, classes, widths, scores."""
+        """Return what users of the network's file need: inputs, classes, widths, scores."""
         problem, net = self.data.problem, self.experiment.network
         return {
             "creases-model": 1,
@@ -68,7 +68,7 @@ class Report:
         }
 
     def summary(self, files: dict[str, Path]) -> dict[str, Any]:
-        """Everything the report tells, for machines."""
+        """Return the content of the report as JSON."""
         history, data = self.experiment.history, self.data
         return {
             **self.description(),
@@ -100,31 +100,31 @@ class Report:
 
 
 def parameters(report: Report) -> int:
-    """Parameters of the network that was kept."""
+    """Return the number of parameters of the network that was kept."""
     return int(report.experiment.history.epochs[report.experiment.best_epoch - 1]["parameters"])
 
 
 def text(report: Report) -> str:
-    """The report as plain text, every growth step in full."""
+    """Return the report as plain text, every growth step in full."""
     console = Console(file=io.StringIO(), width=WIDTH, color_system=None, highlight=False)
-    for part in [*parts(report, most=0), "", "[bold]The growth steps in full[/]", *in_full(report)]:
+    for part in [*parts(report, max_reasons=0), "", "[bold]The growth steps in full[/]", *in_full(report)]:
         console.print(part)
     assert isinstance(console.file, io.StringIO)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
 
 
-def parts(report: Report, *, most: int = PRINTED) -> Iterator[RenderableType]:
-    """The report for people, part by part; reasons of the first growth steps only if they are more than ``most``."""
+def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableType]:
+    """Yield the parts of the report, with the reasons of the first ``max_reasons`` growth steps."""
     yield from _opening(report)
     yield ""
     if report.experiment.history.records:
         yield _steps(report)
         loss = "squared error, 1 for predicting the mean" if report.data.problem.classes is None else "cross-entropy"
         yield f"[dim]each row: just before the growth step -> when trained, before the next; the loss is the {loss}[/]"
-        if most:
+        if max_reasons:
             yield ""
             yield f"[bold]Why[/] [dim]({report.data.names['instance']}s are numbered from 0)[/]"
-            yield from _reasons(report, most)
+            yield from _reasons(report, max_reasons)
         yield ""
     yield _ending(report)
     yield ""
@@ -164,7 +164,7 @@ def _widths(widths: Iterable[int]) -> str:
 
 
 def _steps(report: Report) -> Table:
-    """A row for each growth step."""
+    """Return a table with a row for each growth step."""
     history, many = report.experiment.history, len(report.experiment.widths) > 1
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("step", justify="right")
@@ -199,16 +199,16 @@ def _arrow(before: float | None, after: float | None) -> str:
     return " -> ".join(shown)
 
 
-def _reasons(report: Report, most: int) -> Iterator[RenderableType]:
+def _reasons(report: Report, max_reasons: int) -> Iterator[RenderableType]:
     records = report.experiment.history.records
-    for record in records[:most]:
+    for record in records[:max_reasons]:
         yield _numbered(record.number, record.why(**report.data.names))
-    if len(records) > most:
-        yield f"... {len(records) - most} more in the report's file"
+    if len(records) > max_reasons:
+        yield f"... {len(records) - max_reasons} more in the report's file"
 
 
 def in_full(report: Report) -> Iterator[RenderableType]:
-    """Every growth step with all that is known about it."""
+    """Yield every growth step with all that is known about it."""
     for record in report.experiment.history.records:
         yield _numbered(record.number, record.explain(**report.data.names))
 

@@ -157,6 +157,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         history = History() if first else self.history_
         train = data.samples("train")
         assert train is not None
+        assert self._optimizer is not None
         grower = Grower.from_config(self._model, self._optimizer, train, self._task, config)
         history.setting = grower.history.setting
         grower.resume(history, other_data=True)

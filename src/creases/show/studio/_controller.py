@@ -86,7 +86,7 @@ class Controller:
             self._tell()
 
     def _hello(self, asked: Mapping[str, Any]) -> None:
-        """A page came back: all that it has to know."""
+        """Tell a page that came back all it needs to know."""
         if self._live is not None:
             self._say({"type": "run", "run": self._live.whole()})
         elif self._problem is not None:
@@ -211,7 +211,7 @@ _ACTS: Mapping[str, Callable[[Controller, Mapping[str, Any]], None]] = {
 
 
 def _read(text: str) -> dict[str, Any]:
-    """A page's message; refused where it is none."""
+    """Return a page's message; refuse what is none."""
     try:
         asked = json.loads(text)
     except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, brackets without end
@@ -222,7 +222,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _proposed(problem: Problem) -> dict[str, Any]:
-    """A run that has not begun: the problem alone."""
+    """Return a run that has not begun: the problem alone."""
     return {
         "problem": problem_json(problem),
         "setting": {},

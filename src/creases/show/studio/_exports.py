@@ -61,7 +61,7 @@ def _code(asked: Asked) -> bytes:
 
 
 def _report(asked: Asked) -> bytes:
-    """The report that ``creases report`` writes of a run in a folder."""
+    """Return the report that ``creases report`` writes."""
     from creases.growth.experiment import SavedRun
     from creases.show.report._growth import write_run_report
 
@@ -75,7 +75,7 @@ def _report(asked: Asked) -> bytes:
 
 
 def _animation(asked: Asked) -> bytes:
-    """The way of the run, on the first slice, with its curves and the network."""
+    """Return the animation of the run on the first slice, with its curves and the network."""
     from creases.growth.experiment import data_box
     from creases.show import animate_growth
 
@@ -103,7 +103,7 @@ def _animation(asked: Asked) -> bytes:
 
 
 def _written(name: str, write: Callable[[Path], Any]) -> bytes:
-    """What a function writes into a file of this name."""
+    """Return what a function writes into a file of this name."""
     with TemporaryDirectory(prefix="creases-studio-") as folder:
         path = Path(folder, name)
         write(path)
