@@ -49,8 +49,8 @@ def test_whole_values_of_two_inputs_are_no_classes(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--out", "film.avi"], "--out: expected a name ending in .gif, .mp4, got 'film.avi'"),
-        (["--out", "none/film.gif"], "--out: there is no folder none"),
+        (["--out", "film.avi"], "--out must be a file name ending in .gif, .mp4, got 'film.avi'"),
+        (["--out", "none/film.gif"], "--out must be in an existing folder, got none/film.gif"),
         (["--columns", "0"], "--columns"),
     ],
 )

@@ -31,4 +31,4 @@ def test_a_demo_does_not_write_over_another_run(run, monkeypatch):
     assert run("grow", "moons", "--out", "mine", "--max-epochs", 1).exit_code == 0
     result = run("demo", "--out", "mine")
     assert result.exit_code == 2
-    assert "mine holds a growth run" in result.stderr
+    assert "got mine with run.json of a growth run" in " ".join(result.stderr.split())

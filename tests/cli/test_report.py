@@ -73,8 +73,8 @@ def test_a_map_is_told_by_its_name(run, fold, tmp_path):
         (("empty", "--out", "folder.html"), "--out must be a file name, got the folder folder.html"),
         (("compared", "--columns", "a,b"), "--columns must be given for a growth run only, got a comparison, compared"),
         (("run", "--box", "0,1,0,1"), "--box must be given for a map only, got a growth run, run"),
-        (("run",), "folder: run/run.json is damaged"),
-        (("map.npz",), "path: map.npz is not an .npz file that creases wrote, or damaged"),
+        (("run",), "run/run.json is damaged"),
+        (("map.npz",), "cannot read map.npz: it is not an .npz file of creases, or damaged"),
         (("map.npz", "--box", ""), "--box must be comma-separated numbers, got ''"),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_damaged_history_is_named_and_nothing_is_written(run, folder, tmp_path
 
 def test_a_damaged_moment_is_named_and_nothing_is_written(run, folder, tmp_path):
     there = shutil.copytree(folder, tmp_path / "run")
-    broken = sorted((there / "moments").iterdir())[0]
+    broken = sorted((there / "snapshots").iterdir())[0]
     broken.write_bytes(np.random.default_rng(0).bytes(50))
     result = run("report", "run")
     assert result.exit_code == 2

@@ -274,7 +274,7 @@ def _all_of(how):
             arrays = staticmethod(evidence.samples.arrays)
 
             @staticmethod
-            def drawn(n, seed):
+            def draw(n, seed):
                 every = [evidence.samples.at(torch.arange(len(evidence.samples)))]
                 return every, every
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from creases.cli._console import note, out, print_json, show_progress
+from creases.cli._console import note, print_json, show_progress
+from creases.cli._console import out as stdout
 from creases.cli._kernels import load_kernels
 from creases.cli._output import check_outputs
 
@@ -32,7 +33,7 @@ def animate_run(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder of a growth run, of creases grow.", show_default=False)
     ],
-    path: Annotated[
+    out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="The .gif or .mp4 file to write (MP4: the extra 'video').")
     ] = Path("growth.gif"),
     beside: Annotated[
@@ -59,7 +60,7 @@ def animate_run(
     from creases.growth.experiment import data_box, load_run
     from creases.show.report import choose_slices
 
-    check_outputs([path], (".gif", ".mp4"))
+    check_outputs([out], (".gif", ".mp4"))
     load_kernels()
     run = load_run(folder)
     problem = run.data.problem
@@ -80,7 +81,7 @@ def animate_run(
         begin("drawing")
         show.animate_growth(
             run.snapshots,
-            path,
+            out,
             history=run.history,
             classes=problem.classes,
             scaling=run.data.scaling,
@@ -95,8 +96,8 @@ def animate_run(
     if not run.history.ended:
         note(f"the run has not ended; this is what is there. Resume it with: creases grow --resume {folder}")
     told = {
-        "file": str(path),
-        "bytes": path.stat().st_size,
+        "file": str(out),
+        "bytes": out.stat().st_size,
         "moments": len(run.snapshots),
         "slice": cut.name if cut else None,
     }
@@ -105,4 +106,6 @@ def animate_run(
         return
     on = f" on the slice {cut.name}" if cut else ""
     shot = min(frames, len(run.snapshots))
-    out.print(f"{path}: {shot} of {len(run.snapshots)} moments{on}, {path.stat().st_size / 1e6:.2g} MB", soft_wrap=True)
+    stdout.print(
+        f"{out}: {shot} of {len(run.snapshots)} snapshots{on}, {out.stat().st_size / 1e6:.2g} MB", soft_wrap=True
+    )

@@ -299,11 +299,11 @@ def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path,
     monkeypatch.setattr(growth, "ROWS", 50)
     written = write_growth_report(circles, tmp_path / "r.html")
     found, frames = read(tmp_path / "r.html")
-    assert len(frames) == len(found["moments"]) == written.snapshots[0] < written.snapshots[1]
+    assert len(frames) == len(found["moments"]) == written.moments[0] < written.moments[1]
     assert found["moments"][-1]["kind"] == "end"
     assert len(found["problem"]["X"]) == 50
     said = section(found, "About this report")["text"]
-    assert f"{written.snapshots[0]} of the {written.snapshots[1]} networks" in said
+    assert f"{written.moments[0]} of the {written.moments[1]} networks" in said
     assert "50 of the 400 rows" in said
     for record in found["records"]:
         assert record["marks"].get("instance", 0) < 50
