@@ -58,7 +58,7 @@ def run(task: Task) -> Ends:
 
 
 def _tiles(parameters: int, samples: int) -> Tiles:
-    """Return the tiles that were fastest on an H200. The order of sums depends on it, so that it does not depend on the batch.
+    """Return the tiles that were fastest on an H200; the order of sums depends on them, so they ignore the batch.
 
     A thread has a whole network if that is small, else some of its units or samples.
     """
