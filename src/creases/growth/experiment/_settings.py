@@ -108,5 +108,9 @@ def resolve_data(data: str) -> str:
         raise FileError(f"there is no file {data}")
     name = data.replace("-", "_")
     if name not in problems.names():
-        problems.get(name)  # says which name is close
+        try:
+            problems.get(name)
+        except InputError as problem:  # it knows which names are close
+            expected = problem.expected.removeprefix("be ")
+            raise InputError("data", f"be a file or {expected}", repr(data), problem.hint) from None
     return name
