@@ -106,5 +106,5 @@ def test_a_damaged_moment_is_named_and_nothing_is_written(run, folder, tmp_path)
     broken.write_bytes(np.random.default_rng(0).bytes(50))
     result = run("report", "run")
     assert result.exit_code == 2
-    assert f"{broken.name}: is damaged" in " ".join(result.stderr.split())
+    assert f"{broken.name}: it is damaged" in " ".join(result.stderr.split())
     assert not (tmp_path / "report.html").exists()
