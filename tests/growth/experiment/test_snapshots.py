@@ -18,7 +18,7 @@ from creases.growth.experiment import Experiment, Snapshots, TableSplit
 from creases.growth.experiment import _snapshots as module
 from creases.growth.experiment._snapshots import clear_snapshots, load_snapshots
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
