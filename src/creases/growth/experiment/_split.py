@@ -52,7 +52,7 @@ class TableSplit:
         >>> from creases import problems
         >>> split = TableSplit.from_problem(problems.get("iris"))
         >>> len(split.train), len(split.validation), len(split.test)
-        (98, 22, 30)
+        (97, 23, 30)
         """
         config = GrowthConfig() if config is None else config
         n = len(problem.X)
