@@ -148,7 +148,7 @@ class LinePartition:
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the network along the line with its breakpoints; see :func:`creases.show.figures.plot_line`."""
-        from creases.show.figures import plot_line
+        from creases.show import plot_line
 
         return plot_line(self, ax=ax)
 
