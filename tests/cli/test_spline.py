@@ -158,11 +158,11 @@ def test_more_breakpoints_than_data_interpolate(run):
         (["station.csv", "--x", "2", "--missing", "drop"], "--x must be a column of numbers, got 'note', which holds"),
         (
             ["station.csv", "--x", "year", "--target", "name"],
-            "--target must be a column of numbers for a regression, got column 'name', which holds text",
+            "--target must be numbers for regression, got text in column 'name'",
         ),
         (
             ["station.csv", "--x", "year", "--target", "year"],
-            "--x must be different columns, none of them the target, got ['year']",
+            "--x must be different columns without the target, got ['year']",
         ),
         (["station.csv", "--x", "year", "--test", 1], "--test must be a finite number at least 0 and below 1, got 1.0"),
         (["--width", 0], "--width must be a positive integer, got 0"),

@@ -34,8 +34,11 @@ def print_error(error: CreasesError, command: Any = None) -> None:
 
 
 def _options(command: Any) -> dict[str, Any]:
-    """Return the parameters of a command and of its sub-commands by their names in Python."""
-    options = {option.name.rstrip("_"): option for option in getattr(command, "params", ())}
+    """Return the parameters of a command and of its sub-commands, by their names in Python and by their options."""
+    options: dict[str, Any] = {}
+    for option in getattr(command, "params", ()):
+        for name in (option.name.rstrip("_"), *(opt.lstrip("-").replace("-", "_") for opt in option.opts)):
+            options.setdefault(name, option)
     for sub_command in getattr(command, "commands", {}).values():
         options = _options(sub_command) | options
     return options

@@ -61,7 +61,7 @@ def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
 
 
 def draw(report: Report, partition: PlanePartition, path: Path, *, dpi: int = 160) -> Path:
-    """What the network decides, with the data, beside the folded sheet that it is."""
+    """Draw what the network decides, with the data, beside its regions as a folded sheet."""
     from creases.show import plot_plane, save_figure
     from creases.show.style import new_figure, style_context
 

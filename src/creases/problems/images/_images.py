@@ -120,8 +120,8 @@ def normalise(images: Bytes, statistics: tuple[Floats, Floats] | None = None) ->
 def to_color_32(images: Bytes) -> Bytes:
     """Resize grey images (n, 1, h, w) bilinearly to (n, 3, 32, 32), rounded to bytes, equal in all channels.
 
-    So networks for CIFAR-10 take MNIST (the dissertation, section 6.1). Bilinear as in torch and torchvision: pixel i of
-    32 lies at ``(i + 1/2) h/32 - 1/2``, clamped to the image.
+    So networks for CIFAR-10 take MNIST (the dissertation, section 6.1). Bilinear as in torch and torchvision: pixel i
+    of 32 lies at ``(i + 1/2) h/32 - 1/2``, clamped to the image.
 
     Examples
     --------
