@@ -178,19 +178,19 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow",), "give the data and a folder: creases grow table.csv --target COLUMN --out DIR"),
         (("grow", "nowhere.csv", "--out", "o"), "there is no file nowhere.csv"),
         (("grow", "moon", "--out", "o"), "did you mean 'moons'?"),
-        (("grow", "moons", "--target", "y", "--out", "o"), "--target must not be given for a built-in problem, got 'y'"),
+        (("grow", "moons", "--target", "y", "--out", "o"), "--target must not be given for a built-in problem, got 'y'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--hidden", "2,x"), "--hidden must be comma-separated numbers, got '2,x'"),
-        (("grow", "moons", "--out", "o", "--hidden", "0"), "--hidden must be auto, or positive widths such as 2 or 4,4, got '0'"),
+        (("grow", "moons", "--out", "o", "--hidden", "0"), "--hidden must be auto, or positive widths such as 2 or 4,4, got '0'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--max-epochs", "0"), "--max-epochs must be a positive integer, got 0"),
         (("grow", "moons", "--out", "o", "--lr", "0"), "--lr must be a finite number above 0, got 0"),
-        (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "--validation-fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),
-        (("grow", "moons", "--out", "o", "--max-parameters", "3"), "--max-parameters must be at least 12, the size of the network at the start, got 3"),
-        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'bottleneck', 'round robin', 'gain', 'hidden1', got 'elsewhere'"),
-        (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, or one of"),
-        (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),
+        (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "--validation-fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),  # noqa: E501
+        (("grow", "moons", "--out", "o", "--max-parameters", "3"), "--max-parameters must be at least 12, the size of the network at the start, got 3"),  # noqa: E501
+        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'bottleneck', 'round robin', 'gain', 'hidden1', got 'elsewhere'"),  # noqa: E501
+        (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, or one of"),  # noqa: E501
+        (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),  # noqa: E501
         (("grow", "--resume", "o"), "o holds no growth run (there is no run.json in it)"),
-        (("grow", "moons", "--resume", "o"), "DATA must not be given with --resume: a run is resumed with its settings"),
-        (("grow", "--how", "tiny", "--resume", "o"), "--how must not be given with --resume: a run is resumed with its settings"),
+        (("grow", "moons", "--resume", "o"), "DATA must not be given with --resume: a run is resumed with its settings"),  # noqa: E501
+        (("grow", "--how", "tiny", "--resume", "o"), "--how must not be given with --resume: a run is resumed with its settings"),  # noqa: E501
     ],
 )  # fmt: skip
 def test_what_cannot_be_run_is_refused_in_one_line(run, words, said):

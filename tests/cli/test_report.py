@@ -65,7 +65,7 @@ def test_a_map_is_told_by_its_name(run, fold, tmp_path):
         (("nowhere",), "RESULT must be an existing file or folder, got nowhere"),
         (
             ("empty",),
-            "RESULT must hold a growth run (run.json), a comparison (comparison.json) or a sweep (sweep.json), got empty",
+            "RESULT must hold a growth run (run.json), a comparison (comparison.json) or a sweep (sweep.json), got empty",  # noqa: E501
         ),
         (("notes.txt",), "RESULT must be a folder, or a map or network (.npz, .safetensors, .onnx), got 'notes.txt'"),
         (("empty", "--out", "page.pdf"), "--out must be a file name ending in .html, got 'page.pdf'"),
