@@ -1,9 +1,9 @@
-"""Make the page of the command line from its own help: ``python docs/cli.py``."""
+"""Write the page of the command line from its own help: ``python docs/cli.py``."""
 
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import click
 from typer.main import get_command
 
 from creases.cli import app
@@ -12,46 +12,60 @@ PAGE = Path(__file__).parent / "reference" / "cli.md"
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the text of the page."""
     root = get_command(app)
     parts = [
         "# The command line",
-        "Made from `creases --help`; `creases COMMAND --help` says the same.",
-        root.help or "",
+        "`creases COMMAND --help` prints the same.",
+        *paragraphs(root.help or ""),
     ]
-    for name, command in commands(root, "creases"):
-        parts += [f"## `{name}`", *told(command)]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    for name, command in list_commands(root, "creases"):
+        parts += [f"## `{name}`", *paragraphs(command.help or ""), *parameter_table(command.params)]
+    return "\n\n".join(parts) + "\n"
 
 
-def commands(group: Any, name: str) -> list[tuple[str, Any]]:
-    """Every command under a group, in the order of the help."""
-    found = []
-    context = click.Context(group)
+def list_commands(group: Any, name: str) -> list[tuple[str, Any]]:
+    """Return the commands of a group and of the groups in it, in the order of the help.
+
+    A lazy group has no list of its commands: it imports them one by one when they are asked for.
+    """
+    commands = []
+    context = group.context_class(group)
     for key in group.list_commands(context):
         command = group.get_command(context, key)
-        found.append((f"{name} {key}", command))
-        if hasattr(command, "commands"):
-            found += commands(command, f"{name} {key}")
-    return found
+        commands.append((f"{name} {key}", command))
+        if hasattr(command, "list_commands"):
+            commands += list_commands(command, f"{name} {key}")
+    return commands
 
 
-def told(command: Any) -> list[str]:
-    """What one command does, its arguments and options."""
+def paragraphs(help_text: str) -> list[str]:
+    """Return the paragraphs of a help text; what is indented, or marked by a backspace, becomes a block of code."""
+    parts: list[str] = []
+    for is_code, group in groupby(help_text.split("\n\n"), lambda part: part.startswith((" ", "\b"))):
+        if is_code:
+            lines = "\n".join(part.lstrip("\b").strip() for part in group).replace("\\[", "[")
+            parts.append(f"```text\n{lines}\n```")
+        else:
+            parts += [" ".join(part.split()) for part in group if part.strip()]
+    return parts
+
+
+def parameter_table(parameters: list[Any]) -> list[str]:
+    """Return a table of arguments and options, nothing if there are none."""
     rows = []
-    for parameter in command.params:
+    for parameter in parameters:
         if parameter.param_type_name == "option":
-            names = ", ".join(f"`{one}`" for one in [*parameter.opts, *parameter.secondary_opts])
+            names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
         else:
             names = f"`{parameter.metavar or parameter.name.upper()}`"
         help_text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
-        rows.append(f"| {names} | {help_text} | {default(parameter)} |")
-    paragraphs = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
-    return [*paragraphs, *(["\n".join(["| | | default |", "|---|---|---|", *rows])] if rows else [])]
+        rows.append(f"| {names} | {help_text} | {format_default(parameter)} |")
+    return ["\n".join(["| | | default |", "|---|---|---|", *rows])] if rows else []
 
 
-def default(parameter: Any) -> str:
-    """A parameter's default as text; nothing where there is none worth telling."""
+def format_default(parameter: Any) -> str:
+    """Return the default of a parameter, as code; an empty text if there is none worth showing."""
     value = parameter.default
     if value is None or value is False or value == () or callable(value) or parameter.required:
         return ""

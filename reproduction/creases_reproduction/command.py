@@ -61,7 +61,7 @@ def reproduce_claims(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list, or the results, as JSON.")] = False,
 ) -> None:
-    """Return reproduce the sources: every table, figure, theorem and number that can be computed.
+    """Reproduce the sources: every table, figure, theorem and number that can be computed.
 
     List the claims, describe one, run it, or run them all:
 

@@ -3,8 +3,10 @@ import sys
 from importlib.metadata import version
 
 import pytest
+from typer.main import get_command
 
 from creases import _compiled
+from creases.cli import COMMANDS, app
 from creases.cli import _kernels as kernels
 from creases.regions._plane import kernel
 
@@ -19,6 +21,13 @@ def test_help_names_every_verb(run):
     assert result.exit_code == 0
     for verb in ("map", "explain", "demo"):
         assert verb in result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_summary_of_a_command_is_the_first_line_of_its_help(name):
+    root = get_command(app)
+    command = root.get_command(root.context_class(root), name)
+    assert command.help.splitlines()[0] == COMMANDS[name][1]
 
 
 def test_the_module_is_runnable():

@@ -17,13 +17,13 @@ BAD_INPUT = 2
 
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
-    "grow": ("creases.cli.grow:grow_table", "Grow a network for a table, and explain every new unit."),
+    "grow": ("creases.cli.grow:grow_table", "Grow a network on a table, and explain every new unit."),
     "map": ("creases.cli.map:map_plane", "Find every region of a network on a plane, and draw it."),
     "explain": ("creases.cli.explain:explain_input", "Explain what a network does at one input."),
     "compare": ("creases.cli.compare:compare_networks", "Compare networks by decisions and coefficients."),
     "spline": ("creases.cli.spline:fit_spline", "Fit a curve, and compare with the best fit there is."),
-    "sweep": ("creases.cli.sweep:app", "Run one function over many jobs, on all cores or on Ray."),
-    "prune": ("creases.cli.prune:prune_model", "Make a network smaller and keep its accuracy."),
+    "sweep": ("creases.cli.sweep:app", "Run a function over many jobs, on all cores or on Ray."),
+    "prune": ("creases.cli.prune:prune_model", "Make a network smaller and keep its function or its accuracy."),
     "report": ("creases.cli.report:write_report", "Write a result as one HTML file."),
     "animate": ("creases.cli.animate:animate_run", "Turn a growth run into a GIF or MP4."),
     "studio": ("creases.cli.studio:open_studio", "Watch and steer growth in a browser."),

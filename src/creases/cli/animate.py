@@ -52,9 +52,10 @@ def animate_run(
     theme: Annotated[Paper, typer.Option(help="Light or dark.")] = Paper.light,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Show a growth run as an animation: regions, boundary, data, and each new crease where it folds.
+    """Turn a growth run into a GIF or MP4.
 
-    Growth steps stay a little longer, with the reason below the picture.
+    Shows regions, boundary, data, and each new crease where it folds. Growth steps stay a little longer,
+    with the reason below the picture.
     """
     from creases import show
     from creases.growth.experiment import data_box, load_run

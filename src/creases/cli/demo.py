@@ -31,7 +31,10 @@ def run_demo(
     ),
     seed: Annotated[int, typer.Option(help="Seed of the data's division, the network and the training.")] = 0,
 ) -> None:
-    """Grow a network on points of the plane, map it exactly, draw it: under a minute."""
+    """Grow a small network, map it exactly and draw it.
+
+    Takes under a minute.
+    """
     settings = RunSettings(PROBLEM, config=GrowthConfig(max_epochs=EPOCHS, seed=seed))
     report, files = interruptible(folder, lambda: grow_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)

@@ -26,7 +26,10 @@ def explain_input(
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
 ) -> None:
-    """Show the piece that decides an input: coefficients, region, nearest crease and boundary, units that matter."""
+    """Explain what a network does at one input.
+
+    Shows the piece that holds there: coefficients, region, nearest crease and boundary, units that matter.
+    """
     with show_progress(2) as begin:
         begin("reading the network")
         x = arguments.read_input(input_)

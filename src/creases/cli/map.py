@@ -60,7 +60,9 @@ def map_plane(
     color: Annotated[Color, typer.Option(help="What the colours of the picture show.")] = Color.classes,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Find every region of a network on a plane: exact polygons, pieces, the decision boundary.
+    """Find every region of a network on a plane, and draw it.
+
+    Polygons, pieces and the decision boundary are exact.
 
     A network with two inputs needs no plane; others are cut by --through or by --origin and --basis.
     """

@@ -59,10 +59,10 @@ def write_report(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Show a result in one HTML file that opens anywhere, without a server or the network.
+    """Write a result as one HTML file.
 
-    Of a growth run: regions to point at, a timeline to drag, the reason of every unit, curves, the hardest rows, how to
-    load the network.
+    The file opens anywhere, without a server or the network. Of a growth run it shows regions to point at, a timeline
+    to drag, the reason of every unit, curves, the hardest rows, how to load the network.
     """
     check_outputs([out], (".html",))
     if out.is_dir():

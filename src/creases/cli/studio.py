@@ -17,7 +17,9 @@ def open_studio(
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open it in a browser.")] = True,
 ) -> None:
-    """Open the studio: pick or draw a problem, watch a network grow on it region by region, steer it, take it away.
+    """Watch and steer growth in a browser.
+
+    Pick or draw a problem, watch a network grow on it region by region, steer it, export it.
 
     Listens on this machine only (127.0.0.1), at an address that holds a new token each time. Ends with Ctrl-C.
     """

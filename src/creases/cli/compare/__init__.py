@@ -50,7 +50,10 @@ def compare_networks(
     device: Annotated[str, typer.Option(help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
     json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
-    """Compare two or more networks of any architectures by their decisions and their linear coefficients."""
+    """Compare networks by decisions and coefficients.
+
+    Takes two or more networks of any architectures.
+    """
     from creases.compare import similarity
 
     if folder is not None and folder.exists() and not folder.is_dir():

@@ -122,7 +122,9 @@ def grow_table(
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Grow a network on a table: it starts as a linear model, gets units where it fails, and explains each of them.
+    """Grow a network on a table, and explain every new unit.
+
+    It starts as a linear model and gets units where it fails.
 
     Writes the network (for rows in the table's own units), its history, a picture and a report into the folder.
     """

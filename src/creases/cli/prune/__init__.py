@@ -68,7 +68,9 @@ def prune_model(
     seed: Annotated[int, typer.Option(help="Seed of the train/validation split and of the order of samples.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Make a network smaller. Without data: the same function, with a proof. With data: the same accuracy.
+    """Make a network smaller and keep its function or its accuracy.
+
+    Without data: the same function, with a proof. With data: the same accuracy.
 
     First, units that provably cannot affect the output anywhere in the box (with data: the data's range) are removed.
     With --data, units or weights are then removed and the rest is fine-tuned, as long as the accuracy stays.

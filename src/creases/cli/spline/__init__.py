@@ -76,9 +76,11 @@ def fit_spline(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Train a network of one input and find the best fit with as many breakpoints.
+    """Fit a curve, and compare with the best fit there is.
 
-    creases spline --target sine --width 40 --out sine.png
+    Trains a network of one input and finds the best fit with as many breakpoints.
+
+      creases spline --target sine --width 40 --out sine.png
     """
     from creases.cli.spline import _data as data
     from creases.cli.spline import _result as result

@@ -50,9 +50,10 @@ app = typer.Typer(cls=FileFirst, no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def sweep() -> None:
-    """Run a function over many jobs on all cores, and store the results: creases sweep FILE.toml.
+    """Run a function over many jobs, on all cores or on Ray.
 
-    An interrupted sweep, even a killed one, resumes when the same command is given again. To start:
+    Results are stored in a folder. An interrupted sweep, even a killed one, resumes when the same command is given
+    again. To start:
 
       creases sweep example > sizes.toml
 
