@@ -1,7 +1,7 @@
-"""Docstrings as the reference shows them: an extension of griffe, which ``mkdocs.yml`` names.
+"""Prepare docstrings for the reference pages: an extension of griffe, named in ``mkdocs.yml``.
 
-They are written for a Python prompt. Here what its page would run together becomes what it is: an example stands in a
-section of its own, columns are a list, a role is the name it holds, and ``#:`` says what a field is.
+Docstrings are written for a Python prompt. For a page, an example gets a section of its own, columns become a list,
+a role becomes the name it holds, and a comment ``#:`` becomes the docstring of a field or constant.
 """
 
 import re
@@ -14,8 +14,8 @@ _SECTION = re.compile(r"^(?:Parameters|Returns|Yields|Raises|Examples|Attributes
 _ROW = re.compile(r"^(\S(?:\S| (?! ))*) {2,}(\S.*)$")
 
 
-def _listed(text: str) -> str:
-    """Two columns, the second under itself where it goes on, as a list."""
+def _columns_to_list(text: str) -> str:
+    """Turn two columns into a list; a line that is indented to the second column continues it."""
     lines, column = [], 0
     for line in text.splitlines():
         row = _ROW.match(line)
@@ -30,25 +30,40 @@ def _listed(text: str) -> str:
     return "\n".join(lines)
 
 
-def readable(text: str) -> str:
-    """A docstring for griffe's reader of NumPy's style."""
+def to_page(text: str) -> str:
+    """Return a docstring that griffe's parser of the NumPy style reads well."""
     text = _ROLE.sub(r"`\1`", text)
     first = _SECTION.search(text)
     head, rest = (text[: first.start()], text[first.start() :]) if first else (text, "")
     before, prompt, example = head.partition("\n>>> ")
     if prompt:
         example = f"\n\nExamples\n--------\n>>> {example.rstrip()}\n\n"
-    return _listed(before) + example + rest
+    return _columns_to_list(before) + example + rest
+
+
+def _comment(attribute: griffe.Attribute) -> str:
+    """Return the text of the comments ``#:`` in the lines above an attribute, or behind it."""
+    lines = attribute.lines_collection[attribute.filepath]
+    start = (attribute.lineno or 1) - 1
+    first = start
+    while first > 0 and lines[first - 1].strip().startswith("#:"):
+        first -= 1
+    if first < start:
+        return " ".join(line.strip().removeprefix("#:").strip() for line in lines[first:start])
+    trailing = re.search(r"#: (.*)$", attribute.source, re.MULTILINE)
+    return trailing[1] if trailing else ""
 
 
 class Docstrings(griffe.Extension):
-    """Makes every docstring readable on a page."""
+    """The extension: passes every docstring, and every comment that serves as one, through ``to_page``."""
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
-        said = re.search(r"#: (.*)$", attr.source, re.MULTILINE) if attr.docstring is None else None
-        if said:
-            attr.docstring = griffe.Docstring(readable(said[1]), parent=attr)
+        """Give an attribute without a docstring its comment."""
+        comment = _comment(attr) if attr.docstring is None else ""
+        if comment:
+            attr.docstring = griffe.Docstring(to_page(comment), parent=attr)
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Rewrite a docstring."""
         if obj.docstring is not None:
-            obj.docstring.value = readable(obj.docstring.value)
+            obj.docstring.value = to_page(obj.docstring.value)

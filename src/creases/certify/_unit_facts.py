@@ -18,8 +18,11 @@ from creases.regions import LinePartition, PlanePartition
 #: Rows of length 1 that differ by no more have the same direction: weights trained in float32 have seven digits.
 DIRECTION_TOLERANCE = 1e-6
 
-#: What is known about a unit's side over the box.
-OFF, ON, BOTH, UNDECIDED = 0, 1, 2, 3
+# What is known about a unit's side over the box.
+OFF = 0  #: a unit that is never active in the box
+ON = 1  #: a unit that is active everywhere in the box
+BOTH = 2  #: a unit that changes side in the box
+UNDECIDED = 3  #: a unit whose sides in the box are not known
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,11 @@ from creases.problems._problem import Problem
 from creases.problems._problem import standardise as to_standard
 from creases.problems._sampling import Seed, generator
 
-#: The interval of every experiment.
+#: The interval of every curve.
 INTERVAL = (-3.0, 3.0)
 
-#: The functions, elementwise on arrays. The source does not define its sawtooth: here it has period 2, rises from
-#: -1 to 1 and jumps at the odd numbers.
+#: Functions of one input by name, elementwise on arrays. The lecture does not define its sawtooth: here it
+#: has period 2, rises from -1 to 1 and jumps at the odd numbers.
 TARGETS: dict[str, Callable[[Floats], Floats]] = {
     "sine": lambda x: np.sin(2 * x),
     "quadratic": lambda x: x**2 / 2,
@@ -27,6 +27,7 @@ TARGETS: dict[str, Callable[[Floats], Floats]] = {
     "sawtooth": lambda x: x - 2 * np.floor((x + 1) / 2),
 }
 
+#: The formulas of the functions as text.
 FORMULAS = {
     "sine": "sin 2x",
     "quadratic": "x^2 / 2",

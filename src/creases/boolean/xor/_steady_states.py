@@ -18,16 +18,21 @@ from itertools import product
 
 import numpy as np
 
-#: The points, their targets, and how often each counts.
-POINTS, TARGETS, COUNTS = (-1, 0, 1), (-1, 1, -1), (1, 2, 1)
+POINTS = (-1, 0, 1)  #: the points of the line
+TARGETS = (-1, 1, -1)  #: their targets
+COUNTS = (1, 2, 1)  #: how often each point counts
 
 #: Losses of steady states: all points fitted, one outer point separated from the rest, a constant.
 LOSSES = (Fraction(0), Fraction(8, 3), Fraction(4))
 
-#: Whether a unit is active at -1, 0 and 1; these are all combinations on a line.
+#: Whether a unit is active at -1, 0 and 1. The six constants of this type are all combinations on a line.
 Sides = tuple[bool, bool, bool]
-DEAD, LEFT, RIGHT, ALL = (False, False, False), (True, False, False), (False, False, True), (True, True, True)
-LEFT_TWO, RIGHT_TWO = (True, True, False), (False, True, True)
+DEAD: Sides = (False, False, False)  #: active at no point
+LEFT: Sides = (True, False, False)  #: active at -1
+RIGHT: Sides = (False, False, True)  #: active at 1
+LEFT_TWO: Sides = (True, True, False)  #: active at -1 and 0
+RIGHT_TWO: Sides = (False, True, True)  #: active at 0 and 1
+ALL: Sides = (True, True, True)  #: active at all points
 SIDES: tuple[Sides, ...] = (DEAD, LEFT, RIGHT, LEFT_TWO, RIGHT_TWO, ALL)
 
 _THIRD = Fraction(1, 3)

@@ -10,12 +10,12 @@ from creases.growth.experiment._snapshots import clear_snapshots
 
 CHECKPOINT_FILE = "checkpoint.pt"
 SNAPSHOTS_FOLDER = "snapshots"
-MODEL_FILE = "model.safetensors"
-DESCRIPTION_FILE = "model.json"
-ONNX_FILE = "model.onnx"
-HISTORY_FILE = "history.json"
-PICTURE_FILE = "growth.png"
-REPORT_FILE = "report.txt"
+MODEL_FILE = "model.safetensors"  #: the network, for rows in the table's own units
+DESCRIPTION_FILE = "model.json"  #: names of its inputs and classes, its scores
+ONNX_FILE = "model.onnx"  #: the network as ONNX
+HISTORY_FILE = "history.json"  #: every epoch and every growth step
+PICTURE_FILE = "growth.png"  #: the regions, the learning curves
+REPORT_FILE = "report.txt"  #: the result as text
 
 RUN_FILES = (
     SETTINGS_FILE,

@@ -13,6 +13,7 @@ from creases.growth.methods._random import Random
 from creases.growth.methods._split import Split, SteepestSplit
 from creases.growth.methods._tiny.tiny import Tiny
 
+#: Growth methods by name, each created with its default options.
 METHODS: Mapping[str, Callable[[], GrowthMethod]] = {
     "tiny": Tiny,
     "fold": Fold,

@@ -14,8 +14,10 @@ from creases.errors import InputError
 
 Job = dict[str, Any]  #: a job's parameters by name: plain values
 
-#: Columns of the tables of results and failures besides parameters and results.
-KEY, SEED, ERROR = "key", "seed", "error"
+# Columns of the tables of results and failures besides parameters and results.
+KEY = "key"  #: column of a sweep's tables: identifies the job
+SEED = "seed"  #: column of a sweep's tables: the job's seed
+ERROR = "error"  #: column of the table of failures: the message
 
 
 def expand_jobs(jobs: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[Job]:

@@ -162,8 +162,8 @@ def _storer(kind: Callable[[Any], Vector]) -> Any:
 #: ``load(vectors, index)``, ``store(vectors, index, vector)``: narrow vectors; ``index`` counts them.
 load, store = _loader(_narrow), _storer(_narrow)
 
-#: The same for wide vectors.
-load_wide, store_wide = _loader(_wide), _storer(_wide)
+load_wide = _loader(_wide)  #: ``load_wide(vectors, index)``: a wide vector; ``index`` counts them
+store_wide = _storer(_wide)  #: ``store_wide(vectors, index, vector)``: store a wide vector
 
 
 @intrinsic

@@ -28,7 +28,7 @@ class Theme:
     classes: tuple[str, ...]  #: one for each class, safe for color-blind readers; an eleventh class reuses the first
 
 
-#: After Paul Tol.
+#: The light theme; its colors are after Paul Tol.
 LIGHT = Theme(
     name="light",
     paper="#FFFFFF",
@@ -55,7 +55,7 @@ LIGHT = Theme(
     ),
 )
 
-#: The same hues, lightened to contrast with dark paper and, for color-blind readers, with each other.
+#: The dark theme: the same hues, lightened to contrast with dark paper and, for color-blind readers, with each other.
 DARK = Theme(
     name="dark",
     paper="#181B20",
@@ -82,6 +82,7 @@ DARK = Theme(
     ),
 )
 
+#: Themes by name.
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 _ACTIVE: ContextVar[Theme] = ContextVar("creases-theme", default=LIGHT)

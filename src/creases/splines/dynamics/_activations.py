@@ -108,6 +108,7 @@ class SaturatingReLU:
         return _convolve(values, np.diff(square(edges) - square(edges - self.width)))
 
 
+#: An activation function that may take the place of ReLU.
 Activation = PowerReLU | SaturatingReLU
 
 

@@ -17,6 +17,7 @@ from creases._validation import check_index
 from creases.errors import FileError, InputError
 from creases.splines._spline import Pieces
 
+#: What can happen to a breakpoint between two records.
 EventKind = Literal["birth", "death", "crossing"]
 EVENTS: tuple[EventKind, ...] = ("birth", "death", "crossing")
 

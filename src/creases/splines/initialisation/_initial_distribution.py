@@ -15,6 +15,7 @@ from creases.errors import InputError
 from creases.splines._spline import Shallow
 from creases.splines.initialisation._distributions import product_normal, product_uniform, ratio_uniform
 
+#: A scheme of random initial weights.
 Scheme = Literal["he", "glorot", "torch"]
 
 

@@ -13,8 +13,9 @@ from creases.errors import InputError
 from creases.splines._layers import Layers, hidden_layers, parameter_array, write_parameter
 from creases.splines.initialisation._curvature import curvature_quantiles
 
+#: A method of initialisation.
 Method = Literal["uniform", "curvature", "spiky", "torch", "he", "glorot"]
-METHODS: tuple[Method, ...] = get_args(Method)
+METHODS: tuple[Method, ...] = get_args(Method)  #: all methods of :func:`initialise`
 
 
 def initialise(

@@ -17,6 +17,7 @@ from creases._validation import check_choice, check_count, check_numbers, check_
 from creases.errors import InputError
 from creases.splines._spline import Spline
 
+#: How breakpoints are placed.
 Placement = Literal["spaced", "uniform", "cauchy"]
 
 
