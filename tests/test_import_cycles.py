@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
-ROOMS = ("boolean", "certify", "cli", "compare", "growth", "network", "problems", "prune", "show", "splines")
+ROOMS = ("boolean", "certify", "cli", "compare", "growth", "lab", "network", "problems", "prune", "show", "splines")
 
 
 def room_modules(room: str) -> dict[str, Path]:

@@ -63,5 +63,6 @@ def test_one_interval_stands_for_all_inputs():
     np.testing.assert_array_equal(validation.check_box((-1, 1), 3), [[-1, 1]] * 3)
     np.testing.assert_array_equal(validation.check_box([(0, 1), (0, 2)], 2), [[0, 1], [0, 2]])
     refuses("box must be (lo, hi), or 3 pairs of them, got shape (2, 2)", validation.check_box, [(0, 1)] * 2, 3)
-    refuses("box must have finite intervals with lo < hi", validation.check_box, (1, 1), 2)
-    refuses("box must have finite intervals with lo < hi", validation.check_box, (0, np.inf), 2)
+    message = "box must have lo < hi on every axis, got (1.0, 1.0) on axis 0"
+    refuses(message, validation.check_box, (1, 1), 2)
+    refuses("box must have finite bounds, got [[0.0, inf], [0.0, inf]]", validation.check_box, (0, np.inf), 2)

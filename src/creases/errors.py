@@ -44,7 +44,7 @@ class InputError(CreasesError, ValueError):
     def __init__(
         self,
         param: str,
-        expected: str = "",
+        expected: str,
         got: str = "",
         hint: str = "",
         settings: Iterable[tuple[str, object]] = (),
@@ -67,8 +67,6 @@ class InputError(CreasesError, ValueError):
         setting
             How the front end writes a parameter with a value.
         """
-        if not self.expected:
-            return self.param
         sentence = f"{name(self.param)} must {self.expected}"
         if self.got:
             sentence += f", got {self.got}"
@@ -79,6 +77,10 @@ class InputError(CreasesError, ValueError):
 
     def __str__(self) -> str:
         return self.render()
+
+
+class RequestError(CreasesError):
+    """A request cannot be carried out as things are, whatever its arguments; the message says why and what to do."""
 
 
 class ReadError(CreasesError):

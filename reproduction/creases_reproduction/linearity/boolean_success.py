@@ -274,7 +274,7 @@ def read_success(path: str | Path) -> Success:
 def stored_success() -> Success:
     """Return the result at full scale that comes with the package.
 
-    >>> bool(stored().rate(PARITY, 3, 1, LEAKY)["rate"] < 0.1)
+    >>> bool(stored_success().rate(PARITY, 3, 1, LEAKY)["rate"] < 0.1)
     True
     """
     with as_file(files("creases_reproduction") / "results" / FILE) as path:

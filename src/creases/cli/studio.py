@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from creases.cli._console import note, out
-from creases.errors import InputError
+from creases.errors import RequestError
 
 
 def open_studio(
@@ -28,7 +28,7 @@ def open_studio(
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("starlette", "uvicorn", "websockets"):
             raise
-        raise InputError(f"the studio needs {missing.name}: pip install 'creases[studio]'") from None
+        raise RequestError(f"the studio needs {missing.name}: pip install 'creases[studio]'") from None
     with suppress(KeyboardInterrupt):  # how it is meant to end
         serve(port, browser=browser, ready=_ready)
     note("the studio has ended")

@@ -112,7 +112,7 @@ def test_a_unit_that_is_off_on_a_slice_is_not_dead_where_data_lie_beside_it(tmp_
             "fold.safetensors",
             {"data": "many.npz"},
             InputError,
-            "data: many has 3 classes, the network tells 2 apart",
+            "data must have at most 2 classes, as the network, got 3 in many",
         ),
     ],
 )

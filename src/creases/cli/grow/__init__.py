@@ -12,7 +12,7 @@ import typer
 
 from creases.cli._arguments import parse_numbers
 from creases.cli._console import note, out, print_json
-from creases.errors import InputError
+from creases.errors import InputError, RequestError
 from creases.growth import GrowthConfig
 from creases.growth.experiment import DESCRIPTION_FILE, SETTINGS_FILE, RunSettings, prepare_folder, resolve_data
 
@@ -135,7 +135,7 @@ def grow_table(
         settings.save(home)
     else:
         if data is None or folder is None:
-            raise InputError("give the data and a folder: creases grow table.csv --target COLUMN --out DIR")
+            raise RequestError("give the data and a folder: creases grow table.csv --target COLUMN --out DIR")
         config = GrowthConfig(
             how=how.value,
             where=where.replace("-", " "),

@@ -81,7 +81,7 @@ def run_sweep(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the final status as JSON.")] = False,
 ) -> None:
-    r"""Run the sweep that a file defines, or resume it.
+    """Run the sweep that a file defines, or resume it.
 
     \b
     The file is TOML:

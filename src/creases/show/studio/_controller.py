@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from creases.errors import CreasesError, InputError
+from creases.errors import CreasesError, RequestError
 from creases.growth.experiment import RunSettings
 from creases.problems import Problem
 from creases.show.studio._config_input import make_config
@@ -115,9 +115,9 @@ class Controller:
     def _go(self, asked: Mapping[str, Any]) -> None:
         live = self._run()
         if live.history.ended:
-            raise InputError("the run has ended; undo a growth step, or restart")
+            raise RequestError("the run has ended; undo a growth step, or restart")
         if live.units >= self._limits.units:
-            raise InputError(f"the network has {live.units} units, as many as the studio takes; take a step back")
+            raise RequestError(f"the network has {live.units} units, as many as the studio takes; take a step back")
         self._worked = 0.0
         self._become("running")
 
@@ -148,7 +148,7 @@ class Controller:
     def _frame(self, asked: Mapping[str, Any]) -> None:
         moment, number = asked.get("moment"), asked.get("slice", 0)
         if not isinstance(moment, int) or not isinstance(number, int):
-            raise InputError("a frame is asked for by the numbers of its moment and slice")
+            raise RequestError("a frame is asked for by the numbers of its moment and slice")
         self._say(self._run().frame(moment, number))
 
     def _slice(self, asked: Mapping[str, Any]) -> None:
@@ -164,7 +164,7 @@ class Controller:
 
     def _run(self) -> LiveRun:
         if self._live is None:
-            raise InputError(_NO_RUN)
+            raise RequestError(_NO_RUN)
         return self._live
 
     def _pause(self, message: str) -> None:
@@ -217,7 +217,7 @@ def _read(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, brackets without end
         asked = None
     if not isinstance(asked, dict) or not isinstance(asked.get("do"), str) or asked["do"] not in _ACTS:
-        raise InputError("the page and the studio do not understand each other; load the page anew")
+        raise RequestError("the page and the studio do not understand each other; load the page anew")
     return asked
 
 

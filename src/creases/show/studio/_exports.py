@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from creases.errors import InputError
+from creases.errors import RequestError
 from creases.show.studio._script import script
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 def export(what: Any, given: Mapping[str, Any], live: LiveRun, sign: Callable[[], None] = lambda: None) -> Export:
     """Make a file of a run on the problem that a page gave; ``sign`` is called now and then on the way."""
     if not isinstance(what, str) or what not in _EXPORTS:
-        raise InputError(f"there is no export {str(what)[:40]!r}; there are: {', '.join(_EXPORTS)}")
+        raise RequestError(f"there is no export {str(what)[:40]!r}; there are: {', '.join(_EXPORTS)}")
     ending, media, make = _EXPORTS[what]
     stem = re.sub(r"[^\w-]+", "_", live.data.problem.name).strip("_")[:40] or "run"
     return Export(f"{stem}{ending}", media, make(Asked(given, live, stem, sign)))
@@ -52,7 +52,7 @@ def _model(asked: Asked) -> bytes:
 
 def _onnx(asked: Asked) -> bytes:
     if find_spec("onnx") is None:
-        raise InputError("ONNX files need the package onnx where the studio runs: pip install 'creases[onnx]'")
+        raise RequestError("ONNX files need the package onnx where the studio runs: pip install 'creases[onnx]'")
     return _written("model.onnx", asked.live.net.save)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from creases.errors import InputError
+from creases.errors import CreasesError, RequestError
 from creases.growth import GrowthConfig, RunState
 from creases.growth.experiment import Experiment, RunSettings, Snapshots, TableSplit
 from creases.problems import Problem
@@ -85,7 +85,7 @@ class LiveRun:
     def epoch(self) -> None:
         """Train for one epoch; grow, or end, if it is time."""
         if self.history.ended:
-            raise InputError("the run has ended; undo a growth step, or restart")
+            raise RequestError("the run has ended; undo a growth step, or restart")
         self._before = None
         self.run.epoch()
         self._after(by_hand=False)
@@ -96,14 +96,14 @@ class LiveRun:
     def grow(self) -> None:
         """Add units now."""
         if self.history.ended:
-            raise InputError("the run has ended; undo a growth step, or restart")
+            raise RequestError("the run has ended; undo a growth step, or restart")
         if self.units >= self.limits.units:
-            raise InputError(f"the network has {self.units} units, as many as the studio takes")
+            raise RequestError(f"the network has {self.units} units, as many as the studio takes")
         self._before = self.run.snapshot()
         self.snapshots.hold(self.state.model)
         if self.run.grow_now() is None:
             self.run.restore(self._before)
-            raise InputError(f"nothing can be added now ({self._refusals()}); train on, or choose another method")
+            raise RequestError(f"nothing can be added now ({self._refusals()}); train on, or choose another method")
         self._after(by_hand=True)
 
     def look(self) -> None:
@@ -114,7 +114,7 @@ class LiveRun:
     def undo(self) -> dict[str, Any]:
         """Undo the last growth step and all that came after it; return what the page needs to know."""
         if not self._steps:
-            raise InputError("there is no growth step to undo")
+            raise RequestError("there is no growth step to undo")
         step = self._steps.pop()
         self.run.restore(step.before)
         self.snapshots.keep_only(lambda snapshot: snapshot.id <= step.last_snapshot)
@@ -133,7 +133,7 @@ class LiveRun:
         if view.name in names:
             return names.index(view.name)
         if len(self.slices) >= self.limits.slices:
-            raise InputError(f"{self.limits.slices} slices are there already; restart to choose others")
+            raise RequestError(f"{self.limits.slices} slices are there already; restart to choose others")
         self.slices.append(view)
         return len(self.slices) - 1
 
@@ -143,7 +143,7 @@ class LiveRun:
         if found is None:
             at = next((one for one in self.snapshots if one.id == moment), None)
             if at is None:
-                raise InputError(f"moment {moment} is not kept any more; choose another")
+                raise RequestError(f"moment {moment} is not kept any more; choose another")
             found, regions = views.draw(at.net, self.data, self.slices, number, moment, self.limits.regions)
             if number == 0:
                 self._regions[moment] = regions
@@ -160,7 +160,7 @@ class LiveRun:
                 return None  # finding that out again would take longer than the training
             try:
                 self.frame(moment, 0)
-            except InputError:
+            except CreasesError:
                 self._crowded = self.units
                 return None  # the page is told when it asks for the frame
         return self._regions[moment]

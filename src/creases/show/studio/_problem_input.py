@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from creases import problems
-from creases.errors import CreasesError, InputError
+from creases.errors import CreasesError, InputError, RequestError
 from creases.growth.experiment import MIN_ROWS
 from creases.problems import Problem
 from creases.show.studio._formula import formula_problem
@@ -59,10 +59,10 @@ LARGEST = 1e100
 def make_problem(given: Mapping[str, Any], limits: Limits) -> Problem:
     """Return the problem that a message describes; refuse one that cannot be learnt or is too large."""
     if not isinstance(given, Mapping):
-        raise InputError("the problem is missing; choose one")
+        raise RequestError("the problem is missing; choose one")
     kind = str(given.get("kind"))[:40]
     if kind not in _MAKERS:
-        raise InputError(f"there is no kind of problem {kind!r}; there are: {', '.join(_MAKERS)}")
+        raise RequestError(f"there is no kind of problem {kind!r}; there are: {', '.join(_MAKERS)}")
     problem = _MAKERS[kind](given, limits)
     _check_size(problem, limits)
     return problem
@@ -109,7 +109,7 @@ def _short(value: Any) -> str:
 def _builtin(given: Mapping[str, Any], limits: Limits) -> Problem:
     name = check_text(given.get("name"), "name", 100)
     if name in TOO_LARGE:
-        raise InputError(f"{name} is too large to be watched; grow on it with the command: creases grow {name}")
+        raise RequestError(f"{name} is too large to be watched; grow on it with the command: creases grow {name}")
     return problems.get(name)
 
 
@@ -124,7 +124,7 @@ def _table(given: Mapping[str, Any], limits: Limits) -> Problem:
     content = check_text(given.get("text"), "table", limits.message)
     target = check_text(given.get("target") or "", "target", 200).strip()
     if "\0" in content[:10_000]:
-        raise InputError(f"{name} is no text; save the table as CSV")
+        raise RequestError(f"{name} is no text; save the table as CSV")
     if content.count("\n") > 2 * limits.rows:  # before anything is taken apart
         raise _too_many(name, f"more than {limits.rows} rows")
     return problems.parse_table(content, name, target or None, **table_options(given))
@@ -179,9 +179,11 @@ def _check_size(problem: Problem, limits: Limits) -> None:
     n, d = problem.X.shape
     for name, column in [*zip(problem.features, problem.X.T, strict=True), ("the column to predict", problem.y)]:
         if np.abs(column).max(initial=0.0) > LARGEST:
-            raise InputError(f"{name} has values beyond {LARGEST:g}, too large to be learnt from; give it another unit")
+            raise RequestError(
+                f"{name} has values beyond {LARGEST:g}, too large to be learnt from; give it another unit"
+            )
     if n < MIN_ROWS:
-        raise InputError(f"{problem.name} has {n} rows, too few to hold some out; at least {MIN_ROWS} are needed")
+        raise RequestError(f"{problem.name} has {n} rows, too few to hold some out; at least {MIN_ROWS} are needed")
     if n > limits.rows:
         raise _too_many(problem.name, f"{n} rows, the studio takes up to {limits.rows}")
     if d > limits.columns:
@@ -193,6 +195,6 @@ def _check_size(problem: Problem, limits: Limits) -> None:
 
 
 def _too_many(name: str, what: str) -> InputError:
-    return InputError(
+    return RequestError(
         f"the problem {name} has {what}; take a part of it, or grow on all of it with the command: creases grow FILE"
     )
