@@ -5,12 +5,14 @@ a role becomes the name it holds, and a comment ``#:`` becomes the docstring of 
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import griffe
 
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr):`~?([^`]+)`")
 _SECTION = re.compile(r"^(?:Parameters|Returns|Yields|Raises|Examples|Attributes|Notes)\n-{3,}$", re.MULTILINE)
+_JOINT = re.compile(r"^(\w+(?:, \w+)+)\n((?: {4}.*(?:\n|$))+)", re.MULTILINE)
 _ROW = re.compile(r"^(\S(?:\S| (?! ))*) {2,}(\S.*)$")
 
 
@@ -38,7 +40,12 @@ def to_page(text: str) -> str:
     before, prompt, example = head.partition("\n>>> ")
     if prompt:
         example = f"\n\nExamples\n--------\n>>> {example.rstrip()}\n\n"
-    return _columns_to_list(before) + example + rest
+    return _columns_to_list(before) + example + _JOINT.sub(_split_names, rest)
+
+
+def _split_names(entry: re.Match[str]) -> str:
+    """Describe each of several parameters for itself: griffe gives all of them the type of the first."""
+    return "".join(f"{name}\n{entry[2]}" for name in entry[1].split(", "))
 
 
 def _comment(attribute: griffe.Attribute) -> str:
@@ -54,8 +61,28 @@ def _comment(attribute: griffe.Attribute) -> str:
     return trailing[1] if trailing else ""
 
 
+def _functions(parent: griffe.Module | griffe.Class) -> Iterator[griffe.Function]:
+    """Yield all functions and methods of a module and its submodules."""
+    for member in parent.members.values():
+        if isinstance(member, griffe.Function):
+            yield member
+        elif isinstance(member, griffe.Module | griffe.Class):
+            yield from _functions(member)
+
+
 class Docstrings(griffe.Extension):
-    """The extension: passes every docstring, and every comment that serves as one, through ``to_page``."""
+    """The extension: rewrites docstrings, and fills in the defaults that are fields of ``GrowthConfig``."""
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Show the value of a default such as ``GrowthConfig.lr``, which would be shown as ``lr``."""
+        if pkg.name != "creases":
+            return
+        config = pkg["growth._config.GrowthConfig"]
+        for function in _functions(pkg):
+            for parameter in function.parameters:
+                name, _, field = str(parameter.default).rpartition(".")
+                if name == config.name:
+                    parameter.default = config[field].value
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
         """Give an attribute without a docstring its comment."""
