@@ -1,21 +1,33 @@
-"""Create the figures of the README: ``make pictures``."""
+"""Create the figure of the README, ``docs/growth.png``: ``make pictures``."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from creases.cli.demo import EPOCHS, PROBLEM
-from creases.cli.grow import grow_into
-from creases.cli.grow._write import draw
+import creases
+from creases import problems, show
 from creases.growth import GrowthConfig
-from creases.growth.experiment import RunSettings
+from creases.growth.experiment import Experiment, data_box
+
+PICTURE = Path(__file__).with_name("growth.png")
 
 
 def main() -> None:
-    with TemporaryDirectory() as folder:
-        report, _ = grow_into(
-            RunSettings(PROBLEM, config=GrowthConfig(max_epochs=EPOCHS)), Path(folder), force=False, fresh=True
-        )
-    draw(report, Path(__file__).with_name("growth.png"), dpi=95)
+    problem = problems.get("xor_circles")
+    with TemporaryDirectory() as folder:  # for the network before growth
+        experiment = Experiment.from_problem(problem, GrowthConfig(max_epochs=300), folder=Path(folder))
+        history = experiment.run(progress=False)
+        assert experiment.snapshots is not None
+        start = experiment.snapshots.before_growth
+    assert start is not None
+    before, after = (creases.plane(net, data_box(problem.X)) for net in (start, experiment.network))
+    figure = show.plot_growth(
+        history,
+        view=show.GrowthView(before, after, problem.X, problem.y, problem.features, problem.classes),
+        kept_epoch=experiment.best_epoch,
+        scaling=experiment.data.scaling,
+        score="accuracy",
+    )
+    show.save_figure(figure, PICTURE, dpi=95)
 
 
 if __name__ == "__main__":

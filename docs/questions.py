@@ -1,17 +1,13 @@
-"""Fill the tables of the open questions' pages out of the results that come with the package.
+"""Fill the tables on the pages of the open questions from the stored results: ``python docs/questions.py``.
 
-    python docs/questions.py
-
-replaces what stands between ``<!-- NAME -->`` and ``<!-- end -->``.
+A table stands between ``<!-- NAME -->`` and ``<!-- end -->``.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
-from creases._files import write_atomically
 from creases_reproduction.results import stored_result
 
 PAGES = Path(__file__).parent / "questions"
@@ -19,61 +15,59 @@ PAGES = Path(__file__).parent / "questions"
 _PROBLEMS = ("sine", "quadratic", "circle", "overlapping_quadratic")
 
 
-def growth() -> str:
-    """Mean losses and shares solved, by method and problem."""
-    found = {problem: numbers(f"xng/growth-{problem}")["methods"] for problem in _PROBLEMS}
+def growth_table() -> str:
+    """Return mean losses and the fractions that solve the problem, by method and problem."""
+    results = {problem: numbers(f"xng/growth-{problem}")["methods"] for problem in _PROBLEMS}
     rows = [["", *(problem.replace("_", " ") for problem in _PROBLEMS)]]
-    for method in found["sine"]:
-        cells = [found[problem].get(method) for problem in _PROBLEMS]
-        rows.append([method, *("" if one is None else f"{one['loss']:.3f} ({one['rate']:.0%})" for one in cells)])
-    return table(rows)
+    for method in results["sine"]:
+        cells = [results[problem].get(method) for problem in _PROBLEMS]
+        rows.append([method, *("" if cell is None else f"{cell['loss']:.3f} ({cell['rate']:.0%})" for cell in cells)])
+    return format_table(rows)
 
 
-def gap() -> str:
-    """Gaps to the optimum, by how training began."""
-    found = numbers("splines/initialisation-gap")
-    rows = [["breakpoints begin", *found]]
-    for how in next(iter(found.values())):
-        if how == "optimum":
+def gap_table() -> str:
+    """Return gaps to the optimum, by initialisation and target."""
+    results = numbers("splines/initialisation-gap")
+    rows = [["initialisation", *results]]
+    for method in next(iter(results.values())):
+        if method == "optimum":
             continue
-        cells = [own[how] for own in found.values()]
-        rows.append([how, *(f"{one['gap']:.2g} ({one['low']:.2g} to {one['high']:.2g})" for one in cells)])
-    rows.append(["*the optimum's own error*", *(f"{own['optimum']:.2g}" for own in found.values())])
-    return table(rows)
+        cells = [result[method] for result in results.values()]
+        rows.append([method, *(f"{cell['gap']:.2g} ({cell['low']:.2g} to {cell['high']:.2g})" for cell in cells)])
+    rows.append(["*error of the optimum*", *(f"{result['optimum']:.2g}" for result in results.values())])
+    return format_table(rows)
 
 
-def numbers(name: str) -> Any:
-    """The numbers of a stored result."""
-    result = stored_result(name)
-    assert result is not None, name
+def numbers(claim: str) -> Any:
+    """Return the numbers of the stored result of a claim."""
+    result = stored_result(claim)
+    assert result is not None, claim
     return result.numbers
 
 
-def table(rows: list[list[str]]) -> str:
-    """Rows as Markdown; the first has the heads."""
+def format_table(rows: list[list[str]]) -> str:
+    """Return rows as a Markdown table; the first row is its head."""
     lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-TABLES = {"growth": growth, "gap": gap}
+TABLES = {"growth": growth_table, "gap": gap_table}
 
 
-def filled(text: str) -> str:
-    """A page with its tables as the results have them."""
-    for name, make in TABLES.items():
+def fill_tables(text: str) -> str:
+    """Return a page with its tables as the results have them."""
+    for name, make_table in TABLES.items():
         start, end = f"<!-- {name} -->", "<!-- end -->"
-        pattern = re.compile(f"{start}.*?{end}", re.S)
-        if pattern.search(text):
-            made = f"{start}\n{make()}\n{end}"
-            text = pattern.sub(lambda _, made=made: made, text)
+        before, marker, rest = text.partition(start)
+        if marker:
+            _, _, after = rest.partition(end)
+            text = f"{before}{start}\n{make_table()}\n{end}{after}"
     return text
 
 
 def main() -> None:
-    """Bring the pages up to date."""
     for page in sorted(PAGES.glob("*.md")):
-        with write_atomically(page) as temporary:
-            temporary.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(fill_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
