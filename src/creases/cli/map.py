@@ -57,7 +57,7 @@ def map_plane(
         Path | None, typer.Option(help="Points to draw on top: .npz with X (and y), or .csv with a point a line.")
     ] = None,
     device: Annotated[str, typer.Option(help="Where to work: cpu, cuda, cuda:1, ...")] = "cpu",
-    color: Annotated[Color, typer.Option(help="What the colours of the picture show.")] = Color.classes,
+    color: Annotated[Color, typer.Option(help="What the colors of the picture show.")] = Color.classes,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Find every region of a network on a plane, and draw it.

@@ -103,7 +103,7 @@ def grow_table(
     standardize: Annotated[
         bool, typer.Option("--standardize/--no-standardize", help="Scale columns for training.")
     ] = GrowthConfig.standardize,
-    task: Annotated[Task | None, typer.Option(help="Task; by default told by the column to predict.")] = None,
+    task: Annotated[Task | None, typer.Option(help="Task; inferred from the column to predict by default.")] = None,
     missing: Annotated[
         Missing, typer.Option(help="Missing values: refuse them, drop their rows, or fill in the column's mean.")
     ] = Missing.error,
