@@ -164,5 +164,5 @@ def test_ctrl_c_stops_and_says_how_to_go_on(file, tmp_path):
     process.send_signal(signal.SIGINT)
     told = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert "what was done is kept in results: give the same command again to go on" in told
+    assert "results are stored in results: give the same command again to resume" in told
     assert "Traceback" not in told

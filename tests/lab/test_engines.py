@@ -26,7 +26,7 @@ def test_processes_share_the_cores_and_a_process_that_dies_fails_its_job_alone(t
     status = one.run(n_jobs=2, chunk=1, progress=False)
     assert (status.done, status.failed) == (6, 1)
     assert one.failures()["x"].tolist() == [5]
-    assert one.failures()["error"][0].startswith("The process that did this job ended without an error")
+    assert one.failures()["error"][0].startswith("The process that ran this job ended without an error")
     assert set(one.table()["threads"]) == {str(max(1, loky.cpu_count() // 2))}
     assert os.getpid() not in set(one.table()["process"])
 

@@ -189,7 +189,7 @@ def success(
 def _run_sweep(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.DataFrame:
     """Return rows of all jobs, done or found in the folder."""
     sweep = lab.Sweep(
-        "creases_reproduction.linearity.boolean_success:size", jobs, out
+        "creases_reproduction.linearity.boolean_success:train_size", jobs, out
     )  # of this module, also where it is run as one
     sweep.run(n_jobs=None if device == "cpu" else 1)
     failures = sweep.failures()
