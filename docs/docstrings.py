@@ -1,7 +1,8 @@
 """Prepare docstrings for the reference pages: an extension of griffe, named in ``mkdocs.yml``.
 
 Docstrings are written for a Python prompt. For a page, an example gets a section of its own, columns become a list,
-a role becomes the name it holds, and a comment ``#:`` becomes the docstring of a field or constant.
+a role becomes the name it holds, references become a list, and a comment ``#:`` becomes the docstring of a
+field or constant.
 """
 
 import re
@@ -10,8 +11,11 @@ from typing import Any
 
 import griffe
 
-_ROLE = re.compile(r":(?:func|class|meth|mod|attr):`~?([^`]+)`")
-_SECTION = re.compile(r"^(?:Parameters|Returns|Yields|Raises|Examples|Attributes|Notes)\n-{3,}$", re.MULTILINE)
+_ROLE = re.compile(r":(?:func|class|meth|mod|attr|data):`~?([^`]+)`")
+_SECTIONS = "Parameters|Returns|Yields|Raises|Examples|Attributes|Notes|References"
+_SECTION = re.compile(rf"^(?:{_SECTIONS})\n-{{3,}}$", re.MULTILINE)
+_REFERENCE = re.compile(r"^\.\. \[(\d+)\] ", re.MULTILINE)
+_CITATION = re.compile(r"\[(\d+)\]_")
 _JOINT = re.compile(r"^(\w+(?:, \w+)+)\n((?: {4}.*(?:\n|$))+)", re.MULTILINE)
 _ROW = re.compile(r"^(\S(?:\S| (?! ))*) {2,}(\S.*)$")
 
@@ -35,6 +39,7 @@ def _columns_to_list(text: str) -> str:
 def to_page(text: str) -> str:
     """Return a docstring that griffe's parser of the NumPy style reads well."""
     text = _ROLE.sub(r"`\1`", text)
+    text = _CITATION.sub(r"\[\1\]", _REFERENCE.sub(r"- \[\1\] ", text))
     first = _SECTION.search(text)
     head, rest = (text[: first.start()], text[first.start() :]) if first else (text, "")
     before, prompt, example = head.partition("\n>>> ")
