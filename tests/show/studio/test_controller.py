@@ -146,7 +146,7 @@ def test_more_than_two_inputs_have_the_slices_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("options", "expected"),
     [
         ({"columns": [1, 1]}, "Columns must be two different numbers from 0 to 3"),
         ({"columns": [1, 9]}, "Columns must be two different numbers from 0 to 3"),
@@ -157,11 +157,11 @@ def test_more_than_two_inputs_have_the_slices_asked_for():
         ({}, "Columns must be two different numbers from 0 to 3"),
     ],
 )
-def test_a_slice_that_is_none_is_refused_in_its_place(asked, told):
+def test_a_slice_that_is_none_is_refused_in_its_place(options, expected):
     page = Page().start(IRIS)
-    where, message = page.refused("slice", **asked)
+    where, message = page.refused("slice", **options)
     assert where == "slice"
-    assert message.startswith(told)
+    assert message.startswith(expected)
 
 
 BAD_TABLES = [
@@ -241,7 +241,7 @@ def test_a_bad_problem_is_refused_in_its_place(problem, told):
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("options", "expected"),
     [
         ({"how": "magic"}, "Method must be one of tiny, "),
         ({"how": "steepest_split"}, "Method must be a method that can grow this model"),
@@ -258,10 +258,10 @@ def test_a_bad_problem_is_refused_in_its_place(problem, told):
         ({"epochs": 10**9}, "Epochs must be an integer from 1 to 20000"),
     ],
 )
-def test_a_bad_setting_is_refused_beside_the_method(asked, told):
-    where, message = Page().refused("start", problem=MOONS, **asked)
+def test_a_bad_setting_is_refused_beside_the_method(options, expected):
+    where, message = Page().refused("start", problem=MOONS, **options)
     assert where == "method"
-    assert message.startswith(told), message
+    assert message.startswith(expected), message
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '"go"', "{}", '{"do": "fly"}', '{"do": ["go"]}', "\ud800"])

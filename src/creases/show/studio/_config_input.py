@@ -1,4 +1,4 @@
-"""The options that a page asks for, as a run's configuration."""
+"""Options requested by a page, as the configuration of a run."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ from creases.show.studio._limits import Limits
 from creases.show.studio._problem_input import check_integer, check_real, check_text
 
 
-def make_config(asked: Mapping[str, Any], limits: Limits) -> GrowthConfig:
-    """Return the configuration of a run; what the page leaves out has the usual default."""
-    how = check_text(asked.get("how", GrowthConfig.how), "how", 40)
+def make_config(request: Mapping[str, Any], limits: Limits) -> GrowthConfig:
+    """Return the configuration of a run; options missing from the request have their defaults."""
+    how = check_text(request.get("how", GrowthConfig.how), "how", 40)
     if how not in METHODS:
         raise InputError("how", f"be one of {', '.join(METHODS)}", repr(how))
     options: dict[str, Any] = {"how": how}
-    if "where" in asked:
-        options["where"] = check_text(asked["where"], "where", 40).replace("-", " ")
-    if "when" in asked:
-        when = str(asked["when"])[:40]
+    if "where" in request:
+        options["where"] = check_text(request["where"], "where", 40).replace("-", " ")
+    if "when" in request:
+        when = str(request["when"])[:40]
         options["when"] = int(when) if when.isdecimal() else when
-    if asked.get("hidden", "auto") != "auto":
-        options["hidden"] = _check_widths(asked["hidden"], limits)
-    if "seed" in asked:
-        options["seed"] = check_integer(asked["seed"], "seed", 0, 2**31 - 1)
-    if "lr" in asked:
-        options["lr"] = check_real(asked["lr"], "lr", 1e-9, 10.0)
-    if asked.get("batch", "auto") != "auto":
-        options["batch_size"] = check_integer(asked["batch"], "batch_size", 1, limits.rows)
-    if "epochs" in asked:
-        options["max_epochs"] = check_integer(asked["epochs"], "max_epochs", 1, limits.epochs)
+    if request.get("hidden", "auto") != "auto":
+        options["hidden"] = _check_widths(request["hidden"], limits)
+    if "seed" in request:
+        options["seed"] = check_integer(request["seed"], "seed", 0, 2**31 - 1)
+    if "lr" in request:
+        options["lr"] = check_real(request["lr"], "lr", 1e-9, 10.0)
+    if request.get("batch", "auto") != "auto":
+        options["batch_size"] = check_integer(request["batch"], "batch_size", 1, limits.rows)
+    if "epochs" in request:
+        options["max_epochs"] = check_integer(request["epochs"], "max_epochs", 1, limits.epochs)
     return GrowthConfig(**options)
 
 
 def _check_widths(widths: Any, limits: Limits) -> tuple[int, ...]:
+    """Return the widths of the hidden layers; refuse too many layers or units."""
     if not isinstance(widths, list) or not 1 <= len(widths) <= limits.layers:
         raise InputError("hidden", f"be auto, or 1 to {limits.layers} widths such as 2 or 4,4")
     checked = tuple(check_integer(width, "hidden", 1, limits.units) for width in widths)

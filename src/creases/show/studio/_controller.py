@@ -1,4 +1,4 @@
-"""One session's work, wherever it is done: messages of a page in, messages and frames for it out."""
+"""The controller of a session: handles messages of a page, sends messages and frames to it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ State = Literal["idle", "running", "paused", "ended"]
 #: Seconds between messages about a run that is running.
 PACE = 0.15
 
-#: Where a page shows what is wrong with each of its messages; all others are about the run.
+#: Where a page shows errors of its messages; all others are about the run.
 _PLACES = {"problem": "problem", "start": "method", "frame": "plane", "slice": "slice", "export": "export"}
 
 _NO_RUN = "there is no run yet; press Start"
 
 
 class Controller:
-    """A session: what it tells goes through ``say``, as a dict (JSON), bytes (a frame) or an Export.
+    """A session, which sends its messages by ``say``: a dict (JSON), bytes (a frame) or an Export.
 
-    ``sign`` is called now and then in the middle of long work.
+    ``sign`` is called regularly during long work.
     """
 
     def __init__(
@@ -43,24 +43,24 @@ class Controller:
         sign: Callable[[], None] = lambda: None,
     ) -> None:
         self._say, self._limits, self._sign = say, limits, sign
-        self._given: Mapping[str, Any] = {}
+        self._problem_spec: Mapping[str, Any] = {}
         self._problem: Problem | None = None
         self._live: LiveRun | None = None
         self.state: State = "idle"
         self._message = ""
-        self._told = 0.0  #: when the page last heard of the run
-        self._worked = 0.0  #: seconds of training since the last word from the user
+        self._last_update = 0.0  #: time of the last message to the page about the run
+        self._worked = 0.0  #: seconds of training since the last action of the user
 
     def handle(self, text: str) -> None:
-        """Do what a message asks for; whatever is wrong with it is answered, in the place where it was asked."""
-        asked: Any = None
+        """Handle a message; report any error to the page, at the widget that sent the message."""
+        request: Any = None
         try:
-            asked = _read(text)
-            _ACTS[asked["do"]](self, asked)
+            request = _read(text)
+            _HANDLERS[request["do"]](self, request)
         except Exception as problem:
-            do = asked.get("do") if isinstance(asked, dict) else None
+            do = request.get("do") if isinstance(request, dict) else None
             of = (
-                {key: asked[key] for key in ("moment", "slice") if isinstance(asked.get(key), int)}
+                {key: request[key] for key in ("moment", "slice") if isinstance(request.get(key), int)}
                 if do == "frame"
                 else {}
             )
@@ -73,116 +73,125 @@ class Controller:
             live.epoch()
         except Exception as problem:
             self._refuse("run", problem)
-            return self._become("paused")
+            return self._set_state("paused")
         self._worked += time.monotonic() - began
         if live.history.ended:
-            self._tell()
-            self._become("ended", f"It ended: {live.history.ended}.")
+            self._send_changes()
+            self._set_state("ended", f"It ended: {live.history.ended}.")
         elif live.units >= self._limits.units:
             self._pause(f"Paused: the network has {live.units} units, as many as the studio takes.")
         elif self._worked > self._limits.work:
             self._pause(f"Paused after {self._limits.work:.0f} seconds of training; press Resume to continue.")
-        elif live.state.record is not None or time.monotonic() - self._told > PACE:
-            self._tell()
+        elif live.state.record is not None or time.monotonic() - self._last_update > PACE:
+            self._send_changes()
 
-    def _hello(self, asked: Mapping[str, Any]) -> None:
-        """Tell a page that came back all it needs to know."""
+    def _hello(self, request: Mapping[str, Any]) -> None:
+        """Send the state of the session to a page that reconnects."""
         if self._live is not None:
-            self._say({"type": "run", "run": self._live.whole()})
+            self._say({"type": "run", "run": self._live.to_json()})
         elif self._problem is not None:
-            self._say({"type": "run", "run": _proposed(self._problem)})
-        self._become(self.state, self._message)
+            self._say({"type": "run", "run": _problem_only_json(self._problem)})
+        self._set_state(self.state, self._message)
 
-    def _propose(self, asked: Mapping[str, Any]) -> None:
-        given = asked.get("problem", {})
-        self._problem, self._live, self._given = make_problem(given, self._limits), None, given
-        self._say({"type": "run", "run": _proposed(self._problem)})
-        self._become("idle")
+    def _propose(self, request: Mapping[str, Any]) -> None:
+        """Show a problem, without a run."""
+        spec = request.get("problem", {})
+        self._problem, self._live, self._problem_spec = make_problem(spec, self._limits), None, spec
+        self._say({"type": "run", "run": _problem_only_json(self._problem)})
+        self._set_state("idle")
 
-    def _start(self, asked: Mapping[str, Any]) -> None:
-        given = asked.get("problem", {})
+    def _start(self, request: Mapping[str, Any]) -> None:
+        """Start a new run."""
+        spec = request.get("problem", {})
         try:
-            problem = make_problem(given, self._limits)
+            problem = make_problem(spec, self._limits)
         except CreasesError as refused:
             return self._refuse("problem", refused)
-        name = table_name(given) if given["kind"] == "csv" else problem.name
-        settings = RunSettings(name, config=make_config(asked, self._limits))
+        name = table_name(spec) if spec["kind"] == "csv" else problem.name
+        settings = RunSettings(name, config=make_config(request, self._limits))
         live = LiveRun(problem, settings, self._limits)
-        self._given, self._problem, self._live, self._worked = given, problem, live, 0.0
-        self._say({"type": "run", "run": live.whole()})
-        self._become("running")
+        self._problem_spec, self._problem, self._live, self._worked = spec, problem, live, 0.0
+        self._say({"type": "run", "run": live.to_json()})
+        self._set_state("running")
 
-    def _go(self, asked: Mapping[str, Any]) -> None:
+    def _resume(self, request: Mapping[str, Any]) -> None:
+        """Continue a paused run."""
         live = self._run()
         if live.history.ended:
             raise RequestError("the run has ended; undo a growth step, or restart")
         if live.units >= self._limits.units:
             raise RequestError(f"the network has {live.units} units, as many as the studio takes; take a step back")
         self._worked = 0.0
-        self._become("running")
+        self._set_state("running")
 
-    def _halt(self, asked: Mapping[str, Any]) -> None:
+    def _halt(self, request: Mapping[str, Any]) -> None:
+        """Pause the run on request of the user."""
         self._run()
         if self.state == "running":
             self._pause("")
 
-    def _step(self, asked: Mapping[str, Any]) -> None:
+    def _step(self, request: Mapping[str, Any]) -> None:
+        """Train one epoch and send a snapshot."""
         live = self._run()
         live.epoch()
         live.look()
-        self._tell()
+        self._send_changes()
         if live.history.ended:
-            self._become("ended", f"It ended: {live.history.ended}.")
+            self._set_state("ended", f"It ended: {live.history.ended}.")
         else:
-            self._become("paused")
+            self._set_state("paused")
 
-    def _grow(self, asked: Mapping[str, Any]) -> None:
+    def _grow(self, request: Mapping[str, Any]) -> None:
         self._run().grow()
         self._worked = 0.0
-        self._tell()
+        self._send_changes()
 
-    def _undo(self, asked: Mapping[str, Any]) -> None:
+    def _undo(self, request: Mapping[str, Any]) -> None:
         self._say({"type": "changes", **self._run().undo()})
-        self._become("paused")
+        self._set_state("paused")
 
-    def _frame(self, asked: Mapping[str, Any]) -> None:
-        moment, number = asked.get("moment"), asked.get("slice", 0)
+    def _frame(self, request: Mapping[str, Any]) -> None:
+        moment, number = request.get("moment"), request.get("slice", 0)
         if not isinstance(moment, int) or not isinstance(number, int):
             raise RequestError("a frame is asked for by the numbers of its moment and slice")
         self._say(self._run().frame(moment, number))
 
-    def _slice(self, asked: Mapping[str, Any]) -> None:
+    def _slice(self, request: Mapping[str, Any]) -> None:
         live = self._run()
-        number = live.add_slice(asked)
-        self._say({"type": "slices", "slices": [one.name for one in live.slices], "slice": number})
+        number = live.add_slice(request)
+        self._say({"type": "slices", "slices": [view.name for view in live.slices], "slice": number})
 
-    def _export(self, asked: Mapping[str, Any]) -> None:
+    def _export(self, request: Mapping[str, Any]) -> None:
         live = self._run()
         live.look()
-        self._tell()
-        self._say(export(asked.get("what"), self._given, live, self._sign))
+        self._send_changes()
+        self._say(export(request.get("what"), self._problem_spec, live, self._sign))
 
     def _run(self) -> LiveRun:
+        """Return the run; raise an error if there is none."""
         if self._live is None:
             raise RequestError(_NO_RUN)
         return self._live
 
     def _pause(self, message: str) -> None:
+        """Send the last changes, then pause."""
         self._run().look()
-        self._tell()
-        self._become("paused", message)
+        self._send_changes()
+        self._set_state("paused", message)
 
-    def _tell(self) -> None:
+    def _send_changes(self) -> None:
+        """Send what is new in the run."""
         if changes := self._run().changes():
             self._say({"type": "changes", **changes})
-        self._told = time.monotonic()
+        self._last_update = time.monotonic()
 
-    def _become(self, state: State, message: str = "") -> None:
+    def _set_state(self, state: State, message: str = "") -> None:
+        """Set the state of the session and send it."""
         self.state, self._message = state, message
         self._say({"type": "status", "state": state, **({"message": message} if message else {})})
 
     def _refuse(self, place: str, problem: Exception, **of: int) -> None:
-        """Say what is wrong, and of which frame where one was asked for."""
+        """Send an error to the page; ``of`` names the frame that was requested, if any."""
         if isinstance(problem, CreasesError):
             message = render_error(problem)
         elif isinstance(problem, MemoryError):
@@ -195,12 +204,12 @@ class Controller:
         self._say({"type": "error", "where": place, "message": message, **of})
 
 
-_ACTS: Mapping[str, Callable[[Controller, Mapping[str, Any]], None]] = {
+_HANDLERS: Mapping[str, Callable[[Controller, Mapping[str, Any]], None]] = {
     "hello": Controller._hello,
     "problem": Controller._propose,
     "start": Controller._start,
     "pause": Controller._halt,
-    "go": Controller._go,
+    "go": Controller._resume,
     "step": Controller._step,
     "grow": Controller._grow,
     "undo": Controller._undo,
@@ -211,18 +220,18 @@ _ACTS: Mapping[str, Callable[[Controller, Mapping[str, Any]], None]] = {
 
 
 def _read(text: str) -> dict[str, Any]:
-    """Return a page's message; refuse what is none."""
+    """Parse a message of a page; raise an error if it is not a valid one."""
     try:
-        asked = json.loads(text)
+        request = json.loads(text)
     except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, brackets without end
-        asked = None
-    if not isinstance(asked, dict) or not isinstance(asked.get("do"), str) or asked["do"] not in _ACTS:
+        request = None
+    if not isinstance(request, dict) or not isinstance(request.get("do"), str) or request["do"] not in _HANDLERS:
         raise RequestError("the page and the studio do not understand each other; load the page anew")
-    return asked
+    return request
 
 
-def _proposed(problem: Problem) -> dict[str, Any]:
-    """Return a run that has not begun: the problem alone."""
+def _problem_only_json(problem: Problem) -> dict[str, Any]:
+    """Return the viewer's JSON of a problem without a run."""
     return {
         "problem": problem_json(problem),
         "setting": {},

@@ -71,6 +71,7 @@ class LiveRun:
 
     @property
     def state(self) -> State:
+        """State of the grower."""
         return self.run.grower.state
 
     @property
@@ -80,6 +81,7 @@ class LiveRun:
 
     @property
     def units(self) -> int:
+        """Number of hidden units."""
         return sum(self.run.grower.widths.values())
 
     def epoch(self) -> None:
@@ -112,24 +114,24 @@ class LiveRun:
             self.snapshots.take_now(self.state)
 
     def undo(self) -> dict[str, Any]:
-        """Undo the last growth step and all that came after it; return what the page needs to know."""
+        """Undo the last growth step and everything after it; return the message for the page."""
         if not self._steps:
             raise RequestError("there is no growth step to undo")
         step = self._steps.pop()
         self.run.restore(step.before)
         self.snapshots.keep_only(lambda snapshot: snapshot.id <= step.last_snapshot)
         epoch = len(self.history.epochs)
-        self.undone = {one for one in self.undone if one <= epoch}
+        self.undone = {undone for undone in self.undone if undone <= epoch}
         if step.by_hand:
             self.by_hand.pop()
         else:
             self.undone.add(epoch)
         return self._page.cut(self)
 
-    def add_slice(self, asked: Mapping[str, Any]) -> int:
-        """Add the slice that a page asks for; return its number."""
-        view = views.asked_slice(asked, self.net, self.data)
-        names = [one.name for one in self.slices]
+    def add_slice(self, request: Mapping[str, Any]) -> int:
+        """Add the slice that a page requests; return its number."""
+        view = views.make_slice(request, self.net, self.data)
+        names = [view.name for view in self.slices]
         if view.name in names:
             return names.index(view.name)
         if len(self.slices) >= self.limits.slices:
@@ -139,21 +141,21 @@ class LiveRun:
 
     def frame(self, moment: int, number: int) -> bytes:
         """Return the frame of a snapshot in one of the slices."""
-        found = self._frames.pop((moment, number), None)
-        if found is None:
-            at = next((one for one in self.snapshots if one.id == moment), None)
+        frame = self._frames.pop((moment, number), None)
+        if frame is None:
+            at = next((snapshot for snapshot in self.snapshots if snapshot.id == moment), None)
             if at is None:
                 raise RequestError(f"moment {moment} is not kept any more; choose another")
-            found, regions = views.draw(at.net, self.data, self.slices, number, moment, self.limits.regions)
+            frame, regions = views.draw(at.net, self.data, self.slices, number, moment, self.limits.regions)
             if number == 0:
                 self._regions[moment] = regions
-        self._frames[moment, number] = found
+        self._frames[moment, number] = frame
         while sum(map(len, self._frames.values())) > self.limits.frames and len(self._frames) > 1:
             self._frames.popitem(last=False)
-        return found
+        return frame
 
     def regions(self, moment: int) -> int | None:
-        """Return how many regions a snapshot's first slice has; None if they are too many to be drawn."""
+        """Return the number of regions of a snapshot's first slice; None if there are too many to draw."""
         if moment not in self._regions:
             self._regions[moment] = None
             if self._crowded is not None and self.units >= self._crowded:
@@ -165,12 +167,12 @@ class LiveRun:
                 return None  # the page is told when it asks for the frame
         return self._regions[moment]
 
-    def whole(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the run so far as the viewer's JSON; :meth:`changes` continues from here."""
         self._page = _PageState()
-        moments = [moment_json(one, self.regions(one.id)) for one in self.snapshots]
+        moments = [moment_json(snapshot, self.regions(snapshot.id)) for snapshot in self.snapshots]
         self._page.note(self)
-        return run_json(self.data, self.settings, self.history, moments, slices=[one.name for one in self.slices])
+        return run_json(self.data, self.settings, self.history, moments, slices=[view.name for view in self.slices])
 
     def changes(self) -> dict[str, Any]:
         """Return what is new since the last call, as the viewer's message; empty if nothing is."""
@@ -178,8 +180,8 @@ class LiveRun:
 
     def record(self, record: Record) -> dict[str, Any]:
         """Return a growth step as the viewer's JSON."""
-        kept = self.history.best["epoch"] if self.history.ended else None
-        return record_json(record, self.data, kept)
+        best_epoch = self.history.best["epoch"] if self.history.ended else None
+        return record_json(record, self.data, best_epoch)
 
     def _mark(self, state: State) -> None:
         """Remember the run before a growth step, to undo it."""
@@ -187,6 +189,7 @@ class LiveRun:
             self._before = self.run.snapshot()
 
     def _after(self, *, by_hand: bool) -> None:
+        """Take the snapshots due after an epoch or a growth step, and make the step undoable."""
         last = max((moment.id for moment in self.snapshots), default=-1)
         self.snapshots.after(self.state)
         if self.state.record is not None and self._before is not None:
@@ -196,6 +199,7 @@ class LiveRun:
         self._before = None
 
     def _refusals(self) -> str:
+        """Return why the method adds no unit."""
         state = self.state
         reasons = [str(state.propose(place).explanation.get("reason", "")) for place in state.where(state)]
         return "; ".join(reason for reason in reasons if reason)[:300] or "no unit is worth adding"
@@ -218,37 +222,39 @@ class _PageState:
 
     def news(self, live: LiveRun) -> dict[str, Any]:
         """Return what is new: epochs, growth steps, snapshots, outcomes of earlier steps, the end."""
-        history, found = live.history, dict[str, Any]()
+        history, news = live.history, dict[str, Any]()
         if len(history.epochs) > self.epochs:
-            found["epochs"] = epochs_json(history.epochs[self.epochs :])
+            news["epochs"] = epochs_json(history.epochs[self.epochs :])
             self.epochs = len(history.epochs)
         if len(history.records) > len(self.records) or history.ended != self.ended:
-            found |= self._records(live)
-        new = [one for one in live.snapshots if one.id > max(self.moments, default=-1)]
-        there = {one.id for one in live.snapshots}
-        if gone := [one for one in self.moments if one not in there]:
-            found["gone"] = gone
+            news |= self._records(live)
+        new = [snapshot for snapshot in live.snapshots if snapshot.id > max(self.moments, default=-1)]
+        available = {snapshot.id for snapshot in live.snapshots}
+        if removed := [moment for moment in self.moments if moment not in available]:
+            news["gone"] = removed
         if new:
-            found["moments"] = [moment_json(one, live.regions(one.id)) for one in new]
-        self.moments = [one.id for one in live.snapshots]
-        return found
+            news["moments"] = [moment_json(snapshot, live.regions(snapshot.id)) for snapshot in new]
+        self.moments = [snapshot.id for snapshot in live.snapshots]
+        return news
 
     def _records(self, live: LiveRun) -> dict[str, Any]:
+        """Return new growth steps, changed outcomes of earlier ones, and the end of the run."""
         now, known = [live.record(record) for record in live.history.records], len(self.records)
-        found: dict[str, Any] = {"records": now[known:]} if now[known:] else {}
-        if later := {str(one["number"]): one for k, one in enumerate(now[:known]) if one != self.records[k]}:
-            found["later"] = later
+        news: dict[str, Any] = {"records": now[known:]} if now[known:] else {}
+        if later := {
+            str(record["number"]): record for k, record in enumerate(now[:known]) if record != self.records[k]
+        }:
+            news["later"] = later
         if live.history.ended != self.ended:
-            found |= {"ended": live.history.ended, "kept": live.history.best["epoch"] if live.history.ended else None}
+            news |= {"ended": live.history.ended, "kept": live.history.best["epoch"] if live.history.ended else None}
         self.records, self.ended = now, live.history.ended
-        return found
+        return news
 
     def cut(self, live: LiveRun) -> dict[str, Any]:
         """Return what remains after a growth step was undone; the outcome of the step before is unknown again."""
-        there = {one.id for one in live.snapshots}
-        kept = [one for one in self.moments if one in there]
-        counts = {"epochs": len(live.history.epochs), "records": len(live.history.records), "moments": len(kept)}
-        self.epochs, self.moments = counts["epochs"], kept
+        available = {snapshot.id for snapshot in live.snapshots}
+        remaining = [moment for moment in self.moments if moment in available]
+        counts = {"epochs": len(live.history.epochs), "records": len(live.history.records), "moments": len(remaining)}
+        self.epochs, self.moments = counts["epochs"], remaining
         self.records = self.records[: counts["records"]]
-        found = {"keep": counts, "ended": "", "kept": None, **self._records(live)}
-        return found
+        return {"keep": counts, "ended": "", "kept": None, **self._records(live)}

@@ -1,4 +1,4 @@
-"""The problem that a page asks for: a built-in one, a table's text, a formula, or points drawn by hand."""
+"""Problems requested by a page: built-in ones, the text of a table, a formula, or points drawn by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from creases.problems import Problem
 from creases.show.studio._formula import formula_problem
 from creases.show.studio._limits import Limits
 
-#: What the page calls the parameters of the library.
+#: Labels of the library's parameters on the page.
 LABELS = {
     "how": "Method",
     "where": "Where",
@@ -43,27 +43,27 @@ SETTINGS = {
     ("header", False): "giving no names at all",
 }
 
-#: Built-in problems that are too large to be watched.
+#: Built-in problems that are too large for the studio.
 TOO_LARGE = ("mnist", "cifar10")
 
 #: Classes of drawn points.
 LETTERS = "ABCDEFGHIJ"
 
-#: Drawn points lie in the square of side 2 about 0; this bounds what a page may send all the same.
+#: Largest coordinate of a drawn point; the page draws in the square from -1 to 1.
 FARTHEST = 1e6
 
-#: Numbers beyond this cannot be scaled: their squares are summed as float64.
+#: Largest number in a table: scaling sums squares as float64.
 LARGEST = 1e100
 
 
-def make_problem(given: Mapping[str, Any], limits: Limits) -> Problem:
-    """Return the problem that a message describes; refuse one that cannot be learnt or is too large."""
-    if not isinstance(given, Mapping):
+def make_problem(spec: Mapping[str, Any], limits: Limits) -> Problem:
+    """Return the problem of a specification; refuse one that is too small or too large."""
+    if not isinstance(spec, Mapping):
         raise RequestError("the problem is missing; choose one")
-    kind = str(given.get("kind"))[:40]
+    kind = str(spec.get("kind"))[:40]
     if kind not in _MAKERS:
         raise RequestError(f"there is no kind of problem {kind!r}; there are: {', '.join(_MAKERS)}")
-    problem = _MAKERS[kind](given, limits)
+    problem = _MAKERS[kind](spec, limits)
     _check_size(problem, limits)
     return problem
 
@@ -102,50 +102,52 @@ def check_text(value: Any, name: str, most: int) -> str:
 
 
 def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 40 else shown[:37] + "..."
+    """Return the start of a value's repr."""
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _builtin(given: Mapping[str, Any], limits: Limits) -> Problem:
-    name = check_text(given.get("name"), "name", 100)
+def _make_builtin(spec: Mapping[str, Any], limits: Limits) -> Problem:
+    name = check_text(spec.get("name"), "name", 100)
     if name in TOO_LARGE:
         raise RequestError(f"{name} is too large to be watched; grow on it with the command: creases grow {name}")
     return problems.get(name)
 
 
-def table_name(given: Mapping[str, Any]) -> str:
+def table_name(spec: Mapping[str, Any]) -> str:
     """Return the name of a table's file, without its folder."""
-    name = check_text(given.get("name") or "", "name", 200)
+    name = check_text(spec.get("name") or "", "name", 200)
     return re.split(r"[/\\]", name)[-1] or "table.csv"
 
 
-def _table(given: Mapping[str, Any], limits: Limits) -> Problem:
-    name = table_name(given)
-    content = check_text(given.get("text"), "table", limits.message)
-    target = check_text(given.get("target") or "", "target", 200).strip()
+def _make_table(spec: Mapping[str, Any], limits: Limits) -> Problem:
+    name = table_name(spec)
+    content = check_text(spec.get("text"), "table", limits.message)
+    target = check_text(spec.get("target") or "", "target", 200).strip()
     if "\0" in content[:10_000]:
         raise RequestError(f"{name} is no text; save the table as CSV")
     if content.count("\n") > 2 * limits.rows:  # before anything is taken apart
         raise _too_many(name, f"more than {limits.rows} rows")
-    return problems.parse_table(content, name, target or None, **table_options(given))
+    return problems.parse_table(content, name, target or None, **table_options(spec))
 
 
-def table_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with which a table is read."""
-    return {name: given[name] for name in ("task", "missing", "header") if given.get(name) not in (None, "error")}
+def table_options(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments for reading a table."""
+    return {name: spec[name] for name in ("task", "missing", "header") if spec.get(name) not in (None, "error")}
 
 
-def _formula(given: Mapping[str, Any], limits: Limits) -> Problem:
+def _make_formula(spec: Mapping[str, Any], limits: Limits) -> Problem:
     return formula_problem(
-        given.get("formula", ""),
-        rows=check_integer(given.get("rows", 400), "points", 20, limits.rows),
-        noise=check_real(given.get("noise", 0.0), "noise", 0.0, 1.0),
-        seed=check_integer(given.get("seed", 0), "seed", 0, 2**31 - 1),
+        spec.get("formula", ""),
+        rows=check_integer(spec.get("rows", 400), "points", 20, limits.rows),
+        noise=check_real(spec.get("noise", 0.0), "noise", 0.0, 1.0),
+        seed=check_integer(spec.get("seed", 0), "seed", 0, 2**31 - 1),
     )
 
 
-def _drawn(given: Mapping[str, Any], limits: Limits) -> Problem:
-    X, y = given.get("X"), given.get("y")
+def _make_drawn(spec: Mapping[str, Any], limits: Limits) -> Problem:
+    """Return the problem of points drawn by hand."""
+    X, y = spec.get("X"), spec.get("y")
     if not isinstance(X, list) or not isinstance(y, list) or len(X) != len(y):
         raise InputError("points", "have a place and a class each")
     if len(X) > limits.rows:
@@ -168,14 +170,15 @@ def _drawn(given: Mapping[str, Any], limits: Limits) -> Problem:
 
 
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any], Limits], Problem]] = {
-    "builtin": _builtin,
-    "csv": _table,
-    "formula": _formula,
-    "draw": _drawn,
+    "builtin": _make_builtin,
+    "csv": _make_table,
+    "formula": _make_formula,
+    "draw": _make_drawn,
 }
 
 
 def _check_size(problem: Problem, limits: Limits) -> None:
+    """Raise an error unless the problem is within the limits."""
     n, d = problem.X.shape
     for name, column in [*zip(problem.features, problem.X.T, strict=True), ("the column to predict", problem.y)]:
         if np.abs(column).max(initial=0.0) > LARGEST:

@@ -1,4 +1,4 @@
-"""A run of the studio as a Python script that makes the same network, bit for bit on the same kind of machine."""
+"""Python script that repeats a run of the studio, bit for bit on the same kind of machine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from creases.show.studio._live_run import LiveRun
 
 
-def script(given: Mapping[str, Any], live: LiveRun) -> str:
-    """Return the script of a run on the problem that a page asked for."""
-    imports, problem = _problem(given, live)
+def script(spec: Mapping[str, Any], live: LiveRun) -> str:
+    """Return the script that repeats a run on the problem that a page specified."""
+    imports, problem = _problem(spec, live)
     by_itself = live.history.ended and not live.by_hand and not live.undone
-    growth = "history = experiment.run()\n" if by_itself else _steered(live)
+    growth = "history = experiment.run()\n" if by_itself else _steered_growth(live)
     imports += ["from creases.growth import GrowthConfig", "from creases.growth.experiment import Experiment"]
     others = "import numpy as np\nimport torch\n" if "np." in problem else "import torch\n"
     return (
@@ -34,13 +34,13 @@ def script(given: Mapping[str, Any], live: LiveRun) -> str:
     )
 
 
-def _problem(given: Mapping[str, Any], live: LiveRun) -> tuple[list[str], str]:
-    """Return the imports, and the lines that make the problem."""
-    kind, problem = given["kind"], live.data.problem
+def _problem(spec: Mapping[str, Any], live: LiveRun) -> tuple[list[str], str]:
+    """Return the imports and the lines that create the problem."""
+    kind, problem = spec["kind"], live.data.problem
     if kind == "builtin":
-        return ["from creases import problems"], f"problem = problems.get({given['name']!r})\n"
+        return ["from creases import problems"], f"problem = problems.get({spec['name']!r})\n"
     if kind == "csv":
-        options = "".join(f", {name}={value!r}" for name, value in table_options(given).items())
+        options = "".join(f", {name}={value!r}" for name, value in table_options(spec).items())
         read = f"problems.read_table({live.settings.data!r}, {problem.target!r}{options})"
         return ["from creases import problems"], f"problem = {read}  # your file\n"
     parts = f"features={problem.features!r}, classes={problem.classes!r}"
@@ -48,11 +48,11 @@ def _problem(given: Mapping[str, Any], live: LiveRun) -> tuple[list[str], str]:
         points = "\n".join(f"    {point}," for point in problem.X.tolist())
         lines = f"X = [\n{points}\n]\ny = {problem.y.tolist()}\n"
         return ["from creases.problems import Problem"], f'{lines}problem = Problem("drawn", X, y, {parts})\n'
-    formula, n = parse(given["formula"]), len(problem.X)
-    noise = float(given.get("noise", 0.0))
+    formula, n = parse(spec["formula"]), len(problem.X)
+    noise = float(spec.get("noise", 0.0))
     moved = f"X = X + rng.normal(0.0, {noise!r}, X.shape)\n" if noise > 0 else ""
     lines = (
-        f"rng = np.random.default_rng({int(given.get('seed', 0))})\n"
+        f"rng = np.random.default_rng({int(spec.get('seed', 0))})\n"
         f"x, y = rng.uniform(-1, 1, (2, {n}))\n"
         f"labels = {formula.code}\n"
         f"X = np.stack([x, y], axis=1)\n{moved}"
@@ -61,13 +61,13 @@ def _problem(given: Mapping[str, Any], live: LiveRun) -> tuple[list[str], str]:
 
 
 def _config(config: GrowthConfig) -> str:
-    """Return the options that differ from the defaults, as Python."""
+    """Return the configuration as Python code, without defaults."""
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in config.to_dict().items()}
     return f"GrowthConfig({', '.join(f'{name}={value!r}' for name, value in options.items())})"
 
 
-def _steered(live: LiveRun) -> str:
-    """Return the growth of a run that was steered by hand, or has not ended."""
+def _steered_growth(live: LiveRun) -> str:
+    """Return the code that repeats a run with manual growth steps or undos, or one that has not ended."""
     return f"""by_hand = {live.by_hand!r}  # epochs after which "grow now" was pressed
 undone = {sorted(live.undone)!r}  # epochs whose growth step was undone
 run = experiment.create_run()
@@ -86,5 +86,5 @@ if history.ended:
 
 
 def _plain(name: str) -> str:
-    """Return a name that fits into a docstring."""
+    """Return a name without characters that would end a docstring."""
     return "".join(letter for letter in name if letter not in '"\\\n')[:80]

@@ -27,28 +27,28 @@ def first_slices(net: Network, data: TableSplit) -> list[Slice]:
     return choose_slices(net, data) if data.problem.X.shape[1] <= 2 else [slice_along_columns(data, 0, 1)]
 
 
-def asked_slice(asked: Mapping[str, Any], net: Network, data: TableSplit) -> Slice:
+def make_slice(request: Mapping[str, Any], net: Network, data: TableSplit) -> Slice:
     """Return the slice of a request: along two columns, or through three rows of the table."""
     d = data.problem.X.shape[1]
     if d < 3:
         raise InputError("slice", "be for more than two inputs", f"{d} inputs of {data.problem.name}")
-    if "rows" in asked:
+    if "rows" in request:
         numbers = table_rows(data).tolist()
-        rows = asked["rows"]
-        if not _different(rows, 3) or not set(rows) <= set(numbers):
+        rows = request["rows"]
+        if not _are_distinct(rows, 3) or not set(rows) <= set(numbers):
             raise InputError("rows", f"be three different numbers from {numbers[0]} to {numbers[-1]}", str(rows))
         try:
             return slice_through_rows(net, data, [numbers.index(row) for row in rows])
         except InputError:
             raise InputError("rows", "span a plane", f"{rows}, which are collinear", "choose another one") from None
-    columns: Any = asked.get("columns")
-    if not _different(columns, 2) or not all(0 <= k < d for k in columns):
+    columns: Any = request.get("columns")
+    if not _are_distinct(columns, 2) or not all(0 <= k < d for k in columns):
         raise InputError("columns", f"be two different numbers from 0 to {d - 1}", str(columns))
     return slice_along_columns(data, *columns)
 
 
 def draw(
-    net: Network, data: TableSplit, shown: Sequence[Slice], number: int, moment: int, most: int
+    net: Network, data: TableSplit, slices: Sequence[Slice], number: int, moment: int, most: int
 ) -> tuple[bytes, int]:
     """Return the frame of a network on one of the slices, and its number of regions, at most ``most``."""
 
@@ -56,10 +56,10 @@ def draw(
         if regions > most:
             raise InputError("network", f"have at most {most} regions on the slice", f"at least {regions}")
 
-    if not 0 <= number < max(1, len(shown)):
-        raise InputError("slice", f"be from 0 to {max(1, len(shown)) - 1}", str(number))
-    if shown:
-        view = shown[number]
+    if not 0 <= number < max(1, len(slices)):
+        raise InputError("slice", f"be from 0 to {max(1, len(slices)) - 1}", str(number))
+    if slices:
+        view = slices[number]
         partition: LinePartition | PlanePartition
         partition = plane(net, view.box, view.origin, view.basis, progress=lambda _, regions, total: bound(regions))
     else:
@@ -69,6 +69,9 @@ def draw(
     return slice_frame(partition, data, moment=moment, number=number), partition.count
 
 
-def _different(numbers: Any, count: int) -> bool:
-    whole = isinstance(numbers, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in numbers)
-    return whole and len(numbers) == len(set(numbers)) == count
+def _are_distinct(numbers: Any, count: int) -> bool:
+    """Return whether a value is a list of so many different integers."""
+    integers = isinstance(numbers, list) and all(
+        isinstance(number, int) and not isinstance(number, bool) for number in numbers
+    )
+    return integers and len(numbers) == len(set(numbers)) == count

@@ -31,18 +31,18 @@ def _serve(pipe: Connection, limits: Limits) -> None:
     controller = Controller(
         lambda message: pipe.send(_pack(message)), limits, lambda: pipe.send(("worked", controller.state))
     )
-    warming, asked = _warm_up(limits), False
+    warming, received = _warm_up(limits), False
     pipe.send(("ready", controller.state))
     while True:
         if controller.state == "running" and not pipe.poll():
             controller.work()
             pipe.send(("worked", controller.state))
-        elif asked and controller.state == "idle" and not pipe.poll() and next(warming, "warm") != "warm":
+        elif received and controller.state == "idle" and not pipe.poll() and next(warming, "warm") != "warm":
             continue
         else:
             controller.handle(pipe.recv())
             pipe.send(("handled", controller.state))
-            asked = True
+            received = True
 
 
 def _pack(message: dict[str, Any] | bytes | Export) -> tuple[Any, ...]:
@@ -85,4 +85,4 @@ def _warm_up(limits: Limits) -> Iterator[None]:
     yield
     live.epoch()
     yield
-    live.whole()
+    live.to_json()
