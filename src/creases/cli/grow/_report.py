@@ -40,8 +40,8 @@ class Report:
         """What the scores are."""
         return "R²" if self.data.problem.classes is None else "accuracy"
 
-    def kept(self, record: Record) -> bool:
-        """Whether a growth step is in the network that was kept."""
+    def includes(self, record: Record) -> bool:
+        """Return whether a growth step is in the final network."""
         return record.epoch < self.experiment.best_epoch
 
     def description(self) -> dict[str, Any]:
@@ -61,9 +61,9 @@ class Report:
             "trained_with": self.data.scaling.to_dict(),
             "measure": "r2" if problem.classes is None else "accuracy",
             "scores": {
-                one.name: {"train": one.train, "validation": one.validation, "test": one.test}
-                | ({} if one.error is None else {"test_rmse": one.error})
-                for one in self.baselines
+                baseline.name: {"train": baseline.train, "validation": baseline.validation, "test": baseline.test}
+                | ({} if baseline.error is None else {"test_rmse": baseline.error})
+                for baseline in self.baselines
             },
         }
 
@@ -91,7 +91,7 @@ class Report:
             "units": record.units,
             "removed": record.removed,
             "width": list(record.width),
-            "kept": self.kept(record),
+            "kept": self.includes(record),
             "why": record.why(**self.data.names),
             "loss_before": record.before["loss"],
             "loss_after": record.later.get("loss"),
@@ -100,7 +100,7 @@ class Report:
 
 
 def parameters(report: Report) -> int:
-    """Return the number of parameters of the network that was kept."""
+    """Return the number of parameters of the final network."""
     return int(report.experiment.history.epochs[report.experiment.best_epoch - 1]["parameters"])
 
 
@@ -129,9 +129,9 @@ def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableT
     yield _ending(report)
     yield ""
     yield _scores(report)
-    if said := compare_with_linear(report.baselines, report.data):
+    if comparison := compare_with_linear(report.baselines, report.data):
         yield ""
-        yield escape(said)
+        yield escape(comparison)
 
 
 def _opening(report: Report) -> Iterator[RenderableType]:
@@ -140,8 +140,8 @@ def _opening(report: Report) -> Iterator[RenderableType]:
     yield f"[bold]{escape(problem.name)}: {escape(problem.description)}[/]"
     if problem.classes is not None:
         counts = np.bincount(problem.y, minlength=len(problem.classes))
-        shown = [f"{name} {count}" for name, count in zip(problem.classes, counts, strict=True)]
-        yield escape(f"classes: {', '.join(shown[:10])}{', ...' if len(shown) > 10 else ''}")
+        labels = [f"{name} {count}" for name, count in zip(problem.classes, counts, strict=True)]
+        yield escape(f"classes: {', '.join(labels[:10])}{', ...' if len(labels) > 10 else ''}")
     else:
         low, high, mean = problem.y.min(), problem.y.max(), problem.y.mean()
         yield escape(f"values from {format_number(low)} to {format_number(high)}, {format_number(mean)} in the mean")
@@ -178,7 +178,7 @@ def _steps(report: Report) -> Table:
         what = (
             describe_step(record)
             + (f" in {record.place}" if many else "")
-            + ("" if report.kept(record) else ", undone")
+            + ("" if report.includes(record) else ", undone")
         )
         before = scored[record.epoch - 1]["validation_score"] if record.epoch else None
         after = record.later.get("validation_score")
@@ -189,14 +189,14 @@ def _steps(report: Report) -> Table:
             str(record.width[1]),
             _arrow(record.before["loss"], record.later.get("loss")),
             _arrow(before, after),
-            style=None if report.kept(record) else "dim",
+            style=None if report.includes(record) else "dim",
         )
     return table
 
 
 def _arrow(before: float | None, after: float | None) -> str:
-    shown = ["?" if value is None else f"{value:.3f}" for value in (before, after)]
-    return " -> ".join(shown)
+    values = ["?" if value is None else f"{value:.3f}" for value in (before, after)]
+    return " -> ".join(values)
 
 
 def _reasons(report: Report, max_reasons: int) -> Iterator[RenderableType]:
@@ -213,23 +213,23 @@ def in_full(report: Report) -> Iterator[RenderableType]:
         yield _numbered(record.number, record.explain(**report.data.names))
 
 
-def _numbered(number: int, said: str) -> Table:
+def _numbered(number: int, text: str) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(justify="right", style="dim", width=3)
     table.add_column()
-    table.add_row(f"{number}.", escape(said))
+    table.add_row(f"{number}.", escape(text))
     return table
 
 
 def _ending(report: Report) -> str:
     history = report.experiment.history
-    undone = [record for record in history.records if not report.kept(record)]
-    said = f"It ended: {history.ended}."
+    undone = [record for record in history.records if not report.includes(record)]
+    text = f"It ended: {history.ended}."
     if undone:
         numbers = f"{undone[0].number}" + (f" to {undone[-1].number}" if len(undone) > 1 else "")
         steps = "Growth steps" if len(undone) > 1 else "Growth step"
-        said += f" {steps} {numbers} {'are' if len(undone) > 1 else 'is'} not in it."
-    return escape(said)
+        text += f" {steps} {numbers} {'are' if len(undone) > 1 else 'is'} not in it."
+    return escape(text)
 
 
 def _scores(report: Report) -> Table:
@@ -237,10 +237,10 @@ def _scores(report: Report) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in (report.measure, "training", "validation", "test", *(["test RMSE"] if regression else [])):
         table.add_column(head, justify="left" if head == report.measure else "right")
-    for k, one in enumerate(report.baselines):
-        name = one.name + (f" ({_most_frequent(report)})" if one.name == "most frequent class" else "")
-        cells = [name, *(f"{value:.3f}" for value in (one.train, one.validation, one.test))]
-        cells += [] if one.error is None else [format_number(one.error)]
+    for k, baseline in enumerate(report.baselines):
+        name = baseline.name + (f" ({_most_frequent(report)})" if baseline.name == "most frequent class" else "")
+        cells = [name, *(f"{value:.3f}" for value in (baseline.train, baseline.validation, baseline.test))]
+        cells += [] if baseline.error is None else [format_number(baseline.error)]
         table.add_row(*map(escape, cells), style=None if k else "bold")
     return table
 

@@ -151,28 +151,28 @@ def run_jobs(function: str | Callable[..., Any], jobs: Sequence[Job], paths: Seq
     """
     global _ran_before
     first, _ran_before = not _ran_before, True
-    begun = perf_counter()
+    start = perf_counter()
     sys.path.extend(path for path in paths if path not in sys.path)
     resolved = resolve_function(function)
     if call_options(resolved).batched:
         outcomes = _run_batch(resolved, jobs)
     else:
         outcomes = [_run_job(resolved, job) for job in jobs]
-    return FinishedChunk(outcomes, perf_counter() - begun, time(), first)
+    return FinishedChunk(outcomes, perf_counter() - start, time(), first)
 
 
 def _run_job(function: Callable[..., Any], job: Job) -> Outcome:
     names = set(_seed_name(function))
-    begun = perf_counter()
+    start = perf_counter()
     try:
         result = function(**{name: value for name, value in job.items() if name != SEED or name in names})
-        return Outcome(_rows(result, job), None, perf_counter() - begun)
+        return Outcome(_rows(result, job), None, perf_counter() - start)
     except (Exception, SystemExit) as error:
-        return Outcome([], _format_error(error), perf_counter() - begun)
+        return Outcome([], _format_error(error), perf_counter() - start)
 
 
 def _run_batch(function: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcome]:
-    begun = perf_counter()
+    start = perf_counter()
     try:
         results = function([dict(job) for job in jobs])
         if not isinstance(results, list | tuple) or len(results) != len(jobs):
@@ -181,9 +181,9 @@ def _run_batch(function: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcom
         rows = [_rows(result, job) for result, job in zip(results, jobs, strict=True)]
     except (Exception, SystemExit) as error:
         if len(jobs) == 1:
-            return [Outcome([], _format_error(error), perf_counter() - begun)]
+            return [Outcome([], _format_error(error), perf_counter() - start)]
         return [outcome for job in jobs for outcome in _run_batch(function, [job])]
-    seconds = (perf_counter() - begun) / len(jobs)
+    seconds = (perf_counter() - start) / len(jobs)
     return [Outcome(row, None, seconds) for row in rows]
 
 

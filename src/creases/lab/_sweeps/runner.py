@@ -50,7 +50,7 @@ class Runner:
         self.suspects: list[list[int]] = []  # chunks that were lost: one of their jobs may have ended its worker
         self.measured: list[tuple[float, float]] = []  # cost and seconds of chunks, without the first of each worker
         self.measured_first: list[tuple[float, float]] = []
-        self.begun = monotonic()
+        self.start_time = monotonic()
         self.before = len(keys) - queue.count
         self.number = self.done = self.failed = 0
 
@@ -90,7 +90,7 @@ class Runner:
         (self.measured_first if finished.first else self.measured).append((cost, finished.seconds))
         self.queue.measure(chunk, finished.seconds)
         left = self._time_left()
-        self.store.write_progress(jobs=self.done, seconds=monotonic() - self.begun, left=left, updated=time())
+        self.store.write_progress(jobs=self.done, seconds=monotonic() - self.start_time, left=left, updated=time())
         self.show(self.before + self.done, self.failed, left)
 
     def _time_left(self) -> TimeLeft | None:

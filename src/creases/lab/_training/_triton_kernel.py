@@ -51,8 +51,8 @@ def _mixed(z):
 @triton.jit
 def _key(state, k: tl.constexpr):
     """Return the two numbers of a round of an order."""
-    drawn = _mixed(state + (k * 0x9E3779B97F4A7C15) % (1 << 64))
-    return drawn.to(tl.uint32) | 1, (drawn >> 32).to(tl.uint32)
+    word = _mixed(state + (k * 0x9E3779B97F4A7C15) % (1 << 64))
+    return word.to(tl.uint32) | 1, (word >> 32).to(tl.uint32)
 
 
 @triton.jit
@@ -66,7 +66,7 @@ def _shuffled(x, key, mask, half):
 def _ordered(place, seed, epoch, n):
     """Return the samples at places (1, S, 1) of each network's order (1, S, L), as in ``order.py``."""
     state = _mixed(seed.to(tl.uint64) + 0x9E3779B97F4A7C15) ^ _mixed(epoch.to(tl.uint64))
-    one, two, three, four = _key(state, 1), _key(state, 2), _key(state, 3), _key(state, 4)
+    key1, key2, key3, key4 = _key(state, 1), _key(state, 2), _key(state, 3), _key(state, 4)
     bits = 1
     while (1 << bits) < n:
         bits += 1
@@ -76,8 +76,8 @@ def _ordered(place, seed, epoch, n):
     outside = place + tl.zeros_like(seed).to(tl.int32) >= 0
     busy = True
     while busy:
-        moved = _shuffled(_shuffled(x, one, mask, half), two, mask, half)
-        moved = _shuffled(_shuffled(moved, three, mask, half), four, mask, half)
+        moved = _shuffled(_shuffled(x, key1, mask, half), key2, mask, half)
+        moved = _shuffled(_shuffled(moved, key3, mask, half), key4, mask, half)
         x = tl.where(outside, moved, x)
         outside = x >= n.to(tl.uint32)
         busy = tl.max(outside.to(tl.int32)) > 0
@@ -124,28 +124,28 @@ def _slopes(Z, y, sample, valid, C, share, S: tl.constexpr, L: tl.constexpr, LOS
     tile = _tile(S, L)
     if LOSS == "binary_cross_entropy":
         z = tl.load(Z + tile)
-        wanted = tl.load(y + sample * L + _lanes(L))
+        target = tl.load(y + sample * L + _lanes(L))
         e = tl.exp(-tl.abs(z))
-        slope = (tl.where(z > 0, 1.0, e) / (1 + e) - wanted) * share
-        loss = tl.maximum(z, 0.0) - z * wanted + _log1p(e)
-        right = ((z > 0) == (wanted > 0.5)) & (tl.abs(z) < float("inf"))
+        slope = (tl.where(z > 0, 1.0, e) / (1 + e) - target) * share
+        loss = tl.maximum(z, 0.0) - z * target + _log1p(e)
+        right = ((z > 0) == (target > 0.5)) & (tl.abs(z) < float("inf"))
         tl.store(Z + tile, tl.where(valid, slope, 0.0))
     elif LOSS == "cross_entropy":
         klass = tl.load(y + sample * L + _lanes(L))
-        own = tl.load(Z + tile)
-        top = own
+        true_output = tl.load(Z + tile)
+        top = true_output
         for j in range(1, C):
             z = tl.load(Z + j * (S * L) + tile)
             top = tl.maximum(top, z)
-            own = tl.where(klass == j, z, own)
+            true_output = tl.where(klass == j, z, true_output)
         others = tl.zeros((1, S, L), Z.dtype.element_ty)
-        right = own == own
+        right = true_output == true_output
         for j in range(C):
             z = tl.load(Z + j * (S * L) + tile)
             others += tl.where(klass == j, 0.0, tl.exp(z - top))
-            right = right & ((own > z) | ((own == z) & (j >= klass))) & (tl.abs(z) < float("inf"))
-        total = others + tl.exp(own - top)
-        loss = tl.where(own == top, _log1p(others), top - own + tl.log(total))
+            right = right & ((true_output > z) | ((true_output == z) & (j >= klass))) & (tl.abs(z) < float("inf"))
+        total = others + tl.exp(true_output - top)
+        loss = tl.where(true_output == top, _log1p(others), top - true_output + tl.log(total))
         share = share / total
         for j in range(C):
             e = tl.exp(tl.load(Z + j * (S * L) + tile) - top)
@@ -155,8 +155,8 @@ def _slopes(Z, y, sample, valid, C, share, S: tl.constexpr, L: tl.constexpr, LOS
         loss = tl.zeros((1, S, L), Z.dtype.element_ty)
         right = valid
         for j in range(C):
-            wanted = tl.load(y + (sample * C + j) * L + _lanes(L))
-            off = tl.load(Z + j * (S * L) + tile) - wanted
+            target = tl.load(y + (sample * C + j) * L + _lanes(L))
+            off = tl.load(Z + j * (S * L) + tile) - target
             loss += off * off / C
             tl.store(Z + j * (S * L) + tile, tl.where(valid, 2 * off / C * share, 0.0))
     tl.debug_barrier()
@@ -243,7 +243,7 @@ def _update(
 @triton.jit
 def _pass(
     widths, depth, parameters, units, leak, W, A, G, X, y, n, start, stop, fresh, learn, seed, epoch,
-    S: tl.constexpr, L: tl.constexpr, U: tl.constexpr, LOSS: tl.constexpr, OWN: tl.constexpr, ORDERED: tl.constexpr,
+    S: tl.constexpr, L: tl.constexpr, U: tl.constexpr, LOSS: tl.constexpr, PER_NET: tl.constexpr, ORDERED: tl.constexpr,
 ):  # fmt: skip
     """Sum losses and correct answers (1, 1, L) over samples ``start`` to ``stop``; gradients of the mean in G."""
     d = tl.load(widths)
@@ -255,7 +255,7 @@ def _pass(
         sample, valid = _samples(s, stop, n, seed, epoch, S, ORDERED)
         if fresh:  # else the inputs are there from the step before
             for k in range(d):
-                x = tl.load(X + (sample * d + k) * L + _lanes(L)) if OWN else tl.load(X + sample * d + k)
+                x = tl.load(X + (sample * d + k) * L + _lanes(L)) if PER_NET else tl.load(X + sample * d + k)
                 tl.store(A + k * S * L + _tile(S, L), x + tl.zeros((1, S, L), W.dtype.element_ty))
             tl.debug_barrier()
         _forward(widths, depth, leak, W, A, S, L, U)
@@ -272,7 +272,7 @@ def epochs_kernel(
     widths, depth, parameters, units, settings, table, last, W, M, V, G, A, X, y, lr, seeds, steps, going, trained,
     losses, rights, n, size, done, epochs, watched,
     S: tl.constexpr, L: tl.constexpr, U: tl.constexpr, R: tl.constexpr, LOSS: tl.constexpr, ADAM: tl.constexpr,
-    OWN: tl.constexpr, ORDERED: tl.constexpr,
+    PER_NET: tl.constexpr, ORDERED: tl.constexpr,
 ):  # fmt: skip
     """Train blocks of L networks for some epochs; for 0 epochs, only look at their losses.
 
@@ -290,7 +290,7 @@ def epochs_kernel(
     A
         (blocks, units, S, L) room for activities.
     X, y
-        Inputs (n, d), or (blocks, n, d, L) where OWN, and targets (blocks, n, L): classes, or zeros and ones; for mse
+        Inputs (n, d), or (blocks, n, d, L) if PER_NET, and targets (blocks, n, L): classes, or zeros and ones; for mse
         (blocks, n, C, L).
     lr, seeds, steps
         (blocks, L) learning rates, seeds of the order of samples, steps done before.
@@ -307,7 +307,7 @@ def epochs_kernel(
     V += block * parameters * L
     G += block * parameters * L
     A += block * units * S * L
-    if OWN:
+    if PER_NET:
         X += block * n * tl.load(widths) * L
     y += block * n * (tl.load(widths + depth) if LOSS == "squared_error" else 1) * L
     lanes = block * L + _lanes(L)
@@ -332,7 +332,7 @@ def epochs_kernel(
                 fresh, learn = (epoch == 0) | (n > S), epoch < epochs
             total, score = _pass(
                 widths, depth, parameters, units, leak, W, A, G, X, y, n, 0, n, fresh, learn, seed, epoch,
-                S, L, U, LOSS, OWN, False,
+                S, L, U, LOSS, PER_NET, False,
             )  # fmt: skip
             loss = tl.where(on, total / n, loss)
             right = tl.where(on, score, right)
@@ -342,7 +342,7 @@ def epochs_kernel(
                 for start in range(0, n, size):
                     _pass(
                         widths, depth, parameters, units, leak, W, A, G, X, y, n, start, tl.minimum(start + size, n),
-                        True, True, seed, done + epoch, S, L, U, LOSS, OWN, True,
+                        True, True, seed, done + epoch, S, L, U, LOSS, PER_NET, True,
                     )  # fmt: skip
                     _update(W, M, V, G, parameters, on, rate, step, table, last, settings, L, R, ADAM)
                     step += 1

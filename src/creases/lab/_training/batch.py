@@ -113,8 +113,8 @@ class Batch:
         rng = np.random.default_rng(seed)
         weights, biases = [], []
         for m, o in pairwise(widths):
-            drawn = rng.uniform(-1, 1, (count, o, m)) if init == "torch" else rng.normal(0, 2**0.5, (count, o, m))
-            weights.append((drawn / np.sqrt(m)).astype(dtype))
+            values = rng.uniform(-1, 1, (count, o, m)) if init == "torch" else rng.normal(0, 2**0.5, (count, o, m))
+            weights.append((values / np.sqrt(m)).astype(dtype))
             biases.append((rng.uniform(-1, 1, (count, o)) / np.sqrt(m)).astype(dtype))
         return cls(tuple(weights), tuple(biases), leak)
 

@@ -13,7 +13,7 @@ import torch
 from creases.lab._training.task import Array, Ends, Task
 
 #: Samples are kept in the lanes' memory from epoch to epoch if they take at most so many bytes.
-KEPT = 1 << 18
+MAX_RESIDENT_BYTES = 1 << 18
 
 
 def run(task: Task) -> Ends:
@@ -22,8 +22,8 @@ def run(task: Task) -> Ends:
 
     B, rules = task.W.shape[1], _rules(task)
     epochs, losses, right = np.zeros(B, np.int64), np.zeros(B), np.zeros(B, np.int64)
-    given = (task.W, task.first, task.second, task.steps, task.X, task.y, task.lr, task.seeds)
-    _shared(lambda queue: work(queue, rules, _lanes(rules), *given, epochs, losses, right), B)
+    arrays = (task.W, task.first, task.second, task.steps, task.X, task.y, task.lr, task.seeds)
+    _shared(lambda queue: work(queue, rules, _lanes(rules), *arrays, epochs, losses, right), B)
     return Ends(epochs, losses / task.X.shape[1], right)
 
 
@@ -52,7 +52,7 @@ def _rules(task: Task) -> Any:
     dtype, (_, n, batches) = task.W.dtype, task.shape
     blocks = -(-n // SAMPLES)
     size = blocks * SAMPLES * (task.X.shape[2] + task.y.shape[2]) * BYTES
-    kept = task.batch_size is None and size <= KEPT
+    resident = task.batch_size is None and size <= MAX_RESIDENT_BYTES
     return Rules(
         widths=np.array(task.widths),
         leak=float(task.leak),
@@ -64,8 +64,8 @@ def _rules(task: Task) -> Any:
         size=0 if task.batch_size is None else task.batch_size,
         need=task.until_correct or 0,
         limit=-inf if task.until_loss is None else task.until_loss,
-        kept=kept,
-        at=_layout(task, blocks if kept else 1),
+        resident=resident,
+        at=_layout(task, blocks if resident else 1),
     )
 
 
@@ -98,5 +98,5 @@ def _lanes(rules: Any) -> Any:
     L = BYTES // dtype.itemsize
     memory = np.zeros((rules.at.end + 1) * L, dtype)
     memory = memory[-memory.ctypes.data % BYTES // dtype.itemsize :]
-    keys, chosen = np.zeros((2 * ROUNDS, L), np.uint32), np.zeros((SAMPLES, L), np.uint32)
-    return Lanes(memory, np.zeros((6, L), np.int64), keys, chosen, np.zeros(L, np.int64), np.zeros(L))
+    keys, samples = np.zeros((2 * ROUNDS, L), np.uint32), np.zeros((SAMPLES, L), np.uint32)
+    return Lanes(memory, np.zeros((6, L), np.int64), keys, samples, np.zeros(L, np.int64), np.zeros(L))

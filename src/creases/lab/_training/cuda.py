@@ -47,12 +47,12 @@ def run(task: Task) -> Ends:
     most = max(_room(place) // (size * task.W.itemsize) // tiles.lanes, 1) * tiles.lanes
     ends = Ends(np.zeros(B, np.int64), np.zeros(B), np.zeros(B, np.int64))
     for start in range(0, B, most):
-        own = slice(start, start + most)
-        home = _home(task, own, place)
+        chunk = slice(start, start + most)
+        home = _home(task, chunk, place)
         with _on(place):
             _train(task, home, fixed, tiles)
         for part, name in zip((task.W, task.first, task.second, *ends), CHANGED, strict=True):
-            part[..., own] = home[name].cpu().numpy()
+            part[..., chunk] = home[name].cpu().numpy()
     task.steps[:] += ends.epochs * batches
     return ends
 
@@ -107,9 +107,9 @@ def _fixed(task: Task, place: torch.device) -> dict[str, Tensor]:
     enough = inf if task.until_correct is None else task.until_correct
     settings = np.array([task.leak, *first, b2, 1 - b2, task.eps, low, enough], task.W.dtype)
     return {
-        "widths": _there(np.array(task.widths, np.int32), place),
-        "settings": _there(settings, place),
-        "table": _there(_corrections(task).astype(task.W.dtype), place),
+        "widths": _to_device(np.array(task.widths, np.int32), place),
+        "settings": _to_device(settings, place),
+        "table": _to_device(_corrections(task).astype(task.W.dtype), place),
     }
 
 
@@ -122,21 +122,24 @@ def _corrections(task: Task) -> Array:
     return np.stack([1 / (1 - task.betas[0] ** t), 1 / np.sqrt(1 - task.betas[1] ** t)], axis=1)
 
 
-def _home(task: Task, own: slice, place: torch.device) -> dict[str, Tensor]:
+def _home(task: Task, chunk: slice, place: torch.device) -> dict[str, Tensor]:
     """Arrays of some of the networks, which are last: (rows, networks); inputs that all share are (1, n, d)."""
-    W = _there(task.W[:, own], place)
+    W = _to_device(task.W[:, chunk], place)
     count, dtype = W.shape[1], task.W.dtype
-    home = {"W": W, "M": _there(task.first[:, own], place), "V": _there(task.second[:, own], place)}
+    home = {"W": W, "M": _to_device(task.first[:, chunk], place), "V": _to_device(task.second[:, chunk], place)}
     home |= {name: torch.zeros(count, dtype=W.dtype, device=place) for name in ("losses", "rights")}
-    home |= {"trained": torch.zeros(count, dtype=torch.int32, device=place), "seeds": _there(task.seeds[own], place)}
-    home |= {"lr": _there(task.lr[own].astype(dtype), place)}
-    home |= {"steps": _there(np.minimum(task.steps[own], 1 << 30).astype(np.int32), place)}
-    y = _there(task.y if len(task.y) == 1 else task.y[own], place).flatten(1).T
-    X = _there(task.X if len(task.X) == 1 else task.X[own], place)
+    home |= {
+        "trained": torch.zeros(count, dtype=torch.int32, device=place),
+        "seeds": _to_device(task.seeds[chunk], place),
+    }
+    home |= {"lr": _to_device(task.lr[chunk].astype(dtype), place)}
+    home |= {"steps": _to_device(np.minimum(task.steps[chunk], 1 << 30).astype(np.int32), place)}
+    y = _to_device(task.y if len(task.y) == 1 else task.y[chunk], place).flatten(1).T
+    X = _to_device(task.X if len(task.X) == 1 else task.X[chunk], place)
     return home | {"y": y.expand(-1, count), "X": X if len(task.X) == 1 else X.flatten(1).T}
 
 
-def _there(part: Array, place: torch.device) -> Tensor:
+def _to_device(part: Array, place: torch.device) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(part)).to(place)
 
 
@@ -207,7 +210,7 @@ def _launch(
         R=tiles.rows,
         LOSS=task.loss,
         ADAM=task.optimizer == "adam",
-        OWN=len(task.X) > 1,
+        PER_NET=len(task.X) > 1,
         ORDERED=task.batch_size is not None,
         num_warps=1,
         num_stages=1,

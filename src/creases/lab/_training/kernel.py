@@ -18,7 +18,7 @@ from creases.lab._training.layers import backward, forward, gradients
 from creases.lab._training.losses import slopes
 from creases.lab._training.order import bits_of, places, set_keys
 from creases.lab._training.steps import adam, descend
-from creases.lab.simd._vectors import SAMPLES, apart, filled, load, store, taken, vectors
+from creases.lab.simd._vectors import SAMPLES, apart, fetch_and_increment, filled, load, store, vectors
 
 
 class Layout(NamedTuple):
@@ -50,7 +50,7 @@ class Rules(NamedTuple):
     size: int  #: of a minibatch; 0: all samples
     need: int  #: freeze with so many right; 0: never
     limit: float  #: freeze below this loss; -inf: never
-    kept: bool  #: all samples stay in the thread's memory
+    resident: bool  #: all samples stay in the thread's memory
     at: Layout
 
 
@@ -60,7 +60,7 @@ class Lanes(NamedTuple):
     memory: Any  #: see Layout
     state: Any  #: (6, L) int64, see WHICH, ...
     order: Any  #: (., L) uint32 keys of each network's order of samples
-    chosen: Any  #: (8, L) uint32 samples of each network
+    samples: Any  #: (8, L) uint32 samples of each network
     origin: Any  #: (L,) int64 where a sample of each network begins
     totals: Any  #: (L,) float64 sums of losses
 
@@ -88,7 +88,7 @@ def _choose(lanes: Any, first: Any, end: Any, n: Any) -> None:
     apart()
     bits = bits_of(n)
     for s in range(SAMPLES):
-        places(min(first + s, end - 1), n, bits, lanes.order, lanes.chosen[s])
+        places(min(first + s, end - 1), n, bits, lanes.order, lanes.samples[s])
 
 
 @numba.njit
@@ -111,7 +111,7 @@ def _take(lanes: Any, at: Any, X: Any, first: Any, end: Any, ordered: Any) -> No
             continue
         for lane in range(L):
             net = lanes.state[WHICH, lane] if len(X) > 1 else 0
-            start[lane] = (net * n + (np.int64(lanes.chosen[s, lane]) if ordered else i)) * d
+            start[lane] = (net * n + (np.int64(lanes.samples[s, lane]) if ordered else i)) * d
         for k in range(d):
             for lane in range(L):
                 lanes.memory[(row + k * SAMPLES) * L + lane] = flat[start[lane] + k]
@@ -139,7 +139,7 @@ def _pass(
         store(G, p, zero)
     for first in range(start, end, SAMPLES):
         i, t = at.inputs, at.targets
-        if rules.kept:
+        if rules.resident:
             i, t = i + first * d, t + first * y.shape[2]
         else:
             last = min(first + SAMPLES, end)
@@ -248,7 +248,7 @@ def work(
         entered = fresh
         for lane in range(L):
             if not state[ALIVE, lane] and queue[0] < B:
-                net = taken(queue)
+                net = fetch_and_increment(queue)
                 if net < B:
                     _enter(lane, net, lanes, W, M, V, steps)
                     entered = True
@@ -257,7 +257,7 @@ def work(
             done += state[DONE, lane]
         if alive == 0:
             return
-        if rules.kept and entered:
+        if rules.resident and entered:
             if fresh or len(X) > 1:
                 _take(lanes, at.inputs, X, start, n, no)
             if fresh or len(y) > 1:

@@ -38,18 +38,18 @@ def forward(W: Any, w: Any, m: Any, o: Any, source: Any, s: Any, A: Any, a: Any,
     """
     apart()
     for u in range(0, o - 1, 2):
-        one, other = spread(load(W, w + o * m + u)), spread(load(W, w + o * m + u + 1))
+        first, second = spread(load(W, w + o * m + u)), spread(load(W, w + o * m + u + 1))
         for k in range(m):
             row = load_wide(source, s + k)
-            one = fma(spread(load(W, w + u * m + k)), row, one)
-            other = fma(spread(load(W, w + u * m + m + k)), row, other)
-        store_wide(A, a + u, _bent(one, bent, leak))
-        store_wide(A, a + u + 1, _bent(other, bent, leak))
+            first = fma(spread(load(W, w + u * m + k)), row, first)
+            second = fma(spread(load(W, w + u * m + m + k)), row, second)
+        store_wide(A, a + u, _bent(first, bent, leak))
+        store_wide(A, a + u + 1, _bent(second, bent, leak))
     if o % 2:
-        one = spread(load(W, w + o * m + o - 1))
+        first = spread(load(W, w + o * m + o - 1))
         for k in range(m):
-            one = fma(spread(load(W, w + (o - 1) * m + k)), load_wide(source, s + k), one)
-        store_wide(A, a + o - 1, _bent(one, bent, leak))
+            first = fma(spread(load(W, w + (o - 1) * m + k)), load_wide(source, s + k), first)
+        store_wide(A, a + o - 1, _bent(first, bent, leak))
 
 
 @numba.njit
@@ -57,18 +57,18 @@ def gradients(w: Any, m: Any, o: Any, source: Any, s: Any, A: Any, a: Any, G: An
     """Add a layer's gradients to G, from the slopes by its outputs, rows a.. of A."""
     apart()
     for u in range(0, o - 1, 2):
-        one, other, at = load_wide(A, a + u), load_wide(A, a + u + 1), w + u * m
+        first, second, at = load_wide(A, a + u), load_wide(A, a + u + 1), w + u * m
         for k in range(m):
             row = load_wide(source, s + k)
-            store(G, at + k, add_products(load(G, at + k), one, row))
-            store(G, at + m + k, add_products(load(G, at + m + k), other, row))
-        store(G, w + o * m + u, add_samples(load(G, w + o * m + u), one))
-        store(G, w + o * m + u + 1, add_samples(load(G, w + o * m + u + 1), other))
+            store(G, at + k, add_products(load(G, at + k), first, row))
+            store(G, at + m + k, add_products(load(G, at + m + k), second, row))
+        store(G, w + o * m + u, add_samples(load(G, w + o * m + u), first))
+        store(G, w + o * m + u + 1, add_samples(load(G, w + o * m + u + 1), second))
     if o % 2:
-        one, at = load_wide(A, a + o - 1), w + (o - 1) * m
+        first, at = load_wide(A, a + o - 1), w + (o - 1) * m
         for k in range(m):
-            store(G, at + k, add_products(load(G, at + k), one, load_wide(source, s + k)))
-        store(G, w + o * m + o - 1, add_samples(load(G, w + o * m + o - 1), one))
+            store(G, at + k, add_products(load(G, at + k), first, load_wide(source, s + k)))
+        store(G, w + o * m + o - 1, add_samples(load(G, w + o * m + o - 1), first))
 
 
 @numba.njit
@@ -77,18 +77,18 @@ def backward(W: Any, w: Any, m: Any, o: Any, A: Any, s: Any, a: Any, leak: Any) 
     apart()
     nothing = filled(0.0, load_wide(A, a))
     for k in range(0, m - 1, 2):
-        one, other = nothing, nothing
+        first, second = nothing, nothing
         for u in range(o):
             row = load_wide(A, a + u)
-            one = fma(spread(load(W, w + u * m + k)), row, one)
-            other = fma(spread(load(W, w + u * m + k + 1)), row, other)
-        store_wide(A, s + k, _gated(one, load_wide(A, s + k), leak))
-        store_wide(A, s + k + 1, _gated(other, load_wide(A, s + k + 1), leak))
+            first = fma(spread(load(W, w + u * m + k)), row, first)
+            second = fma(spread(load(W, w + u * m + k + 1)), row, second)
+        store_wide(A, s + k, _gated(first, load_wide(A, s + k), leak))
+        store_wide(A, s + k + 1, _gated(second, load_wide(A, s + k + 1), leak))
     if m % 2:
-        one = nothing
+        first = nothing
         for u in range(o):
-            one = fma(spread(load(W, w + u * m + m - 1)), load_wide(A, a + u), one)
-        store_wide(A, s + m - 1, _gated(one, load_wide(A, s + m - 1), leak))
+            first = fma(spread(load(W, w + u * m + m - 1)), load_wide(A, a + u), first)
+        store_wide(A, s + m - 1, _gated(first, load_wide(A, s + m - 1), leak))
 
 
 @numba.njit(forceinline=True)

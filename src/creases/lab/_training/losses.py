@@ -73,12 +73,12 @@ def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, s
         first = z * SAMPLES + s
         y, share, counts = load(T, s), load(K, k * SAMPLES + s), load(K, (k + 1) * SAMPLES + s)
         one, zero, half = filled(1.0, y), filled(0.0, y), filled(0.5, y)
-        top, best, own, sizes = load(Z, first), zero, zero, zero
+        top, best, true_output, sizes = load(Z, first), zero, zero, zero
         for j in range(C):
             f, number = load(Z, first + j * SAMPLES), filled(j, y)
             best = where_less(top, f, number, best)
             top = where_less(top, f, f, top)
-            own = where_less(size(y - number), half, f, own)
+            true_output = where_less(size(y - number), half, f, true_output)
             sizes = sizes + size(f)
         rest = zero  # of the sum of exp(f_j - top), but for the largest, which is 1
         for j in range(C):
@@ -92,7 +92,7 @@ def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, s
         right = where_less(size(best - y), half, counts, zero)
         _add(sums, 0, where_less(sizes, filled(float("inf"), y), right, zero))
         if valued:
-            _add(sums, 1, where_less(zero, counts, (top - own) + log1p(rest), zero))
+            _add(sums, 1, where_less(zero, counts, (top - true_output) + log1p(rest), zero))
 
 
 @numba.njit

@@ -42,25 +42,25 @@ def set_keys(seed: Any, epoch: Any, keys: Any, lane: Any) -> None:
     state = _mixed(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)) ^ _mixed(np.uint64(epoch))
     for k in range(ROUNDS):
         state = state + np.uint64(0x9E3779B97F4A7C15)
-        drawn = _mixed(state)
-        keys[2 * k, lane] = np.uint32(drawn & _MASK) | np.uint32(1)
-        keys[2 * k + 1, lane] = np.uint32(drawn >> np.uint64(32))
+        word = _mixed(state)
+        keys[2 * k, lane] = np.uint32(word & _MASK) | np.uint32(1)
+        keys[2 * k + 1, lane] = np.uint32(word >> np.uint64(32))
 
 
 @numba.njit
-def places(position: Any, n: Any, bits: Any, keys: Any, found: Any) -> None:
-    """Write the sample at a position of each lane's order into ``found`` (lanes,), uint32."""
+def places(position: Any, n: Any, bits: Any, keys: Any, samples: Any) -> None:
+    """Write the sample at a position of each lane's order into ``samples`` (lanes,), uint32."""
     mask, half = np.uint32((1 << bits) - 1), np.uint32((bits + 1) // 2)
-    for lane in range(len(found)):
-        found[lane] = _round(np.uint32(position), lane, keys, mask, half)
+    for lane in range(len(samples)):
+        samples[lane] = _round(np.uint32(position), lane, keys, mask, half)
     outside = n < (1 << bits)
     while outside:
         count = 0
-        for lane in range(len(found)):  # without branches: one instruction for many lanes
-            x = found[lane]
+        for lane in range(len(samples)):  # without branches: one instruction for many lanes
+            x = samples[lane]
             further = _round(x, lane, keys, mask, half)
-            found[lane] = further if x >= n else x
-            count += found[lane] >= n
+            samples[lane] = further if x >= n else x
+            count += samples[lane] >= n
         outside = count > 0
 
 
@@ -74,10 +74,10 @@ def _round(x: Any, lane: Any, keys: Any, mask: Any, half: Any) -> Any:
 
 def order(seed: int, epoch: int, n: int) -> Any:
     """Return the order (n,) of n samples in an epoch, counted from 0."""
-    keys, found = np.empty((2 * ROUNDS, 1), np.uint32), np.empty(1, np.uint32)
+    keys, sample = np.empty((2 * ROUNDS, 1), np.uint32), np.empty(1, np.uint32)
     set_keys(seed, epoch, keys, 0)
     result = np.empty(n, np.int64)
     for position in range(n):
-        places(position, n, bits_of(n), keys, found)
-        result[position] = found[0]
+        places(position, n, bits_of(n), keys, sample)
+        result[position] = sample[0]
     return result

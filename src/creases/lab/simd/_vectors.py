@@ -173,9 +173,9 @@ def filled(context: Any, value: Any, like: Any) -> Any:
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         number = context.cast(builder, args[0], sig.args[0], like.dtype)
         kind = _llvm(like)
-        one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.IntType(32)(0))
+        first_lane = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.IntType(32)(0))
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), like.count), [0] * like.count)
-        return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
+        return builder.shuffle_vector(first_lane, ir.Constant(kind, ir.Undefined), zeros)
 
     return like(value, like), build
 
@@ -215,7 +215,7 @@ def add_samples(context: Any, narrow: Any, wide: Any) -> Any:
 
 
 @intrinsic
-def add_products(context: Any, narrow: Any, one: Any, other: Any) -> Any:
+def add_products(context: Any, narrow: Any, first: Any, second: Any) -> Any:
     """Return a narrow vector plus the sum over samples of the products of two wide ones, sample by sample."""
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -224,7 +224,7 @@ def add_products(context: Any, narrow: Any, one: Any, other: Any) -> Any:
             total = _call(builder, "llvm.fmuladd", a, b, total)
         return total
 
-    return narrow(narrow, one, other), build
+    return narrow(narrow, first, second), build
 
 
 @intrinsic
@@ -325,9 +325,9 @@ def exp(context: Any, x: Any) -> Any:
         p = _filled(x, 1 / factorial(terms))
         for degree in range(terms - 1, -1, -1):
             p = fused(p, r, _filled(x, 1 / factorial(degree)))
-        whole = ir.VectorType(integer, x.count)
-        moved = builder.shl(builder.bitcast(raised, whole), ir.Constant(whole, [shift] * x.count))
-        ones = builder.bitcast(_filled(x, 1.0), whole)
+        integers = ir.VectorType(integer, x.count)
+        moved = builder.shl(builder.bitcast(raised, integers), ir.Constant(integers, [shift] * x.count))
+        ones = builder.bitcast(_filled(x, 1.0), integers)
         return builder.fmul(p, builder.bitcast(builder.add(moved, ones), _llvm(x)))
 
     return x(x), build
@@ -344,17 +344,17 @@ def log1p(context: Any, x: Any) -> Any:
     terms = 11 if x.dtype == types.float64 else 5
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        one, whole = _filled(x, 1.0), ir.VectorType(integer, x.count)
+        one, integers = _filled(x, 1.0), ir.VectorType(integer, x.count)
 
         def number(value: int) -> Any:
-            return ir.Constant(whole, [value] * x.count)
+            return ir.Constant(integers, [value] * x.count)
 
         u = builder.fadd(args[0], one)
         lost = builder.fdiv(builder.fsub(args[0], builder.fsub(u, one)), u)
         threequarters = int(np.array(0.75, f"f{integer.width // 8}").view(f"i{integer.width // 8}"))
-        above = builder.sub(builder.bitcast(u, whole), number(threequarters))
+        above = builder.sub(builder.bitcast(u, integers), number(threequarters))
         k = builder.ashr(above, number(shift))
-        m = builder.bitcast(builder.sub(builder.bitcast(u, whole), builder.shl(k, number(shift))), _llvm(x))
+        m = builder.bitcast(builder.sub(builder.bitcast(u, integers), builder.shl(k, number(shift))), _llvm(x))
         s = builder.fdiv(builder.fsub(m, one), builder.fadd(m, one))
         square = builder.fmul(s, s)
         p = _filled(x, 2 / (2 * terms + 1))
@@ -362,16 +362,16 @@ def log1p(context: Any, x: Any) -> Any:
             p = _call(builder, "llvm.fmuladd", p, square, _filled(x, 2 / (2 * degree + 1)))
         times = builder.sitofp(k, _llvm(x))
         rest = _call(builder, "llvm.fmuladd", times, _filled(x, log(2)), builder.fmul(p, s))
-        found = builder.fadd(rest, lost)
+        result = builder.fadd(rest, lost)
         finite = builder.fcmp_ordered("<", args[0], _filled(x, float("inf")))
-        return builder.select(finite, found, args[0])
+        return builder.select(finite, result, args[0])
 
     return x(x), build
 
 
 @intrinsic
-def taken(context: Any, counter: Any) -> Any:
-    """Add 1 to a number in memory that threads share, a (1,) array of int64; what it was."""
+def fetch_and_increment(context: Any, counter: Any) -> Any:
+    """Add 1 to a counter that threads share, a (1,) array of int64; return its value before."""
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = context.make_array(sig.args[0])(context, builder, args[0]).data
