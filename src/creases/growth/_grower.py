@@ -157,7 +157,7 @@ class Grower:
                 "model", "have a layer whose width can grow", hint="creases.places(model, refused=True) says why"
             )
         check_optimizer(optimizer, model)
-        self._began, self._begun = time.monotonic(), False
+        self._began, self._has_begun = time.monotonic(), False
         self._reviewed = 0  #: growth steps that were made for other samples than these
 
     @property
@@ -172,10 +172,10 @@ class Grower:
 
     def begin(self) -> None:
         """Before the first epoch (:meth:`step` does it too): refuse what can never grow, and draw dead units anew."""
-        state, self._begun = self.state, True
-        for found, name in ((state.samples, "data"), (self.validation, "validation")):
-            if found is not None:
-                state.objective.check(_outputs(state.model, found.example(), name), found.arrays(MAX_SAMPLES).y, name)
+        state, self._has_begun = self.state, True
+        for part, name in ((state.samples, "data"), (self.validation, "validation")):
+            if part is not None:
+                state.objective.check(_outputs(state.model, part.example(), name), part.arrays(MAX_SAMPLES).y, name)
         refused = []
         for place in state.where(state) if isinstance(state.where, At) else state.places:
             proposal = state.propose(place)
@@ -196,7 +196,7 @@ class Grower:
         """
         if self.history.ended:
             return None
-        if not self._begun:
+        if not self._has_begun:
             self.begin()
         self.note(measured, steps=steps)
         return self.decide()
@@ -227,7 +227,7 @@ class Grower:
 
         Budgets hold all the same. Where a layer is dead, its units are drawn anew: nothing else would help.
         """
-        if not self._begun:
+        if not self._has_begun:
             self.begin()
         state = self.state
         self._look_back()
@@ -273,7 +273,7 @@ class Grower:
 
         With ``other_data`` the samples are others by now: what became of the last fold is not asked on them.
         """
-        self.state.history, self._begun = history, True
+        self.state.history, self._has_begun = history, True
         self._reviewed = len(history.records) if other_data else 0
         self.state.clear()
         self._began = time.monotonic() - (history.last["seconds"] if history.epochs else 0.0)
@@ -286,11 +286,13 @@ class Grower:
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
         if record.number > self._reviewed and record.method == "fold" and record.explanation.get("why"):
-            seen = drop_unweighted(self.state.samples.arrays(getattr(self.state.how, "max_samples", Fold.max_samples)))
-            rows = None if seen.rows is None else seen.rows.numpy()
+            sample = drop_unweighted(
+                self.state.samples.arrays(getattr(self.state.how, "max_samples", Fold.max_samples))
+            )
+            rows = None if sample.rows is None else sample.rows.numpy()
             model, unit = copy_sharing_parameters(self.state.model), record.units[0]
-            options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": seen.weight}
-            record.explanation = fold_outcome(record.explanation, model, seen.X, seen.y, **options)
+            options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": sample.weight}
+            record.explanation = fold_outcome(record.explanation, model, sample.X, sample.y, **options)
 
 
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:

@@ -54,9 +54,9 @@ def recycle_units(state: State, stops: Sequence[Stop]) -> Record | None:
             alive = list(range(place.width))
             removed = [alive.pop(unit.unit) for unit in redundant]
             recycled = {"units": removed, "cost": sum(unit.cost for unit in redundant)}
-            shown = replace(proposal, place=place, explanation={**proposal.explanation, "recycled": recycled})
+            explained = replace(proposal, place=place, explanation={**proposal.explanation, "recycled": recycled})
             return _record_step(
-                state, "recycle", shown, removed, partial(_replace_units, state, place, redundant, proposal)
+                state, "recycle", explained, removed, partial(_replace_units, state, place, redundant, proposal)
             )
     return None
 

@@ -161,11 +161,14 @@ def drive(
     with ExitStack() as stack:
         stack.enter_context(_fork_random_numbers())
         stack.enter_context(preserve_modes(run.grower.state.model))
-        shown = [stack.enter_context(terminal_progress(progress)), stack.enter_context(tensorboard_writer(tensorboard))]
+        monitors = [
+            stack.enter_context(terminal_progress(progress)),
+            stack.enter_context(tensorboard_writer(tensorboard)),
+        ]
         run.start()
         while not run.history.ended:
             run.epoch()
-            for callback in (*shown, *callbacks):
+            for callback in (*monitors, *callbacks):
                 if callback is not None:
                     callback(run.grower.state)
             run.save(checkpoint_seconds)

@@ -190,12 +190,12 @@ class LoaderSamples:
 
     def draw(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
         share = -(-n // ranks.world_size())
-        taken = self._first(2 * share, seed)
-        used = min(share, len(taken.X) - len(taken.X) // 5)
-        memory = InMemorySamples(taken.X, taken.y)
-        rows = torch.arange(len(taken.X))
+        sample = self._first(2 * share, seed)
+        used = min(share, len(sample.X) - len(sample.X) // 5)
+        memory = InMemorySamples(sample.X, sample.y)
+        rows = torch.arange(len(sample.X))
         first, rest = ([memory.at(part) for part in torch.split(half, _PART)] for half in (rows[:used], rows[used:]))
-        held = torch.tensor(float(len(taken.X) - used))
+        held = torch.tensor(float(len(sample.X) - used))
         ranks.sum_over_ranks([held])
         return first, rest if held else None
 
@@ -279,8 +279,8 @@ def _match_pair(batch: Any, model: nn.Module) -> tuple[Tensor, Tensor]:
     return match_model(batch[0], batch[1], model)
 
 
-def _weights(given: Any, X: Tensor, name: str) -> Tensor:
-    weight = _tensor(given, f"{name}.weights").to(X.device, X.dtype if X.is_floating_point() else torch.float32)
+def _weights(values: Any, X: Tensor, name: str) -> Tensor:
+    weight = _tensor(values, f"{name}.weights").to(X.device, X.dtype if X.is_floating_point() else torch.float32)
     if weight.shape != X.shape[:1] or not bool(torch.isfinite(weight).all()) or not bool((weight >= 0).all()):
         expected = f"have a finite, non-negative weight for each of the {len(X)} samples"
         raise InputError(
@@ -327,7 +327,7 @@ def _seeded(loader: DataLoader[Any], seed: int) -> Iterator[None]:
     Samplers without a generator use torch's global random numbers: the caller seeds those.
     """
     holders = [getattr(holder, "generator", None) for holder in (loader, loader.sampler)]
-    generators = [found for found in holders if isinstance(found, torch.Generator)]
+    generators = [generator for generator in holders if isinstance(generator, torch.Generator)]
     states = [generator.get_state() for generator in generators]
     set_epoch = getattr(loader.sampler, "set_epoch", None)
     epoch = getattr(loader.sampler, "epoch", None)

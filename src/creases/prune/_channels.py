@@ -153,12 +153,12 @@ def _remove_units(
         for i, place in enumerate(candidates)
         for unit, loss in enumerate(losses_without(model, place, *few))
     ]
-    chosen: dict[int, list[int]] = {}
+    by_place: dict[int, list[int]] = {}
     for _, i, unit in sorted(scores):
-        units = chosen.setdefault(i, [])
-        if sum(map(len, chosen.values())) < count and len(units) < candidates[i].width - 1:
+        units = by_place.setdefault(i, [])
+        if sum(map(len, by_place.values())) < count and len(units) < candidates[i].width - 1:
             units.append(unit)
-    removed = {candidates[i].name: sorted(units) for i, units in chosen.items() if units}
+    removed = {candidates[i].name: sorted(units) for i, units in by_place.items() if units}
     for name, units in removed.items():
         place = next(place for place in _named_places(model, X, names) if place.name == name)
         remove(model, place, units)

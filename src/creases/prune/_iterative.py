@@ -204,8 +204,8 @@ def _draw_candidate(
         return replace(trajectory, ended="smallest")
     candidates = sorted(candidates, key=lambda candidate: (candidate.layer, candidate.unit))
     scores = np.array([1 / max(candidate.loss, 1e-12) for candidate in candidates])
-    drawn = candidates[int(rng.choice(len(candidates), p=scores / scores.sum()))]
-    hidden = drawn.network.widths[1:-1]
-    removal = Removal(drawn.layer, drawn.unit, hidden, drawn.loss, drawn.epochs, len(candidates), tried)
+    choice = candidates[int(rng.choice(len(candidates), p=scores / scores.sum()))]
+    hidden = choice.network.widths[1:-1]
+    removal = Removal(choice.layer, choice.unit, hidden, choice.loss, choice.epochs, len(candidates), tried)
     ended: Literal["", "smallest"] = "" if hidden else "smallest"
-    return replace(trajectory, network=drawn.network, steps=(*trajectory.steps, removal), ended=ended)
+    return replace(trajectory, network=choice.network, steps=(*trajectory.steps, removal), ended=ended)

@@ -35,7 +35,7 @@ class Edit:
 def unread(site: Site) -> Iterator[Edit]:
     """Propose to remove units that no layer reads."""
     parts = [(reader.weight[reader.columns] == 0).flatten(1).all(1) for reader in site.readers]
-    removed = _all_but_one(torch.stack(parts).all(0))
+    removed = _removable_units(torch.stack(parts).all(0))
     if removed:
         yield Edit(removed, "no layer reads them: their columns are zero")
 
@@ -43,7 +43,7 @@ def unread(site: Site) -> Iterator[Edit]:
 def constant(site: Site) -> Iterator[Edit]:
     """Propose to remove units that have one value in the whole box; it is added to the biases of their readers."""
     fixed = torch.stack([_fixed(reader) for reader in site.readers]).all(0)
-    removed = _all_but_one(fixed)
+    removed = _removable_units(fixed)
     if not removed:
         return
     units = list(removed)
@@ -78,24 +78,24 @@ def duplicate(site: Site) -> Iterator[Edit]:
 
 def _merge(site: Site, rows: Tensor, length: Tensor, pairs: dict[int, int]) -> Edit:
     """Return the edit that merges units (keys) into others (values), to which their columns are added."""
-    removed, kept = (torch.tensor(list(part)) for part in (pairs.keys(), pairs.values()))
-    factor = length[removed] / length[kept]
-    error = rows[removed] - factor[:, None] * rows[kept]
+    removed, targets = (torch.tensor(list(part)) for part in (pairs.keys(), pairs.values()))
+    factor = length[removed] / length[targets]
+    error = rows[removed] - factor[:, None] * rows[targets]
     bound = _products(error[:, :-1].abs(), site.row_sizes()) + error[:, -1].abs()
     bound *= site.between.gain  # how much a unit differs from the multiple of the one that replaces it
     values, changes = [], {}
     for reader in site.readers:
         weight = reader.weight
         new = weight.clone()
-        for unit, other, multiple in zip(removed.tolist(), kept.tolist(), factor.tolist(), strict=True):
+        for unit, other, multiple in zip(removed.tolist(), targets.tolist(), factor.tolist(), strict=True):
             new[reader.columns[other]] += multiple * weight[reader.columns[unit]]
         stored = reader.stored(new)
-        rounded = (_read_weight(reader, stored) - new)[reader.columns[kept]].abs()  # (k, per_unit, out, *kernel)
-        sizes = reader.by_unit(reader.entering.size)[kept].amax(2)  # (k, per_unit)
+        rounded = (_read_weight(reader, stored) - new)[reader.columns[targets]].abs()  # (k, per_unit, out, *kernel)
+        sizes = reader.by_unit(reader.entering.size)[targets].amax(2)  # (k, per_unit)
         out = _per_output(rounded, sizes) + _per_output(weight[reader.columns[removed]].abs(), bound[:, None])
         values.append((_parameter(reader), stored))
         changes[reader.output] = reader.change(out)
-    others = ", ".join(map(str, kept.tolist()))
+    others = ", ".join(map(str, targets.tolist()))
     reason = f"their weights are multiples of those of {others}, to which their columns are added"
     return Edit(tuple(removed.tolist()), reason, values=values, changes=changes)
 
@@ -230,7 +230,7 @@ def _range(P: Tensor, h: Interval) -> tuple[Tensor, Tensor]:
     return up @ h.low - down @ h.high, up @ h.high - down @ h.low
 
 
-def _all_but_one(redundant: Tensor) -> tuple[int, ...]:
+def _removable_units(redundant: Tensor) -> tuple[int, ...]:
     """Return the numbers of redundant units; if all are, without the first."""
     numbers = redundant.nonzero().flatten().tolist()
     return tuple(numbers[1:] if len(numbers) == len(redundant) else numbers)

@@ -53,8 +53,8 @@ def _is_hyperoctahedron(incidence: Incidence, n: int) -> bool:
     if not (apart.sum(axis=0) == 1).all():
         return False
     first = np.flatnonzero(apart.argmax(axis=0) > np.arange(2 * n))
-    chosen, other = incidence[:, first], incidence[:, apart.argmax(axis=0)[first]]
-    return bool((chosen != other).all()) and len(np.unique(chosen, axis=0)) == 2**n
+    vertices, opposite = incidence[:, first], incidence[:, apart.argmax(axis=0)[first]]
+    return bool((vertices != opposite).all()) and len(np.unique(vertices, axis=0)) == 2**n
 
 
 def _is_expanded_simplex(incidence: Incidence, n: int) -> bool:

@@ -86,8 +86,8 @@ def _matching_regions(net: Network, sides: NDArray[np.integer], points: Floats, 
         wrong = np.zeros((len(points), len(sides[start : start + size])), np.float32)
         for bend, may in enumerate(allowed):
             part = sides[start : start + size, net.unit_starts[bend] : net.unit_starts[bend + 1]]  # (regions, units)
-            taken = part[..., None] == np.arange(may.shape[2])
-            wrong += (~may).reshape(len(points), -1).astype(np.float32) @ taken.reshape(len(part), -1).T
+            is_side = part[..., None] == np.arange(may.shape[2])
+            wrong += (~may).reshape(len(points), -1).astype(np.float32) @ is_side.reshape(len(part), -1).T
         best = wrong.argmin(axis=1)
         fits = (regions < 0) & (wrong[np.arange(len(points)), best] == 0)
         regions[fits] = start + best[fits]

@@ -62,10 +62,10 @@ def region_polytope(net: Network, sides: NDArray[np.integer]) -> Polytope:
     if sides.shape != (net.n_units,):
         raise InputError("sides", f"have shape ({net.n_units},), one side for each unit", f"{sides.shape}")
     net = net.to(torch.float64)
-    chosen = split_sides(net, sides)
-    *bends, (J, y) = _coefficients(net, chosen)
-    sizes = _magnitudes(net, chosen, bends)
-    rows = [_rows(net, i, *parts) for i, parts in enumerate(zip(chosen, bends, sizes, strict=True))]
+    by_bend = split_sides(net, sides)
+    *bends, (J, y) = _coefficients(net, by_bend)
+    sizes = _magnitudes(net, by_bend, bends)
+    rows = [_rows(net, i, *parts) for i, parts in enumerate(zip(by_bend, bends, sizes, strict=True))]
     Q, p, units, across = (np.concatenate(parts) for parts in zip(_no_rows(net), *rows, strict=True))
     return Polytope(Q, p, units, across, J.cpu().numpy(), y.cpu().numpy())
 

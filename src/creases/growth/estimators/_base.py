@@ -174,8 +174,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _make_config(self, seed: int | None = None, *, partial: bool = False) -> GrowthConfig:
         """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
         if seed is None:
-            drawn = not isinstance(self.random_state, Integral)
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1) if drawn else self.random_state)
+            is_random = not isinstance(self.random_state, Integral)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1) if is_random else self.random_state)
         config = GrowthConfig(
             how=self.how,
             hidden=self.hidden,

@@ -109,8 +109,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class (n,) of each row."""
-        chosen = self._outputs(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        labels = self._outputs(X).argmax(axis=1)
+        return np.asarray(self.classes_[labels])
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the logits (n, n_classes) of each row; for two classes the log-odds (n,) of the second."""

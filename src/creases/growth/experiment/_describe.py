@@ -7,12 +7,13 @@ from creases.growth._records import Record
 
 def describe_step(record: Record) -> str:
     """Say what a growth step did: ``1 unit added``."""
-    new, gone = len(record.units), len(record.removed)
+    added, removed = len(record.units), len(record.removed)
     if record.action == "revive":
-        return f"{count_units(gone)} drawn anew"
+        return f"{count_units(removed)} drawn anew"
     if record.action == "recycle":
-        return f"{count_units(gone)} replaced" + (f", {count_units(new - gone)} added" if new > gone else "")
-    return f"{count_units(new)} added"
+        more = f", {count_units(added - removed)} added" if added > removed else ""
+        return f"{count_units(removed)} replaced{more}"
+    return f"{count_units(added)} added"
 
 
 def count_units(count: int) -> str:

@@ -164,12 +164,12 @@ class Snapshots:
         self.keep_only(lambda snapshot: snapshot.kind != "end")
         self._take("end", epoch, None, self.in_data_units(model), 0)
 
-    def keep_only(self, wanted: Callable[[Snapshot], bool]) -> None:
+    def keep_only(self, keep: Callable[[Snapshot], bool]) -> None:
         """Drop all other snapshots, such as those after a growth step that is undone."""
-        gone = [snapshot for snapshot in self._all if not wanted(snapshot)]
-        if gone:
-            self._all = [snapshot for snapshot in self._all if wanted(snapshot)]
-        for snapshot in gone:
+        removed = [snapshot for snapshot in self._all if not keep(snapshot)]
+        if removed:
+            self._all = [snapshot for snapshot in self._all if keep(snapshot)]
+        for snapshot in removed:
             if self._folder is not None:
                 (self._folder / _name(snapshot)).unlink(missing_ok=True)
 

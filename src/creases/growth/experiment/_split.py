@@ -89,9 +89,9 @@ class TableSplit:
             fraction = config.validation_fraction if len(rows) >= MIN_VALIDATION_ROWS else 0.0
             train, held = split_rows(rows.y, fraction, config.seed, stratify=task == "classification")
         else:
-            marked = np.zeros((len(X), 1))
-            marked[validation] = 1.0  # a row to validate with is not merged with one to train on
-            rows = merge_duplicates(X, np.column_stack([y, marked]), weight)
+            is_validation = np.zeros((len(X), 1))
+            is_validation[validation] = 1.0  # a row to validate with is not merged with one to train on
+            rows = merge_duplicates(X, np.column_stack([y, is_validation]), weight)
             train, held = (np.flatnonzero(rows.y[:, -1] == mark) for mark in (0.0, 1.0))
             rows = replace(rows, y=rows.y[:, :-1])
         return cls._scaled(rows, task, n_outputs, (train, held, nothing), config, None)

@@ -32,8 +32,8 @@ class RoundRobin:
     def __call__(self, state: State) -> Sequence[Place]:
         """Return the places in the order in which to try them."""
         names = [place.name for place in state.places]
-        grown = [record.place for record in state.history.records if record.place in names]
-        start = names.index(grown[-1]) + 1 if grown else 0
+        history = [record.place for record in state.history.records if record.place in names]
+        start = names.index(history[-1]) + 1 if history else 0
         return [*state.places[start:], *state.places[:start]]
 
 

@@ -48,14 +48,14 @@ def cifar10(split: Split = "train", *, folder: str | Path | None = None, fetch: 
     """
     check_split(split)
     root = data_folder(folder)
-    found = {name: look(root, PLACES, (name,)) for name in FILES[split]}
-    missing = [name for name, path in found.items() if path is None]
+    paths = {name: look(root, PLACES, (name,)) for name in FILES[split]}
+    missing = [name for name, path in paths.items() if path is None]
     if missing and fetch:
         images, labels = fetch_images("CIFAR_10", split, (3, 32, 32), TEST_COUNTS)
     elif missing:
         raise FileError(_advice(root, missing))
     else:
-        parts = [_read(path) for path in found.values() if path is not None]
+        parts = [_read(path) for path in paths.values() if path is not None]
         images = np.concatenate([part[0] for part in parts])
         labels = np.concatenate([part[1] for part in parts])
     return Images(

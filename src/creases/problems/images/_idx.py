@@ -26,9 +26,9 @@ def read_idx(path: Path, ndim: int) -> NDArray[np.uint8]:
     header = 4 + 4 * ndim
     magic = bytes([0, 0, UNSIGNED_BYTE, ndim])
     if data[:4] != magic:
-        found = data[:4].hex() or "nothing"
+        start = data[:4].hex() or "nothing"
         raise FileError(
-            f"{path}: expected an idx file that begins with {magic.hex()}, found {found}; download it again"
+            f"{path}: expected an idx file that begins with {magic.hex()}, found {start}; download it again"
         )
     if len(data) < header:
         raise FileError(f"{path}: cut off within its header ({len(data)} of {header} bytes); download it again")

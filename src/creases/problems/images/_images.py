@@ -37,11 +37,11 @@ class Images:
         n = len(self.images) if n is None else check_count(n, "n")
         if n > len(self.images):
             raise InputError("n", f"be at most the {len(self.images)} {self.split} images of {self.name}", f"{n}")
-        chosen = self.images[:n]
-        pixels = range(chosen[0].size)
+        images = self.images[:n]
+        pixels = range(images[0].size)
         return Problem(
             name=self.name,
-            X=chosen.reshape(n, -1) / 255.0,
+            X=images.reshape(n, -1) / 255.0,
             y=self.labels[:n],
             features=tuple(f"pixel {i}" for i in pixels),
             classes=self.classes,

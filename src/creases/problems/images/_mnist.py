@@ -43,8 +43,8 @@ def mnist(split: Split = "train", *, folder: str | Path | None = None, fetch: bo
     """
     check_split(split)
     root = data_folder(folder)
-    found = {name: look(root, PLACES, (name, f"{name}.gz", *_dotted(name))) for name in FILES[split]}
-    missing = [name for name, path in found.items() if path is None]
+    paths = {name: look(root, PLACES, (name, f"{name}.gz", *_dotted(name))) for name in FILES[split]}
+    missing = [name for name, path in paths.items() if path is None]
     if missing and fetch:
         images, labels = fetch_images("mnist_784", split, (1, 28, 28), TEST_COUNTS)
     elif missing:
@@ -54,7 +54,7 @@ def mnist(split: Split = "train", *, folder: str | Path | None = None, fetch: bo
             ".gz or unpacked) into one folder and name that folder, or give fetch=True to download them"
         )
     else:
-        images_path, labels_path = (path for path in found.values() if path is not None)
+        images_path, labels_path = (path for path in paths.values() if path is not None)
         images, labels = _read(images_path, labels_path)
     return Images(
         name="mnist",

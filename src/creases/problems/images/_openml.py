@@ -39,5 +39,5 @@ def fetch_images(
             f"fetch: OpenML's {name} is not laid out as expected (rows of {np.prod(shape)} pixels, the official test "
             "images last); put the official files into a folder and name it by folder= or CREASES_DATA"
         )
-    chosen = slice(-TEST, None) if split == "test" else slice(None, -TEST)
-    return pixels[chosen].astype(np.uint8).reshape(-1, *shape), labels[chosen]
+    rows = slice(-TEST, None) if split == "test" else slice(None, -TEST)
+    return pixels[rows].astype(np.uint8).reshape(-1, *shape), labels[rows]

@@ -183,8 +183,8 @@ def _find_column(columns: Sequence[Column], target: str | int | None, path: Path
     except (ValueError, TypeError):
         close = get_close_matches(str(target), names, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise InputError(param, f"be a column of {path}", repr(target), f"{hint}it has: {shown}") from None
+        listing = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise InputError(param, f"be a column of {path}", repr(target), f"{hint}it has: {listing}") from None
     if not -len(names) <= position < len(names):
         raise InputError(param, f"be a column of {path}, from 0 to {len(names) - 1}", f"{position}")
     return position % len(names)
@@ -230,14 +230,14 @@ def _handle_missing(
 def _encode_target(column: Column, task: Task | None) -> tuple[NDArray[np.int64] | Floats, tuple[str, ...] | None]:
     """Return class numbers and the names of the classes, or values and None."""
     levels, n = column.levels(), len(column.values)
-    whole = not column.is_text and bool((column.values == np.round(column.values)).all())
+    is_integer = not column.is_text and bool((column.values == np.round(column.values)).all())
     few = len(levels) <= MAX_LEVELS and 2 * len(levels) <= n
     if len(levels) == 1:
         raise InputError(
             "target", "have different values", f"{levels[0]!r} in all {plural(n, 'row')} of column {column.name!r}"
         )
     if task is None:
-        task = "classification" if column.is_text or (whole and few) else "regression"
+        task = "classification" if column.is_text or (is_integer and few) else "regression"
     if task == "regression":
         if column.is_text:
             raise InputError(
@@ -248,14 +248,14 @@ def _encode_target(column: Column, task: Task | None) -> tuple[NDArray[np.int64]
                 [("task", "classification")],
             )
         return column.values, None
-    if len(levels) == n > 2 or (len(levels) > MAX_LEVELS and not column.is_text and not whole):
+    if len(levels) == n > 2 or (len(levels) > MAX_LEVELS and not column.is_text and not is_integer):
         count = f"{len(levels)} different values in {plural(n, 'row')} of column {column.name!r}"
         if column.is_text:
             raise InputError("target", "be classes", count, "predict another column")
         raise InputError("target", "be classes", count, "use {0}", [("task", "regression")])
     number = {level: k for k, level in enumerate(levels)}
     y = np.array([number[value] for value in column.values.tolist()], np.int64)
-    return y, tuple(str(int(level)) if whole else str(level) for level in levels)
+    return y, tuple(str(int(level)) if is_integer else str(level) for level in levels)
 
 
 def _encode_inputs(columns: Sequence[Column], *, fill_means: bool) -> tuple[tuple[str, ...], Floats]:

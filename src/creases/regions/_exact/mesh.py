@@ -136,10 +136,10 @@ class ExactMesh:
             for v in self.ends[edge]:
                 degree[v] = degree.get(v, 0) + 1
         straight = {v for v, d in degree.items() if d == 2 and v > 3}  # vertices 0..3 are the box's corners
-        made: dict[tuple[int, int], int] = {}
-        return [self._straighten(sides, straight, made) for sides in joined]
+        edges: dict[tuple[int, int], int] = {}
+        return [self._straighten(sides, straight, edges) for sides in joined]
 
-    def _straighten(self, sides: dict[int, int], straight: set[int], made: dict[tuple[int, int], int]) -> list[int]:
+    def _straighten(self, sides: dict[int, int], straight: set[int], edges: dict[tuple[int, int], int]) -> list[int]:
         """Return the loop of sides, with sides that continue each other through a straight vertex joined."""
         first = v = next(v for v in sides if v not in straight)
         loop: list[int] = []
@@ -149,11 +149,11 @@ class ExactMesh:
             if v in straight:
                 while v in straight:
                     v = self.ends[sides[v] >> 1][~sides[v] & 1]
-                if (v, start) in made:
-                    loop.append(2 * made[v, start] + 1)
+                if (v, start) in edges:
+                    loop.append(2 * edges[v, start] + 1)
                 else:
-                    made[start, v] = self._edge(start, v, self.lines[side >> 1], self.units[side >> 1])
-                    loop.append(2 * made[start, v])
+                    edges[start, v] = self._edge(start, v, self.lines[side >> 1], self.units[side >> 1])
+                    loop.append(2 * edges[start, v])
             else:
                 loop.append(side)
             if v == first:

@@ -104,8 +104,8 @@ class SignTests:
         for k, (p, q) in enumerate(self.pairs):  # as in _alive, all units at once
             beaten[:, q] |= down[:, k] == 0
             beaten[:, p] |= (down[:, k] == 1) & (up[:, k] == 0)
-        chosen: NDArray[np.int16] = beaten.argmin(axis=1).astype(np.int16)
-        return chosen
+        sides: NDArray[np.int16] = beaten.argmin(axis=1).astype(np.int16)
+        return sides
 
     def _bits(self, flags: int) -> NDArray[np.uint8]:
         packed = np.frombuffer(flags.to_bytes((self.count + 7) // 8, "little"), np.uint8)

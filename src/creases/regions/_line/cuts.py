@@ -179,9 +179,9 @@ def _follow_envelope(v: Floats, dv: Floats, end: Floats, size: Floats, end_size:
         terms = np.take_along_axis(terms, nearest, 1) + np.take_along_axis(terms, current, 1)
         slack = SIGN_TOLERANCE * terms / np.take_along_axis(speed, nearest, 1)
         # Of lines that cross at the same point the steepest continues.
-        chosen = np.where(way <= nearest_s + slack, end[active], -np.inf).argmax(axis=1)
-        changes.append((active, nearest_s[:, 0], slack[:, 0], at[active], chosen))
-        at[active], s[active] = chosen, nearest_s[:, 0]
+        steepest = np.where(way <= nearest_s + slack, end[active], -np.inf).argmax(axis=1)
+        changes.append((active, nearest_s[:, 0], slack[:, 0], at[active], steepest))
+        at[active], s[active] = steepest, nearest_s[:, 0]
     return _Envelope(first, at, *_columns(changes))
 
 

@@ -66,13 +66,13 @@ def verify_partition(partition: PlanePartition | LinePartition, *, points: int =
     count = check_count(points, "points")
     fraction = np.random.default_rng(seed).random((count, 2))
     if isinstance(partition, PlanePartition):
-        drawn, corners, size = _plane_points(partition, fraction)
+        inside, corners, size = _plane_points(partition, fraction)
     else:
-        drawn, corners, size = _line_points(partition, fraction[:, 0])
+        inside, corners, size = _line_points(partition, fraction[:, 0])
     piece = partition.pieces()
-    (at_points, point), (at_corners, corner) = (_max_error(partition.net, piece, part) for part in (drawn, corners))
+    (at_points, point), (at_corners, corner) = (_max_error(partition.net, piece, part) for part in (inside, corners))
     return Verification(
-        n_points=len(drawn.t),
+        n_points=len(inside.t),
         error_at_points=at_points,
         n_corners=len(corners.t),
         error_at_corners=at_corners,
@@ -92,11 +92,11 @@ class _Points(NamedTuple):
 def _plane_points(partition: PlanePartition, fraction: Floats) -> tuple[_Points, _Points, Floats]:
     """Return random points and corners of a plane, and the largest magnitude of each input."""
     box, starts = partition.box, partition.starts
-    drawn = box[:, 0] + fraction * np.diff(box, axis=1)[:, 0]
+    points = box[:, 0] + fraction * np.diff(box, axis=1)[:, 0]
     corners = partition.vertices[partition.corners]
     region = np.repeat(np.arange(partition.count), np.diff(starts))
     size = np.abs(partition.origin) + np.abs(partition.basis) @ np.abs(box).max(axis=1)
-    inside = _Points(drawn, partition.points(drawn), partition.locate(drawn))
+    inside = _Points(points, partition.points(points), partition.locate(points))
     return inside, _Points(corners, partition.points(corners), region), size
 
 

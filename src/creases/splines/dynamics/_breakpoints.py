@@ -74,9 +74,9 @@ def match_breakpoints(before: Breakpoints, after: Breakpoints, gate: float) -> t
     return i[near], j[near]
 
 
-def _members(owner: Ints, wanted: Bools) -> Ints:
+def _members(owner: Ints, selected: Bools) -> Ints:
     """Return the breakpoints of wanted owners, which have one each, in the order of owners."""
-    index = np.flatnonzero(wanted[owner])
+    index = np.flatnonzero(selected[owner])
     return index[np.argsort(owner[index])]
 
 

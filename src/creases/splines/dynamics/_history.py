@@ -160,9 +160,9 @@ class History:
             raise FileError(f"cannot read {path}: no such file") from None
         except (OSError, EOFError, ValueError, TypeError, AttributeError, BadZipFile) as error:
             raise FileError(f"cannot read {path}: not a history saved by creases, or damaged: {error}") from None
-        wanted = {field.name for field in fields(cls)}
-        if arrays.keys() != wanted:
-            missing = ", ".join(sorted(wanted - arrays.keys()))
+        expected = {field.name for field in fields(cls)}
+        if arrays.keys() != expected:
+            missing = ", ".join(sorted(expected - arrays.keys()))
             problem = f"it has no {missing}" if missing else "it has unknown fields"
             raise FileError(f"cannot read {path}: not a history saved by this version of creases: {problem}")
         return cls(**arrays)

@@ -56,6 +56,6 @@ def search_below(
     if upper <= tie:
         return [], np.zeros(0), float(rest[pieces, 0])
     bound = upper * (1 + 1e-9) + 10 * tie
-    chosen, fit_errors = kernel.envelopes(grid, moments, errors, rest, pieces, bound, 0.1 * tie, budget)
+    rows, fit_errors = kernel.envelopes(grid, moments, errors, rest, pieces, bound, 0.1 * tie, budget)
     order = np.argsort(fit_errors)
-    return [grid[row] for row in chosen[order[:MAX_FITS]]], fit_errors[order], float(rest[pieces, 0])
+    return [grid[row] for row in rows[order[:MAX_FITS]]], fit_errors[order], float(rest[pieces, 0])

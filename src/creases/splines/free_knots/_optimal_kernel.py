@@ -99,10 +99,10 @@ def extend(sums: Floats, i: int, length: float, a: float, b: float, c: float) ->
     if total <= 1e-15 * (n + a):  # p is free: nothing left of q depends on it
         total, pq, bp = 1.0, 0.0, 0.0
     ratio = pq / total
-    seen, least = qq - pq * ratio, c + sums[i, 5] - bp * bp / total
-    if seen <= 1e-11 * n:
+    curvature, least = qq - pq * ratio, c + sums[i, 5] - bp * bp / total
+    if curvature <= 1e-11 * n:
         return 0.0, 0.0, least
-    return seen, bq - bp * ratio, least
+    return curvature, bq - bp * ratio, least
 
 
 @jit_internal
@@ -251,10 +251,10 @@ def envelopes(
                         if _least(a, b, c) < min(final[i], level):
                             final[i], final_parent[i] = _least(a, b, c), old
                 continue
-            rows, parents, starts, ids, seen = _state(
+            rows, parents, starts, ids, work = _state(
                 grid, sums, errors, pool, begin[s - 1], count[s - 1], lows[s - 1], j, s, level, slack, budget
             )
-            budget -= seen
+            budget -= work
             if budget < 0:
                 return np.zeros((0, pieces + 1), np.int64), np.zeros(0)
             while used + len(ids) > len(pool):
@@ -296,16 +296,16 @@ def _state(
     rows, parents = np.zeros((256, 5)), np.zeros((256, 2), np.int64)
     starts, ids, new_starts, new_ids = np.zeros(256), np.zeros(256, np.int64), np.zeros(256), np.zeros(256, np.int64)
     rows[0, 2], starts[0] = level, -INF
-    filled, used, seen = 1, 1, 0.0
+    filled, used, work = 1, 1, 0.0
     for i in range(s - 1, j):
         if lows[i] + errors[i, j] > level:
             continue
-        if seen > budget:
+        if work > budget:
             break
         length = grid[j] - grid[i]
         for old in range(begin[i], begin[i] + count[i]):
             a, b, c = extend(sums, i, length, pool[old, 0], pool[old, 1], pool[old, 2])
-            seen += 1 + filled / 16  # insertion takes longer into a longer envelope
+            work += 1 + filled / 16  # insertion takes longer into a longer envelope
             if _least(a, b, c) > level:
                 continue
             if used == len(rows):
@@ -322,7 +322,7 @@ def _state(
                 parents[used, 0], parents[used, 1] = old, i
                 starts, new_starts, ids, new_ids, filled = new_starts, starts, new_ids, ids, longer
                 used += 1
-    return rows, parents, starts[:filled], ids[:filled], seen
+    return rows, parents, starts[:filled], ids[:filled], work
 
 
 @jit_internal

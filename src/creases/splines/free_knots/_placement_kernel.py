@@ -112,12 +112,12 @@ def _between(
         for column in range(6):
             sums[n, column] = sums[n + 1, column]
         _add(sums, n, right - x[n], y[n], w[n])
-    seen = len(x) + 1
+    left_row = len(x) + 1
     place, best, low = left, INF, left
     for n in range(begin, end + 1):
         high = x[n] if n < end else right
         if high > low:
-            p, m, error, det = _line(sums, seen)
+            p, m, error, det = _line(sums, left_row)
             q, k, more, other = _line(sums, n)
             error += more
             at_low = p + m * (low - left) - q - k * (right - low)
@@ -128,11 +128,13 @@ def _between(
             elif (at_low < 0) != (at_high < 0):
                 candidate = low + (high - low) * (at_low / (at_low - at_high))
             elif high < right:
-                error += at_high**2 / (_spread(sums, seen, high - left, det) + _spread(sums, n, right - high, other))
+                error += at_high**2 / (
+                    _spread(sums, left_row, high - left, det) + _spread(sums, n, right - high, other)
+                )
             if error < best and left < candidate < right:
                 place, best = candidate, error
         if n < end:
-            _add(sums, seen, x[n] - left, y[n], w[n])
+            _add(sums, left_row, x[n] - left, y[n], w[n])
             low = max(low, x[n])
     return place, best
 

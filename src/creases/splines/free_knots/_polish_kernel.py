@@ -54,21 +54,21 @@ def error_at(knots: Floats, x: Floats, y: Floats, w: Floats) -> float:
 
 
 @jit
-def descend(grid: Floats, chosen: Ints, x: Floats, y: Floats, w: Floats) -> float:
-    """Move one knot at a time to its best place on the grid until none moves; ``chosen`` (grid indices) in place."""
-    knots = grid[chosen]
+def descend(grid: Floats, places: Ints, x: Floats, y: Floats, w: Floats) -> float:
+    """Move one knot at a time to its best place on the grid until none moves; ``places`` (grid indices) in place."""
+    knots = grid[places]
     best = error_at(knots, x, y, w)
     moved = True
     while moved:
         moved = False
         for k in range(1, len(knots) - 1):
-            best_place = chosen[k]
-            for place in range(chosen[k - 1] + 1, chosen[k + 1]):
+            best_place = places[k]
+            for place in range(places[k - 1] + 1, places[k + 1]):
                 knots[k] = grid[place]
                 error = error_at(knots, x, y, w)
                 if error < best * (1 - 1e-12):
                     best, best_place, moved = error, place, True
-            chosen[k], knots[k] = best_place, grid[best_place]
+            places[k], knots[k] = best_place, grid[best_place]
     return best
 
 

@@ -38,8 +38,8 @@ def choose_signs(route: Route, observations: Sequence[Observation], units: NewUn
     variance = (squares.gather(0, better[None])[0] - gains.square()).clamp_min(0) / max(n - 1, 1)
     keep = gains > 0
     sign = 1.0 - 2.0 * better[keep]
-    kept = select_units(units, keep)
-    return SignedUnits(scale_units(kept, sign, sign), gains[keep], variance[keep].sqrt(), int((sign < 0).sum()))
+    selected = select_units(units, keep)
+    return SignedUnits(scale_units(selected, sign, sign), gains[keep], variance[keep].sqrt(), int((sign < 0).sum()))
 
 
 def first_order_fit(route: Route, projected: Sequence[Observation], units: NewUnits) -> tuple[float, float]:

@@ -118,5 +118,5 @@ def _directions(d: int, rng: np.random.Generator) -> Floats:
     if d == 2:
         angle = 2 * np.pi * np.arange(ANGLES) / ANGLES
         return np.column_stack([np.cos(angle), np.sin(angle)])
-    drawn = rng.normal(size=(ANGLES, d))
-    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+    normal = rng.normal(size=(ANGLES, d))
+    return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))

@@ -65,7 +65,7 @@ def decisions(outputs: Floats, y: Any, weight: Any = None) -> Decisions:
     total = logsumexp(z, axis=1, keepdims=True)
     loss = (total - np.take_along_axis(z, true[:, None], axis=1))[:, 0]
     return Decisions(
-        z, np.exp(z - total), true, z.argmax(axis=1), np.maximum(loss, 0.0), _mean_one_weights(weight, len(z))
+        z, np.exp(z - total), true, z.argmax(axis=1), np.maximum(loss, 0.0), _normalised_weights(weight, len(z))
     )
 
 
@@ -103,12 +103,12 @@ def residuals(outputs: Floats, y: Any, weight: Any = None) -> Residuals:
     e = outputs - target
     loss = (e**2).sum(axis=1) / 2
     rounding = SIGN_TOLERANCE * np.abs(np.concatenate([outputs, target])).max(initial=0.0)
-    share = _mean_one_weights(weight, len(e))
+    share = _normalised_weights(weight, len(e))
     mean = (share * loss).mean()
     return Residuals(e, loss, (loss >= mean) & (np.abs(e).max(axis=1) > rounding), share)
 
 
-def _mean_one_weights(values: Any, n: int) -> Floats:
+def _normalised_weights(values: Any, n: int) -> Floats:
     """Return weights (n,) with mean 1."""
     if values is None:
         return np.ones(n)

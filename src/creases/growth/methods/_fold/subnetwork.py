@@ -134,7 +134,7 @@ def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | N
     layer = _step(net, place.name, refuse)
     bend = _only_reader(net, layer)
     taker = None if bend is None else _only_reader(net, bend)
-    if bend is None or net.steps[bend].op != "relu" or bend != layer + 1 or not _one_leak(net.steps[bend]):
+    if bend is None or net.steps[bend].op != "relu" or bend != layer + 1 or not _has_shared_leak(net.steps[bend]):
         raise refuse(f"its bend ({place.bend or 'none'}) is not a relu of each unit alone")
     if taker is None or net.steps[taker].path != place.consumers[0].path or len(net.steps[taker].shape) != 1:
         raise refuse("more than a linear layer takes its units")
@@ -161,7 +161,7 @@ def _only_reader(net: Network, step: int) -> int | None:
     return readers[0] if len(readers) == 1 else None
 
 
-def _one_leak(step: Step) -> bool:
+def _has_shared_leak(step: Step) -> bool:
     return step.leak is None or step.leak.numel() == 1
 
 

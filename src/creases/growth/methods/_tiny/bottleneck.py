@@ -154,27 +154,27 @@ def whitening_matrix(s: Tensor, cutoff: float) -> Tensor:
 def _whiten(s: Tensor, x: Tensor, cutoff: float) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """Return W' x (r, k) for x (d, k), and the function that applies W of :func:`whitening_matrix`."""
     size = s.diagonal().clamp_min(0).sqrt()
-    kept = (size > 0).nonzero()[:, 0]
-    if not len(kept):
+    active = (size > 0).nonzero()[:, 0]
+    if not len(active):
         return x[:0], lambda y: y.new_zeros(len(s), y.shape[1])
-    scale = (1 / size[kept])[:, None]
-    inner = s if len(kept) == len(s) else s[kept][:, kept]
+    scale = (1 / size[active])[:, None]
+    inner = s if len(active) == len(s) else s[active][:, active]
     correlation = (inner * scale).mul_(scale.T)
     root, failed = torch.linalg.cholesky_ex(correlation)
     if not int(failed) and float(root.diagonal().square().min()) > cutoff * len(correlation):
-        white = torch.linalg.solve_triangular(root, x[kept] * scale, upper=False)
+        white = torch.linalg.solve_triangular(root, x[active] * scale, upper=False)
         return white, lambda y: _scatter_rows(
-            torch.linalg.solve_triangular(root.T, y, upper=True) * scale, kept, len(s)
+            torch.linalg.solve_triangular(root.T, y, upper=True) * scale, active, len(s)
         )
     values, vectors = torch.linalg.eigh(correlation)
     good = values > cutoff * values[-1]
     w = scale * vectors[:, good] / values[good].sqrt()
-    return w.T @ x[kept], lambda y: _scatter_rows(w @ y, kept, len(s))
+    return w.T @ x[active], lambda y: _scatter_rows(w @ y, active, len(s))
 
 
-def _scatter_rows(rows: Tensor, kept: Tensor, d: int) -> Tensor:
+def _scatter_rows(rows: Tensor, active: Tensor, d: int) -> Tensor:
     """Return d rows: the kept ones at their places, the others 0."""
-    return rows if len(kept) == d else rows.new_zeros(d, rows.shape[1]).index_copy_(0, kept, rows)
+    return rows if len(active) == d else rows.new_zeros(d, rows.shape[1]).index_copy_(0, active, rows)
 
 
 def _best_move_of(part: ConsumerSums, cutoff: float) -> Tensor:
@@ -194,12 +194,12 @@ def _lobpcg(s: Tensor, n: Tensor, limit: int, seed: int) -> tuple[Tensor, Tensor
     from scipy.sparse.linalg import LinearOperator, lobpcg
 
     size = s.diagonal().clamp_min(0).sqrt().cpu().numpy()
-    kept = size > 0
-    if 5 * limit >= kept.sum():  # LOBPCG is for few of many
+    active = size > 0
+    if 5 * limit >= active.sum():  # LOBPCG is for few of many
         return None
-    scale = 1 / size[kept]
-    small = s.cpu().numpy()[np.ix_(kept, kept)] * scale[:, None] * scale
-    scaled = n.cpu().numpy()[kept] * scale[:, None]
+    scale = 1 / size[active]
+    small = s.cpu().numpy()[np.ix_(active, active)] * scale[:, None] * scale
+    scaled = n.cpu().numpy()[active] * scale[:, None]
     big = LinearOperator(
         small.shape, matvec=lambda x: scaled @ (scaled.T @ x), matmat=lambda x: scaled @ (scaled.T @ x)
     )
@@ -216,7 +216,7 @@ def _lobpcg(s: Tensor, n: Tensor, limit: int, seed: int) -> tuple[Tensor, Tensor
         return None
     values = s.new_tensor(np.sqrt(np.maximum(squares, 0)))
     alpha = s.new_zeros(len(s), limit)
-    alpha[torch.from_numpy(kept)] = s.new_tensor(x * scale[:, None])
+    alpha[torch.from_numpy(active)] = s.new_tensor(x * scale[:, None])
     root = values.sqrt()
     omega = torch.where(values > 0, 1 / root, 0.0)[:, None] * (alpha.T @ n)
-    return alpha * root, omega, values, int(kept.sum())
+    return alpha * root, omega, values, int(active.sum())

@@ -21,7 +21,7 @@ def face_corners(
     n_vertices: int, starts: Array, lists: Array, begin: int, count: int, out: Array, out_starts: Array
 ) -> int:
     """Write the vertices of the faces ``begin``, ...; return their number (if larger than ``out``, call again)."""
-    seen = np.full(begin, -1, np.int32)
+    visited = np.full(begin, -1, np.int32)
     todo = np.empty(begin + 1, np.int32)
     n = 0
     for c in range(count):
@@ -33,9 +33,9 @@ def face_corners(
             f = todo[top]
             for i in range(starts[f], starts[f + 1]):
                 g = lists[i]
-                if seen[g] == c:
+                if visited[g] == c:
                     continue
-                seen[g] = c
+                visited[g] = c
                 if g < n_vertices:
                     if n < len(out):
                         out[n] = g

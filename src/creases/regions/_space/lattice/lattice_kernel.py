@@ -155,7 +155,7 @@ def split_faces(
     starts, sizes, lists = face
     low_starts, low_sizes, low_lists = low
     low_masks, low_minus, low_cut = below
-    seen = np.full(len(lowest_masks) if touched else 1, -1, np.int32)
+    visited = np.full(len(lowest_masks) if touched else 1, -1, np.int32)
     for c in range(len(crossed)):
         f = crossed[c]
         lo, hi = starts[f], starts[f] + sizes[f]
@@ -174,8 +174,8 @@ def split_faces(
             elif touched:
                 for j in range(low_starts[g], low_starts[g] + low_sizes[g]):
                     h = low_lists[j]
-                    if lowest_masks[h] == 0 and seen[h] != c:
-                        seen[h] = c
+                    if lowest_masks[h] == 0 and visited[h] != c:
+                        visited[h] = c
                         low_lists[low_end] = h
                         low_end += 1
         lists[end] = between

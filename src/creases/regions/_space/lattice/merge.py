@@ -34,26 +34,26 @@ def merge_regions(lattice: Lattice) -> Lattice:
     if len(first) == lattice.count:
         return lattice
     names = _surroundings(lattice, label.reshape(-1))
-    numbers, chosen, taken = [], [], np.zeros(0, np.uint64)
+    numbers, sources, used_names = [], [], np.zeros(0, np.uint64)
     for name in names[::-1]:  # a face with the surroundings of a larger face is inside it
         unique, where, number = np.unique(name, return_index=True, return_inverse=True)
-        is_new = ~np.isin(unique, taken)
+        is_new = ~np.isin(unique, used_names)
         renumber = np.where(is_new, np.cumsum(is_new) - 1, -1)
         numbers.append(renumber[number.reshape(-1)])
-        chosen.append(where[is_new])
-        taken = np.concatenate([taken, unique])
-    numbers, chosen = numbers[::-1], chosen[::-1]
+        sources.append(where[is_new])
+        used_names = np.concatenate([used_names, unique])
+    numbers, sources = numbers[::-1], sources[::-1]
     faces = []
     for k in range(1, lattice.n + 1):
         sizes, lists = lattice.faces(k)
         face, facet = np.repeat(numbers[k], sizes), numbers[k - 1][lists]
         pairs = np.unique(np.stack([face, facet], axis=1)[(face >= 0) & (facet >= 0)], axis=0)
-        faces.append((np.bincount(pairs[:, 0], minlength=len(chosen[k])), pairs[:, 1]))
+        faces.append((np.bincount(pairs[:, 0], minlength=len(sources[k])), pairs[:, 1]))
     if not (faces[0][0] == 2).all():  # by rounding regions do not meet face to face: leave them unmerged
         return lattice
-    creases = lattice.creases[chosen[-2]]
-    _relabel(creases, faces[-1], sides[chosen[-1]])
-    return Lattice(lattice.data[chosen[0]], lattice.keys[chosen[0]], faces, creases, sides[chosen[-1]])
+    creases = lattice.creases[sources[-2]]
+    _relabel(creases, faces[-1], sides[sources[-1]])
+    return Lattice(lattice.data[sources[0]], lattice.keys[sources[0]], faces, creases, sides[sources[-1]])
 
 
 def _relabel(creases: NDArray[np.int32], regions: tuple[Ints, Ints], sides: NDArray[Any]) -> None:
@@ -104,22 +104,22 @@ def join_lattices(parts: Sequence[Lattice]) -> Lattice:
     if len(parts) == 1:
         return parts[0]
     keys = [np.concatenate(same) for same in zip(*(face_keys(part) for part in parts), strict=True)]
-    numbers, chosen = [], []
+    numbers, sources = [], []
     for key in keys[:-1]:
         _, where, number = np.unique(key, return_index=True, return_inverse=True)
         numbers.append(number.reshape(-1))
-        chosen.append(where)
-    chosen.append(np.arange(len(keys[-1])))  # regions are all different
+        sources.append(where)
+    sources.append(np.arange(len(keys[-1])))  # regions are all different
     faces = []
     for k in range(1, parts[0].n + 1):
         offsets = np.cumsum([0, *(part.counts[k - 1] for part in parts)])
         pieces = [part.faces(k) for part in parts]
         lists = np.concatenate([part[1] + offset for part, offset in zip(pieces, offsets[:-1], strict=True)])
-        faces.append(_select_lists(np.concatenate([part[0] for part in pieces]), numbers[k - 1][lists], chosen[k]))
-    data: Floats = np.concatenate([part.data[: part.n_vertices] for part in parts])[chosen[0]]
-    creases = np.concatenate([part.creases[: part.counts[-2]] for part in parts])[chosen[-2]]
+        faces.append(_select_lists(np.concatenate([part[0] for part in pieces]), numbers[k - 1][lists], sources[k]))
+    data: Floats = np.concatenate([part.data[: part.n_vertices] for part in parts])[sources[0]]
+    creases = np.concatenate([part.creases[: part.counts[-2]] for part in parts])[sources[-2]]
     sides = np.concatenate([part.sides[: part.count] for part in parts])
-    return Lattice(data, keys[0][chosen[0]], faces, creases, sides)
+    return Lattice(data, keys[0][sources[0]], faces, creases, sides)
 
 
 def _select_lists(sizes: Ints, lists: Ints, ids: Ints) -> tuple[Ints, Ints]:
