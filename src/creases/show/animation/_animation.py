@@ -99,16 +99,16 @@ def animate_growth(
         The file written.
     """
     numbers = {record.number: record for record in history.records} if history is not None else {}
-    chosen = [snapshots[k] for k in _choose_evenly(len(snapshots), frames)]
+    selected = [snapshots[k] for k in _choose_evenly(len(snapshots), frames)]
     points, values = _check_points(X, y)
     scene = Scene(points, values, classes, features, scaling, history, names or {})
     panels: Sequence[Beside] = ("curves", "network") if history is not None and history.epochs else ("network",)
-    shown = _window(chosen[0].net, scene, box, origin, basis)
-    _check_features(features, shown)
+    domain = _window(selected[0].net, scene, box, origin, basis)
+    _check_features(features, domain)
     if origin is not None:
         scene = Scene(None, None, classes, features, scaling, history, names or {})
-    records = [None if snapshot.record is None else numbers.get(snapshot.record) for snapshot in chosen]
-    shots = _shots([snapshot.net for snapshot in chosen], [snapshot.epoch for snapshot in chosen], records, shown)
+    records = [None if snapshot.record is None else numbers.get(snapshot.record) for snapshot in selected]
+    shots = _shots([snapshot.net for snapshot in selected], [snapshot.epoch for snapshot in selected], records, domain)
     return _write_film(shots, scene, panels if beside is None else beside, path, fps, dpi, progress)
 
 
@@ -157,20 +157,22 @@ def animate_training(
     nets = [as_network(networks[k]) for k in which]
     points, values = _check_points(X, y)
     scene = Scene(points, values, classes, features)
-    shown = _window(nets[0], scene, box, origin, basis)
-    _check_features(features, shown)
+    domain = _window(nets[0], scene, box, origin, basis)
+    _check_features(features, domain)
     if origin is not None:
         scene = Scene(None, None, classes, features)
     panels: Sequence[Beside] = ("dual",) if nets[0].n_in > 1 else ("network",)
-    shots = _shots(nets, [times[k] for k in which], [None] * len(nets), shown)
+    shots = _shots(nets, [times[k] for k in which], [None] * len(nets), domain)
     return _write_film(shots, scene, panels if beside is None else beside, path, fps, dpi, progress)
 
 
 def _choose_evenly(count: int, frames: int) -> list[int]:
     if not count:
         raise InputError("networks", "have at least one network", "none")
-    chosen: list[int] = np.unique(np.linspace(0, count - 1, check_count(frames, "frames")).round().astype(int)).tolist()
-    return chosen
+    numbers: list[int] = np.unique(
+        np.linspace(0, count - 1, check_count(frames, "frames")).round().astype(int)
+    ).tolist()
+    return numbers
 
 
 def _check_points(X: ArrayLike | None, y: ArrayLike | None) -> tuple[NDArray[np.float64] | None, NDArray[Any] | None]:
@@ -201,18 +203,18 @@ def _window(net: Network, scene: Scene, box: Any, origin: Any, basis: Any) -> di
     if net.n_in == 1:
         ((a, b),) = check_box([(-1.0, 1.0)] if box is None else box, 1)
         return {"a": [a], "b": [b]}
-    shown = {"box": box, "origin": origin, "basis": basis}
-    return {name: value for name, value in shown.items() if value is not None}
+    domain = {"box": box, "origin": origin, "basis": basis}
+    return {name: value for name, value in domain.items() if value is not None}
 
 
-def _check_features(features: Sequence[str] | None, shown: dict[str, Any]) -> None:
-    axes = 1 if "a" in shown else 2
+def _check_features(features: Sequence[str] | None, domain: dict[str, Any]) -> None:
+    axes = 1 if "a" in domain else 2
     if features is not None and len(features) != axes:
         raise InputError("features", f"have {axes} names", str(len(features)))
 
 
 def _shots(
-    nets: Sequence[Network], epochs: Sequence[int], records: Sequence[Record | None], shown: dict[str, Any]
+    nets: Sequence[Network], epochs: Sequence[int], records: Sequence[Record | None], domain: dict[str, Any]
 ) -> list[Shot]:
     from creases.regions import line, plane
 
@@ -220,7 +222,7 @@ def _shots(
     for net, epoch, record in zip(nets, epochs, records, strict=True):
         if net.n_in != nets[0].n_in:
             raise InputError("networks", f"all have {nets[0].n_in} inputs", f"a network with {net.n_in}")
-        partition: PlanePartition | LinePartition = line(net, **shown) if net.n_in == 1 else plane(net, **shown)
+        partition: PlanePartition | LinePartition = line(net, **domain) if net.n_in == 1 else plane(net, **domain)
         regions += partition.count
         if regions > MAX_REGIONS:
             raise InputError("frames", f"be few enough for at most {MAX_REGIONS:,} regions in all", str(len(nets)))

@@ -167,8 +167,8 @@ class Stage:
         lit = np.unique(owner[np.isin(partition.unit_ids, new)]) + 1
         if len(lit):
             mark: dict[str, Any] = {"color": theme.accent, "markeredgecolor": theme.paper, "markersize": 9}
-            shown = ax.plot(x[lit], value[lit], "D", zorder=5, linestyle="none", **mark)
-            shown[0].set_label("newest breakpoint")
+            markers = ax.plot(x[lit], value[lit], "D", zorder=5, linestyle="none", **mark)
+            markers[0].set_label("newest breakpoint")
         ax.set_xlim(a, b)
         ax.set_ylim(*self.range)
         ax.set_xlabel(scene.features[0] if scene.features is not None else "$x$")

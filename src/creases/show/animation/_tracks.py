@@ -17,13 +17,13 @@ from creases.show.animation._movie import check_movie, write_movie
 from creases.show.figures._splines import (
     Function,
     Window,
+    choose_window,
     curve_points,
     draw_targets,
     is_inside,
     jump_colors,
     name_axes,
     pad_interval,
-    shown_window,
     stack_panels,
 )
 
@@ -66,9 +66,9 @@ def animate_tracks(
     if not len(history):
         raise InputError("history", "have at least one step", "none", "call the tracker with the model")
     frames, fps = check_count(frames, "frames"), check_count(fps, "fps")
-    chosen = np.unique(np.linspace(0, len(history) - 1, frames).round().astype(int)).tolist()
-    window = shown_window(history, data, window)
-    stage = _Stage([history.frame(t) for t in chosen], data, target, window, names)
+    steps = np.unique(np.linspace(0, len(history) - 1, frames).round().astype(int)).tolist()
+    window = choose_window(history, data, window)
+    stage = _Stage([history.frame(t) for t in steps], data, target, window, names)
     width, height = stage.figure.get_size_inches()
     path = check_movie(path, (int(width * dpi), int(height * dpi)))
     with style.style_context():
@@ -90,8 +90,8 @@ class _Stage:
         draw_targets(self.top, data, target, low, high)
         grid = np.linspace(low, high, 200)
         heights = np.concatenate([frame.pieces(grid) for frame in frames])
-        drawn = self.top.dataLim.intervaly if data is not None or target is not None else heights[:1].repeat(2)
-        self.top.set_ylim(*pad_interval(min(heights.min(), drawn[0]), max(heights.max(), drawn[1])))
+        interval = self.top.dataLim.intervaly if data is not None or target is not None else heights[:1].repeat(2)
+        self.top.set_ylim(*pad_interval(min(heights.min(), interval[0]), max(heights.max(), interval[1])))
         jumps = np.concatenate([frame.jump[is_inside(frame.x, window)] for frame in frames])
         reach = float(np.abs(jumps).max(initial=0)) or 1.0
         self.bottom.set_ylim(-1.1 * reach, 1.1 * reach)
@@ -119,22 +119,22 @@ class _Stage:
         canvas: Any = FigureCanvasAgg(self.figure)  # it has no types
         canvas.draw()
         still = canvas.copy_from_bbox(self.figure.bbox)
-        drawn = []
+        pictures = []
         for frame in self.frames:
             self.show(frame)
             canvas.restore_region(still)
             for artist in moving:
                 self.figure.draw_artist(artist)
-            drawn.append(np.array(canvas.buffer_rgba())[:, :, :3])
-        return drawn
+            pictures.append(np.array(canvas.buffer_rgba())[:, :, :3])
+        return pictures
 
     def show(self, frame: Frame) -> None:
         """Move the artists to a frame."""
         self.line.set_data(*curve_points(frame.pieces, *self.window))
-        shown = is_inside(frame.x, self.window)
-        x, jump = frame.x[shown], frame.jump[shown]
+        inside = is_inside(frame.x, self.window)
+        x, jump = frame.x[inside], frame.jump[inside]
         self.rug.set_segments([[(place, 0), (place, 0.06)] for place in x])
-        shades: Any = style.crease_colors(frame.layer[shown], self.layers)
+        shades: Any = style.crease_colors(frame.layer[inside], self.layers)
         self.rug.set_color(shades)
         self.stems.set_segments([[(place, 0), (place, height)] for place, height in zip(x, jump, strict=True)])
         self.stems.set_color(jump_colors(jump))

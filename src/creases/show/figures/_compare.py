@@ -81,9 +81,9 @@ def plot_similarity(
         raise InputError("order", f"have each of the numbers 0 to {len(S) - 1} once", str(o.tolist()))
     size = 2.6 + 0.5 * len(S)
     ax = style.get_axes(ax, size + 0.8, size)
-    shown = S[np.ix_(o, o)]
+    ordered = S[np.ix_(o, o)]
     diagonal = None if shares is None else [f"{100 * share:.1f}" for share in shares[o]]
-    _draw_matrix(ax, shown, [names[i] for i in o], [names[i] for i in o], label, diagonal=diagonal, dark_low=distance)
+    _draw_matrix(ax, ordered, [names[i] for i in o], [names[i] for i in o], label, diagonal=diagonal, dark_low=distance)
     if shares is not None:
         with style.style_context():
             ax.set_title("on the diagonal: right (%)", fontsize=8, loc="left")
@@ -158,11 +158,9 @@ def plot_disagreement(
     )
     for c in np.unique(difference.class_b[difference.differ]).tolist():
         # One compound path, because hatching a path takes a millisecond.
-        chosen = [
-            Path(polygons[r], closed=False) for r in np.flatnonzero(difference.differ & (difference.class_b == c))
-        ]
+        paths = [Path(polygons[r], closed=False) for r in np.flatnonzero(difference.differ & (difference.class_b == c))]
         hatched = PathCollection(
-            [Path.make_compound_path(*chosen)], facecolors="none", edgecolors=style.class_color(c), hatch="////", **look
+            [Path.make_compound_path(*paths)], facecolors="none", edgecolors=style.class_color(c), hatch="////", **look
         )
         hatched.set_linewidth(0)
         ax.add_collection(hatched, autolim=False)
@@ -212,8 +210,8 @@ def plot_section(section: Section) -> Figure:
     )
     extent = (*partition.box[0], *partition.box[1])
     for ax, groups in ((pattern, section.by_pattern), (coefficients, section.by_coefficients)):
-        shown = style.random_colors(int(groups.max()) + 1)[groups]
-        ax.imshow(shown, extent=extent, interpolation="nearest", aspect="auto")
+        pixels = style.random_colors(int(groups.max()) + 1)[groups]
+        ax.imshow(pixels, extent=extent, interpolation="nearest", aspect="auto")
     p = len(section.grid)
     titles = [
         f"exact: {counts['exact']} regions",
@@ -284,12 +282,12 @@ def _draw_matrix(
             ax.set_title(f"in units of $10^{{{power}}}$", fontsize=8, loc="right")
     if len(columns) > _MAX_ANNOTATED:
         return
-    shown = image.to_rgba(colored)[..., :3]
+    cells = image.to_rgba(colored)[..., :3]
     for (i, j), number in np.ndenumerate(values):
         cell_text = f"{number:{form}}" if np.isfinite(number) else ""
         if diagonal is not None and i == j:
             cell_text = diagonal[i]
-        ink = style.readable_color(shown[i, j])
+        ink = style.readable_color(cells[i, j])
         ax.text(
             j,
             i,

@@ -148,9 +148,9 @@ def _draw(ax: Axes, dots: _Dots, color: str, legend: bool, names: Sequence[str] 
     else:
         limit = float(np.abs(dots.constant).max()) or 1.0
         norm = Normalize(-limit, limit)
-        drawn = ax.scatter(x, y, s=size[order], c=dots.constant[order], cmap=style.value_colormap(), norm=norm, **look)
+        artist = ax.scatter(x, y, s=size[order], c=dots.constant[order], cmap=style.value_colormap(), norm=norm, **look)
         if legend:
-            style.add_colorbar(ax, drawn, "constant $y$")
+            style.add_colorbar(ax, artist, "constant $y$")
     ax.margins(0.1)
     ax.autoscale_view()
     ax.set_xlabel(dots.names[0])

@@ -200,10 +200,10 @@ def _draw_view(
     figure: Any, view: GrowthView, history: History, kept_epoch: int | None, scaling: Scaling | None
 ) -> None:
     points = _fold_points(history, kept_epoch, scaling)
-    shown = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
+    partitions = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
     on_line = isinstance(view.after, LinePartition)
-    axes = figure.subplots(1, len(shown), squeeze=False, sharey=on_line)[0]
-    for ax, (partition, name) in zip(axes, shown, strict=True):
+    axes = figure.subplots(1, len(partitions), squeeze=False, sharey=on_line)[0]
+    for ax, (partition, name) in zip(axes, partitions, strict=True):
         style.apply_theme(ax)
         marks = points if name == "After" else []
         if isinstance(partition, LinePartition):

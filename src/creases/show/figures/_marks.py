@@ -44,7 +44,7 @@ def mark_growth_step(
         The axes drawn on.
     """
     theme = style.active_theme()
-    shown = mark_units(ax, partition, new_units(partition.net, record))
+    handles = mark_units(ax, partition, new_units(partition.net, record))
     why, where = (record.explanation.get(key) or {} for key in ("why", "where"))
     if partition.net.n_in == 2 and where.get("space") == "input":
         look: dict[str, Any] = {"linestyle": "none", "zorder": 6}
@@ -55,14 +55,14 @@ def mark_growth_step(
             "markeredgecolor": theme.ink,
             "markeredgewidth": 1.6,
         }
-        shown += ax.plot(*_slice_coordinates(partition, sample), "o", label="typical instance", **ring, **look)
+        handles += ax.plot(*_slice_coordinates(partition, sample), "o", label="typical instance", **ring, **look)
         fold: dict[str, Any] = {
             "markersize": 8,
             "color": theme.accent,
             "markeredgecolor": theme.paper,
             "markeredgewidth": 1.2,
         }
-        shown += ax.plot(
+        handles += ax.plot(
             *_slice_coordinates(partition, _unscale(where["fold_point"], scaling)),
             "D",
             label="fold point",
@@ -70,7 +70,7 @@ def mark_growth_step(
             **look,
         )
     if legend:
-        style.add_legend_below(ax, shown)
+        style.add_legend_below(ax, handles)
     return ax
 
 

@@ -34,7 +34,7 @@ class _Layer:
 
     name: str
     width: int
-    shown: NDArray[np.int64]  #: numbers of the nodes drawn
+    nodes: NDArray[np.int64]  #: numbers of the nodes drawn
     weights: Floats | None  #: (width, width of the layer before); None for the inputs
     x: float
     y: Floats  #: (shown,) heights, the first on top
@@ -86,22 +86,22 @@ def plot_network(
     ['2 inputs', '2 units', '1 output']
     """
     net = _network(model)
-    marked = {check_index(unit, net.n_units, "newest") for unit in newest}
-    marked |= set(new_units(net, record)) if record is not None else set()
+    highlighted = {check_index(unit, net.n_units, "newest") for unit in newest}
+    highlighted |= set(new_units(net, record)) if record is not None else set()
     max_nodes = max(3, check_count(max_nodes, "max_nodes"))
     for names, count, what in ((features, net.n_in, "features"), (classes, net.n_out, "classes")):
         if names is not None and len(names) != count:
             raise InputError(what, f"have {count} names", str(len(names)))
-    layers = _layers(net, marked, max_nodes)
-    ax = style.get_axes(ax, 1.6 + 1.7 * len(layers), 1.2 + 0.34 * max(len(layer.shown) for layer in layers))
+    layers = _layers(net, highlighted, max_nodes)
+    ax = style.get_axes(ax, 1.6 + 1.7 * len(layers), 1.2 + 0.34 * max(len(layer.nodes) for layer in layers))
     with style.style_context():
         for before, layer in pairwise(layers):
             _draw_weights(ax, before, layer)
         starts = [None, *net.unit_starts.tolist()[:-1], None]
         for layer, start in zip(layers, starts, strict=True):
-            _draw_nodes(ax, layer, set() if start is None else {unit - start for unit in marked})
+            _draw_nodes(ax, layer, set() if start is None else {unit - start for unit in highlighted})
         _write_names(ax, layers, features, classes)
-        _add_legend(ax, bool(marked))
+        _add_legend(ax, bool(highlighted))
     return ax
 
 
@@ -119,20 +119,20 @@ def _network(model: Any) -> Network:
     return net
 
 
-def _layers(net: Network, marked: set[int], max_nodes: int) -> list[_Layer]:
+def _layers(net: Network, highlighted: set[int], max_nodes: int) -> list[_Layer]:
     ends = [*net.bends, len(net.steps)]
     sizes = [net.n_in, *np.diff(net.unit_starts).tolist(), net.n_out]
     starts, layers = [0, *(bend + 1 for bend in net.bends)], []
     for number, width in enumerate(sizes):
         local: set[int] = set()
         if 0 < number < len(sizes) - 1:
-            local = {unit - int(net.unit_starts[number - 1]) for unit in marked}
-        shown = _choose_nodes(width, {unit for unit in local if 0 <= unit < width}, max_nodes)
+            local = {unit - int(net.unit_starts[number - 1]) for unit in highlighted}
+        nodes = _choose_nodes(width, {unit for unit in local if 0 <= unit < width}, max_nodes)
         weights = None if number == 0 else _matrix(net, starts[number - 1], ends[number - 1])
         kind = "input" if number == 0 else "output" if number == len(sizes) - 1 else "unit"
-        y, gap = _heights(shown)
+        y, gap = _heights(nodes)
         layers.append(
-            _Layer(f"{width} {kind}{'' if width == 1 else 's'}", width, shown, weights, float(number), y, gap)
+            _Layer(f"{width} {kind}{'' if width == 1 else 's'}", width, nodes, weights, float(number), y, gap)
         )
     return layers
 
@@ -161,23 +161,23 @@ def _matrix(net: Network, start: int, stop: int) -> Floats:
     return np.asarray(value.reshape(width, -1).T.double().cpu())
 
 
-def _choose_nodes(width: int, marked: set[int], max_nodes: int) -> NDArray[np.int64]:
+def _choose_nodes(width: int, highlighted: set[int], max_nodes: int) -> NDArray[np.int64]:
     """Return the numbers of the nodes to draw: all, or the marked ones and then the first and the last."""
     if width <= max_nodes:
         return np.arange(width)
-    chosen = set(sorted(marked)[-max_nodes:])
+    nodes = set(sorted(highlighted)[-max_nodes:])
     for k in range(width):
         for node in (k, width - 1 - k):
-            if len(chosen) < max_nodes:
-                chosen.add(node)
-    return np.array(sorted(chosen), np.int64)
+            if len(nodes) < max_nodes:
+                nodes.add(node)
+    return np.array(sorted(nodes), np.int64)
 
 
-def _heights(shown: NDArray[np.int64]) -> tuple[Floats, float | None]:
+def _heights(nodes: NDArray[np.int64]) -> tuple[Floats, float | None]:
     """Return heights one apart, centered at 0, with a gap at the widest jump in the numbers."""
-    gaps = np.diff(shown)
+    gaps = np.diff(nodes)
     at = int(gaps.argmax()) if len(gaps) and gaps.max() > 1 else None
-    y = -np.arange(len(shown), dtype=np.float64)
+    y = -np.arange(len(nodes), dtype=np.float64)
     if at is not None:
         y[at + 1 :] -= 1
     y -= (y[0] + y[-1]) / 2
@@ -186,13 +186,13 @@ def _heights(shown: NDArray[np.int64]) -> tuple[Floats, float | None]:
 
 def _draw_weights(ax: Axes, before: _Layer, layer: _Layer) -> None:
     assert layer.weights is not None
-    w = layer.weights[np.ix_(layer.shown, before.shown)]
+    w = layer.weights[np.ix_(layer.nodes, before.nodes)]
     largest = float(np.abs(layer.weights).max(initial=0.0)) or 1.0
     size = np.abs(w) / largest
     order = np.argsort(size, axis=None)  # large ones on top
     to, out = np.unravel_index(order, w.shape)
-    kept = size[to, out] > 0.01
-    to, out = to[kept], out[kept]
+    visible = size[to, out] > 0.01
+    to, out = to[visible], out[visible]
     segments = [[(before.x, before.y[j]), (layer.x, layer.y[i])] for i, j in zip(to, out, strict=True)]
     colors = [
         (*style.tint(style.class_color(int(w[i, j] > 0)), 0.35 + 0.65 * size[i, j]),)
@@ -201,9 +201,9 @@ def _draw_weights(ax: Axes, before: _Layer, layer: _Layer) -> None:
     ax.add_collection(LineCollection(segments, colors=colors, linewidths=0.3 + 2.4 * size[to, out], zorder=1))
 
 
-def _draw_nodes(ax: Axes, layer: _Layer, marked: set[int]) -> None:
+def _draw_nodes(ax: Axes, layer: _Layer, highlighted: set[int]) -> None:
     theme = style.active_theme()
-    new = np.isin(layer.shown, list(marked))
+    new = np.isin(layer.nodes, list(highlighted))
     for which, face, edge, width in ((~new, theme.paper, theme.ink, 0.9), (new, theme.accent, theme.accent, 1.5)):
         if which.any():
             x, y = np.full(which.sum(), layer.x), layer.y[which]
@@ -214,12 +214,12 @@ def _draw_nodes(ax: Axes, layer: _Layer, marked: set[int]) -> None:
         ax.scatter(np.full(3, layer.x), y, s=5, color=theme.ink, linewidths=0, zorder=3)
 
 
-def _add_legend(ax: Axes, marked: bool) -> None:
+def _add_legend(ax: Axes, highlighted: bool) -> None:
     handles: list[Any] = [
         Line2D([], [], color=style.class_color(sign), linewidth=2, label=f"{name} weight")
         for sign, name in ((1, "positive"), (0, "negative"))
     ]
-    if marked:
+    if highlighted:
         look: dict[str, Any] = {"markersize": 8, "color": style.active_theme().accent, "linestyle": "none"}
         handles.append(Line2D([], [], marker="o", label="newest", **look))
     close: Any = {"handlelength": 1.0, "handletextpad": 0.5, "columnspacing": 1.0, "borderaxespad": 0}
@@ -230,7 +230,7 @@ def _write_names(ax: Axes, layers: list[_Layer], features: Sequence[str] | None,
     """Write input names on the left, output names on the right, and the size of each layer below it."""
     text: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 8}
     for layer, names, side in ((layers[0], features, -1), (layers[-1], classes, 1)):
-        for number, y in zip(layer.shown.tolist(), layer.y.tolist(), strict=True) if names is not None else ():
+        for number, y in zip(layer.nodes.tolist(), layer.y.tolist(), strict=True) if names is not None else ():
             ax.annotate(names[number], (layer.x, y), (9 * side, 0), ha="left" if side > 0 else "right", **text)  # type: ignore[index]
     bottom = min(float(layer.y.min()) for layer in layers) - 0.9
     top = max(float(layer.y.max()) for layer in layers) + 0.6

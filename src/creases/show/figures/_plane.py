@@ -194,8 +194,8 @@ def _draw_sheet(
         strength = 0.14 + 0.36 * turned[decision.part_region]
         colors = np.ones((len(polygons), 3))
         for index in np.unique(decision.part_class):
-            chosen = decision.part_class == index
-            colors[chosen] = style.tint(style.class_color(int(index)), strength[chosen])
+            of_class = decision.part_class == index
+            colors[of_class] = style.tint(style.class_color(int(index)), strength[of_class])
     # Edges in the face's color close the hairline seams that antialiasing leaves between polygons.
     ax.add_collection(
         PolyCollection(polygons, facecolors=colors, edgecolors=colors, linewidths=0.4, zorder=1, rasterized=raster),
@@ -261,8 +261,8 @@ def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64]
         ax.scatter(points[:, 0], points[:, 1], color=style.active_theme().ink, **look)
         return
     for index in np.unique(classes):
-        chosen = points[classes == index]
-        ax.scatter(chosen[:, 0], chosen[:, 1], color=style.class_color(int(index)), **look)
+        of_class = points[classes == index]
+        ax.scatter(of_class[:, 0], of_class[:, 1], color=style.class_color(int(index)), **look)
 
 
 def _format_axes(ax: Axes, partition: PlanePartition) -> None:

@@ -78,5 +78,5 @@ def _draw_solid(polytope: DecisionPolytope, ax: Any) -> Axes:
         getattr(ax, f"{name}axis").set_pane_color((1, 1, 1, 0))
     ax.set_box_aspect((1, 1, 1), zoom=0.9)  # room for the labels
     ax.grid(False)
-    drawn: Axes = ax
-    return drawn
+    axes: Axes = ax
+    return axes

@@ -52,8 +52,8 @@ def signed_image(values: ArrayLike, shape: Sequence[int] | None = None, *, gray:
     if gray:
         numbers = numbers.sum(axis=0, keepdims=True)
     largest = np.abs(numbers).max(initial=0.0)
-    shown = 0.5 + numbers / (2 * largest) if largest > 0 else np.full_like(numbers, 0.5)
-    return np.asarray(shown[0] if len(shown) == 1 else shown.transpose(1, 2, 0))
+    pixels = 0.5 + numbers / (2 * largest) if largest > 0 else np.full_like(numbers, 0.5)
+    return np.asarray(pixels[0] if len(pixels) == 1 else pixels.transpose(1, 2, 0))
 
 
 def plot_images(
@@ -241,8 +241,8 @@ def plot_along_direction(
         if len(t) != len(v):
             raise InputError("values", f"have {len(t)} rows for {name}, one for each sample", str(len(v)))
         of_class = np.zeros(len(t), bool) if y is None else np.asarray(y) == output
-        for chosen, color in ((~of_class, style.active_theme().quiet), (of_class, style.class_color(1))):
-            ax.scatter(t[chosen], v[chosen], s=4, color=color, linewidths=0, alpha=0.7)
+        for mask, color in ((~of_class, style.active_theme().quiet), (of_class, style.class_color(1))):
+            ax.scatter(t[mask], v[mask], s=4, color=color, linewidths=0, alpha=0.7)
         with style.style_context():
             ax.set_title(name, fontsize=8)
     with style.style_context():

@@ -54,7 +54,7 @@ def plot_fit(
     """
     breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
     ax = style.get_axes(ax, 7, 4)
-    low, high = shown_window(breaks, data, window)
+    low, high = choose_window(breaks, data, window)
     draw_targets(ax, data, target, low, high)
     _draw_breakpoints(ax, breaks, low, high)
     _draw_function(ax, breaks, low, high)
@@ -72,10 +72,10 @@ def plot_delta_slopes(
     """Plot the change of slope at each breakpoint; the parameters are those of :func:`plot_fit`."""
     breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
     ax = style.get_axes(ax, 7, 2)
-    low, high = shown_window(breaks, data, window)
+    low, high = choose_window(breaks, data, window)
     ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
-    shown = (breaks.x >= low) & (breaks.x <= high)
-    x, jump = breaks.x[shown], breaks.jump[shown]
+    inside = (breaks.x >= low) & (breaks.x <= high)
+    x, jump = breaks.x[inside], breaks.jump[inside]
     colors = jump_colors(jump)
     ax.vlines(x, 0, jump, colors=colors, linewidth=1.2)
     ax.scatter(x, jump, c=colors, s=10, zorder=3)
@@ -98,7 +98,7 @@ def plot_tracks(history: History, *, ax: Axes | None = None, window: Window | No
         Interval of inputs to show; by default that of the data, or of the middle 90 % of the breakpoints.
     """
     ax = style.get_axes(ax, 6, 5)
-    low, high = shown_window(history, None, window)
+    low, high = choose_window(history, None, window)
     tracks = list(history.tracks().values())
     layers = np.array([track.layer for track in tracks], np.int64)
     pale: Any = style.tint(style.class_color(1), 0.25)
@@ -153,7 +153,7 @@ def plot_spline(
         The figure with all panels.
     """
     breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
-    low, high = window = shown_window(breaks, data, window)
+    low, high = window = choose_window(breaks, data, window)
     figure, (top, middle, *rest) = stack_panels((3, 1.4) if target is None and data is None else (3, 1.4, 1.2))
     plot_fit(breaks, ax=top, data=data, target=target, window=window)
     grid = np.linspace(low, high, 1000)
@@ -216,14 +216,14 @@ def _marker_size(x: Floats) -> float:
 
 def _draw_breakpoints(ax: Axes, breaks: Breakpoints, low: float, high: float) -> None:
     """Draw lines at the breakpoints, darker with depth; dotted if the output does not depend on them."""
-    shown = is_inside(breaks.x, (low, high))
+    inside = is_inside(breaks.x, (low, high))
     layers = int(breaks.layer.max(initial=0)) + 1
-    for which, dash in ((shown & breaks.active, "-"), (shown & ~breaks.active, ":")):
+    for which, dash in ((inside & breaks.active, "-"), (inside & ~breaks.active, ":")):
         ax.add_collection(
             LineCollection(
                 [[(x, 0.0), (x, 1.0)] for x in breaks.x[which]],
                 colors=style.crease_colors(breaks.layer[which], layers),
-                linewidths=float(np.clip(20 / max(1, shown.sum()), 0.3, 0.7)),
+                linewidths=float(np.clip(20 / max(1, inside.sum()), 0.3, 0.7)),
                 linestyles=dash,
                 transform=ax.get_xaxis_transform(),
                 zorder=1,
@@ -245,7 +245,7 @@ def curve_points(pieces: Any, low: float, high: float) -> tuple[Floats, Floats]:
     return x, pieces(x)
 
 
-def shown_window(breaks: Breakpoints | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
+def choose_window(breaks: Breakpoints | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
     """Return the interval of inputs to show."""
     if window is not None:
         low, high = float(window[0]), float(window[1])

@@ -103,9 +103,9 @@ def format_table(table: pd.DataFrame, *, max_rows: int = 20) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    shown = table.drop(columns=["key", "seed"], errors="ignore")
-    constant = _constant_columns(shown)
-    shown = shown.drop(columns=list(constant))
+    visible = table.drop(columns=["key", "seed"], errors="ignore")
+    constant = _constant_columns(visible)
+    visible = visible.drop(columns=list(constant))
     title = ", ".join(f"{name} {format_value(value)}" for name, value in constant.items())
     listing = Table(
         box=None,
@@ -115,9 +115,9 @@ def format_table(table: pd.DataFrame, *, max_rows: int = 20) -> Table:
         title_justify="left",
         title_style="dim",
     )
-    for name in shown.columns:
-        listing.add_column(escape(str(name)), justify="right" if shown[name].dtype.kind in "iufb" else "left")
-    for row in shown.head(max_rows).itertuples(index=False):
+    for name in visible.columns:
+        listing.add_column(escape(str(name)), justify="right" if visible[name].dtype.kind in "iufb" else "left")
+    for row in visible.head(max_rows).itertuples(index=False):
         listing.add_row(*(escape(format_value(value)) for value in row))
     return listing
 

@@ -77,17 +77,17 @@ def map_networks(folder: Path, comparison: dict[str, Any]) -> Planes | None:
     if place is None:
         return None
     partitions = [_partition(net, place) for net in nets]
-    shown = X[: ROWS if y is not None and nets[0].n_in <= COLUMNS else 0]
-    points = shown if nets[0].n_in > 2 and len(shown) else None
+    rows = X[: ROWS if y is not None and nets[0].n_in <= COLUMNS else 0]
+    points = rows if nets[0].n_in > 2 and len(rows) else None
     frames = [_frame(partition, points, k) for k, partition in enumerate(partitions)]
     classes = max(2, nets[0].n_out)
     problem = {
         "task": "classification",
         "features": [f"x{i + 1}" for i in range(nets[0].n_in)],
         "classes": [f"class {index}" for index in range(classes)],
-        "X": shown,
-        "y": np.zeros(0) if y is None else y[: len(shown)],
-        "split": np.zeros(len(shown), np.int64),
+        "X": rows,
+        "y": np.zeros(0) if y is None else y[: len(rows)],
+        "split": np.zeros(len(rows), np.int64),
     }
     return Planes(
         names=comparison["names"][: len(nets)],

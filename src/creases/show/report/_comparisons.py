@@ -110,10 +110,10 @@ def _changes(similarity: Similarity, comparison: dict[str, Any], folder: Path) -
     keys = [key for key in heads if key in listed[0]]
     rows = [[str(row[key]) for key in keys] for row in listed]
     section: Section = {"title": f"Classified differently{left}, the largest changes first"}
-    drawn = folder / "differences.png"
-    if drawn.is_file():
+    picture = folder / "differences.png"
+    if picture.is_file():
         section["text"] = "Below each image are the class of a, the class of b and, in parentheses, the true class."
-        section["picture"] = f"data:image/png;base64,{base64.b64encode(drawn.read_bytes()).decode()}"
+        section["picture"] = f"data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}"
     return [*sections, {**section, "table": {"columns": [heads[key] for key in keys], "rows": rows}}]
 
 
@@ -132,12 +132,12 @@ def _measures(similarity: Similarity) -> list[Section]:
             continue
         rows = [[similarity.names[i], *(format_number(values[i, j]) for j in order)] for i in order]
         table = {"columns": ["", *(similarity.names[i] for i in order)], "rows": rows}
-        drawn = render_themes(lambda key=key: plot_measure(similarity, key))  # type: ignore[misc]
+        picture = render_themes(lambda key=key: plot_measure(similarity, key))  # type: ignore[misc]
         sections.append(
             {
                 "title": capitalize(measure_title(key)),
                 "text": f"{capitalize(meaning)}.",
-                "picture": drawn,
+                "picture": picture,
                 "table": table,
             }
         )

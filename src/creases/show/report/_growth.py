@@ -82,9 +82,11 @@ def write_growth_report(
     report = progress or _ignore
     report("reading the run", 0, None)
     run, name = load_run(Path(folder)), Path(folder).resolve().name
-    asked = [word for text in columns for word in ("--columns", text)]
-    asked += [word for text in through for word in ("--through", text)]
-    again = f"{run.settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html', *asked])}"
+    arguments = [word for text in columns for word in ("--columns", text)]
+    arguments += [word for text in through for word in ("--through", text)]
+    again = (
+        f"{run.settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html', *arguments])}"
+    )
     options: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
     return write_run_report(run, path, model=f"{name}/{MODEL_FILE}", again=again, **options)
 
@@ -119,7 +121,7 @@ def write_run_report(
     if not run.history.epochs:
         raise InputError("run", "have at least one epoch", "none")
     planes = choose_slices(run.net, run.data, columns, through)
-    rows = _shown_rows(run)
+    rows = _choose_rows(run)
     report("mapping the network", 0, None)
     if not columns and not through:
         planes = _drop_slices(run, planes, rows)
@@ -173,9 +175,9 @@ def _replay(
     moments: dict[int, dict[str, Any]] = {}
     used, last = 0, None
     order = sorted(run.snapshots, key=lambda moment: _priority(moment, run.snapshots[-1]))
-    chosen = order[: max(1, FRAMES // max(1, len(planes)))]
-    for number, moment in enumerate(chosen, 1):
-        progress("mapping the network", number, len(chosen))
+    selected = order[: max(1, FRAMES // max(1, len(planes)))]
+    for number, moment in enumerate(selected, 1):
+        progress("mapping the network", number, len(selected))
         partitions = _partitions(moment.net, planes, run.data)
         of_moment = {
             f"{moment.id}/{k}" if k else f"{moment.id}": slice_frame(
@@ -207,7 +209,7 @@ def _partitions(net: Network, planes: Sequence[Slice], data: TableSplit) -> list
     return [plane(net, cut.box, cut.origin, cut.basis) for cut in planes]
 
 
-def _shown_rows(run: SavedRun) -> NDArray[np.int64]:
+def _choose_rows(run: SavedRun) -> NDArray[np.int64]:
     """Return the rows of X to show: all, or those mentioned and a random sample of the others."""
     problem = run.data.problem
     n, d = problem.X.shape
@@ -216,18 +218,18 @@ def _shown_rows(run: SavedRun) -> NDArray[np.int64]:
         return np.arange(n)
     numbers = np.arange(n) if problem.rows is None else problem.rows
     mentioned = [step.explanation["why"]["instance"] for step in run.history.records if step.explanation.get("why")]
-    wanted = {int(row) for rows in hardest_rows(run.net, run.data).values() for row in rows}
-    wanted |= set(np.flatnonzero(np.isin(numbers, mentioned)).tolist())
-    others = [row for row in np.random.default_rng(0).permutation(n).tolist() if row not in wanted]
-    return np.sort([*wanted, *others][: max(max_rows, len(wanted))])
+    required = {int(row) for rows in hardest_rows(run.net, run.data).values() for row in rows}
+    required |= set(np.flatnonzero(np.isin(numbers, mentioned)).tolist())
+    others = [row for row in np.random.default_rng(0).permutation(n).tolist() if row not in required]
+    return np.sort([*required, *others][: max(max_rows, len(required))])
 
 
 def _about(counts: dict[str, tuple[int, int]], planes: Sequence[Slice]) -> dict[str, Any]:
     """Return the section about the content of the report, and what it omits to stay small."""
-    kept, all_ = counts["moments"]
+    moments, all_ = counts["moments"]
     rows, n = counts["rows"]
     of_all = f"of the {all_} networks that the run saved, to keep the file small"
-    sentences = [f"The timeline has {kept} {of_all if kept < all_ else 'networks of the run'}."]
+    sentences = [f"The timeline has {moments} {of_all if moments < all_ else 'networks of the run'}."]
     if rows < n:
         sentences.append(f"Plots show {rows} of the {n} rows: those mentioned, and a random sample of the others.")
     if planes and planes[0].name:

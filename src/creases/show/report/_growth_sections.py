@@ -56,13 +56,13 @@ def _overview(run: SavedRun, models: Sequence[Baseline]) -> Section:
     data, history = run.data, run.history
     records = [record for record in history.records if record.epoch < run.epoch or not history.ended]
     last = max(1, min(run.epoch, len(history.epochs)))
-    first, kept = history.epochs[0], history.epochs[last - 1]
-    before, after = ("-".join(map(str, epoch["widths"].values())) for epoch in (first, kept))
+    first, final = history.epochs[0], history.epochs[last - 1]
+    before, after = ("-".join(map(str, epoch["widths"].values())) for epoch in (first, final))
     rows = [
         ["rows: training, validation, test", f"{len(data.train)}, {len(data.validation)}, {len(data.test)}"],
         ["inputs", str(data.problem.X.shape[1])],
         ["hidden units", f"{before} at the start, {after} at the end"],
-        ["parameters", f"{first['parameters']} at the start, {kept['parameters']} at the end"],
+        ["parameters", f"{first['parameters']} at the start, {final['parameters']} at the end"],
         ["growth steps", f"{len(records)} in the network, {len(history.records) - len(records)} undone"],
         ["epochs", f"{len(history.epochs)}; the network is that of epoch {run.epoch}"],
         ["time to train", f"{history.last['seconds']:.3g} s"],
@@ -80,13 +80,13 @@ def _ledger(run: SavedRun) -> Section:
     rows = []
     changes = _changes(run)
     for record in run.history.records:
-        kept = not run.history.ended or record.epoch < run.epoch
+        is_included = not run.history.ended or record.epoch < run.epoch
         later = record.later.get("loss")
         rows.append(
             [
                 str(record.number),
                 str(record.epoch),
-                describe_step(record) + ("" if kept else " (undone)"),
+                describe_step(record) + ("" if is_included else " (undone)"),
                 record.place,
                 _format_loss(record.before.get("loss")),
                 _format_loss(record.after.get("loss")),
@@ -164,13 +164,13 @@ def _format_score(value: float) -> str:
 
 def _loading(run: SavedRun, model: str) -> Section:
     names = run.data.problem.features
-    shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    listing = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     title = "Load it in three lines"
     if not run.history.ended:
         return {"title": title, "text": f"After the end of the run its network is in {model}."}
     gives = "one output for each class; the largest is the prediction" if run.data.problem.classes else "the target"
     code = f"import creases\nnet = creases.read({json.dumps(model, ensure_ascii=False)})\nnet(X)"
-    text = f"X is (n, {len(names)}), in the original units: {shown}. The result is {gives}."
+    text = f"X is (n, {len(names)}), in the original units: {listing}. The result is {gives}."
     return {"title": title, "text": text, "code": code}
 
 

@@ -46,23 +46,28 @@ def hardest_section(net: Network, data: TableSplit, columns: Sequence[int]) -> S
     problem, loss = data.problem, losses(net, data)
     f = np.asarray(net(problem.X), np.float64).reshape(len(problem.X), -1)
     numbers = np.arange(len(problem.X)) if problem.rows is None else problem.rows
-    shown = sorted(columns[:COLUMNS])
+    listed = sorted(columns[:COLUMNS])
     instance = data.names["instance"]
     measures = ["error"] if problem.classes is None else ["margin", "loss"]
     table = []
     for part, rows in hardest_rows(net, data).items():
         for row in rows:
-            values = [format_number(problem.X[row, column]) for column in shown]
+            values = [format_number(problem.X[row, column]) for column in listed]
             table.append([part, str(numbers[row]), *values, *_prediction_cells(data, f[row], row, loss[row])])
-    heads = ["data", instance, *(problem.features[column] for column in shown), problem.target or _target_name(problem)]
+    heads = [
+        "data",
+        instance,
+        *(problem.features[column] for column in listed),
+        problem.target or _target_name(problem),
+    ]
     text = (
         f"The {instance}s with the largest error in each part of the data, in the units of the target."
         if problem.classes is None
         else f"The {instance}s with the largest loss in each part of the data. The margin is the output of the true "
         "class minus the largest other: a negative margin is a misclassification."
     )
-    if len(shown) < len(problem.features):
-        text += f" The {len(shown)} most relevant of {len(problem.features)} columns are shown."
+    if len(listed) < len(problem.features):
+        text += f" The {len(listed)} most relevant of {len(problem.features)} columns are shown."
     text += f" {instance.capitalize()}s are numbered from 0."
     return {
         "title": "Hardest samples",

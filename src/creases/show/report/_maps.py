@@ -92,15 +92,15 @@ def write_partition_report(
     sections = network_sections(net, box=box, X=X, y=y, features=features, classes=classes, partition=partition)
     sections = [*sections, *_reproduction(command)]
     about = {"moment": 0, "slice": 0}
-    shown = _shown_rows(problem if isinstance(partition, PlanePartition) or net.n_in == 1 else None)  # not for a line
+    rows = _choose_rows(problem if isinstance(partition, PlanePartition) or net.n_in == 1 else None)  # not for a line
     if isinstance(partition, PlanePartition):
-        points = problem.X[shown] if problem is not None and net.n_in > 2 else None
+        points = problem.X[rows] if problem is not None and net.n_in > 2 else None
         frame = plane_frame(partition, decides=classes is not None, points=points, about=about)
     else:
         frame = line_frame(partition, about=about)
     count = f"{format_integer(partition.count)} regions"
     return write_viewer(
-        out, f"{name}: {count}", _problem_json(net, name, problem, classes, shown), [frame], partition.count, sections
+        out, f"{name}: {count}", _problem_json(net, name, problem, classes, rows), [frame], partition.count, sections
     )
 
 
@@ -176,7 +176,7 @@ def _enclosing_box(partition: Partition, problem: Problem | None) -> Any:
     return np.stack([low, np.where(high > low, high, low + 1e-9 * (1 + np.abs(low)))], axis=1)
 
 
-def _shown_rows(problem: Problem | None) -> NDArray[np.int64]:
+def _choose_rows(problem: Problem | None) -> NDArray[np.int64]:
     """Return the rows to draw: all, or as many as the sections use."""
     if problem is None:
         return np.zeros(0, np.int64)
@@ -189,10 +189,10 @@ def _problem_json(
     name: str,
     problem: Problem | None,
     classes: tuple[str, ...] | None,
-    shown: NDArray[np.int64],
+    rows: NDArray[np.int64],
 ) -> dict[str, Any]:
-    X = np.zeros((0, net.n_in)) if problem is None else problem.X[shown]
-    y = np.zeros(0) if problem is None else problem.y[shown]
+    X = np.zeros((0, net.n_in)) if problem is None else problem.X[rows]
+    y = np.zeros(0) if problem is None else problem.y[rows]
     return {
         "name": name,
         "about": "" if problem is None else problem.description,

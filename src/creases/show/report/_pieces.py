@@ -37,8 +37,8 @@ def dual_sections(subject: Subject) -> list[Section]:
         )
         if len(outputs) < subject.net.n_out:
             text += f" Shown for {len(outputs)} of {subject.net.n_out} outputs."
-        drawn = render_themes(partial(_plot_dual, subject, partition, j))
-        sections.append({"title": f"Dual plot of {name}", "text": text, "picture": drawn})
+        picture = render_themes(partial(_plot_dual, subject, partition, j))
+        sections.append({"title": f"Dual plot of {name}", "text": text, "picture": picture})
     return sections
 
 

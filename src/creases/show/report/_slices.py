@@ -62,11 +62,11 @@ def choose_slices(
             *(slice_through_rows(net, data, _parse_rows(text, data)) for text in samples),
         ]
     best = np.argsort(-relevance(net, data), kind="stable")[:COLUMNS]
-    chosen = [slice_along_columns(data, *sorted((i, j))) for i, j in combinations(best.tolist(), 2)]
+    slices = [slice_along_columns(data, *sorted((i, j))) for i, j in combinations(best.tolist(), 2)]
     typical = typical_rows(net, data)
     with suppress(InputError):  # if the three are collinear
-        chosen += [slice_through_rows(net, data, typical)] if len(typical) == 3 else []
-    return chosen
+        slices += [slice_through_rows(net, data, typical)] if len(typical) == 3 else []
+    return slices
 
 
 def slice_along_columns(data: TableSplit, i: int, j: int) -> Slice:
@@ -139,14 +139,14 @@ def typical_rows(net: Network, data: TableSplit) -> list[int]:
         return [int(order[round(share * (len(order) - 1))]) for share in (0.1, 0.5, 0.9)]
     scaled, y = data.scaling.inputs(problem.X), problem.y
     counts = np.bincount(y[rows])
-    chosen = []
+    typical = []
     for kind in np.argsort(-counts, kind="stable")[:3]:
         of_class = rows[y[rows] == kind]
         if len(of_class):
             away = np.linalg.norm(scaled[of_class] - scaled[of_class].mean(axis=0), axis=1)
-            chosen.append(int(of_class[away.argmin()]))
+            typical.append(int(of_class[away.argmin()]))
     hardest = rows[np.argsort(-losses(net, data)[rows], kind="stable")]
-    return [*chosen, *(int(row) for row in hardest if row not in chosen)][:3]
+    return [*typical, *(int(row) for row in hardest if row not in typical)][:3]
 
 
 def table_rows(data: TableSplit) -> NDArray[np.int64]:
@@ -172,13 +172,13 @@ def _parse_columns(text: str, data: TableSplit) -> tuple[int, int]:
 def _parse_rows(text: str, data: TableSplit) -> list[int]:
     numbers = table_rows(data).tolist()
     try:
-        wanted = [int(word) for word in text.split(",")]
+        selected = [int(word) for word in text.split(",")]
     except ValueError:
-        wanted = []
-    if len(set(wanted)) != 3 or len(wanted) != 3:
+        selected = []
+    if len(set(selected)) != 3 or len(selected) != 3:
         raise InputError("through", "be the numbers of three rows such as 0,1,2", repr(text))
     places = {number: place for place, number in enumerate(numbers)}
-    for number in wanted:
+    for number in selected:
         if number not in places:
             raise InputError("through", f"be rows from {numbers[0]} to {numbers[-1]}", f"row {number}")
-    return [places[number] for number in wanted]
+    return [places[number] for number in selected]

@@ -22,7 +22,7 @@ def spline_sections(subject: Subject) -> list[Section]:
     jumps = np.diff(slopes, axis=0)
     x = partition.points(partition.breakpoints)[:, 0]
     order = np.argsort(-np.abs(jumps).max(axis=1, initial=0.0), kind="stable")[:LISTED]
-    shown = np.sort(order)
+    listed = np.sort(order)
     names = [subject.output_name(j) for j in range(min(OUTPUTS, partition.net.n_out))]
     columns = [subject.features[0], "units", *(f"Δ slope of {name}" for name in names)]
     rows = [
@@ -31,7 +31,7 @@ def spline_sections(subject: Subject) -> list[Section]:
             ", ".join(map(str, partition.units(i))),
             *(format_float(jumps[i, j]) for j in range(len(names))),
         ]
-        for i in shown.tolist()
+        for i in listed.tolist()
     ]
     text = f"A function of one input is a linear spline. It has {pluralize(len(x), 'breakpoint')} in the interval"
     ends = [
@@ -42,8 +42,8 @@ def spline_sections(subject: Subject) -> list[Section]:
         f"{end}{f' ({name})' if len(names) > 1 else ''}" for name, end in zip(names, ends, strict=True)
     )
     text += ". A delta-slope is the change of the slope at a breakpoint."
-    if len(shown) < len(x):
-        text += f" Listed are the {len(shown)} sharpest."
+    if len(listed) < len(x):
+        text += f" Listed are the {len(listed)} sharpest."
     if len(names) < partition.net.n_out:
         text += f" Shown are {len(names)} of {partition.net.n_out} outputs."
     section: Section = {"title": "Breakpoints", "text": text}

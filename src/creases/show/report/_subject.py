@@ -55,8 +55,8 @@ class Subject:
         points, known = _check_samples(net, X, y)
         rows = 0 if points is None else len(points)
         if points is not None and rows > ROWS:
-            chosen = np.sort(np.random.default_rng(0).choice(rows, ROWS, replace=False))
-            points, known = points[chosen], None if known is None else known[chosen]
+            sample = np.sort(np.random.default_rng(0).choice(rows, ROWS, replace=False))
+            points, known = points[sample], None if known is None else known[sample]
         names = tuple(features) if features else tuple(f"x{i + 1}" for i in range(net.n_in))
         if len(names) != net.n_in:
             raise InputError("features", f"have {net.n_in} names, one for each input", str(len(names)))
@@ -91,8 +91,8 @@ class Subject:
     @property
     def samples_text(self) -> str:
         """The number of samples used, in words."""
-        shown = 0 if self.X is None else len(self.X)
-        return pluralize(shown, "sample") + ("" if shown == self.rows else f" (drawn from {self.rows:,})")
+        count = 0 if self.X is None else len(self.X)
+        return pluralize(count, "sample") + ("" if count == self.rows else f" (drawn from {self.rows:,})")
 
     def class_name(self, index: int) -> str:
         """Return the name of a class."""

@@ -96,9 +96,9 @@ def _format_list(values: list[str], max_values: int = 12) -> str:
 
 def _heat_maps(table: pd.DataFrame, varied: list[str], results: list[str]) -> list[Section]:
     """Return heat maps of the results over pairs of parameters."""
-    wanted = product(results, combinations(varied, 2))
+    pairs = product(results, combinations(varied, 2))
     sections: list[Section] = []
-    for result, (first, second) in islice(wanted, MAPS):
+    for result, (first, second) in islice(pairs, MAPS):
         if not np.isfinite(table[result].to_numpy(np.float64)).any():
             continue
         x, y = sorted((first, second), key=lambda name: -table[name].map(format_value).nunique())
@@ -120,14 +120,18 @@ def _heat_maps(table: pd.DataFrame, varied: list[str], results: list[str]) -> li
 def _means(table: pd.DataFrame, varied: list[str], results: list[str]) -> list[Section]:
     """Return the mean results for each value of each varied parameter."""
     sections: list[Section] = []
-    shown = results[:RESULTS]
-    for name in varied if shown else []:
+    selected = results[:RESULTS]
+    for name in varied if selected else []:
         groups = table.groupby(table[name].map(format_value), sort=False)
         rows = [
-            [str(value), format_integer(len(group)), *(format_float(float(group[result].mean())) for result in shown)]
+            [
+                str(value),
+                format_integer(len(group)),
+                *(format_float(float(group[result].mean())) for result in selected),
+            ]
             for value, group in groups
         ]
-        columns = [name, "rows", *shown]
+        columns = [name, "rows", *selected]
         sections.append({"title": f"Means by {name}", "table": {"columns": columns, "rows": rows}})
     return sections
 
@@ -136,14 +140,15 @@ def _extremes(table: pd.DataFrame, parameters: list[str], results: list[str]) ->
     """Return the rows with the highest and the lowest values of the first result; either may be best."""
     if not results:
         return []
-    first, shown = results[0], results[:RESULTS]
+    first, selected = results[0], results[:RESULTS]
     ordered = table[np.isfinite(table[first].to_numpy(np.float64))].sort_values(first, ascending=False, kind="stable")
     sections: list[Section] = []
     for title, group in ((f"Highest {first}", ordered), (f"Lowest {first}", ordered[::-1])):
         rows = [
-            [format_value(row[name]) or "–" for name in (*parameters, *shown)] for _, row in group.head(ROWS).iterrows()
+            [format_value(row[name]) or "–" for name in (*parameters, *selected)]
+            for _, row in group.head(ROWS).iterrows()
         ]
-        sections.append({"title": title, "table": {"columns": [*parameters, *shown], "rows": rows}})
+        sections.append({"title": title, "table": {"columns": [*parameters, *selected], "rows": rows}})
     return sections if len(ordered) else []
 
 

@@ -19,23 +19,23 @@ def units_section(subject: Subject) -> Section:
     facts = unit_facts(net, subject.box, X=subject.X, partition=subject.partition)
     notes = [_notes(facts, unit) for unit in range(net.n_units)]
     order = sorted(range(net.n_units), key=lambda unit: not notes[unit])
-    shown = sorted(order[:LISTED])
+    listed = sorted(order[:LISTED])
     crease = "breakpoints" if isinstance(subject.partition, LinePartition) else "crease length"
     columns = ["unit", "layer", "note"]
     columns += ["on for"] if subject.X is not None else []
     columns += [crease] if facts.crease_size is not None else []
     columns += ["weights in", "weights out"]
     rows = []
-    for unit in shown:
+    for unit in listed:
         place = net.unit(unit)
         row = [str(unit), str(place.bend + 1), "; ".join(notes[unit])]
         row += [format_percent(facts.active_fraction[unit])] if subject.X is not None else []
         row += [format_float(facts.crease_size[unit])] if facts.crease_size is not None else []
         rows.append([*row, format_float(facts.norm_in[unit]), format_float(facts.norm_out[unit])])
     text = _summary(subject, facts)
-    if len(shown) < net.n_units:
-        rest = net.n_units - len(shown)
-        text += f" {len(shown)} are listed, those with a note first; the other {format_integer(rest)} are omitted."
+    if len(listed) < net.n_units:
+        rest = net.n_units - len(listed)
+        text += f" {len(listed)} are listed, those with a note first; the other {format_integer(rest)} are omitted."
     return {"title": "Units", "text": text, "table": {"columns": columns, "rows": rows}}
 
 

@@ -98,10 +98,10 @@ def apply_theme(ax: Axes) -> Axes:
     return ax
 
 
-def add_colorbar(ax: Axes, drawn: ScalarMappable, label: str, *, shrink: float = 0.8) -> Colorbar:
+def add_colorbar(ax: Axes, artist: ScalarMappable, label: str, *, shrink: float = 0.8) -> Colorbar:
     """Add a color bar beside the axes."""
     with style_context():
-        bar = ax.figure.colorbar(drawn, ax=ax, shrink=shrink, pad=0.02)
+        bar = ax.figure.colorbar(artist, ax=ax, shrink=shrink, pad=0.02)
         bar.set_label(label)
         bar.outline.set_visible(False)
     apply_theme(bar.ax)

@@ -22,7 +22,7 @@ Rows = NDArray[np.int64]
 COLUMNS = ("epoch", "loss", "score", "validation_loss", "validation_score", "parameters")
 
 #: Settings that the viewer shows.
-SHOWN = (
+SETTINGS = (
     "how",
     "where",
     "when",
@@ -61,7 +61,7 @@ def problem_json(data: Problem | TableSplit, *, rows: Rows | None = None) -> dic
     split = np.zeros(len(problem.X), int)
     if isinstance(data, TableSplit):
         split[data.validation], split[data.test] = 1, 2
-    shown = np.arange(len(problem.X)) if rows is None else rows
+    selected = np.arange(len(problem.X)) if rows is None else rows
     return {
         "name": problem.name,
         "about": problem.description,
@@ -69,9 +69,9 @@ def problem_json(data: Problem | TableSplit, *, rows: Rows | None = None) -> dic
         "features": list(problem.features),
         "classes": None if problem.classes is None else list(problem.classes),
         "target": problem.target,
-        "X": [[_round(value) for value in row] for row in problem.X[shown].tolist()],
-        "y": [_round(value) for value in problem.y[shown].tolist()],
-        "split": split[shown].tolist(),
+        "X": [[_round(value) for value in row] for row in problem.X[selected].tolist()],
+        "y": [_round(value) for value in problem.y[selected].tolist()],
+        "split": split[selected].tolist(),
     }
 
 
@@ -138,16 +138,16 @@ def run_json(
     slices: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return a run; ``moments`` are results of :func:`moment_json`, ``slices`` the names of several slices."""
-    kept = history.best["epoch"] if history.ended else None
+    best_epoch = history.best["epoch"] if history.ended else None
     return {
         "problem": problem_json(data, rows=rows),
-        "setting": to_json({name: getattr(settings.config, name) for name in SHOWN}),
+        "setting": to_json({name: getattr(settings.config, name) for name in SETTINGS}),
         "measure": score_name(data.problem.task),
         "epochs": epochs_json(history.epochs),
-        "records": [record_json(record, data, kept, rows=rows) for record in history.records],
+        "records": [record_json(record, data, best_epoch, rows=rows) for record in history.records],
         "moments": list(moments),
         "ended": history.ended,
-        "kept": kept,
+        "kept": best_epoch,
         "sections": to_json(sections),
         **({"slices": list(slices)} if len(slices) > 1 else {}),
     }
