@@ -41,7 +41,7 @@ def _log1p(e):
 
 
 @triton.jit
-def _mixed(z):
+def _mix(z):
     """Apply the finaliser of splitmix64, as in :mod:`creases.lab._training.order`."""
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB
@@ -51,21 +51,21 @@ def _mixed(z):
 @triton.jit
 def _key(state, k: tl.constexpr):
     """Return the two numbers of a round of an order."""
-    word = _mixed(state + (k * 0x9E3779B97F4A7C15) % (1 << 64))
+    word = _mix(state + (k * 0x9E3779B97F4A7C15) % (1 << 64))
     return word.to(tl.uint32) | 1, (word >> 32).to(tl.uint32)
 
 
 @triton.jit
-def _shuffled(x, key, mask, half):
+def _shuffle(x, key, mask, half):
     m, c = key
     x = (x * m + c) & mask
     return x ^ (x >> half)
 
 
 @triton.jit
-def _ordered(place, seed, epoch, n):
+def _sample_order(place, seed, epoch, n):
     """Return the samples at places (1, S, 1) of each network's order (1, S, L), as in ``order.py``."""
-    state = _mixed(seed.to(tl.uint64) + 0x9E3779B97F4A7C15) ^ _mixed(epoch.to(tl.uint64))
+    state = _mix(seed.to(tl.uint64) + 0x9E3779B97F4A7C15) ^ _mix(epoch.to(tl.uint64))
     key1, key2, key3, key4 = _key(state, 1), _key(state, 2), _key(state, 3), _key(state, 4)
     bits = 1
     while (1 << bits) < n:
@@ -76,8 +76,8 @@ def _ordered(place, seed, epoch, n):
     outside = place + tl.zeros_like(seed).to(tl.int32) >= 0
     busy = True
     while busy:
-        moved = _shuffled(_shuffled(x, key1, mask, half), key2, mask, half)
-        moved = _shuffled(_shuffled(moved, key3, mask, half), key4, mask, half)
+        moved = _shuffle(_shuffle(x, key1, mask, half), key2, mask, half)
+        moved = _shuffle(_shuffle(moved, key3, mask, half), key4, mask, half)
         x = tl.where(outside, moved, x)
         outside = x >= n.to(tl.uint32)
         busy = tl.max(outside.to(tl.int32)) > 0
@@ -90,7 +90,7 @@ def _samples(start, stop, n, seed, epoch, S: tl.constexpr, ORDERED: tl.constexpr
     place = start + tl.arange(0, S)[None, :, None]
     sample = tl.minimum(place, stop - 1)
     if ORDERED:
-        sample = _ordered(sample, seed, epoch, n)
+        sample = _sample_order(sample, seed, epoch, n)
     return sample, place < stop
 
 

@@ -23,11 +23,11 @@ def run(task: Task) -> Ends:
     B, rules = task.W.shape[1], _rules(task)
     epochs, losses, right = np.zeros(B, np.int64), np.zeros(B), np.zeros(B, np.int64)
     arrays = (task.W, task.first, task.second, task.steps, task.X, task.y, task.lr, task.seeds)
-    _shared(lambda queue: work(queue, rules, _lanes(rules), *arrays, epochs, losses, right), B)
+    _run_in_threads(lambda queue: work(queue, rules, _lanes(rules), *arrays, epochs, losses, right), B)
     return Ends(epochs, losses / task.X.shape[1], right)
 
 
-def _shared(do: Callable[[Array], None], count: int) -> None:
+def _run_in_threads(do: Callable[[Array], None], count: int) -> None:
     """Do something in each of several threads, which share a queue of networks.
 
     Moments of units that are never active fade away: numbers near zero would cost ten times as long as others, unless

@@ -42,7 +42,7 @@ class Tiles(NamedTuple):
 def run(task: Task) -> Ends:
     """Train the networks of a task, in place."""
     place, (B, n, batches) = _usable(task.device), task.shape
-    tiles, fixed = _tiles(len(task.W), n), _fixed(task, place)
+    tiles, constants = _tiles(len(task.W), n), _constants(task, place)
     size = len(task.W) * 7 + sum(task.widths) * tiles.samples + 2 * n * (task.X.shape[2] + task.y.shape[2])
     most = max(_room(place) // (size * task.W.itemsize) // tiles.lanes, 1) * tiles.lanes
     ends = Ends(np.zeros(B, np.int64), np.zeros(B), np.zeros(B, np.int64))
@@ -50,7 +50,7 @@ def run(task: Task) -> Ends:
         chunk = slice(start, start + most)
         home = _home(task, chunk, place)
         with _on(place):
-            _train(task, home, fixed, tiles)
+            _train(task, home, constants, tiles)
         for part, name in zip((task.W, task.first, task.second, *ends), CHANGED, strict=True):
             part[..., chunk] = home[name].cpu().numpy()
     task.steps[:] += ends.epochs * batches
@@ -99,7 +99,7 @@ def _on(place: torch.device) -> AbstractContextManager[object]:
     return torch.cuda.device(place) if place.type == "cuda" else nullcontext()
 
 
-def _fixed(task: Task, place: torch.device) -> dict[str, Tensor]:
+def _constants(task: Task, place: torch.device) -> dict[str, Tensor]:
     """Return the kernel's arguments that are the same for all networks."""
     b1, b2 = task.betas
     first = (b1, 1 - b1) if task.optimizer == "adam" else (task.momentum, 1.0)
@@ -143,13 +143,13 @@ def _to_device(part: Array, place: torch.device) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(part)).to(place)
 
 
-def _train(task: Task, home: dict[str, Tensor], fixed: dict[str, Tensor], tiles: Tiles) -> None:
+def _train(task: Task, home: dict[str, Tensor], constants: dict[str, Tensor], tiles: Tiles) -> None:
     """Train the networks of ``home``."""
     ids = torch.arange(home["W"].shape[1], device=home["W"].device)
-    blocks, done = _gathered(home, ids, tiles.lanes), 0
+    blocks, done = _gather(home, ids, tiles.lanes), 0
     while done < task.epochs:
         chunk = min(max(32, done // 4), task.epochs - done)
-        _launch(task, blocks, fixed, tiles, done, chunk)
+        _launch(task, blocks, constants, tiles, done, chunk)
         done += chunk
         going = blocks["going"].flatten()[: len(ids)] > 0
         count = int(going.sum())
@@ -158,12 +158,12 @@ def _train(task: Task, home: dict[str, Tensor], fixed: dict[str, Tensor], tiles:
             if not count:
                 return
             ids = ids[going]
-            blocks = _gathered(home, ids, tiles.lanes)
-    _launch(task, blocks, fixed, tiles, done, 0)  # the losses after the last epoch
+            blocks = _gather(home, ids, tiles.lanes)
+    _launch(task, blocks, constants, tiles, done, 0)  # the losses after the last epoch
     _put(home, ids, blocks)
 
 
-def _gathered(home: dict[str, Tensor], ids: Tensor, lanes: int) -> dict[str, Tensor]:
+def _gather(home: dict[str, Tensor], ids: Tensor, lanes: int) -> dict[str, Tensor]:
     """Arrays (blocks, rows, lanes) of some networks; the last is repeated to fill a block, and does not go on there."""
     count = -(-len(ids) // lanes)
     place = torch.arange(count * lanes, device=ids.device)
@@ -176,14 +176,14 @@ def _gathered(home: dict[str, Tensor], ids: Tensor, lanes: int) -> dict[str, Ten
 
 
 def _put(home: dict[str, Tensor], ids: Tensor, blocks: dict[str, Tensor]) -> None:
-    """Invert ``_gathered`` for the arrays that the kernel changes."""
+    """Invert ``_gather`` for the arrays that the kernel changes."""
     for name in CHANGED:
         rows = blocks[name].permute(1, 0, 2).flatten(1)[:, : len(ids)]
         home[name][..., ids] = rows.reshape(*home[name].shape[:-1], len(ids))
 
 
 def _launch(
-    task: Task, blocks: dict[str, Tensor], fixed: dict[str, Tensor], tiles: Tiles, done: int, epochs: int
+    task: Task, blocks: dict[str, Tensor], constants: dict[str, Tensor], tiles: Tiles, done: int, epochs: int
 ) -> None:
     """Train blocks for some epochs; for 0 epochs, look at their losses."""
     from creases.lab._training._triton_kernel import epochs_kernel
@@ -193,12 +193,12 @@ def _launch(
     launch = partial(
         epochs_kernel[(len(W),)],
         **blocks,
-        **fixed,
+        **constants,
         A=torch.empty((len(W), units, tiles.samples, tiles.lanes), dtype=W.dtype, device=W.device),
         depth=len(task.widths) - 1,
         parameters=W.shape[1],
         units=units,
-        last=len(fixed["table"]) - 1,
+        last=len(constants["table"]) - 1,
         n=n,
         size=task.batch_size or n,
         done=done,

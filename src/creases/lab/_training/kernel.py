@@ -18,7 +18,7 @@ from creases.lab._training.layers import backward, forward, gradients
 from creases.lab._training.losses import slopes
 from creases.lab._training.order import bits_of, places, set_keys
 from creases.lab._training.steps import adam, descend
-from creases.lab.simd._vectors import SAMPLES, apart, fetch_and_increment, filled, load, store, vectors
+from creases.lab.simd._vectors import SAMPLES, apart, fetch_and_increment, fill, load, store, vectors
 
 
 class Layout(NamedTuple):
@@ -75,7 +75,7 @@ def _shares(K: Any, m: Any) -> None:
     """Of m samples in eights: rows 0, 1 each one's weight in the mean, and its count; 2, 3 those of the last eight."""
     last = (m - 1) % SAMPLES + 1
     for s in range(SAMPLES):
-        share, counts = filled(1 / m, load(K, 0)), filled(1.0, load(K, 0))
+        share, counts = fill(1 / m, load(K, 0)), fill(1.0, load(K, 0))
         store(K, s, share)
         store(K, SAMPLES + s, counts)
         store(K, 2 * SAMPLES + s, share if s < last else share - share)
@@ -107,7 +107,7 @@ def _take(lanes: Any, at: Any, X: Any, first: Any, end: Any, ordered: Any) -> No
         if len(X) == 1 and not ordered:
             rows = vectors(lanes.memory, row)
             for k in range(d):
-                store(rows, k * SAMPLES, filled(X[0, i, k], load(rows, 0)))
+                store(rows, k * SAMPLES, fill(X[0, i, k], load(rows, 0)))
             continue
         for lane in range(L):
             net = lanes.state[WHICH, lane] if len(X) > 1 else 0
@@ -127,7 +127,7 @@ def _pass(
     d, C, depth, L = widths[0], widths[-1], len(widths) - 1, len(lanes.totals)
     W, G, A = vectors(memory, at.W), vectors(memory, at.G), vectors(memory, at.A)
     shares, sums = vectors(memory, at.shares), vectors(memory, at.sums)
-    zero = filled(0.0, load(W, 0))
+    zero = fill(0.0, load(W, 0))
     if lanes.state[COUNTED, 0] != end - start:
         lanes.state[COUNTED, 0] = end - start
         _shares(shares, end - start)

@@ -14,7 +14,7 @@ from creases.lab.simd._vectors import (
     add_products,
     add_samples,
     apart,
-    filled,
+    fill,
     fma,
     load,
     load_wide,
@@ -26,8 +26,8 @@ from creases.lab.simd._vectors import (
 
 
 @numba.njit(forceinline=True)
-def _bent(row: Any, bent: Any, leak: Any) -> Any:
-    return where_less(filled(0.0, row), row, row, filled(leak, row) * row) if bent else row
+def _bend(row: Any, bent: Any, leak: Any) -> Any:
+    return where_less(fill(0.0, row), row, row, fill(leak, row) * row) if bent else row
 
 
 @numba.njit
@@ -43,13 +43,13 @@ def forward(W: Any, w: Any, m: Any, o: Any, source: Any, s: Any, A: Any, a: Any,
             row = load_wide(source, s + k)
             first = fma(spread(load(W, w + u * m + k)), row, first)
             second = fma(spread(load(W, w + u * m + m + k)), row, second)
-        store_wide(A, a + u, _bent(first, bent, leak))
-        store_wide(A, a + u + 1, _bent(second, bent, leak))
+        store_wide(A, a + u, _bend(first, bent, leak))
+        store_wide(A, a + u + 1, _bend(second, bent, leak))
     if o % 2:
         first = spread(load(W, w + o * m + o - 1))
         for k in range(m):
             first = fma(spread(load(W, w + (o - 1) * m + k)), load_wide(source, s + k), first)
-        store_wide(A, a + o - 1, _bent(first, bent, leak))
+        store_wide(A, a + o - 1, _bend(first, bent, leak))
 
 
 @numba.njit
@@ -75,22 +75,22 @@ def gradients(w: Any, m: Any, o: Any, source: Any, s: Any, A: Any, a: Any, G: An
 def backward(W: Any, w: Any, m: Any, o: Any, A: Any, s: Any, a: Any, leak: Any) -> None:
     """Slopes by a layer's inputs before their bend, in the place of the inputs, rows s.. of A; from rows a.. of A."""
     apart()
-    nothing = filled(0.0, load_wide(A, a))
+    nothing = fill(0.0, load_wide(A, a))
     for k in range(0, m - 1, 2):
         first, second = nothing, nothing
         for u in range(o):
             row = load_wide(A, a + u)
             first = fma(spread(load(W, w + u * m + k)), row, first)
             second = fma(spread(load(W, w + u * m + k + 1)), row, second)
-        store_wide(A, s + k, _gated(first, load_wide(A, s + k), leak))
-        store_wide(A, s + k + 1, _gated(second, load_wide(A, s + k + 1), leak))
+        store_wide(A, s + k, _gate(first, load_wide(A, s + k), leak))
+        store_wide(A, s + k + 1, _gate(second, load_wide(A, s + k + 1), leak))
     if m % 2:
         first = nothing
         for u in range(o):
             first = fma(spread(load(W, w + u * m + m - 1)), load_wide(A, a + u), first)
-        store_wide(A, s + m - 1, _gated(first, load_wide(A, s + m - 1), leak))
+        store_wide(A, s + m - 1, _gate(first, load_wide(A, s + m - 1), leak))
 
 
 @numba.njit(forceinline=True)
-def _gated(row: Any, activity: Any, leak: Any) -> Any:
-    return where_less(filled(0.0, row), activity, row, filled(leak, row) * row)
+def _gate(row: Any, activity: Any, leak: Any) -> Any:
+    return where_less(fill(0.0, row), activity, row, fill(leak, row) * row)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 
-from creases.lab.simd._vectors import SAMPLES, apart, exp, filled, fma, inverse, load, log1p, size, store, where_less
+from creases.lab.simd._vectors import SAMPLES, apart, exp, fill, fma, inverse, load, log1p, size, store, where_less
 
 #: How the kernel calls the losses.
 CODES = {"cross_entropy": 0, "binary_cross_entropy": 1, "squared_error": 2}
@@ -39,7 +39,7 @@ def slopes(kind: Any, Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any
     elif kind == 1:
         _binary(Z, z, T, K, k, count, sums, valued)
     else:
-        _squared(Z, z, C, T, K, k, count, sums, valued)
+        _squared_error(Z, z, C, T, K, k, count, sums, valued)
 
 
 @numba.njit(forceinline=True)
@@ -54,12 +54,12 @@ def _binary(Z: Any, z: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, value
     for s in range(count):
         f, y = load(Z, z * SAMPLES + s), load(T, s)
         share, counts = load(K, k * SAMPLES + s), load(K, (k + 1) * SAMPLES + s)
-        one, zero = filled(1.0, f), filled(0.0, f)
+        one, zero = fill(1.0, f), fill(0.0, f)
         e = exp(zero - size(f))
         r = inverse(one + e)
         store(Z, z * SAMPLES + s, (where_less(zero, f, r, e * r) - y) * share)
         right = where_less(zero, f, y, one - y)
-        _add(sums, 0, where_less(size(f), filled(float("inf"), f), right * counts, zero))
+        _add(sums, 0, where_less(size(f), fill(float("inf"), f), right * counts, zero))
         if valued:
             loss = log1p(e) + (where_less(zero, f, f, zero) - f * y)
             _add(sums, 1, where_less(zero, counts, loss, zero))
@@ -72,10 +72,10 @@ def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, s
     for s in range(count):
         first = z * SAMPLES + s
         y, share, counts = load(T, s), load(K, k * SAMPLES + s), load(K, (k + 1) * SAMPLES + s)
-        one, zero, half = filled(1.0, y), filled(0.0, y), filled(0.5, y)
+        one, zero, half = fill(1.0, y), fill(0.0, y), fill(0.5, y)
         top, best, true_output, sizes = load(Z, first), zero, zero, zero
         for j in range(C):
-            f, number = load(Z, first + j * SAMPLES), filled(j, y)
+            f, number = load(Z, first + j * SAMPLES), fill(j, y)
             best = where_less(top, f, number, best)
             top = where_less(top, f, f, top)
             true_output = where_less(size(y - number), half, f, true_output)
@@ -84,22 +84,22 @@ def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, s
         for j in range(C):
             e = exp(load(Z, first + j * SAMPLES) - top)
             store(Z, first + j * SAMPLES, e)
-            rest = rest + where_less(size(best - filled(j, y)), half, zero, e)
+            rest = rest + where_less(size(best - fill(j, y)), half, zero, e)
         r = share * inverse(one + rest)
         for j in range(C):
-            expected = where_less(size(y - filled(j, y)), half, share, zero)
+            expected = where_less(size(y - fill(j, y)), half, share, zero)
             store(Z, first + j * SAMPLES, fma(load(Z, first + j * SAMPLES), r, zero - expected))
         right = where_less(size(best - y), half, counts, zero)
-        _add(sums, 0, where_less(sizes, filled(float("inf"), y), right, zero))
+        _add(sums, 0, where_less(sizes, fill(float("inf"), y), right, zero))
         if valued:
             _add(sums, 1, where_less(zero, counts, (top - true_output) + log1p(rest), zero))
 
 
 @numba.njit
-def _squared(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
+def _squared_error(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
     """Compute the mean over the outputs f of (f - y)^2."""
     apart()
-    part = filled(1.0 / C, load(K, k * SAMPLES))
+    part = fill(1.0 / C, load(K, k * SAMPLES))
     for j in range(C):
         for s in range(count):
             row = (z + j) * SAMPLES + s

@@ -20,7 +20,7 @@ _MASK = np.uint64(2**32 - 1)
 
 
 @numba.njit
-def _mixed(z: Any) -> Any:
+def _mix(z: Any) -> Any:
     """Apply the finaliser of splitmix64, which turns any 64 bits into random-looking ones."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -39,10 +39,10 @@ def bits_of(n: Any) -> Any:
 @numba.njit
 def set_keys(seed: Any, epoch: Any, keys: Any, lane: Any) -> None:
     """Write the numbers of the rounds, m and c alternating, into a column of ``keys`` (2 ROUNDS, lanes), uint32."""
-    state = _mixed(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)) ^ _mixed(np.uint64(epoch))
+    state = _mix(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)) ^ _mix(np.uint64(epoch))
     for k in range(ROUNDS):
         state = state + np.uint64(0x9E3779B97F4A7C15)
-        word = _mixed(state)
+        word = _mix(state)
         keys[2 * k, lane] = np.uint32(word & _MASK) | np.uint32(1)
         keys[2 * k + 1, lane] = np.uint32(word >> np.uint64(32))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numba
 
-from creases.lab.simd._vectors import apart, filled, fma, inverse, load, sqrt, store
+from creases.lab.simd._vectors import apart, fill, fma, inverse, load, sqrt, store
 
 
 @numba.njit
@@ -14,9 +14,9 @@ def adam(W: Any, M: Any, V: Any, G: Any, P: Any, rates: Any, numbers: Any) -> No
     """Adam; rates: vectors of lr / (1 - beta1^t) and 1 / sqrt(1 - beta2^t); numbers: see ``Rules``."""
     apart()
     rate, root = load(rates, 0), load(rates, 1)
-    down = filled(0.0, rate) - rate
-    b1, a1, b2 = filled(numbers[0], rate), filled(numbers[1], rate), filled(numbers[2], rate)
-    a2, eps = filled(numbers[3], rate), filled(numbers[4], rate)
+    down = fill(0.0, rate) - rate
+    b1, a1, b2 = fill(numbers[0], rate), fill(numbers[1], rate), fill(numbers[2], rate)
+    a2, eps = fill(numbers[3], rate), fill(numbers[4], rate)
     for p in range(P):
         g = load(G, p)
         m = fma(b1, load(M, p), a1 * g)
@@ -30,7 +30,7 @@ def adam(W: Any, M: Any, V: Any, G: Any, P: Any, rates: Any, numbers: Any) -> No
 def descend(W: Any, M: Any, G: Any, P: Any, rates: Any, momentum: Any) -> None:
     """Gradient descent: M <- momentum M + G, W <- W - lr M; without momentum M stays as it is."""
     apart()
-    rate, inertia = load(rates, 0), filled(momentum, load(rates, 0))
+    rate, inertia = load(rates, 0), fill(momentum, load(rates, 0))
     for p in range(P):
         g = load(G, p)
         if momentum > 0:

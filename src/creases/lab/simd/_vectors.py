@@ -55,7 +55,7 @@ def _llvm(vector: Vector) -> Any:
     return ir.VectorType(ir.DoubleType() if vector.dtype == types.float64 else ir.FloatType(), vector.count)
 
 
-def _filled(vector: Vector, value: float) -> Any:
+def _constant(vector: Vector, value: float) -> Any:
     return ir.Constant(_llvm(vector), [value] * vector.count)
 
 
@@ -167,7 +167,7 @@ store_wide = _storer(_wide)  #: ``store_wide(vectors, index, vector)``: store a 
 
 
 @intrinsic
-def filled(context: Any, value: Any, like: Any) -> Any:
+def fill(context: Any, value: Any, like: Any) -> Any:
     """Return a vector of one number, of the type of ``like``."""
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -239,7 +239,7 @@ def _estimate(context: Any, builder: Any, name: str, vector: Vector, x: Any) -> 
         return None
     kind, mask = _llvm(vector), ir.IntType(16)
     function = _function(builder, f"llvm.x86.avx512.{name}14.ps.512", kind, [kind, kind, mask])
-    return builder.call(function, [x, _filled(vector, 0.0), mask(-1)])
+    return builder.call(function, [x, _constant(vector, 0.0), mask(-1)])
 
 
 @intrinsic
@@ -250,14 +250,14 @@ def sqrt(context: Any, a: Any) -> Any:
     """
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        high = _filled(a, 1e38)
+        high = _constant(a, 1e38)
         x = builder.select(builder.fcmp_ordered("<", args[0], high), args[0], high)
-        x = builder.fadd(x, _filled(a, 1e-37))
+        x = builder.fadd(x, _constant(a, 1e-37))
         y = _estimate(context, builder, "rsqrt", a, x)
         if y is None:
             return _call(builder, "llvm.sqrt", args[0])
-        s, h = builder.fmul(x, y), builder.fmul(y, _filled(a, -0.5))
-        return _call(builder, "llvm.fmuladd", s, _call(builder, "llvm.fmuladd", h, s, _filled(a, 0.5)), s)
+        s, h = builder.fmul(x, y), builder.fmul(y, _constant(a, -0.5))
+        return _call(builder, "llvm.fmuladd", s, _call(builder, "llvm.fmuladd", h, s, _constant(a, 0.5)), s)
 
     return a(a), build
 
@@ -267,7 +267,7 @@ def inverse(context: Any, a: Any) -> Any:
     """1 / a for a of ordinary size; in float32 within 2 units of the last place: y + y (1 - a y) from an estimate y."""
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        one = _filled(a, 1.0)
+        one = _constant(a, 1.0)
         y = _estimate(context, builder, "rcp", a, args[0])
         if y is None:
             return builder.fdiv(one, args[0])
@@ -314,20 +314,20 @@ def exp(context: Any, x: Any) -> Any:
     terms, least = (13, -708.0) if x.dtype == types.float64 else (7, -87.0)
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        def fused(a: Any, b: Any, c: Any) -> Any:
+        def multiply_add(a: Any, b: Any, c: Any) -> Any:
             return _call(builder, "llvm.fmuladd", a, b, c)
 
-        small = builder.fcmp_ordered("<", args[0], _filled(x, least))
-        arg = builder.select(small, _filled(x, least), args[0])
-        raised = fused(arg, _filled(x, 1 / log(2)), _filled(x, large))
-        k = builder.fsub(raised, _filled(x, large))
-        r = fused(k, _filled(x, -_LN2[1]), fused(k, _filled(x, -_LN2[0]), arg))
-        p = _filled(x, 1 / factorial(terms))
+        small = builder.fcmp_ordered("<", args[0], _constant(x, least))
+        arg = builder.select(small, _constant(x, least), args[0])
+        raised = multiply_add(arg, _constant(x, 1 / log(2)), _constant(x, large))
+        k = builder.fsub(raised, _constant(x, large))
+        r = multiply_add(k, _constant(x, -_LN2[1]), multiply_add(k, _constant(x, -_LN2[0]), arg))
+        p = _constant(x, 1 / factorial(terms))
         for degree in range(terms - 1, -1, -1):
-            p = fused(p, r, _filled(x, 1 / factorial(degree)))
+            p = multiply_add(p, r, _constant(x, 1 / factorial(degree)))
         integers = ir.VectorType(integer, x.count)
         moved = builder.shl(builder.bitcast(raised, integers), ir.Constant(integers, [shift] * x.count))
-        ones = builder.bitcast(_filled(x, 1.0), integers)
+        ones = builder.bitcast(_constant(x, 1.0), integers)
         return builder.fmul(p, builder.bitcast(builder.add(moved, ones), _llvm(x)))
 
     return x(x), build
@@ -344,7 +344,7 @@ def log1p(context: Any, x: Any) -> Any:
     terms = 11 if x.dtype == types.float64 else 5
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        one, integers = _filled(x, 1.0), ir.VectorType(integer, x.count)
+        one, integers = _constant(x, 1.0), ir.VectorType(integer, x.count)
 
         def number(value: int) -> Any:
             return ir.Constant(integers, [value] * x.count)
@@ -357,13 +357,13 @@ def log1p(context: Any, x: Any) -> Any:
         m = builder.bitcast(builder.sub(builder.bitcast(u, integers), builder.shl(k, number(shift))), _llvm(x))
         s = builder.fdiv(builder.fsub(m, one), builder.fadd(m, one))
         square = builder.fmul(s, s)
-        p = _filled(x, 2 / (2 * terms + 1))
+        p = _constant(x, 2 / (2 * terms + 1))
         for degree in range(terms - 1, -1, -1):
-            p = _call(builder, "llvm.fmuladd", p, square, _filled(x, 2 / (2 * degree + 1)))
+            p = _call(builder, "llvm.fmuladd", p, square, _constant(x, 2 / (2 * degree + 1)))
         times = builder.sitofp(k, _llvm(x))
-        rest = _call(builder, "llvm.fmuladd", times, _filled(x, log(2)), builder.fmul(p, s))
+        rest = _call(builder, "llvm.fmuladd", times, _constant(x, log(2)), builder.fmul(p, s))
         result = builder.fadd(rest, lost)
-        finite = builder.fcmp_ordered("<", args[0], _filled(x, float("inf")))
+        finite = builder.fcmp_ordered("<", args[0], _constant(x, float("inf")))
         return builder.select(finite, result, args[0])
 
     return x(x), build
