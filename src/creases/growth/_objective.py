@@ -125,7 +125,7 @@ def objective(loss: str | Loss, *, weighted: bool = False) -> Objective:
         if loss not in _TASKS:
             raise InputError("loss", f"be a function or one of {', '.join(map(repr, _TASKS))}", repr(loss))
         function = cross_entropy if _TASKS[loss] == "classification" else squared_error
-        return Objective(_weighted(function) if weighted else function, _TASKS[loss], weighted, is_builtin=True)
+        return Objective(_apply_weights(function) if weighted else function, _TASKS[loss], weighted, is_builtin=True)
     if not callable(loss):
         raise InputError("loss", f"be a function or one of {', '.join(map(repr, _TASKS))}", type(loss).__name__)
     task: Task | None = None
@@ -133,7 +133,7 @@ def objective(loss: str | Loss, *, weighted: bool = False) -> Objective:
         task = "classification"
     elif isinstance(loss, nn.MSELoss) or loss is F.mse_loss or loss is squared_error:
         task = "regression"
-    return Objective(_weighted(loss) if weighted else loss, task, weighted)
+    return Objective(_apply_weights(loss) if weighted else loss, task, weighted)
 
 
 def cross_entropy(outputs: Tensor, y: Tensor) -> Tensor:
@@ -156,7 +156,7 @@ def predicted_classes(outputs: Tensor) -> Tensor:
     return (outputs.reshape(len(outputs)) > 0).long()
 
 
-def _weighted(loss: Loss) -> Loss:
+def _apply_weights(loss: Loss) -> Loss:
     def weighted(outputs: Tensor, target: tuple[Tensor, Tensor]) -> Tensor:
         y, weight = target
         values = loss(outputs, y)

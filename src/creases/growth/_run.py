@@ -117,7 +117,7 @@ class Run:
         """Train for one epoch, measure, and grow if it is time."""
         state = self.grower.state
         seed = combine_seeds(state.seed, len(state.history.epochs), 0)
-        measured, steps = train_epoch(
+        metrics, steps = train_epoch(
             state.model,
             self.optimizer,
             state.samples,
@@ -127,7 +127,7 @@ class Run:
             seed=seed,
         )
         self.steps += steps
-        self.grower.note(measured, steps=self.steps)
+        self.grower.note(metrics, steps=self.steps)
         self._keep()
         self.grower.decide()
 

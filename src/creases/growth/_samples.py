@@ -171,7 +171,7 @@ class LoaderSamples:
 
     def epoch(self, size: int, seed: int) -> Generator[Batch]:
         del size  # the loader's own
-        with _seeded(self.loader, seed):
+        with _seed_samplers(self.loader, seed):
             batches = self._batches()
             pair = next(batches, None)
             if pair is None:
@@ -185,7 +185,7 @@ class LoaderSamples:
                 pair = next(batches, (pair[0][:0], pair[1][:0]))
 
     def parts(self) -> Generator[Pair]:
-        with _seeded(self.loader, 0):
+        with _seed_samplers(self.loader, 0):
             yield from self._batches()
 
     def draw(self, n: int, seed: int) -> tuple[list[Pair], list[Pair] | None]:
@@ -212,7 +212,7 @@ class LoaderSamples:
 
     def _first(self, n: int, seed: int) -> SampleArrays:
         xs, ys, count = [], [], 0
-        with without_side_effects(), _seeded(self.loader, seed):
+        with without_side_effects(), _seed_samplers(self.loader, seed):
             torch.default_generator.manual_seed(seed)
             for x, y in self._batches():
                 xs.append(x)
@@ -321,7 +321,7 @@ def _rank_share(rows: Tensor) -> Tensor:
 
 
 @contextmanager
-def _seeded(loader: DataLoader[Any], seed: int) -> Iterator[None]:
+def _seed_samplers(loader: DataLoader[Any], seed: int) -> Iterator[None]:
     """Give random and distributed samplers the same order for the same seed; restore their state afterwards.
 
     Samplers without a generator use torch's global random numbers: the caller seeds those.

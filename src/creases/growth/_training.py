@@ -61,7 +61,7 @@ def train_epoch(
             _share_gradients(model)
             optimizer.step()
             steps += 1
-    return sums.measured(None), steps
+    return sums.metrics(None), steps
 
 
 @torch.no_grad()
@@ -76,7 +76,7 @@ def measure(model: nn.Module, samples: Samples, objective: Objective) -> Metrics
             sums.add(value, outputs, target, len(x))
             decisions.append(objective.decisions(outputs, target))
     known = [part for part in decisions if part is not None]
-    return sums.measured(torch.cat(known) if known else None)
+    return sums.metrics(torch.cat(known) if known else None)
 
 
 @contextmanager
@@ -104,7 +104,7 @@ class _Sums:
         batch = torch.cat([head, self.objective.tally(outputs, target)])
         self.sums = batch if self.sums is None else self.sums + batch
 
-    def measured(self, decisions: Tensor | None) -> Metrics:
+    def metrics(self, decisions: Tensor | None) -> Metrics:
         """Return means over the samples of all ranks."""
         if self.sums is None:
             raise InputError("data", "have samples")

@@ -17,7 +17,7 @@ def iris(*, standardise: bool = False) -> Problem:
     ('setosa', 'versicolor', 'virginica')
     """
     citation = "R. A. Fisher 1936, The use of multiple measurements in taxonomic problems"
-    return _shipped("iris", "three species of iris by the lengths of their flowers", citation, standardise)
+    return _load("iris", "three species of iris by the lengths of their flowers", citation, standardise)
 
 
 def wine(*, standardise: bool = False) -> Problem:
@@ -30,7 +30,7 @@ def wine(*, standardise: bool = False) -> Problem:
     <Problem wine: 178 x 13, 3 classes>
     """
     citation = "M. Forina et al. 1991, PARVUS; UCI Machine Learning Repository"
-    return _shipped("wine", "three growers of wine by the chemistry of their wines", citation, standardise)
+    return _load("wine", "three growers of wine by the chemistry of their wines", citation, standardise)
 
 
 def breast_cancer(*, standardise: bool = False) -> Problem:
@@ -43,7 +43,7 @@ def breast_cancer(*, standardise: bool = False) -> Problem:
     ('malignant', 'benign')
     """
     citation = "W. H. Wolberg, W. N. Street & O. L. Mangasarian 1995, Breast Cancer Wisconsin (Diagnostic)"
-    return _shipped("breast_cancer", "malignant or benign by measures of cell nuclei", citation, standardise)
+    return _load("breast_cancer", "malignant or benign by measures of cell nuclei", citation, standardise)
 
 
 def digits(*, standardise: bool = False) -> Problem:
@@ -56,7 +56,7 @@ def digits(*, standardise: bool = False) -> Problem:
     <Problem digits: 1797 x 64, 10 classes>
     """
     citation = "E. Alpaydin & C. Kaynak 1998, Optical Recognition of Handwritten Digits, test set"
-    return _shipped("digits", "handwritten digits of 8 x 8 pixels", citation, standardise)
+    return _load("digits", "handwritten digits of 8 x 8 pixels", citation, standardise)
 
 
 def diabetes(*, standardise: bool = False) -> Problem:
@@ -72,10 +72,10 @@ def diabetes(*, standardise: bool = False) -> Problem:
     """
     citation = "B. Efron, T. Hastie, I. Johnstone & R. Tibshirani 2004, Least Angle Regression"
     description = "progress of diabetes after a year by ten measures of a patient"
-    return _shipped("diabetes", description, citation, standardise, scaled=False)
+    return _load("diabetes", description, citation, standardise, scaled=False)
 
 
-def _shipped(name: str, description: str, citation: str, standardise: bool, **options: Any) -> Problem:
+def _load(name: str, description: str, citation: str, standardise: bool, **options: Any) -> Problem:
     from sklearn import datasets  # slow to import, and most problems do without
 
     bunch = getattr(datasets, f"load_{name}")(**options)

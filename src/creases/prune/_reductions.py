@@ -42,7 +42,7 @@ def unread(site: Site) -> Iterator[Edit]:
 
 def constant(site: Site) -> Iterator[Edit]:
     """Propose to remove units that have one value in the whole box; it is added to the biases of their readers."""
-    fixed = torch.stack([_fixed(reader) for reader in site.readers]).all(0)
+    fixed = torch.stack([_constant_units(reader) for reader in site.readers]).all(0)
     removed = _removable_units(fixed)
     if not removed:
         return
@@ -165,7 +165,7 @@ def _replace_group(
     return Edit(tuple(removed.tolist()), reason, values, [(reader.layer, last)], {reader.output: reader.change(change)})
 
 
-def _fixed(reader: Reader) -> Tensor:
+def _constant_units(reader: Reader) -> Tensor:
     """Return which units (width,) enter a layer with one value: 0, or any if the layer has no padding."""
     low, high = map(reader.by_unit, reader.entering)
     zero = ((low == 0) & (high == 0)).flatten(1).all(1)

@@ -65,7 +65,7 @@ class TableSplit:
         train, validation = split_rows(rows.y[rest], fraction, config.seed, stratify=stratify)
         n_outputs = 1 if problem.classes is None else len(problem.classes)
         parts = (rest[train], rest[validation], test)
-        return cls._scaled(rows, problem.task, n_outputs, parts, config, problem)
+        return cls._from_rows(rows, problem.task, n_outputs, parts, config, problem)
 
     @classmethod
     def from_arrays(
@@ -94,10 +94,10 @@ class TableSplit:
             rows = merge_duplicates(X, np.column_stack([y, is_validation]), weight)
             train, held = (np.flatnonzero(rows.y[:, -1] == mark) for mark in (0.0, 1.0))
             rows = replace(rows, y=rows.y[:, :-1])
-        return cls._scaled(rows, task, n_outputs, (train, held, nothing), config, None)
+        return cls._from_rows(rows, task, n_outputs, (train, held, nothing), config, None)
 
     @classmethod
-    def _scaled(
+    def _from_rows(
         cls, rows: UniqueRows, task: Any, n_outputs: int, parts: Any, config: GrowthConfig, source: Problem | None
     ) -> TableSplit:
         scaling = Scaling(np.zeros(rows.X.shape[1]), np.ones(rows.X.shape[1]))

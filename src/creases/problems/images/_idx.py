@@ -22,7 +22,7 @@ def read_idx(path: Path, ndim: int) -> NDArray[np.uint8]:
     The format: two zero bytes, the type (8: unsigned byte), the number of axes, their sizes as 32-bit big-endian
     integers, then the data. Everything is checked, the length included.
     """
-    data = _unpacked(path)
+    data = _unpack(path)
     header = 4 + 4 * ndim
     magic = bytes([0, 0, UNSIGNED_BYTE, ndim])
     if data[:4] != magic:
@@ -43,7 +43,7 @@ def read_idx(path: Path, ndim: int) -> NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8, offset=header).reshape(shape).copy()
 
 
-def _unpacked(path: Path) -> bytes:
+def _unpack(path: Path) -> bytes:
     data = read_bytes(path)
     if not data.startswith(b"\x1f\x8b"):
         return data

@@ -43,7 +43,7 @@ def mnist(split: Split = "train", *, folder: str | Path | None = None, fetch: bo
     """
     check_split(split)
     root = data_folder(folder)
-    paths = {name: look(root, PLACES, (name, f"{name}.gz", *_dotted(name))) for name in FILES[split]}
+    paths = {name: look(root, PLACES, (name, f"{name}.gz", *_dotted_names(name))) for name in FILES[split]}
     missing = [name for name, path in paths.items() if path is None]
     if missing and fetch:
         images, labels = fetch_images("mnist_784", split, (1, 28, 28), TEST_COUNTS)
@@ -82,7 +82,7 @@ def _read(images_path: Path, labels_path: Path) -> tuple[np.ndarray, np.ndarray]
     return images[:, None], labels.astype(np.int64)
 
 
-def _dotted(name: str) -> tuple[str, str]:
+def _dotted_names(name: str) -> tuple[str, str]:
     """Return the names of a file on some mirrors, ``train-images.idx3-ubyte``, plain and gzipped."""
     dotted = name.replace("-idx", ".idx")
     return dotted, f"{dotted}.gz"

@@ -83,7 +83,7 @@ class Consumer:
             return product(as_rows(goals), as_rows(units.flatten(2)))
         if self.kind == "flat":
             return product(goals.flatten(1), units.flatten(1)).reshape(goals.shape[1], units.shape[1], -1)
-        padded, goals, weight = _padded(self.layer, units.double()), goals.double(), self.layer.weight
+        padded, goals, weight = _pad(self.layer, units.double()), goals.double(), self.layer.weight
         assert isinstance(weight, Tensor)
         stride, dilation = _pair(self.layer, "stride"), _pair(self.layer, "dilation")
         shape = (goals.shape[1], units.shape[1], *_pair(self.layer, "kernel_size"))
@@ -98,7 +98,7 @@ class Consumer:
             return (as_rows(units.flatten(2)) @ columns.T).reshape(len(units), -1, len(columns)).movedim(-1, 1)
         if self.kind == "flat":
             return (units.flatten(1) @ columns.flatten(1).T)[:, :, None]
-        image = _flat_image(_padded(self.layer, units))
+        image = _flat_image(_pad(self.layer, units))
         kernel = columns if columns.ndim == 4 else columns[:, :, None]
         change = F.conv2d(image, kernel, None, _pair(self.layer, "stride"), 0, _pair(self.layer, "dilation"))
         return change if units.ndim == 4 else change[:, :, 0]
@@ -141,7 +141,7 @@ def append_constant(x: Tensor) -> Tensor:
 
 def windows(layer: nn.Module, x: Tensor) -> Tensor:
     """Return the windows of a convolution (im2col), (n, channels kernel, *output positions)."""
-    x = _padded(layer, x)
+    x = _pad(layer, x)
     flat = F.unfold(
         _flat_image(x), _pair(layer, "kernel_size"), _pair(layer, "dilation"), 0, _pair(layer, "stride")
     )  # (n, channels kernel, positions)
@@ -156,7 +156,7 @@ def windows(layer: nn.Module, x: Tensor) -> Tensor:
     return flat.reshape(*flat.shape[:2], *(shape if x.ndim == 4 else shape[1:]))
 
 
-def _padded(layer: nn.Module, x: Tensor) -> Tensor:
+def _pad(layer: nn.Module, x: Tensor) -> Tensor:
     assert isinstance(layer, nn.Conv1d | nn.Conv2d)
     mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
     return F.pad(x, layer._reversed_padding_repeated_twice, mode)
