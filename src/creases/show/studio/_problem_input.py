@@ -197,7 +197,7 @@ def _check_size(problem: Problem, limits: Limits) -> None:
         raise _too_many(problem.name, f"{len(problem.classes)} classes, the studio takes up to {limits.classes}")
 
 
-def _too_many(name: str, what: str) -> InputError:
+def _too_many(name: str, what: str) -> RequestError:
     return RequestError(
         f"the problem {name} has {what}; take a part of it, or grow on all of it with the command: creases grow FILE"
     )
