@@ -229,7 +229,7 @@ def test_a_diverged_training_is_refused_with_what_to_do():
     grower = Grower(mlp(3, 2, 2), None, classes(), "classification")
     with torch.no_grad():
         grower.state.model[2].weight.fill_(torch.nan)
-    grower._begun = True
+    grower._has_begun = True
     with pytest.raises(
         InputError, match=r"loss must stay finite, got nan in epoch 1; the training has diverged.*smaller learning rate"
     ):
