@@ -76,7 +76,7 @@ def test_all_ranks_start_from_the_network_of_the_first(both):
 def test_data_that_differ_between_ranks_are_refused_by_both(both):
     assert "another rank refused" in both[0]["other data"]
     assert "data must be the same in every process, got 100 samples" in both[1]["other data"]
-    assert "on rank 1, 100 samples" in both[1]["other data"]
+    assert "on rank 1 and 100 samples" in both[1]["other data"]
 
 
 def test_the_checkpoint_of_another_run_is_refused_by_both(both):
