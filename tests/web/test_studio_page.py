@@ -141,9 +141,9 @@ def test_a_bad_table_is_refused_in_place_and_a_good_one_taken(wide, tmp_path):
     page.get_by_role("tab", name="My table").click()
     refused = page.locator("#problem-part .error")
     bad = {
-        "a,b,c\n1,2,u\n3,nan,v\n5,6,u\n": "missing values in 'b'",
-        "a\n1\n2\n3\n": "only one column",
-        "a,b,c\n1,2,u\n3,4,u\n5,6,u\n": "nothing to learn",
+        "a,b,c\n1,2,u\n3,nan,v\n5,6,u\n": "no missing values, got 'b' 1",
+        "a\n1\n2\n3\n": "at least two columns, an input and a target, got only 'a'",
+        "a,b,c\n1,2,u\n3,4,u\n5,6,u\n": "different values, got 'u' in all 3 rows",
         '"a,b\n1,2\n': ".",
     }
     for k, (text, words) in enumerate(bad.items()):
