@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from rich.markup import escape
 
-from creases.cli._console import err, note, out, print_json, print_table, show_progress
+from creases.cli.console import err, note, out, print_json, print_table, show_progress
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:

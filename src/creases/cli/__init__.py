@@ -71,7 +71,7 @@ class LazyGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except CreasesError as error:
-            from creases.cli._console import print_error
+            from creases.cli.console import print_error
 
             command = None if ctx.invoked_subcommand is None else self.get_command(ctx, ctx.invoked_subcommand)
             print_error(error, command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from creases.cli._console import note
+from creases.cli.console import note
 
 
 def load_kernels() -> None:

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from creases.cli._console import note, print_json, show_progress
-from creases.cli._console import out as stdout
 from creases.cli._kernels import load_kernels
 from creases.cli._output import check_outputs
+from creases.cli.console import note, print_json, show_progress
+from creases.cli.console import out as stdout
 
 
 class Panel(StrEnum):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases.cli import _summary as summary
-from creases.cli._console import out, print_table
 from creases.cli._kernels import load_kernels
+from creases.cli.console import out, print_table
 from creases.cli.grow import grow_into, interruptible, print_report
 from creases.errors import CreasesError
 from creases.growth import GrowthConfig

@@ -10,7 +10,7 @@ import typer
 
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
-from creases.cli._console import out, print_json, print_table, show_progress
+from creases.cli.console import out, print_json, print_table, show_progress
 
 if TYPE_CHECKING:
     from creases.regions import Cell, Explanation

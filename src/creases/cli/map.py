@@ -16,8 +16,8 @@ from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli import _output as output
 from creases.cli import _summary as summary
-from creases.cli._console import note, print_json, print_table, show_progress
 from creases.cli._kernels import load_kernels
+from creases.cli.console import note, print_json, print_table, show_progress
 from creases.errors import InputError
 
 if TYPE_CHECKING:

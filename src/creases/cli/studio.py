@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from creases.cli._console import note, out
+from creases.cli.console import note, out
 from creases.errors import RequestError
 
 

@@ -13,9 +13,9 @@ from rich.markup import escape
 
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
-from creases.cli._console import note, out, print_json, print_table, show_progress
 from creases.cli.compare._data import IMAGES, read_samples
 from creases.cli.compare._report import as_json, write
+from creases.cli.console import note, out, print_json, print_table, show_progress
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:

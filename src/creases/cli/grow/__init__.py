@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases.cli._arguments import parse_numbers
-from creases.cli._console import note, out, print_json
+from creases.cli.console import note, out, print_json
 from creases.errors import InputError, RequestError
 from creases.growth import GrowthConfig
 from creases.growth.experiment import DESCRIPTION_FILE, SETTINGS_FILE, RunSettings, prepare_folder, resolve_data

@@ -14,7 +14,7 @@ from creases._files import write_json
 from creases.cli import _model as model
 from creases.cli import _output as output
 from creases.cli._arguments import parse_numbers, parse_shape
-from creases.cli._console import note, print_json, print_table, show_progress
+from creases.cli.console import note, print_json, print_table, show_progress
 from creases.errors import InputError
 
 if TYPE_CHECKING:

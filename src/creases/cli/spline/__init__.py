@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases.cli import _output as output
-from creases.cli._console import note, out, print_json, print_table, show_progress
+from creases.cli.console import note, out, print_json, print_table, show_progress
 from creases.cli.grow import Missing
 from creases.errors import InputError
 

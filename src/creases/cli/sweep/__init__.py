@@ -13,8 +13,8 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from creases._files import write_atomically
-from creases.cli._console import err, note, out, print_json, print_table
 from creases.cli._output import check_outputs
+from creases.cli.console import err, note, out, print_json, print_table
 from creases.cli.sweep._file import EXAMPLE, read_sweep
 from creases.errors import FileError
 

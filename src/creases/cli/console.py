@@ -1,4 +1,4 @@
-"""Output of all commands: results on stdout, progress and errors on stderr."""
+"""Output of all commands, also of those that other packages add: results on stdout, progress and errors on stderr."""
 
 from __future__ import annotations
 
