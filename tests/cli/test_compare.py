@@ -130,7 +130,8 @@ def test_images_are_made_to_fit_the_network(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "20 test images of mnist, normalised pixels" in result.stdout
     wrong = run(folder / "old.safetensors", folder / "new.safetensors", "--data", "mnist")
-    assert "--data must have 3 inputs, as the network, got images of mnist with 784 pixels" in " ".join(wrong.stderr.split())
+    error = " ".join(wrong.stderr.split())
+    assert "--data must have 3 inputs, as the network, got images of mnist with 784 pixels" in error
 
 
 def test_classes_that_are_no_numbers_are_refused(folder: Path) -> None:
