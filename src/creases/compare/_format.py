@@ -11,11 +11,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def count_of(number: int, thing: str) -> str:
-    """Format a count: ``1 part``, ``3 parts``."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
 def format_largest(values: NDArray[np.float64], max_outputs: int = 3) -> str:
     """Format the largest of values (m,) by output: ``4.2 (output 3), 1.1 (output 0), less for the others``."""
     order = np.argsort(-values, kind="stable")[:max_outputs]

@@ -9,6 +9,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases.growth._scaling import Scaling
 
 #: Features of a sample that are written, at most: those in which it differs most from the mean.
@@ -53,7 +54,7 @@ class FeatureNames:
 
     def samples(self, count: int) -> str:
         """Return a number of samples with its noun."""
-        return f"{count} {self.instance}" + ("" if count == 1 else "s")
+        return plural(count, self.instance)
 
     def point(self, x: Sequence[float]) -> str:
         """Return a point (d,) of the input space as ``(length 5.1, width 3.2)``; "" if that is too long."""

@@ -13,6 +13,7 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from creases._text import plural
 from creases.growth import Record, format_number
 from creases.growth.experiment import Baseline, Experiment, RunSettings, TableSplit, compare_with_linear, describe_step
 
@@ -146,7 +147,7 @@ def _opening(report: Report) -> Iterator[RenderableType]:
         low, high, mean = problem.y.min(), problem.y.max(), problem.y.mean()
         yield escape(f"values from {format_number(low)} to {format_number(high)}, {format_number(mean)} in the mean")
     columns = len({feature.split("=")[0] for feature in problem.features})
-    inputs = f"{len(problem.features)} input{'' if len(problem.features) == 1 else 's'}"
+    inputs = plural(len(problem.features), "input")
     if columns < len(problem.features):
         inputs += f" (from {columns} columns; text became columns of 0 and 1)"
     yield escape(f"{inputs}; {len(data.train)} rows to train on, {len(data.validation)} for early stopping, "

@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from creases._text import plural
 from creases._typing import Floats, Ints
 from creases.compare._classes import check_classes
 from creases.compare._coefficients import check_batch, coefficients
 from creases.compare._decisions import decisions
-from creases.compare._format import count_of, format_largest, percent
+from creases.compare._format import format_largest, percent
 from creases.compare.differences._joint import as_pair
 from creases.errors import InputError
 from creases.network import Network, PointsLike
@@ -85,7 +86,7 @@ class SampleDifference:
         np.fill_diagonal(table, 0)
         if table.any():
             i, j = np.unravel_index(table.argmax(), table.shape)
-            lines[0] = lines[0][:-1] + f", most often a says {i} and b says {j} ({count_of(int(table[i, j]), 'time')})."
+            lines[0] = lines[0][:-1] + f", most often a says {i} and b says {j} ({plural(int(table[i, j]), 'time')})."
         if self.y is not None:
             a, b = (100 * float((classes == self.y).mean()) for classes in (self.class_a, self.class_b))
             lines.append(

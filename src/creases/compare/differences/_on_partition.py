@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from creases._text import plural
 from creases._typing import Floats, Ints
-from creases.compare._format import count_of, format_largest, percent
+from creases.compare._format import format_largest, percent
 from creases.compare.differences._joint import Joint
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition, SpacePartition, line, plane, plane_through, space
@@ -107,7 +108,7 @@ class PartitionDifference:
         lines = [f"The networks decide alike everywhere {name}."]
         if parts:
             (i, j), size = parts[0].classes, parts[0].size
-            where = f"{name} on {percent(self.share)} of it, in {count_of(len(parts), 'part')}"
+            where = f"{name} on {percent(self.share)} of it, in {plural(len(parts), 'part')}"
             lines = [
                 f"The networks decide differently {where}: in the largest, of {measure} {size:.4g}, "
                 f"a says {i} and b says {j}."

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases._typing import Floats
 from creases.errors import InputError
 
@@ -147,8 +148,3 @@ def _too_many_levels(column: Column, count: int) -> InputError:
         f"text (such as {example!r}) with {count}",
         hint,
     )
-
-
-def plural(count: int, noun: str) -> str:
-    """Format a count: ``1 row``, ``2 rows``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

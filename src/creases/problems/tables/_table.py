@@ -12,19 +12,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_choice
 from creases.errors import InputError
 from creases.problems._problem import Problem, Task
-from creases.problems.tables._columns import (
-    MAX_LEVELS,
-    Column,
-    check_finite,
-    check_not_empty,
-    encode,
-    missing_report,
-    plural,
-)
+from creases.problems.tables._columns import MAX_LEVELS, Column, check_finite, check_not_empty, encode, missing_report
 from creases.problems.tables._files import csv_columns, read_columns
 
 Missing = Literal["error", "drop", "mean"]

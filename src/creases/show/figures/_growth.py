@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases.errors import InputError
 from creases.regions import LinePartition
 from creases.show import style
@@ -213,7 +214,7 @@ def _draw_view(
         units = partition.net.n_units
         more = f", {partition.count} regions" if partition.count > 1 else ""
         note = "; a number is a growth step, where it folded" if marks else ""
-        ax.set_title(f"{name}: {units} unit{'' if units == 1 else 's'}{more}{note}")
+        ax.set_title(f"{name}: {plural(units, 'unit')}{more}{note}")
 
 
 def _fold_points(history: History, kept_epoch: int | None, scaling: Scaling | None) -> Marks:

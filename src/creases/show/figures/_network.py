@@ -13,6 +13,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_count, check_index
 from creases.errors import InputError
@@ -131,9 +132,7 @@ def _layers(net: Network, highlighted: set[int], max_nodes: int) -> list[_Layer]
         weights = None if number == 0 else _matrix(net, starts[number - 1], ends[number - 1])
         kind = "input" if number == 0 else "output" if number == len(sizes) - 1 else "unit"
         y, gap = _heights(nodes)
-        layers.append(
-            _Layer(f"{width} {kind}{'' if width == 1 else 's'}", width, nodes, weights, float(number), y, gap)
-        )
+        layers.append(_Layer(plural(width, kind), width, nodes, weights, float(number), y, gap))
     return layers
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases.errors import InputError
 from creases.problems import Problem, make_problem
 
@@ -149,9 +150,7 @@ def _check(node: ast.expr, inequality: bool) -> None:
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in FUNCTIONS:
             if len(node.args) != FUNCTIONS[name][1] or any(isinstance(argument, ast.Starred) for argument in node.args):
                 count = FUNCTIONS[name][1]
-                raise InputError(
-                    "formula", f"pass {count} argument{'' if count == 1 else 's'} to {name}", _excerpt(node)
-                )
+                raise InputError("formula", f"pass {plural(count, 'argument')} to {name}", _excerpt(node))
             for argument in node.args:
                 _check(argument, inequality)
             return
