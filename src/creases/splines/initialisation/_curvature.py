@@ -35,7 +35,9 @@ def curvature_quantiles(x: Floats, y: Any, q: Floats) -> Floats:
     # Scaled to the range, for data of any magnitude, and without the linear part, which may dominate.
     unit, level = (x - start) / width, (targets - targets.min()) / height
     curved = level - np.polyval(np.polyfit(unit, level, 1), unit)
-    if np.ptp(curved) < 1e-9:
+    # The digits that x and y were rounded to, as a share of their ranges: a line is no straighter than these.
+    digits = np.finfo(np.float64).eps * (np.abs(x).max() / width + np.abs(targets).max() / height)
+    if np.ptp(curved) < max(1e-9, 16 * digits):
         return np.asarray(start + width * q)
     places, means, counts = _average_close(unit, curved / np.ptp(curved))
     if len(places) < 5:
