@@ -1,0 +1,71 @@
+"""The compute of a run in multiply-adds: training steps by formula, growth steps counted as they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from math import prod
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+#: A backward pass costs twice the forward pass.
+PASSES_PER_STEP = 3
+
+
+class Cost:
+    """Multiply-adds counted so far."""
+
+    def __init__(self) -> None:
+        self.multiply_adds = 0
+
+
+_current: ContextVar[Cost | None] = ContextVar("creases_growth_cost", default=None)
+
+
+@contextmanager
+def count_cost() -> Iterator[Cost]:
+    """Count the multiply-adds of what runs inside: torch's products and factorisations, and what code charges itself.
+
+    Element-wise operations are not counted, as usual.
+    """
+    cost = Cost()
+    token = _current.set(cost)
+    try:
+        with FlopCounterMode(display=False, custom_mapping=dict(_FACTORISATIONS)) as counter:
+            yield cost
+    finally:
+        _current.reset(token)
+        cost.multiply_adds += int(counter.get_total_flops()) // 2
+
+
+def charge(multiply_adds: float) -> None:
+    """Charge multiply-adds that torch does not see, such as numpy's, to the growth step that runs."""
+    cost = _current.get()
+    if cost is not None:
+        cost.multiply_adds += int(multiply_adds)
+
+
+def _cubic(factor: float) -> Callable[..., int]:
+    """Return the formula of a factorisation of (..., m, n): factor * m n min(m, n) multiply-adds, as flops."""
+
+    def flops(shape: Any, *args: Any, **kwargs: Any) -> int:
+        *batch, m, n = shape
+        return int(2 * factor * prod(batch) * m * n * min(m, n))
+
+    return flops
+
+
+def _solve(a: Any, b: Any, *args: Any, **kwargs: Any) -> int:
+    return int(prod(a) * b[-1])  # a triangle: half of m m k multiply-adds
+
+
+#: Leading terms of the usual algorithms (Golub and Van Loan, Matrix Computations, sections 4.2, 5.5, 8.3 and 8.6).
+_FACTORISATIONS: dict[Any, Callable[..., int]] = {
+    torch.ops.aten.linalg_cholesky_ex: _cubic(1 / 6),
+    torch.ops.aten._linalg_svd: _cubic(11),
+    torch.ops.aten._linalg_eigh: _cubic(9 / 2),
+    torch.ops.aten.linalg_solve_triangular: _solve,
+}
