@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +34,23 @@ class Evidence:
 
 #: A growth method: from a model, one of its places and the evidence to a proposal.
 GrowthMethod = Callable[[nn.Module, Place, Evidence], Proposal]
+
+
+@runtime_checkable
+class PlaceCheck(Protocol):
+    """A method that knows from a place and its modules, without data, whether it can grow there."""
+
+    def check(self, model: nn.Module, place: Place) -> str:
+        """Return why the method cannot grow a place, in one sentence; "" where it can."""
+
+
+def message_of(check: Callable[[], Any]) -> str:
+    """Return the message with which a check refuses; "" where it passes."""
+    try:
+        check()
+    except InputError as problem:
+        return str(problem)
+    return ""
 
 
 def task_of(evidence: Evidence, method: str) -> Literal["classification", "regression"]:

@@ -14,10 +14,10 @@ from creases.errors import InputError
 from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
-from creases.growth.methods._evidence import Evidence
+from creases.growth.methods._evidence import Evidence, message_of
 from creases.growth.methods._first_order.gains import choose_signs
 from creases.growth.methods._first_order.observation import Batches, Observation, observe_batches
-from creases.growth.methods._first_order.route import Route
+from creases.growth.methods._first_order.route import Route, UnitPath
 from creases.growth.methods._first_order.statistics import add_batch, batch_slices, empty_statistics, sample_size
 from creases.growth.methods._first_order.units import NewUnits, synchronize_units
 from creases.network.surgery import Place
@@ -31,6 +31,10 @@ class GradMax:
 
     count: int = 1
     samples: int | None = None  #: for the gradient; None: :func:`sample_size`
+
+    def check(self, model: nn.Module, place: Place) -> str:
+        """Return why GradMax cannot grow a place; "" where it can."""
+        return message_of(lambda: _start(UnitPath(model, place)))
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
@@ -150,7 +154,7 @@ def _top_units(pairs: dict[str, Tensor], count: int) -> NewUnits:
     return NewUnits(vh[:k].T, omega, values[:k], k, "svd")
 
 
-def _start(route: Route) -> tuple[str, float]:
+def _start(route: UnitPath) -> tuple[str, float]:
     """Return how new units start, and the slope with which a gradient reaches them."""
     if route.place.norm:
         return "zero out", 1.0

@@ -35,6 +35,10 @@ class Random:
     fan_out: float = 1e-3
     samples: int | None = None  #: for the predicted gain; None: :func:`sample_size`
 
+    def check(self, model: nn.Module, place: Place) -> str:
+        """Return "": random units can grow every place."""
+        return ""
+
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
         batches, _ = evidence.draw(self.samples or sample_size(model, place))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from torch import nn
+
 from creases.errors import InputError
-from creases.growth.methods._evidence import GrowthMethod
+from creases.growth.methods._evidence import GrowthMethod, PlaceCheck
 from creases.growth.methods._fold.crease_search import CreaseSearch
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._gradmax import GradMax
 from creases.growth.methods._random import Random
 from creases.growth.methods._split import Split, SteepestSplit
 from creases.growth.methods._tiny.tiny import Tiny
+from creases.network.surgery import Place, copy_sharing_parameters, unwrap_module
 
 #: Growth methods by name, each created with its default options.
 METHODS: Mapping[str, Callable[[], GrowthMethod]] = {
@@ -32,3 +35,12 @@ def resolve_method(how: str | GrowthMethod) -> GrowthMethod:
     if not isinstance(how, str) or how not in METHODS:
         raise InputError("how", f"be a function or one of {', '.join(map(repr, METHODS))}", repr(how))
     return METHODS[how]()
+
+
+def refusal(how: str | GrowthMethod, model: nn.Module, place: Place) -> str:
+    """Return why a method can never grow a place, in one sentence, without looking at data; "" where it may.
+
+    A function of the user's own has no check, and is asked when it is time to grow.
+    """
+    method = resolve_method(how)
+    return method.check(copy_sharing_parameters(unwrap_module(model)), place) if isinstance(method, PlaceCheck) else ""

@@ -13,10 +13,10 @@ from creases.errors import InputError
 from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
-from creases.growth.methods._evidence import Evidence
+from creases.growth.methods._evidence import Evidence, message_of
 from creases.growth.methods._first_order.consumer import as_rows
 from creases.growth.methods._first_order.observation import Batches, Observation, iterate_batches, observe_batches
-from creases.growth.methods._first_order.route import Route
+from creases.growth.methods._first_order.route import Route, UnitPath
 from creases.growth.methods._first_order.statistics import sample_size
 from creases.network.surgery import Place, find_place, input_tensors, output_tensors, unwrap_module
 
@@ -29,6 +29,10 @@ class Split:
 
     count: int = 1
     noise: float = 0.05
+
+    def check(self, model: nn.Module, place: Place) -> str:
+        """Return why units of a place cannot be copied; "" where they can."""
+        return message_of(lambda: _check_carriers(place))
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
@@ -44,6 +48,10 @@ class SteepestSplit:
     count: int = 1
     step: float = 0.01
     samples: int | None = None  #: for the splitting matrices; None: :func:`sample_size`
+
+    def check(self, model: nn.Module, place: Place) -> str:
+        """Return why units of a place cannot be split by curvature; "" where they can."""
+        return message_of(lambda: (_check_carriers(place), _check_curvature(UnitPath(model, place))))
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
@@ -186,15 +194,20 @@ def _splittable_place(model: nn.Module, place: Place | str, batches: Batches, co
         first = next(iterate_batches(batches), None)
         data = None if first is None else first[0]
     target = find_place(model, place, X=data)
-    if target.carriers:
-        names = ", ".join(repr(link.path) for link in target.carriers)
+    _check_carriers(target)
+    return model, target
+
+
+def _check_carriers(place: Place) -> None:
+    """Refuse places whose units have parameters of their own between their layer and the next ones."""
+    if place.carriers:
+        names = ", ".join(repr(link.path) for link in place.carriers)
         raise InputError(
             "place",
             "be one that can be split",
-            f"{target.name!r}, where {names} holds parameters of each unit",
+            f"{place.name!r}, where {names} holds parameters of each unit",
             "use random units or gradmax",
         )
-    return model, target
 
 
 def _rows(model: nn.Module, place: Place, units: Tensor) -> tuple[Tensor, Tensor]:
@@ -225,9 +238,9 @@ def _halves(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Te
     return outs, change
 
 
-def _check_curvature(route: Route) -> None:
+def _check_curvature(route: UnitPath) -> None:
     """Refuse places where the splitting matrix is zero or not defined."""
-    if not isinstance(route.producer, nn.Linear) or any(e.kind != "linear" for e in route.consumers) or route.is_pooled:
+    if not route.is_linear:
         raise InputError(
             "place",
             "be one that can be split by curvature",
@@ -244,7 +257,7 @@ def _check_curvature(route: Route) -> None:
         )
 
 
-def _curvature(route: Route, z: Tensor) -> Tensor:
+def _curvature(route: UnitPath, z: Tensor) -> Tensor:
     """Return sigma''(z)."""
     with torch.enable_grad():
         at = z.detach().clone().requires_grad_()

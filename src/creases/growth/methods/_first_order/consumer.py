@@ -38,14 +38,7 @@ class Consumer:
                 layer,
                 "flat" if observation.consumer_inputs[link.path].ndim == 2 and link.per_unit > 1 else "linear",
             )
-        if isinstance(layer, nn.Conv1d | nn.Conv2d):
-            return cls(link, layer, "conv")
-        raise InputError(
-            "place",
-            "feed Linear, Conv1d or Conv2d layers only, to be grown by gradients",
-            f"{link.path!r} ({type(layer).__name__})",
-            "use random units",
-        )
+        return cls(link, layer, "conv")
 
     def units(self, inputs: Tensor, width: int) -> Tensor:
         """Return the present units as they enter, (n, width, positions)."""
@@ -124,6 +117,18 @@ class Consumer:
         weight = self.layer.weight
         assert isinstance(weight, Tensor)
         return (*weight.shape[2:],) if self.kind == "conv" else (self.link.per_unit,) * (self.kind == "flat")
+
+
+def check_consumer(model: nn.Module, link: Link) -> None:
+    """Refuse a layer that is no consumer of these kinds."""
+    layer = model.get_submodule(link.path)
+    if not isinstance(layer, nn.Linear | nn.Conv1d | nn.Conv2d):
+        raise InputError(
+            "place",
+            "feed Linear, Conv1d or Conv2d layers only, to be grown by gradients",
+            f"{link.path!r} ({type(layer).__name__})",
+            "use random units",
+        )
 
 
 def as_rows(x: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.modules.pooling import _AdaptiveAvgPoolNd, _AvgPoolNd
 
 from creases.errors import InputError
-from creases.growth.methods._first_order.consumer import Consumer, append_constant, windows
+from creases.growth.methods._first_order.consumer import Consumer, append_constant, check_consumer, windows
 from creases.growth.methods._first_order.observation import Observation
 from creases.network.surgery import (
     BEND_FUNCTIONS,
@@ -39,16 +39,12 @@ _FEW = 100
 _TINIEST = 1e-30
 
 
-class Route:
-    """The route from a producer's input to its consumers, for any number of units.
+class UnitPath:
+    """What the units of a place pass on the way to the layers that read them, from modules alone, without data."""
 
-    Units are channel-first: (n, units, *positions), with one position where the producer is linear and gets one vector
-    per sample.
-    """
-
-    def __init__(self, twin: nn.Module, place: Place, observation: Observation) -> None:
-        self.place = place
-        self.producer = twin.get_submodule(place.name)
+    def __init__(self, model: nn.Module, place: Place) -> None:
+        self.model, self.place = model, place
+        self.producer = model.get_submodule(place.name)
         if not isinstance(self.producer, nn.Linear | nn.Conv1d | nn.Conv2d):
             raise InputError(
                 "place",
@@ -56,14 +52,14 @@ class Route:
                 f"{place.name!r} ({type(self.producer).__name__})",
                 "use random units",
             )
+        for link in place.consumers:
+            check_consumer(model, link)
         self._steps: list[tuple[str, Map]] = []  # what units pass, in order: a bend, a norm or a linear map
         self.bend: Map = _identity  # of new units
         for name in place.between:
-            self._pass(twin, name)
+            self._pass(model, name)
         if sum(kind == "bend" for kind, _ in self._steps) > 1:
             self._refuse("its units pass more than one kind of bend")
-        self.consumers = tuple(Consumer.from_link(twin, link, observation) for link in place.consumers)
-        self._check_present_units(observation)
         self.value_at_zero, self.right_slope, self.left_slope = self._slopes()
 
     @property
@@ -72,9 +68,69 @@ class Route:
         return abs(self.right_slope - self.left_slope) <= 1e-12 * max(1.0, abs(self.right_slope))
 
     @property
+    def is_linear(self) -> bool:
+        """Return whether a linear layer makes the units, and linear layers read them without means over positions."""
+        layers = [self.producer, *(self.model.get_submodule(link.path) for link in self.place.consumers)]
+        flat = any(link.per_unit > 1 for link in self.place.consumers)
+        return all(isinstance(layer, nn.Linear) for layer in layers) and not flat and not self.is_pooled
+
+    @property
     def is_pooled(self) -> bool:
         """Return whether a consumer gets means over positions."""
         return any(kind == "linear" for kind, _ in self._steps)
+
+    def _pass(self, twin: nn.Module, name: str) -> None:
+        module = dict(twin.named_modules()).get(name)
+        if module is None:
+            self._pass_function(name)
+        elif isinstance(module, _BEND_MODULES):
+            self.bend = _bend_of_new_units(module)
+            self._steps.append(("bend", module))
+        elif isinstance(module, _BatchNorm):
+            self._steps.append(("norm", module))
+        elif isinstance(module, _AvgPoolNd | _AdaptiveAvgPoolNd):
+            self._steps.append(("linear", module))
+        elif not isinstance(module, _TRANSPARENT):
+            self._refuse(f"its units pass {name!r} ({type(module).__name__}), which is not linear at 0 in each unit")
+
+    def _pass_function(self, name: str) -> None:
+        if name in BEND_FUNCTIONS:
+            bend: Map | None = getattr(F, name, None) or getattr(torch, name, None)
+            if bend is None:
+                self._refuse(f"its units pass {name}, which has no function of torch's")
+            else:
+                self.bend = bend
+                self._steps.append(("bend", bend))
+        elif name == "mean":
+            self._steps.append(("linear", lambda z: z.flatten(2).mean(2)))
+        elif name not in MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS and "dropout" not in name:
+            self._refuse(f"its units pass {name}, which is not linear at 0 in each unit")
+
+    def _slopes(self) -> tuple[float, float, float]:
+        """Return sigma(0), and the derivatives of sigma on both sides of 0."""
+        with torch.enable_grad():
+            at = torch.tensor([0.0, _TINIEST, -_TINIEST], dtype=torch.float64).requires_grad_()
+            value = self.bend(at)
+            slope = torch.autograd.grad(value.sum(), at)[0]
+        return float(value[0].detach()), float(slope[1]), float(slope[2])
+
+    def _refuse(self, why: str) -> None:
+        raise InputError(
+            "place", "be one that can be grown by gradients", f"{self.place.name!r}, where {why}", "use random units"
+        )
+
+
+class Route(UnitPath):
+    """The route from a producer's input to its consumers, for any number of units, checked on an observation.
+
+    Units are channel-first: (n, units, *positions), with one position where the producer is linear and gets one vector
+    per sample.
+    """
+
+    def __init__(self, twin: nn.Module, place: Place, observation: Observation) -> None:
+        super().__init__(twin, place)
+        self.consumers = tuple(Consumer.from_link(twin, link, observation) for link in place.consumers)
+        self._check_present_units(observation)
 
     @property
     def has_bias(self) -> bool:
@@ -117,33 +173,6 @@ class Route:
         rows = rows[:, :-1] if self.has_bias else rows
         return rows.reshape(len(rows), *weight.shape[1:]).clone(), bias
 
-    def _pass(self, twin: nn.Module, name: str) -> None:
-        module = dict(twin.named_modules()).get(name)
-        if module is None:
-            self._pass_function(name)
-        elif isinstance(module, _BEND_MODULES):
-            self.bend = _bend_of_new_units(module)
-            self._steps.append(("bend", module))
-        elif isinstance(module, _BatchNorm):
-            self._steps.append(("norm", module))
-        elif isinstance(module, _AvgPoolNd | _AdaptiveAvgPoolNd):
-            self._steps.append(("linear", module))
-        elif not isinstance(module, _TRANSPARENT):
-            self._refuse(f"its units pass {name!r} ({type(module).__name__}), which is not linear at 0 in each unit")
-
-    def _pass_function(self, name: str) -> None:
-        if name in BEND_FUNCTIONS:
-            bend: Map | None = getattr(F, name, None) or getattr(torch, name, None)
-            if bend is None:
-                self._refuse(f"its units pass {name}, which has no function of torch's")
-            else:
-                self.bend = bend
-                self._steps.append(("bend", bend))
-        elif name == "mean":
-            self._steps.append(("linear", lambda z: z.flatten(2).mean(2)))
-        elif name not in MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS and "dropout" not in name:
-            self._refuse(f"its units pass {name}, which is not linear at 0 in each unit")
-
     def _check_present_units(self, observation: Observation) -> None:
         """Check on the first few samples that the present units reach the consumers by this route."""
         z = observation.layer_output[:_FEW]
@@ -161,19 +190,6 @@ class Route:
             right = False
         if not right:
             self._refuse("what lies between it and the next layers is not one bend of each unit's own values")
-
-    def _slopes(self) -> tuple[float, float, float]:
-        """Return sigma(0), and the derivatives of sigma on both sides of 0."""
-        with torch.enable_grad():
-            at = torch.tensor([0.0, _TINIEST, -_TINIEST], dtype=torch.float64).requires_grad_()
-            value = self.bend(at)
-            slope = torch.autograd.grad(value.sum(), at)[0]
-        return float(value[0].detach()), float(slope[1]), float(slope[2])
-
-    def _refuse(self, why: str) -> None:
-        raise InputError(
-            "place", "be one that can be grown by gradients", f"{self.place.name!r}, where {why}", "use random units"
-        )
 
 
 def _identity(z: Tensor) -> Tensor:

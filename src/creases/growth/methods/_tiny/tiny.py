@@ -13,9 +13,10 @@ from creases._validation import check_choice, check_count, check_number
 from creases.errors import InputError
 from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
-from creases.growth.methods._evidence import Evidence
+from creases.growth.methods._evidence import Evidence, message_of
 from creases.growth.methods._first_order.gains import choose_signs, first_order_fit
 from creases.growth.methods._first_order.observation import Batches, Observation
+from creases.growth.methods._first_order.route import UnitPath
 from creases.growth.methods._first_order.statistics import subtract_best_moves
 from creases.growth.methods._first_order.units import NewUnits, scale_units, select_units
 from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck
@@ -38,6 +39,10 @@ class Tiny:
     samples: int = (
         10_000  #: for the statistics, at most, and as many for the line search: few make noise look like gain
     )
+
+    def check(self, model: nn.Module, place: Place) -> str:
+        """Return why TINY cannot grow a place; "" where it can."""
+        return message_of(lambda: _check_path(UnitPath(model, place), self.fallback))
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
@@ -132,7 +137,7 @@ def tiny(
     check_number(tau, "tau", least=0)
     check_choice(fallback, (*FALLBACKS, None), "fallback")
     sample = gather_sample(model, place, batches, loss, validation)
-    _check_place(sample, fallback)
+    _check_path(sample.route, fallback)
     explanation = _measured_bottleneck(sample, tau)
     if why := _dead_layer_reason(sample):
         return _empty_proposal(sample, explanation, why)
@@ -179,10 +184,10 @@ def balance_weights(units: NewUnits) -> NewUnits:
     return scale_units(units, ratio, 1 / ratio)
 
 
-def _check_place(sample: GrowthSample, fallback: str | None) -> None:
+def _check_path(route: UnitPath, fallback: str | None) -> None:
     """Refuse places where new units cannot be small, or small ones have no first-order effect."""
-    route, name = sample.route, sample.observer.place.name
-    if sample.observer.place.norm:
+    name = route.place.name
+    if route.place.norm:
         raise InputError(
             "place",
             "have no batch norm for TINY, which would rescale small units in training",
