@@ -25,14 +25,14 @@ def cases(rank, world):
     """Proposals by name, from this process's share: all samples where it is alone."""
     done = {}
     for name, model, shape, method, options in [
-        ("tiny", mlp(nn.SELU, (3, 3, 3, 2)), (3,), tiny, {"tau": 0, "max_units": 3}),
+        ("tiny", mlp(nn.SELU, (3, 3, 3, 2)), (3,), tiny, {"tau": 0, "count": 3}),
         ("tiny relu", mlp(nn.ReLU), (3,), tiny, {"tau": 0, "project": False}),
-        ("tiny conv", conv(nn.ReLU, bias=True), SHAPE, tiny, {"tau": 0, "project": False, "max_units": 2}),
-        ("tiny second", mlp(nn.SELU), (3,), tiny, {"tau": 1e-9, "fallback": "second", "max_units": 2, "solver": "svd"}),
+        ("tiny conv", conv(nn.ReLU, bias=True), SHAPE, tiny, {"tau": 0, "project": False, "count": 2}),
+        ("tiny second", mlp(nn.SELU), (3,), tiny, {"tau": 1e-9, "fallback": "second", "count": 2, "solver": "svd"}),
         ("gradmax", mlp(nn.ReLU), (3,), gradmax, {"count": 2}),
         ("random", mlp(nn.ReLU), (3,), random_units, {"count": 2, "fan_out": 1.0}),
         ("split", mlp(nn.Tanh), (3,), steepest_split, {"count": 2}),
-        ("tiny float32", mlp(nn.SELU, (3, 3, 3, 2)).float(), (3,), tiny, {"tau": 0, "max_units": 3}),
+        ("tiny float32", mlp(nn.SELU, (3, 3, 3, 2)).float(), (3,), tiny, {"tau": 0, "count": 3}),
     ]:
         x, y = data(shape, 90)
         if name == "tiny second":

@@ -26,7 +26,7 @@ def few_images(monkeypatch):
 
 @pytest.mark.slow
 def test_a_grown_network_its_twin_and_a_wide_one_are_followed(few_images):
-    grown, twin, wide = bottlenecks.mnist_curves(0, epochs=5, max_units=4)
+    grown, twin, wide = bottlenecks.mnist_curves(0, epochs=5, count=4)
     assert min(grown.widths) >= 1
     assert max(grown.widths) > 1
     assert twin.widths == grown.widths

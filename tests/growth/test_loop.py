@@ -383,6 +383,6 @@ def test_a_run_goes_on_longer_when_it_is_asked_to(tmp_path):
 def test_any_optimizer_by_entry_trains_a_growing_model(make):
     model = mlp(3, 2, 2, 2, seed=3)
     optimizer = make(model.parameters())
-    grown = run(model, optimizer=optimizer, how=Tiny(max_units=2), max_epochs=12)
+    grown = run(model, optimizer=optimizer, how=Tiny(count=2), max_epochs=12)
     assert sum(grown.history.last["widths"].values()) > 4
     assert [id(p) for g in optimizer.param_groups for p in g["params"]] == [id(p) for p in model.parameters()]

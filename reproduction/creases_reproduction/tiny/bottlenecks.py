@@ -110,7 +110,7 @@ def mnist_curves(
     device: str = "cpu",
     epochs: int = 200,
     bend: type[nn.Module] = nn.ReLU,
-    max_units: int = 20,
+    count: int = 20,
     wide: int = 1000,
     data: Data | None = None,
 ) -> list[Curve]:
@@ -127,7 +127,7 @@ def mnist_curves(
     def start(*widths: int) -> nn.Module:
         return perceptron([data[0][0].shape[1], *widths, 10], bend, seed).to(device)
 
-    options = common | {"how": Tiny(max_units=max_units), "when": 1, "where": "round robin", "max_epochs": epochs}
+    options = common | {"how": Tiny(count=count), "when": 1, "where": "round robin", "max_epochs": epochs}
     stop = [NoImprovement(patience=8, threshold=0.0, by="score")]
     grown = train_model(start(1, 1), data, "grown", seed, stop, recycle=False, **options)
     fixed = common | {"when": never, "max_epochs": len(grown.points)}
@@ -190,7 +190,7 @@ def main() -> None:
         if given.data == "mnist":
             found = mnist_curves(seed, bend=nn.SELU if given.selu else nn.ReLU, **options)
         else:
-            found = cifar10_curves(seed, GradMax(count=16) if given.gradmax else Tiny(max_units=16), **options)
+            found = cifar10_curves(seed, GradMax(count=16) if given.gradmax else Tiny(count=16), **options)
         curves += found
         with write_atomically(given.out) as temporary:
             temporary.write_text(json.dumps([asdict(curve) for curve in curves]))

@@ -56,7 +56,7 @@ def proposed(model: nn.Module, x: Tensor, y: Tensor, count: int, seed: int = 0) 
         [(x, y)],
         square,
         validation=[(x, y)],
-        max_units=count,
+        count=count,
         tau=0.0,
         project=False,
         fallback="random",
@@ -107,7 +107,7 @@ def measure_paradox(scale: Scale) -> Numbers:
             parameter.zero_()
         model[2].bias.fill_(float(y.mean()))  # type: ignore[operator]
     before = left(model, x, y)
-    options = {"validation": [(x, y)], "max_units": 1, "project": False}
+    options = {"validation": [(x, y)], "count": 1, "project": False}
     plain = tiny(model, "0", [(x, y)], square, fallback=None, above_noise=False, **options)  # type: ignore[arg-type]
     after = {
         way: left(model, x, y, tiny(model, "0", [(x, y)], square, fallback=way, above_noise=False, **options)) / before  # type: ignore[arg-type]
@@ -195,7 +195,7 @@ def measure_growth_alone(scale: Scale) -> Numbers:
     kept = {name: value.detach().clone() for name, value in model.named_parameters()}
     steps, marks = (40 if scale == "full" else 12), []
     for _ in range(steps // 4):
-        train_by_growth(model, names, [train], nn.functional.cross_entropy, steps=4, max_units=20)
+        train_by_growth(model, names, [train], nn.functional.cross_entropy, steps=4, count=20)
         marks.append(accuracy(model, *test))
     now = {name: value.detach() for name, value in model.named_parameters()}
     moved = max(float((now[k][tuple(map(slice, v.shape))] - v).abs().max()) for k, v in kept.items())

@@ -126,7 +126,7 @@ def growth_round(
                 [use],
                 nn.functional.cross_entropy,
                 validation=[hold],
-                max_units=MOST,
+                count=MOST,
                 fallback=None,
                 above_noise=False,
             )

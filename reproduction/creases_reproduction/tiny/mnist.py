@@ -256,7 +256,7 @@ def judge_random(numbers: Numbers) -> Judgement:
 
 @cache
 def _quick_growth() -> list[dict[str, Any]]:
-    return [asdict(item) for item in mnist_curves(0, epochs=10, max_units=8, wide=200, data=digit_data())]
+    return [asdict(item) for item in mnist_curves(0, epochs=10, count=8, wide=200, data=digit_data())]
 
 
 def measure_growth(scale: Scale) -> Numbers:

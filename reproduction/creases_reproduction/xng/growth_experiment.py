@@ -72,7 +72,7 @@ def _gradmax(model: nn.Module, place: Place, problem: Problem, seed: int) -> Pro
 
 
 def _tiny(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
-    return tiny(model, place, _batch(problem), nn.CrossEntropyLoss(), max_units=1, fallback=None, above_noise=False)
+    return tiny(model, place, _batch(problem), nn.CrossEntropyLoss(), count=1, fallback=None, above_noise=False)
 
 
 def _slides(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:

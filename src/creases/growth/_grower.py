@@ -46,7 +46,7 @@ class Grower:
         ``"classification"``, ``"regression"``, or a function of outputs and targets.
     how
         A method's name (``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ``"search"``), an object
-        such as ``Tiny(max_units=20)``, or a function of (model, place, evidence) to a proposal.
+        such as ``Tiny(count=20)``, or a function of (model, place, evidence) to a proposal.
     where
         ``"bottleneck"``, ``"round robin"``, ``"gain"``, a place's name, or a function of the state to places.
     when

@@ -94,7 +94,7 @@ def _remove_all_redundant(state: State, place: Place) -> tuple[nn.Module, Place,
 
     At most as many as the method grows at a time, and at most a tenth of the width (but one): each may cost a little.
     """
-    max_units = max(1, min(place.width // 10, getattr(state.how, "max_units", getattr(state.how, "count", 1))))
+    max_units = max(1, min(place.width // 10, getattr(state.how, "count", 1)))
     batches, validation = state.evidence.draw(MAX_SAMPLES)
     twin, smaller, removed = copy.deepcopy(state.model), place, list[RedundantUnit]()
     without = torch.tensor(float(not batches))

@@ -51,7 +51,8 @@ class SteepestSplit:
 
     def check(self, model: nn.Module, place: Place) -> str:
         """Return why units of a place cannot be split by curvature; "" where they can."""
-        return message_of(lambda: (_check_carriers(place), _check_curvature(UnitPath(model, place))))
+        curvature = message_of(lambda: _check_curvature(UnitPath(model, place)))
+        return message_of(lambda: _check_carriers(place)) or curvature
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""

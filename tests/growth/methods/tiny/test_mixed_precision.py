@@ -86,7 +86,7 @@ def test_singular_values_are_those_of_float64_products(kind, again, monkeypatch)
 def test_refined_units_satisfy_their_identities_in_float64():
     model, x, y = case("all positive")
     found = tiny(
-        model, "0", (x, y), loss, validation=(x, y), tau=0, max_units=3, project=False, fallback=None, above_noise=False
+        model, "0", (x, y), loss, validation=(x, y), tau=0, count=3, project=False, fallback=None, above_noise=False
     )
     ones = torch.cat([x.double(), torch.ones(N, 1, dtype=torch.float64)], 1)
     z = ones @ torch.cat([found.fan_in, found.bias[:, None]], 1).T
@@ -137,8 +137,8 @@ def test_a_convolution_of_one_position_is_grown_as_the_linear_layer_it_is():
     with torch.no_grad():
         for one, other in zip(linear.parameters(), conv.parameters(), strict=True):
             one.copy_(other.reshape(one.shape))
-    found = tiny(conv, "0", (x, y), loss, validation=(x, y), max_units=1, fallback=None, above_noise=False)
-    same = tiny(linear, "1", (x, y), loss, validation=(x, y), max_units=1, fallback=None, above_noise=False)
+    found = tiny(conv, "0", (x, y), loss, validation=(x, y), count=1, fallback=None, above_noise=False)
+    same = tiny(linear, "1", (x, y), loss, validation=(x, y), count=1, fallback=None, above_noise=False)
     assert found.count == same.count == 1
     assert found.gain == pytest.approx(same.gain, rel=1e-5)
     torch.testing.assert_close(found.fan_in.flatten(1), same.fan_in, rtol=1e-4, atol=1e-5)

@@ -81,7 +81,7 @@ def test_the_gain_is_the_exact_slope_and_the_search_saw_the_grown_model(make, sh
         (x, y),
         loss,
         validation=held,
-        max_units=3,
+        count=3,
         tau=0,
         project=project,
         fallback=None,
@@ -111,7 +111,7 @@ def test_every_weight_of_a_new_unit_has_a_gradient(make):
         loss,
         validation=(x, y),
         tau=0,
-        max_units=4,
+        count=4,
         project=False,
         fallback=None,
         above_noise=False,
@@ -143,9 +143,7 @@ def test_for_relu_the_better_sign_is_chosen():
 
 def test_an_amplitude_of_zero_adds_nothing():
     model, (x, y) = mlp(), data(n=20)
-    proposal = tiny(
-        model, "0", (x, y), loss, validation=(x, 1 - y), tau=0, max_units=1, fallback=None, above_noise=False
-    )
+    proposal = tiny(model, "0", (x, y), loss, validation=(x, 1 - y), tau=0, count=1, fallback=None, above_noise=False)
     assert proposal.count == 0
     assert "no size of the new units lowers the loss" in proposal.explanation["reason"]
     assert explain(proposal.explanation).startswith("No unit added to '0': no size")
@@ -180,12 +178,12 @@ def test_held_out_samples_of_ones_own_make_the_proposal_independent_of_batches_a
 def test_the_number_of_units_follows_the_spectrum():
     model, (x, y) = mlp(widths=(6, 3, 4)), data((6,))
     y = (y + 2 * (x[:, 2] > 0)) % 4
-    every = tiny(model, "0", (x, y), loss, tau=0, max_units=9, fallback=None, above_noise=False)
+    every = tiny(model, "0", (x, y), loss, tau=0, count=9, fallback=None, above_noise=False)
     squares = [value**2 for value in every.explanation["lambda"]]
     tau = (squares[0] + squares[1]) / 2 / every.explanation["loss"]
     assert every.count > 1
     assert tiny(model, "0", (x, y), loss, tau=tau, fallback=None, above_noise=False).count == 1
-    assert tiny(model, "0", (x, y), loss, tau=0, max_units=2, fallback=None, above_noise=False).count <= 2
+    assert tiny(model, "0", (x, y), loss, tau=0, count=2, fallback=None, above_noise=False).count <= 2
     none = tiny(model, "0", (x, y), loss, tau=1e3, fallback=None, above_noise=False)
     assert (none.count, none.gain) == (0, 0.0)
     assert "no linear correlation" in none.explanation["reason"]
@@ -209,7 +207,7 @@ def test_dead_layers_are_reported_and_get_nothing():
 
 def test_the_explanation_is_json_and_can_be_said():
     model, (x, y) = mlp(), data()
-    proposal = tiny(model, "2", (x, y), loss, tau=0, max_units=2, fallback=None, above_noise=False)
+    proposal = tiny(model, "2", (x, y), loss, tau=0, count=2, fallback=None, above_noise=False)
     explanation = json.loads(json.dumps(proposal.explanation))
     assert 0 < explanation["bottleneck_after"] < explanation["bottleneck"]
     assert explanation["samples"] + explanation["line_search"]["samples"] == 120
@@ -240,8 +238,8 @@ def test_places_that_the_mathematics_does_not_allow_are_refused():
             fallback=None,
             above_noise=False,
         )
-    with pytest.raises(InputError, match="max_units must be a positive integer"):
-        tiny(mlp(), "0", (x, y), loss, max_units=0, fallback=None, above_noise=False)
+    with pytest.raises(InputError, match="count must be a positive integer"):
+        tiny(mlp(), "0", (x, y), loss, count=0, fallback=None, above_noise=False)
     with pytest.raises(InputError, match="fallback must be 'second', 'random' or None"):
         tiny(mlp(), "0", (x, y), loss, tau=10, fallback="third", above_noise=False)
 
@@ -259,7 +257,7 @@ def test_where_no_linear_correlation_is_left_others_are_found(fallback, bend):
         tiny(model, "0", (x, y), nn.MSELoss(), validation=(x, y), tau=1e-6, fallback=None, above_noise=False).count == 0
     )
     proposal = tiny(
-        model, "0", (x, y), nn.MSELoss(), validation=(x, y), fallback=fallback, tau=1e-6, max_units=2, above_noise=False
+        model, "0", (x, y), nn.MSELoss(), validation=(x, y), fallback=fallback, tau=1e-6, count=2, above_noise=False
     )
     assert proposal.count
     assert proposal.explanation["line_search"]["gain"] > 1e-3 * proposal.explanation["loss"]
@@ -277,7 +275,7 @@ def test_a_network_can_be_trained_by_growth_alone():
     line = float((y - ones @ torch.linalg.lstsq(ones, y).solution).square().mean())
     model = mlp(nn.ReLU, (1, 1, 1))
     weights = [parameter.detach().clone() for parameter in model.parameters()]
-    done = train_by_growth(model, ["0"], (x, y), nn.MSELoss(), steps=50, tau=1e-4, fallback="random", max_units=4)
+    done = train_by_growth(model, ["0"], (x, y), nn.MSELoss(), steps=50, tau=1e-4, fallback="random", count=4)
     assert mean_loss(model, x, y, nn.MSELoss()) < 0.15 * line
     assert len(model[0].weight) == 1 + sum(proposal.count for proposal in done)
     assert torch.equal(model[0].weight[:1], weights[0])
@@ -291,8 +289,8 @@ def test_samples_grow_with_the_square_root_of_the_widths():
 
 def test_float32_models_are_grown_from_float64_statistics():
     model, (x, y) = mlp(nn.ReLU).float(), data()
-    proposal = tiny(model, "0", (x.float(), y), loss, tau=0, max_units=2, fallback=None, above_noise=False)
-    double = tiny(mlp(nn.ReLU), "0", (x, y), loss, tau=0, max_units=2, fallback=None, above_noise=False)
+    proposal = tiny(model, "0", (x.float(), y), loss, tau=0, count=2, fallback=None, above_noise=False)
+    double = tiny(mlp(nn.ReLU), "0", (x, y), loss, tau=0, count=2, fallback=None, above_noise=False)
     apply(proposal, model)
     assert model[0].weight.dtype == torch.float32
     assert proposal.explanation["lambda"] == pytest.approx(double.explanation["lambda"], rel=1e-4)

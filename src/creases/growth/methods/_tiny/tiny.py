@@ -32,7 +32,7 @@ from creases.network.surgery import Place
 class Tiny:
     """Growth by the units that reduce an expressivity bottleneck most; see :func:`tiny`."""
 
-    max_units: int = 10
+    count: int = 10
     tau: float = 1e-4
     fallback: Literal["second", "random"] | None = "random"
     above_noise: bool = True
@@ -48,7 +48,7 @@ class Tiny:
         """Return the proposal for a place."""
         batches, validation = evidence.draw(self.samples)
         options: dict[str, Any] = {
-            "max_units": self.max_units,
+            "count": self.count,
             "tau": self.tau,
             "fallback": self.fallback,
             "above_noise": self.above_noise,
@@ -64,7 +64,7 @@ def tiny(
     loss: Loss,
     *,
     validation: Batches | None = None,
-    max_units: int = Tiny.max_units,
+    count: int = Tiny.count,
     tau: float = Tiny.tau,
     project: bool = True,
     fallback: str | None = Tiny.fallback,
@@ -93,8 +93,8 @@ def tiny(
     validation
         Batches for the line search; by default every fifth sample is held out for it. With several ranks, each passes
         its own share, which may be empty.
-    max_units, tau
-        Units are proposed if their lambda^2 is more than tau times the mean loss, at most ``max_units``. Where no size
+    count, tau
+        Units are proposed if their lambda^2 is more than tau times the mean loss, at most ``count``. Where no size
         of all of them lowers the validation loss, the stronger half is tried, and so on.
     project
         Whether units approximate V_proj, which the present weights cannot provide (they would adapt by training), or
@@ -129,11 +129,11 @@ def tiny(
     >>> with torch.no_grad():
     ...     for parameter in model.parameters():
     ...         _ = parameter.fill_(0.1)
-    >>> proposal = tiny(model, "0", (x, x.abs()), nn.MSELoss(), max_units=1)
+    >>> proposal = tiny(model, "0", (x, x.abs()), nn.MSELoss(), count=1)
     >>> proposal.count, proposal.explanation["reason"]
     (1, '')
     """
-    check_count(max_units, "max_units")
+    check_count(count, "count")
     check_number(tau, "tau", least=0)
     check_choice(fallback, (*FALLBACKS, None), "fallback")
     sample = gather_sample(model, place, batches, loss, validation)
@@ -143,7 +143,7 @@ def tiny(
         return _empty_proposal(sample, explanation, why)
     moves = best_moves(sample.sums, cutoff=cutoff)
     projected = [subtract_best_moves(sample.route, observation, moves) for observation in sample.observations]
-    options: dict[str, Any] = {"count": max_units, "solver": solver, "cutoff": cutoff, "seed": seed}
+    options: dict[str, Any] = {"count": count, "solver": solver, "cutoff": cutoff, "seed": seed}
     units = optimal_units_for(
         sample.route, sample.observations, projected if project else sample.observations, sample.sums, **options
     )
@@ -167,7 +167,7 @@ def tiny(
     if proposal.count or fallback is None:
         return proposal
     recompute_features(sample.route, sample.observations, sample.sums)
-    units, gains = higher_order_units(sample.route, sample.observations, sample.sums, fallback, max_units, cutoff, seed)
+    units, gains = higher_order_units(sample.route, sample.observations, sample.sums, fallback, count, cutoff, seed)
     units = select_units(units, gains > tau * sample.sums.mean_loss)
     if not len(units.values):
         return _empty_proposal(
