@@ -166,11 +166,10 @@ class Run:
             self.path,
             {
                 "history": state.history.to_json(),
-                "widths": self.grower.widths,
-                "model": state.model.state_dict(),
+                "model": ModelState.from_model(state.model, self.grower.widths).to_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "steps": self.steps,
-                "best": None if self.best is None else [self.best[0], self.best[1].widths, self.best[1].tensors],
+                "best": None if self.best is None else [self.best[0], self.best[1].to_dict()],
             },
         )
         self.saved = time.monotonic()
@@ -182,13 +181,13 @@ class Run:
         if any(history.setting[name] != state.history.setting[name] for name in _MAY_CHANGE):
             history.ended = ""
         history.setting = state.history.setting
-        ModelState(saved["widths"], saved["model"]).restore(state.model, state.samples.example(), self.optimizer)
+        ModelState.from_dict(saved["model"]).restore(state.model, state.samples.example(), self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, saved["optimizer"])
         self.grower.resume(history)
         self.steps = saved["steps"]
         if saved["best"] is not None:
-            epoch, widths, tensors = saved["best"]
-            self.best = (epoch, ModelState(widths, tensors))
+            epoch, network = saved["best"]
+            self.best = (epoch, ModelState.from_dict(network))
 
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""

@@ -112,8 +112,8 @@ def test_parameters_stay_in_their_groups_and_schedulers_go_on():
     creases.deepen(model, "2", optimizer=optimizer)
     assert optimizer.param_groups[0] is group
     assert [p.shape for p in group["params"][:3]] == [(7, 3), (4, 7), (2, 4)]
-    assert [p.shape for p in group["params"][3:]] == [(4, 4), (4,)]  # the new layer, beside its producer's weight
-    assert [p.shape for p in optimizer.param_groups[1]["params"]] == [(7,), (4,), (2,)]
+    assert [p.shape for p in group["params"][3:]] == [(4, 4)]  # the new layer's, beside its producer's
+    assert [p.shape for p in optimizer.param_groups[1]["params"]] == [(7,), (4,), (2,), (4,)]
     model(torch.ones(2, 3)).sum().backward()
     optimizer.step()
     scheduler.step()

@@ -1,8 +1,8 @@
-"""Edits of torch modules: find the widths that can grow, add units, remove units, insert a layer."""
+"""Edits of torch modules: find the widths that can grow, add units, remove units, insert a layer, remove it."""
 
 from creases.network.surgery._carriers import PRELU_SLOPE
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
-from creases.network.surgery._deepen import deepen
+from creases.network.surgery._deepen import InsertedLayer, deepen, inserted_layers, remove_layer
 from creases.network.surgery._function_names import BEND_FUNCTIONS, IDENTITY_FUNCTIONS, JOIN_FUNCTIONS, MOVE_FUNCTIONS
 from creases.network.surgery._layers import AFFINE_LAYERS, UnitTensors, input_tensors, output_tensors
 from creases.network.surgery._link import Link
@@ -21,6 +21,7 @@ __all__ = [
     "MOVE_FUNCTIONS",
     "PRELU_SLOPE",
     "Certificate",
+    "InsertedLayer",
     "Link",
     "Place",
     "UnitTensors",
@@ -32,9 +33,11 @@ __all__ = [
     "find_place",
     "get_layer",
     "input_tensors",
+    "inserted_layers",
     "output_tensors",
     "places",
     "remove",
+    "remove_layer",
     "reset_optimizer_state",
     "unwrap_module",
     "widen",

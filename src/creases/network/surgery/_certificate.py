@@ -25,7 +25,7 @@ class Certificate:
     known.
     """
 
-    action: str  #: "widen", "deepen" or "remove"
+    action: str  #: "widen", "deepen", "remove" or "remove layer"
     place_name: str  #: name of the place; for "deepen" that of the new one
     old_width: int  #: units before; 0 for "deepen", which adds a layer
     new_width: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,13 +64,24 @@ def plan_replacement(
     return []
 
 
-def add_parameters(optimizer: Optimizer, beside: nn.Parameter | None, new: dict[str, nn.Parameter]) -> None:
-    """Add new parameters, by name, to the group of another; to the first group if it has none."""
+def add_parameter(optimizer: Optimizer, peer: Tensor | None, name: str, new: nn.Parameter) -> None:
+    """Add a new parameter to the group of another; to the first group if that has none."""
     groups = optimizer.param_groups
-    group = next((g for g in groups if any(parameter is beside for parameter in g["params"])), groups[0])
-    group["params"] += new.values()
+    group = next((g for g in groups if any(parameter is peer for parameter in g["params"])), groups[0])
+    group["params"].append(new)
     if "param_names" in group:
-        group["param_names"] += new.keys()
+        group["param_names"].append(name)
+
+
+def drop_parameters(optimizer: Optimizer, parameters: Iterable[nn.Parameter]) -> None:
+    """Drop parameters and their state."""
+    for parameter in parameters:
+        optimizer.state.pop(parameter, None)
+        for group in optimizer.param_groups:
+            for position in [k for k, member in enumerate(group["params"]) if member is parameter]:
+                del group["params"][position]
+                if "param_names" in group:
+                    del group["param_names"][position]
 
 
 def reset_optimizer_state(optimizer: Optimizer, parameter: Tensor) -> None:
