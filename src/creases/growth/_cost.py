@@ -9,7 +9,8 @@ from math import prod
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry, shape_wrapper
 
 #: A backward pass costs twice the forward pass.
 PASSES_PER_STEP = 3
@@ -34,11 +35,38 @@ def count_cost() -> Iterator[Cost]:
     cost = Cost()
     token = _current.set(cost)
     try:
-        with FlopCounterMode(display=False, custom_mapping=dict(_FACTORISATIONS)) as counter:
+        with _Products(cost):
             yield cost
     finally:
         _current.reset(token)
-        cost.multiply_adds += int(counter.get_total_flops()) // 2
+
+
+class _Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Add the multiply-adds of every product and factorisation to a cost.
+
+    torch's FlopCounterMode counts the same, but it hooks modules in a way in which ``torch.autograd.grad`` with respect
+    to a leaf fails.
+    """
+
+    def __init__(self, cost: Cost) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.cost = cost
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # otherwise the first use imports the compiler, which takes seconds
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func._overloadpacket not in _FLOPS:
+            with self:  # in inference mode a layer arrives as one operation
+                outputs = func.decompose(*args, **(kwargs or {}))
+            if outputs is not NotImplemented:
+                return outputs
+        outputs = func(*args, **(kwargs or {}))
+        flops = _FLOPS.get(func._overloadpacket)
+        if flops is not None:
+            self.cost.multiply_adds += int(flops(*args, **(kwargs or {}), out_val=outputs)) // 2
+        return outputs
 
 
 def charge(multiply_adds: float) -> None:
@@ -68,4 +96,10 @@ _FACTORISATIONS: dict[Any, Callable[..., int]] = {
     torch.ops.aten._linalg_svd: _cubic(11),
     torch.ops.aten._linalg_eigh: _cubic(9 / 2),
     torch.ops.aten.linalg_solve_triangular: _solve,
+}
+
+#: Twice the multiply-adds of an operation, from its arguments: torch's own products, and the factorisations.
+_FLOPS: dict[Any, Callable[..., int]] = {
+    **flop_registry,
+    **{operation: shape_wrapper(flops) for operation, flops in _FACTORISATIONS.items()},  # type: ignore[no-untyped-call]
 }
