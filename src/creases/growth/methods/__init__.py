@@ -2,8 +2,12 @@
 
 Each exists as a function that returns a proposal for one place (:func:`fold`, :func:`tiny`, ...), and as an object that
 ``creases.grow(..., how=...)`` takes (:class:`Fold`, :class:`Tiny`, ...). Both have the same defaults.
+
+A run's budget counts the multiply-adds of torch in a growth step by itself; a method that computes elsewhere, in numpy
+for example, tells it by :func:`charge`. :func:`count_cost` counts in a loop of your own.
 """
 
+from creases.growth._cost import charge, count_cost
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._fold.crease_search import CreaseSearch, crease_search
 from creases.growth.methods._fold.fold import Fold, fold
@@ -25,6 +29,8 @@ __all__ = [
     "Split",
     "SteepestSplit",
     "Tiny",
+    "charge",
+    "count_cost",
     "crease_search",
     "fold",
     "gradmax",
