@@ -12,7 +12,7 @@ from creases.growth._grower import Grower
 from creases.growth._linear_start import linear_start
 from creases.growth._loop import GrowthResult, grow
 from creases.growth._objective import objective
-from creases.growth._proposal import Proposal, apply
+from creases.growth._proposal import DepthProposal, Proposal, apply
 from creases.growth._records import History, Record
 from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
 from creases.growth._run import Run, RunState
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from creases.growth.estimators import GrowingClassifier, GrowingRegressor
 
 __all__ = [
+    "DepthProposal",
     "Grower",
     "GrowingClassifier",
     "GrowingRegressor",

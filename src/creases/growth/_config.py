@@ -39,6 +39,7 @@ class GrowthConfig:
         ``"search"``, a method object, or a function of (model, place, evidence) to a proposal.
     where
         Layer to grow: ``"bottleneck"``, ``"round robin"``, ``"gain"``, a layer's name, or a function of the state.
+        ``"width or depth"`` also inserts layers, where that lowers the held-out loss more per multiply-add.
     when
         Time to grow: ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
     stop

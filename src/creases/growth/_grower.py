@@ -48,7 +48,8 @@ class Grower:
         A method's name (``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ``"search"``), an object
         such as ``Tiny(count=20)``, or a function of (model, place, evidence) to a proposal.
     where
-        ``"bottleneck"``, ``"round robin"``, ``"gain"``, a place's name, or a function of the state to places.
+        ``"bottleneck"``, ``"round robin"``, ``"gain"``, ``"width or depth"`` (new layers too), a place's name, or a
+        function of the state to places.
     when
         ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
     stop

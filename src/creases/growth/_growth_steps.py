@@ -1,4 +1,4 @@
-"""The growth steps of a run, applied and recorded: units added, redundant ones replaced, dead ones reinitialised."""
+"""The growth steps of a run, applied and recorded: units and layers added, redundant and dead units replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth import _distributed as ranks
-from creases.growth._proposal import Proposal, apply, first_units
+from creases.growth._proposal import DepthProposal, Proposal, apply, first_units
 from creases.growth._records import History, Record
 from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
 from creases.growth._revive import dead_units, revive_units
@@ -28,8 +28,15 @@ MAX_SAMPLES = 5000
 
 
 def grow_place(state: State, stops: Sequence[Stop]) -> Record | None:
-    """Grow the first place, in the policy's order, that gets units worth adding and has room for them."""
+    """Grow the first place, in the policy's order, that gets units worth adding and has room for them.
+
+    Where the policy proposes a layer, that is inserted if it is worth adding and fits.
+    """
     for place in state.where(state):
+        if isinstance(place, DepthProposal):
+            if is_worth_adding(stops, state, place) and available_units(stops, state, place) >= place.count:
+                return insert_layer(state, place)
+            continue
         proposal = state.propose(place)
         if is_worth_adding(stops, state, proposal):
             proposal = _fit_budget(state, state.model, proposal, available_units(stops, state, place))
@@ -39,11 +46,19 @@ def grow_place(state: State, stops: Sequence[Stop]) -> Record | None:
     return None
 
 
+def insert_layer(state: State, proposal: DepthProposal) -> Record:
+    """Insert a proposed layer, which leaves the function as it is, and record it."""
+    edit = partial(apply, proposal, state.model, optimizer=state.optimizer, data=state.samples.example())
+    return _record_step(state, "deepen", proposal, [], edit)
+
+
 def recycle_units(state: State, stops: Sequence[Stop]) -> Record | None:
     """Remove redundant units and grow new ones instead, unless that just failed to lower the loss."""
     if _recycling_failed(state.history):
         return None
     for place in state.where(state)[:1]:  # redundant units elsewhere must not delay growth here
+        if isinstance(place, DepthProposal):
+            continue
         twin, smaller, redundant = _remove_all_redundant(state, place)
         if not redundant:
             continue
@@ -133,24 +148,27 @@ def _replace_units(state: State, place: Place, redundant: Sequence[RedundantUnit
     apply(new, state.model, optimizer=state.optimizer)
 
 
-def _record_step(state: State, action: str, proposal: Proposal, removed: list[int], edit: Callable[[], Any]) -> Record:
+def _record_step(
+    state: State, action: str, proposal: Proposal | DepthProposal, removed: list[int], edit: Callable[[], Any]
+) -> Record:
     """Apply an edit and record it, with metrics on all training samples before and after."""
     place, history = proposal.place, state.history
+    name, old_width = (proposal.name, 0) if isinstance(proposal, DepthProposal) else (place.name, place.width)
     before, size = measure(state.model, state.samples, state.objective), state.parameters
     edit()
     ranks.broadcast(list(state.model.state_dict().values()))
     after = measure(state.model, state.samples, state.objective)
-    width = find_place(state.model, place.name, X=state.samples.example()).width
+    width = find_place(state.model, name, X=state.samples.example()).width
     record = Record(
         number=len(history.records) + 1,
         action=action,
         epoch=len(history.epochs),
         steps=history.last["steps"] if history.epochs else 0,
-        place=place.name,
+        place=name,
         method=proposal.method,
         units=list(range(width - proposal.count, width)) if proposal.count else removed,
         removed=removed,
-        width=(place.width, width),
+        width=(old_width, width),
         parameters=(size, state.parameters),
         predicted=proposal.gain,
         before=before.numbers,
@@ -174,8 +192,10 @@ def _changed_decisions(before: Metrics, after: Metrics) -> int | None:
     return int(count)
 
 
-def _weights(proposal: Proposal) -> dict[str, Any]:
-    """Return the new units' weights as nested lists."""
+def _weights(proposal: Proposal | DepthProposal) -> dict[str, Any]:
+    """Return the new units' weights as nested lists; none for a new layer, which is the identity."""
+    if isinstance(proposal, DepthProposal):
+        return {}
 
     def plain(values: Tensor) -> Any:
         return values.detach().double().cpu().tolist()

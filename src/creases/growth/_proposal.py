@@ -1,4 +1,4 @@
-"""A proposal: new units for a place, as plain data, before the model changes."""
+"""A proposal: new units for a place, or a new layer, as plain data, before the model changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn, optim
 
 from creases.errors import InputError
 from creases.growth._parameter_changes import apply_changes, match_parameters
-from creases.network.surgery import Certificate, Place, apply_and_measure, widen
+from creases.network.surgery import Certificate, Place, apply_and_measure, deepen, widen
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,29 @@ class Proposal:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class DepthProposal:
+    """A new layer after a place's nonlinearity; :func:`apply` inserts it as the identity.
+
+    The model does not change until then.
+    """
+
+    place: Place  #: whose units the new layer reads
+    name: str  #: of the new layer, and of its place
+    kernel: int  #: size of the kernel where it is a convolution
+    count: int  #: units of the new layer
+    gain: float  #: decrease of the mean loss on held-out samples along the new layer's best move; 0 for none
+    multiply_adds: int  #: by which a forward pass for one sample grows
+    input_shape: tuple[int, ...]  #: of one sample
+    explanation: Mapping[str, Any]  #: why this layer: JSON-able
+    method: str = "depth"
+
+    @property
+    def parameters(self) -> int:
+        """Return the number of new parameters."""
+        return int(self.explanation["parameters"])
+
+
 def first_units(proposal: Proposal, k: int) -> Proposal:
     """Return a proposal of the first k units, the strongest ones, with an even share of the gain.
 
@@ -69,9 +92,13 @@ def first_units(proposal: Proposal, k: int) -> Proposal:
 
 
 def apply(
-    proposal: Proposal, model: nn.Module, *, optimizer: optim.Optimizer | None = None, data: Tensor | None = None
+    proposal: Proposal | DepthProposal,
+    model: nn.Module,
+    *,
+    optimizer: optim.Optimizer | None = None,
+    data: Tensor | None = None,
 ) -> Certificate:
-    """Add the proposed units to the model, and their state to the optimizer.
+    """Add the proposed units, or insert the proposed layer, and add their state to the optimizer.
 
     Parameters
     ----------
@@ -84,6 +111,11 @@ def apply(
     data
         Inputs on which to measure how much the model's output changes, for the certificate.
     """
+    if isinstance(proposal, DepthProposal):
+        shape = proposal.input_shape if data is None else None
+        return deepen(
+            model, proposal.place.name, kernel=proposal.kernel, optimizer=optimizer, X=data, input_shape=shape
+        )
     if not proposal.count:
         reason = proposal.explanation.get("reason", "none was worth adding")
         raise InputError("proposal", "have at least one unit", f"none ({reason})")

@@ -26,10 +26,12 @@ class Record:
     """
 
     number: int  #: of the growth step, from 1
-    action: str  #: "grow", "recycle" (redundant units are replaced) or "revive" (dead ones are reinitialised)
+    action: (
+        str  #: "grow", "deepen" (a layer), "recycle" (redundant units are replaced) or "revive" (dead ones are drawn)
+    )
     epoch: int
     steps: int  #: of the optimizer so far
-    place: str
+    place: str  #: for "deepen" the new one
     method: str
     units: list[int]  #: the new units' numbers at the place
     removed: list[int]  #: units that were removed first
@@ -39,7 +41,7 @@ class Record:
     before: dict[str, float | None]
     after: dict[str, float | None]
     changed: int | None  #: training samples whose decision changed at once; None without decisions
-    weights: dict[str, Any]  #: fan_in (k, ...), bias (k,), fan_out by consumer, as nested lists
+    weights: dict[str, Any]  #: fan_in (k, ...), bias (k,), fan_out by consumer, as nested lists; {} for "deepen"
     explanation: dict[str, Any]  #: of the method
     later: dict[str, float | None] = field(default_factory=dict)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import torch
 from torch import Tensor, nn, optim
@@ -13,12 +14,14 @@ from creases.errors import InputError, ReadError
 from creases.growth import _distributed as ranks
 from creases.growth._checkpoint import resize_place
 from creases.growth._objective import Objective
-from creases.growth._proposal import Proposal
+from creases.growth._proposal import DepthProposal, Proposal
 from creases.growth._records import History, Record
 from creases.growth._samples import Samples
+from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._first_order.statistics import sample_size, statistics
 from creases.growth.methods._tiny.bottleneck import bottleneck
+from creases.growth.methods._tiny.tiny import Tiny
 from creases.network.surgery import Place, copy_sharing_parameters, count_parameters, places, without_side_effects
 
 
@@ -31,12 +34,14 @@ class State:
     samples: Samples
     objective: Objective
     how: GrowthMethod
-    where: Callable[[State], Sequence[Place]]
+    where: Callable[[State], Sequence[Place | DepthProposal]]
     history: History
     seed: int
     due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _proposals: dict[str, Proposal] = field(default_factory=dict)
+    _layers: dict[str, DepthProposal | None] = field(default_factory=dict)
+    _gains: dict[str, float] = field(default_factory=dict)
     _bottlenecks: dict[str, float] = field(default_factory=dict)
     _unit_flops: dict[str, int] = field(default_factory=dict)
     _places: list[Place] | None = None
@@ -73,8 +78,19 @@ class State:
             self._unit_flops[place.name] = count_flops(twin, x) - now
         return self._unit_flops[place.name]
 
-    def propose(self, place: Place) -> Proposal:
-        """Return the method's proposal for a place, computed once; a refusal has no units, and a reason."""
+    @overload
+    def propose(self, place: Place) -> Proposal: ...
+
+    @overload
+    def propose(self, place: DepthProposal) -> DepthProposal: ...
+
+    def propose(self, place: Place | DepthProposal) -> Proposal | DepthProposal:
+        """Return the method's proposal for a place, computed once; a refusal has no units, and a reason.
+
+        A proposed layer, which ``where`` may return among places, is returned as it is.
+        """
+        if isinstance(place, DepthProposal):
+            return place
         if place.name not in self._proposals:
             self._proposals[place.name] = self.call_method(self.model, place)
         return self._proposals[place.name]
@@ -88,6 +104,31 @@ class State:
         if not isinstance(proposal, Proposal):
             raise InputError("how", "return a Proposal", type(proposal).__name__)
         return ranks.from_first(proposal)
+
+    def propose_depth(self, place: Place) -> DepthProposal | None:
+        """Return a new layer after a place's nonlinearity, computed once; None where none lowers the held-out loss."""
+        if place.name not in self._layers:
+            batches, validation = self.evidence.draw(Tiny.samples)
+            try:
+                layer = propose_depth(self.model, place, batches, self.objective.loss, validation=validation)
+            except (InputError, ReadError):
+                layer = None
+            self._layers[place.name] = ranks.from_first(layer if layer is not None and layer.gain > 0 else None)
+        return self._layers[place.name]
+
+    def held_out_gain(self, place: Place) -> float:
+        """Return by how much the units proposed for a place lower the mean loss on held-out samples at once.
+
+        For methods that do not measure it, the decrease by as many of TINY's units, computed once.
+        """
+        if place.name not in self._gains:
+            proposal = self.propose(place)
+            search = proposal.explanation.get("line_search")
+            if search is None and proposal.count:
+                yardstick = self.call_method(self.model, place, Tiny(count=proposal.count))
+                search = yardstick.explanation.get("line_search")
+            self._gains[place.name] = 0.0 if search is None else float(search["gain"])
+        return self._gains[place.name]
 
     def bottleneck(self, place: Place) -> float:
         """Return the expressivity bottleneck behind a place (the TINY paper, eq. 2); 0 where it is not defined."""
@@ -107,7 +148,7 @@ class State:
 
     def clear_proposals(self) -> None:
         """Forget proposals and bottlenecks, which training makes obsolete."""
-        self._proposals, self._bottlenecks = {}, {}
+        self._proposals, self._layers, self._gains, self._bottlenecks = {}, {}, {}, {}
 
     def clear(self) -> None:
         """Forget all that was computed for the model before it changed its size."""

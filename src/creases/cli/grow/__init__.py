@@ -73,7 +73,7 @@ def grow_table(
     ] = None,
     how: Annotated[Method, typer.Option(help="Growth method.")] = Method.fold,
     where: Annotated[
-        str, typer.Option(help="Layer to grow: bottleneck, round-robin, gain, or a name: hidden1, ...")
+        str, typer.Option(help="Where to grow: bottleneck, round-robin, gain, width-or-depth, or a layer: hidden1, ...")
     ] = "bottleneck",
     when: Annotated[str, typer.Option(help="Time to grow: plateau, converged, or a number of epochs.")] = "plateau",
     hidden: Annotated[

@@ -230,7 +230,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def hidden_(self) -> tuple[int, ...]:
         """Widths of the hidden layers as they are now."""
         check_is_fitted(self, "module_")
-        return tuple(layer.out_features for layer in self.module_ if isinstance(layer, nn.Linear))[:-1]
+        return tuple(layer.out_features for layer in self.module_.modules() if isinstance(layer, nn.Linear))[:-1]
 
     def explain(self, step: int | None = None) -> str:
         """Explain how the network grew, with the names of classes and features, in the data's own units.

@@ -13,6 +13,8 @@ def describe_step(record: Record) -> str:
     if record.action == "recycle":
         more = f", {count_units(added - removed)} added" if added > removed else ""
         return f"{count_units(removed)} replaced{more}"
+    if record.action == "deepen":
+        return f"a layer of {count_units(added)} inserted"
     return f"{count_units(added)} added"
 
 

@@ -91,7 +91,7 @@ class Experiment:
     @property
     def widths(self) -> tuple[int, ...]:
         """Widths of the hidden layers as they are now."""
-        return tuple(layer.out_features for layer in self.model if isinstance(layer, nn.Linear))[:-1]
+        return tuple(layer.out_features for layer in self.model.modules() if isinstance(layer, nn.Linear))[:-1]
 
     @property
     def best_epoch(self) -> int:

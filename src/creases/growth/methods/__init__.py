@@ -8,6 +8,7 @@ for example, tells it by :func:`charge`. :func:`count_cost` counts in a loop of 
 """
 
 from creases.growth._cost import charge, count_cost
+from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._fold.crease_search import CreaseSearch, crease_search
 from creases.growth.methods._fold.fold import Fold, fold
@@ -34,6 +35,7 @@ __all__ = [
     "crease_search",
     "fold",
     "gradmax",
+    "propose_depth",
     "random_units",
     "split",
     "steepest_split",

@@ -1,4 +1,4 @@
-"""Explanations of the growth methods other than fold, as text."""
+"""Explanations of the growth methods other than fold, and of new layers, as text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 def unit_sentences(explanation: Mapping[str, Any]) -> str:
     """Return the explanation of new units as text."""
     text = unit_reason(explanation)
-    return f"{text} {_tiny_details(explanation)}" if explanation["method"] == "tiny" else text
+    details = DETAILS.get(explanation["method"])
+    return f"{text} {details(explanation)}" if details else text
 
 
 def unit_reason(explanation: Mapping[str, Any]) -> str:
-    """Return why the units were added, in one sentence."""
+    """Return why the units, or the layer, were added, in one sentence."""
+    if explanation["method"] == "depth":
+        return _depth(explanation)
     count = explanation.get("units", 1)
     units = "1 unit" if count == 1 else f"{count} units"
     because = SENTENCES[explanation["method"]](explanation)
@@ -38,6 +41,34 @@ def _tiny_details(e: Mapping[str, Any]) -> str:
         f"predicted to fall by {e['gain']:.3g}, to first order, and fell by {search['gain']:.3g} on "
         f"{search['samples']} {where}."
     )
+
+
+def _depth(e: Mapping[str, Any]) -> str:
+    units = "1 unit" if e["units"] == 1 else f"{e['units']} units"
+    share = f"{e['share_of_goal']:.1%} of the change that the loss asks for and the layers behind it cannot give"
+    return f"A layer of {units} was inserted after {e['previous']!r} because its weights can give {share}."
+
+
+def _depth_details(e: Mapping[str, Any]) -> str:
+    search = e["line_search"]
+    where = "held-out samples" if search["held_out"] else "the same samples"
+    text = "It starts as the identity, so the function is unchanged. Along its best move the mean loss falls by "
+    text += f"{e['gain']:.3g} on {search['samples']} {where}, {_per_multiply_add(e)}"
+    if not e.get("width"):
+        return f"{text}."
+    width = e["width"]
+    if not width["gain"]:
+        return f"{text}; no proposed units lower it there."
+    units = (
+        f"1 unit at {width['place']!r} gives"
+        if width["units"] == 1
+        else f"{width['units']} units at {width['place']!r} give"
+    )
+    return f"{text}; {units} {_per_multiply_add(width)}."
+
+
+def _per_multiply_add(e: Mapping[str, Any]) -> str:
+    return f"{e['gain'] / max(e['multiply_adds'], 1):.3g} per multiply-add"
 
 
 def _gradmax(e: Mapping[str, Any]) -> str:
@@ -86,4 +117,6 @@ SENTENCES = {
     "split": _split,
     "steepest_split": _steepest,
     "search": _search,
+    "depth": _depth,
 }
+DETAILS = {"tiny": _tiny_details, "depth": _depth_details}

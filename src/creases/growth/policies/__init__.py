@@ -5,7 +5,7 @@ Each is a small object; a function of the run's state (:class:`creases.growth.St
 
 from creases.growth.policies._stop import Budget, Epochs, NoImprovement, NothingToAdd, Stop, Target
 from creases.growth.policies._when import Converged, Every, Plateau, When
-from creases.growth.policies._where import At, GainPerParameter, LargestBottleneck, RoundRobin, Where
+from creases.growth.policies._where import At, GainPerParameter, LargestBottleneck, RoundRobin, Where, WidthOrDepth
 
 __all__ = [
     "At",
@@ -23,4 +23,5 @@ __all__ = [
     "Target",
     "When",
     "Where",
+    "WidthOrDepth",
 ]

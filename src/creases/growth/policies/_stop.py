@@ -8,7 +8,7 @@ from typing import Literal
 
 from creases._validation import check_choice
 from creases.errors import InputError
-from creases.growth._proposal import Proposal
+from creases.growth._proposal import DepthProposal, Proposal
 from creases.growth._state import State
 from creases.growth.policies._where import proposal_worth
 from creases.network.surgery import Place
@@ -87,8 +87,10 @@ class Budget:
             return f"no unit fits into the budget of {' and '.join(within)} any more" if within else ""
         return ""
 
-    def available_units(self, state: State, place: Place) -> int:
-        """Return how many more units fit at a place."""
+    def available_units(self, state: State, place: Place | DepthProposal) -> int:
+        """Return how many more units fit at a place; of a proposed layer all of its units or none."""
+        if isinstance(place, DepthProposal):
+            return place.count if self._has_room(state, place) else 0
         left = [UNBOUNDED]
         if self.parameters is not None:
             left.append((self.parameters - state.parameters) // max(place.cost, 1))
@@ -97,6 +99,16 @@ class Budget:
         if self.units is not None:
             left.append(self.units - _units(state))
         return max(min(left), 0)
+
+    def _has_room(self, state: State, layer: DepthProposal) -> bool:
+        """Return whether a proposed layer fits."""
+        limits = (self.parameters, self.flops, self.units)
+        sizes = (
+            state.parameters + layer.parameters,
+            state.flops + 2 * layer.multiply_adds,
+            _units(state) + layer.count,
+        )
+        return all(limit is None or size <= limit for limit, size in zip(limits, sizes, strict=True))
 
 
 def _units(state: State) -> int:
@@ -162,7 +174,7 @@ class NothingToAdd:
             return ""
         return "nothing is worth adding (" + "; ".join(reasons or ["the model has no place that can grow"]) + ")"
 
-    def is_worth_adding(self, state: State, proposal: Proposal) -> bool:
+    def is_worth_adding(self, state: State, proposal: Proposal | DepthProposal) -> bool:
         """Return whether a proposal is worth adding."""
         return proposal.count > 0 and (
             not self.tau or proposal_worth(proposal) > self.tau * abs(state.history.last["loss"])
@@ -197,11 +209,11 @@ def resolve_stops(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
     return [*stops, Epochs(max_epochs)]
 
 
-def is_worth_adding(stops: Sequence[Stop], state: State, proposal: Proposal) -> bool:
+def is_worth_adding(stops: Sequence[Stop], state: State, proposal: Proposal | DepthProposal) -> bool:
     """Return whether a proposal is worth adding according to all policies."""
     return all(stop.is_worth_adding(state, proposal) for stop in stops if isinstance(stop, NothingToAdd))
 
 
-def available_units(stops: Sequence[Stop], state: State, place: Place) -> int:
-    """Return how many more units fit at a place within all budgets."""
+def available_units(stops: Sequence[Stop], state: State, place: Place | DepthProposal) -> int:
+    """Return how many more units fit at a place within all budgets; of a proposed layer all of its units or none."""
     return min((stop.available_units(state, place) for stop in stops if isinstance(stop, Budget)), default=UNBOUNDED)

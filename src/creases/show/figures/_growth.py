@@ -23,11 +23,16 @@ if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
 #: Marker of each kind of growth step, above the curves.
-_MARKS = {"grow": "v", "recycle": "D", "revive": "s"}
+_MARKS = {"grow": "v", "deepen": "P", "recycle": "D", "revive": "s"}
 #: Legends that stay readable over lines.
 _SOLID: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.2}
 
-_LABELS = {"grow": "units added", "recycle": "units replaced", "revive": "dead units drawn anew"}
+_LABELS = {
+    "grow": "units added",
+    "deepen": "layer inserted",
+    "recycle": "units replaced",
+    "revive": "dead units drawn anew",
+}
 
 
 #: Numbers of growth steps, each with a point (d,).
@@ -152,7 +157,7 @@ def _draw_sizes(ax: Axes, epochs: list[int], history: History, kept_epoch: int |
     """Draw the width of every layer, with the number of parameters in the title."""
     names = list(history.epochs[-1]["widths"])
     for k, name in enumerate(names):
-        widths = [epoch["widths"][name] for epoch in history.epochs]
+        widths = [epoch["widths"].get(name, 0) for epoch in history.epochs]
         ax.plot(epochs, widths, color=style.class_color(k), linewidth=1.5, drawstyle="steps-post", label=name)
     ax.set_ylabel("units")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))

@@ -44,6 +44,7 @@ _WHERE = {
     "bottleneck": "At the bottleneck",
     "round-robin": "Layers in turn",
     "gain": "Where it gains most",
+    "width-or-depth": "Units or a layer, whichever gains more",
 }
 _WHEN = {
     "plateau": "When the loss stops improving",

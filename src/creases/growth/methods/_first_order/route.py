@@ -160,6 +160,13 @@ class Route(UnitPath):
                 z = bend(z) if kind == "bend" else step(z)
         return z if z.ndim > 2 else z[:, :, None]
 
+    def propagate_present(self, z: Tensor) -> Tensor:
+        """Return the present units (n, width, *positions) as they reach the consumers."""
+        z = z.clone()  # bends may work in place
+        for _, step in self._steps:
+            z = step(z)
+        return z if z.ndim > 2 else z[:, :, None]
+
     def one_sided_slope(self, z: Tensor) -> Tensor:
         """Return the bend's derivative at 0 in direction z: sigma'(0+) z where z > 0, sigma'(0-) z elsewhere."""
         return z * self.right_slope if self.is_smooth else torch.where(z > 0, self.right_slope * z, self.left_slope * z)
@@ -179,8 +186,7 @@ class Route(UnitPath):
         if isinstance(self.producer, nn.Linear):
             z = z.movedim(-1, 1)
         try:
-            for _, step in self._steps:
-                z = step(z)
+            z = self.propagate_present(z)
             arrived = [
                 consumer.units(observation.consumer_inputs[consumer.link.path][:_FEW], self.place.width)
                 for consumer in self.consumers

@@ -143,7 +143,7 @@ def line_search(
         ranks.sum_over_ranks([total])
         return float(total) / n if isfinite(total) else inf
 
-    return _minimize(loss, before, n)
+    return minimize_loss(loss, before, n)
 
 
 def resize_units(units: NewUnits, factor: float, *, fan_in: bool = True) -> NewUnits:
@@ -152,7 +152,8 @@ def resize_units(units: NewUnits, factor: float, *, fan_in: bool = True) -> NewU
     return scale_units(units, root * ones, root * ones) if fan_in else scale_units(units, ones, factor * ones)
 
 
-def _minimize(loss: Callable[[float], float], before: float, n: int) -> LineSearchResult:
+def minimize_loss(loss: Callable[[float], float], before: float, n: int) -> LineSearchResult:
+    """Return the size at which a loss is smallest; ``before``: the loss at size 0, on n samples."""
     tried = {0.0: before, 1.0: loss(1.0)}
     for _ in range(_MAX_STEPS):
         size = _round_size(_next_size(tried))

@@ -1,0 +1,189 @@
+"""Depth as a growth step: chosen where it pays, recorded, explained, budgeted and undone like any other."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from creases.growth import DepthProposal, Grower, GrowthConfig, History, Run
+from creases.growth.policies import Budget, WidthOrDepth
+from creases.network.surgery import Place
+from growth_runs import mlp, same_tensors, state, timeless
+
+
+def train(model, x, y, steps: int = 200) -> None:
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        F.mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+def deep_target() -> tuple[torch.nn.Sequential, tuple[torch.Tensor, torch.Tensor]]:
+    """The first layer of a network with two, and an output layer fitted to it: only the second layer is missing.
+
+    With 20 inputs a unit costs 21 multiply-adds, a layer of four units 16.
+    """
+    x = torch.randn(800, 20, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    teacher, model = mlp(20, 4, 4, 1, seed=1), mlp(20, 4, 1)
+    with torch.no_grad():
+        for parameter in teacher.parameters():
+            parameter.mul_(3)
+        y = teacher(x)
+        y = (y - y.mean()) / y.std()
+        model[0].load_state_dict(teacher[0].state_dict())
+        units = torch.cat([model[:2](x), torch.ones(len(x), 1)], 1)
+        fit = torch.linalg.lstsq(units, y).solution
+        model[2].weight.copy_(fit[:-1].T)
+        model[2].bias.copy_(fit[-1])
+    return model, (x, y)
+
+
+def wide_target() -> tuple[torch.nn.Sequential, tuple[torch.Tensor, torch.Tensor]]:
+    """A zigzag in one dimension and a network of eight units: a unit costs 2 multiply-adds, a layer 64."""
+    x = torch.rand(800, 1, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 8 - 4
+    y = (x.abs() - 2).abs() + (x - 1).relu().remainder(1.0)
+    model = mlp(1, 8, 1)
+    train(model, x, y)
+    return model, (x, y)
+
+
+def rates(at) -> dict[str, float]:
+    """Held-out gain per multiply-add of every option, computed anew."""
+    found = {}
+    for place in at.places:
+        proposal = at.propose(place)
+        flops = at.flops_per_unit(place) * proposal.count
+        found[place.name] = at.held_out_gain(place) / max(flops / 2, 1)
+        layer = at.propose_depth(place)
+        if layer is not None:
+            found[layer.name] = layer.gain / layer.multiply_adds
+    return found
+
+
+def test_depth_is_chosen_where_it_gains_more_per_multiply_add():
+    at = state(*deep_target(), how="tiny", where="width or depth")
+    options = at.where(at)
+    assert isinstance(options[0], DepthProposal)
+    assert [option.name for option in options] == sorted(rates(at), key=rates(at).get, reverse=True)
+    assert options[0].explanation["width"]["place"] == "0"
+
+
+def test_width_is_chosen_where_that_gains_more_per_multiply_add():
+    at = state(*wide_target(), how="tiny", where="width or depth")
+    options = at.where(at)
+    assert isinstance(options[0], Place)
+    assert [option.name for option in options] == sorted(rates(at), key=rates(at).get, reverse=True)
+
+
+@pytest.mark.parametrize("how", ["gradmax", "random", "split"])
+def test_methods_that_measure_no_gain_are_judged_by_as_many_units_of_tiny(how):
+    model, data = wide_target()
+    at, tiny = state(model, data, how=how), state(model, data, how="tiny")
+    place = at.places[0]
+    units = at.propose(place).count
+    expected = tiny.call_method(model, place, type(tiny.how)(count=units)).explanation["line_search"]["gain"]
+    assert at.held_out_gain(place) == expected > 0
+
+
+def test_places_without_a_layer_to_insert_are_still_options():
+    model, (x, y) = mlp(1, 3, 1, bend=torch.nn.Tanh), wide_target()[1]
+    at = state(model, (x, y), how="random", where="width or depth")
+    assert [option.name for option in at.where(at)] == ["0"]
+    assert at.propose_depth(at.places[0]) is None
+
+
+def run_on(model, data, **options) -> Run:
+    config = GrowthConfig(
+        **{"how": "tiny", "where": "width or depth", "when": 3, "max_epochs": 8, "lr": 0.01, "recycle": False} | options
+    )
+    return Run(model, data, "regression", config, validation=0.2)
+
+
+def test_a_deepening_step_is_recorded_and_explained():
+    run = run_on(*deep_target())
+    run.start()
+    run.epoch()
+    before = copy.deepcopy(run.grower.state.model)
+    record = run.grow_now()
+    x = run.grower.state.samples.example()
+    assert torch.equal(before(x), run.grower.state.model(x))
+    assert (record.action, record.place, record.method, record.width) == ("deepen", "1.1", "depth", (0, 4))
+    assert record.units == [0, 1, 2, 3]
+    assert record.parameters[1] - record.parameters[0] == 20
+    assert record.before == record.after
+    assert record.predicted > 0
+    assert "A layer of 4 units was inserted after '0' because its weights can give" in record.why()
+    assert "per multiply-add" in record.explain()
+    assert History.from_json(run.history.to_json()).records[0].explain() == record.explain()
+    json.dumps(record.explanation)
+    run.epoch()
+    assert run.history.last["widths"] == {"0": 4, "1.1": 4}
+
+
+def test_a_deepening_step_is_undone_and_made_again_exactly():
+    run = run_on(*deep_target())
+    run.start()
+    run.epoch()
+    start = run.snapshot()
+    first = run.grow_now()
+    run.epoch()
+    deep = run.snapshot()
+    run.restore(start)
+    assert len(list(run.grower.state.model.modules())) == 4
+    assert run.grower.widths == {"0": 4}
+    again = run.grow_now()
+    run.epoch()
+    assert (again.predicted, again.place) == (first.predicted, first.place)
+    assert all(torch.equal(v, deep.network.tensors[k]) for k, v in run.grower.state.model.state_dict().items())
+
+
+def test_a_killed_run_with_new_layers_ends_in_the_same_network(tmp_path):
+    model, data = deep_target()
+    fresh = copy.deepcopy(model)
+    whole = run_on(model, data)
+    whole.start()
+    while not whole.history.ended:
+        whole.epoch()
+    whole.finish()
+    assert {"deepen"} <= {record.action for record in whole.history.records}
+    parts = copy.deepcopy(fresh)
+    for epochs in (4, 100):  # killed after the first growth step, then to the end, in a fresh model
+        parts = copy.deepcopy(fresh)
+        run = run_on(parts, data)
+        run.path = tmp_path / "run.pt"
+        run.start()
+        for _ in range(epochs):
+            if not run.history.ended:
+                run.epoch()
+                run.save(0.0)
+    run.finish()
+    assert same_tensors(parts, model)
+    assert timeless(run.history) == timeless(whole.history)
+
+
+@pytest.mark.parametrize(
+    ("limits", "fits"),
+    [
+        ({"parameters": 109}, True),
+        ({"parameters": 108}, False),
+        ({"units": 8}, True),
+        ({"units": 7}, False),
+        ({"flops": 2 * (84 + 16)}, True),
+        ({"flops": 2 * (84 + 16) - 1}, False),
+    ],
+)
+def test_a_layer_is_inserted_only_if_all_of_it_fits_the_budget(limits, fits):
+    model, data = deep_target()  # 20-4-1: 89 parameters, 84 multiply-adds
+    grower = Grower(model, None, data, "regression", how="tiny", where="width or depth", stop=Budget(**limits))
+    record = grower.grow_now()
+    assert (record is not None and record.action == "deepen") == fits
+
+
+def test_the_policy_is_known_by_its_name():
+    assert GrowthConfig(where="width or depth").to_dict()["where"] == "width or depth"
+    assert state(where="width or depth").where == WidthOrDepth()
