@@ -13,9 +13,11 @@ from torch import Tensor, nn, optim
 
 from creases.errors import InputError
 from creases.growth._config import GrowthConfig
+from creases.growth._followers import Followers
 from creases.growth._growth_steps import MAX_SAMPLES, grow_place, recycle_units, revive_layer
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
+from creases.growth._precision import full_precision
 from creases.growth._records import History, Record
 from creases.growth._samples import as_samples
 from creases.growth._state import State
@@ -27,7 +29,7 @@ from creases.growth.methods._registry import resolve_method
 from creases.growth.policies._stop import NothingToAdd, Stop, is_worth_adding, resolve_stops
 from creases.growth.policies._when import When, resolve_when
 from creases.growth.policies._where import At, Where, resolve_where
-from creases.network.surgery import check_optimizer, copy_sharing_parameters, unwrap_module, without_side_effects
+from creases.network.surgery import check_optimizer, copy_sharing_parameters, without_side_effects
 
 
 class Grower:
@@ -39,7 +41,8 @@ class Grower:
     Parameters
     ----------
     model, optimizer
-        What you train; the optimizer's state is carried through every change.
+        What you train; the optimizer's state is carried through every change. The model may be compiled
+        (``torch.compile``) or wrapped in DistributedDataParallel: pass the wrapper, so that it follows the growth.
     data
         Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs.
     loss
@@ -62,6 +65,16 @@ class Grower:
         Samples that are never trained or grown on, to measure with.
     recycle
         Whether redundant units are replaced before new ones are added.
+    companions
+        Copies of the model that follow its growth, such as ``torch.optim.swa_utils.AveragedModel(model)``, or a target
+        network: units are added and removed in them too. New units have the same weights there, and what growth adds
+        to present weights is added to theirs; else they are yours to update.
+
+    Notes
+    -----
+    Growth may come at any point of a loop, also in the middle of gradient accumulation: gradients are carried like
+    the weights, with zeros for new units. Groups of the optimizer stay the same dicts, so that schedulers go on as
+    they would. Under autocast, measuring and growing are in full precision.
 
     Examples
     --------
@@ -98,6 +111,7 @@ class Grower:
         growth_patience: int | None = GrowthConfig.growth_patience,
         validation: Any = None,
         recycle: bool = GrowthConfig.recycle,
+        companions: Sequence[nn.Module] = (),
         seed: int = GrowthConfig.seed,
     ) -> None:
         config = GrowthConfig(
@@ -113,7 +127,7 @@ class Grower:
             recycle=recycle,
             seed=seed,
         )
-        self._prepare(model, optimizer, data, loss, config, validation)
+        self._prepare(model, optimizer, data, loss, config, validation, companions)
 
     @classmethod
     def from_config(
@@ -139,8 +153,9 @@ class Grower:
         loss: str | Loss,
         config: GrowthConfig,
         validation: Any,
+        companions: Sequence[nn.Module] = (),
     ) -> None:
-        model = unwrap_module(model)
+        model, followers = Followers.from_model(model, companions)
         samples = as_samples(data, model)
         goal = objective(loss, weighted=samples.weighted)
         self.validation = None if validation is None else as_samples(validation, model, "validation")
@@ -152,7 +167,7 @@ class Grower:
         setting |= {"patience": config.patience, "recycle": config.recycle, "seed": config.seed}
         history = History(setting={name: _text(value) for name, value in setting.items()})
         method, where = resolve_method(config.how), resolve_where(config.where)
-        self.state = State(model, optimizer, samples, goal, method, where, history, config.seed)
+        self.state = State(model, optimizer, samples, goal, method, where, history, config.seed, followers)
         if not self.state.places:
             raise InputError(
                 "model", "have a layer whose width can grow", hint="creases.places(model, refused=True) says why"
@@ -171,6 +186,7 @@ class Grower:
         """The width of every place, by name."""
         return {place.name: place.width for place in self.state.places}
 
+    @full_precision()
     def begin(self) -> None:
         """Before the first epoch (:meth:`step` does it too): refuse what can never grow, and draw dead units anew."""
         state, self._has_begun = self.state, True
@@ -189,6 +205,7 @@ class Grower:
         while revive_layer(state):
             pass
 
+    @full_precision()
     def step(self, measured: Metrics | None = None, *, steps: int | None = None) -> Record | None:
         """Measure at the end of an epoch and grow if it is time; return the growth step's record, if there was one.
 
@@ -202,6 +219,7 @@ class Grower:
         self.note(measured, steps=steps)
         return self.decide()
 
+    @full_precision()
     def decide(self) -> Record | None:
         """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one."""
         state = self.state
@@ -223,6 +241,7 @@ class Grower:
         self.history.ended = reason
         return state.record
 
+    @full_precision()
     def grow_now(self) -> Record | None:
         """Grow at once, whatever the policies say; the growth step's record, or None where nothing can be added.
 
@@ -243,6 +262,7 @@ class Grower:
         self.history.idle += 1
         return ""
 
+    @full_precision()
     def note(self, measured: Metrics | None = None, *, steps: int | None = None) -> None:
         """Put down the epoch's numbers."""
         state, history = self.state, self.history

@@ -155,8 +155,9 @@ def _record_step(
     place, history = proposal.place, state.history
     name, old_width = (proposal.name, 0) if isinstance(proposal, DepthProposal) else (place.name, place.width)
     before, size = measure(state.model, state.samples, state.objective), state.parameters
-    edit()
-    ranks.broadcast(list(state.model.state_dict().values()))
+    with state.followers.follow(state.model, place, [] if action == "revive" else removed, proposal.count):
+        edit()
+        ranks.broadcast(list(state.model.state_dict().values()))
     after = measure(state.model, state.samples, state.objective)
     width = find_place(state.model, name, X=state.samples.example()).width
     record = Record(

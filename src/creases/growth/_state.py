@@ -13,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from creases.errors import InputError, ReadError
 from creases.growth import _distributed as ranks
 from creases.growth._checkpoint import resize_place
+from creases.growth._followers import Followers
 from creases.growth._objective import Objective
 from creases.growth._proposal import DepthProposal, Proposal
 from creases.growth._records import History, Record
@@ -37,6 +38,7 @@ class State:
     where: Callable[[State], Sequence[Place | DepthProposal]]
     history: History
     seed: int
+    followers: Followers = field(default_factory=Followers)  #: wrappers and copies of the model that grow along
     due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _proposals: dict[str, Proposal] = field(default_factory=dict)

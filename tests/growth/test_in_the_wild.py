@@ -1,0 +1,326 @@
+"""Growth in the middle of loops as people write them: schedules, groups, clipping, accumulation, autocast, averages."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.optim import lr_scheduler
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from creases.errors import InputError
+from creases.growth import Grower
+from growth_runs import classes, conv, mlp, normed, same_tensors
+from wild_runs import GROWTH, STEPS, adamw, assert_goes_on, data, old_block, plain_update, train
+
+# schedulers: the rates, and whatever else a scheduler cycles, are those of a run without growth
+
+
+def stepped(make):
+    """A schedule that needs no loss."""
+
+    def schedule(optimizer):
+        scheduler = make(optimizer)
+        return lambda loss: scheduler.step()
+
+    return schedule
+
+
+def plateau(optimizer):
+    """A schedule by a loss, here the same with and without growth."""
+    scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, patience=3)
+    number = iter(range(STEPS))
+    return lambda loss: scheduler.step(max(0.5, 1 - 0.1 * next(number)))
+
+
+def sequence(optimizer):
+    warm = lr_scheduler.LinearLR(optimizer, 0.1, total_iters=10)
+    return lr_scheduler.SequentialLR(optimizer, [warm, lr_scheduler.CosineAnnealingLR(optimizer, STEPS - 10)], [10])
+
+
+SCHEDULES = {
+    "one cycle": stepped(lambda optimizer: lr_scheduler.OneCycleLR(optimizer, 0.05, total_steps=STEPS + 1)),
+    "cosine": stepped(lambda optimizer: lr_scheduler.CosineAnnealingLR(optimizer, STEPS)),
+    "plateau": plateau,
+    "sequence": stepped(sequence),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_schedule_goes_on_as_without_growth(name):
+    loop, plain = train(schedule=SCHEDULES[name]), train(schedule=SCHEDULES[name], growth=())
+    assert_goes_on(loop)
+    assert loop.settings == plain.settings
+    assert len({settings[0]["lr"] for settings in loop.settings}) > 1
+    if name == "one cycle":
+        assert len({settings[0]["betas"] for settings in loop.settings}) > 1
+
+
+def test_parameters_stay_in_groups_of_their_own_rate_and_decay():
+    def make(model):
+        weights = [p for p in model.parameters() if p.ndim > 1]
+        biases = [p for p in model.parameters() if p.ndim == 1]
+        groups = [{"params": weights, "lr": 0.03, "weight_decay": 0.1}, {"params": biases, "lr": 0.01}]
+        return torch.optim.AdamW(groups, weight_decay=0.0)
+
+    schedule = SCHEDULES["cosine"]
+    loop, plain = train(make=make, schedule=schedule), train(make=make, schedule=schedule, growth=())
+    assert_goes_on(loop)
+    assert loop.settings == plain.settings
+    assert [{p.ndim for p in group["params"]} for group in loop.optimizer.param_groups] == [{2}, {1}]
+    assert [group["weight_decay"] for group in loop.optimizer.param_groups] == [0.1, 0.0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda model: torch.optim.AdamW(model.parameters(), lr=0.02, fused=True),
+        lambda model: torch.optim.Adam(model.parameters(), lr=0.02, foreach=True, amsgrad=True),
+        lambda model: torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9, nesterov=True),
+        lambda model: torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, fused=True),
+        lambda model: torch.optim.NAdam(model.parameters(), lr=0.02, foreach=True),
+    ],
+    ids=["fused", "foreach amsgrad", "nesterov", "fused sgd", "nadam"],
+)
+def test_every_implementation_of_an_optimizer_goes_on(make):
+    assert_goes_on(train(make=make))
+
+
+@pytest.mark.parametrize("make", [conv, normed])
+def test_convolutions_and_batch_norm_go_on(make):
+    model = make()
+    x, y = classes(80, (1, 6, 6) if make is conv else (3,))
+    optimizer = adamw(model)
+    grower = Grower(model, optimizer, (x, y), "classification", how="random", when=10**6)
+    losses = []
+    for number in range(60):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+        if number == 20:
+            grower.grow_now()
+            fresh = [p.detach().clone() for p in model.parameters()]
+    assert losses[-1] < min(losses[:22])
+    assert all(bool((p != q).any()) for p, q in zip(model.parameters(), fresh, strict=True))
+
+
+# gradients
+
+
+def test_clipping_by_norm_sees_the_new_parameters():
+    norms = []
+
+    def update(loop, loss):
+        loop.optimizer.zero_grad()
+        value = loss()
+        value.backward()
+        norms.append(float(nn.utils.clip_grad_norm_(loop.model.parameters(), 0.05)))
+        total = torch.cat([p.grad.flatten() for p in loop.model.parameters()]).norm()
+        assert float(total) <= 0.05 + 1e-6
+        loop.optimizer.step()
+        return value
+
+    loop = train(update=update, make=lambda model: torch.optim.SGD(model.parameters(), lr=2.0, momentum=0.9))
+    assert_goes_on(loop)
+    assert max(norms) > 0.05
+
+
+@pytest.mark.parametrize("how", ["gradmax", "tiny", "random"])
+def test_growth_within_an_accumulation_window_loses_no_gradient(how):
+    x, y = data()
+    model = mlp(3, 4, 2, seed=3)
+    optimizer = adamw(model)
+    grower = Grower(model, optimizer, (x, y), "classification", how=how, when=10**6, recycle=False)
+    for part in (slice(0, 40), slice(40, 80)):
+        (F.cross_entropy(model(x[part]), y[part]) / 3).backward()
+    before = {name: p.grad.clone() for name, p in model.named_parameters()}
+    assert grower.grow_now()
+    for name, parameter in model.named_parameters():
+        so_far = torch.zeros_like(parameter)
+        old_block(so_far, before[name]).copy_(before[name])
+        assert torch.equal(parameter.grad, so_far)
+        before[name] = so_far
+    twin = copy.deepcopy(model)
+    twin.zero_grad()
+    for net in (model, twin):
+        (F.cross_entropy(net(x[80:]), y[80:]) / 3).backward()
+    for (name, parameter), alone in zip(model.named_parameters(), twin.parameters(), strict=True):
+        assert torch.allclose(parameter.grad, before[name] + alone.grad, rtol=1e-12, atol=0)
+
+
+def test_a_loop_that_accumulates_goes_on_after_growth_in_the_middle_of_a_window():
+    calls = []
+
+    def update(loop, loss):
+        calls.append(1)
+        value = loss()
+        (value / 3).backward()
+        if len(calls) % 3 == 0:
+            loop.optimizer.step()
+            if len(calls) < STEPS:
+                loop.optimizer.zero_grad()
+        return value
+
+    growth = (19, 35)  # after one and two of three parts
+    assert_goes_on(train(update=update, growth=growth, make=lambda m: adamw(m, lr=0.05)), growth)
+
+
+# precision
+
+
+def test_growth_under_autocast_is_in_full_precision():
+    """The same units as outside of it, bit for bit."""
+    for how in ("gradmax", "tiny", "random"):
+        x, y = data(torch.float32)
+        models = [mlp(3, 4, 4, 2, seed=3, dtype=torch.float32) for _ in range(2)]
+        growers = [Grower(m, adamw(m), (x, y), "classification", how=how, when=1, recycle=False) for m in models]
+        growers[0].step()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert models[1](x).dtype == torch.bfloat16
+            growers[1].step()
+            assert torch.is_autocast_enabled("cpu")
+        assert same_tensors(*models)
+        assert growers[0].history.last["loss"] == growers[1].history.last["loss"]
+        assert len(growers[0].history.records) == 1
+
+
+@pytest.mark.parametrize("block", [torch.no_grad, torch.inference_mode])
+def test_growth_within_a_block_without_gradients_is_as_outside(block):
+    models = [mlp(3, 4, 2, seed=3) for _ in range(2)]
+    growers = [Grower(m, adamw(m), data(), "classification", how="tiny", when=1, recycle=False) for m in models]
+    growers[0].step()
+    with block():
+        growers[1].step()
+        assert not torch.is_grad_enabled()
+    assert same_tensors(*models)
+    x, y = data()
+    F.cross_entropy(models[1](x), y).backward()
+    growers[1].state.optimizer.step()
+    assert not any(p.is_inference() for p in models[1].parameters())
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_training_under_autocast_goes_on(scaled):
+    scaler = torch.amp.GradScaler("cpu", enabled=scaled, init_scale=2.0**8)
+
+    def update(loop, loss):
+        loop.optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            value = loss()
+        scaler.scale(value).backward()
+        scaler.unscale_(loop.optimizer)
+        nn.utils.clip_grad_norm_(loop.model.parameters(), 1.0)
+        scaler.step(loop.optimizer)
+        scaler.update()
+        return value
+
+    assert_goes_on(train(update=update, dtype=torch.float32))
+
+
+def test_a_scaler_still_skips_steps_with_infinite_gradients_of_new_units():
+    x, y = data(torch.float32)
+    model = mlp(3, 4, 2, seed=3, dtype=torch.float32)
+    optimizer, scaler = adamw(model), torch.amp.GradScaler("cpu", init_scale=4.0)
+    grower = Grower(model, optimizer, (x, y), "classification", how="random", when=10**6)
+    for number in range(4):
+        optimizer.zero_grad()
+        scaler.scale(F.cross_entropy(model(x), y)).backward()
+        if number == 1:
+            assert grower.grow_now()
+        if number == 3:
+            model[0].weight.grad[-1, 0] = torch.inf
+            before = copy.deepcopy(model)
+        scaler.step(optimizer)
+        scaler.update()
+    assert same_tensors(model, before)
+    assert scaler.get_scale() == 2.0
+
+
+# averages and other copies
+
+
+def averaged(model, decay=0.9):
+    return AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay), use_buffers=True)
+
+
+def test_an_average_grows_along_and_goes_on_averaging():
+    model = mlp(3, 4, 4, 2, seed=3, bend=nn.LeakyReLU)
+    average = averaged(model)
+
+    def update(loop, loss):
+        value = plain_update(loop, loss)
+        average.update_parameters(loop.model)
+        return value
+
+    loop = train(model, update=update, companions=[average])
+    assert_goes_on(loop)
+    x, y = data()
+    assert [p.shape for p in average.module.parameters()] == [p.shape for p in model.parameters()]
+    assert float(F.cross_entropy(average(x), y).detach()) < loop.losses[GROWTH[0]]
+    assert int(average.n_averaged) == STEPS
+
+
+@pytest.mark.parametrize(
+    ("make", "how"),
+    [
+        *((lambda: mlp(3, 4, 2, seed=3), how) for how in ("random", "gradmax", "tiny", "split", "fold")),
+        *((normed, how) for how in ("random", "gradmax")),
+    ],
+)
+def test_a_copy_gets_the_same_new_units_and_the_same_changes_of_old_ones(make, how):
+    model = make()
+    before, copied, average = copy.deepcopy(model), copy.deepcopy(model), AveragedModel(model)
+    with torch.no_grad():
+        for parameter in average.module.parameters():
+            parameter.add_(0.25)
+    old = {name: p.detach().clone() for name, p in average.module.named_parameters()}
+    companions = [copied, average]
+    assert Grower(model, None, classes(), "classification", how=how, when=10**6, companions=companions).grow_now()
+    assert same_tensors(model, copied)
+    for name, parameter in average.module.named_parameters():
+        present, was = dict(model.named_parameters())[name], dict(before.named_parameters())[name]
+        new = torch.ones_like(parameter, dtype=torch.bool)
+        old_block(new, was).fill_(False)
+        assert torch.equal(parameter[new], present[new])
+        moved = old_block(present, was).detach() - was.detach()
+        assert torch.allclose(old_block(parameter, was), old[name] + moved, rtol=1e-12, atol=1e-14)
+        same = moved == 0
+        assert torch.equal(old_block(parameter, was)[same], old[name][same])
+
+
+def test_a_copy_loses_recycled_units_and_takes_revived_ones():
+    redundant = mlp(3, 12, 2, seed=3)
+    with torch.no_grad():
+        redundant[0].weight[4], redundant[0].bias[4] = redundant[0].weight[1], redundant[0].bias[1]
+    dead = mlp(3, 2, 2)
+    with torch.no_grad():
+        dead[0].weight.copy_(-dead[0].weight.abs())
+        dead[0].bias.fill_(-50.0)
+    for model, action in ((redundant, "recycle"), (dead, "revive")):
+        copied = copy.deepcopy(model)
+        grower = Grower(model, None, classes(), "classification", how="random", when=1, companions=[copied])
+        grower.step()
+        assert grower.history.records[0].action == action
+        assert all(
+            torch.allclose(a, b, rtol=1e-12, atol=1e-12)
+            for a, b in zip(model.parameters(), copied.parameters(), strict=True)
+        )
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda model: [mlp(3, 5, 2)], "companions must be copies of the model, got one with other tensors"),
+        (lambda model: [model], "companions must be copies of the model, got the model itself"),
+        (lambda model: AveragedModel(model), "companions must be a list of modules, got AveragedModel"),
+    ],
+)
+def test_companions_that_are_no_copies_are_refused(make, message):
+    model = mlp(3, 4, 2)
+    with pytest.raises(InputError, match=message):
+        Grower(model, None, classes(), "classification", companions=make(model))

@@ -1,0 +1,145 @@
+"""Models that are wrapped, by torch.compile or DistributedDataParallel, grow in the middle of training."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch._dynamo
+from torch.nn import functional as F
+
+import creases
+import ddp_runs
+from creases.growth import Grower
+from growth_runs import classes, mlp
+from wild_runs import assert_goes_on, data, train
+
+TESTS = Path(__file__).parents[1]
+PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.*torch.jit.*deprecated:DeprecationWarning"),  # torch's own, of its compiler
+]
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    torch.compiler.reset()
+    yield
+    torch.compiler.reset()
+
+
+def graphs() -> int:
+    return torch._dynamo.utils.counters["stats"]["unique_graphs"]
+
+
+# torch.compile
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_a_compiled_model_goes_on_after_growth_as_the_plain_one(backend):
+    loop = train(wrap=lambda model: torch.compile(model, backend=backend))
+    assert_goes_on(loop)
+    assert loop.losses == pytest.approx(train().losses, rel=1e-6)
+
+
+def test_a_model_that_was_compiled_in_place_goes_on():
+    def wrap(model):
+        model.compile(backend="aot_eager")
+        return model
+
+    loop = train(wrap=wrap)
+    assert_goes_on(loop)
+    assert loop.losses == pytest.approx(train().losses, rel=1e-6)
+
+
+def test_a_compiled_optimizer_step_goes_on():
+    def update(loop, loss):
+        loop.optimizer.zero_grad()
+        value = loss()
+        value.backward()
+        step(loop.optimizer)
+        return value
+
+    step = torch.compile(lambda optimizer: optimizer.step(), backend="aot_eager")
+    loop = train(wrap=lambda model: torch.compile(model, backend="aot_eager"), update=update)
+    assert_goes_on(loop)
+    assert loop.losses == pytest.approx(train().losses, rel=1e-5)
+
+
+def test_however_often_it_grows_the_model_is_compiled_anew():
+    x, y = data()
+    model = mlp(3, 2, 2)
+    compiled = torch.compile(model, backend="aot_eager")
+    grower = Grower(compiled, None, (x, y), "classification", how="random", when=10**6, recycle=False)
+    for _ in range(torch._dynamo.config.recompile_limit + 3):
+        before = graphs()
+        F.cross_entropy(compiled(x), y).backward()
+        assert graphs() > before
+        assert torch.allclose(compiled(x), model(x))
+        assert grower.grow_now()
+
+
+def test_grow_trains_a_compiled_model_and_the_compiled_one_is_the_result():
+    models = [mlp(3, 2, 2, seed=3) for _ in range(2)]
+    compiled = torch.compile(models[1], backend="aot_eager")
+    options = {"how": "random", "when": 2, "max_epochs": 8, "progress": False}
+    for model in (models[0], compiled):
+        creases.grow(model, classes(), "classification", **options)
+    assert models[1][0].out_features > 2
+    assert all(torch.equal(a, b) for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True))
+    x, _ = data()
+    assert torch.allclose(compiled(x), models[0](x))
+
+
+# DistributedDataParallel
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """What each of two processes has after all runs."""
+    folder = tmp_path_factory.mktemp("ddp")
+    program = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    environment = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
+    command = [*program, str(TESTS / "ddp_runs.py"), str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400)
+    assert not done.returncode, done.stderr[-3000:]
+    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in (0, 1)]
+
+
+distributed = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without torch.distributed")
+
+
+@distributed
+@pytest.mark.parametrize("name", ddp_runs.CASES)
+def test_the_ranks_stay_bit_equal_after_growth_and_train_all_parameters(both, name):
+    for rank in both:
+        run = rank[name]
+        assert [after > before for before, after in run["widths"]] == [True, True]
+        assert all(run["gradients alike"])
+        assert run["parameters alike"]
+        assert run["state alike"]
+        assert all(run["trained"])
+        assert sum(run["losses"][-5:]) < sum(run["losses"][7:12])
+        assert run["hook called"] == (name == "hook")
+    assert both[0][name]["losses"] != both[1][name]["losses"]  # of each rank's own half of the samples
+
+
+@distributed
+@pytest.mark.parametrize("name", [name for name in ddp_runs.CASES if name != "buffers"])
+def test_two_ranks_end_with_the_network_and_the_average_of_one(both, name):
+    """With batch norm they cannot: its statistics are those of each rank's batch."""
+    alone = ddp_runs.train(name)
+    for rank in both:
+        for part in ("model", "average"):
+            for key, value in alone[part].items():
+                assert torch.allclose(rank[name][part][key], value, rtol=1e-8, atol=1e-10)
+
+
+def test_a_wrapper_in_another_process_group_is_refused(both):
+    assert all("model must be in the default process group" in rank["other group"] for rank in both)
