@@ -3,6 +3,8 @@
 import { atStep, goToStep, moment, number, run, step } from "./state";
 import type { Step } from "./types";
 
+const TITLES = { grow: "New unit", deepen: "New layer", recycle: "Unit replaced", revive: "Unit revived" };
+
 export function Card() {
   const grown = step.value;
   const all = run.value;
@@ -17,7 +19,7 @@ export function Card() {
   return (
     <article class="card" aria-live="polite">
       <h3>
-        {grown.action === "grow" ? "New unit" : grown.action === "recycle" ? "Unit replaced" : "Unit revived"} · growth step {grown.number}
+        {TITLES[grown.action]} · growth step {grown.number}
         {grown.undone && <em class="tag">not kept</em>}
       </h3>
       <p>{sentence(grown)}</p>

@@ -27,7 +27,12 @@ export function StepList() {
   );
 }
 
-function line({ action, units, removed, epoch, outcome: { fixed, broken } }: Step): string {
-  const what = action === "grow" ? `unit ${units.join(", ")} added` : action === "recycle" ? `unit ${removed.join(", ")} replaced` : `unit ${units.join(", ")} revived`;
+function line({ action, place, units, removed, epoch, outcome: { fixed, broken } }: Step): string {
+  const what = {
+    grow: `unit ${units.join(", ")} added`,
+    deepen: `layer ${place} inserted`,
+    recycle: `unit ${removed.join(", ")} replaced`,
+    revive: `unit ${units.join(", ")} revived`,
+  }[action];
   return `epoch ${epoch}: ${what}${fixed.length || broken.length ? `; ${fixed.length} put right, ${broken.length} broken` : ""}`;
 }

@@ -15,7 +15,7 @@ export type Measured = { loss?: number | null; score?: number | null; validation
 
 export type Step = {
   number: number;
-  action: "grow" | "recycle" | "revive";
+  action: "grow" | "deepen" | "recycle" | "revive";
   epoch: number;
   place: string;
   method: string;

@@ -130,6 +130,9 @@ def test_layers_are_called_as_growth_records_call_places():
     assert decode_frame(plane_frame(creases.plane(creases.read(named))))[0]["layers"] == [
         {"name": "hidden1", "width": 3}
     ]
+    creases.deepen(named, "hidden1")
+    names = [layer["name"] for layer in decode_frame(plane_frame(creases.plane(creases.read(named))))[0]["layers"]]
+    assert names == [place.name for place in creases.places(named)] == ["hidden1", "bend1.1"]
     arrays = creases.read([(np.eye(2), np.zeros(2)), (np.eye(2), np.zeros(2)), (np.ones((1, 2)), np.zeros(1))])
     names = [layer["name"] for layer in decode_frame(plane_frame(creases.plane(arrays)))[0]["layers"]]
     assert names == ["layer 1", "layer 2"]

@@ -205,7 +205,7 @@ def _layers(net: Network) -> list[dict[str, Any]]:
     """Return name and width of each bend; its name is that of the layer before it, the place of growth records."""
     feeds = [net.steps[i].inputs[0] - 1 for i in net.bends]
     names = [net.steps[i].path if i >= 0 else "" for i in feeds]
-    if len(set(names) - {""}) < len(names) or any(name.split(".")[-1].isdecimal() for name in names):
+    if len(set(names) - {""}) < len(names) or all(name.split(".")[-1].isdecimal() for name in names):
         names = [f"layer {k + 1}" for k in range(len(names))]
     return [
         {"name": name, "width": width} for name, width in zip(names, np.diff(net.unit_starts).tolist(), strict=True)
