@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import creases
 from creases.cli import grow as verb
 from creases.growth import GrowthConfig, History
-from creases.growth.experiment import Experiment, RunSettings
+from creases.growth.experiment import Experiment, RunSettings, load_run
 from creases.growth.experiment import _experiment as experiments
 
 FILES = {
@@ -185,7 +186,7 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow", "moons", "--out", "o", "--lr", "0"), "--lr must be a finite number above 0, got 0"),
         (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "--validation-fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--max-parameters", "3"), "--max-parameters must be at least 12, the size of the network at the start, got 3"),  # noqa: E501
-        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'bottleneck', 'round robin', 'gain', 'hidden1', got 'elsewhere'"),  # noqa: E501
+        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'bottleneck', 'round robin', 'gain', 'width or depth', 'hidden1', got 'elsewhere'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, or one of"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),  # noqa: E501
         (("grow", "--resume", "o"), "o holds no growth run (there is no run.json in it)"),
@@ -224,6 +225,23 @@ def test_every_method_grows_from_the_command_line(run, how):
     steps = json.loads(result.stdout)["growth_steps"]
     assert steps
     assert all(step["why"] for step in steps)
+
+
+def test_layers_are_inserted_from_the_command_line(run):
+    options = ("--how", "gradmax", "--where", "width-or-depth", "--hidden", 4, "--when", 40, "--max-epochs", 130)
+    result = run("grow", "spirals", *options, "--out", "o", "--json")
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    layers = [step for step in summary["growth_steps"] if step["action"] == "deepen"]
+    assert layers
+    assert "A layer of" in layers[0]["why"]
+    saved = load_run(Path("o"))
+    assert len(saved.net.bends) == 1 + sum(step["kept"] for step in layers)
+    grown = next(snapshot for snapshot in saved.snapshots if snapshot.record == layers[0]["number"])
+    before = saved.snapshots[saved.snapshots.index(grown) - 1]
+    X = saved.data.problem.X
+    assert np.allclose(grown.net(X), before.net(X), atol=1e-12)
+    assert run("report", "o", "--out", "page.html").exit_code == 0
 
 
 def test_a_budget_bounds_the_network(run):

@@ -184,6 +184,19 @@ def test_a_layer_is_inserted_only_if_all_of_it_fits_the_budget(limits, fits):
     assert (record is not None and record.action == "deepen") == fits
 
 
+def test_averages_of_the_weights_get_the_layer_too():
+    model, data = deep_target()
+    average = torch.optim.swa_utils.AveragedModel(model)
+    with torch.no_grad():
+        model[0].weight *= 1.01  # the average lags behind
+    before = average(data[0])
+    grower = Grower(model, None, data, "regression", how="tiny", where="width or depth", companions=[average])
+    assert grower.grow_now().action == "deepen"
+    assert torch.equal(average(data[0]), before)
+    average.update_parameters(model)
+    assert torch.equal(average.module[1][1].weight, model[1][1].weight)
+
+
 def test_the_policy_is_known_by_its_name():
     assert GrowthConfig(where="width or depth").to_dict()["where"] == "width or depth"
     assert state(where="width or depth").where == WidthOrDepth()

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.swa_utils import AveragedModel
 
 from creases.errors import InputError
 from creases.growth._checkpoint import resize_place
+from creases.growth._proposal import DepthProposal, apply
 from creases.network.surgery import Place, copy_sharing_parameters, remove, unwrap_module
 
 
@@ -63,6 +64,14 @@ class Followers:
         for companion in self.companions:
             _resize(companion, place, removed, count)
             _add_difference(companion, twin, model)
+        self.renew(model)
+
+    @contextmanager
+    def follow_layer(self, model: nn.Module, layer: DepthProposal, X: Tensor) -> Iterator[None]:
+        """Let all follow the insertion of a layer in this block, the identity in companions too; X: some inputs."""
+        yield
+        for companion in self.companions:
+            apply(layer, companion, data=X)
         self.renew(model)
 
     def renew(self, model: nn.Module) -> None:

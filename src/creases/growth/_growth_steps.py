@@ -155,7 +155,11 @@ def _record_step(
     place, history = proposal.place, state.history
     name, old_width = (proposal.name, 0) if isinstance(proposal, DepthProposal) else (place.name, place.width)
     before, size = measure(state.model, state.samples, state.objective), state.parameters
-    with state.followers.follow(state.model, place, [] if action == "revive" else removed, proposal.count):
+    if isinstance(proposal, DepthProposal):
+        follow = state.followers.follow_layer(state.model, proposal, state.samples.example())
+    else:
+        follow = state.followers.follow(state.model, place, [] if action == "revive" else removed, proposal.count)
+    with follow:
         edit()
         ranks.broadcast(list(state.model.state_dict().values()))
     after = measure(state.model, state.samples, state.objective)

@@ -245,7 +245,10 @@ def test_a_bad_problem_is_refused_in_its_place(problem, told):
     [
         ({"how": "magic"}, "Method must be one of tiny, "),
         ({"how": "steepest_split"}, "Method must be a method that can grow this model"),
-        ({"where": "attic"}, "Where must be 'bottleneck', 'round robin', 'gain', 'hidden1', got 'attic'"),
+        (
+            {"where": "attic"},
+            "Where must be 'bottleneck', 'round robin', 'gain', 'width or depth', 'hidden1', got 'attic'",
+        ),
         (
             {"when": "never"},
             "When must be a number of epochs, a function, or one of ['plateau', 'converged'], got 'never'",
