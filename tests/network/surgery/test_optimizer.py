@@ -1,4 +1,4 @@
-"""Optimizer state after edits: old entries continue unchanged, new ones start fresh."""
+"""Optimizer state after edits: old entries continue unchanged, new ones start with small steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ OPTIMIZERS = {
     "asgd": lambda p: torch.optim.ASGD(p, lr=0.01),
     "adadelta": lambda p: torch.optim.Adadelta(p),
 }
-NEW = {"adagrad": {"sum": 0.3}, "rprop": {"step_size": 0.01}}  # all else starts at zero
+NEW = {"adagrad": {"sum": 0.3}, "rprop": {"step_size": 0.01}}  # all else starts at zero,
+SECOND = {"adam", "adamw amsgrad", "nadam"}  # but the second moments of these at a hundredth of their mean
 
 
 def step(model: nn.Module, optimizer: torch.optim.Optimizer, seed: int) -> None:
@@ -49,7 +50,7 @@ def old_block(tensor, like):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_old_entries_keep_their_state_bit_for_bit_and_new_ones_start_fresh(name):
+def test_old_entries_keep_their_state_bit_for_bit_and_new_ones_start(name):
     model, optimizer = trained(OPTIMIZERS[name])
     old = {key: (p.detach().clone(), copy.deepcopy(optimizer.state[p])) for key, p in model.named_parameters()}
     creases.widen(model, "0", draw(1)(2, 3), optimizer=optimizer)
@@ -68,7 +69,33 @@ def test_old_entries_keep_their_state_bit_for_bit_and_new_ones_start_fresh(name)
             assert torch.equal(old_block(now, value), value)
             new = torch.ones_like(now, dtype=torch.bool)
             old_block(new, value).fill_(False)
-            assert (now[new] == NEW.get(name, {}).get(what, 0.0)).all()
+            start = NEW.get(name, {}).get(what, 0.0)
+            if name in SECOND and what.endswith("exp_avg_sq"):
+                start = 0.01 * sum(value.flatten().tolist()) / value.numel()
+                assert start > 0
+            assert now[new].tolist() == pytest.approx([start] * int(new.sum()), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+@pytest.mark.parametrize("name", ["adam", "adamw amsgrad"])
+def test_the_first_step_of_a_new_unit_is_no_larger_than_the_learning_rate(name, size):
+    """The gradients of all entries have the same size, so that each step on old weights is the learning rate."""
+    layers = nn.Linear(3, 4, bias=False), nn.Linear(4, 2, bias=False)
+    model = nn.Sequential(layers[0], nn.ReLU(), layers[1]).double()
+    optimizer = OPTIMIZERS[name](model.parameters())
+    for _ in range(500):
+        for parameter in model.parameters():
+            parameter.grad = torch.full_like(parameter, size)
+        optimizer.step()
+    creases.widen(model, "0", torch.zeros(2, 3), optimizer=optimizer)
+    before = model[0].weight.detach().clone()
+    for parameter in model.parameters():
+        parameter.grad = torch.full_like(parameter, size)
+    optimizer.step()
+    steps = (model[0].weight.detach() - before).abs() / 0.01
+    assert steps[4:].max() <= 1.0
+    assert steps[4:].min() > 0.5
+    assert torch.allclose(steps[4:], steps[4, 0].expand(2, 3))
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

@@ -1,4 +1,4 @@
-"""Optimizer state of resized parameters: old entries keep theirs, new ones start fresh."""
+"""Optimizer state of resized parameters: old entries keep theirs, new ones start so that first steps are small."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def reset_optimizer_state(optimizer: Optimizer, parameter: Tensor) -> None:
 
 def _resize_state(key: str, value: Any, old: nn.Parameter, group: dict[str, Any], resize: Resize) -> Any:
     if isinstance(value, Tensor) and value.shape == old.shape:
-        return resize(value, _initial_state(key, group))
+        return resize(value, _state_of_new_entries(key, value, group))
     arrays = [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor) and leaf.numel() > 1]
     if arrays:
         raise InputError(
@@ -107,8 +107,22 @@ def _resize_state(key: str, value: Any, old: nn.Parameter, group: dict[str, Any]
     return value
 
 
+def _state_of_new_entries(key: str, value: Tensor, group: dict[str, Any]) -> float:
+    """Return the state with which new entries join a parameter whose old entries have this state.
+
+    Adam's second moment v starts at (1 - beta1)^2 times the mean over the old entries. From 0 a new entry would go too
+    far: m is (1 - beta1) g after one gradient g and v is (1 - beta2) g^2, which the bias correction no longer
+    makes up for since the step count is high, so the step is sqrt(10) times the learning rate with the default betas,
+    and larger after some. With this v, a first gradient of the usual size makes a step of the usual size, and a
+    smaller one (that of a unit's incoming weights, while its outgoing weights are small) a smaller step.
+    """
+    if key in ("exp_avg_sq", "max_exp_avg_sq") and "betas" in group:
+        return float((1 - float(group["betas"][0])) ** 2 * value.mean())
+    return _initial_state(key, group)
+
+
 def _initial_state(key: str, group: dict[str, Any]) -> float:
-    """Return the initial state of a new entry: zero but for two optimizers."""
+    """Return the state before the first step: zero but for two optimizers."""
     if key == "sum" and "initial_accumulator_value" in group:  # Adagrad
         return float(group["initial_accumulator_value"])
     if key == "step_size" and "step_sizes" in group:  # Rprop

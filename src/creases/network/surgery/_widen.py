@@ -54,7 +54,8 @@ def widen(
         or a dict by path. Zeros by default, which do not change the function.
     optimizer
         The model's optimizer: the larger parameters replace the old ones in its groups. Moments of old entries stay the
-        same bit for bit, those of new entries start at zero, step counters continue. If you do not pass it, create a
+        same bit for bit, step counters continue. Those of new entries start at zero, but Adam's second moments at
+        (1 - beta1)^2 times their mean, so that the first steps are not too large. If you do not pass it, create a
         new optimizer after the edit.
     statistics
         Mean (k,) and variance (k,) of the new units before the batch norm, for its running statistics. By default 0
