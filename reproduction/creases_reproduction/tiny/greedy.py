@@ -62,6 +62,7 @@ def proposed(model: nn.Module, x: Tensor, y: Tensor, count: int, seed: int = 0) 
         fallback="random",
         seed=seed,
         above_noise=False,
+        ridge=0.0,
     )
 
 
@@ -107,7 +108,7 @@ def measure_paradox(scale: Scale) -> Numbers:
             parameter.zero_()
         model[2].bias.fill_(float(y.mean()))  # type: ignore[operator]
     before = left(model, x, y)
-    options = {"validation": [(x, y)], "count": 1, "project": False}
+    options = {"validation": [(x, y)], "count": 1, "project": False, "ridge": 0.0}
     plain = tiny(model, "0", [(x, y)], square, fallback=None, above_noise=False, **options)  # type: ignore[arg-type]
     after = {
         way: left(model, x, y, tiny(model, "0", [(x, y)], square, fallback=way, above_noise=False, **options)) / before  # type: ignore[arg-type]

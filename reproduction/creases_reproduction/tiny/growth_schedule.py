@@ -2,8 +2,8 @@
 
 A network 784 - 1 - 1 - 10 with SELU (normal Kaiming weights) trains by Adam, step 1e-4, in batches of 100, and after
 every 0.05 seconds both hidden layers get all units of Prop. 3.2 above the threshold, 8 times; then it trains on. The
-units come from ``sample_size`` samples, their size from as many others. dW* is not applied (with units that barely vary
-it is huge). Seconds count training and growth, not the measurements.
+units come from ``sample_size`` samples, the factor of their incoming weights from as many others. dW* is not applied
+(with units that barely vary it is huge). Seconds count training and growth, not the measurements.
 
     python -m creases_reproduction.tiny.growth_schedule --seeds 15 --n_jobs 15 --seconds 30 --out tiny_schedule.json
 
@@ -17,7 +17,6 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from math import sqrt
 from pathlib import Path
 
 import torch
@@ -129,6 +128,7 @@ def growth_round(
                 count=MOST,
                 fallback=None,
                 above_noise=False,
+                ridge=0.0,
             )
             strengths = [float(item) for item in proposal.explanation.get("lambda", ())] or [0.0]
             collected.append([sum(item**2 for item in strengths) / len(strengths), max(strengths)])
@@ -157,9 +157,9 @@ def _random(
     for sign in (1.0, -1.0):
         omega = {path: sign * columns for path, columns in drawn.fan_out.items()}
         size = line_search(sample.route, sample.runs, NewUnits(alpha, omega, torch.ones(count), 0, "random"))
-        best.append((size.after, sign * sqrt(size.factor), sqrt(size.factor)))
+        best.append((size.after, sign if size.factor else 0.0, size.factor or 1.0))
     _, out, into = min(best)
-    return drawn.scale(into or 1.0, out)
+    return drawn.scale(into, out)
 
 
 def runs(seed: int, data: Data, seconds: float = 50.0) -> list[Run]:

@@ -72,7 +72,8 @@ def _gradmax(model: nn.Module, place: Place, problem: Problem, seed: int) -> Pro
 
 
 def _tiny(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:
-    return tiny(model, place, _batch(problem), nn.CrossEntropyLoss(), count=1, fallback=None, above_noise=False)
+    options: dict[str, Any] = {"count": 1, "fallback": None, "above_noise": False, "ridge": 0.0}
+    return tiny(model, place, _batch(problem), nn.CrossEntropyLoss(), **options)
 
 
 def _slides(model: nn.Module, place: Place, problem: Problem, seed: int) -> Proposal:

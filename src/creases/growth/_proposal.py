@@ -28,6 +28,7 @@ class Proposal:
     gain: float  #: predicted decrease of the mean loss (to first order; a fold's: after the outputs adapted)
     explanation: Mapping[str, Any]  #: why these units: JSON-able, with fields of the method
     change: Mapping[str, Tensor] = field(default_factory=dict)  #: what is added to present parameters, by name
+    carriers: Mapping[str, Tensor] = field(default_factory=dict)  #: entries of batch norms, as :func:`creases.widen`
 
     @property
     def count(self) -> int:
@@ -35,11 +36,18 @@ class Proposal:
         return len(self.fan_in)
 
     def scale(self, fan_in: float, fan_out: float) -> Proposal:
-        """Return the proposal with incoming weights (and biases) and outgoing weights multiplied by factors."""
+        """Return the proposal with incoming weights (and biases) and outgoing weights multiplied by factors.
+
+        Behind a batch norm, which undoes the size of incoming weights, its own weights and biases are multiplied.
+        """
+        inner = 1.0 if self.place.norm else fan_in
+        norm = fan_in if self.place.norm else 1.0
+        carriers = {name: (1.0 if ".running_" in name else norm) * part for name, part in self.carriers.items()}
         return replace(
             self,
-            fan_in=fan_in * self.fan_in,
-            bias=fan_in * self.bias,
+            fan_in=inner * self.fan_in,
+            bias=inner * self.bias,
+            carriers=carriers,
             fan_out={path: fan_out * columns for path, columns in self.fan_out.items()},
             gain=fan_in * fan_out * self.gain,
         )
@@ -85,6 +93,7 @@ def first_units(proposal: Proposal, k: int) -> Proposal:
         fan_in=proposal.fan_in[:k],
         bias=proposal.bias[:k],
         fan_out=fan_out,
+        carriers={name: part[:k] for name, part in proposal.carriers.items()},
         gain=gain,
         explanation={**proposal.explanation, "units": k},
         change=proposal.change if k else {},
@@ -125,7 +134,8 @@ def apply(
     def edit() -> None:
         fan_in, bias, fan_out = proposal.fan_in, proposal.bias, dict(proposal.fan_out)
         with apply_changes(moves):
-            done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer))
+            more = dict(proposal.carriers)
+            done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer, carriers=more))
 
     difference = apply_and_measure(model, data, edit)
     return replace(done[0], change=difference, bound=None if moves else done[0].bound)

@@ -78,7 +78,7 @@ def test_splits_that_the_mathematics_does_not_allow_are_refused():
     with pytest.raises(InputError, match="linear layers on both sides"):
         steepest_split(model, place_of(model, "0", (2, 7, 7)), data((2, 7, 7)), loss)
     with pytest.raises(InputError, match="'1' holds parameters of each unit"):
-        split(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).double(), "0", (x, y), loss, noise=0.0)
+        steepest_split(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).double(), "0", (x, y), loss)
     with pytest.raises(InputError, match="step must be a finite number above 0"):
         steepest_split(mlp(), "0", (x, y), loss, step=0)
 

@@ -76,7 +76,9 @@ def test_a_wider_convolutional_network_is_the_larger_network_written_out():
     old = copy.deepcopy(model)
     first, second = random(2, 2, 3, 3), random(4, 2, 3, 3)
     mean, var = random(2), random(2).abs()
-    creases.widen(model, "0", first, None, second, statistics=(mean, var), input_shape=shape)
+    creases.widen(
+        model, "0", first, None, second, carriers={"1.running_mean": mean, "1.running_var": var}, input_shape=shape
+    )
     third, a, fourth = random(1, 5, 3, 3), random(1), random(5, 1, 4)
     creases.widen(model, "4", third, a, fourth, input_shape=shape)
     fifth, b, sixth = random(2, 20), random(2), random(2, 2)
@@ -368,22 +370,18 @@ def test_several_consumers_need_as_many_fan_outs():
 
 
 @pytest.mark.parametrize(
-    ("statistics", "message"),
+    ("carriers", "message"),
     [
-        (([0.0], [-1.0]), "nonnegative variance"),
-        (([0.0, 1.0], [1.0, 1.0]), r"shape \(1,\) each"),
-        (3.0, r"statistics must be \(mean, variance\), got 3\.0"),
+        ({"5.running_var": [-1.0]}, "nonnegative variances for '5.running_var'"),
+        ({"5.weight": [0.0, 1.0]}, r"have shape \(1,\) for '5\.weight', got \(2,\)"),
+        ({"5.bias": [float("nan")]}, "carriers must be finite"),
+        ({"4.weight": [0.0]}, "name tensors of the batch norms and PReLUs behind '4', got '4.weight'"),
     ],
 )
-def test_bad_statistics_are_refused(statistics, message):
+def test_bad_entries_of_carriers_are_refused(carriers, message):
     model, shape = built("norm_pool")
     with pytest.raises(InputError, match=message):
-        creases.widen(model, "4", torch.ones(1, 3, 3, 3), statistics=statistics, input_shape=shape)
-
-
-def test_statistics_are_for_places_with_one_batch_norm():
-    with pytest.raises(InputError, match=r"statistics must be None for .*, which has no single batch norm"):
-        creases.widen(mlp(), "0", torch.ones(1, 3), statistics=([0.0], [1.0]))
+        creases.widen(model, "4", torch.ones(1, 3, 3, 3), carriers=carriers, input_shape=shape)
 
 
 def test_a_place_that_is_out_of_date_is_refused():

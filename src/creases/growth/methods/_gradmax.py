@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -15,8 +15,10 @@ from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
 from creases.growth.methods._evidence import Evidence, message_of
+from creases.growth.methods._first_order.consumer import as_rows
 from creases.growth.methods._first_order.gains import choose_signs
-from creases.growth.methods._first_order.observation import Batches, Observation, observe_batches
+from creases.growth.methods._first_order.norm import check_norm, pass_norm
+from creases.growth.methods._first_order.observation import Batches, Observation, iterate_batches, observe_batches
 from creases.growth.methods._first_order.route import Route, UnitPath
 from creases.growth.methods._first_order.statistics import add_batch, batch_slices, empty_statistics, sample_size
 from creases.growth.methods._first_order.units import NewUnits, synchronize_units
@@ -54,7 +56,8 @@ def gradmax(
     - "zero" where torch gives the bend a slope at 0: the function is unchanged;
     - "small" otherwise (relu'(0) is 0 in torch, so zero incoming weights would never move): along the descent
       direction, so small (1e-14 in float64, 1e-8 in float32) that they only choose the side of the bend;
-    - with batch norm, which would scale small weights up: incoming along the gradient, and outgoing zero ("zero out").
+    - with batch norm, which would scale small weights up: incoming along the gradient, with the sizes of the present
+      units before and after the norm, and outgoing zero ("zero out").
 
     The gain is 0, as nothing changes at once; ``explanation["gradient"]`` is the squared norm of the gradient of the
     new incoming weights, the rate at which the loss starts to fall (with batch norm it is not known beforehand).
@@ -82,7 +85,8 @@ def gradmax(
     """
     check_count(count, "count")
     with ranks.fail_together():
-        observer, source = observe_batches(model, place, batches, loss)
+        pairs = list(iterate_batches(batches))
+        observer, source = observe_batches(model, place, pairs, loss)
         observations = list(source)
         route = Route(observer.twin, observer.place, observations[0])
         sums = empty_statistics(route, observations[0], project=False)
@@ -102,7 +106,7 @@ def gradmax(
     explanation["singular_values"] = units.values.tolist()
     start, slope = _start(route)
     explanation["start"] = start
-    if start != "zero out" and not route.is_smooth and len(units.values):
+    if not route.is_smooth and len(units.values):
         units = choose_signs(route, observations, units).units
     if not len(units.values):
         why = "no gradient arrives at the new units: the layers before or behind are dead, or nothing correlates"
@@ -112,12 +116,12 @@ def gradmax(
     length = _mean_length(route)
     s = sums.features / sums.count
     if start == "zero out":
-        size_in, size_out = float((units.alpha * (s @ units.alpha)).sum(0).max()) ** -0.5, 0.0
-    else:
-        size_in, size_out = (0.0 if start == "zero" else _negligible_size(route, s)), length
-        explanation["gradient"] = _gradient_norm(route, observations, units, slope, int(sums.count)) * length**2
-    omega = {path: size_out * columns for path, columns in units.omega.items()}
-    return _proposal(route, NewUnits(size_in * units.alpha, omega, units.values, units.rank, units.solver), explanation)
+        silent = replace(units, omega={path: torch.zeros_like(columns) for path, columns in units.omega.items()})
+        return pass_norm(observer.twin, route, _proposal(route, silent, explanation), pairs, resize=True)
+    size = 0.0 if start == "zero" else _negligible_size(route, s)
+    explanation["gradient"] = _gradient_norm(route, observations, units, slope, int(sums.count)) * length**2
+    omega = {path: length * columns for path, columns in units.omega.items()}
+    return _proposal(route, replace(units, alpha=size * units.alpha, omega=omega), explanation)
 
 
 def _gradient_norm(route: Route, observations: Sequence[Observation], units: NewUnits, slope: float, n: int) -> float:
@@ -128,13 +132,18 @@ def _gradient_norm(route: Route, observations: Sequence[Observation], units: New
     for batch in observations:
         for part in batch_slices(route, batch):
             features = route.features(batch.layer_input[part])
-            sides = torch.einsum("nd...,dk->nk...", features, units.alpha)
-            for k in range(len(units.values)):
-                bent = torch.where(sides[:, k : k + 1] > 0, route.right_slope, route.left_slope) * features
-                arrived = route.propagate_linear(bent)
+            z = torch.einsum("nd...,dk->nk...", features, units.alpha)
+            slopes = torch.where(z > 0, route.right_slope, route.left_slope)
+            with torch.enable_grad():
+                at = torch.zeros_like(z, requires_grad=True)
+                arrived = route.propagate_linear(slopes * at)
+                gain = torch.zeros((), dtype=z.dtype, device=z.device)
                 for consumer in route.consumers:
-                    pair = consumer.correlate(arrived, consumer.goals(batch.goals[consumer.link.path][part]))
-                    total[:, k] += torch.einsum("od...,o...->d", pair, units.omega[consumer.link.path][:, k])
+                    goals = consumer.goals(batch.goals[consumer.link.path][part])
+                    change = consumer.response(arrived, units.omega[consumer.link.path])
+                    gain = gain + (goals * change.reshape(goals.shape)).sum()
+                (slope_at,) = torch.autograd.grad(gain, at)
+            total += as_rows(features).T @ as_rows(slope_at)
     ranks.sum_over_ranks([total])
     return float((total / n).square().sum())
 
@@ -157,6 +166,7 @@ def _top_units(pairs: dict[str, Tensor], count: int) -> NewUnits:
 def _start(route: UnitPath) -> tuple[str, float]:
     """Return how new units start, and the slope with which a gradient reaches them."""
     if route.place.norm:
+        check_norm(route)
         return "zero out", 1.0
     with torch.enable_grad():
         at = torch.zeros(1, dtype=torch.float64, requires_grad=True)

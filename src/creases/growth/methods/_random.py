@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss, LossSum
 from creases.growth._proposal import Proposal
 from creases.growth.methods._evidence import Evidence
+from creases.growth.methods._first_order.norm import typical_entries, with_statistics
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, frozen_copy, iterate_batches
 from creases.growth.methods._first_order.statistics import sample_size
 from creases.network.surgery import (
@@ -33,7 +34,7 @@ class Random:
 
     count: int = 1
     fan_out: float = 1e-3
-    samples: int | None = None  #: for the predicted gain; None: :func:`sample_size`
+    samples: int | None = None  #: for the predicted gain, if ``fan_out`` is not 0; None: :func:`sample_size`
 
     def check(self, model: nn.Module, place: Place) -> str:
         """Return "": random units can grow every place."""
@@ -41,7 +42,8 @@ class Random:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        batches, _ = evidence.draw(self.samples or sample_size(model, place))
+        n = (self.samples or sample_size(model, place)) if self.fan_out else 1
+        batches, _ = evidence.draw(n)
         loss = evidence.objective.loss
         return random_units(model, place, batches, loss, count=self.count, fan_out=self.fan_out, seed=evidence.seed)
 
@@ -70,8 +72,8 @@ def random_units(
     count
         Number of units.
     fan_out
-        Standard deviation of the outgoing weights, relative to the root mean square of the consumer's present weights;
-        0 leaves the function exactly as it is.
+        Standard deviation of the outgoing weights, relative to the root mean square of the consumer's present weights.
+        0 leaves the function exactly as it is; the gain is 0 then, and no sample is looked at.
     seed
         Of the weights.
 
@@ -104,21 +106,22 @@ def random_units(
         moved = columns.movedim(input_tensors(layer).weight_axis, 1)
         size = fan_out * (float(columns.detach().double().square().mean().sqrt()) or 1.0)
         outs[link.path] = _normal((len(moved), count * link.per_unit, *moved.shape[2:]), size, generator, columns)
-    bias = fan_in.new_zeros(count)
-    proposal = Proposal("random", target, fan_in, bias, outs, 0.0, {})
-    gain, mean, n = _first_order_gain(model, proposal, source, loss)
     explanation = {
         "method": "random",
         "place": target.name,
         "reason": "",
-        "samples": n,
-        "loss": mean,
-        "gain": gain,
+        "gain": 0.0,
         "units": count,
         "seed": seed,
         "fan_out": fan_out,
     }
-    return Proposal("random", target, fan_in, bias, outs, gain, explanation)
+    entries = typical_entries(model, target, count)
+    proposal = Proposal("random", target, fan_in, fan_in.new_zeros(count), outs, 0.0, explanation, carriers=entries)
+    if not fan_out:
+        return proposal
+    proposal = with_statistics(model, proposal, source) if entries else proposal
+    gain, mean, n = _first_order_gain(model, proposal, source, loss)
+    return replace(proposal, gain=gain, explanation=explanation | {"gain": gain, "loss": mean, "samples": n})
 
 
 def _normal(shape: tuple[int, ...], size: float, generator: torch.Generator, like: Tensor) -> Tensor:
@@ -133,7 +136,7 @@ def _first_order_gain(
     The units are added to a copy with zero outgoing weights; the gradient there is exact, whatever lies between.
     """
     observer = PlaceObserver(frozen_copy(model), proposal.place, LossSum(loss))
-    widen(observer.twin, proposal.place, proposal.fan_in, proposal.bias)
+    widen(observer.twin, proposal.place, proposal.fan_in, proposal.bias, carriers=proposal.carriers)
     weights, steps = [], []
     for link in proposal.place.consumers:
         layer = observer.twin.get_submodule(link.path)

@@ -35,11 +35,15 @@ def _tiny_details(e: Mapping[str, Any]) -> str:
     search = e["line_search"]
     share = e["bottleneck_after"] / e["bottleneck"] if e["bottleneck"] else 1.0
     where = "held-out samples" if search["held_out"] else "the same samples"
+    moved = e.get("move", {"amplitude": 0})
+    also = f" The present weights behind it moved too, by {moved['amplitude']:.3g} times their best move." * bool(
+        moved["amplitude"]
+    )
     left = "" if "fallback" in e else f"; to first order the new units leave {share:.0%} of it"
     return (
         f"This bottleneck is {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss{left}. The mean loss is "
         f"predicted to fall by {e['gain']:.3g}, to first order, and fell by {search['gain']:.3g} on "
-        f"{search['samples']} {where}."
+        f"{search['samples']} {where}.{also}"
     )
 
 

@@ -31,8 +31,8 @@ class Split:
     noise: float = 0.05
 
     def check(self, model: nn.Module, place: Place) -> str:
-        """Return why units of a place cannot be copied; "" where they can."""
-        return message_of(lambda: _check_carriers(place))
+        """Return "": the units of every place can be copied."""
+        return ""
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
@@ -101,6 +101,7 @@ def split(
     size = noise * fan_in.flatten(1).square().mean(1).sqrt().reshape(-1, *[1] * (fan_in.ndim - 1))
     fan_in = fan_in + size * torch.randn(fan_in.shape, generator=generator, dtype=torch.float64).to(fan_in)
     fan_out, change = _halves(model, target, units)
+    carriers = _carrier_entries(model, target, units)
     explanation = {
         "method": "split",
         "place": target.name,
@@ -110,7 +111,7 @@ def split(
         "split": units.tolist(),
         "noise": noise,
     }
-    return Proposal("split", target, fan_in, bias, fan_out, 0.0, explanation, change)
+    return Proposal("split", target, fan_in, bias, fan_out, 0.0, explanation, change, carriers)
 
 
 def steepest_split(
@@ -144,6 +145,7 @@ def steepest_split(
     """
     check_number(step, "step", above=0)
     model, target = _splittable_place(model, place, batches, count)
+    _check_carriers(target)
     with ranks.fail_together():
         observer, source = observe_batches(model, target, batches, loss)
         first = next(source)
@@ -195,7 +197,6 @@ def _splittable_place(model: nn.Module, place: Place | str, batches: Batches, co
         first = next(iterate_batches(batches), None)
         data = None if first is None else first[0]
     target = find_place(model, place, X=data)
-    _check_carriers(target)
     return model, target
 
 
@@ -205,9 +206,9 @@ def _check_carriers(place: Place) -> None:
         names = ", ".join(repr(link.path) for link in place.carriers)
         raise InputError(
             "place",
-            "be one that can be split",
+            "be one that can be split by curvature",
             f"{place.name!r}, where {names} holds parameters of each unit",
-            "use random units or gradmax",
+            "use split",
         )
 
 
@@ -220,6 +221,19 @@ def _rows(model: nn.Module, place: Place, units: Tensor) -> tuple[Tensor, Tensor
     units = units.to(weight.device)
     rows_ = weight.detach().movedim(axis, 0)[units].double()
     return rows_, bias.detach()[units].double() if isinstance(bias, Tensor) else rows_.new_zeros(len(units))
+
+
+def _carrier_entries(model: nn.Module, place: Place, units: Tensor) -> dict[str, Tensor]:
+    """Return the entries of some units in batch norms and PReLUs."""
+    entries = {}
+    for link in place.carriers:
+        layer = model.get_submodule(link.path)
+        columns = link.columns(place.width)[units.cpu()].flatten()
+        for name, _ in input_tensors(layer).tensors:
+            present = getattr(layer, name, None)
+            if isinstance(present, Tensor):
+                entries[f"{link.path}.{name}"] = present.detach()[columns.to(present.device)].clone()
+    return entries
 
 
 def _halves(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from creases.network.surgery._place import Place, get_layer
@@ -13,11 +13,11 @@ from creases.network.surgery._resize import Values
 PRELU_SLOPE = 0.25
 
 
-def carrier_values(model: nn.Module, place: Place, k: int, statistics: tuple[Tensor, Tensor] | None) -> Values:
-    """Return the entries of all carriers for k new units.
+def carrier_values(model: nn.Module, place: Place, k: int) -> Values:
+    """Return the default entries of all carriers for k new units.
 
     In eval mode batch norm is ``weight (x - mean) / sqrt(var + eps) + bias``; with weight 1, bias 0, mean 0 and
-    var = 1 - eps it is the identity. ``statistics`` are the mean (k,) and variance (k,) of the batch norm's inputs.
+    var = 1 - eps it is the identity.
     """
     values: Values = {}
     for link in place.carriers:
@@ -27,7 +27,6 @@ def carrier_values(model: nn.Module, place: Place, k: int, statistics: tuple[Ten
             values[link.path, "weight"] = torch.full((n,), PRELU_SLOPE)
             continue
         assert isinstance(layer, _BatchNorm)
-        mean, var = statistics or (torch.zeros(n), torch.full((n,), 1 - layer.eps, dtype=torch.float64))
         values[link.path, "weight"] = torch.ones(n)
-        values[link.path, "running_mean"], values[link.path, "running_var"] = mean, var
+        values[link.path, "running_var"] = torch.full((n,), 1 - layer.eps, dtype=torch.float64)
     return values

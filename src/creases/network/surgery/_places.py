@@ -179,7 +179,7 @@ class Survey:
         """Run the copy with two more units of random fan-in and zero fan-out; return an error as a string."""
         producer = self.twin.get_submodule(place.name)
         numbers = torch.Generator().manual_seed(1)
-        values = carrier_values(self.twin, place, 2, None)
+        values = carrier_values(self.twin, place, 2)
         for tensor, axis in output_tensors(producer).tensors:
             old = producer._parameters.get(tensor)
             if old is not None:

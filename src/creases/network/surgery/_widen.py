@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import Optimizer
 
 from creases.errors import InputError
@@ -30,7 +29,7 @@ def widen(
     fan_out: Any = None,
     *,
     optimizer: Optimizer | None = None,
-    statistics: tuple[Any, Any] | None = None,
+    carriers: Mapping[str, Any] | None = None,
     X: Tensor | None = None,
     input_shape: Sequence[int] | None = None,
 ) -> Certificate:
@@ -57,10 +56,10 @@ def widen(
         same bit for bit, step counters continue. Those of new entries start at zero, but Adam's second moments at
         (1 - beta1)^2 times their mean, so that the first steps are not too large. If you do not pass it, create a
         new optimizer after the edit.
-    statistics
-        Mean (k,) and variance (k,) of the new units before the batch norm, for its running statistics. By default 0
-        and 1 - eps, so that in eval mode the batch norm is the identity on new units. Its weight is 1 and its bias 0;
-        in train mode it standardizes new units like all others.
+    carriers
+        Entries (k,) of batch norms and PReLUs for the new units, by the tensor's name, such as ``"1.running_mean"``. By
+        default a batch norm gets weight 1, bias 0, running mean 0 and variance 1 - eps: in eval mode it is the identity
+        on new units, in train mode it standardizes them like all others.
     X
         Inputs (n, *shape) at which to measure the change of the output, in eval mode.
     input_shape
@@ -83,7 +82,7 @@ def widen(
     optimizers.check_optimizer(optimizer, model)
     values, k = _producer_values(model, place, fan_in, bias)
     columns = _consumer_values(model, place, fan_out, k)
-    values |= carrier_values(model, place, k, _check_statistics(model, place, statistics, k)) | columns
+    values |= carrier_values(model, place, k) | _carrier_entries(model, place, carriers or {}, k) | columns
     plan = plan_addition(model, place, k, values, optimizer)
     before = count_parameters(model)
     change = apply_and_measure(model, X, plan.apply)
@@ -164,24 +163,29 @@ def _columns(model: nn.Module, link: Link, fan_out: Any, k: int) -> Tensor:
     return columns.reshape(shapes[-1]).movedim(1, axis)
 
 
-def _check_statistics(model: nn.Module, place: Place, statistics: Any, k: int) -> tuple[Tensor, Tensor] | None:
-    if statistics is None:
-        return None
-    norms = [link for link in place.carriers if isinstance(get_layer(model, link.path), _BatchNorm)]
-    if len(norms) != 1 or norms[0].per_unit != 1:
-        raise InputError(
-            "statistics", f"be None for {place.name!r}, which has no single batch norm before any flattening"
-        )
-    like = get_layer(model, place.name).weight
-    assert isinstance(like, Tensor)
-    try:
-        mean, var = statistics
-    except (TypeError, ValueError):
-        raise InputError("statistics", "be (mean, variance)", repr(statistics)) from None
-    mean, var = (_check_tensor("statistics", part, like) for part in (mean, var))
-    if tuple(mean.shape) != (k,) or tuple(var.shape) != (k,) or bool((var < 0).any()):
-        raise InputError("statistics", f"be a mean and a nonnegative variance of shape ({k},) each")
-    return mean, var
+def _carrier_entries(model: nn.Module, place: Place, carriers: Mapping[str, Any], k: int) -> Values:
+    """Return the entries of carriers that the caller sets."""
+    known = {f"{link.path}.{name}": (link, name) for link in place.carriers for name in _entries(model, link)}
+    values: Values = {}
+    for key, entries in carriers.items():
+        if key not in known:
+            raise InputError("carriers", f"name tensors of the batch norms and PReLUs behind {place.name!r}", repr(key))
+        link, name = known[key]
+        tensor = getattr(get_layer(model, link.path), name)
+        values[link.path, name] = _check_tensor("carriers", entries, tensor)
+        shape = (k * link.per_unit,)
+        if tuple(values[link.path, name].shape) != shape:
+            got = f"{tuple(values[link.path, name].shape)}"
+            raise InputError("carriers", f"have shape {shape} for {key!r}", got)
+        if name == "running_var" and bool((values[link.path, name] < 0).any()):
+            raise InputError("carriers", f"have nonnegative variances for {key!r}")
+    return values
+
+
+def _entries(model: nn.Module, link: Link) -> list[str]:
+    """Return the names of a carrier's tensors with an entry per unit."""
+    layer = get_layer(model, link.path)
+    return [name for name, _ in input_tensors(layer).tensors if getattr(layer, name, None) is not None]
 
 
 def _check_tensor(name: str, value: Any, like: Tensor) -> Tensor:

@@ -143,10 +143,10 @@ def test_for_relu_the_better_sign_is_chosen():
 
 def test_an_amplitude_of_zero_adds_nothing():
     model, (x, y) = mlp(), data(n=20)
-    proposal = tiny(model, "0", (x, y), loss, validation=(x, 1 - y), tau=0, count=1, fallback=None, above_noise=False)
+    proposal = tiny(model, "2", (x, y), loss, validation=(x, 1 - y), tau=0, count=1, fallback=None, above_noise=False)
     assert proposal.count == 0
     assert "no size of the new units lowers the loss" in proposal.explanation["reason"]
-    assert explain(proposal.explanation).startswith("No unit added to '0': no size")
+    assert explain(proposal.explanation).startswith("No unit added to '2': no size")
 
 
 def test_where_all_units_together_do_not_help_the_strongest_may():
@@ -206,7 +206,7 @@ def test_dead_layers_are_reported_and_get_nothing():
 
 
 def test_the_explanation_is_json_and_can_be_said():
-    model, (x, y) = mlp(), data()
+    model, (x, y) = mlp(nn.ReLU), data()
     proposal = tiny(model, "2", (x, y), loss, tau=0, count=2, fallback=None, above_noise=False)
     explanation = json.loads(json.dumps(proposal.explanation))
     assert 0 < explanation["bottleneck_after"] < explanation["bottleneck"]
@@ -218,14 +218,18 @@ def test_the_explanation_is_json_and_can_be_said():
 
 def test_to_first_order_the_bottleneck_falls_as_the_spectrum_says():
     model, (x, y) = mlp(), data()
-    found = tiny(model, "2", (x, y), loss, validation=(x, y), tau=0, fallback=None, above_noise=False).explanation
-    expected = found["bottleneck"] - sum(value**2 for value in found["lambda"][: found["units"]])
+    options = {"tau": 0, "fallback": None, "above_noise": False, "ridge": 0.0}
+    found = tiny(model, "2", (x, y), loss, validation=(x, y), **options).explanation
+    values = found["lambda"][: found["units"]]
+    # units of one size, alpha' S alpha = |omega| = 1, give lambda_k each, and are orthogonal
+    expected = found["bottleneck"] - sum(values) ** 2 / len(values)
     assert found["bottleneck_after"] == pytest.approx(expected, rel=1e-9)
 
 
 def test_places_that_the_mathematics_does_not_allow_are_refused():
     x, y = data()
-    for between, why in ((nn.BatchNorm1d(4), "no batch norm .* got '0'"), (nn.Sigmoid(), "whose bend is 0.5 there")):
+    plain = nn.BatchNorm1d(4, affine=False)
+    for between, why in ((plain, "one batch norm with weights, .* got '0'"), (nn.Sigmoid(), "whose bend is 0.5 there")):
         model = nn.Sequential(nn.Linear(3, 4), between, nn.Linear(4, 2)).double()
         with pytest.raises(InputError, match=why):
             tiny(model, "0", (x, y), loss, fallback=None, above_noise=False)
@@ -242,6 +246,35 @@ def test_places_that_the_mathematics_does_not_allow_are_refused():
         tiny(mlp(), "0", (x, y), loss, count=0, fallback=None, above_noise=False)
     with pytest.raises(InputError, match="fallback must be 'second', 'random' or None"):
         tiny(mlp(), "0", (x, y), loss, tau=10, fallback="third", above_noise=False)
+
+
+@pytest.mark.parametrize(("make", "shape", "name"), [(lambda: mlp(nn.ReLU), (3,), "0"), (conv, (2, 7, 7), "2")])
+def test_the_best_move_of_the_present_weights_lowers_the_loss_by_what_its_search_saw(make, shape, name):
+    model, (x, y), held = make(), data(shape), data(shape, 40, 9)
+    options = {"validation": held, "tau": 0, "fallback": None, "above_noise": False, "move": True, "project": False}
+    proposal = tiny(model, place_of(model, name, shape), (x, y), loss, **options)
+    said = proposal.explanation["move"]
+    assert proposal.count
+    assert said["amplitude"] > 0
+    alone = copy.deepcopy(model)
+    with torch.no_grad():
+        for key, change in proposal.change.items():
+            alone.get_parameter(key).add_(change)
+    assert mean_loss(model, *held) == pytest.approx(said["loss_before"], rel=1e-10)
+    assert mean_loss(alone, *held) == pytest.approx(said["loss_after"], rel=1e-10)
+    assert said["loss_after"] < said["loss_before"]
+    search = proposal.explanation["line_search"]
+    assert search["loss_before"] == pytest.approx(said["loss_after"], rel=1e-10)
+    assert mean_loss(apply_to_copy(model, proposal), *held) == pytest.approx(search["loss_after"], rel=1e-10)
+
+
+def test_a_move_that_raises_the_loss_on_held_out_samples_is_left_out():
+    model, (x, y) = mlp(nn.ReLU, (3, 4, 2)), data()
+    options = {"tau": 0, "fallback": None, "above_noise": False, "project": False, "move": True}
+    assert tiny(model, "0", (x, y), loss, validation=(x, y), **options).change
+    against = tiny(model, "0", (x, y), loss, validation=(x, 1 - y), **options)  # the loss is convex in the last layer
+    assert against.explanation["move"]["amplitude"] == 0
+    assert not against.change
 
 
 @pytest.mark.parametrize("fallback", ["second", "random"])

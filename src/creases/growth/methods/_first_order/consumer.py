@@ -58,9 +58,12 @@ class Consumer:
 
     def subtract_move(self, goals: Tensor, inputs: Tensor, moves: Tensor) -> Tensor:
         """Return v_goal - dW b_l for a change dW of the weights (m, out), in v_goal's layout and dtype."""
-        moved = (as_rows(self.inputs(inputs)) @ moves).reshape(len(goals), -1, len(moves.T))  # (n, outputs, out)
-        moved = moved.movedim(-1, 1) if self.kind == "conv" else moved
-        return (goals.double() - moved.reshape(goals.shape)).to(goals.dtype)
+        return (goals.double() - self.move_response(goals, inputs, moves)).to(goals.dtype)
+
+    def move_response(self, like: Tensor, inputs: Tensor, moves: Tensor) -> Tensor:
+        """Return dW b_l for a change dW of the weights (m, out), in the layout of its output, float64."""
+        moved = (as_rows(self.inputs(inputs)) @ moves).reshape(len(like), -1, len(moves.T))  # (n, outputs, out)
+        return (moved.movedim(-1, 1) if self.kind == "conv" else moved).reshape(like.shape)
 
     def inputs(self, inputs: Tensor) -> Tensor:
         """Return what its weights multiply, b_l with a constant 1 last if it has a bias: (n, m, *outputs), float64."""
@@ -109,8 +112,10 @@ class Consumer:
         if self.kind == "linear":
             products = (as_rows(goals) @ columns) * as_rows(units.flatten(2))  # (n positions, k)
             return products.reshape(len(units), -1, columns.shape[1]).sum(1)
-        each = [self.response(units[:, k : k + 1], columns[:, k : k + 1]) for k in range(columns.shape[1])]
-        return torch.stack([(goals * change.reshape(goals.shape)).flatten(1).sum(1) for change in each], 1)
+        with torch.enable_grad():  # linear in the units: the gradient by each unit's values, times these
+            at = units.detach().requires_grad_()
+            (slope,) = torch.autograd.grad((goals * self.response(at, columns).reshape(goals.shape)).sum(), at)
+        return (slope * units).flatten(2).sum(2)
 
     def columns_per_unit(self) -> tuple[int, ...]:
         """Return the shape of one unit's columns: positions, or the kernel's entries; () for one column."""

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from creases.growth._cost import charge
+
 _BLOCK = 1024  # rows whose products are summed up in one product of float32
 _FEW = 4096  # rows whose products x' x are summed up in float32
 
@@ -60,6 +62,7 @@ def _gram(x: Tensor) -> Tensor:
     """Return x' x, on a CPU by numpy, which uses the symmetry to do half the work."""
     if x.device.type != "cpu":
         return x.T @ x
+    charge(x.shape[0] * x.shape[1] ** 2 / 2)
     array = x.contiguous().numpy()
     with np.errstate(over="ignore", invalid="ignore"):  # as torch, which gives inf
         return torch.from_numpy(array.T @ array)

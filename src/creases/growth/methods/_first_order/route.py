@@ -68,6 +68,24 @@ class UnitPath:
         return abs(self.right_slope - self.left_slope) <= 1e-12 * max(1.0, abs(self.right_slope))
 
     @property
+    def is_homogeneous(self) -> bool:
+        """Return whether the bend doubles where its input doubles, as ReLU does."""
+        z = torch.tensor([-3.0, -0.1, 0.1, 3.0], dtype=torch.float64)
+        with torch.no_grad():
+            return torch.allclose(self.bend(2 * z), 2 * self.bend(z))
+
+    @property
+    def has_norm_first(self) -> bool:
+        """Return whether units pass a batch norm before their bend."""
+        kinds = [kind for kind, _ in self._steps]
+        return "norm" in kinds and (kinds.index("norm") < kinds.index("bend") if "bend" in kinds else True)
+
+    @property
+    def has_bias(self) -> bool:
+        """Return whether units have a bias, the weight of a constant input 1: their layer's, or their norm's."""
+        return self.producer.bias is not None or self.has_norm_first
+
+    @property
     def is_linear(self) -> bool:
         """Return whether a linear layer makes the units, and linear layers read them without means over positions."""
         layers = [self.producer, *(self.model.get_submodule(link.path) for link in self.place.consumers)]
@@ -132,11 +150,6 @@ class Route(UnitPath):
         self.consumers = tuple(Consumer.from_link(twin, link, observation) for link in place.consumers)
         self._check_present_units(observation)
 
-    @property
-    def has_bias(self) -> bool:
-        """Return whether units have a bias, the weight of a constant input 1."""
-        return self.producer.bias is not None
-
     def inputs(self, layer_input: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
         """Return the inputs of one unit at each position, without the constant: b_{l-1} (n, d, *positions)."""
         x = layer_input.to(dtype)
@@ -156,7 +169,7 @@ class Route(UnitPath):
     def propagate(self, z: Tensor, bend: Map) -> Tensor:
         """Return new units (n, k, *positions) as they reach the consumers, with ``bend`` as the bend."""
         for kind, step in self._steps:
-            if kind != "norm":  # a batch norm leaves new units as they are
+            if kind != "norm":  # a batch norm passes new units on as they are: see norm.py
                 z = bend(z) if kind == "bend" else step(z)
         return z if z.ndim > 2 else z[:, :, None]
 

@@ -21,7 +21,7 @@ _RELATIVE = 1e-7  # singular values below this, relative to the first, are round
 def best_moves(sums: Statistics, *, cutoff: float = 1e-10) -> dict[str, Tensor]:
     """Return by consumer the best change of its weights, transposed: dW*' (m, out), Prop. 3.1 of the TINY paper.
 
-    ``dW* = (1/n) V_goal B_l' ((1/n) B_l B_l')^+``. :func:`tiny` does not apply it: where units barely vary it is huge.
+    ``dW* = (1/n) V_goal B_l' ((1/n) B_l B_l')^+``. Where units barely vary it is huge: :func:`tiny` searches its size.
     """
     return {path: _best_move_of(part, cutoff) for path, part in sums.consumers.items()}
 
@@ -36,15 +36,20 @@ def best_move(model: nn.Module, sums: Statistics, *, cutoff: float = 1e-10) -> d
     .. [1] "Spotting Expressivity Bottlenecks and Fixing Them Optimally", anonymous, under review (a later version:
        Verbockhaven, Rudkiewicz, Chevallier, Charpiat, "Growing Tiny Networks", TMLR 2024).
     """
+    return scale_moves(model, best_moves(sums, cutoff=cutoff), 1.0)
+
+
+def scale_moves(model: nn.Module, moves: dict[str, Tensor], factor: float) -> dict[str, Tensor]:
+    """Return moves dW' (m, out) of the consumers' weights, times a factor, by parameter name."""
     change = {}
-    for path, moves in best_moves(sums, cutoff=cutoff).items():
+    for path, move in moves.items():
         layer = model.get_submodule(path)
         weight = layer.weight
         assert isinstance(weight, Tensor)
         inputs = weight[0].numel()
-        change[f"{path}.weight"] = moves[:inputs].T.reshape(weight.shape).clone()
+        change[f"{path}.weight"] = factor * move[:inputs].T.reshape(weight.shape)
         if layer.bias is not None:
-            change[f"{path}.bias"] = moves[inputs].clone()
+            change[f"{path}.bias"] = factor * move[inputs]
     return change
 
 

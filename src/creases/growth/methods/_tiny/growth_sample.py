@@ -30,6 +30,7 @@ class GrowthSample:
     route: Route
     observations: list[Observation]
     sums: Statistics
+    batches: list[tuple[Tensor, Any]]  #: of the observations
     runs: list[ReplayedModel]
     has_validation: bool  #: whether the validation samples are not those of the sums
 
@@ -60,7 +61,7 @@ def gather_sample(
         runs = [ReplayedModel(observer, *batch) for batch in (hold if held else use)]
     # outputs are not needed any more
     observations = [replace(each, layer_output=each.layer_output[:0]) for each in observations]
-    return GrowthSample(observer, route, observations, sums, runs, bool(held))
+    return GrowthSample(observer, route, observations, sums, use, runs, bool(held))
 
 
 def _split_batches(

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from math import inf, isfinite, log2, sqrt
+from math import inf, isfinite, log2
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from creases.growth import _distributed as ranks
+from creases.growth.methods._first_order.consumer import Consumer
 from creases.growth.methods._first_order.gains import pre_activations
 from creases.growth.methods._first_order.observation import PlaceObserver, TensorRecorder, frozen_copy
 from creases.growth.methods._first_order.products import product_dtype
@@ -29,7 +30,7 @@ _MIN_GAIN = 1e-6  # a smaller decrease, relative to the loss, counts as none
 class LineSearchResult:
     """The result of a line search; ``factor`` is 0 if no size lowers the loss."""
 
-    factor: float  #: of the product of weights in and out
+    factor: float  #: of the weights
     before: float  #: mean loss on the samples of the search
     after: float
     samples: int
@@ -49,6 +50,8 @@ class ReplayedModel:
         self.observer, self.x, self.target = observer, x, target
         self.twin = frozen_copy(observer.twin)
         self.layer_input = x
+        self.consumer_inputs: dict[str, Tensor] = {}  #: by consumer's path
+        self.consumer_outputs: dict[str, Tensor] = {}
         self.changes: dict[str, Change] = {}
         self._calls: dict[nn.Module, int] = {}
         recorder = TensorRecorder(observer.in_place)
@@ -78,6 +81,9 @@ class ReplayedModel:
                 outputs.setdefault(module, []).append(recorder.keep(out))
             if module in paths:
                 reached.append(module)
+                self.consumer_inputs[paths[module]], self.consumer_outputs[paths[module]] = map(
+                    recorder.keep, (args[0], out)
+                )
 
         leaves = [module for module in self.twin.modules() if not next(module.children(), None)]
         handles = [module.register_forward_hook(record) for module in leaves]
@@ -115,41 +121,92 @@ class ReplayedModel:
         return lambda module, args, out: self.changes[path](out)
 
 
-def line_search(
-    route: Route, runs: Sequence[ReplayedModel], units: NewUnits, *, fan_in: bool = True
-) -> LineSearchResult:
-    """Return the factor of new units at which the loss on some batches is smallest, by quartering and parabolas.
+#: By batch and consumer a change of the consumer's output.
+Moved = Sequence[dict[str, Tensor]]
 
-    Incoming and outgoing weights are both multiplied by the factor's square root; with ``fan_in`` False only the
-    outgoing ones, by the factor.
+
+def line_search(
+    route: Route, runs: Sequence[ReplayedModel], units: NewUnits, *, fan_in: bool = True, moved: Moved | None = None
+) -> LineSearchResult:
+    """Return the factor of new units at which the loss on some batches is smallest (eq. 7): quartering, then parabolas.
+
+    Incoming weights are multiplied by the factor; with ``fan_in`` False the outgoing ones. ``moved`` is what a change
+    of the present weights adds to the consumers' outputs (:func:`search_move`).
     """
     inner = [pre_activations(route, run.layer_input, units.alpha, product_dtype(run.layer_input)) for run in runs]
-    start = torch.tensor([sum(len(run.x) for run in runs), sum(run.first for run in runs)], dtype=torch.float64)
-    ranks.sum_over_ranks([start])
-    n, before = int(start[0]), float(start[1] / start[0])
 
-    def loss(factor: float) -> float:
-        size_in, size_out = (sqrt(factor), sqrt(factor)) if fan_in else (1.0, factor)
-        total = torch.zeros((), dtype=torch.float64)
-        for run, z in zip(runs, inner, strict=True):
-            arrived = route.propagate(size_in * z, route.bend)
-            columns = {path: size_out * part for path, part in units.omega.items()}
-            total += run.loss(
-                {
-                    e.link.path: partial(e.add_response, units=arrived, columns=columns[e.link.path])
-                    for e in route.consumers
-                }
+    def changes(number: int, factor: float) -> dict[str, Change]:
+        arrived = route.propagate(factor * inner[number] if fan_in else inner[number], route.bend)
+        out: dict[str, Change] = {}
+        for consumer in route.consumers:
+            path = consumer.link.path
+            columns = units.omega[path] if fan_in else factor * units.omega[path]
+            more = None if moved is None else moved[number][path]
+            out[path] = partial(_add_both, consumer, units=arrived, columns=columns, more=more)
+        return out
+
+    return _search(runs, changes, lambda number: {} if moved is None else _additions(moved[number]))
+
+
+def search_move(
+    route: Route, runs: Sequence[ReplayedModel], moves: dict[str, Tensor]
+) -> tuple[LineSearchResult, Moved]:
+    """Return the factor gamma_0 of the best move dW*' (m, out) by consumer (eq. 6), and what it adds at that factor."""
+    moved = [
+        {
+            e.link.path: e.move_response(
+                run.consumer_outputs[e.link.path], run.consumer_inputs[e.link.path], moves[e.link.path]
             )
-        ranks.sum_over_ranks([total])
-        return float(total) / n if isfinite(total) else inf
+            for e in route.consumers
+        }
+        for run in runs
+    ]
 
-    return minimize_loss(loss, before, n)
+    def scaled(number: int, factor: float) -> dict[str, Tensor]:
+        return {path: factor * part for path, part in moved[number].items()}
+
+    result = _search(runs, lambda number, factor: _additions(scaled(number, factor)), lambda number: {})
+    return result, [scaled(number, result.factor) for number in range(len(runs))]
 
 
 def resize_units(units: NewUnits, factor: float, *, fan_in: bool = True) -> NewUnits:
     """Return the units at the size that a line search chose."""
-    ones, root = torch.ones_like(units.values), sqrt(factor)
-    return scale_units(units, root * ones, root * ones) if fan_in else scale_units(units, ones, factor * ones)
+    ones = torch.ones_like(units.values)
+    return scale_units(units, factor * ones, ones) if fan_in else scale_units(units, ones, factor * ones)
+
+
+def _add_both(consumer: Consumer, out: Tensor, units: Tensor, columns: Tensor, more: Tensor | None) -> Tensor:
+    after = consumer.add_response(out, units, columns)
+    return after if more is None else after + more.to(after.dtype)
+
+
+def _additions(parts: dict[str, Tensor]) -> dict[str, Change]:
+    return {path: partial(_add, part) for path, part in parts.items()}
+
+
+def _add(part: Tensor, out: Tensor) -> Tensor:
+    return out + part.to(out.dtype)
+
+
+def _search(
+    runs: Sequence[ReplayedModel],
+    changes: Callable[[int, float], dict[str, Change]],
+    start: Callable[[int], dict[str, Change]],
+) -> LineSearchResult:
+    """Search the factor of changes of the consumers' outputs, by batch, beside the changes at factor 0."""
+    first = [run.loss(begin) if (begin := start(number)) else run.first for number, run in enumerate(runs)]
+    sums = torch.tensor([sum(len(run.x) for run in runs), sum(first)], dtype=torch.float64)
+    ranks.sum_over_ranks([sums])
+    n, before = int(sums[0]), float(sums[1] / sums[0])
+
+    def loss(factor: float) -> float:
+        total = torch.zeros((), dtype=torch.float64)
+        for number, run in enumerate(runs):
+            total += run.loss(changes(number, factor))
+        ranks.sum_over_ranks([total])
+        return float(total) / n if isfinite(total) else inf
+
+    return minimize_loss(loss, before, n)
 
 
 def minimize_loss(loss: Callable[[float], float], before: float, n: int) -> LineSearchResult:

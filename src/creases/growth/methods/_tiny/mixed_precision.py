@@ -18,6 +18,7 @@ from creases.growth.methods._first_order.route import Route
 from creases.growth.methods._first_order.statistics import Statistics, batch_slices, sum_features, sum_pairs
 from creases.growth.methods._first_order.units import NewUnits, synchronize_units
 from creases.growth.methods._tiny.bottleneck import join_columns, solve_units, split_columns
+from creases.growth.methods._tiny.ridge import degrees_of_freedom, ridge_squares
 
 _MAX_ERROR = 2e-6  # of float32 sums, as measured by the units computed from them; above it float64 is taken
 _SMALLEST, _LARGEST = 1e-24, 1e24  # mean squares beyond which products leave the range of float32
@@ -28,9 +29,13 @@ def optimal_units_for(
     observations: Sequence[Observation],
     projected: Sequence[Observation],
     sums: Statistics,
+    *,
+    ridge: float = 0.0,
     **options: Any,
 ) -> NewUnits:
     """Return the optimal units (:func:`solve_units`) for the goals of ``projected``: V_proj, or V_goal.
+
+    A ridge is added to S (:func:`ridge_squares`); it counts as a part of S below.
 
     For float32 on a CPU, products b_{l-1} b_{l-1}' and v b_{l-1}' are taken in float32 first, and only sums are in
     float64. The resulting units are then evaluated in float64 at all samples: the error of their second moments shows
@@ -42,14 +47,14 @@ def optimal_units_for(
     if dtype == torch.float32 and not _in_range(route, observations, sums):
         recompute_features(route, observations, sums)
         dtype = torch.float64
-    units = _solve(route, projected, sums, dtype, options)
+    units = _solve(route, projected, sums, dtype, ridge, options)
     if dtype == torch.float64 or not len(units.values):
         return units
-    refined = _refine(route, projected, units, sums.count)
+    refined = _refine(route, projected, units, sums, ridge)
     if refined is not None:
         return refined
     recompute_features(route, observations, sums)
-    return _solve(route, projected, sums, torch.float64, options)
+    return _solve(route, projected, sums, torch.float64, ridge, options)
 
 
 def recompute_features(route: Route, observations: Sequence[Observation], sums: Statistics) -> None:
@@ -59,14 +64,26 @@ def recompute_features(route: Route, observations: Sequence[Observation], sums: 
 
 
 def _solve(
-    route: Route, projected: Sequence[Observation], sums: Statistics, dtype: torch.dtype, options: dict[str, Any]
+    route: Route,
+    projected: Sequence[Observation],
+    sums: Statistics,
+    dtype: torch.dtype,
+    ridge: float,
+    options: dict[str, Any],
 ) -> NewUnits:
     pairs = {path: part / sums.count for path, part in sum_pairs(route, projected, dtype).items()}
-    return synchronize_units(solve_units(sums.features / sums.count, pairs, **options))
+    s = sums.features / sums.count
+    added = ridge_squares(s, ridge, constant=route.has_bias)
+    units = solve_units(s + torch.diag(added), pairs, **options)
+    freedom = degrees_of_freedom(s, added) if ridge else None
+    return synchronize_units(units if freedom is None else replace(units, rank=round(freedom)))
 
 
-def _refine(route: Route, projected: Sequence[Observation], units: NewUnits, n: Tensor) -> NewUnits | None:
+def _refine(
+    route: Route, projected: Sequence[Observation], units: NewUnits, sums: Statistics, ridge: float
+) -> NewUnits | None:
     """Return the best units within the span of the given ones; None where the moments of these are inaccurate."""
+    n, added = sums.count, ridge_squares(sums.features / sums.count, ridge, constant=route.has_bias)
     root = units.values.sqrt()[:, None]
     a = units.alpha / root.T  # a' S a should be 1, and a' N the rows of lambda v'
     square = a.new_zeros(len(a.T), len(a.T))
@@ -81,7 +98,7 @@ def _refine(route: Route, projected: Sequence[Observation], units: NewUnits, n: 
                 pairs[path] += consumer.correlate(route.propagate_linear(z), consumer.goals(batch.goals[path][part]))
             inner.append(z)
     ranks.sum_over_ranks([square, *pairs.values()])
-    square, moments = square / n, join_columns(pairs) / n
+    square, moments = square / n + a.T @ (added[:, None] * a), join_columns(pairs) / n
     differences = (
         square - torch.eye(len(square)).to(square),
         (join_columns(units.omega) * root - moments) / units.values[0],

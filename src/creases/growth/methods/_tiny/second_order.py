@@ -43,10 +43,9 @@ def higher_order_units(
     gains = units.values.square()
     best = gains.argsort(descending=True, stable=True)
     best = best[gains[best] > 0]
-    best = best[torch.tensor([_is_before_mirror(best, i, alpha.shape[1]) for i in range(len(best))], dtype=torch.bool)][
-        :count
-    ]
-    units = synchronize_units(select_units(units, best))
+    better = {number % alpha.shape[1]: number for number in reversed(best.tolist())}  # of a unit and its mirror image
+    chosen = [number for number in best.tolist() if better[number % alpha.shape[1]] == number]
+    units = synchronize_units(select_units(units, torch.tensor(chosen[:count], dtype=torch.int64, device=best.device)))
     return units, units.values.square()
 
 
@@ -62,11 +61,6 @@ def _random_weights(route: Route, s: Tensor, count: int, generator: torch.Genera
         alpha[d] = -(mean + spread * normal[d])
     size = (alpha * (s @ alpha)).sum(0).clamp_min(0).sqrt()
     return alpha / torch.where(size > 0, size, 1.0)
-
-
-def _is_before_mirror(order: Tensor, i: int, half: int) -> bool:
-    """Return whether the unit at i of the order comes before its mirror image."""
-    return not bool((order[:i] % half == order[i] % half).any())
 
 
 def _with_outputs(route: Route, observations: Sequence[Observation], alpha: Tensor, rank: int, n: Tensor) -> NewUnits:

@@ -15,17 +15,20 @@ from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
 from creases.growth.methods._evidence import Evidence, message_of
 from creases.growth.methods._first_order.gains import choose_signs, first_order_fit
+from creases.growth.methods._first_order.norm import check_norm, pass_norm
 from creases.growth.methods._first_order.observation import Batches, Observation
 from creases.growth.methods._first_order.route import UnitPath
-from creases.growth.methods._first_order.statistics import subtract_best_moves
+from creases.growth.methods._first_order.statistics import sample_size, subtract_best_moves
 from creases.growth.methods._first_order.units import NewUnits, scale_units, select_units
-from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck
+from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck, scale_moves
 from creases.growth.methods._tiny.growth_sample import GrowthSample, gather_sample
-from creases.growth.methods._tiny.line_search import LineSearchResult, line_search, resize_units
+from creases.growth.methods._tiny.line_search import LineSearchResult, line_search, resize_units, search_move
 from creases.growth.methods._tiny.mixed_precision import optimal_units_for, recompute_features
 from creases.growth.methods._tiny.noise_level import noise_level
 from creases.growth.methods._tiny.second_order import FALLBACKS, higher_order_units
-from creases.network.surgery import Place
+from creases.network.surgery import Place, unwrap_module
+
+_LEAST = 2000  # samples for the statistics of vectors, where there are as many
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,9 @@ class Tiny:
     tau: float = 1e-4
     fallback: Literal["second", "random"] | None = "random"
     above_noise: bool = True
-    samples: int = (
-        10_000  #: for the statistics, at most, and as many for the line search: few make noise look like gain
-    )
+    ridge: float = 0.1
+    move: bool = False
+    samples: int | None = None  #: for the statistics, and as many for the line search; None: :func:`sample_size`
 
     def check(self, model: nn.Module, place: Place) -> str:
         """Return why TINY cannot grow a place; "" where it can."""
@@ -46,12 +49,14 @@ class Tiny:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        batches, validation = evidence.draw(self.samples)
+        batches, validation = evidence.draw(self.samples or _enough_samples(model, place))
         options: dict[str, Any] = {
             "count": self.count,
             "tau": self.tau,
             "fallback": self.fallback,
             "above_noise": self.above_noise,
+            "ridge": self.ridge,
+            "move": self.move,
             "validation": validation,
         }
         return tiny(model, place, batches, evidence.objective.loss, seed=evidence.seed, **options)
@@ -69,6 +74,8 @@ def tiny(
     project: bool = True,
     fallback: str | None = Tiny.fallback,
     above_noise: bool = Tiny.above_noise,
+    ridge: float = Tiny.ridge,
+    move: bool = Tiny.move,
     solver: str = "auto",
     cutoff: float = 1e-10,
     seed: int = 0,
@@ -76,9 +83,12 @@ def tiny(
     """Propose the units that reduce the expressivity bottleneck behind a place most [1]_.
 
     The desired change of the next layers' pre-activations, minus what their present weights can provide, is
-    approximated by new units in closed form (Prop. 3.2). The sign of each unit is chosen by its exact slope, and the
-    size of all of them by a line search on validation samples (eq. 7). The present weights do not change
-    (:func:`best_move` gives their best change).
+    approximated by new units in closed form (Prop. 3.2). The sign of each unit is chosen by its exact slope. Outgoing
+    weights (over all consumers) have length 1, and one factor gamma of all incoming weights, ``gamma L^-T u_k``, is
+    chosen by a line search on validation samples (eq. 7).
+
+    A batch norm before the bend would undo that size: the norm's own entries for the new units take it then, and for
+    ReLU and its like the size goes to the outgoing weights, so that the norm's weight is that of the present units.
 
     Where the next layer is a convolution with overlapping windows, or follows a flattening, the units are optimal in
     the metric ``(alpha' S alpha) |omega|^2``; gain and bottleneck are exact there too. The desired change is torch's
@@ -105,6 +115,12 @@ def tiny(
     above_noise
         Whether to leave out units whose lambda is not above the noise level: what it would be if the desired changes
         were independent of the inputs. With many inputs and few samples that can be all of them.
+    ridge
+        Added to the second moments S of the inputs, relative to their mean; 0 for S as it is. It keeps weights small in
+        directions in which inputs hardly vary, where few samples show mostly noise.
+    move
+        Whether to propose also the best change dW* of the present weights behind the place (Prop. 3.1), with the factor
+        gamma_0 of a line search of its own on validation samples (eq. 6), unless no factor lowers their loss.
     solver, cutoff
         As in :func:`optimal_units`.
     seed
@@ -136,6 +152,7 @@ def tiny(
     check_count(count, "count")
     check_number(tau, "tau", least=0)
     check_choice(fallback, (*FALLBACKS, None), "fallback")
+    check_number(ridge, "ridge", least=0)
     sample = gather_sample(model, place, batches, loss, validation)
     _check_path(sample.route, fallback)
     explanation = _measured_bottleneck(sample, tau)
@@ -143,7 +160,7 @@ def tiny(
         return _empty_proposal(sample, explanation, why)
     moves = best_moves(sample.sums, cutoff=cutoff)
     projected = [subtract_best_moves(sample.route, observation, moves) for observation in sample.observations]
-    options: dict[str, Any] = {"count": count, "solver": solver, "cutoff": cutoff, "seed": seed}
+    options: dict[str, Any] = {"count": count, "solver": solver, "cutoff": cutoff, "ridge": ridge, "seed": seed}
     units = optimal_units_for(
         sample.route, sample.observations, projected if project else sample.observations, sample.sums, **options
     )
@@ -161,7 +178,11 @@ def tiny(
     best = choose_signs(sample.route, sample.observations, units) if first_order and len(units.values) else None
     if best is not None and len(best.gains):
         explanation |= {"flipped": best.flipped, "gains": best.gains.tolist(), "errors": best.errors.tolist()}
-        proposal = _sized_proposal(sample, explanation, balance_weights(best.units), best.gains, projected)
+        strength = best.units.values
+        printed = scale_units(best.units, strength**-0.5, strength**-0.5)  # |omega| = 1
+        proposal = _sized_proposal(
+            sample, explanation, printed, best.gains / strength, projected, moves if move else None
+        )
     else:
         proposal = _empty_proposal(sample, explanation, _no_gain_reason(len(units.values)))
     if proposal.count or fallback is None:
@@ -177,23 +198,17 @@ def tiny(
     return _sized_proposal(sample, explanation, units, units.values.square(), None)
 
 
-def balance_weights(units: NewUnits) -> NewUnits:
-    """Return units with the same first-order change whose weights in and out have equal lengths."""
-    outs = torch.stack([columns.movedim(1, 0).flatten(1).square().sum(1) for columns in units.omega.values()]).sum(0)
-    ratio = (outs.sqrt() / units.alpha.norm(dim=0)).sqrt()
-    return scale_units(units, ratio, 1 / ratio)
+def _enough_samples(model: nn.Module, place: Place) -> int:
+    """Return :func:`sample_size`, for vectors at least 2,000: few samples make noise look like gain."""
+    size = sample_size(model, place)
+    is_vector = isinstance(unwrap_module(model).get_submodule(place.name), nn.Linear)
+    return max(size, _LEAST) if is_vector else size
 
 
 def _check_path(route: UnitPath, fallback: str | None) -> None:
     """Refuse places where new units cannot be small, or small ones have no first-order effect."""
     name = route.place.name
-    if route.place.norm:
-        raise InputError(
-            "place",
-            "have no batch norm for TINY, which would rescale small units in training",
-            repr(name),
-            "use gradmax or random units",
-        )
+    check_norm(route)
     if route.value_at_zero:
         raise InputError(
             "place",
@@ -255,29 +270,40 @@ def _sized_proposal(
     units: NewUnits,
     gains: Tensor,
     projected: Sequence[Observation] | None,
+    moves: dict[str, Tensor] | None = None,
 ) -> Proposal:
     """Propose units of the size that is best on validation samples; if none is, try the stronger half.
 
-    With ``projected`` (V_proj) both incoming and outgoing weights are scaled, otherwise only the outgoing ones.
+    With ``projected`` (V_proj) the incoming weights are scaled, otherwise the outgoing ones. With ``moves`` (dW*) the
+    present weights move too.
     """
     fan_in = projected is not None
+    route, runs = sample.route, sample.runs
     explanation["candidates"] = len(gains)
-    size = line_search(sample.route, sample.runs, units, fan_in=fan_in)
+    change, moved, gain = {}, None, 0.0
+    if moves is not None:
+        best, moved = search_move(route, runs, moves)
+        explanation["move"] = _line_search_numbers(best, sample.has_validation)
+        along = sum(float((moves[path] * part.moves).sum()) for path, part in sample.sums.consumers.items())
+        gain = best.factor * along / float(sample.sums.count)
+        change = scale_moves(sample.observer.twin, moves, best.factor) if best.factor else {}
+    size = line_search(route, runs, units, fan_in=fan_in, moved=moved)
     while not size.factor and len(gains) > 1:
         strongest = torch.arange(len(gains) // 2, device=gains.device)
         units, gains = select_units(units, strongest), gains[strongest]
-        size = line_search(sample.route, sample.runs, units, fan_in=fan_in)
+        size = line_search(route, runs, units, fan_in=fan_in, moved=moved)
     explanation["line_search"] = _line_search_numbers(size, sample.has_validation)
     if not size.factor:
         return _empty_proposal(sample, explanation, "no size of the new units lowers the loss on held-out samples")
     if projected is not None:
-        along, square = first_order_fit(sample.route, projected, units)
+        along, square = first_order_fit(route, projected, units)
         explanation["bottleneck_after"] = explanation["bottleneck"] - (max(along, 0.0) ** 2 / square if square else 0.0)
     units = resize_units(units, size.factor, fan_in=fan_in)
-    gain = float(gains.sum()) * size.factor
+    gain += float(gains.sum()) * size.factor
     explanation |= {"units": len(gains), "gain": gain}
-    weights, bias = sample.route.layer_weights(units.alpha)
-    return Proposal("tiny", sample.observer.place, weights, bias, units.omega, gain, explanation)
+    weights, bias = route.layer_weights(units.alpha)
+    proposal = Proposal("tiny", sample.observer.place, weights, bias, units.omega, gain, explanation, change)
+    return pass_norm(sample.observer.twin, route, proposal, sample.batches, resize=route.is_homogeneous)
 
 
 def _line_search_numbers(size: LineSearchResult, has_validation: bool) -> dict[str, Any]:

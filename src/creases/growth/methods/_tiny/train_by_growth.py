@@ -38,7 +38,7 @@ def train_by_growth(
         Growth steps at most; it ends earlier when no place gets a unit any more.
     **options
         Of :func:`tiny`. By default units approximate all of V_goal (``project=False``), as no weight is trained, and
-        every unit above ``tau`` is taken (``above_noise=False``, ``fallback=None``).
+        every unit above ``tau`` is taken, as printed (``above_noise=False``, ``ridge=0``, ``fallback=None``).
 
     Returns
     -------
@@ -51,7 +51,7 @@ def train_by_growth(
     model = unwrap_module(model)
     names = [place if isinstance(place, str) else place.name for place in places]
     example = next(iterate_batches(batches))[0]
-    defaults = {"project": False, "fallback": None, "above_noise": False}
+    defaults = {"project": False, "fallback": None, "above_noise": False, "ridge": 0.0}
     done: list[Proposal] = []
     idle = 0
     for name in cycle(names):

@@ -1,0 +1,179 @@
+"""Batch norms behind new units: their entries, so that train mode and eval mode compute the same.
+
+A batch norm undoes the size of incoming weights. So their size is that of the present units' weights, and the norm's
+own weight and bias say how large a new unit is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from creases.errors import InputError
+from creases.growth import _distributed as ranks
+from creases.growth._proposal import Proposal
+from creases.growth.methods._first_order.observation import Batches, frozen_copy, iterate_batches
+from creases.growth.methods._first_order.route import UnitPath
+from creases.network.surgery import Link, Place, output_tensors, widen, without_side_effects
+
+_SAMPLES = 512  # for the mean and variance of new units, at most (on each rank)
+
+
+def norm_links(model: nn.Module, place: Place) -> list[Link]:
+    """Return the batch norms that the units of a place pass."""
+    return [link for link in place.carriers if isinstance(model.get_submodule(link.path), _BatchNorm)]
+
+
+def row_length(model: nn.Module, place: Place) -> float:
+    """Return the mean length of the present units' incoming weights; 1 where they are zero."""
+    producer = model.get_submodule(place.name)
+    weight = producer.weight
+    assert isinstance(weight, Tensor)
+    rows = weight.detach().double().movedim(output_tensors(producer).weight_axis, 0).flatten(1)
+    return float(rows.norm(dim=1).mean()) or 1.0
+
+
+def typical_entries(model: nn.Module, place: Place, count: int) -> dict[str, Tensor]:
+    """Return entries of batch norms for new units that are the means of the present units' entries."""
+    entries = {}
+    for link in norm_links(model, place):
+        norm = model.get_submodule(link.path)
+        columns = link.columns(place.width).flatten()
+        for name in ("weight", "bias", "running_mean", "running_var"):
+            present = getattr(norm, name)
+            if isinstance(present, Tensor):
+                mean = present.detach().double()[columns.to(present.device)].mean()
+                entries[f"{link.path}.{name}"] = mean.expand(count * link.per_unit).clone()
+    return entries
+
+
+def with_statistics(model: nn.Module, proposal: Proposal, batches: Batches) -> Proposal:
+    """Return a proposal whose batch norms have the running statistics of the new units on some samples."""
+    entries = dict(proposal.carriers)
+    for path, (mean, variance) in _measure(model, proposal, batches).items():
+        if f"{path}.running_mean" in entries:
+            entries |= {f"{path}.running_mean": mean, f"{path}.running_var": variance}
+    return replace(proposal, carriers=entries)
+
+
+def pass_norm(twin: nn.Module, route: UnitPath, proposal: Proposal, batches: Batches, *, resize: bool) -> Proposal:
+    """Return a proposal whose units pass the place's batch norm as their weights and biases say; see :func:`with_size`.
+
+    Without a norm it is returned as it is.
+    """
+    if not proposal.place.norm or not proposal.count:
+        return proposal
+    if route.has_norm_first:
+        return with_size(twin, proposal, proposal.bias, batches, resize=resize)
+    return as_identity(twin, proposal, batches)
+
+
+def check_norm(route: UnitPath) -> None:
+    """Refuse batch norms whose entries cannot say how large a new unit is."""
+    if not route.place.norm:
+        return
+    links = norm_links(route.model, route.place)
+    norms = [route.model.get_submodule(link.path) for link in links]
+    if len(norms) != 1 or links[0].per_unit != 1 or norms[0].weight is None:
+        raise InputError(
+            "place",
+            "have one batch norm with weights, before any flattening, to be grown by gradients",
+            repr(route.place.name),
+            "use random units",
+        )
+
+
+def with_size(model: nn.Module, proposal: Proposal, offset: Tensor, batches: Batches, *, resize: bool) -> Proposal:
+    """Return a proposal that passes its units through a batch norm before the bend as ``w b + offset``.
+
+    ``proposal.fan_in`` are the weights w, ``offset`` is (k,). With ``resize``, which is exact where the bend is
+    positively homogeneous or outgoing weights are zero, the size of each unit is moved to its outgoing weights, so that
+    the norm's weight is the mean size of the present ones.
+    """
+    (link,) = norm_links(model, proposal.place)
+    norm = model.get_submodule(link.path)
+    assert isinstance(norm, _BatchNorm)
+    length = proposal.fan_in.flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+    scale = row_length(model, proposal.place) / length  # of the incoming weights
+    proposal = replace(proposal, fan_in=_times(proposal.fan_in, scale, 0), bias=torch.zeros_like(offset))
+    mean, variance = _measure(model, proposal, batches)[link.path]
+    weight = (variance + norm.eps).sqrt() / scale
+    bias = offset + mean / scale
+    if resize:
+        size = float(norm.weight.detach().double().abs().mean()) or 1.0
+        factor = size / weight
+        weight, bias = weight * factor, bias * factor
+        outs = {path: _times(columns, 1 / factor, 1) for path, columns in proposal.fan_out.items()}
+        proposal = replace(proposal, fan_out=outs)
+    return replace(proposal, carriers=_entries(norm, link.path, weight, bias, mean, variance))
+
+
+def as_identity(model: nn.Module, proposal: Proposal, batches: Batches) -> Proposal:
+    """Return a proposal whose batch norm behind the bend passes the new units on as they are."""
+    (link,) = norm_links(model, proposal.place)
+    norm = model.get_submodule(link.path)
+    assert isinstance(norm, _BatchNorm)
+    mean, variance = _measure(model, proposal, batches)[link.path]
+    return replace(proposal, carriers=_entries(norm, link.path, (variance + norm.eps).sqrt(), mean, mean, variance))
+
+
+def _entries(
+    norm: _BatchNorm, path: str, weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor
+) -> dict[str, Tensor]:
+    entries = {f"{path}.weight": weight, f"{path}.bias": bias}
+    if norm.running_mean is not None:
+        entries |= {f"{path}.running_mean": mean, f"{path}.running_var": variance}
+    return entries
+
+
+def _measure(model: nn.Module, proposal: Proposal, batches: Batches) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return by batch norm the mean and variance (k,) of the new units that enter it, over samples and positions."""
+    place, twin = proposal.place, frozen_copy(model)
+    widen(twin, place, proposal.fan_in, proposal.bias)
+    sums: dict[str, Tensor] = {}
+    handles = []
+    for link in norm_links(twin, place):
+        new = link.resize(proposal.count).columns(place.width + proposal.count)[place.width :].flatten()
+        sums[link.path] = torch.zeros(3, len(new), dtype=torch.float64)
+        handles.append(twin.get_submodule(link.path).register_forward_hook(_moments(sums[link.path], new)))
+    seen = 0
+    with ranks.fail_together(), without_side_effects():
+        for x, _ in iterate_batches(batches):
+            if seen >= _SAMPLES:
+                break
+            twin(x[: _SAMPLES - seen])
+            seen += len(x)
+    ranks.sum_over_ranks(list(sums.values()))
+    device = proposal.fan_in.device
+    return {path: _mean_and_variance(part.to(device)) for path, part in sums.items()}
+
+
+def _moments(sums: Tensor, units: Tensor) -> Callable[[nn.Module, Any, Any], None]:
+    """Return a hook that adds count, sum and sum of squares of some units in a layer's input to sums (3, k)."""
+
+    def hook(module: nn.Module, args: Any, out: Any) -> None:
+        x = args[0].detach()[:, units.to(args[0].device)].double().flatten(2) if args[0].ndim > 2 else args[0].detach()
+        x = x if args[0].ndim > 2 else x[:, units.to(x.device), None].double()
+        rows = x.movedim(1, -1).reshape(-1, len(units))
+        sums[0] += len(rows)
+        sums[1] += rows.sum(0).cpu()
+        sums[2] += rows.square().sum(0).cpu()
+
+    return hook
+
+
+def _mean_and_variance(sums: Tensor) -> tuple[Tensor, Tensor]:
+    mean = sums[1] / sums[0]
+    return mean, (sums[2] / sums[0] - mean.square()).clamp_min(0)
+
+
+def _times(values: Tensor, factors: Tensor, axis: int) -> Tensor:
+    """Return values multiplied by a factor for each index of an axis."""
+    shape = [1] * values.ndim
+    shape[axis] = len(factors)
+    return values * factors.reshape(shape)
