@@ -22,7 +22,7 @@ from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._first_order.statistics import sample_size, statistics
 from creases.growth.methods._tiny.bottleneck import bottleneck
-from creases.growth.methods._tiny.tiny import Tiny
+from creases.growth.methods._tiny.tiny import Tiny, enough_samples
 from creases.network.surgery import Place, copy_sharing_parameters, count_parameters, places, without_side_effects
 
 
@@ -110,7 +110,7 @@ class State:
     def propose_depth(self, place: Place) -> DepthProposal | None:
         """Return a new layer after a place's nonlinearity, computed once; None where none lowers the held-out loss."""
         if place.name not in self._layers:
-            batches, validation = self.evidence.draw(Tiny.samples)
+            batches, validation = self.evidence.draw(enough_samples(self.model, place))
             try:
                 layer = propose_depth(self.model, place, batches, self.objective.loss, validation=validation)
             except (InputError, ReadError):

@@ -49,7 +49,7 @@ class Tiny:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        batches, validation = evidence.draw(self.samples or _enough_samples(model, place))
+        batches, validation = evidence.draw(self.samples or enough_samples(model, place))
         options: dict[str, Any] = {
             "count": self.count,
             "tau": self.tau,
@@ -198,7 +198,7 @@ def tiny(
     return _sized_proposal(sample, explanation, units, units.values.square(), None)
 
 
-def _enough_samples(model: nn.Module, place: Place) -> int:
+def enough_samples(model: nn.Module, place: Place) -> int:
     """Return :func:`sample_size`, for vectors at least 2,000: few samples make noise look like gain."""
     size = sample_size(model, place)
     is_vector = isinstance(unwrap_module(model).get_submodule(place.name), nn.Linear)
