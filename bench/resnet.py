@@ -38,7 +38,6 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 import creases
-from creases.growth import State
 from creases.problems import cifar10
 
 WIDTHS, DEPTH = (16, 32, 64), 3  # channels of the three stages, blocks in each
@@ -195,17 +194,12 @@ def train(
 
 def grow(model: ResNet, x: Tensor, y: Tensor, budget: float, how: str, seed: int) -> tuple[int, float, str]:
     """Grow a model by ``creases.grow``; return its steps, the multiply-adds used and why growth ended."""
-    limits = dict(zip((f"blocks.{at}.conv1" for at in range(len(model.blocks))), ResNet().inner, strict=True))
-
-    def where(state: State) -> list[creases.Place]:
-        return [place for place in state.places if place.width < limits[place.name]]
-
     history = creases.grow(
         model,
         (x[HELD:], y[HELD:]),
         "classification",
         how=how,
-        where=where,
+        where="all",
         budget=f"{budget:.6e} multiply-adds",
         growth_share=0.25,
         max_parameters=sum(parameter.numel() for parameter in ResNet().parameters()),
