@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional as F
 
 from creases.growth import DepthProposal, Grower, GrowthConfig, History, Run
+from creases.growth.methods import Tiny
 from creases.growth.policies import Budget, WidthOrDepth
 from creases.network.surgery import Place
 from growth_runs import mlp, same_tensors, state, timeless
@@ -52,42 +53,46 @@ def wide_target() -> tuple[torch.nn.Sequential, tuple[torch.Tensor, torch.Tensor
     return model, (x, y)
 
 
-def rates(at) -> dict[str, float]:
-    """Held-out gain per multiply-add of every option, computed anew."""
-    found = {}
-    for place in at.places:
-        proposal = at.propose(place)
-        flops = at.flops_per_unit(place) * proposal.count
-        found[place.name] = at.held_out_gain(place) / max(flops / 2, 1)
-        layer = at.propose_depth(place)
-        if layer is not None:
-            found[layer.name] = layer.gain / layer.multiply_adds
-    return found
+def gain_by_width(model, data, units: int) -> float:
+    """The held-out decrease by TINY's units, called as a run calls it."""
+    at = state(model, data, how=Tiny(count=units))
+    return at.propose(at.places[0]).explanation["line_search"]["gain"]
 
 
-def test_depth_is_chosen_where_it_gains_more_per_multiply_add():
-    at = state(*deep_target(), how="tiny", where="width or depth")
-    options = at.where(at)
-    assert isinstance(options[0], DepthProposal)
-    assert [option.name for option in options] == sorted(rates(at), key=rates(at).get, reverse=True)
-    assert options[0].explanation["width"]["place"] == "0"
+def test_depth_is_chosen_where_it_gains_more_for_the_same_multiply_adds():
+    model, data = deep_target()
+    at = state(model, data, how="tiny", where="width or depth")
+    layer, place = at.where(at)
+    assert isinstance(layer, DepthProposal)
+    assert layer.multiply_adds == 16  # a unit costs 21
+    assert layer.gain > gain_by_width(model, data, 1)
+    assert layer.explanation["width"] == {"place": "0", "units": 1, "gain": gain_by_width(model, data, 1)}
+    assert place.name == "0"
 
 
-def test_width_is_chosen_where_that_gains_more_per_multiply_add():
-    at = state(*wide_target(), how="tiny", where="width or depth")
-    options = at.where(at)
-    assert isinstance(options[0], Place)
-    assert [option.name for option in options] == sorted(rates(at), key=rates(at).get, reverse=True)
-
-
-@pytest.mark.parametrize("how", ["gradmax", "random", "split"])
-def test_methods_that_measure_no_gain_are_judged_by_as_many_units_of_tiny(how):
+@pytest.mark.parametrize("how", ["tiny", "gradmax", "random", "split"])
+def test_width_is_chosen_where_that_gains_more_for_the_same_multiply_adds(how):
     model, data = wide_target()
-    at, tiny = state(model, data, how=how), state(model, data, how="tiny")
-    place = at.places[0]
-    units = at.propose(place).count
-    expected = tiny.call_method(model, place, type(tiny.how)(count=units)).explanation["line_search"]["gain"]
-    assert at.held_out_gain(place) == expected > 0
+    at = state(model, data, how=how, where="width or depth")
+    place, *layers = at.where(at)
+    assert isinstance(place, Place)
+    assert all(layer.gain <= gain_by_width(model, data, 32) for layer in layers)  # 64 multiply-adds
+
+
+def test_with_several_layers_the_options_are_in_order():
+    model, (x, y) = mlp(2, 3, 6, 1), wide_target()[1]
+    x = torch.cat([x, x.flip(0)], 1)
+    train(model, x, y)
+    at = state(model, (x, y), how="tiny", where="width or depth")
+    options = at.where(at)
+    layers = [option for option in options if isinstance(option, DepthProposal)]
+    assert len(layers) == 2
+    assert layers == sorted(layers, key=lambda layer: layer.gain / layer.multiply_adds, reverse=True)
+    costs = {"0": (2 + 6), "2": (3 + 1)}
+    gains = {p.name: at.held_out_gain(p, max(1, round(layers[0].multiply_adds / costs[p.name]))) for p in at.places}
+    names = [option.name for option in options if isinstance(option, Place)]
+    assert names == sorted(gains, key=gains.get, reverse=True)
+    assert (options[0] is layers[0]) == (layers[0].gain > max(gains.values()))
 
 
 def test_places_without_a_layer_to_insert_are_still_options():
@@ -118,7 +123,7 @@ def test_a_deepening_step_is_recorded_and_explained():
     assert record.before == record.after
     assert record.predicted > 0
     assert "A layer of 4 units was inserted after '0' because its weights can give" in record.why()
-    assert "per multiply-add" in record.explain()
+    assert "new units at '0', for as many multiply-adds, " in record.explain()
     assert History.from_json(run.history.to_json()).records[0].explain() == record.explain()
     json.dumps(record.explanation)
     run.epoch()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import overload
 
 import torch
@@ -43,7 +43,7 @@ class State:
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _proposals: dict[str, Proposal] = field(default_factory=dict)
     _layers: dict[str, DepthProposal | None] = field(default_factory=dict)
-    _gains: dict[str, float] = field(default_factory=dict)
+    _gains: dict[tuple[str, int], float] = field(default_factory=dict)
     _bottlenecks: dict[str, float] = field(default_factory=dict)
     _unit_flops: dict[str, int] = field(default_factory=dict)
     _places: list[Place] | None = None
@@ -118,19 +118,13 @@ class State:
             self._layers[place.name] = ranks.from_first(layer if layer is not None and layer.gain > 0 else None)
         return self._layers[place.name]
 
-    def held_out_gain(self, place: Place) -> float:
-        """Return by how much the units proposed for a place lower the mean loss on held-out samples at once.
-
-        For methods that do not measure it, the decrease by as many of TINY's units, computed once.
-        """
-        if place.name not in self._gains:
-            proposal = self.propose(place)
-            search = proposal.explanation.get("line_search")
-            if search is None and proposal.count:
-                yardstick = self.call_method(self.model, place, Tiny(count=proposal.count))
-                search = yardstick.explanation.get("line_search")
-            self._gains[place.name] = 0.0 if search is None else float(search["gain"])
-        return self._gains[place.name]
+    def held_out_gain(self, place: Place, units: int) -> float:
+        """Return by how much so many of TINY's units at a place lower the mean loss on held-out samples at once."""
+        if (place.name, units) not in self._gains:
+            how = replace(self.how if isinstance(self.how, Tiny) else Tiny(), count=units)
+            search = self.call_method(self.model, place, how).explanation.get("line_search", {})
+            self._gains[place.name, units] = float(search.get("gain", 0.0))
+        return self._gains[place.name, units]
 
     def bottleneck(self, place: Place) -> float:
         """Return the expressivity bottleneck behind a place (the TINY paper, eq. 2); 0 where it is not defined."""

@@ -57,22 +57,12 @@ def _depth_details(e: Mapping[str, Any]) -> str:
     search = e["line_search"]
     where = "held-out samples" if search["held_out"] else "the same samples"
     text = "It starts as the identity, so the function is unchanged. Along its best move the mean loss falls by "
-    text += f"{e['gain']:.3g} on {search['samples']} {where}, {_per_multiply_add(e)}"
-    if not e.get("width"):
+    text += f"{e['gain']:.3g} on {search['samples']} {where}"
+    if "width" not in e:
         return f"{text}."
-    width = e["width"]
-    if not width["gain"]:
-        return f"{text}; no proposed units lower it there."
-    units = (
-        f"1 unit at {width['place']!r} gives"
-        if width["units"] == 1
-        else f"{width['units']} units at {width['place']!r} give"
-    )
-    return f"{text}; {units} {_per_multiply_add(width)}."
-
-
-def _per_multiply_add(e: Mapping[str, Any]) -> str:
-    return f"{e['gain'] / max(e['multiply_adds'], 1):.3g} per multiply-add"
+    units = f"new units at {e['width']['place']!r}, for as many multiply-adds"
+    gain = e["width"]["gain"]
+    return f"{text}; {units}, lower it by {gain:.3g}." if gain else f"{text}; {units}, do not lower it."
 
 
 def _gradmax(e: Mapping[str, Any]) -> str:

@@ -75,40 +75,29 @@ class GainPerParameter:
 class WidthOrDepth:
     """Growth by more units or by a new layer, whichever lowers the held-out loss most per multiply-add.
 
-    For units it is the decrease at once (:meth:`creases.growth.State.held_out_gain`), for a layer that along its best
-    move (:func:`creases.growth.methods.propose_depth`), while all other weights stay as they are.
+    The layer that lowers it most (:func:`creases.growth.methods.propose_depth`) is compared with as many of TINY's
+    units as cost the same, at every place: the first units of a place gain more than the later ones, so that a single
+    unit would win against most layers.
     """
 
     def __call__(self, state: State) -> Sequence[Place | DepthProposal]:
         """Return places and new layers in the order in which to try them."""
-        options: list[_Option] = [(_gain_by_width(state, place), place) for place in state.places]
-        best = max(options, key=_rate, default=None)
-        for layer in map(state.propose_depth, state.places):
-            if layer is not None:
-                numbers = {"gain": layer.gain, "multiply_adds": layer.multiply_adds}
-                options.append((numbers, layer if best is None else _add_alternative(layer, *best)))
-        return [candidate for _, candidate in sorted(options, key=_rate, reverse=True)]
+        layers = [layer for layer in map(state.propose_depth, state.places) if layer is not None]
+        if not layers:
+            return LargestBottleneck()(state)
+        layers.sort(key=lambda layer: layer.gain / max(layer.multiply_adds, 1), reverse=True)
+        counts = {place.name: _count_at_cost(state, place, layers[0].multiply_adds) for place in state.places}
+        gains = {place.name: state.held_out_gain(place, counts[place.name]) for place in state.places}
+        widths = sorted(state.places, key=lambda place: gains[place.name], reverse=True)
+        name, gain = widths[0].name, gains[widths[0].name]
+        best = {"place": name, "units": counts[name], "gain": gain}
+        layers = [replace(layer, explanation={**layer.explanation, "width": best}) for layer in layers]
+        return [layers[0], *widths, *layers[1:]] if layers[0].gain > gain else [*widths, *layers]
 
 
-#: A place or a layer, with its ``gain`` and ``multiply_adds``.
-_Option = tuple[dict[str, float], Place | DepthProposal]
-
-
-def _gain_by_width(state: State, place: Place) -> dict[str, float]:
-    """Return the held-out gain of the units proposed for a place, and their multiply-adds for one sample."""
-    units = state.propose(place).count
-    flops = state.flops_per_unit(place) * units  # two for each multiply-add
-    return {"units": units, "gain": state.held_out_gain(place), "multiply_adds": flops // 2}
-
-
-def _rate(option: _Option) -> float:
-    """Return the gain per multiply-add."""
-    return option[0]["gain"] / max(option[0]["multiply_adds"], 1)
-
-
-def _add_alternative(layer: DepthProposal, numbers: dict[str, float], place: Place | DepthProposal) -> DepthProposal:
-    """Return a proposed layer whose explanation says what the best place for units gains."""
-    return replace(layer, explanation={**layer.explanation, "width": {"place": place.name, **numbers}})
+def _count_at_cost(state: State, place: Place, multiply_adds: int) -> int:
+    """Return how many units at a place cost so many multiply-adds for one sample, at least 1."""
+    return max(1, round(2 * multiply_adds / max(state.flops_per_unit(place), 1)))  # two flops each
 
 
 def proposal_worth(proposal: Proposal | DepthProposal) -> float:
