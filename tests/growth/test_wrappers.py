@@ -15,7 +15,7 @@ from torch.nn import functional as F
 import creases
 import ddp_runs
 from creases.growth import Grower
-from growth_runs import classes, mlp
+from growth_runs import Residual, classes, mlp
 from wild_runs import GROWTH, assert_goes_on, data, train
 
 TESTS = Path(__file__).parents[1]
@@ -53,9 +53,11 @@ def test_a_model_that_was_compiled_in_place_goes_on():
         model.compile(backend="aot_eager")
         return model
 
-    loop = train(wrap=wrap)
+    before = graphs()
+    loop = train(Residual(), wrap=wrap)  # torch compiles no Sequential in place
+    assert graphs() > before + len(GROWTH)
     assert_goes_on(loop)
-    assert loop.losses == pytest.approx(train().losses, rel=1e-6)
+    assert loop.losses == pytest.approx(train(Residual()).losses, rel=1e-6)
 
 
 def test_a_compiled_optimizer_step_goes_on():
@@ -95,6 +97,18 @@ def test_grow_trains_a_compiled_model_and_the_compiled_one_is_the_result():
     assert all(torch.equal(a, b) for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True))
     x, _ = data()
     assert torch.allclose(compiled(x), models[0](x))
+
+
+def test_grow_trains_with_what_was_compiled_in_place():
+    models = [Residual() for _ in range(2)]
+    models[1].compile(backend="aot_eager")
+    before = graphs()
+    for model in models:
+        creases.grow(model, classes(), "classification", how="random", when=2, max_epochs=8, progress=False)
+    assert graphs() > before + 1
+    assert models[1].inner.out_features > 2
+    for one, two in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        assert torch.allclose(one, two, rtol=1e-6)
 
 
 # DistributedDataParallel
