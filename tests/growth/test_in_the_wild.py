@@ -293,6 +293,20 @@ def test_a_copy_gets_the_same_new_units_and_the_same_changes_of_old_ones(make, h
         assert torch.equal(old_block(parameter, was)[same], old[name][same])
 
 
+def test_an_average_in_higher_precision_loses_none_of_it():
+    model = mlp(3, 4, 2, seed=3, dtype=torch.float32)
+    precise = copy.deepcopy(model).double()
+    with torch.no_grad():
+        for parameter in precise.parameters():
+            parameter.add_(1e-12)
+    old = [p.detach().clone() for p in precise.parameters()]
+    x, y = data(torch.float32)
+    assert Grower(model, None, (x, y), "classification", how="gradmax", when=10**6, companions=[precise]).grow_now()
+    for parameter, was in zip(precise.parameters(), old, strict=True):
+        assert parameter.dtype == torch.float64
+        assert torch.equal(old_block(parameter, was), was)
+
+
 def test_a_copy_loses_recycled_units_and_takes_revived_ones():
     redundant = mlp(3, 12, 2, seed=3)
     with torch.no_grad():

@@ -108,12 +108,16 @@ def _resize(model: nn.Module, place: Place, removed: Sequence[int], count: int) 
 
 @torch.no_grad()
 def _add_difference(companion: nn.Module, before: nn.Module, after: nn.Module) -> None:
-    """Add to a companion what a change added to the model: values that did not change stay the same bit for bit."""
-    tensors, old = companion.state_dict(), before.state_dict()
-    for name, new in after.state_dict().items():
-        if new.is_floating_point():
-            moved = (tensors[name].to(new) + (new - old[name])).to(tensors[name])
-            tensors[name].copy_(torch.where((new == old[name]).to(moved.device), tensors[name], moved))
+    """Add to a companion what a change added to the model.
+
+    Values that did not change stay the same bit for bit; those that were the model's become the model's.
+    """
+    old, changed = before.state_dict(), after.state_dict()
+    for name, mine in companion.state_dict().items():
+        if mine.is_floating_point():
+            was, new = old[name].to(mine), changed[name].to(mine)
+            moved = torch.where(mine == was, new, mine + (new - was))
+            mine.copy_(torch.where(new == was, mine, moved))
 
 
 def _rebuild_buckets(wrapper: DistributedDataParallel) -> None:
