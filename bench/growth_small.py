@@ -54,7 +54,7 @@ WIDTHS = {
 }
 #: Shares of the compute at which the last steps of width happen.
 SHARES = (1 / 20, 1 / 10, 1 / 5)
-STEPS, LR, PHASES, NEAR = 3000, 0.02, 40, 0.05
+STEPS, LR, PHASES, NEAR = 2000, 0.02, 40, 0.05
 FIXED: dict[str, Literal["torch", "he"]] = {"fixed": "torch", "fixed he": "he"}  # with its initialisation
 METHODS = (*FIXED, "random", "tiny", "fold")
 
