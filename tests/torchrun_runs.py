@@ -70,6 +70,7 @@ CASES = {
     "gradmax": lambda: run(Residual(), how="gradmax", max_epochs=15),
     "random": lambda: run(mlp(3, 2, 2, 2, seed=3), how="random", where="gain"),
     "split": lambda: run(mlp(3, 2, 2, 2, seed=3), how="split", where="round robin"),
+    "depth": lambda: run(mlp(3, 3, 2, seed=3), how="tiny", where="width or depth"),
     "dead": lambda: run(dead(), how="random"),
     "duplicates": lambda: run(duplicates(), how="random", max_epochs=7),
     "weights": lambda: run(mlp(3, 2, 2, seed=3), (x, y, torch.arange(101) % 4), how="gradmax"),

@@ -115,7 +115,8 @@ class State:
                 layer = propose_depth(self.model, place, batches, self.objective.loss, validation=validation)
             except (InputError, ReadError):
                 layer = None
-            self._layers[place.name] = ranks.from_first(layer if layer is not None and layer.gain > 0 else None)
+            chosen = [layer if layer is not None and layer.gain > 0 else None]
+            self._layers[place.name] = ranks.from_first(chosen)[0]
         return self._layers[place.name]
 
     def held_out_gain(self, place: Place, units: int) -> float:

@@ -81,13 +81,14 @@ def propose_depth(
     >>> proposal.name, proposal.count, proposal.multiply_adds, proposal.gain > 0
     ('1.1', 2, 4, True)
     """
-    batches = list(iterate_batches(batches))
-    if not batches:
-        raise InputError("batches", "have at least one sample")
-    x = batches[0][0]
-    place = find_place(model, place, X=x)
-    twin = copy_sharing_parameters(model)
-    inserted = deepen(twin, place, kernel=kernel, X=x)
+    with ranks.fail_together():
+        batches = list(iterate_batches(batches))
+        if not batches:
+            raise InputError("batches", "have at least one sample")
+        x = batches[0][0]
+        place = find_place(model, place, X=x)
+        twin = copy_sharing_parameters(model)
+        inserted = deepen(twin, place, kernel=kernel, X=x)
     sample = gather_sample(twin, inserted.place_name, batches, loss, validation)
     move = _best_move(sample)
     size = _search_size(sample, move)
