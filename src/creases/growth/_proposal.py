@@ -93,7 +93,7 @@ def first_units(proposal: Proposal, k: int) -> Proposal:
         fan_in=proposal.fan_in[:k],
         bias=proposal.bias[:k],
         fan_out=fan_out,
-        carriers={name: part[:k] for name, part in proposal.carriers.items()},
+        carriers={name: part[: k * len(part) // proposal.count] for name, part in proposal.carriers.items()},
         gain=gain,
         explanation={**proposal.explanation, "units": k},
         change=proposal.change if k else {},

@@ -114,7 +114,7 @@ def test_the_optimizer_goes_on_with_its_state(model, kind, make):
     for key, value in before.items():
         if value.shape == old.shape:
             assert torch.equal(state[key][:width], value)
-            assert not state[key][width:].any()
+            assert key == "exp_avg_sq" or not state[key][width:].any()  # second moments start above zero
     losses = []
     for _ in range(3):
         optimizer.zero_grad()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -68,32 +69,52 @@ class ReplayedModel:
             return float(self.observer.loss_sum(self.twin(self.x), self.target, len(self.x)))
 
     def _record(self, recorder: TensorRecorder) -> tuple[float, dict[nn.Module, list[Tensor]]]:
-        """Run once; return the loss, and the outputs of all modules up to the first consumer."""
+        """Run once; return the loss, and the outputs of all modules up to the first consumer.
+
+        A block of modules that is called once, and whose parts are called nowhere else, is replayed as a whole: the
+        operations between its modules need not run again.
+        """
         outputs: dict[nn.Module, list[Tensor]] = {}
         paths = self._paths()
         producer = self.twin.get_submodule(self.observer.place.name)
-        reached: list[nn.Module] = []
+        parts = {module: [part for part in module.modules() if part is not module] for module in self.twin.modules()}
+        calls: Counter[nn.Module] = Counter()
+        inside: Counter[nn.Module] = Counter()  # calls of a block's parts during its own call
+
+        def begin(module: nn.Module, args: Any) -> None:
+            inside[module] -= sum(calls[part] for part in parts[module])
 
         def record(module: nn.Module, args: Any, out: Any) -> None:
+            calls[module] += 1
+            inside[module] += sum(calls[part] for part in parts[module])
             if module is producer:
                 self.layer_input = recorder.keep(args[0])
-            if not reached and isinstance(out, Tensor):
+            if not self.consumer_inputs and isinstance(out, Tensor):
                 outputs.setdefault(module, []).append(recorder.keep(out))
             if module in paths:
-                reached.append(module)
-                self.consumer_inputs[paths[module]], self.consumer_outputs[paths[module]] = map(
-                    recorder.keep, (args[0], out)
-                )
+                path = paths[module]
+                self.consumer_inputs[path], self.consumer_outputs[path] = map(recorder.keep, (args[0], out))
 
-        leaves = [module for module in self.twin.modules() if not next(module.children(), None)]
-        handles = [module.register_forward_hook(record) for module in leaves]
+        self.consumer_inputs = {}
+        handles = [module.register_forward_hook(record) for module in parts]
+        handles += [module.register_forward_pre_hook(begin) for module in parts if parts[module]]
         try:
             with without_side_effects():
                 first = float(self.observer.loss_sum(self.twin(self.x), self.target, len(self.x)))
         finally:
             for handle in handles:
                 handle.remove()
-        return first, outputs
+        blocks = {
+            module
+            for module in outputs
+            if parts[module] and calls[module] == 1 and inside[module] == sum(calls[part] for part in parts[module])
+        }
+        covered = {part for block in blocks for part in parts[block]}
+        return first, {
+            module: outs
+            for module, outs in outputs.items()
+            if module in blocks - covered or (not parts[module] and module not in covered)
+        }
 
     def _paths(self) -> dict[nn.Module, str]:
         return {self.twin.get_submodule(link.path): link.path for link in self.observer.place.consumers}
