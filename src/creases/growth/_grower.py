@@ -23,6 +23,7 @@ from creases.growth._samples import as_samples
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.methods._evidence import GrowthMethod, drop_unweighted
+from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._fold.outcome import fold_outcome
 from creases.growth.methods._registry import resolve_method
@@ -306,13 +307,13 @@ class Grower:
         record, last = self.history.records[-1], self.history.last
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
-        if record.number > self._reviewed and record.method == "fold" and record.explanation.get("why"):
+        if record.number > self._reviewed and record.method == "fold" and fold_entries(record.explanation):
             sample = drop_unweighted(
                 self.state.samples.arrays(getattr(self.state.how, "max_samples", Fold.max_samples))
             )
             rows = None if sample.rows is None else sample.rows.numpy()
-            model, unit = copy_sharing_parameters(self.state.model), record.units[0]
-            options: dict[str, Any] = {"unit": unit, "rows": rows, "weight": sample.weight}
+            model = copy_sharing_parameters(self.state.model)
+            options: dict[str, Any] = {"units": record.units, "rows": rows, "weight": sample.weight}
             record.explanation = fold_outcome(record.explanation, model, sample.X, sample.y, **options)
 
 

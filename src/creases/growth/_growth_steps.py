@@ -180,7 +180,7 @@ def _record_step(
         after=after.numbers,
         changed=_changed_decisions(before, after),
         weights=_weights(proposal),
-        explanation={**proposal.explanation, **({"unit": width - 1} if proposal.method == "fold" else {})},
+        explanation={**proposal.explanation, **({"unit": width - 1} if "unit" in proposal.explanation else {})},
     )
     history.records.append(record)
     history.idle = 0

@@ -87,7 +87,9 @@ def first_units(proposal: Proposal, k: int) -> Proposal:
     for path, columns in proposal.fan_out.items():
         per_unit = columns.shape[1] // proposal.count if columns.shape[1] > proposal.count else 1
         fan_out[path] = columns[:, : k * per_unit]
-    gain = proposal.gain * k / proposal.count
+    gain, explanation = proposal.gain * k / proposal.count, {**proposal.explanation, "units": k}
+    if "folds" in explanation:
+        explanation["folds"] = explanation["folds"][:k]
     return replace(
         proposal,
         fan_in=proposal.fan_in[:k],
@@ -95,7 +97,7 @@ def first_units(proposal: Proposal, k: int) -> Proposal:
         fan_out=fan_out,
         carriers={name: part[: k * len(part) // proposal.count] for name, part in proposal.carriers.items()},
         gain=gain,
-        explanation={**proposal.explanation, "units": k},
+        explanation=explanation,
         change=proposal.change if k else {},
     )
 

@@ -21,6 +21,7 @@ from creases.growth._samples import Samples
 from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._first_order.statistics import sample_size, statistics
+from creases.growth.methods._fold.outcome import unrepaired_rows
 from creases.growth.methods._tiny.bottleneck import bottleneck
 from creases.growth.methods._tiny.tiny import Tiny, enough_samples
 from creases.network.surgery import Place, copy_sharing_parameters, count_parameters, places, without_side_effects
@@ -69,7 +70,8 @@ class State:
     def evidence(self) -> Evidence:
         """Return the evidence for growth methods, with the seed of this growth step."""
         seed = combine_seeds(self.seed, len(self.history.records), 1, self.history.idle)
-        return Evidence(self.samples, self.objective, seed)
+        tried = unrepaired_rows(record.explanation for record in self.history.records if record.method == "fold")
+        return Evidence(self.samples, self.objective, seed, tried)
 
     def flops_per_unit(self, place: Place) -> int:
         """Return by how much :attr:`flops` grows with one more unit at a place."""

@@ -16,7 +16,7 @@ from creases.growth._samples import Pair, SampleArrays, Samples
 from creases.network.surgery import Place
 
 #: Entries of a fold's explanation that hold sample numbers.
-_SAMPLE_NUMBERS = frozenset({"instance", "examples", "mistakes", "fixed", "broken"})
+_SAMPLE_NUMBERS = frozenset({"instance", "examples", "mistakes", "fixed", "broken", "noise"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,7 @@ class Evidence:
     samples: Samples
     objective: Objective
     seed: int  #: a different one for every growth step
+    tried: frozenset[int] = frozenset()  #: numbers of samples that were folded at before and are as wrong as then
 
     def draw(self, n: int) -> tuple[list[Pair], list[Pair] | None]:
         """Draw n samples at random, in batches, and as many others for validation; each rank gets its share."""

@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike, NDArray
 
 from creases.errors import InputError
+from creases.growth.methods.folding import fold_entries
 from creases.show import style
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def mark_growth_step(
     """
     theme = style.active_theme()
     handles = mark_units(ax, partition, new_units(partition.net, record))
-    why, where = (record.explanation.get(key) or {} for key in ("why", "where"))
+    entry = next(iter(fold_entries(record.explanation)), record.explanation)  # of several folds, the strongest
+    why, where = (entry.get(key) or {} for key in ("why", "where"))
     if partition.net.n_in == 2 and where.get("space") == "input":
         look: dict[str, Any] = {"linestyle": "none", "zorder": 6}
         sample = _unscale(why["features"], scaling)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from creases._typing import Progress
 from creases.errors import InputError
 from creases.growth.experiment import MODEL_FILE, SavedRun, Snapshot, TableSplit, data_box, load_run
+from creases.growth.methods.folding import fold_entries
 from creases.regions import line, plane
 from creases.show.report._growth_sections import growth_sections
 from creases.show.report._hardest_samples import hardest_rows
@@ -217,7 +218,8 @@ def _choose_rows(run: SavedRun) -> NDArray[np.int64]:
     if n <= max_rows:
         return np.arange(n)
     numbers = np.arange(n) if problem.rows is None else problem.rows
-    mentioned = [step.explanation["why"]["instance"] for step in run.history.records if step.explanation.get("why")]
+    folds = [entry for step in run.history.records for entry in fold_entries(step.explanation)]
+    mentioned = [entry["why"]["instance"] for entry in folds]
     required = {int(row) for rows in hardest_rows(run.net, run.data).values() for row in rows}
     required |= set(np.flatnonzero(np.isin(numbers, mentioned)).tolist())
     others = [row for row in np.random.default_rng(0).permutation(n).tolist() if row not in required]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases.growth.experiment import TableSplit
+from creases.growth.methods.folding import fold_entries
 from creases.problems import Problem
 
 if TYPE_CHECKING:
@@ -82,8 +83,9 @@ def record_json(
 
     Samples are given by their positions in the result of :func:`problem_json` for the same ``rows``.
     """
-    explanation, why = record.explanation, record.explanation.get("why") or {}
-    cluster, after = why.get("cluster", {}), explanation.get("after", {})
+    explanation = next(iter(fold_entries(record.explanation)), record.explanation)  # of several folds, the strongest
+    why, after = explanation.get("why") or {}, record.explanation.get("after", {})
+    cluster = why.get("cluster", {})
     positions = _positions(data, rows)
     marks: dict[str, Any] = {}
     if "instance" in why:

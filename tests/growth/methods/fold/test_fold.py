@@ -14,6 +14,7 @@ import creases
 from creases.errors import InputError
 from creases.growth import apply, explain
 from creases.growth.methods import fold
+from creases.growth.methods.folding import EfficientScore, as_logits, decisions, fold_entries, subnetwork_at
 from creases.problems import circle, quadratic, wine
 from fold_models import cost, data, fold_cases, perceptron, train_briefly
 from surgery_models import built, inputs
@@ -35,6 +36,9 @@ def test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary(
     x_f = np.array(where["fold_point"])
     w, b = proposal.fan_in[0].numpy(), proposal.bias[0].item()
     assert abs(w @ x_f + b) <= 1e-10 * (np.abs(w) @ np.abs(x_f) + abs(b))
+    if where["found"] == "the instance itself":  # there is no boundary
+        assert x_f.tolist() == case.X[why["instance"]].tolist()
+        return
     z, i, j = two_logits(case.model, x_f)[0], why["predicted"], why["true"]
     net = creases.read(case.model)
     J, y = net.piece(x_f)
@@ -179,7 +183,7 @@ def test_nothing_is_added_to_a_dead_layer_and_dead_units_are_reported():
         model[0].bias[:] = -100.0
     proposal = fold(model, "0", X, y)
     assert proposal.count == 0
-    assert proposal.explanation["reason"] == "a dead layer: no unit of '1' is active on any instance"
+    assert proposal.explanation["reason"].startswith("a dead layer: no unit of '1' is active on any instance; draw")
 
 
 def test_one_output_is_the_case_of_two_classes():
@@ -328,6 +332,7 @@ def test_linear_places_that_cannot_be_folded_are_refused_with_the_reason(model, 
     ("options", "message"),
     [
         ({"eps": 0}, "eps must be a finite number above 0, got 0"),
+        ({"count": 0}, "count must be a positive integer, got 0"),
         ({"k": 0}, "k must be a positive integer, got 0"),
         ({"loss": "huber"}, "loss must be 'classification' or 'regression', got 'huber'"),
         ({"choose": "max"}, "choose must be 'gain' or 'mean', got 'max'"),
@@ -354,3 +359,76 @@ def test_float32_models_and_tensors_are_taken_as_they_are():
     done = apply(proposal, model, data=tensor)
     assert model[0].weight.dtype == torch.float32
     assert done.change <= proposal.explanation["effect"]["bound"] + 1e-5
+
+
+@pytest.mark.parametrize("widths", [[2, 3, 3], [3, 5, 4]])
+def test_where_one_class_is_predicted_everywhere_the_crease_passes_through_the_instance(widths):
+    rng = np.random.default_rng(1)
+    model = perceptron(widths, rng)
+    with torch.no_grad():
+        model[-1].weight[:] = 0
+    X, y = data(60, widths[0], widths[-1], rng)
+    proposal = fold(model, "0", X, y)
+    assert proposal.count == 1
+    where = proposal.explanation["where"]
+    assert where["found"] == "the instance itself"
+    assert where["fold_point"] == X[proposal.explanation["why"]["instance"]].tolist()
+    assert abs(proposal.fan_in[0] @ torch.tensor(where["fold_point"], dtype=torch.float64) + proposal.bias[0]) <= 1e-10
+    assert proposal.gain > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_layers_of_one_unit_can_be_folded(seed):
+    rng = np.random.default_rng(seed)
+    model = perceptron([5, 1, 1, 4], rng)
+    X, y = data(300, 5, 4, rng)
+    with torch.no_grad():
+        model[2].weight.abs_()
+        model[2].bias.fill_(0.1)  # alive
+    for place in ("0", "2"):
+        for count in (1, 3):
+            assert fold(model, place, X, y, count=count).count == count
+
+
+@pytest.mark.parametrize("widths", [[2, 3, 2], [3, 4, 3], [2, 3, 4, 2]])
+def test_each_of_several_units_is_scored_for_what_the_stronger_ones_leave(widths):
+    rng = np.random.default_rng(7)
+    X, y = data(150, widths[0], widths[-1], rng)
+    model = train_briefly(perceptron(widths, rng), X, y, 60)
+    proposal = fold(model, "0", X, y, count=4)
+    entries = fold_entries(proposal.explanation)
+    assert proposal.count == len(entries) == 4
+    place = creases.places(model)[0]
+    subnet = subnetwork_at(model, place)
+    state, F = decisions(subnet.outputs(X), y), subnet.features(X)
+    rho = subnet.row_norm
+    for k, entry in enumerate(entries):
+        contrast = proposal.fan_out[place.consumers[0].path][:, k].numpy()
+        sign_free = contrast * 4 / 0.05  # the units share eps
+        score = EfficientScore(F, *state.along(as_logits(subnet.slopes(X, sign_free))))
+        h = np.maximum(X @ proposal.fan_in[k].numpy() + proposal.bias[k].item(), 0) / rho
+        assert score.evaluate(h[:, None]).gain[0] == pytest.approx(entry["effect"]["predicted_gain"], rel=1e-6)
+        F = np.column_stack([F, h])
+    assert proposal.gain == pytest.approx(sum(entry["effect"]["predicted_gain"] for entry in entries))
+    done = apply(proposal, copy.deepcopy(model), data=torch.from_numpy(X))
+    assert done.change == pytest.approx(proposal.explanation["effect"]["largest_change"], rel=1e-9)
+    if len(widths) == 3:
+        assert done.change <= proposal.explanation["effect"]["bound"] * (1 + 1e-9)
+    assert json.loads(json.dumps(proposal.explanation, allow_nan=False)) == proposal.explanation
+    assert explain(proposal.explanation).startswith("4 units added to '0' because ")
+
+
+def test_samples_that_were_folded_at_in_vain_represent_no_mistake():
+    X, y = circle(n=200)
+    model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)
+    tried = []
+    for _ in range(4):
+        proposal = fold(model, "0", X, y, tried=tried)
+        instances = [one["instance"] for one in proposal.explanation["candidates"]]
+        assert not set(instances) & set(tried)
+        assert proposal.explanation.get("noise", []) == sorted(tried)
+        tried += instances
+    assert "were folded at before without success: treated as noise." in explain(proposal.explanation)
+    wrong = np.flatnonzero(two_logits(model, X).argmax(axis=1) != y)
+    reason = fold(model, "0", X, y, tried=wrong).explanation["reason"]
+    assert reason == "every mis-predicted instance was folded at before without success: treated as noise"

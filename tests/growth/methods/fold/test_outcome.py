@@ -8,8 +8,10 @@ import torch
 
 from creases.errors import InputError
 from creases.growth import apply, explain
+from creases.growth._proposal import first_units
 from creases.growth.methods import fold
-from creases.growth.methods.folding import fold_outcome
+from creases.growth.methods._fold.outcome import unrepaired_rows
+from creases.growth.methods.folding import fold_entries, fold_outcome
 from creases.problems import circle
 from fold_models import cost, data, perceptron, train_briefly
 
@@ -74,3 +76,37 @@ def test_an_outcome_needs_a_fold_that_was_applied():
         fold_outcome(proposal.explanation, model, X, y)
     with pytest.raises(InputError, match="explanation must be that of a fold with a unit"):
         fold_outcome({"method": "fold", "place": "0", "reason": "nothing is mis-predicted"}, model, X, y)
+
+
+def test_each_of_several_folds_has_its_own_outcome():
+    X, y = circle(n=200)
+    model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(1)), X, y, 50)
+    proposal = fold(model, "0", X, y, count=3)
+    apply(proposal, model)
+    train_briefly(model, X, y, 300)
+    now = (model(torch.from_numpy(X)).argmax(dim=1).numpy() != y).tolist()
+    record = fold_outcome(proposal.explanation, model, X, y, units=[3, 4, 5])
+    assert record["after"]["errors"] == sum(now)
+    for entry, unit in zip(record["folds"], (3, 4, 5), strict=True):
+        assert entry["after"]["instance_right"] == (not now[entry["why"]["instance"]])
+        w, b = model[0].weight[unit].detach().numpy(), model[0].bias[unit].item()
+        distance = abs(w @ entry["where"]["fold_point"] + b) / np.linalg.norm(w)
+        assert entry["after"]["crease_moved"] == pytest.approx(distance)
+    wrong = {entry["why"]["instance"] for entry in record["folds"] if now[entry["why"]["instance"]]}
+    assert unrepaired_rows([record]) == wrong
+    assert unrepaired_rows([proposal.explanation]) == frozenset()  # not trained yet
+    assert "of the 3 instances are right now." in explain(record)
+    fewer = first_units(proposal, 2)
+    assert len(fold_entries(fewer.explanation)) == 2
+
+
+def test_in_regression_a_fold_was_in_vain_where_the_loss_has_not_fallen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2))
+    model, y = perceptron([2, 3, 1], rng), np.abs(X[:, 0])
+    proposal = fold(model, "0", X, y, loss="regression")
+    instance = proposal.explanation["why"]["instance"]
+    apply(proposal, model)
+    with torch.no_grad():
+        model[2].bias += 100.0
+    assert unrepaired_rows([fold_outcome(proposal.explanation, model, X, y)]) == {instance}

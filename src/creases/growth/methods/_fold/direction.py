@@ -23,7 +23,9 @@ def unit_values(D: Floats, directions: Floats, leak: float) -> Floats:
     return np.where(t > 0, t, leak * t)
 
 
-def best_direction(score: EfficientScore, D: Floats, anchor: Floats, leak: float) -> Floats:
+def best_direction(
+    score: EfficientScore, D: Floats, anchor: Floats, leak: float, starts: int = STARTS, rounds: int = ROUNDS
+) -> Floats:
     """Return the direction u (d,) of length 1 with the largest score among those tried.
 
     In the plane ``ANGLES`` directions, the first along the anchor. In more dimensions the closed form for a frozen
@@ -38,6 +40,8 @@ def best_direction(score: EfficientScore, D: Floats, anchor: Floats, leak: float
         (d,) of length 1, such as the boundary's normal.
     leak
         Slope of the bend on its negative side.
+    starts, rounds
+        Of the iteration in more than two dimensions.
     """
     d = D.shape[1]
     if d == 1:
@@ -46,7 +50,8 @@ def best_direction(score: EfficientScore, D: Floats, anchor: Floats, leak: float
         angle = 2 * np.pi * np.arange(ANGLES)[:, None] / ANGLES
         tried = np.cos(angle) * anchor + np.sin(angle) * np.array([-anchor[1], anchor[0]])
     else:
-        tried = np.concatenate([_fixed_points(score, D, start, leak) for start in _starts(score, D, anchor, leak)])
+        begin = _starts(score, D, anchor, leak)[:starts]
+        tried = np.concatenate([_fixed_points(score, D, start, leak, rounds) for start in begin])
     gain = score.evaluate(unit_values(D, tried, leak)).gain
     return np.asarray(tried[int(gain.argmax())])
 
@@ -66,12 +71,12 @@ def _starts(score: EfficientScore, D: Floats, anchor: Floats, leak: float) -> Fl
     return np.asarray(tried[np.argsort(-gain, kind="stable")[:STARTS]])
 
 
-def _fixed_points(score: EfficientScore, D: Floats, start: Floats, leak: float) -> Floats:
+def _fixed_points(score: EfficientScore, D: Floats, start: Floats, leak: float, rounds: int) -> Floats:
     """Return a start and the iterates of the closed form from it, with either sign: (k, d)."""
     out = [start]
     for sign in (1.0, -1.0):
         u = start
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             new = sign * score.best_combination(_slopes(D, u, leak)[:, None] * D)
             length = np.linalg.norm(new)
             if length == 0:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from creases._typing import Floats
+from creases.growth._cost import charge
 
 #: Weight of a unit's full curvature, so that units that are nearly a combination of old ones get a small score.
 RIDGE = 1e-3
@@ -42,14 +43,21 @@ class EfficientScore:
 
     def __init__(self, F: Floats, q: Floats, r: Floats) -> None:
         self.root = np.sqrt(r)
-        basis, size, _ = np.linalg.svd(self.root[:, None] * F, full_matrices=False)
-        self.basis = basis[:, size > RANK * size.max(initial=0.0)]  # (n, rank) of the features, weighted
+        basis, size, combinations = np.linalg.svd(self.root[:, None] * F, full_matrices=False)
+        charge(6 * len(F) * F.shape[1] ** 2)
+        rank = size > RANK * size.max(initial=0.0)
+        self.basis = basis[:, rank]  # (n, rank) of the features, weighted
+        self.combinations = combinations[rank].T / size[rank]  # (f, rank): the basis is root F times this
         rest = np.divide(q, self.root, out=np.zeros_like(q), where=self.root > 0)
         self.q = self.root * self.project_out(rest)  # (n,) slopes that the old features leave
 
     def project_out(self, H: Floats) -> Floats:
         """Return the part of weighted functions (n,) or (n, k) that no combination of the old features gives."""
         return H - self.basis @ (self.basis.T @ H)
+
+    def imitate(self, h: Floats) -> Floats:
+        """Return the coefficients (f,) of the old features that come nearest to a unit h (n,)."""
+        return np.asarray(self.combinations @ (self.basis.T @ (self.root * h)))
 
     def evaluate(self, H: Floats) -> Scores:
         """Return the scores of units with values H (n, k)."""
@@ -63,6 +71,7 @@ class EfficientScore:
         """Return the combination u (d,) of functions H (n, d) with the largest score, ``S^-1 E[q H]``, up to sign."""
         weighted, n = self.root[:, None] * H, len(H)
         old = self.basis.T @ weighted
+        charge(H.size * (H.shape[1] + self.basis.shape[1]))
         S = ((1 + RIDGE) * (weighted.T @ weighted) - old.T @ old) / n
         size = float(np.trace(S)) / len(S)
         if size == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from scipy.special import chdtrc
 from creases._typing import Floats
 from creases.growth.methods._fold.fold_point import FoldPoint
 from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits
-from creases.growth.methods._fold.subnetwork import Subnetwork
+from creases.growth.methods._fold.subnetwork import Subnetwork, SubnetworkView
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction
 from creases.network.surgery import Place
 
@@ -34,6 +34,7 @@ class FoldCandidate:
     coefficient: float  #: Newton's multiple of the contrast, for the unit of length 1
     statistic: float  #: of the score test, chi-squared with one degree of freedom for a direction fixed in advance
     first_order: float  #: E[q h]: slope of the mean loss by the multiple of the contrast
+    error: float = 0.0  #: standard error of the gain, where other samples estimate it than those that chose the crease
 
     @property
     def sign(self) -> float:
@@ -54,11 +55,14 @@ class FoldContext:
     """The network, place and data of a fold."""
 
     subnet: Subnetwork
+    view: SubnetworkView  #: at X
     place: Place
     data: Floats  #: (n, n_in) the model's inputs
     X: Floats  #: (n, d) inputs of the layer
     state: Decisions | Residuals
-    eps: float
+    outputs: Floats  #: (n, m)
+    eps: float  #: of each unit
+    sizes: Mapping[str, int]  #: how many samples there are, choose creases, and estimate gains, where not all do
 
 
 def explain_refusal(place: Place, why: str) -> dict[str, Any]:
@@ -66,23 +70,53 @@ def explain_refusal(place: Place, why: str) -> dict[str, Any]:
     return {"method": "fold", "place": place.name, "reason": why}
 
 
-def explain_fold(
-    fold: FoldCandidate, context: FoldContext, tried: Sequence[FoldCandidate | RejectedCandidate]
+def explain_folds(
+    folds: Sequence[FoldCandidate],
+    context: FoldContext,
+    results: Sequence[FoldCandidate | RejectedCandidate],
+    noise: NDArray[np.bool_],
 ) -> dict[str, Any]:
-    """Return all that is known about a fold when it is proposed, as JSON-able data."""
-    hidden = context.subnet.features(context.X)[:, : context.place.width]
+    """Return all that is known about folds when they are proposed, as JSON-able data.
+
+    Several folds are entries of ``"folds"``; what they share stands beside them, as :func:`fold_entries` reads it.
+    """
+    hidden = context.view.hidden
     dead = np.flatnonzero(~(hidden > 0).any(axis=0)) if context.subnet.leak == 0 else np.zeros(0, int)
+    shared: dict[str, Any] = {"method": "fold", "place": context.place.name, "reason": ""}
+    more: dict[str, Any] = {
+        "candidates": [_candidate(result) for result in results],
+        "dead_units": dead.tolist(),
+        **({"samples": dict(context.sizes)} if context.sizes else {}),
+        **({"noise": np.flatnonzero(noise).tolist()} if noise.any() else {}),
+    }
+    entries = [_entry(context.place.width + i, fold, context) for i, fold in enumerate(folds)]
+    total = _total_effect(folds, context)
+    mistakes = {"mistakes": np.flatnonzero(context.state.wrong).tolist()}
+    mistakes = mistakes if isinstance(context.state, Decisions) else {}
+    if len(entries) == 1:
+        (entry,) = entries
+        entry["why"] |= mistakes
+        entry["effect"] |= {name: value for name, value in total.items() if name not in entry["effect"]}
+        return {**shared, **entry, **more}
+    shared["units"] = len(entries)
+    return {**shared, **mistakes, "folds": entries, "effect": total, **more}
+
+
+def fold_entries(explanation: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the explanation of each fold of a proposal, in the layout of a single one; none for a refusal."""
+    if "folds" not in explanation:
+        return [dict(explanation)] if "why" in explanation else []
+    shared = {name: explanation[name] for name in ("method", "place", "reason")}
+    return [{**shared, **entry} for entry in explanation["folds"]]
+
+
+def _entry(unit: int, fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
     return {
-        "method": "fold",
-        "place": context.place.name,
-        "unit": context.place.width,
-        "reason": "",
+        "unit": unit,
         "why": _why(fold, context),
         "where": _where(fold, context),
         "crease": _crease(fold, context),
         "effect": _effect(fold, context),
-        "candidates": [_candidate(result) for result in tried],
-        "dead_units": dead.tolist(),
     }
 
 
@@ -108,7 +142,6 @@ def _why(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
     i, j = int(state.predicted[t]), int(state.true[t])
     same = (state.predicted[sample.mistakes] == i) & (state.true[sample.mistakes] == j)
     out["cluster"]["same_mistake"] = int(same.sum())
-    out["mistakes"] = np.flatnonzero(state.wrong).tolist()
     out["cluster"]["mistakes"] = sample.mistakes.tolist()
     return out | {"true": j, "predicted": i, "probabilities": state.p[t].tolist()}
 
@@ -132,7 +165,7 @@ def _bits(sides: NDArray[np.int16]) -> str:
 
 
 def _crease(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
-    active = (context.X - fold.at.x) @ fold.u > 0
+    active = fold.h > 0
     length = float(np.linalg.norm(fold.at.normal))
     cosine = abs(float(fold.u @ fold.at.normal)) / length if length > 0 else None
     out: dict[str, Any] = {
@@ -150,11 +183,8 @@ def _crease(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
 
 
 def _effect(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
-    subnet, state, rho = context.subnet, context.state, context.subnet.row_norm
+    rho = context.subnet.row_norm
     weight = fold.sign * context.eps * fold.v
-    before = subnet.outputs(context.X)
-    after = subnet.outputs(context.X, (rho * fold.h)[:, None] * weight)
-    size = rho * float(np.abs(fold.h).max())
     out: dict[str, Any] = {
         "contrast": weight.tolist(),
         "predicted_gain": fold.gain,
@@ -162,15 +192,34 @@ def _effect(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
         "score": fold.statistic,
         "p_value": float(chdtrc(1, fold.statistic)),
         "first_order_change": fold.sign * context.eps * rho * fold.first_order,
-        "bound": size * float(np.abs(weight).max()),
+        "bound": _bound([fold], context),
+    }
+    return out | ({"gain_error": fold.error} if fold.error else {})
+
+
+def _total_effect(folds: Sequence[FoldCandidate], context: FoldContext) -> dict[str, Any]:
+    """Return the effect at once of all units together."""
+    subnet, state, rho = context.subnet, context.state, context.subnet.row_norm
+    weights = np.array([fold.sign * context.eps * fold.v for fold in folds])
+    after = context.view.outputs(rho * np.column_stack([fold.h for fold in folds]) @ weights)
+    out: dict[str, Any] = {
+        "predicted_gain": sum(fold.gain for fold in folds),
+        "bound": _bound(folds, context),
         "bound_on": "outputs" if subnet.feeds_output else f"what {context.place.consumers[0].path} gives",
-        "largest_change": float(np.abs(after - before).max()),
+        "largest_change": float(np.abs(after - context.outputs).max()),
     }
     if isinstance(state, Decisions):
         now = as_logits(after).argmax(axis=1)
         out["fixed"] = np.flatnonzero(state.wrong & (now == state.true)).tolist()
         out["broken"] = np.flatnonzero(~state.wrong & (now != state.true)).tolist()
     return out
+
+
+def _bound(folds: Sequence[FoldCandidate], context: FoldContext) -> float:
+    """Return a bound on the change of any value that the units feed."""
+    rho = context.subnet.row_norm
+    sizes = [rho * float(np.abs(fold.h).max()) * np.abs(fold.sign * context.eps * fold.v) for fold in folds]
+    return float(np.sum(sizes, axis=0).max())
 
 
 def _candidate(result: FoldCandidate | RejectedCandidate) -> dict[str, Any]:

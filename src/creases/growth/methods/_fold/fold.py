@@ -2,50 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
 from creases.errors import InputError
 from creases.growth._proposal import Proposal
-from creases.growth.methods._evidence import Evidence, drop_unweighted, renumber_proposal, task_of
-from creases.growth.methods._fold.direction import best_direction, unit_values
-from creases.growth.methods._fold.efficient_score import EfficientScore
+from creases.growth.methods._evidence import Evidence, drop_unweighted, message_of, renumber_proposal, task_of
 from creases.growth.methods._fold.explanation import (
     FoldCandidate,
     FoldContext,
     RejectedCandidate,
-    explain_fold,
+    explain_folds,
     explain_refusal,
 )
-from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local_fold_point
-from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits, decisions, residuals
-from creases.growth.methods._fold.subnetwork import Subnetwork, layer_inputs, subnetwork_at
-from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, typical_mispredictions
+from creases.growth.methods._fold.predictions import decisions, residuals
+from creases.growth.methods._fold.search import EXACT, FoldSearch, ReducedSearch
+from creases.growth.methods._fold.subnetwork import Subnetwork, check_place, layer_inputs, subnetwork_at
+from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, other_mispredictions
 from creases.network.surgery import Place, copy_sharing_parameters, find_place, unwrap_module
+
+#: Samples that a check for dead layers looks at first.
+FEW = 256
+
+#: Reasons that a refusal lists.
+MAX_REASONS = 3
+
+ADVICE = "draw its units anew, as a growth run does, or remove the layer"
 
 
 @dataclass(frozen=True)
 class Fold:
     """Growth by folding at typical mis-predictions; see :func:`fold`."""
 
+    count: int = 1
     eps: float = 0.05
     k: int = 3
     restarts: int = 2
     max_samples: int = 10_000  #: the same ones in every growth step
 
+    def check(self, model: nn.Module, place: Place) -> str:
+        """Return why no unit can be folded into a place; "" where it can."""
+        return message_of(lambda: check_place(unwrap_module(model), place))
+
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
+        check_place(unwrap_module(model), place)
         arrays, task = drop_unweighted(evidence.samples.arrays(self.max_samples)), task_of(evidence, "fold")
-        options: dict[str, Any] = {"eps": self.eps, "k": self.k, "restarts": self.restarts, "seed": evidence.seed}
+        options: dict[str, Any] = {"count": self.count, "eps": self.eps, "k": self.k, "restarts": self.restarts}
+        rows = torch.arange(len(arrays.X)) if arrays.rows is None else arrays.rows
+        options |= {"seed": evidence.seed, "tried": np.flatnonzero(np.isin(rows.numpy(), sorted(evidence.tried)))}
         model = copy_sharing_parameters(model)
         proposal = fold(model, place, arrays.X, arrays.y, loss=task, weight=arrays.weight, **options)
+        if "samples" in proposal.explanation and isinstance(evidence.samples, Sized):
+            sizes = {**proposal.explanation["samples"], "of": len(evidence.samples)}
+            proposal = replace(proposal, explanation={**proposal.explanation, "samples": sizes})
         return renumber_proposal(proposal, arrays)
 
 
@@ -59,22 +77,29 @@ def fold(
     choose: Literal["gain", "mean"] = "gain",
     point: Literal["effective", "foot"] = "effective",
     direction: Literal["score", "alignment"] = "score",
+    count: int = Fold.count,
     k: int = Fold.k,
     restarts: int = Fold.restarts,
     eps: float = Fold.eps,
     seed: int = 0,
     input_shape: Sequence[int] | None = None,
     weight: Any = None,
+    tried: Sequence[int] = (),
 ) -> Proposal:
-    """Propose one unit that folds the network at a typical mis-prediction, and explain why [1]_.
+    """Propose units that fold the network at typical mis-predictions, and explain why [1]_.
 
     Typical mis-predictions come from loss-weighted clustering. For each, the fold point is the point of the effective
     boundary nearest to it, and the crease through that point gets the direction with the largest efficient score. The
     best candidate is proposed, with a small output weight on the contrast between the two classes it confuses. In
-    regression the fold point is the sample itself.
+    regression, and where no boundary exists yet, the fold point is the sample itself.
 
     The gain is the score: the predicted decrease of the mean loss (cross-entropy; half the squared error) once the
-    unit's output weight and those of the old units have adapted.
+    unit's output weight and those of the old units have adapted. With several units each one is scored for what the
+    old and the stronger new units leave, so that no two do the same work.
+
+    Where samples times dimensions squared exceed 10 million, creases are chosen on 2048 samples drawn by their loss
+    and in the span of the 16 leading directions of the layer's inputs; 2048 other samples then estimate the gain, with
+    its standard error.
 
     Parameters
     ----------
@@ -93,22 +118,27 @@ def fold(
         "effective": on the network's boundary. "foot": on the boundary of the piece at the sample, as in the slides.
     direction
         "score", or "alignment": from the fold point to the sample, as in the slides.
+    count
+        Number of units, at most.
     k, restarts
-        Number of clusters, and of starts of the clustering.
+        Number of clusters (``count``, if that is larger), and of starts of the clustering.
     eps
-        Size of the output weight: above 0, or no gradient would reach the unit (Lemma 5), and small (Lemma 4).
+        Size of the output weight: above 0, or no gradient would reach the unit (Lemma 5), and small (Lemma 4). Of
+        several units each gets an equal share of it.
     seed
         Of the clustering.
     input_shape
         Shape of one input, where the model does not determine it.
     weight
         (n,) above 0: how often each sample counts in losses, shares and scores; counts of samples ignore it.
+    tried
+        Numbers of samples that were folded at before without success: they count as noise, and represent no mistake.
 
     Returns
     -------
     Proposal
-        With one unit; without, and with the reason in its explanation, where nothing is mis-predicted or no boundary
-        is found. :func:`creases.growth.explain` renders the explanation as text.
+        Without units, and with the reason in its explanation, where nothing is mis-predicted or no fold lowers the
+        loss. :func:`creases.growth.explain` renders the explanation as text.
 
     References
     ----------
@@ -130,6 +160,7 @@ def fold(
     check_choice(point, ("effective", "foot"), "point")
     check_choice(direction, ("score", "alignment"), "direction")
     check_number(eps, "eps", above=0)
+    check_count(count, "count")
     check_count(k, "k")
     check_count(restarts, "restarts")
     if loss == "regression" and direction == "alignment":
@@ -140,121 +171,80 @@ def fold(
     place = find_place(model, place, input_shape)
     subnet = subnetwork_at(model, place, input_shape)
     data, inputs = layer_inputs(subnet, X)
-    outputs = subnet.outputs(inputs)
+    view = subnet.view(inputs)
+    outputs = view.outputs()
     state = (decisions if loss == "classification" else residuals)(outputs, y, weight)
     if why := dead_layer_reason(subnet, inputs):
         return _empty_proposal(place, subnet, why)
-    candidates = typical_mispredictions(
-        inputs, state.loss, state.wrong, k=k, restarts=restarts, seed=seed, weight=state.weight
-    )
+    noise = np.isin(np.arange(len(inputs)), tried) & state.wrong
+    n, d = inputs.shape
+    kind = FoldSearch if n * d * d <= EXACT else ReducedSearch
+    search = kind(subnet, inputs, view, state, point, direction, seed)
+    candidates = search.typical(max(k, count), restarts, noise)
     if not candidates:
-        return _empty_proposal(place, subnet, "nothing is mis-predicted")
-    search = _FoldSearch(subnet, inputs, state, point, direction)
-    tried = [search.fold_at(sample) for sample in (candidates if choose == "gain" else candidates[:1])]
-    folds = [result for result in tried if isinstance(result, FoldCandidate)]
+        tired = "every mis-predicted instance was folded at before without success: treated as noise"
+        return _empty_proposal(place, subnet, tired if noise.any() else "nothing is mis-predicted")
+    results, folds = _choose(search, candidates if choose == "gain" else candidates[:count], noise, count)
     if not folds:
         reasons = [
-            f"instance {result.instance}: {result.why}" for result in tried if isinstance(result, RejectedCandidate)
+            f"instance {result.instance}: {result.why}" for result in results if isinstance(result, RejectedCandidate)
         ]
-        return _empty_proposal(place, subnet, "; ".join(reasons))
-    best = max(folds, key=lambda candidate: candidate.gain)
-    return _proposal(
-        place, subnet, best, eps, explain_fold(best, FoldContext(subnet, place, data, inputs, state, eps), tried)
-    )
+        return _empty_proposal(place, subnet, "; ".join(reasons[:MAX_REASONS]))
+    context = FoldContext(subnet, view, place, data, inputs, state, outputs, eps / len(folds), search.sizes)
+    return _proposal(context, folds, explain_folds(folds, context, results, noise))
 
 
-@dataclass(frozen=True, eq=False)
-class _FoldSearch:
-    """The search for the best fold at a typical mis-prediction."""
+def _choose(
+    search: FoldSearch, candidates: Sequence[TypicalMisprediction], noise: NDArray[np.bool_], count: int
+) -> tuple[list[FoldCandidate | RejectedCandidate], list[FoldCandidate]]:
+    """Return the results for all candidates, and the best folds, each for what the stronger ones leave."""
+    results = [search.fold_at(sample) for sample in candidates]
+    folds = _strongest(search, results, [], count)
+    if len(folds) < count and search.point == "effective":
+        if count > 1:
+            available = search.state.wrong & ~noise
+            more = other_mispredictions(candidates, search.state.kind, available, count - len(folds))
+            folds = _strongest(search, [search.fold_at(sample) for sample in more], folds, count)
+        refused = {result.instance for result in results if isinstance(result, RejectedCandidate)}
+        if len(folds) < count and refused:
+            lone = [search.fold_at(sample, at_sample=True) for sample in candidates if sample.index in refused]
+            folds = _strongest(search, lone, folds, count)
+    return results, folds
 
-    subnet: Subnetwork
-    X: Floats  #: (n, d) inputs of the layer
-    state: Decisions | Residuals
-    point: str
-    direction: str
 
-    def fold_at(self, sample: TypicalMisprediction) -> FoldCandidate | RejectedCandidate:
-        """Return the best fold at a typical mis-prediction, or why there is none."""
-        at = self._fold_point(sample.index)
-        if isinstance(at, str):
-            return RejectedCandidate(sample.index, at)
-        v = self._contrast(sample.index, at)
-        if v is None:
-            return RejectedCandidate(
-                sample.index, "what the new unit would feed does not move the output at the fold point"
-            )
-        changes = self.subnet.slopes(self.X, v)
-        q, r = self.state.along(changes if isinstance(self.state, Residuals) else as_logits(changes))
-        score, D = EfficientScore(self.subnet.features(self.X), q, r), self.X - at.x
-        anchor = self._anchor(sample, at)
-        u = anchor if self.direction == "alignment" else best_direction(score, D, anchor, self.subnet.leak)
-        h = unit_values(D, u[None], self.subnet.leak)
-        result = score.evaluate(h)
-        if not result.gain[0] > 0:
-            return RejectedCandidate(sample.index, "no direction through the fold point lowers the loss")
-        noise = float((q**2 / self.state.weight).mean()) if isinstance(self.state, Residuals) else 1.0
-        return FoldCandidate(
-            typical=sample,
-            at=at,
-            u=u,
-            v=v,
-            h=h[:, 0],
-            gain=float(result.gain[0]),
-            coefficient=float(result.coefficient[0]),
-            statistic=2 * len(D) * float(result.gain[0]) / noise,
-            first_order=float(q @ h[:, 0]) / len(D),
-        )
-
-    def _fold_point(self, t: int) -> FoldPoint | str:
-        net, x = self.subnet.net, self.X[t]
-        if isinstance(self.state, Residuals):
-            J, y = net.piece(x)
-            e = self.state.e[t] / np.linalg.norm(self.state.e[t])
-            return FoldPoint(x, net.sides(x), e @ J, float(e @ y), 0.0, "the instance itself", 0.0)
-        i, j = int(self.state.predicted[t]), int(self.state.true[t])
-        if self.point == "foot":
-            return local_fold_point(net, x, i, j)
-        return fold_point(net, self.X, self.state.predicted, t, i, j)
-
-    def _contrast(self, t: int, at: FoldPoint) -> Floats | None:
-        """Return the new unit's output weights (o,) up to scale: what raises the true class over the predicted one.
-
-        Where the unit feeds the logits it is (e_j - e_i) / 2 (for one output 1 or -1): z_j - z_i changes by as much
-        as the unit. Where it feeds another layer it is of the same length, along the gradient of z_j - z_i there. In
-        regression it is of length 1, along the gradient of the error's size.
-        """
-        T = self.subnet.jacobian(at.x)  # (m, o)
-        if isinstance(self.state, Residuals):
-            towards = -self.state.e[t] @ T
-            scale = 1.0
-        else:
-            rows = as_logits(T.T).T
-            towards = rows[self.state.true[t]] - rows[self.state.predicted[t]]
-            scale = 1 / float(np.linalg.norm(towards) or 1.0) if self.subnet.feeds_output else 0.5**0.5
-        size = float(np.linalg.norm(towards))
-        return None if size == 0 else np.asarray(scale * towards / size)
-
-    def _anchor(self, sample: TypicalMisprediction, at: FoldPoint) -> Floats:
-        """Return a direction (d,) of length 1 that rotates with the data: towards the sample, or the normal."""
-        x = self.X[sample.index]
-        mass = (self.state.weight * self.state.loss) @ (self.X - at.x)
-        for direction in (x - at.x, at.normal, mass, np.eye(1, len(x))[0]):
-            size = float(np.linalg.norm(direction))
-            if size > 1e-12 * float(np.abs(self.X).max()):
-                return np.asarray(direction / size)
-        return np.asarray(np.eye(1, len(x))[0])
+def _strongest(
+    search: FoldSearch,
+    results: Sequence[FoldCandidate | RejectedCandidate],
+    chosen: Sequence[FoldCandidate],
+    count: int,
+) -> list[FoldCandidate]:
+    """Return the chosen folds with further ones, up to ``count``: the largest gain first, scored beside the others."""
+    chosen = list(chosen)
+    folds = [result for result in results if isinstance(result, FoldCandidate)]
+    for fold_ in sorted(folds, key=lambda candidate: -candidate.gain):
+        if len(chosen) == count:
+            break
+        result = search.fold_beside(fold_, chosen) if chosen else fold_
+        if isinstance(result, FoldCandidate):
+            chosen.append(result)
+    return chosen
 
 
 def dead_layer_reason(subnet: Subnetwork, X: Floats) -> str:
     """Return why nothing can be learned at inputs X (n, d): a layer without any active unit; "" if there is none."""
     if not np.ptp(X, axis=0).any():
         return "all instances enter the layer as the same point"
-    net, sides = subnet.net, subnet.net.sides(X)
-    for bend, step in enumerate(net.steps[i] for i in net.bends):
-        active = sides[:, net.unit_starts[bend] : net.unit_starts[bend + 1]]
-        if step.op == "relu" and step.leak is None and not active.any():
-            return f"a dead layer: no unit of {step.path!r} is active on any instance"
-    return ""
+    net, reason = subnet.net, ""
+    for some in (X[:FEW], X):  # most often a few samples show that all layers are alive
+        sides, reason = net.sides(some), ""
+        for bend, step in enumerate(net.steps[i] for i in net.bends):
+            active = sides[:, net.unit_starts[bend] : net.unit_starts[bend + 1]]
+            if step.op == "relu" and step.leak is None and not active.any():
+                reason = f"a dead layer: no unit of {step.path!r} is active on any instance; {ADVICE}"
+                break
+        if not reason:
+            break
+    return reason
 
 
 def _empty_proposal(place: Place, subnet: Subnetwork, why: str) -> Proposal:
@@ -265,18 +255,16 @@ def _empty_proposal(place: Place, subnet: Subnetwork, why: str) -> Proposal:
     return Proposal("fold", place, nothing.reshape(0, d), nothing, no_columns, 0.0, explain_refusal(place, why))
 
 
-def _proposal(
-    place: Place, subnet: Subnetwork, best: FoldCandidate, eps: float, explanation: dict[str, Any]
-) -> Proposal:
-    rho = subnet.row_norm
-    out = torch.from_numpy(best.sign * eps * best.v)[:, None]
-    w = rho * best.u
+def _proposal(context: FoldContext, folds: Sequence[FoldCandidate], explanation: dict[str, Any]) -> Proposal:
+    W = context.subnet.row_norm * np.array([best.u for best in folds])
+    points = np.array([best.at.x for best in folds])
+    V = np.array([best.sign * context.eps * best.v for best in folds])
     return Proposal(
         method="fold",
-        place=place,
-        fan_in=torch.from_numpy(w)[None],
-        bias=torch.tensor([-(w @ best.at.x)], dtype=torch.float64),
-        fan_out={place.consumers[0].path: out},
-        gain=best.gain,
+        place=context.place,
+        fan_in=torch.from_numpy(W),
+        bias=torch.tensor([-(w @ x) for w, x in zip(W, points, strict=True)], dtype=torch.float64),
+        fan_out={context.place.consumers[0].path: torch.from_numpy(np.ascontiguousarray(V.T))},
+        gain=sum(best.gain for best in folds),
         explanation=explanation,
     )

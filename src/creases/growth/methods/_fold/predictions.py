@@ -52,6 +52,24 @@ class Decisions:
         r = (self.p * (change - mean[:, None]) ** 2).sum(axis=1)
         return self.weight * q, self.weight * np.maximum(r, CURVATURE * np.ptp(change, axis=1) ** 2)
 
+    @property
+    def errors(self) -> Floats:
+        """Return the derivative (n, C) of each loss by its logits."""
+        errors = self.p.copy()
+        errors[np.arange(len(errors)), self.true] -= 1
+        return errors
+
+    @property
+    def kind(self) -> Ints:
+        """Return a number (n,) for each pair of predicted and true class."""
+        return np.asarray(self.predicted * self.z.shape[1] + self.true)
+
+    def part(self, rows: Ints, weight: Floats) -> Decisions:
+        """Return some of the samples, weighted in addition (mean 1)."""
+        share = self.weight[rows] * weight
+        parts = (self.z[rows], self.p[rows], self.true[rows], self.predicted[rows], self.loss[rows])
+        return Decisions(*parts, share / share.mean())
+
 
 def as_logits(outputs: Floats) -> Floats:
     """Return outputs (n, m) as logits (n, C); one output decides by its sign between class 0 and class 1."""
@@ -89,6 +107,21 @@ class Residuals:
         Both are multiplied by the sample's weight.
         """
         return self.weight * (self.e * change).sum(axis=1), self.weight * (change**2).sum(axis=1)
+
+    @property
+    def errors(self) -> Floats:
+        """Return the derivative (n, m) of each loss by its outputs."""
+        return self.e
+
+    @property
+    def kind(self) -> Ints:
+        """Return the same number (n,) for every sample: errors are of one kind."""
+        return np.zeros(len(self.e), np.int64)
+
+    def part(self, rows: Ints, weight: Floats) -> Residuals:
+        """Return some of the samples, weighted in addition (mean 1)."""
+        share = self.weight[rows] * weight
+        return Residuals(self.e[rows], self.loss[rows], self.wrong[rows], share / share.mean())
 
 
 def residuals(outputs: Floats, y: Any, weight: Any = None) -> Residuals:

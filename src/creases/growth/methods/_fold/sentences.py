@@ -6,29 +6,59 @@ from collections.abc import Mapping
 from typing import Any
 
 from creases.growth._feature_names import FeatureNames, format_number
+from creases.growth.methods._fold.explanation import fold_entries
+
+#: Kinds of mistakes that the explanation of several units lists.
+MAX_KINDS = 5
 
 
 def fold_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> str:
-    """Return the explanation of a fold with a unit as text, without its outcome."""
-    return " ".join([fold_reason(explanation, names), _crease(explanation, names), _effect(explanation)])
+    """Return the explanation of folds as text, without their outcome."""
+    reason, effect = fold_reason(explanation, names), _effect(explanation)
+    crease = [] if "folds" in explanation else [_crease(explanation, names)]
+    return " ".join([reason, *crease, effect, *_sample_sentences(explanation, names)])
 
 
 def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
-    """Return why the unit was added, in one sentence."""
-    why = explanation["why"]
-    cluster, sample = why["cluster"], names.sample(why["instance"], why["features"])
-    if "true" in why:
-        count, true, predicted = cluster["same_mistake"], names.label(why["true"]), names.label(why["predicted"])
-        if count == 1:
-            because = f"{sample} of class {true} was taken for {predicted}"
-        else:
-            because = f"{names.samples(count)} of class {true}, such as {sample}, were taken for {predicted}"
-    else:
-        because = f"{_error(why['residual'], names)} at {sample}"
+    """Return why the units were added, in one sentence."""
+    entries = fold_entries(explanation)
+    if len(entries) > 1:
+        kinds = list(dict.fromkeys(_because(entry, names) for entry in entries))
+        more = f"; and {len(kinds) - MAX_KINDS} more" if len(kinds) > MAX_KINDS else ""
+        return f"{len(entries)} units added to {explanation['place']!r} because {'; '.join(kinds[:MAX_KINDS])}{more}."
+    (entry,) = entries
+    cluster = entry["why"]["cluster"]
     around = (
         f"the neighbourhood there, {names.samples(cluster['size'])}, has {cluster['share_of_loss']:.0%} of the loss"
     )
-    return f"Unit added to {explanation['place']!r} because {because}; {around}."
+    return f"Unit added to {explanation['place']!r} because {_because(entry, names)}; {around}."
+
+
+def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return the mistake that a unit was added for."""
+    why = entry["why"]
+    sample = names.sample(why["instance"], why["features"])
+    if "true" not in why:
+        return f"{_error(why['residual'], names)} at {sample}"
+    count, true, predicted = why["cluster"]["same_mistake"], names.label(why["true"]), names.label(why["predicted"])
+    if count == 1:
+        return f"{sample} of class {true} was taken for {predicted}"
+    return f"{names.samples(count)} of class {true}, such as {sample}, were taken for {predicted}"
+
+
+def _sample_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> list[str]:
+    """Return which samples the folds were computed from, and which were left out."""
+    out, sizes, noise = [], explanation.get("samples"), explanation.get("noise")
+    if sizes:
+        error = sum(entry["effect"].get("gain_error", 0.0) ** 2 for entry in fold_entries(explanation)) ** 0.5
+        out.append(
+            f"The gain is estimated from {names.samples(sizes['scored'])} of {sizes.get('of', sizes['seen'])}, with a "
+            f"standard error of {format_number(_loss_name(explanation)[1] * error)}."
+        )
+    if noise:
+        were = "was" if len(noise) == 1 else "were"
+        out.append(f"{names.samples(len(noise))} {were} folded at before without success: treated as noise.")
+    return out
 
 
 def _error(residual: list[float], names: FeatureNames) -> str:
@@ -59,30 +89,33 @@ def _crease(explanation: Mapping[str, Any], names: FeatureNames) -> str:
 def _effect(explanation: Mapping[str, Any]) -> str:
     """Return the predicted and the immediate effect of the unit."""
     effect, (kind, factor) = explanation["effect"], _loss_name(explanation)
-    gain = f"Once its output weight is trained, the {kind} is predicted to fall by "
+    weights = "their output weights are" if "folds" in explanation else "its output weight is"
+    gain = f"Once {weights} trained, the {kind} is predicted to fall by "
     small = f"to begin with, no output changes by more than {format_number(effect['largest_change'])}"
     return f"{gain}{format_number(factor * effect['predicted_gain'])}; {small}."
 
 
 def outcome_sentence(explanation: Mapping[str, Any], names: FeatureNames) -> str:
-    """Return the outcome of the unit after training."""
+    """Return the outcome of the units after training."""
     after, (kind, factor) = explanation["after"], _loss_name(explanation)
     before, now = (format_number(factor * after[key]) for key in ("mean_loss_before", "mean_loss"))
     loss = f"After training the {kind} went from {before} to {now}"
+    errors = f" and the mistakes from {after['errors_before']} to {after['errors']}" if "errors" in after else ""
+    if "folds" in explanation:
+        rights = [entry["after"].get("instance_right") for entry in explanation["folds"]]
+        right = f": {sum(map(bool, rights))} of the {names.samples(len(rights))} are right now" if errors else ""
+        return f"{loss}{errors}{right}."
     at_input = explanation["where"]["space"] == "input"
     moved = names.distance(after["crease_moved"]) if at_input else format_number(after["crease_moved"])
     turned = f"the crease turned by {after['crease_turned']:.0f} degrees and is {moved} away"
-    if "errors" not in after:
+    if not errors:
         return f"{loss}; {turned} from that point."
     right = "right now" if after["instance_right"] else "still wrong"
     fixed = f"{after['cluster_fixed']} of the neighbourhood's {explanation['why']['cluster']['mispredicted']} mistakes"
-    return (
-        f"{loss} and the mistakes from {after['errors_before']} to {after['errors']}: that {names.instance} is "
-        f"{right}, {fixed} are mended; {turned} from the fold point."
-    )
+    return f"{loss}{errors}: that {names.instance} is {right}, {fixed} are mended; {turned} from the fold point."
 
 
 def _loss_name(explanation: Mapping[str, Any]) -> tuple[str, float]:
     """Return the name of the loss, and the factor from half the squared error to its mean over the outputs."""
-    residual = explanation["why"].get("residual")
+    residual = fold_entries(explanation)[0]["why"].get("residual")
     return ("mean loss", 1.0) if residual is None else ("mean squared error", 2.0 / len(residual))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases._typing import Floats
+from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.network import Network, read
 from creases.network.program import Step, apply_sides, propagate, sides_at
@@ -70,55 +71,106 @@ class Subnetwork:
         array: Floats = step.tensors[name].numpy()
         return array
 
+    def view(self, x: Floats) -> SubnetworkView:
+        """Run inputs (n, d) up to the consumer."""
+        hidden: list[Tensor] = []
+
+        def through(i: int, inputs: list[Tensor]) -> Tensor:
+            value = self.net.steps[i].apply(inputs)
+            if i == self.layer + 1:
+                hidden.append(value)
+            return value
+
+        with torch.no_grad():
+            values = propagate(self.net, {0: torch.from_numpy(x)}, through, stop=self.consumer + 1)
+        return SubnetworkView(self, values, hidden[0].numpy())
+
     def features(self, x: Floats) -> Floats:
         """Return the features of the consumer at inputs (n, d): the units' values, and 1 if it has a bias."""
-        step = self.net.steps[self.layer]
-        hidden = self.net.steps[self.layer + 1].apply([step.apply([torch.from_numpy(x)])]).numpy()
-        return np.column_stack([hidden, np.ones(len(x))]) if self.consumer_has_bias else hidden
+        return self.view(x).features
 
     def slopes(self, x: Floats, v: Floats) -> Floats:
         """Return the derivative (n, m) of the outputs at x (n, d) along a change v, (n, o) or (o,), of the consumer."""
-        change = torch.from_numpy(np.broadcast_to(v, (len(x), self.fan_out_size)).copy())
-
-        def through(i: int, inputs: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-            step, values = self.net.steps[i], [value for value, _ in inputs]
-            value = step.apply(values)
-            if step.is_bend:
-                return value, apply_sides(step.op, inputs[0][1], sides_at(step.op, values[0]), step.leak)
-            slope = step.linear([slope for _, slope in inputs])
-            return value, slope + change if i == self.consumer else slope
-
-        start = torch.from_numpy(x)
-        with torch.no_grad():
-            _, slope = propagate(self.net, {0: (start, torch.zeros_like(start))}, through)[len(self.net.steps)]
-        return np.asarray(slope.reshape(len(x), self.net.n_out).numpy())
+        return self.view(x).slopes(v)
 
     def jacobian(self, x: Floats) -> Floats:
         """Return the derivative (m, o) of the outputs at x (d,) by the values of the consumer."""
         eye = np.eye(self.fan_out_size)
-        return self.slopes(np.repeat(x[None], len(eye), axis=0), eye).T
+        return self.view(x[None]).at(np.zeros(len(eye), np.int64)).slopes(eye).T
 
-    def outputs(self, x: Floats, added: Floats | None = None) -> Floats:
-        """Return outputs (n, m) at x (n, d), with ``added`` (n, o) added to the values of the consumer."""
+    def outputs(self, x: Floats) -> Floats:
+        """Return outputs (n, m) at x (n, d)."""
+        return self.view(x).outputs()
 
-        def through(i: int, inputs: list[Tensor]) -> Tensor:
-            value = self.net.steps[i].apply(inputs)
-            return value + torch.from_numpy(added) if added is not None and i == self.consumer else value
 
+@dataclass(frozen=True, eq=False)
+class SubnetworkView:
+    """A subnetwork at n inputs of its layer, run up to the consumer: what is behind costs little to run again."""
+
+    subnet: Subnetwork
+    values: Mapping[int, Tensor]  #: by number: those that the steps behind the consumer read
+    hidden: Floats  #: (n, width) values of the units
+
+    @property
+    def features(self) -> Floats:
+        """Return the features (n, f) of the consumer: the units' values, and 1 if it has a bias."""
+        if not self.subnet.consumer_has_bias:
+            return self.hidden
+        return np.column_stack([self.hidden, np.ones(len(self.hidden))])
+
+    def at(self, rows: Ints) -> SubnetworkView:
+        """Return the view of some of the inputs."""
+        index = torch.from_numpy(rows)
+        values = {number: value[index] for number, value in self.values.items()}
+        return SubnetworkView(self.subnet, values, self.hidden[rows])
+
+    def slopes(self, v: Floats) -> Floats:
+        """Return the derivative (n, m) of the outputs along a change v, (n, o) or (o,), of the consumer."""
+        net, n, start = self.subnet.net, len(self.hidden), self.subnet.consumer + 1
+        change = torch.from_numpy(np.broadcast_to(v, (n, self.subnet.fan_out_size)).copy())
+
+        def through(i: int, inputs: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+            step, values = net.steps[i], [value for value, _ in inputs]
+            value = step.apply(values)
+            if step.is_bend:
+                return value, apply_sides(step.op, inputs[0][1], sides_at(step.op, values[0]), step.leak)
+            return value, step.linear([slope for _, slope in inputs])
+
+        known = {
+            number: (value, change if number == start else torch.zeros_like(value))
+            for number, value in self.values.items()
+        }
         with torch.no_grad():
-            value = propagate(self.net, {0: torch.from_numpy(x)}, through)[len(self.net.steps)]
-        return np.asarray(value.reshape(len(x), self.net.n_out).numpy())
+            _, slope = propagate(net, known, through, start=start)[len(net.steps)]
+        return np.asarray(slope.reshape(n, net.n_out).numpy())
+
+    def gradients(self, errors: Floats) -> Floats:
+        """Return the derivative (n, o) by the consumer's values of ``(errors * outputs).sum()``.
+
+        ``errors``: (n, m), or (n, 2) for the logits (0, f) of one output f.
+        """
+        net, start, known = self.subnet.net, self.subnet.consumer + 1, dict(self.values)
+        weights = torch.from_numpy(errors[:, -net.n_out :].copy())
+        with torch.enable_grad():
+            known[start] = known[start].detach().requires_grad_()
+            leaf = known[start]
+            value = propagate(net, known, lambda i, inputs: net.steps[i].apply(inputs), start=start)[len(net.steps)]
+            (gradient,) = torch.autograd.grad((value.reshape(len(weights), -1) * weights).sum(), [leaf])
+        return np.asarray(gradient.numpy())
+
+    def outputs(self, added: Floats | None = None) -> Floats:
+        """Return outputs (n, m), with ``added`` (n, o) added to the values of the consumer."""
+        net, start, known = self.subnet.net, self.subnet.consumer + 1, dict(self.values)
+        if added is not None:
+            known[start] = known[start] + torch.from_numpy(added)
+        with torch.no_grad():
+            value = propagate(net, known, lambda i, inputs: net.steps[i].apply(inputs), start=start)[len(net.steps)]
+        return np.asarray(value.reshape(len(self.hidden), net.n_out).numpy())
 
 
-def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | None = None) -> Subnetwork:
-    """Return the network from a place on; refuse places where a crease cannot pass through a chosen point.
-
-    The place must be a linear layer with bias, followed by a (leaky) relu of each unit and one linear layer.
-    """
-
-    def refuse(why: str) -> InputError:
-        return InputError("place", "be one that can be folded", f"{place.name!r}: {why}")
-
+def check_place(model: nn.Module, place: Place) -> None:
+    """Refuse places whose modules show that they cannot be folded."""
+    refuse = partial(_refusal, place)
     producer = get_layer(model, place.name)
     if not isinstance(producer, nn.Linear):
         raise refuse(f"it is a {type(producer).__name__}, whose units have many creases; fold takes nn.Linear")
@@ -130,6 +182,15 @@ def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | N
         raise refuse("its units have a slope of their own (PReLU), which would turn with training")
     if len(place.consumers) != 1 or place.consumers[0].size != place.width:
         raise refuse("its units are joined with others, or several layers take them; fold takes one linear layer")
+
+
+def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | None = None) -> Subnetwork:
+    """Return the network from a place on; refuse places where a crease cannot pass through a chosen point.
+
+    The place must be a linear layer with bias, followed by a (leaky) relu of each unit and one linear layer.
+    """
+    check_place(model, place)
+    refuse = partial(_refusal, place)
     net = read(model, input_shape).to(torch.float64)
     layer = _step(net, place.name, refuse)
     bend = _only_reader(net, layer)
@@ -147,6 +208,10 @@ def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | N
     moved = [replace(step, inputs=tuple(value - start for value in step.inputs)) for step in net.steps[start:]]
     head = Network(net.steps[:start], net.input_shape)
     return Subnetwork(Network(moved, net.shapes[start]), head, layer - start, taker - start)
+
+
+def _refusal(place: Place, why: str) -> InputError:
+    return InputError("place", "be one that can be folded", f"{place.name!r}: {why}")
 
 
 def _step(net: Network, path: str, refuse: Callable[[str], InputError]) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
+from creases.growth._cost import charge
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,8 @@ def typical_mispredictions(
     restarts: int,
     seed: int,
     weight: Floats | None = None,
+    noise: NDArray[np.bool_] | None = None,
+    fit: tuple[Ints, Floats] | None = None,
 ) -> list[TypicalMisprediction]:
     """Return a typical mis-prediction for every cluster with mistakes, the cluster of highest mean loss first [1]_.
 
@@ -47,6 +52,10 @@ def typical_mispredictions(
         Number of clusters (fewer where there are fewer different samples with a loss), and of starts.
     weight
         (n,) above 0: how often each sample counts; once by default.
+    noise
+        (n,) which mistakes represent nothing; they count in the clusters all the same. None by default.
+    fit
+        Numbers (m,) of the samples that the centroids are computed from, and their weights (m,); all by default.
 
     References
     ----------
@@ -59,30 +68,66 @@ def typical_mispredictions(
     >>> [(sample.index, sample.members.tolist()) for sample in samples]
     [(3, [2, 3, 4])]
     """
-    if not (wrong & (loss > 0)).any():
+    typical = wrong if noise is None else wrong & ~noise
+    if not (typical & (loss > 0)).any():
         return []
     weight = np.ones(len(X)) if weight is None else weight
     mass = weight * loss
-    labels, centroids = _clusters(X, mass, k, restarts, seed)
+    labels, centroids = _clusters(X, mass, k, restarts, seed, fit)
     out = []
     for label, centroid in enumerate(centroids):
         members = np.flatnonzero(labels == label)
         mistakes = members[wrong[members]]
-        if len(mistakes):
+        if typical[mistakes].any():
             near = np.argsort(((X[mistakes] - centroid) ** 2).sum(axis=1), kind="stable")
+            first = mistakes[near][typical[mistakes[near]]][0]
             held = float(mass[members].sum())
             mean, share = held / float(weight[members].sum()), held / float(mass.sum())
-            out.append(TypicalMisprediction(int(mistakes[near[0]]), members, mistakes[near], centroid, mean, share))
+            out.append(TypicalMisprediction(int(first), members, mistakes[near], centroid, mean, share))
     return sorted(out, key=lambda sample: -sample.mean_loss)
 
 
-def _clusters(X: Floats, mass: Floats, k: int, restarts: int, seed: int) -> tuple[Ints, Floats]:
+def other_mispredictions(
+    typical: Sequence[TypicalMisprediction], kind: Ints, available: NDArray[np.bool_], count: int
+) -> list[TypicalMisprediction]:
+    """Return up to ``count`` further typical mis-predictions, from each cluster in turn.
+
+    Of each cluster first the most frequent other kinds of mistakes (``kind`` (n,), such as the pair of classes), each
+    by its sample nearest to the centroid, then the nearest samples of any kind. Only ``available`` (n,) ones count.
+    """
+    queues = [_queue(sample, kind, available) for sample in typical]
+    turns = (
+        replace(sample, index=int(queue[turn]))
+        for turn in range(max(map(len, queues), default=0))
+        for sample, queue in zip(typical, queues, strict=True)
+        if turn < len(queue)
+    )
+    return list(islice(turns, count))
+
+
+def _queue(sample: TypicalMisprediction, kind: Ints, available: NDArray[np.bool_]) -> Ints:
+    rows = sample.mistakes[available[sample.mistakes] & (sample.mistakes != sample.index)]
+    _, first, inverse, size = np.unique(kind[rows], return_index=True, return_inverse=True, return_counts=True)
+    leads = np.zeros(len(rows), dtype=bool)
+    leads[first] = kind[rows[first]] != kind[sample.index]
+    return np.asarray(rows[np.lexsort((np.arange(len(rows)), -np.where(leads, size[inverse], 0)))])
+
+
+def _clusters(
+    X: Floats, mass: Floats, k: int, restarts: int, seed: int, fit: tuple[Ints, Floats] | None
+) -> tuple[Ints, Floats]:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    different = len(np.unique(X[mass > 0], axis=0))
-    scale = np.abs(X - X.mean(axis=0)).max() or 1.0  # k-means++ squares distances: keep them near 1
+    rows, weight = (slice(None), 1.0) if fit is None else fit
+    some, mass = X[rows], mass[rows] * weight
+    different = len(np.unique(some[mass > 0], axis=0))
+    scale = np.abs(some - some.mean(axis=0)).max() or 1.0  # k-means++ squares distances: keep them near 1
+    clustering = KMeans(min(k, different), n_init=restarts, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer clusters than requested are fine
-        clustering = KMeans(min(k, different), n_init=restarts, random_state=seed).fit(X / scale, sample_weight=mass)
-    return clustering.labels_.astype(np.int64), clustering.cluster_centers_ * scale
+        labels = clustering.fit(some / scale, sample_weight=mass).labels_
+    if fit is not None:
+        labels = clustering.predict(X / scale)
+        charge(X.size * k + 2 * restarts * some.size * k * clustering.n_iter_)
+    return labels.astype(np.int64), clustering.cluster_centers_ * scale

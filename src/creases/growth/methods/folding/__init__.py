@@ -2,6 +2,7 @@
 
 from creases.growth.methods._fold.direction import unit_values
 from creases.growth.methods._fold.efficient_score import EfficientScore
+from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.methods._fold.fold import dead_layer_reason
 from creases.growth.methods._fold.fold_point import fold_point, local_fold_point
 from creases.growth.methods._fold.outcome import fold_outcome
@@ -14,6 +15,7 @@ __all__ = [
     "as_logits",
     "dead_layer_reason",
     "decisions",
+    "fold_entries",
     "fold_outcome",
     "fold_point",
     "local_fold_point",
