@@ -165,3 +165,15 @@ def test_scaled_proposals_scale_what_the_norm_passes_on(model, kind):
     apply(proposal, once)
     apply(proposal.scale(2.0, 0.5), twice)  # relu: twice in and half out is the same
     assert torch.allclose(once(x), twice(x), atol=1e-12)
+
+
+def test_random_units_are_as_long_as_the_present_ones_where_a_norm_undoes_their_size(model):
+    x, y = images()
+    place = next(place for place in places(model, X=x) if place.name == "blocks.0.conv1")
+    long = copy.deepcopy(model)
+    with torch.no_grad():
+        long.blocks[0].conv1.weight.mul_(10.0)
+    short, large = (methods.random_units(m, place, (x, y), F.cross_entropy, count=50, seed=3) for m in (model, long))
+    present = model.blocks[0].conv1.weight.detach().flatten(1).norm(dim=1).mean()
+    assert float(short.fan_in.flatten(1).norm(dim=1).mean()) == pytest.approx(float(present), rel=0.05)
+    assert torch.allclose(large.fan_in, 10 * short.fan_in)

@@ -14,7 +14,7 @@ from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss, LossSum
 from creases.growth._proposal import Proposal
 from creases.growth.methods._evidence import Evidence
-from creases.growth.methods._first_order.norm import typical_entries, with_statistics
+from creases.growth.methods._first_order.norm import row_length, typical_entries, with_statistics
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, frozen_copy, iterate_batches
 from creases.growth.methods._first_order.statistics import sample_size
 from creases.network.surgery import (
@@ -60,8 +60,10 @@ def random_units(
 ) -> Proposal:
     """Propose units with random weights, at any place that can grow.
 
-    Incoming weights are normal with variance 2 / inputs (Kaiming), without bias; outgoing weights are normal. The gain
-    is the exact first-order gain on the batches, along the new outgoing weights.
+    Incoming weights are normal with variance 2 / inputs (Kaiming), without bias; outgoing weights are normal. Before a
+    batch norm, which undoes their size, incoming weights are about as long as those of the present units, so that they
+    turn as fast in training; the norm's entries are the means of the present ones, with the new units' own statistics.
+    The gain is the exact first-order gain on the batches, along the new outgoing weights.
 
     Parameters
     ----------
@@ -97,7 +99,8 @@ def random_units(
     weight = producer.weight
     assert isinstance(weight, Tensor)
     rows = weight.movedim(output_tensors(producer).weight_axis, 0)
-    fan_in = _normal((count, *rows.shape[1:]), math.sqrt(2 / max(rows[0].numel(), 1)), generator, weight)
+    length = row_length(model, target) if target.norm else math.sqrt(2)
+    fan_in = _normal((count, *rows.shape[1:]), length / math.sqrt(max(rows[0].numel(), 1)), generator, weight)
     outs = {}
     for link in target.consumers:
         layer = model.get_submodule(link.path)
