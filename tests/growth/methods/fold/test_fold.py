@@ -36,9 +36,6 @@ def test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary(
     x_f = np.array(where["fold_point"])
     w, b = proposal.fan_in[0].numpy(), proposal.bias[0].item()
     assert abs(w @ x_f + b) <= 1e-10 * (np.abs(w) @ np.abs(x_f) + abs(b))
-    if where["found"] == "the instance itself":  # there is no boundary
-        assert x_f.tolist() == case.X[why["instance"]].tolist()
-        return
     z, i, j = two_logits(case.model, x_f)[0], why["predicted"], why["true"]
     net = creases.read(case.model)
     J, y = net.piece(x_f)
@@ -368,7 +365,8 @@ def test_where_one_class_is_predicted_everywhere_the_crease_passes_through_the_i
     with torch.no_grad():
         model[-1].weight[:] = 0
     X, y = data(60, widths[0], widths[-1], rng)
-    proposal = fold(model, "0", X, y)
+    assert fold(model, "0", X, y).count == 0
+    proposal = fold(model, "0", X, y, point="effective or sample")
     assert proposal.count == 1
     where = proposal.explanation["where"]
     assert where["found"] == "the instance itself"
@@ -387,7 +385,7 @@ def test_layers_of_one_unit_can_be_folded(seed):
         model[2].bias.fill_(0.1)  # alive
     for place in ("0", "2"):
         for count in (1, 3):
-            assert fold(model, place, X, y, count=count).count == count
+            assert fold(model, place, X, y, count=count, point="effective or sample").count == count
 
 
 @pytest.mark.parametrize("widths", [[2, 3, 2], [3, 4, 3], [2, 3, 4, 2]])

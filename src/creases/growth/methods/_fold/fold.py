@@ -58,7 +58,11 @@ class Fold:
         arrays, task = drop_unweighted(evidence.samples.arrays(self.max_samples)), task_of(evidence, "fold")
         options: dict[str, Any] = {"count": self.count, "eps": self.eps, "k": self.k, "restarts": self.restarts}
         rows = torch.arange(len(arrays.X)) if arrays.rows is None else arrays.rows
-        options |= {"seed": evidence.seed, "tried": np.flatnonzero(np.isin(rows.numpy(), sorted(evidence.tried)))}
+        options |= {
+            "point": "effective or sample",
+            "seed": evidence.seed,
+            "tried": np.flatnonzero(np.isin(rows.numpy(), sorted(evidence.tried))),
+        }
         model = copy_sharing_parameters(model)
         proposal = fold(model, place, arrays.X, arrays.y, loss=task, weight=arrays.weight, **options)
         if "samples" in proposal.explanation and isinstance(evidence.samples, Sized):
@@ -75,7 +79,7 @@ def fold(
     *,
     loss: Literal["classification", "regression"] = "classification",
     choose: Literal["gain", "mean"] = "gain",
-    point: Literal["effective", "foot"] = "effective",
+    point: Literal["effective", "effective or sample", "foot"] = "effective",
     direction: Literal["score", "alignment"] = "score",
     count: int = Fold.count,
     k: int = Fold.k,
@@ -91,7 +95,7 @@ def fold(
     Typical mis-predictions come from loss-weighted clustering. For each, the fold point is the point of the effective
     boundary nearest to it, and the crease through that point gets the direction with the largest efficient score. The
     best candidate is proposed, with a small output weight on the contrast between the two classes it confuses. In
-    regression, and where no boundary exists yet, the fold point is the sample itself.
+    regression the fold point is the sample itself.
 
     The gain is the score: the predicted decrease of the mean loss (cross-entropy; half the squared error) once the
     unit's output weight and those of the old units have adapted. With several units each one is scored for what the
@@ -115,7 +119,8 @@ def fold(
         "gain": the cluster whose fold has the largest gain. "mean": the one with the largest mean loss, as in the
         slides.
     point
-        "effective": on the network's boundary. "foot": on the boundary of the piece at the sample, as in the slides.
+        "effective": on the network's boundary. "effective or sample": where there is no boundary, the sample itself
+        (what :class:`Fold` does). "foot": on the boundary of the piece at the sample, as in the slides.
     direction
         "score", or "alignment": from the fold point to the sample, as in the slides.
     count
@@ -157,7 +162,7 @@ def fold(
     """
     check_choice(loss, ("classification", "regression"), "loss")
     check_choice(choose, ("gain", "mean"), "choose")
-    check_choice(point, ("effective", "foot"), "point")
+    check_choice(point, ("effective", "effective or sample", "foot"), "point")
     check_choice(direction, ("score", "alignment"), "direction")
     check_number(eps, "eps", above=0)
     check_count(count, "count")
@@ -200,13 +205,13 @@ def _choose(
     """Return the results for all candidates, and the best folds, each for what the stronger ones leave."""
     results = [search.fold_at(sample) for sample in candidates]
     folds = _strongest(search, results, [], count)
-    if len(folds) < count and search.point == "effective":
+    if len(folds) < count and search.point != "foot":
         if count > 1:
             available = search.state.wrong & ~noise
             more = other_mispredictions(candidates, search.state.kind, available, count - len(folds))
             folds = _strongest(search, [search.fold_at(sample) for sample in more], folds, count)
         refused = {result.instance for result in results if isinstance(result, RejectedCandidate)}
-        if len(folds) < count and refused:
+        if len(folds) < count and refused and search.point == "effective or sample":
             lone = [search.fold_at(sample, at_sample=True) for sample in candidates if sample.index in refused]
             folds = _strongest(search, lone, folds, count)
     return results, folds
